@@ -36,7 +36,12 @@ const config: Config = {
   testMatch: length === 'rest' ? rest() : ['**/*.test.ts'],
   testPathIgnorePatterns: ['/node_modules/', ...(length !== '' ? [] : ['\\.long\\.test\\.ts$'])],
   extensionsToTreatAsEsm: ['.ts', '.tsx'],
-  moduleNameMapper: { '^context-ledger$': '<rootDir>/src/index.ts', '^(\\.{1,2}/.*)\\.js$': '$1' },
+  moduleNameMapper: {
+    '^context-ledger$': '<rootDir>/src/index.ts',
+    '^context-ledger/client$': '<rootDir>/src/client/index.ts',
+    '^context-ledger/(.*)$': '<rootDir>/src/sdk/$1/index.ts',
+    '^(\\.{1,2}/.*)\\.js$': '$1',
+  },
   transform: { '^.+\\.ts$': transformed(false), '^.+\\.tsx$': transformed(true) },
   globalSetup: '<rootDir>/test/support/compile.ts',
   setupFilesAfterEnv: ['<rootDir>/test/support/properties.ts'],

@@ -43,6 +43,7 @@ const ORDER = [
   'import',
   'transcripts',
   'calls',
+  'prompt-cache',
   'search',
   'recall',
   'cli',

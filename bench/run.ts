@@ -24,6 +24,7 @@ const groups: Readonly<Record<string, () => Promise<{ group: Group }>>> = {
   import: async () => await import('./import.js'),
   transcripts: async () => await import('./transcripts.js'),
   calls: async () => await import('./calls.js'),
+  'prompt-cache': async () => await import('./prompt-cache.js'),
   search: async () => await import('./search.js'),
   recall: async () => await import('./recall.js'),
   cli: async () => await import('./cli.js'),

@@ -43,6 +43,7 @@ const LEFT_OF: Readonly<Record<string, readonly string[]>> = {
     'projections/engine',
     'projections/read-models',
   ],
+  'src/sdk': [...CORE, 'src/importers', 'src/library'],
   'src/page': [...CORE, 'src/recording', 'src/history', 'projections/read-models', 'src/library'],
   'src/service/contract': CORE,
   'src/service': [...CORE, 'src/service/contract', 'src/library', 'src/page'],

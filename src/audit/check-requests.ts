@@ -5,6 +5,7 @@
  */
 import { either as E } from 'fp-ts'
 import { summaryOf, type Batch } from '../domain/conversation/batch.js'
+import { prefixUpTo } from '../domain/compaction/prefix.js'
 import type { Conversation } from '../domain/conversation/conversation.js'
 import type { LiveMessage } from '../domain/conversation/live-message.js'
 import type { RecordedEvent, SummarizerRecord } from '../domain/events/index.js'
@@ -139,8 +140,19 @@ export class RequestWatch {
     const { continues } = event.data
     if (continues !== undefined && !this.chunks.has(continues)) return undefined
     const backgrounds = continues === undefined ? this.backgrounds : [this.chunks.get(continues)]
+    // What rode the agent's context had its beginning in front, which the facts before this one still make.
+    const rode = 'prefixMessages' in event.data.summarizer.parameters
+    const prefix = rode ? prefixUpTo(state, event.data.messageIds) : undefined
+    const riding = prefix === undefined ? {} : { prefix }
     return this.temperatures.flatMap((temperature) =>
-      backgrounds.map((existingSummary) => ({ persona, temperature, kind: 'chunk', messages, existingSummary })),
+      backgrounds.map((existingSummary) => ({
+        persona,
+        temperature,
+        kind: 'chunk',
+        messages,
+        existingSummary,
+        ...riding,
+      })),
     )
   }
 

@@ -164,15 +164,21 @@ export function openRemoteLedger({ policy, ...reach }: RemoteLedgerOptions): Led
             policy: settings,
             messages: Array.isArray(messages) ? messages : [messages],
           }),
-          headers:
-            expectedRevision === undefined
-              ? {}
-              : expectedRevision === -1n
-                ? { 'if-none-match': '*' }
-                : { 'if-match': `"${expectedRevision.toString()}"` },
+          headers: expectedOf(expectedRevision),
         }),
       )
     },
+    async amend(conversationId, { actor, expectedRevision, ...rest }) {
+      if (actor !== undefined) throw elsewhere('actor', 'the service records the name of the key')
+      return await value(() =>
+        calls.amend({
+          params: { conversation: conversationId },
+          body: bodyOf(rest),
+          headers: expectedOf(expectedRevision),
+        }),
+      )
+    },
+    openTranscript: () => Promise.reject(elsewhere('openTranscript', 'record where the store is')),
     importTranscript: () =>
       Promise.reject(elsewhere('importTranscript', 'import where the store is, or give the messages to append')),
     async context(conversationId, { at, view, ...wait } = {}) {
@@ -424,6 +430,12 @@ function given<T extends object>(options: T): { [Key in keyof T]: Exclude<T[Key]
 function objectOf(args: unknown): object {
   if (typeof args === 'object' && args !== null && !Array.isArray(args)) return args
   throw problem({ kind: 'BadInput', field: 'the arguments', detail: 'must be an object' })
+}
+
+/** The headers of a revision that is expected. */
+function expectedOf(revision: bigint | undefined): Readonly<Record<string, string>> {
+  if (revision === undefined) return {}
+  return revision === -1n ? { 'if-none-match': '*' } : { 'if-match': `"${revision.toString()}"` }
 }
 
 /** A body for the service, which says what is wrong with it. */

@@ -30,6 +30,11 @@ export interface Compressed<Message> {
   /** Tokens of the list that is handed back. */
   readonly tokensEstimateAfter: number
   /**
+   * Revision and hash of this context: an answer that is appended with them as its `answers` names what the model saw.
+   * Left out where the list could not be used.
+   */
+  readonly answers?: { readonly revision: string; readonly hash: string }
+  /**
    * What went wrong, where something did: of the same kinds as the library's failures. `history` is usable all the
    * same.
    */
@@ -106,6 +111,7 @@ export function createCompress(deps: CompressDependencies) {
       batchesCreated: state.visibleBatches.filter(({ batchId }) => !aligned.batches.has(batchId)).length,
       messagesCompressed: placed.filter(({ messageId }) => messageId !== undefined && !live.has(messageId)).length,
       tokensEstimateAfter: context.tokens,
+      answers: { revision: context.revision.toString(), hash: context.hash },
       failure: done.failure ?? (await compactedSince(log, conversationId, aligned.state.revision)).failure,
     })
   }

@@ -4,16 +4,21 @@ import type { Sentences } from '../domain/values/failure-sentences.js'
 import { portSentences } from '../ports/failures.js'
 import type { CompactFailure } from './compact.js'
 import type { ContextObserved } from './compact-now.js'
+import type { NotSaid } from './amend.js'
 import type { HistoryDiverged } from './record-list.js'
 
 /** The sentences of what ends a run. */
 export const runSentences: Sentences<CompactFailure> = { ...decisionSentences, ...portSentences }
 
-/** The sentences of what `compress` and `compact` alone can meet. */
-export const compactionSentences: Sentences<HistoryDiverged | ContextObserved> = {
+/** The sentences of what `compress`, `amend` and `compact` alone can meet. */
+export const compactionSentences: Sentences<HistoryDiverged | ContextObserved | NotSaid> = {
   ContextObserved: (failure) => [
     'state',
     `the context of "${failure.conversationId}" is the one that ${failure.program} makes, which compacts it by itself: \`replay\` makes an edition of it, and \`editions adopt\` puts that into force`,
+  ],
+  NotSaid: (failure) => [
+    'input',
+    `conversation "${failure.conversationId}" has no message "${failure.messageId}" that could be taken back`,
   ],
   HistoryDiverged: (failure) => [
     'state',

@@ -39,7 +39,7 @@ const ATTEMPTS = 50
 /** Puts the cycles out of force that compacted what is to be withdrawn. */
 async function undoCyclesOf(
   log: Log,
-  { state }: Aligned,
+  { state }: Pick<Aligned, 'state'>,
   compacted: readonly Said[],
 ): Promise<E.Either<HistoryDiverged, Command>> {
   const { conversationId } = state
@@ -90,10 +90,13 @@ function renewed(message: MessageToAppend, withdrawn: readonly LiveMessage[]): M
   }
 }
 
+/** What is to be withdrawn and appended, decided on a state. */
+export type ListChange = Pick<Aligned, 'state' | 'withdraw' | 'why' | 'append'>
+
 /** The commands that make what is recorded say what the list says. */
-async function commandsFor(
-  { log, configure, now }: RecordListDependencies,
-  aligned: Aligned,
+export async function commandsFor(
+  { log, configure, now }: Pick<RecordListDependencies, 'log' | 'configure' | 'now'>,
+  aligned: ListChange,
 ): Promise<E.Either<HistoryDiverged, Command[]>> {
   const { state, withdraw, why, append } = aligned
   const live = new Map(liveOf(state).map((message) => [message.messageId, message]))

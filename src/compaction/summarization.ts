@@ -9,6 +9,7 @@ import type { LiveMessage } from '../domain/conversation/live-message.js'
 import { lineageOf, type Command, type SummaryResult } from '../domain/decide/index.js'
 import type { EventData } from '../domain/events/index.js'
 import { chunkIdOf } from '../domain/values/ids.js'
+import { prefixUpTo } from '../domain/compaction/prefix.js'
 import { splitChunk, type PlannedChunk } from '../domain/compaction/plan.js'
 import type { Policy } from '../domain/values/policy.js'
 import { isWithoutModel } from '../domain/reports/prices.js'
@@ -96,6 +97,23 @@ export class Summarization {
     return { maxSummaryTokens, temperature, persona: this.deps.persona }
   }
 
+  /** The job of a chunk. An edition is no request of the agent's, and has none to ride. */
+  private chunkJob(
+    state: Conversation,
+    messages: readonly LiveMessage[],
+    existingSummary: string | undefined,
+  ): Extract<SummaryJob, { kind: 'chunk' }> {
+    const rides = this.deps.summarizer.ridesPrefix === true && state.editionId === undefined
+    const prefix = rides
+      ? prefixUpTo(
+          state,
+          messages.map(({ messageId }) => messageId),
+        )
+      : undefined
+    const job = { ...this.jobBase(state), kind: 'chunk' as const, messages, existingSummary }
+    return prefix === undefined ? job : { ...job, prefix }
+  }
+
   /**
    * Asks the summarizer, or the fallback where the hard limit leaves no choice; records a failure before it is thrown.
    */
@@ -161,12 +179,7 @@ export class Summarization {
     background: Background,
     trigger: Asking,
   ): Promise<SummaryResult> {
-    return this.summarize(
-      state,
-      { ...this.jobBase(state), kind: 'chunk', messages, existingSummary: background.summary },
-      trigger,
-      'chunk',
-    )
+    return this.summarize(state, this.chunkJob(state, messages, background.summary), trigger, 'chunk')
   }
 
   /**
@@ -222,7 +235,7 @@ export class Summarization {
         for (const part of parts) last = await this.summarizeChunk(state, part, last, trigger, false)
         return last
       }
-      const job: SummaryJob = { ...this.jobBase(state), kind: 'chunk', messages, existingSummary: background.summary }
+      const job = this.chunkJob(state, messages, background.summary)
       await this.recordFailure(job, stop.failure, trigger, 'chunk')
       if (!this.mayFallBack(state, trigger)) throw stop
       this.usesFallback = true
@@ -246,12 +259,7 @@ export class Summarization {
    * once bought.
    */
   reusable(state: Conversation, planned: Extract<PlannedChunk, { kind: 'recorded' }>, background: Background): boolean {
-    const job: SummaryJob = {
-      ...this.jobBase(state),
-      kind: 'chunk',
-      messages: planned.messages,
-      existingSummary: background.summary,
-    }
+    const job = this.chunkJob(state, planned.messages, background.summary)
     const { requestHash, standIn } = planned.chunk.summarizer
     const asked = (summarizer: Summarizer): boolean => {
       const prepared = prepare(summarizer, job)

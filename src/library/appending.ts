@@ -1,4 +1,6 @@
-/** What a host records: its messages, and which of them stay. */
+/** What a host records: its messages, what it takes back of them, and which of them stay. */
+import type { Command } from '../domain/decide/index.js'
+import { createAmend } from '../compaction/amend.js'
 import type { Clock } from '../ports/clock.js'
 import { parseMessage, type MessageInput, type NewMessage } from '../domain/values/message.js'
 import { DEFAULT_WINDOW_TOKENS } from '../domain/values/model-windows.js'
@@ -7,11 +9,11 @@ import { createAppendMessages } from '../recording/append-messages.js'
 import type { Conversations } from '../recording/handle-command.js'
 import type { Freshness } from './freshness.js'
 import type { Gate } from './gate.js'
-import type { AppendOptions, Ledger, RequestOptions } from './ledger.js'
+import type { AmendOptions, AppendOptions, Ledger, RequestOptions } from './ledger.js'
 import type { Lookup } from './lookup.js'
 import { bad, looked, nameGiven, nameOf, optionsGiven, settingsOf, type Names } from './options.js'
 import type { LedgerParts } from './parts.js'
-import { problem, valueOf } from './problem.js'
+import { problem, valueOf, type Failure, type LedgerError } from './problem.js'
 import type { ProvenanceOf } from './provenance.js'
 
 const APPEND: Names<AppendOptions> = {
@@ -23,6 +25,14 @@ const APPEND: Names<AppendOptions> = {
   together: true,
 }
 const REQUEST: Names<RequestOptions> = { correlationId: true }
+const AMEND: Names<AmendOptions> = {
+  compaction: true,
+  withdraw: true,
+  append: true,
+  expectedRevision: true,
+  actor: true,
+  correlationId: true,
+}
 
 const isList = (messages: MessageInput | readonly MessageInput[]): messages is readonly MessageInput[] =>
   Array.isArray(messages)
@@ -45,12 +55,22 @@ function expectedOf(given: bigint | undefined): bigint | undefined {
   return given
 }
 
+/** What is said where a conversation stands elsewhere than its caller expected. */
+const movedOf =
+  (conversationId: string) =>
+  (left: Failure): LedgerError =>
+    left.kind === 'ConversationMoved'
+      ? problem({ kind: 'RevisionNotExpected', conversationId, expected: left.known, actual: left.revision })
+      : problem(left)
+
 function togetherOf(given: boolean | undefined): boolean {
   if (given !== undefined && typeof given !== 'boolean') throw bad('together', 'must be true or false')
   return given === true
 }
 
-export interface AppendingParts extends Pick<LedgerParts, 'policy' | 'estimator' | 'onProblem'> {
+export interface AppendingParts extends Pick<LedgerParts, 'log' | 'policy' | 'estimator' | 'onProblem'> {
+  /** What configures a conversation. */
+  readonly configure: () => Extract<Command, { type: 'Configure' }>
   readonly clock: Clock
   readonly conversations: Conversations
   readonly summarizerWindowTokens: number
@@ -62,9 +82,17 @@ export interface AppendingParts extends Pick<LedgerParts, 'policy' | 'estimator'
   readonly wakeWhereDue: (state: Conversation) => void
 }
 
-export function createAppending(parts: AppendingParts): Pick<Ledger, 'append' | 'pin' | 'unpin'> {
+export function createAppending(parts: AppendingParts): Pick<Ledger, 'append' | 'amend' | 'pin' | 'unpin'> {
   const { conversations, gate, freshness, lookup, provenanceOf, onProblem } = parts
   const appendMessages = createAppendMessages(parts)
+  const amend = createAmend({
+    ...parts,
+    now: () => parts.clock.now(),
+    onRecorded(handled) {
+      freshness.recordedHere(handled)
+      parts.wakeWhereDue(handled.state)
+    },
+  })
 
   async function pin(
     type: 'PinMessage' | 'UnpinMessage',
@@ -100,17 +128,41 @@ export function createAppending(parts: AppendingParts): Pick<Ledger, 'append' | 
         command.settings === undefined && parts.policy === undefined
           ? undefined
           : { ...parts.policy, ...command.settings }
-      const appended = valueOf(await appendMessages({ ...command, settings }), (left) =>
-        left.kind === 'ConversationMoved'
-          ? problem({ kind: 'RevisionNotExpected', conversationId, expected: left.known, actual: left.revision })
-          : problem(left),
-      )
+      const appended = valueOf(await appendMessages({ ...command, settings }), movedOf(conversationId))
       freshness.recordedHere(appended)
       if (appended.unknownModel !== undefined)
         onProblem(problem({ kind: 'UnknownModelWindow', model: appended.unknownModel, assumed: DEFAULT_WINDOW_TOKENS }))
       parts.wakeWhereDue(appended.state)
       const { state, recorded, position } = appended
       return { conversationId, revision: state.revision, recorded, position }
+    },
+    async amend(conversationId, options) {
+      const given = optionsGiven('amend', options, AMEND)
+      const id = nameGiven('conversationId', conversationId)
+      const { withdraw } = given
+      if (withdraw === undefined || (withdraw !== 'all' && !Array.isArray(withdraw)))
+        throw bad('withdraw', "must be a list of ids of messages, or 'all'")
+      const amendment = {
+        conversationId: id,
+        withdraw: withdraw === 'all' ? withdraw : withdraw.map((messageId) => nameGiven('withdraw', messageId)),
+        append: parseMessages(asList(given.append ?? [])),
+        expected: expectedOf(given.expectedRevision),
+        compaction:
+          given.compaction === undefined
+            ? undefined
+            : {
+                program: nameGiven('compaction.program', given.compaction.program),
+                sourceId: nameGiven('compaction.sourceId', given.compaction.sourceId),
+              },
+        provenance: provenanceOf(given),
+      }
+      gate.writes('amend')
+      freshness.follow()
+      const handled = valueOf(await amend(amendment), movedOf(id))
+      const recorded = handled.events.flatMap((event) =>
+        event.type === 'MessageAppended' ? [event.data.messageId] : [],
+      )
+      return { conversationId: id, revision: handled.state.revision, recorded, position: handled.position }
     },
     pin: (conversationId, messageId, options) => pin('PinMessage', conversationId, messageId, options),
     unpin: (conversationId, messageId, options) => pin('UnpinMessage', conversationId, messageId, options),

@@ -5,7 +5,12 @@
  */
 import type { ForgottenTotals } from '../domain/reports/forgotten/totals.js'
 import type { ForgottenCycle } from '../history/forgotten.js'
-import type { ImportedTranscript, ImportTranscriptOptions } from './transcripts.js'
+import type {
+  ImportedTranscript,
+  ImportTranscriptOptions,
+  OpenTranscript,
+  OpenTranscriptOptions,
+} from './transcripts.js'
 import type { RebuildOptions } from '../../projections/engine/rebuild.js'
 import type { Filled, FillOptions, MissingVectors } from '../../projections/read-models/archive-index/vector-filler.js'
 import type { Behind, ProjectionStatus } from '../../projections/engine/watch.js'
@@ -75,7 +80,12 @@ export type {
   ConversationSummary,
   UnlistedConversation,
 } from '../../projections/read-models/live-messages/queries.js'
-export type { ImportedTranscript, ImportTranscriptOptions } from './transcripts.js'
+export type {
+  ImportedTranscript,
+  ImportTranscriptOptions,
+  OpenTranscript,
+  OpenTranscriptOptions,
+} from './transcripts.js'
 export type { RecordedConversation } from '../importers/record-transcript.js'
 export type { ForgottenCycle } from '../history/forgotten.js'
 export type { ForgottenReport, JudgedItem } from '../domain/reports/forgotten/forgotten.js'
@@ -247,6 +257,25 @@ export interface RequestOptions {
 export interface UndoOptions extends RequestOptions {
   /** The first of them, by its number; all later ones go with it. */
   readonly cycle: number
+}
+
+/** What is taken back of a conversation, and what is said in its place. */
+export interface AmendOptions {
+  /** Ids of the messages that are taken back, or `all` of them. What batches cover comes back first. */
+  readonly withdraw: readonly string[] | 'all'
+  /** What is said in their place, behind all that stays. */
+  readonly append?: readonly MessageInput[]
+  /**
+   * Another program's compaction that did this, in a form that only its provider reads: `append` is the context that it
+   * left. Recorded as a fact of its own before it (`CompactionObserved`).
+   */
+  readonly compaction?: { readonly program: string; readonly sourceId: string }
+  /** The revision that this was decided on: where the conversation has moved on, nothing is recorded. */
+  readonly expectedRevision?: bigint
+  /** Who asks; recorded. Default: the ledger's own. */
+  readonly actor?: string
+  /** The request that it all belongs to. */
+  readonly correlationId?: string
 }
 
 /** What an append recorded, and where. */
@@ -463,11 +492,21 @@ export interface Ledger {
     options?: AppendOptions,
   ): Promise<AppendResult>
   /**
+   * Takes messages back, and says others in their place, in one append: all of it is recorded, or nothing. What was taken
+   * back is in no context any more, and stays in the log. Where a cycle has compacted it, that cycle is undone with it.
+   */
+  amend(conversationId: string, options: AmendOptions): Promise<AppendResult>
+  /**
    * Records what another program did, from a transcript that it wrote: its messages, its compactions, what it took back,
    * what it gave its model in place of a message. The context of such a conversation is the one that the program made,
    * until an edition is adopted or a cycle undone. The same file again records what is new in it.
    */
   importTranscript(path: string, options?: ImportTranscriptOptions): Promise<ImportedTranscript>
+  /**
+   * Records what another program does while it does it: what `importTranscript` reads from a file, record by record, by
+   * the name that the file would have.
+   */
+  openTranscript(name: string, options: OpenTranscriptOptions): Promise<OpenTranscript>
   /**
    * The context to send to the model: always includes the last message, is valid for the chat API, and fits the window.
    * With `at`, the one that it was then, byte for byte: `{ at: message.answers.revision }` is what that message

@@ -18,6 +18,7 @@ import type { EditionFailure } from '../editions/adopt.js'
 import type { DifferenceFailure } from '../history/difference.js'
 import { UnreadableEventError } from '../recording/read-event.js'
 import type { ContextObserved } from '../compaction/compact-now.js'
+import type { NotSaid } from '../compaction/amend.js'
 import type { HistoryDiverged } from '../compaction/record-list.js'
 import type { ExplainFailure } from '../history/explanation.js'
 import type { CompareFailure } from '../editions/compare.js'
@@ -48,6 +49,7 @@ export type Failure =
   | ImportFailure
   | BadMessage
   | HistoryDiverged
+  | NotSaid
   | ContextObserved
   | NoContext
   | SummarizerFailure

@@ -73,6 +73,26 @@ export interface ImportedTranscript {
   readonly damage: readonly DamageItem[]
 }
 
+/** How a transcript is recorded while its program writes it. */
+export interface OpenTranscriptOptions {
+  /** The program that writes it, as `importTranscript` names it. */
+  readonly from: string
+  /** Tenant or owner of new conversations. */
+  readonly scope?: string
+  /** Who asks; default: the ledger's. */
+  readonly actor?: string
+}
+
+/** A transcript that is recorded while its program writes it. */
+export interface OpenTranscript {
+  /**
+   * Records what these records say, which come behind those before; every call waits for the one before it. What is
+   * recorded already adds nothing, so a transcript that is opened anew is told from its beginning.
+   */
+  record(records: readonly unknown[]): Promise<readonly RecordedConversation[]>
+}
+
+const OPEN: Names<OpenTranscriptOptions> = { from: true, scope: true, actor: true }
 const OPTIONS: Names<ImportTranscriptOptions> = {
   from: true,
   scope: true,
@@ -139,7 +159,7 @@ const BYTES_OF_PLACES = 1024 ** 3
 /** How often a file is read anew because somebody else recorded of the same conversation meanwhile. */
 const READINGS = 3
 
-export function createTranscripts(parts: TranscriptsParts): Pick<Ledger, 'importTranscript'> {
+export function createTranscripts(parts: TranscriptsParts): Pick<Ledger, 'importTranscript' | 'openTranscript'> {
   const { gate, freshness, provenanceOf } = parts
   const files: ImportedFiles = parts.importedFiles
   const places = new LRUCache<string, Place>({
@@ -198,6 +218,41 @@ export function createTranscripts(parts: TranscriptsParts): Pick<Ledger, 'import
   }
 
   return {
+    async openTranscript(name, options) {
+      const given = optionsGiven('openTranscript', options, OPEN)
+      const file = textGiven('name', name)
+      const importer = importers.find(({ program }) => program === given.from)
+      if (importer === undefined)
+        throw problem({ kind: 'NoSuchProgram', program: String(given.from), programs: programs() })
+      const scope = given.scope === undefined ? undefined : nameOf('scope', given.scope)
+      gate.writes('openTranscript')
+      freshness.follow()
+      const reader = importer.read(file)
+      const recorder = createTranscriptRecorder(parts)
+      const how = { program: importer.program, scope, settings: parts.policy, provenance: provenanceOf(given) }
+      let line = 0
+      let before: Promise<unknown> = Promise.resolve()
+
+      async function* itemsOf(records: readonly unknown[]): AsyncGenerator<TranscriptItem> {
+        for (const value of records) {
+          line += 1
+          yield* reader.take({ value, where: { file, line } })
+        }
+      }
+      async function recordNext(records: readonly unknown[]): Promise<readonly RecordedConversation[]> {
+        gate.writes('openTranscript')
+        const { conversations } = valueOf(await recorder.take(itemsOf(records), how), problem)
+        for (const { position } of conversations) freshness.recordedHere({ position })
+        return conversations.map((each) => ({ ...each }))
+      }
+      return {
+        record(records) {
+          const next = before.then(() => recordNext(records))
+          before = next.catch(() => undefined)
+          return next
+        },
+      }
+    },
     async importTranscript(path, options) {
       const given = optionsGiven('importTranscript', options, OPTIONS)
       const file = textGiven('path', path)

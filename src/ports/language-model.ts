@@ -7,9 +7,14 @@
  * hashed.
  */
 import type { taskEither as TE } from 'fp-ts'
+import type { ChatMessage } from '../domain/values/chat-message.js'
 import type { SummarizerFailureKind } from './summarizer.js'
 
 export interface LanguageModelRequest {
+  /** What stands in front of the prompt, as it stood in a request before: a provider's cache may have it. */
+  readonly messages?: readonly ChatMessage[]
+  /** The tools of that request, which stand in front of its messages. The model is told to call none. */
+  readonly tools?: readonly Readonly<Record<string, unknown>>[]
   readonly prompt: string
   /** Instructions about the form of the answer, apart from the prompt. */
   readonly system?: string
@@ -23,7 +28,8 @@ export interface LanguageModelRequest {
 export interface LanguageModelAnswer {
   readonly text: string
   readonly responseId?: string
-  readonly usage?: { readonly promptTokens: number; readonly completionTokens: number }
+  /** `cachedTokens` are those of the prompt that the provider had in its cache, where it tells. */
+  readonly usage?: { readonly promptTokens: number; readonly completionTokens: number; readonly cachedTokens?: number }
 }
 
 /** The ways to fail are the summarizer's, but for those that only it can see. */

@@ -6,6 +6,7 @@
  * that was recorded is found again by it, and one that was made by another prompt or model is never taken for it.
  */
 import type { taskEither as TE } from 'fp-ts'
+import type { ChatMessage } from '../domain/values/chat-message.js'
 import type { Sections } from '../domain/events/index.js'
 import type { MessageBody } from '../domain/values/message.js'
 
@@ -47,6 +48,11 @@ export type SummaryJob = {
       readonly messages: readonly MessageToSummarize[]
       /** The summary of the chunk before: background, not to be repeated. */
       readonly existingSummary: string | undefined
+      /**
+       * The beginning of the context that the agent's last request had, up to the last of these messages. Only for a
+       * summarizer that `ridesPrefix`, and where the context shows them whole.
+       */
+      readonly prefix?: readonly ChatMessage[]
     }
   | { readonly kind: 'resummarize'; readonly summaries: readonly SummaryToFold[] }
 )
@@ -84,7 +90,12 @@ export interface Summary {
   /** The id that the provider gave its answer. */
   readonly responseId?: string
   /** Tokens that the provider says it took. */
-  readonly usage?: { readonly promptTokens: number; readonly completionTokens: number }
+  readonly usage?: {
+    readonly promptTokens: number
+    readonly completionTokens: number
+    /** Those of the prompt that the provider had in its cache, where it tells. */
+    readonly cachedTokens?: number
+  }
   /** How long it took, in milliseconds. */
   readonly durationMs: number
 }
@@ -138,6 +149,8 @@ export interface Summarizer {
   readonly model: string
   /** What its window takes, in tokens; decides how large a chunk may be. */
   readonly windowTokens: number
+  /** True for one whose jobs come with the beginning of the agent's context. */
+  readonly ridesPrefix?: boolean
   /** Makes the request and its hash. Pure: it asks nobody. */
   prepare(job: SummaryJob): PreparedSummary
   /** Asks for the summary. What goes wrong is a `Left`; the signal ends a request that nobody waits for any more. */

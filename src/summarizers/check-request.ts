@@ -30,6 +30,8 @@ function extract(events: SummarizerRecord, job: SummaryJob): RequestVerdict {
 
 function asked(strategy: ModelStrategy, events: SummarizerRecord, job: SummaryJob, template: string): RequestVerdict {
   const { windowTokens, ...parameters } = events.parameters
+  // The tools of an agent are not recorded, only their hash.
+  if ('toolsSha256' in parameters) return 'unknown'
   const { provider, model, prompt, formatterVersion } = events
   const hashAt = (window: number): string =>
     requestHashOf(

@@ -39,7 +39,7 @@ const tokens = z.number().int().nonnegative().max(MAX_TOKENS)
 const answerSchema = z.object({
   text: z.string(),
   ...summarizerRecordSchema.pick({ responseId: true, durationMs: true }).shape,
-  usage: z.object({ promptTokens: tokens, completionTokens: tokens }).optional(),
+  usage: z.object({ promptTokens: tokens, completionTokens: tokens, cachedTokens: tokens.optional() }).optional(),
   sections: sectionsSchema.optional(),
 })
 
@@ -131,6 +131,7 @@ export function guarded(summarizer: Summarizer, longestMs = LONGEST_MS): Summari
     provider: summarizer.provider,
     model: summarizer.model,
     windowTokens: summarizer.windowTokens,
+    ...(summarizer.ridesPrefix === true ? { ridesPrefix: true } : {}),
     prepare: (job) => prepared(summarizer, job),
     summarize: (asked, signal) => async () => {
       try {

@@ -11,16 +11,19 @@ import { foldIn } from './fold-in.js'
 import { createModelSummarizer, type ModelStrategy } from './model-strategy.js'
 import { createPrompt } from './prompts.js'
 import { DEFAULT_STRATEGY, STRATEGIES, type StrategyName } from './strategy-names.js'
+import { ridePrefix } from './ride-prefix.js'
 import { structured } from './structured.js'
 
 export { createExtractiveSummarizer } from './extractive.js'
 export { createFoldInSummarizer } from './fold-in.js'
+export { createRidePrefixSummarizer } from './ride-prefix.js'
 export { createStructuredSummarizer } from './structured.js'
 
 /** The strategies with a model, by name. */
 export const modelStrategies: Readonly<{ [Name in StrategyName]: ModelStrategy<Name> }> = {
   'fold-in': foldIn,
   structured,
+  'ride-prefix': ridePrefix,
 }
 
 const promptSchema = z.strictObject({
@@ -45,13 +48,18 @@ const summarizerConfigSchema = z.discriminatedUnion('kind', [
     /** Further attempts after the first. A replay leaves it aside: there each request is set aside and counted. */
     maxRetries: z.number().int().min(0).max(10).optional(),
     prompt: promptSchema.optional(),
+    tools: z.array(z.record(z.string(), z.unknown())).readonly().optional(),
   }),
 ])
 /** A model behind the OpenAI chat API, as the one who summarizes. */
 export interface OpenAiSummarizerConfig {
   /** Any API that speaks as OpenAI's chat completions do. */
   readonly kind: 'openai'
-  /** `fold-in` (default): a summary that goes on from the one before. `structured`: one in named sections. */
+  /**
+   * `fold-in` (default): a summary that goes on from the one before. `structured`: one in named sections. `ride-prefix`:
+   * asked behind the agent's own context, so that a provider's prompt cache pays for most of it; for that the model and
+   * the server are the agent's.
+   */
   readonly strategy?: StrategyName | undefined
   /** The model's name, as the API knows it. */
   readonly model: string
@@ -72,6 +80,8 @@ export interface OpenAiSummarizerConfig {
    * in. Its text is recorded.
    */
   readonly prompt?: { readonly name: string; readonly text: string } | undefined
+  /** Of `ride-prefix`: the tools of the agent's requests, as it sends them. They stand in front of its messages. */
+  readonly tools?: readonly Readonly<Record<string, unknown>>[] | undefined
 }
 /** Who summarizes, as a configuration: no model and no key (`extractive`), or a model behind the OpenAI chat API. */
 export type SummarizerConfig = { readonly kind: 'extractive' } | OpenAiSummarizerConfig
@@ -88,7 +98,12 @@ const kindOf = (input: unknown): unknown =>
 /** Parses a configuration that came from outside, naming the field that is wrong. */
 export function parseSummarizerConfig(input: unknown): E.Either<BadSummarizerConfig, SummarizerConfig> {
   const parsed = summarizerConfigSchema.safeParse(input)
-  if (parsed.success) return E.right(parsed.data)
+  if (parsed.success) {
+    const { data } = parsed
+    return data.kind === 'openai' && data.tools !== undefined && data.strategy !== 'ride-prefix'
+      ? E.left({ kind: 'BadSummarizerConfig', field: 'tools', detail: 'are for the strategy ride-prefix alone' })
+      : E.right(data)
+  }
   const issue = parsed.error.issues[0]
   if (issue?.code === 'unrecognized_keys') {
     const [unknown = ''] = issue.keys
@@ -123,5 +138,9 @@ export function createSummarizer(config: SummarizerConfig, model?: LanguageModel
   if (config.kind === 'extractive') return createExtractiveSummarizer()
   if (model === undefined) throw new Error(`the summarizer of kind "${config.kind}" needs a language model`)
   const prompt = config.prompt === undefined ? undefined : createPrompt(config.prompt.name, config.prompt.text)
-  return createModelSummarizer(modelStrategies[config.strategy ?? DEFAULT_STRATEGY], { model, prompt })
+  return createModelSummarizer(modelStrategies[config.strategy ?? DEFAULT_STRATEGY], {
+    model,
+    prompt,
+    ...(config.tools === undefined ? {} : { tools: config.tools }),
+  })
 }

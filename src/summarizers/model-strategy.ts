@@ -26,6 +26,8 @@ export interface ModelStrategyOptions {
   readonly model: LanguageModel
   /** Takes the place of the default templates, for chunks and for re-summarization. */
   readonly prompt?: Prompt | undefined
+  /** The tools of the agent's requests; for a strategy that rides their prefix. */
+  readonly tools?: LanguageModelRequest['tools']
 }
 
 export interface ReadAnswer {
@@ -38,6 +40,8 @@ export interface ModelStrategy<Name extends StrategyName = StrategyName> {
   readonly prompts: Readonly<Record<SummaryJob['kind'], Prompt>>
   readonly system?: string
   readonly responseSchema?: NonNullable<LanguageModelRequest['responseSchema']>
+  /** Asks behind the beginning of the agent's context, where a job has it. */
+  readonly ridesPrefix?: true
   /** Reads an answer, or says what is wrong with it. */
   read(answer: string): E.Either<SummarizerFailure, ReadAnswer>
 }
@@ -82,6 +86,46 @@ function promptOf(job: SummaryJob, template: string, windowTokens: number, syste
   })
 }
 
+type Riding = Extract<SummaryJob, { kind: 'chunk' }> & {
+  readonly prefix: NonNullable<LanguageModelRequest['messages']>
+}
+
+const tokensOfPrefix = ({ messages = [], tools = [] }: Pick<LanguageModelRequest, 'messages' | 'tools'>): number =>
+  messages.length + tools.length === 0 ? 0 : tokensOf(JSON.stringify([messages, tools]))
+
+/** What the prompt says of messages that stand in front of it. */
+const IN_FRONT = '(it stands in the conversation above)'
+const lastOf = (count: number): string =>
+  `(the last ${String(count)} messages of the conversation above, to its very end; every tool call and every result is a message)`
+
+/** The request that goes behind the agent's context; undefined where the job has none, or where it does not fit. */
+function ridingRequest(
+  strategy: ModelStrategy,
+  template: string,
+  windowTokens: number,
+  job: SummaryJob,
+  tools: LanguageModelRequest['tools'],
+): LanguageModelRequest | undefined {
+  if (strategy.ridesPrefix !== true || job.kind !== 'chunk' || job.prefix === undefined) return undefined
+  const { prefix: messages, maxSummaryTokens, temperature }: Riding = { ...job, prefix: job.prefix }
+  const prompt = interpolatePrompt({
+    template,
+    persona: cleanText(job.persona),
+    existingSummary: IN_FRONT,
+    messages: lastOf(job.messages.length),
+    maxSummaryTokens,
+  })
+  const request = {
+    messages,
+    ...(tools === undefined ? {} : { tools }),
+    prompt,
+    temperature,
+    maxOutputTokens: outputTokens(maxSummaryTokens),
+  }
+  const tokens = tokensOfPrefix(request) + tokensOf(prompt) + request.maxOutputTokens + FRAME_TOKENS
+  return tokens <= windowTokens * SHARE_OF_WINDOW ? request : undefined
+}
+
 /**
  * The exact request of a job: what the messages are shortened to follows from the window of the model that is asked.
  */
@@ -90,7 +134,10 @@ export function requestOf(
   template: string,
   windowTokens: number,
   job: SummaryJob,
+  tools?: LanguageModelRequest['tools'],
 ): LanguageModelRequest {
+  const riding = ridingRequest(strategy, template, windowTokens, job, tools)
+  if (riding !== undefined) return riding
   return {
     prompt: promptOf(job, template, windowTokens, strategy.system ?? ''),
     ...(strategy.system === undefined ? {} : { system: strategy.system }),
@@ -101,7 +148,7 @@ export function requestOf(
 }
 
 function tooLarge(request: LanguageModelRequest, windowTokens: number): SummarizerFailure | undefined {
-  const tokens = tokensOf(request.prompt) + tokensOf(request.system ?? '')
+  const tokens = tokensOf(request.prompt) + tokensOf(request.system ?? '') + tokensOfPrefix(request)
   if (tokens + request.maxOutputTokens <= windowTokens) return undefined
   return failed(
     'request-too-large',
@@ -145,16 +192,22 @@ export const requestHashOf = (
 /** A summarizer from a strategy and a language model. */
 export function createModelSummarizer(
   strategy: ModelStrategy,
-  { model, prompt: custom }: ModelStrategyOptions,
+  { model, prompt: custom, tools }: ModelStrategyOptions,
 ): Summarizer {
   const prepare = (job: SummaryJob): PreparedSummary => {
     const prompt = custom ?? strategy.prompts[job.kind]
-    const request = requestOf(strategy, prompt.text, model.windowTokens, job)
+    const request = requestOf(strategy, prompt.text, model.windowTokens, job, tools)
     const events: HashedEvents = {
       strategy: strategy.name,
       provider: model.provider,
       model: model.model,
-      parameters: { ...model.parameters(request), maxSummaryTokens: job.maxSummaryTokens },
+      parameters: {
+        ...model.parameters(request),
+        maxSummaryTokens: job.maxSummaryTokens,
+        // How much of the agent's context stands in front; the context itself is what the log has.
+        ...(request.messages === undefined ? {} : { prefixMessages: request.messages.length }),
+        ...(request.tools === undefined ? {} : { toolsSha256: hashOf(request.tools) }),
+      },
     }
     const persona = job.persona === '' ? {} : { persona: { text: job.persona, sha256: sha256(job.persona) } }
     return {
@@ -191,7 +244,8 @@ export function createModelSummarizer(
 
   const summarize = ({ job }: PreparedSummary, signal?: AbortSignal): TE.TaskEither<SummarizerFailure, Summary> => {
     // The request is made again from the job rather than read from `unknown`: prepare is pure, so it is the same.
-    const request = requestOf(strategy, (custom ?? strategy.prompts[job.kind]).text, model.windowTokens, job)
+    const template = (custom ?? strategy.prompts[job.kind]).text
+    const request = requestOf(strategy, template, model.windowTokens, job, tools)
     const refusal = tooLarge(request, model.windowTokens)
     return refusal === undefined ? () => ask(request, job.maxSummaryTokens, signal)() : TE.left(refusal)
   }
@@ -201,6 +255,7 @@ export function createModelSummarizer(
     provider: model.provider,
     model: model.model,
     windowTokens: model.windowTokens,
+    ...(strategy.ridesPrefix === undefined ? {} : { ridesPrefix: true }),
     prepare,
     summarize,
   }

@@ -98,6 +98,8 @@ const REFUSED: Readonly<Record<string, Call>> = {
     of.append('other', { role: 'user', content: 'x' }, { expectedRevision: 0n }),
   'a new conversation that is there': (of) =>
     of.append('other', { role: 'user', content: 'x' }, { expectedRevision: -1n }),
+  'an amendment of what is not said': (of) => of.amend('other', { withdraw: ['nothing'] }),
+  'an amendment of another moment': (of) => of.amend('other', { withdraw: 'all', expectedRevision: 0n }),
   'a policy that is none': (of) => of.append(ID, { role: 'user', content: 'x' }, { policy: { keepRecent: -1 } }),
   'a moment that is none': (of) => of.context(ID, { at: 'no-such-message' }),
 }
@@ -150,6 +152,13 @@ describe('a ledger behind a service', () => {
     expect((await ledger.messages('host')).messages).toHaveLength(12)
     const gone = openRemoteLedger({ url: 'http://127.0.0.1:1', retries: 0 })
     expect(await gone.compress(history, 'host')).toMatchObject({ history, error: { kind: 'StoreUnavailable' } })
+  })
+
+  it('takes messages back and says others', async () => {
+    await remote.append('amended', talk(3))
+    await remote.amend('amended', { withdraw: ['m2'], append: [{ id: 'n', role: 'user', content: 'else' }] })
+    const { messages } = await ledger.messages('amended')
+    expect(messages.map(({ messageId }) => messageId)).toEqual(['m0', 'm1', 'n'])
   })
 
   it('follows what is recorded from a position on', async () => {

@@ -19,6 +19,7 @@ function functionsOf(value: object, path = ''): Map<string, (...args: readonly u
 /** What each is asked with: nothing is wrong with it but that the ledger is closed. */
 const ARGUMENTS: Readonly<Record<string, readonly unknown[]>> = {
   append: ['a', say(1)],
+  amend: ['a', { withdraw: [] }],
   context: ['a'],
   messages: ['a'],
   diff: ['a', { from: 0n }],
@@ -32,6 +33,7 @@ const ARGUMENTS: Readonly<Record<string, readonly unknown[]>> = {
   stats: [],
   forgotten: [],
   importTranscript: ['session.jsonl'],
+  openTranscript: ['session.jsonl', { from: 'claude-code' }],
   list: [],
   verify: [],
   identity: [],

@@ -7,6 +7,8 @@ import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 
 const START = 'dist/src/index.d.ts'
+/** The entry points beside it. */
+const SDKS = ['ai-sdk', 'claude-agent-sdk', 'langchain', 'openai-agents'].map((sdk) => `dist/src/sdk/${sdk}/index.d.ts`)
 const read = (path: string): string => readFileSync(path, 'utf8')
 const declarationsOf = (path: string, module: string): string => join(dirname(path), module.replace(/\.js$/u, '.d.ts'))
 /** The names in `{ a, type b, c as d }`: as they are called where they come from. */
@@ -76,7 +78,7 @@ function unexplained(exported: Exported): string[] {
 
 describe('the declarations of the package', () => {
   it('explain each thing that it exports, and each of their properties', () => {
-    const exported = exportsOf(START)
+    const exported = [START, ...SDKS].flatMap(exportsOf)
     expect(exported.map(({ name }) => name)).toEqual(
       expect.arrayContaining(['openLedger', 'Ledger', 'PolicySettings', 'SearchHit', 'SummarizerConfig']),
     )

@@ -4,7 +4,7 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { spawn } from 'node:child_process'
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync, renameSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { packedProject, type PackedProject } from '../support/packed.js'
@@ -73,6 +73,49 @@ describe('the types of the package, those of packages checked too', () => {
     })
     expect(project.compile(['plain.ts'], { noEmit: true })).toEqual([])
     expect(project.compile(['plain.ts'], { noEmit: true, types: [], lib: undefined })).toEqual([])
+  })
+})
+
+/** Each SDK's one line, with the types of the real packages. */
+const SDKS = `
+import { run, type Agent } from '@openai/agents'
+import { wrapLanguageModel, generateText, ToolLoopAgent, type ModelMessage } from 'ai'
+import { createAgent, type BaseMessage } from 'langchain'
+import type { Ledger } from 'context-ledger'
+import { ledgerMiddleware, ledgerSteps } from 'context-ledger/ai-sdk'
+import { ledgerMiddleware as ofLangchain } from 'context-ledger/langchain'
+import { ledgerSession } from 'context-ledger/openai-agents'
+import { ledgerSessionStore } from 'context-ledger/claude-agent-sdk'
+
+type Model = Parameters<typeof wrapLanguageModel>[0]['model']
+export async function all(ledger: Ledger, plain: Model, messages: ModelMessage[], agent: Agent, said: BaseMessage[]): Promise<void> {
+  const model = wrapLanguageModel({ model: plain, middleware: ledgerMiddleware({ ledger, conversationId: 'c' }) })
+  await generateText({ model, messages })
+  await generateText({ model: plain, messages, ...ledgerSteps({ ledger, conversationId: 'c' }) })
+  await new ToolLoopAgent({ model }).generate({ messages })
+  await createAgent({ model: 'm', middleware: [ofLangchain({ ledger, conversationId: 'c' })] }).invoke({ messages: said })
+  await run(agent, 'hello', { session: ledgerSession({ ledger, sessionId: 'c' }) })
+  await ledgerSessionStore({ ledger }).append({ projectKey: 'p', sessionId: 's' }, [{ type: 'user' }])
+}
+`
+
+describe('the entry points of SDKs', () => {
+  it('fit the types of the real packages, without a cast', () => {
+    project.write({ 'sdks.ts': SDKS })
+    expect(project.compile(['sdks.ts'], { noEmit: true, skipLibCheck: true })).toEqual([])
+  })
+
+  it('say which package is missing; the others work without it', () => {
+    const modules = join(project.folder, 'node_modules')
+    renameSync(join(modules, 'langchain'), join(modules, '.langchain'))
+    const load = (path: string) => [process.execPath, '--input-type=module', '-e', `await import('${path}')`]
+    const missing = project.run(load('context-ledger/langchain'))
+    const others = ['', '/ai-sdk', '/openai-agents', '/claude-agent-sdk'].map(
+      (path) => project.run(load(`context-ledger${path}`)).status,
+    )
+    renameSync(join(modules, '.langchain'), join(modules, 'langchain'))
+    expect(missing.stderr).toContain('context-ledger/langchain needs the package langchain, which is not installed')
+    expect(others).toEqual([0, 0, 0, 0])
   })
 })
 

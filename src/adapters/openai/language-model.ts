@@ -34,7 +34,14 @@ const completionSchema = z.looseObject({
     )
     .min(1),
   usage: z
-    .looseObject({ prompt_tokens: z.number().int().nonnegative(), completion_tokens: z.number().int().nonnegative() })
+    .looseObject({
+      prompt_tokens: z.number().int().nonnegative(),
+      completion_tokens: z.number().int().nonnegative(),
+      prompt_tokens_details: z
+        .looseObject({ cached_tokens: z.number().int().nonnegative().optional() })
+        .nullish()
+        .catch(undefined),
+    })
     .nullish()
     .catch(undefined),
 })
@@ -50,6 +57,15 @@ const fail = (failure: LanguageModelFailure['failure'], detail: string): E.Eithe
 
 // Open models put their thoughts in front of the answer, between these tags.
 const withoutThoughts = (text: string): string => text.replace(/^\s*<think>[\s\S]*?<\/think>/u, '').trim()
+
+function usageOf(usage: NonNullable<z.infer<typeof completionSchema>['usage']>): LanguageModelAnswer['usage'] & {} {
+  const cachedTokens = usage.prompt_tokens_details?.cached_tokens
+  return {
+    promptTokens: usage.prompt_tokens,
+    completionTokens: usage.completion_tokens,
+    ...(cachedTokens === undefined ? {} : { cachedTokens }),
+  }
+}
 
 function answerOf(data: unknown): E.Either<LanguageModelFailure, LanguageModelAnswer> {
   const parsed = completionSchema.safeParse(data)
@@ -67,13 +83,16 @@ function answerOf(data: unknown): E.Either<LanguageModelFailure, LanguageModelAn
   return E.right({
     text,
     ...(typeof id === 'string' && id !== '' ? { responseId: id } : {}),
-    ...(usage === null || usage === undefined
-      ? {}
-      : { usage: { promptTokens: usage.prompt_tokens, completionTokens: usage.completion_tokens } }),
+    ...(usage === null || usage === undefined ? {} : { usage: usageOf(usage) }),
   })
 }
 
 type Body = OpenAI.ChatCompletionCreateParamsNonStreaming
+
+// They go out as they came, byte for byte: a cached prefix hangs on them.
+const toolsOf = (tools: NonNullable<LanguageModelRequest['tools']>): NonNullable<Body['tools']> =>
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  tools as unknown as NonNullable<Body['tools']>
 
 function bodyOf(model: string, request: LanguageModelRequest): Body {
   const schema = request.responseSchema
@@ -81,8 +100,10 @@ function bodyOf(model: string, request: LanguageModelRequest): Body {
     model,
     messages: [
       ...(request.system === undefined ? [] : [{ role: 'system' as const, content: request.system }]),
+      ...(request.messages ?? []),
       { role: 'user', content: request.prompt },
     ],
+    ...(request.tools === undefined ? {} : { tools: toolsOf(request.tools), tool_choice: 'none' as const }),
     ...(isReasoning(model)
       ? { max_completion_tokens: request.maxOutputTokens + REASONING_TOKENS }
       : { max_tokens: request.maxOutputTokens, temperature: request.temperature }),
@@ -146,6 +167,8 @@ export function createOpenAiLanguageModel(
         messages: _messages,
         model: _model,
         response_format: format,
+        tools: _tools,
+        tool_choice: _choice,
         ...parameters
       } = bodyOf(options.model, request)
       return { ...parameters, ...(format === undefined ? {} : { responseFormat: format.type }) }

@@ -13,7 +13,8 @@ export const summarizerRecordSchema = z.object({
   /** SHA-256 over strategy, provider, model, parameters and the exact request. */
   requestHash: hash,
   responseId: z.string().optional(),
-  usage: z.object({ promptTokens: count, completionTokens: count }).optional(),
+  /** `cachedTokens` are those of the prompt that the provider had in its cache, where it told. */
+  usage: z.object({ promptTokens: count, completionTokens: count, cachedTokens: count.optional() }).optional(),
   durationMs: z.number().nonnegative(),
   /** True where the extractive strategy made it as the fallback: the summarizer failed at the hard limit. */
   standIn: z.boolean().optional(),

@@ -15,6 +15,7 @@ export const routes = {
   getLedger: conversations.getLedger,
   settle: conversations.settle,
   appendMessages: messages.appendMessages,
+  amend: messages.amend,
   getMessages: messages.getMessages,
   compress: agent.compress,
   useTool: agent.useTool,

@@ -59,6 +59,31 @@ export const appendMessages = route({
   answer: appended,
 })
 
+/** Takes messages back, and says others. */
+export const amend = route({
+  id: 'amend',
+  method: 'post',
+  path: '/v1/conversations/{conversation}/amendments',
+  summary:
+    'Takes messages back and says others in their place, all of it or nothing; what was taken back stays in the log',
+  roles: ['append'],
+  reach: 'conversation',
+  params: ofConversation,
+  headers: {
+    'if-match': 'The revision that the conversation is expected at, as an ETag: 412 where it stands elsewhere',
+    'if-none-match': '`*`: the conversation is to be a new one',
+  },
+  body: z
+    .strictObject({
+      withdraw: z.union([z.literal('all'), z.array(z.string().min(1))]),
+      append: z.array(message).max(10_000).optional(),
+      compaction: z.strictObject({ program: z.string().min(1), sourceId: z.string().min(1) }).optional(),
+      correlationId: z.string().min(1).optional(),
+    })
+    .meta({ id: 'Amend' }),
+  answer: appended,
+})
+
 /** A message that is live. */
 const liveMessage = z.looseObject({ messageId: z.string(), revision, tokens: z.int() }).meta({ id: 'LiveMessage' })
 

@@ -1,6 +1,6 @@
 /** Messages: appended, read, pinned, searched. */
 import { createHash } from 'node:crypto'
-import type { MessageInput } from '../../library/ledger.js'
+import type { AmendOptions, MessageInput } from '../../library/ledger.js'
 import { kindOf, problem } from '../../library/problem.js'
 import { cursorOf, placeOf, wrongCursor } from '../cursors.js'
 import { Refused } from '../problems.js'
@@ -51,7 +51,7 @@ export function messageHandlers({
   ledger,
   bounds,
   recorded: countRecorded,
-}: Parts): Handlers<'appendMessages' | 'getMessages' | 'pinMessage' | 'unpinMessage' | 'search'> {
+}: Parts): Handlers<'appendMessages' | 'amend' | 'getMessages' | 'pinMessage' | 'unpinMessage' | 'search'> {
   /** What the first request answered, for one that was recorded already. */
   async function answerOfFirst(
     conversationId: string,
@@ -124,6 +124,17 @@ export function messageHandlers({
           ownCorrelation,
         )
       return { body: appended, headers: etagOf(appended.revision) }
+    },
+
+    async amend({ params: { conversation }, body, raw, headers, access }) {
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- as it came, and the ledger parses it
+      const { append } = raw as Pick<AmendOptions, 'append'>
+      const amended = await ledger.amend(
+        conversation,
+        given({ ...body, append, expectedRevision: expectedOf(headers), actor: access.actor }),
+      )
+      countRecorded(amended.recorded.length)
+      return { body: amended, headers: etagOf(amended.revision) }
     },
 
     async getMessages({ params: { conversation }, query: { at, cursor, limit = PAGE, ...wait } }) {

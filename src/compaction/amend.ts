@@ -1,0 +1,111 @@
+/**
+ * `amend`: takes back the end of what a conversation says, and says something else in its place, in one append. What was
+ * taken back stays in the log.
+ */
+import { either as E } from 'fp-ts'
+import type { Command, MessageToAppend } from '../domain/decide/index.js'
+import type { Provenance } from '../domain/events/codec.js'
+import type { CommandFailure, Handled } from '../recording/handle-command.js'
+import { commandsFor, type HistoryDiverged, type RecordListDependencies } from './record-list.js'
+import { createSaidLists } from './said-list.js'
+
+/** Another program's compaction, which takes the place of what it compacted. */
+interface AmendedBy {
+  /** The program. */
+  readonly program: string
+  /** Its own id of the compaction. */
+  readonly sourceId: string
+}
+
+/** What a conversation is to say. */
+export interface Amendment {
+  readonly conversationId: string
+  /** Messages that are taken back; or all of them. */
+  readonly withdraw: readonly string[] | 'all'
+  readonly append: readonly MessageToAppend[]
+  /** What another program compacted the conversation into: `append` is its context. */
+  readonly compaction: AmendedBy | undefined
+  /** The revision that this was decided on; undefined for whatever it is now. */
+  readonly expected: bigint | undefined
+  readonly provenance: Provenance
+}
+
+/** A message is to be taken back that the conversation does not say. */
+export type NotSaid = { readonly kind: 'NotSaid'; readonly conversationId: string; readonly messageId: string }
+
+export type AmendFailure = CommandFailure | HistoryDiverged | NotSaid
+
+/** How often it is decided anew where others record meanwhile and no revision was expected. */
+const ATTEMPTS = 50
+
+/** The compaction as a fact of its own. The messages that it put there are recorded behind it. */
+const observedOf = (
+  conversationId: string,
+  { program, sourceId }: AmendedBy,
+  append: readonly MessageToAppend[],
+): Command => ({
+  type: 'ObserveCompaction',
+  compaction: {
+    program,
+    sourceId,
+    trigger: 'unknown',
+    summary: { kind: 'opaque' },
+    unknown: [],
+    context: append.map(({ role, content, name, toolCalls, toolCallId, extra }, at) => ({
+      kind: 'inserted',
+      body: {
+        role,
+        content,
+        ...(name === undefined ? {} : { name }),
+        ...(toolCalls === undefined ? {} : { toolCalls }),
+        ...(toolCallId === undefined ? {} : { toolCallId }),
+        ...(extra === undefined ? {} : { extra }),
+      },
+      ...(at === 0 ? { isSummary: true as const } : {}),
+    })),
+    told: {},
+    where: { file: conversationId },
+  },
+})
+
+/** Builds the use case. */
+export function createAmend(deps: Omit<RecordListDependencies, 'provenance'>) {
+  const { log, conversations, onRecorded } = deps
+  const saidLists = createSaidLists(log)
+
+  return async ({
+    conversationId,
+    withdraw: ids,
+    append,
+    compaction,
+    expected,
+    provenance,
+  }: Amendment): Promise<E.Either<AmendFailure, Handled>> => {
+    for (let tries = 1; ; tries += 1) {
+      const state = await conversations.load(conversationId)
+      if (expected !== undefined && expected !== state.revision)
+        return E.left({ kind: 'ConversationMoved', revision: state.revision, known: expected })
+      const list = await saidLists(conversationId, state.revision)
+      const said = [...list.leading, ...list.rest]
+      const wanted = new Set(ids === 'all' ? said.map(({ messageId }) => messageId) : ids)
+      const withdraw = said.filter(({ messageId }) => wanted.has(messageId))
+      const missing = [...wanted].find((id) => !withdraw.some(({ messageId }) => messageId === id))
+      if (missing !== undefined) return E.left({ kind: 'NotSaid', conversationId, messageId: missing })
+      const why = append.length === 0 ? 'rewound' : 'edited'
+      const commands = await commandsFor(deps, { state, withdraw, why, append })
+      if (E.isLeft(commands)) return commands
+      const observed = compaction === undefined ? [] : [observedOf(conversationId, compaction, append)]
+      const at = commands.right.findIndex(({ type }) => type === 'WithdrawMessages' || type === 'AppendMessages')
+      const handled = await conversations.handle(
+        conversationId,
+        commands.right.toSpliced(at, 0, ...observed),
+        provenance,
+      )
+      if (E.isRight(handled)) {
+        onRecorded(handled.right)
+        return handled
+      }
+      if (handled.left.kind !== 'ConversationMoved' || expected !== undefined || tries === ATTEMPTS) return handled
+    }
+  }
+}

@@ -1,0 +1,171 @@
+/** An answer of a language model as the message that the AI SDK makes of it, whole or piece by piece. */
+import type { LanguageModelMiddleware } from 'ai'
+import type { MessageInput } from '../../domain/values/chat-message.js'
+import { inputOf, toLedger, type SdkPart } from './messages.js'
+
+type WrapGenerate = NonNullable<LanguageModelMiddleware['wrapGenerate']>
+type WrapStream = NonNullable<LanguageModelMiddleware['wrapStream']>
+/** What a model answers. */
+export type Generated = Awaited<ReturnType<WrapGenerate>>
+/** What a model answers piece by piece. */
+export type Streamed = Awaited<ReturnType<WrapStream>>
+/** A piece of an answer. */
+export type StreamPart = Streamed['stream'] extends ReadableStream<infer Part> ? Part : never
+
+type Content = Generated['content'][number]
+
+/** What is recorded beside an answer: by whom, and what it took. */
+export interface AnswerMetadata {
+  readonly model?: string | undefined
+  readonly responseId?: string | undefined
+  readonly finishReason?: string | undefined
+  readonly usage?: Generated['usage'] | undefined
+  /** The answer ended before the model had ended it. */
+  readonly interrupted?: boolean | undefined
+}
+
+const without = (value: object): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(value).filter(([, each]) => each !== undefined))
+
+/** Usage by the names that every conversation of a ledger has it by. */
+function usageOf(usage: Generated['usage'] | undefined): Record<string, unknown> | undefined {
+  if (usage === undefined) return undefined
+  const { inputTokens, outputTokens } = usage
+  const told = without({
+    inputTokens: inputTokens?.total,
+    outputTokens: outputTokens?.total,
+    cacheReadTokens: inputTokens?.cacheRead,
+    cacheWriteTokens: inputTokens?.cacheWrite,
+    reasoningTokens: outputTokens?.reasoning,
+  })
+  return Object.keys(told).length === 0 ? undefined : told
+}
+
+/** A part of an answer as the part of the prompt that it becomes; undefined for what becomes none. */
+function partOf(part: Content): SdkPart | undefined {
+  const providerOptions = part.providerMetadata
+  switch (part.type) {
+    case 'source':
+    case 'tool-approval-request':
+      return undefined
+    case 'text':
+      return part.text === '' && providerOptions === undefined
+        ? undefined
+        : { type: 'text', text: part.text, providerOptions }
+    case 'reasoning':
+      return { type: 'reasoning', text: part.text, providerOptions }
+    case 'custom':
+      return { type: 'custom', kind: part.kind, providerOptions }
+    case 'file':
+    case 'reasoning-file':
+      return { type: part.type, mediaType: part.mediaType, data: part.data, providerOptions }
+    case 'tool-call':
+      return {
+        type: 'tool-call',
+        toolCallId: part.toolCallId,
+        toolName: part.toolName,
+        input: inputOf(part.input),
+        providerExecuted: part.providerExecuted,
+        providerOptions,
+      }
+    case 'tool-result': {
+      const isText = typeof part.result === 'string'
+      const type = part.isError === true ? 'error-json' : isText ? 'text' : 'json'
+      return {
+        type: 'tool-result',
+        toolCallId: part.toolCallId,
+        toolName: part.toolName,
+        output: { type, value: part.result },
+        providerOptions,
+      }
+    }
+  }
+}
+
+/** The message that is recorded of an answer; undefined where nothing was said. */
+export function answerOf(
+  content: readonly Content[],
+  metadata: AnswerMetadata,
+  answers: MessageInput['answers'],
+): MessageInput | undefined {
+  const parts = content.flatMap((part) => partOf(part) ?? [])
+  const [message] = parts.length === 0 ? [] : toLedger({ role: 'assistant', content: parts })
+  if (message === undefined) return undefined
+  const attributes = without({ ...metadata, usage: usageOf(metadata.usage) })
+  return {
+    ...message,
+    ...(Object.keys(attributes).length === 0 ? {} : { attributes }),
+    ...(answers === undefined ? {} : { answers }),
+  }
+}
+
+/** Puts an answer together from its pieces. */
+export class AnswerInPieces {
+  private readonly content: Content[] = []
+  private readonly open = new Map<string, Extract<Content, { type: 'text' | 'reasoning' }>>()
+  private metadata: AnswerMetadata = { interrupted: true }
+
+  take(part: StreamPart): void {
+    switch (part.type) {
+      case 'text-start':
+      case 'reasoning-start': {
+        const type = part.type === 'text-start' ? 'text' : 'reasoning'
+        const begun = {
+          type,
+          text: '',
+          ...(part.providerMetadata === undefined ? {} : { providerMetadata: part.providerMetadata }),
+        } as const
+        this.content.push(begun)
+        this.open.set(`${type} ${part.id}`, begun)
+        return
+      }
+      case 'text-delta':
+      case 'reasoning-delta':
+      case 'text-end':
+      case 'reasoning-end': {
+        const key = `${part.type.startsWith('text') ? 'text' : 'reasoning'} ${part.id}`
+        const begun = this.open.get(key)
+        if (begun === undefined) return
+        if ('delta' in part) begun.text += part.delta
+        else this.open.delete(key)
+        if (part.providerMetadata !== undefined) begun.providerMetadata = part.providerMetadata
+        return
+      }
+      case 'response-metadata':
+        this.metadata = { ...this.metadata, model: part.modelId, responseId: part.id }
+        return
+      case 'finish':
+        this.metadata = {
+          ...this.metadata,
+          finishReason: part.finishReason.unified,
+          usage: part.usage,
+          interrupted: undefined,
+        }
+        return
+      case 'custom':
+      case 'file':
+      case 'reasoning-file':
+      case 'tool-call':
+        this.content.push(part)
+        return
+      case 'tool-result':
+        if (part.preliminary !== true) this.content.push(part)
+        return
+      // What is told beside the answer, and the pieces of a call that comes whole behind them.
+      case 'error':
+      case 'ping':
+      case 'raw':
+      case 'source':
+      case 'stream-start':
+      case 'tool-approval-request':
+      case 'tool-input-start':
+      case 'tool-input-delta':
+      case 'tool-input-end':
+    }
+  }
+
+  /** What came so far. */
+  answer(answers: MessageInput['answers']): MessageInput | undefined {
+    return answerOf(this.content, this.metadata, answers)
+  }
+}

@@ -1,0 +1,11 @@
+/** `context-ledger/ai-sdk`: conversations of the AI SDK (`ai`) in a ledger. */
+export { ledgerMiddleware, type LedgerMiddlewareOptions } from './middleware.js'
+export {
+  ledgerSteps,
+  type EndedStep,
+  type LedgerSteps,
+  type LedgerStepsOptions,
+  type PreparedStep,
+  type StepToPrepare,
+} from './steps.js'
+export type { KeptIn, ListKeptIn } from '../given.js'

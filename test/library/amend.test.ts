@@ -1,0 +1,54 @@
+/** Messages are taken back, and others said in their place, in one append. */
+import { afterAll, beforeAll, expect, it } from '@jest/globals'
+import { openLedger, type Ledger } from '../../src/index.js'
+
+let ledger: Ledger
+beforeAll(async () => {
+  ledger = await openLedger({ store: 'memory', policy: { modelMaxTokens: 2_000 } })
+})
+afterAll(() => ledger.close())
+
+const contents = async (id: string): Promise<unknown[]> =>
+  (await ledger.messages(id)).messages.map(({ content }) => content)
+
+it('says something else in the place of what is taken back, and keeps that in the log', async () => {
+  const { recorded } = await ledger.append('a', [
+    { role: 'user', content: 'One.' },
+    { role: 'assistant', content: 'Two.' },
+  ])
+  await ledger.amend('a', { withdraw: recorded.slice(1), append: [{ role: 'assistant', content: 'Another two.' }] })
+  expect(await contents('a')).toEqual(['One.', 'Another two.'])
+  const types: string[] = []
+  for await (const { type } of ledger.log('a')) types.push(type)
+  expect(types.slice(-3)).toEqual(['MessageAppended', 'MessagesWithdrawn', 'MessageAppended'])
+  expect((await ledger.verify('a')).problems).toEqual([])
+})
+
+it('records nothing where the conversation has moved on, or does not say what is to be taken back', async () => {
+  const { revision, recorded } = await ledger.append('b', { role: 'user', content: 'One.' })
+  await ledger.append('b', { role: 'user', content: 'Two.' })
+  await expect(ledger.amend('b', { withdraw: recorded, expectedRevision: revision })).rejects.toMatchObject({
+    failure: { kind: 'RevisionNotExpected' },
+  })
+  await expect(ledger.amend('b', { withdraw: ['nobody'] })).rejects.toMatchObject({ failure: { kind: 'NotSaid' } })
+  // @ts-expect-error no list
+  await expect(ledger.amend('b', { withdraw: 'one' })).rejects.toThrow(/withdraw/u)
+  await expect(ledger.amend('b', { withdraw: [], append: [{ role: 'user' }] })).rejects.toThrow(/content/u)
+  expect(await contents('b')).toEqual(['One.', 'Two.'])
+})
+
+it('takes back what is compacted, and the cycles that compacted it', async () => {
+  const { recorded } = await ledger.append(
+    'c',
+    Array.from({ length: 60 }, (_none, at) => ({
+      role: at % 2 === 0 ? ('user' as const) : ('assistant' as const),
+      content: `${String(at)}: ${'the crane at the west quay is out. '.repeat(5)}`,
+    })),
+  )
+  await ledger.settled('c')
+  expect((await ledger.context('c')).viewAt).toBe(0)
+  await ledger.amend('c', { withdraw: 'all', append: [{ role: 'user', content: 'Anew.' }] })
+  const { messages, viewAt } = await ledger.context('c')
+  expect([messages.map(({ content }) => content), viewAt, recorded.length]).toEqual([['Anew.'], undefined, 60])
+  expect((await ledger.verify('c')).problems).toEqual([])
+})
