@@ -44,6 +44,14 @@ export function eventStream(
     await facts.return?.()
   }
 
+  /** The connection breaks off, and the client comes back behind what it has. */
+  function cutOff(controller: ReadableStreamDefaultController<Uint8Array>, error: unknown): void {
+    void end()
+    // Node's side is closed where there is one: an error of the stream would be told on standard error, with its stack.
+    if (outgoing !== undefined && isServerResponse(outgoing)) outgoing.destroy()
+    else controller.error(error)
+  }
+
   const body = new ReadableStream<Uint8Array>(
     {
       start(controller) {
@@ -61,15 +69,11 @@ export function eventStream(
           }
           controller.enqueue(encoder.encode(frameOf(next.value, idOf(next.value))))
           stall = setTimeout(() => {
-            void end()
-            controller.error(new Error('the client does not read'))
-            if (outgoing !== undefined && isServerResponse(outgoing)) outgoing.destroy()
+            cutOff(controller, new Error('the client does not read'))
           }, stallMs)
         } catch (error) {
-          await end()
           if (!signal.aborted) onProblem(error)
-          // The connection breaks off, and the client comes back behind what it has.
-          controller.error(error)
+          cutOff(controller, error)
         }
       },
       async cancel() {
