@@ -68,9 +68,12 @@ export function eventStream(
             return
           }
           controller.enqueue(encoder.encode(frameOf(next.value, idOf(next.value))))
+          // Two halves: where this process itself stood still, what the client has taken meanwhile is seen in between.
           stall = setTimeout(() => {
-            cutOff(controller, new Error('the client does not read'))
-          }, stallMs)
+            stall = setTimeout(() => {
+              cutOff(controller, new Error('the client does not read'))
+            }, stallMs / 2)
+          }, stallMs / 2)
         } catch (error) {
           if (!signal.aborted) onProblem(error)
           cutOff(controller, error)
