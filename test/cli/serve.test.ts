@@ -32,12 +32,9 @@ it('a key is made, listed without its secret, rotated and revoked', async () => 
     ...words: readonly string[]
   ): Promise<{ status: number | null; stdout: string; stderr: string }> =>
     await runCli(['keys', ...words, '--json'], { cwd })
-  const made = JSON.parse(
+  const made: { readonly id: string; readonly key: string } = JSON.parse(
     (await keys('create', '--name', 'agents', '--role', 'append', '--role', 'read', '--scope', 'acme')).stdout,
-  ) as {
-    id: string
-    key: string
-  }
+  )
   expect(made.key).toMatch(/^cl_[0-9a-f]{16}_[\w-]{43}$/u)
   const listed = await keys('list')
   expect(JSON.parse(listed.stdout)).toMatchObject({
@@ -46,7 +43,7 @@ it('a key is made, listed without its secret, rotated and revoked', async () => 
   expect(listed.stdout).not.toContain(made.key.split('_')[2])
   // What keys are hashed under lies beside the folder, for its owner alone.
   expect((await stat(join(cwd, '.context-ledger.pepper'))).mode & 0o777).toBe(0o600)
-  const rotated = JSON.parse((await keys('rotate', made.id)).stdout) as { key: string }
+  const rotated: { readonly key: string } = JSON.parse((await keys('rotate', made.id)).stdout)
   expect(rotated.key).not.toBe(made.key)
   expect((await keys('revoke', made.id)).status).toBe(0)
   expect((await keys('revoke', made.id)).status).toBe(2)
@@ -62,7 +59,7 @@ it('keys for a server want a pepper that every process has', async () => {
   expect(stderr).not.toContain('    at ')
 })
 
-it('it serves until it is told to end, and then ends in order', async () => {
+it('serves until it is told to end, and then ends in order', async () => {
   const child = startCli(['serve', '--port', '0', '--store', 'served'], { cwd })
   let url = ''
   for await (const chunk of child.stdout) {

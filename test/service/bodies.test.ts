@@ -1,6 +1,6 @@
 /** Bodies that are not what they should be: each is a problem that says what, and nothing is recorded. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
-import { request } from 'node:http'
+import { request, type IncomingMessage } from 'node:http'
 import { connect } from 'node:net'
 import { once } from 'node:events'
 import { startService, type Server } from '../../src/service/server.js'
@@ -41,10 +41,12 @@ async function send(
   const asked = request(`${server.url}/v1/conversations/bodies/messages`, { method: 'POST', headers })
   asked.on('error', () => undefined)
   asked.end(body)
-  const [answer] = (await once(asked, 'response')) as [import('node:http').IncomingMessage]
+  const [answer]: readonly IncomingMessage[] = await once(asked, 'response')
+  if (answer === undefined) throw new Error('there is no answer')
   let text = ''
   for await (const chunk of answer) text += String(chunk)
-  return { status: answer.statusCode ?? 0, body: JSON.parse(text) as Sent['body'] }
+  const told: Sent['body'] = JSON.parse(text)
+  return { status: answer.statusCode ?? 0, body: told }
 }
 
 const message = (content: unknown): string => JSON.stringify({ messages: [{ role: 'user', content }] })

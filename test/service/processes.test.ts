@@ -4,6 +4,7 @@
  */
 import { describe, expect, it } from '@jest/globals'
 import { openService } from '../../src/library/compose.js'
+import type { Mount } from '../../src/service/app.js'
 import { startService, type Server, type ServerOptions } from '../../src/service/server.js'
 import { createKey } from '../../src/service/keys.js'
 import { say, SMALL, talk } from '../support/conversations.js'
@@ -35,7 +36,7 @@ async function run(store: string, some: Partial<ServerOptions> = {}): Promise<Ru
       const response = await fetch(`${server.url}${path}`, {
         ...(body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) }),
         ...init,
-        headers: { 'content-type': 'application/json', ...(init.headers as Record<string, string> | undefined) },
+        headers: { 'content-type': 'application/json', ...Object.fromEntries(new Headers(init.headers)) },
       })
       const text = await response.text()
       return {
@@ -59,8 +60,8 @@ async function run(store: string, some: Partial<ServerOptions> = {}): Promise<Ru
       // Each append goes to the other one, at the revision that the last answer gave.
       let etag: string | null = null
       for (let number = 0; number < 12; number += 1) {
-        const { ask } = number % 2 === 0 ? a : b
-        const told = await ask(
+        const process = number % 2 === 0 ? a : b
+        const told = await process.ask(
           '/v1/conversations/both/messages',
           { messages: [say(number)], policy: SMALL },
           {
@@ -174,25 +175,21 @@ it('a mistake of ours is told without its details, and they are told to whoever 
 
 it('what is mounted is called once it is known who asks', async () => {
   const seen: unknown[] = []
-  const at = await askedService({
-    keys: true,
-    mounts: [
-      {
-        path: '/proxy',
-        roles: ['append'],
-        keyHeader: 'x-context-ledger-key',
-        fetch: async (request, access) => {
-          seen.push([
-            new URL(request.url).pathname,
-            request.headers.get('authorization'),
-            access.roles,
-            await request.text(),
-          ])
-          return new Response('proxied', { headers: { 'content-type': 'text/plain' } })
-        },
-      },
-    ],
-  })
+  const mount: Mount = {
+    path: '/proxy',
+    roles: ['append'],
+    keyHeader: 'x-context-ledger-key',
+    fetch: async (request, access) => {
+      seen.push([
+        new URL(request.url).pathname,
+        request.headers.get('authorization'),
+        access.roles,
+        await request.text(),
+      ])
+      return new Response('proxied', { headers: { 'content-type': 'text/plain' } })
+    },
+  }
+  const at = await askedService({ keys: true, mounts: [mount] })
   const [append, read] = [await at.key(['append']), await at.key(['read'])]
   const ask = (key: string): Promise<{ status: number }> =>
     at.ask('/proxy/v1/chat', { body: 'as it is', key: 'upstream', headers: { 'x-context-ledger-key': key } })

@@ -105,7 +105,7 @@ describe.each([
     }
     expect(wrong).toEqual([])
     const sentence = async (id: string): Promise<unknown> =>
-      ((await at.ask(`/v1/conversations/${id}`, { key })).body as { detail: string }).detail.replace(id, '')
+      String((await at.ask(`/v1/conversations/${id}`, { key })).body.detail).replace(id, '')
     expect(await sentence('theirs')).toBe(await sentence('n-such'))
   })
 
@@ -179,9 +179,8 @@ it('every use is noted: who, which route, what was answered', async () => {
   let uses: readonly Use[] = []
   for (let tries = 0; tries < 100 && uses.length < 2; tries += 1) {
     await new Promise((resolve) => setTimeout(resolve, 50))
-    uses = ((await at.ask('/v1/key-uses?limit=1000', { key: auditor })).body.uses as readonly Use[]).filter(
-      ({ keyId }) => keyId === id,
-    )
+    const { body } = await at.ask('/v1/key-uses?limit=1000', { key: auditor })
+    uses = body.uses.filter(({ keyId }: Use) => keyId === id)
   }
   expect(uses).toEqual([
     expect.objectContaining({ route: 'getLog', conversationId: 'ours', status: 403, requestId: 'mine-2' }),
