@@ -2,6 +2,7 @@
  * The service: one message by POST beside `ledger.append` in the same process, many clients at once, and many streams of
  * events. Clients run in the process of the service, and take their share of the machine.
  */
+import { setMaxListeners } from 'node:events'
 import { Agent, request } from 'node:http'
 import { openService } from '../src/library/compose.js'
 import { startService, type Server } from '../src/service/server.js'
@@ -67,6 +68,8 @@ function poster(
 /** Opens streams, and tells how long the last of them waited for one fact. */
 async function manyStreams(server: Server, record: () => Promise<unknown>): Promise<{ open: number; lastMs: number }> {
   const ended = new AbortController()
+  // Every stream listens.
+  setMaxListeners(0, ended.signal)
   const agent = new Agent({ keepAlive: true })
   const { hostname, port } = new URL(server.url)
   let open = 0
