@@ -1,7 +1,7 @@
 /**
  * Requests made of the service's own schemas, and the same with their bytes changed: no answer of it is a mistake of ours,
- * shows a stack, or is otherwise than the description says. CONTEXT_LEDGER_TEST_FUZZ says how many are sent; 100,000 were
- * run by hand.
+ * shows a stack, or is otherwise than the description says. CONTEXT_LEDGER_TEST_FUZZ says how many are sent; by hand
+ * it may be 100,000.
  */
 import { expect, it } from '@jest/globals'
 import fc from 'fast-check'
