@@ -218,7 +218,7 @@ export function createService(options: ServiceOptions): Service {
           { connection: 'close' },
         )
       const leave = requestRoom.take()
-      const working = inSpan(
+      response = await inSpan(
         `${method} ${route}`,
         { kind: SpanKind.SERVER, attributes: { 'http.request.method': method, 'http.route': route } },
         async (span) => {
@@ -228,7 +228,6 @@ export function createService(options: ServiceOptions): Service {
           return done
         },
       ).finally(leave)
-      response = await withinTime(working, limits.requestMs)
     } catch (error) {
       response = problemResponse(error, requestId)
     }
@@ -250,14 +249,14 @@ export function createService(options: ServiceOptions): Service {
   async function answerRoute(context: Ctx, name: RouteName, under: Under): Promise<Response> {
     const route: Route = routes[name]
     const { headers } = context.req.raw
+    const conversation = route.reach === 'conversation' ? context.req.param('conversation') : undefined
+    under.conversationId = conversation
     const access = await whoAsks(headers, 'authorization')
     under.access = access
     checkRoles(access, route)
     if (context.req.raw.method === 'HEAD' && route.stream !== undefined)
       throw new Refused('MethodNotAllowed', 'a stream is read by GET', {}, { allow: 'GET' })
     const params = parsed(route.params, context.req.param(), 'the address')
-    const conversation = route.reach === 'conversation' ? context.req.param('conversation') : undefined
-    under.conversationId = conversation
     const query = parsed(route.query, queryOf(context.req.url, route), 'the address')
     if (conversation !== undefined)
       await bounds.check(access, conversation, name === 'appendMessages' || name === 'compress')
@@ -279,7 +278,8 @@ export function createService(options: ServiceOptions): Service {
     // Each handler takes what its own route gives; the compiler sees only that there are many of them.
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion
     const handle = handlers[name] as (asked: object) => Promise<Answer>
-    const answer = await handle({ params, query, body, raw, headers: heeded, access })
+    // The body had a time of its own.
+    const answer = await withinTime(handle({ params, query, body, raw, headers: heeded, access }), limits.requestMs)
     return send(context, route, answer, under.requestId)
   }
 
@@ -359,7 +359,7 @@ export function createService(options: ServiceOptions): Service {
     return answered(context, isApi || page === undefined ? 'none' : 'page', async (under) => {
       if (!isApi && page !== undefined) {
         under.access = await whoSeesThePage(context.req.raw.headers)
-        return await page(context.req.raw)
+        return await withinTime(Promise.resolve(page(context.req.raw)), limits.requestMs)
       }
       under.access = await whoAsks(context.req.raw.headers, 'authorization')
       if (others.length > 0)

@@ -11,6 +11,7 @@ import type { Room } from './limits.js'
 import { toWire } from './wire.js'
 
 const BEAT_MS = 1_000
+const JOB_ID = /^[0-9a-f-]{36}$/u
 /** A process that says nothing for so long has ended. */
 const ALIVE_MS = 15_000
 /** Jobs that are remembered once they have ended. */
@@ -149,7 +150,8 @@ export function createJobs({
   }
 
   async function found(access: Access, id: string): Promise<JobRecord> {
-    const job = await store.find(id)
+    // What is no id of ours is no question for a database, which refuses some texts.
+    const job = JOB_ID.test(id) ? await store.find(id) : undefined
     // A job of another key is none, unless the key reaches everything.
     if (job === undefined || !(access.bound === undefined || job.keyId === access.keyId))
       throw new Refused('NoSuchJob', `there is no job "${id}"; jobs that have ended are forgotten when there are many`)

@@ -35,7 +35,8 @@ export async function startService(options: ServerOptions): Promise<Server> {
   const { host, port, tls, mayBeOpen, graceMs = GRACE_MS } = options
   let listens = port
   const service = createService({ ...options, ...(mayBeOpen ? { ownPort: () => listens } : {}) })
-  const times = { headersTimeout: HEADERS_MS, requestTimeout: (options.limits?.requestMs ?? USUAL.requestMs) + 5_000 }
+  const requestTimeout = (options.limits?.requestMs ?? USUAL.requestMs) + 5_000
+  const times = { headersTimeout: Math.min(HEADERS_MS, requestTimeout), requestTimeout }
   const how =
     tls === undefined
       ? { createServer, serverOptions: times }

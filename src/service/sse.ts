@@ -44,6 +44,14 @@ export function eventStream(
     await facts.return?.()
   }
 
+  /** The connection breaks off, and the client comes back behind what it has. */
+  function cutOff(controller: ReadableStreamDefaultController<Uint8Array>, error: unknown): void {
+    void end()
+    // Node's side is closed where there is one: an error of the stream would be told on standard error, with its stack.
+    if (outgoing !== undefined && isServerResponse(outgoing)) outgoing.destroy()
+    else controller.error(error)
+  }
+
   const body = new ReadableStream<Uint8Array>(
     {
       start(controller) {
@@ -60,16 +68,15 @@ export function eventStream(
             return
           }
           controller.enqueue(encoder.encode(frameOf(next.value, idOf(next.value))))
+          // Two halves: where this process itself stood still, what the client has taken meanwhile is seen in between.
           stall = setTimeout(() => {
-            void end()
-            controller.error(new Error('the client does not read'))
-            if (outgoing !== undefined && isServerResponse(outgoing)) outgoing.destroy()
-          }, stallMs)
+            stall = setTimeout(() => {
+              cutOff(controller, new Error('the client does not read'))
+            }, stallMs / 2)
+          }, stallMs / 2)
         } catch (error) {
-          await end()
           if (!signal.aborted) onProblem(error)
-          // The connection breaks off, and the client comes back behind what it has.
-          controller.error(error)
+          cutOff(controller, error)
         }
       },
       async cancel() {

@@ -1,5 +1,6 @@
 /** A service in this process, over a ledger of its own, asked as over HTTP; and what its answers have to look like. */
 import { openService } from '../../src/library/compose.js'
+import type { ServiceStores } from '../../src/library/processes.js'
 import type { Ledger, LedgerOptions } from '../../src/library/ledger.js'
 import { createService, type Service, type ServiceOptions } from '../../src/service/app.js'
 import { routes } from '../../src/service/contract/index.js'
@@ -10,7 +11,7 @@ import type { Bound, Role } from '../../src/ports/service-state.js'
 
 export const PEPPER = 'a pepper of tests, which is long enough for it'
 
-export interface Told {
+interface Told {
   readonly status: number
   readonly headers: Headers
   /** The body as JSON; a text where it is none. */
@@ -18,7 +19,7 @@ export interface Told {
   readonly body: any
 }
 
-export interface Asking {
+interface Asking {
   readonly method?: string
   readonly body?: unknown
   readonly headers?: Readonly<Record<string, string>>
@@ -28,6 +29,7 @@ export interface Asking {
 export interface AskedService {
   readonly ledger: Ledger
   readonly service: Service
+  readonly stores: ServiceStores
   readonly problems: unknown[]
   ask(path: string, asking?: Asking): Promise<Told>
   key(roles: readonly Role[], bound?: Bound): Promise<string>
@@ -39,6 +41,8 @@ const patterns = Object.values<Route>(routes).map((route) => ({
   route,
   pattern: new RegExp(`^${route.path.replaceAll(/\{\w+\}/gu, '[^/]+')}$`, 'u'),
 }))
+
+const beforeParameters = ({ path }: Route): number => path.replace(/\{.*$/u, '').length
 
 /** What is wrong with an answer by the description that the service gives of itself; undefined where nothing is. */
 export function wrongAnswer(method: string, path: string, { status, headers, body }: Told): string | undefined {
@@ -52,7 +56,7 @@ export function wrongAnswer(method: string, path: string, { status, headers, bod
   if (status === 204 || status === 304) return undefined
   const found = patterns
     .filter(({ pattern, route }) => route.method === method.toLowerCase() && pattern.test(path.replace(/\?.*$/u, '')))
-    .toSorted((a, b) => b.route.path.split('{')[0]!.length - a.route.path.split('{')[0]!.length)[0]
+    .toSorted((a, b) => beforeParameters(b.route) - beforeParameters(a.route))[0]
   const answer = found?.route.answer
   if (answer === undefined) return undefined
   const parsed = answer.safeParse(body)
@@ -113,6 +117,7 @@ export async function askedService({
   return {
     ledger,
     service,
+    stores,
     problems,
     ask,
     async key(roles, bound) {

@@ -1,0 +1,85 @@
+/** `serve` and `keys` from the command line: what is refused before it listens, keys that are shown once, an end in order. */
+import { afterAll, beforeAll, expect, it } from '@jest/globals'
+import { once } from 'node:events'
+import { mkdtemp, readFile, rm, stat } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { runCli, startCli } from '../support/cli.js'
+
+let cwd: string
+beforeAll(async () => {
+  cwd = await mkdtemp(join(tmpdir(), 'ledger-serve-'))
+})
+afterAll(async () => {
+  await rm(cwd, { recursive: true, force: true })
+})
+
+it.each([
+  [['--host', '0.0.0.0'], '--tls-cert and --tls-key, or --behind-tls-proxy'],
+  [['--host', '0.0.0.0', '--behind-tls-proxy', 'nginx'], 'there is no key'],
+  [['--tls-cert', 'none.pem'], '--tls-cert goes with --tls-key'],
+  [['--tls-cert', 'none.pem', '--tls-key', 'none.pem'], '--tls-cert none.pem cannot be read'],
+  [['--port', '99999'], '--port must be a port'],
+  [['--request-timeout', '1e9'], '--request-timeout'],
+])('serve %j is refused before it listens', async (words, sentence) => {
+  const { status, stderr, stdout } = await runCli(['serve', ...words], { cwd })
+  expect([status, stdout]).toEqual([2, ''])
+  expect(stderr).toContain(sentence)
+})
+
+it('a key is made, listed without its secret, rotated and revoked', async () => {
+  const keys = async (
+    ...words: readonly string[]
+  ): Promise<{ status: number | null; stdout: string; stderr: string }> =>
+    await runCli(['keys', ...words, '--json'], { cwd })
+  const made: { readonly id: string; readonly key: string } = JSON.parse(
+    (await keys('create', '--name', 'agents', '--role', 'append', '--role', 'read', '--scope', 'acme')).stdout,
+  )
+  expect(made.key).toMatch(/^cl_[0-9a-f]{16}_[\w-]{43}$/u)
+  const listed = await keys('list')
+  expect(JSON.parse(listed.stdout)).toMatchObject({
+    keys: [{ id: made.id, name: 'agents', roles: ['append', 'read'], scope: 'acme' }],
+  })
+  expect(listed.stdout).not.toContain(made.key.split('_')[2])
+  // What keys are hashed under lies beside the folder, for its owner alone.
+  expect((await stat(join(cwd, '.context-ledger.pepper'))).mode & 0o777).toBe(0o600)
+  const rotated: { readonly key: string } = JSON.parse((await keys('rotate', made.id)).stdout)
+  expect(rotated.key).not.toBe(made.key)
+  expect((await keys('revoke', made.id)).status).toBe(0)
+  expect((await keys('revoke', made.id)).status).toBe(2)
+  expect((await keys('create', '--name', 'x', '--role', 'king')).stderr).toContain('--role must be one of')
+})
+
+it('keys for a server want a pepper that every process has', async () => {
+  const { status, stderr } = await runCli(
+    ['keys', 'create', '--name', 'x', '--role', 'read', '--store', 'postgres://127.0.0.1:1/none'],
+    { cwd, env: { CONTEXT_LEDGER_PEPPER: 'short' } },
+  )
+  expect(status).not.toBe(0)
+  expect(stderr).not.toContain('    at ')
+})
+
+it('serves until it is told to end, and then ends in order', async () => {
+  const child = startCli(['serve', '--port', '0', '--store', 'served'], { cwd })
+  let url = ''
+  for await (const chunk of child.stdout) {
+    url += String(chunk)
+    if (url.endsWith('\n')) break
+  }
+  url = url.trim()
+  expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/u)
+  const appended = await fetch(`${url}/v1/conversations/run-7/messages`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ messages: [{ role: 'user', content: 'hello' }] }),
+  })
+  expect(appended.status).toBe(200)
+  expect(await (await fetch(`${url}/`)).text()).toContain('run-7')
+  expect(await (await fetch(`${url}/openapi.json`)).json()).toMatchObject({ openapi: '3.1.0' })
+  child.kill('SIGTERM')
+  await once(child, 'close')
+  expect(child.exitCode).toBe(0)
+  const { stdout } = await runCli(['context', 'run-7', '--store', 'served', '--json'], { cwd })
+  expect(stdout).toContain('hello')
+  await expect(readFile(join(cwd, 'served.pepper'))).rejects.toThrow('ENOENT')
+})

@@ -1,0 +1,128 @@
+/** Bodies that are not what they should be: each is a problem that says what, and nothing is recorded. */
+import { afterAll, beforeAll, expect, it } from '@jest/globals'
+import { request, type IncomingMessage } from 'node:http'
+import { connect } from 'node:net'
+import { once } from 'node:events'
+import { startService, type Server } from '../../src/service/server.js'
+import { openService } from '../../src/library/compose.js'
+import type { Ledger } from '../../src/library/ledger.js'
+
+let ledger: Ledger
+let server: Server
+let port: number
+
+beforeAll(async () => {
+  const { ledger: opened, ...stores } = await openService({ store: 'memory' })
+  ledger = opened
+  server = await startService({
+    ledger,
+    stores,
+    host: '127.0.0.1',
+    port: 0,
+    mayBeOpen: true,
+    limits: { bodyBytes: 100_000, requestMs: 1_000 },
+  })
+  port = Number(new URL(server.url).port)
+})
+afterAll(async () => {
+  await server.close()
+  await ledger.close()
+})
+
+interface Sent {
+  readonly status: number
+  readonly body: { readonly kind?: string; readonly detail?: string; readonly field?: string }
+}
+
+async function send(
+  body: string | Uint8Array,
+  headers: Readonly<Record<string, string>> = { 'content-type': 'application/json' },
+): Promise<Sent> {
+  const asked = request(`${server.url}/v1/conversations/bodies/messages`, { method: 'POST', headers })
+  asked.on('error', () => undefined)
+  asked.end(body)
+  const [answer]: readonly IncomingMessage[] = await once(asked, 'response')
+  if (answer === undefined) throw new Error('there is no answer')
+  let text = ''
+  for await (const chunk of answer) text += String(chunk)
+  const told: Sent['body'] = JSON.parse(text)
+  return { status: answer.statusCode ?? 0, body: told }
+}
+
+const message = (content: unknown): string => JSON.stringify({ messages: [{ role: 'user', content }] })
+const deep = (levels: number): string =>
+  `{"messages":[{"role":"user","content":"x","extra":${'['.repeat(levels)}${']'.repeat(levels)}}]}`
+const bytes = (text: string, ...more: readonly number[]): Uint8Array =>
+  Buffer.concat([Buffer.from(text), Buffer.from(more)])
+
+it.each([
+  ['empty', '', 'MalformedJson'],
+  ['cut off in the middle of the JSON', message('x').slice(0, -4), 'MalformedJson'],
+  ['no object', '[]', 'BadRequest'],
+  ['null', 'null', 'BadRequest'],
+  ['a field that there is not', '{"messages":[{"role":"user","content":"x"}],"scopes":"a"}', 'BadRequest'],
+  ['no messages', '{"messages":[]}', 'BadRequest'],
+  ['a doubled key', '{"messages":[{"role":"user","content":"x","content":"y"}]}', 'DoubledKey'],
+  ['a doubled key in two spellings', '{"messages":[{"role":"user","content":"x","r\\u006fle":"user"}]}', 'DoubledKey'],
+  ['deeper than can be read again', deep(220), 'TooDeep'],
+  ['far too deep', deep(40_000), 'TooDeep'],
+  ['not UTF-8', bytes('{"messages":[{"role":"user","content":"', 0xff, 0xfe, 0x22), 'NotUtf8'],
+  ['too large', message('x'.repeat(100_001)), 'BodyTooLarge'],
+])('%s', async (_what, body, kind) => {
+  const told = await send(body)
+  expect([told.status < 500, told.body.kind]).toEqual([true, kind])
+  expect(told.body.detail).not.toMatch(/\n\s+at /u)
+})
+
+it.each([
+  ['no type', {}],
+  ['a form', { 'content-type': 'application/x-www-form-urlencoded' }],
+  ['plain text, as a page of the web may send it', { 'content-type': 'text/plain' }],
+  ['another charset', { 'content-type': 'application/json; charset=utf-16' }],
+  ['compressed', { 'content-type': 'application/json', 'content-encoding': 'gzip' }],
+])('%s is refused for its type', async (_what, headers) => {
+  expect((await send(message('x'), headers)).body.kind).toBe('WrongContentType')
+})
+
+it('a key that stands twice in two objects, or in a text, is no doubled key', async () => {
+  const told = await send(
+    '{"messages":[{"role":"user","content":"{\\"a\\":1,\\"a\\":2} \\\\"},{"role":"user","content":"\\ud83d\\ude00"}]}',
+  )
+  expect(told.status).toBe(200)
+  const { messages } = await ledger.messages('bodies')
+  expect(messages).toHaveLength(2)
+})
+
+/** Sends bytes as they are, and gives what comes back until the connection ends. */
+async function raw(text: string, half?: 'end' | 'wait'): Promise<string> {
+  const socket = connect(port, '127.0.0.1')
+  let told = ''
+  socket.on('data', (chunk) => {
+    told += String(chunk)
+  })
+  socket.on('error', () => undefined)
+  socket.write(text)
+  if (half === 'end') socket.destroy()
+  await once(socket, 'close')
+  return told
+}
+
+const head = (length: number): string =>
+  `POST /v1/conversations/halves/messages HTTP/1.1\r\nhost: 127.0.0.1:${String(port)}\r\ncontent-type: application/json\r\ncontent-length: ${String(length)}\r\n\r\n`
+
+it('a client that leaves in the middle of its body records nothing; one that does not go on is told so', async () => {
+  await raw(`${head(200)}${message('half').slice(0, 30)}`, 'end')
+  expect(await raw(`${head(200)}${message('half').slice(0, 30)}`, 'wait')).toContain('BodyTooSlow')
+  await expect(ledger.messages('halves')).rejects.toMatchObject({ failure: { kind: 'NoSuchConversation' } })
+})
+
+it('what is no HTTP is refused without a word of ours', async () => {
+  expect(await raw('\u0000\u0001 nonsense\r\n\r\n')).toMatch(/^HTTP\/1.1 400/u)
+})
+
+it('a request by another name than this machine’s own is refused: a page of the web may lead a browser here', async () => {
+  const told = await raw(
+    `GET /v1/conversations HTTP/1.1\r\nhost: evil.example:${String(port)}\r\nconnection: close\r\n\r\n`,
+  )
+  expect(told).toContain('WrongHost')
+})

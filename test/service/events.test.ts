@@ -1,0 +1,174 @@
+/** Facts as they are recorded: in order, each once, resumed where a client was, and nobody held up by one who does not read. */
+import { afterAll, beforeAll, expect, it } from '@jest/globals'
+import { openService } from '../../src/library/compose.js'
+import { startService, type Server } from '../../src/service/server.js'
+import type { Ledger } from '../../src/library/ledger.js'
+import { ROLES } from '../../src/ports/service-state.js'
+import { createKey } from '../../src/service/keys.js'
+import { cloudEvent } from '../../src/service/contract/events.js'
+import { connect } from 'node:net'
+import { once } from 'node:events'
+import { say } from '../support/conversations.js'
+import { longTest } from '../support/length.js'
+import { PEPPER } from '../support/service.js'
+
+let ledger: Ledger
+let server: Server
+const keys: Record<string, string> = {}
+
+beforeAll(async () => {
+  const { ledger: opened, ...stores } = await openService({ store: 'memory' })
+  ledger = opened
+  for (const [name, bound] of [
+    ['all', undefined],
+    ['us', { scope: 'us' }],
+  ] as const)
+    keys[name] = (await createKey(stores.keys, PEPPER, { name, roles: ROLES, bound })).key
+  server = await startService({
+    ledger,
+    stores,
+    pepper: PEPPER,
+    host: '127.0.0.1',
+    port: 0,
+    mayBeOpen: true,
+    limits: { heartbeatMs: 200, streams: 50, stallMs: 2_000 },
+  })
+})
+afterAll(async () => {
+  await server.close()
+  await ledger.close()
+})
+
+interface Heard {
+  readonly id: string | undefined
+  readonly fact:
+    | { readonly subject: string; readonly sequence: string; readonly revision: string; readonly type: string }
+    | undefined
+}
+
+/** Reads a stream until it has so many facts. */
+async function hear(
+  path: string,
+  { count, key = 'all', last, onFact }: { count: number; key?: string; last?: string; onFact?: () => Promise<void> },
+): Promise<Heard[]> {
+  const response = await fetch(`${server.url}${path}`, {
+    headers: { authorization: `Bearer ${keys[key] ?? ''}`, ...(last === undefined ? {} : { 'last-event-id': last }) },
+  })
+  if (response.status !== 200 || response.body === null) throw new Error(await response.text())
+  const heard: Heard[] = []
+  let text = ''
+  const decoder = new TextDecoder()
+  const reader = response.body.getReader()
+  while (heard.length < count) {
+    const { value, done } = await reader.read()
+    if (done) break
+    text += decoder.decode(value, { stream: true })
+    for (let end = text.indexOf('\n\n'); end >= 0 && heard.length < count; end = text.indexOf('\n\n')) {
+      const frame = text.slice(0, end)
+      text = text.slice(end + 2)
+      const data = /^data: (.*)$/mu.exec(frame)?.[1]
+      if (data === undefined) continue
+      heard.push({ id: /^id: (.*)$/mu.exec(frame)?.[1], fact: cloudEvent.parse(JSON.parse(data)) })
+      await onFact?.()
+    }
+  }
+  await reader.cancel()
+  return heard
+}
+
+it('from the beginning and then as they come, resumed without a gap and without one twice', async () => {
+  for (let number = 0; number < 20; number += 1) await ledger.append(`e-${String(number % 3)}`, say(number))
+  const first = await hear('/v1/events?from=0', { count: 7 })
+  const last = first.at(-1)?.id
+  let more = 20
+  const second = hear('/v1/events', {
+    count: 40,
+    ...(last === undefined ? {} : { last }),
+    onFact: async () => {
+      if (more < 50) await ledger.append('e-live', say(more++))
+    },
+  })
+  const heard = [...first, ...(await second)]
+  expect(heard.map(({ id }) => id)).toEqual(heard.map((_one, place) => String(place)))
+  expect(heard.every(({ id, fact }) => id === fact?.sequence)).toBe(true)
+})
+
+it('of one conversation by its revisions, from where it stands or from the beginning', async () => {
+  await ledger.append('one', [say(0), say(1)])
+  const heard = hear('/v1/conversations/one/events?from=1', { count: 5 })
+  for (let number = 2; number < 6; number += 1) {
+    await ledger.append('one', say(number))
+    await ledger.append('another', say(number))
+  }
+  const facts = await heard
+  expect(facts.map(({ id }) => id)).toEqual(['1', '2', '3', '4', '5'])
+  expect(new Set(facts.map(({ fact }) => fact?.subject))).toEqual(new Set(['one']))
+  const again = await hear('/v1/conversations/one/events', { count: 2, last: '3' })
+  expect(again.map(({ id }) => id)).toEqual(['4', '5'])
+})
+
+it('within a key’s bound alone', async () => {
+  await ledger.append('ours', say(0), { scope: 'us' })
+  await ledger.append('theirs', say(0), { scope: 'them' })
+  await ledger.append('ours', say(1))
+  const heard = await hear('/v1/events?from=0', { key: 'us', count: 3 })
+  expect(new Set(heard.map(({ fact }) => fact?.subject))).toEqual(new Set(['ours']))
+  await expect(hear('/v1/conversations/theirs/events', { key: 'us', count: 1 })).rejects.toThrow('NoSuchConversation')
+})
+
+longTest(
+  'a client that never reads is cut off, and holds up nobody',
+  async () => {
+    // More than the buffers of a connection hold.
+    const big = 'x'.repeat(200_000)
+    const messages = Array.from({ length: 60 }, (_none, number) => ({
+      id: `big-${String(number)}`,
+      role: 'user' as const,
+      content: `${String(number)} ${big}`,
+    }))
+    // A window that holds all of it: nothing is compacted behind it.
+    await ledger.append('big', messages, { policy: { modelMaxTokens: 100_000_000 } })
+    const port = Number(new URL(server.url).port)
+    const socket = connect(port, '127.0.0.1')
+    socket.on('error', () => undefined)
+    const closed = once(socket, 'close')
+    socket.pause()
+    socket.write(
+      `GET /v1/conversations/big/events?from=0 HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: Bearer ${keys['all'] ?? ''}\r\n\r\n`,
+    )
+    const heard = await hear('/v1/conversations/big/events?from=0', { count: 20 })
+    expect(heard).toHaveLength(20)
+    // It reads on only when it was cut off: what had come into its own buffers is there, and then the end.
+    await new Promise((resolve) => setTimeout(resolve, 4_000))
+    let bytes = 0
+    socket.on('data', (chunk) => {
+      bytes += chunk.length
+    })
+    socket.resume()
+    await closed
+    expect(bytes).toBeLessThan(60 * 200_000)
+  },
+  120_000,
+)
+
+it('no more streams than there is room for; a place is free again when a client leaves', async () => {
+  const open = await Promise.all(
+    Array.from({ length: 50 }, async () => {
+      const ended = new AbortController()
+      const response = await fetch(`${server.url}/v1/events`, {
+        signal: ended.signal,
+        headers: { authorization: `Bearer ${keys['all'] ?? ''}` },
+      })
+      return { ended, response }
+    }),
+  )
+  expect(open.map(({ response }) => response.status)).toEqual(open.map(() => 200))
+  await expect(hear('/v1/events?from=0', { count: 1 })).rejects.toThrow('TooManyStreams')
+  for (const { ended } of open) ended.abort()
+  let heard: readonly unknown[] | undefined
+  for (let tries = 0; tries < 100 && heard === undefined; tries += 1) {
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    heard = await hear('/v1/events?from=0', { count: 1 }).catch(() => undefined)
+  }
+  expect(heard).toHaveLength(1)
+})

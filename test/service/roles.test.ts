@@ -1,0 +1,189 @@
+/** Who may do what: every role against every route, and what lies beyond a key's bound, which is not there. */
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { ROLES } from '../../src/ports/service-state.js'
+import { routes } from '../../src/service/contract/index.js'
+import type { Route } from '../../src/service/contract/route.js'
+import { say, talk } from '../support/conversations.js'
+import { askedService, type AskedService } from '../support/service.js'
+
+const all = Object.values<Route>(routes)
+const filled = (path: string, conversation = 'theirs'): string =>
+  path.replace('{conversation}', conversation).replaceAll(/\{\w+\}/gu, 'x')
+
+let at: AskedService
+beforeAll(async () => {
+  at = await askedService({ keys: true, page: () => new Response('the page') })
+  const operator = await at.key(['append'])
+  for (const [id, scope] of [
+    ['ours', 'us'],
+    ['theirs', 'them'],
+    ['nobodys', undefined],
+  ] as const)
+    await at.ask(`/v1/conversations/${id}/messages`, {
+      key: operator,
+      body: { messages: talk(3), ...(scope === undefined ? {} : { scope }) },
+    })
+})
+afterAll(async () => {
+  await at.close()
+})
+
+const asked = async (route: Route, path: string, key?: string): Promise<readonly unknown[]> => {
+  const { status, body } = await at.ask(path, {
+    method: route.method.toUpperCase(),
+    ...(key === undefined ? {} : { key }),
+    ...(route.body === undefined ? {} : { body: {} }),
+  })
+  return [status, body.kind]
+}
+
+describe('every role against every route', () => {
+  // A parameter that there is not is refused behind the role, and before anything is done.
+  const table = ROLES.map((role) => [role] as const)
+  it.each(table)('%s', async (role) => {
+    const key = await at.key([role])
+    const wrong: unknown[] = []
+    for (const route of all) {
+      const told = await asked(route, `${filled(route.path)}?no-such=1`, key)
+      const expected = route.roles.includes(role) ? [400, 'BadRequest'] : [403, 'RoleMissing']
+      if (String(told) !== String(expected)) wrong.push([route.id, told, expected])
+    }
+    expect(wrong).toEqual([])
+  })
+
+  it('without a key, with one that is none, and with one that was revoked', async () => {
+    const { keys } = at.stores
+    const revoked = await at.key(ROLES)
+    await keys.revoke(revoked.split('_')[1] ?? '')
+    const forged = `${revoked.slice(0, -4)}AAAA`
+    for (const route of all) {
+      expect([route.id, ...(await asked(route, filled(route.path)))]).toEqual([route.id, 401, 'KeyMissing'])
+      for (const key of [revoked, forged, 'cl_x', 'Basic'])
+        expect([route.id, ...(await asked(route, filled(route.path), key))]).toEqual([route.id, 401, 'KeyRefused'])
+    }
+    expect((await at.ask('/v1/jobs')).headers.get('www-authenticate')).toContain('Bearer')
+  })
+
+  it('the page and the metrics too', async () => {
+    const page = (key: string): Promise<Response> =>
+      Promise.resolve(
+        at.service.app.request('http://127.0.0.1/', {
+          headers: { authorization: `Basic ${Buffer.from(`me:${key}`).toString('base64')}` },
+        }),
+      )
+    expect((await page(await at.key(['read']))).status).toBe(403)
+    expect((await page(await at.key(['read', 'audit'], { scope: 'us' }))).status).toBe(403)
+    expect((await page(await at.key(['read', 'audit']))).status).toBe(200)
+    expect((await page('none')).headers.get('www-authenticate')).toContain('Basic')
+    expect((await at.ask('/metrics', { key: await at.key(['read']) })).status).toBe(403)
+    expect((await at.ask('/metrics', { key: await at.key(['operate']) })).status).toBe(200)
+    expect((await at.ask('/metrics')).status).toBe(401)
+    expect((await at.ask('/healthz')).status).toBe(200)
+  })
+})
+
+describe.each([
+  ['a scope', { scope: 'us' }, 'ours'],
+  ['a prefix', { prefix: 'our' }, 'ours'],
+])('a key that is bound to %s', (_what, bound, own) => {
+  let key: string
+  beforeAll(async () => {
+    key = await at.key(ROLES, bound)
+  })
+
+  it('is told of others’ conversations what is told of none, by every route', async () => {
+    const wrong: unknown[] = []
+    for (const route of all) {
+      if (route.stream !== undefined && route.reach === 'some') continue
+      const theirs = await asked(route, filled(route.path), key)
+      if (route.reach === 'ledger' && String(theirs) !== '403,KeyBound') wrong.push([route.id, theirs])
+      if (route.reach !== 'conversation') continue
+      for (const other of ['theirs', 'nobodys']) {
+        const told = await asked(route, filled(route.path, other), key)
+        if (String(told) !== '404,NoSuchConversation') wrong.push([route.id, other, told])
+      }
+    }
+    expect(wrong).toEqual([])
+    const sentence = async (id: string): Promise<unknown> =>
+      String((await at.ask(`/v1/conversations/${id}`, { key })).body.detail).replace(id, '')
+    expect(await sentence('theirs')).toBe(await sentence('n-such'))
+  })
+
+  it('sees its own in lists and searches, and nothing else', async () => {
+    expect((await at.ask(`/v1/conversations/${own}/context`, { key })).status).toBe(200)
+    const ids = async (query: string): Promise<unknown> =>
+      (await at.ask(`/v1/conversations${query}`, { key })).body.conversations.map(
+        ({ conversationId }: { conversationId: string }) => conversationId,
+      )
+    for (const query of ['', '?sort=updated', '?prefix=o', '?match=our']) expect(await ids(query)).toEqual([own])
+    for (const query of ['?scope=them', '?prefix=th', '?match=their']) expect(await ids(query)).toEqual([])
+    const search = (body: object): Promise<{ status: number; body: { hits?: readonly object[] } }> =>
+      at.ask('/v1/search', { key, body: { query: 'berth', ...body } })
+    expect((await search({ conversationId: own })).body.hits).not.toEqual([])
+    expect((await search({ conversationId: 'theirs' })).status).toBe(404)
+    expect((await search({ scope: 'them' })).status).toBe(403)
+  })
+
+  it('begins jobs about its own alone, and sees none of others', async () => {
+    for (const path of ['/v1/editions', '/v1/editions/estimates', '/v1/what-if', '/v1/editions/x/comparisons']) {
+      const policies = path === '/v1/what-if' ? { policies: [{ name: 'a', settings: {} }] } : {}
+      const ask = (conversations: unknown): Promise<{ status: number }> =>
+        at.ask(path, { key, body: { conversations, ...policies } })
+      expect([path, (await ask('all')).status]).toEqual([path, 403])
+      expect([path, (await ask([own, 'theirs'])).status]).toEqual([path, 404])
+    }
+    const unbound = await at.key(['operate'])
+    const job = await at.ask('/v1/conversations/theirs/verifications', { method: 'POST', key: unbound })
+    expect((await at.ask(`/v1/jobs/${String(job.body.id)}`, { key })).body.kind).toBe('NoSuchJob')
+    expect((await at.ask(`/v1/jobs/${String(job.body.id)}`, { method: 'DELETE', key })).body.kind).toBe('NoSuchJob')
+    expect((await at.ask('/v1/jobs', { key })).body.jobs).toEqual([])
+    expect(
+      (await at.ask(`/v1/jobs/${String(job.body.id)}`, { key: unbound, headers: { prefer: 'wait=20' } })).body.state,
+    ).toBe('succeeded')
+  })
+})
+
+it('a conversation that a key of a scope begins is of that scope', async () => {
+  const key = await at.key(['append', 'read'], { scope: 'us' })
+  expect((await at.append('our-new-one', [say(0)], { key })).status).toBe(200)
+  expect((await at.ask('/v1/conversations/our-new-one', { key })).body.scope).toBe('us')
+  expect(
+    (await at.ask('/v1/conversations/x/messages', { key, body: { messages: [say(0)], scope: 'them' } })).body.kind,
+  ).toBe('KeyBound')
+})
+
+it('a rotated key is another one, and the old one is let in for as long as was said', async () => {
+  const { keys } = at.stores
+  const { rotateKey } = await import('../../src/service/keys.js')
+  const { PEPPER } = await import('../support/service.js')
+  const old = await at.key(['audit'])
+  const id = old.split('_')[1] ?? ''
+  const once = await rotateKey(keys, PEPPER, id, 3_600)
+  expect((await at.ask('/v1/jobs', { key: once?.key ?? '' })).status).toBe(200)
+  expect((await at.ask('/v1/jobs', { key: old })).status).toBe(200)
+  const again = await rotateKey(keys, PEPPER, id, 0)
+  expect(again?.key).not.toBe(once?.key)
+  // What the table holds is no key: neither it nor a part of it is let in.
+  const record = await keys.find(id)
+  expect(JSON.stringify(record)).not.toContain(again?.key.split('_')[2])
+  expect((await at.ask('/v1/jobs', { key: `cl_${id}_${(record?.hash ?? '').slice(0, 43)}` })).status).toBe(401)
+})
+
+it('every use is noted: who, which route, what was answered', async () => {
+  const key = await at.key(['read'])
+  const id = key.split('_')[1]
+  await at.ask('/v1/conversations/ours', { key, headers: { 'x-request-id': 'mine-1' } })
+  await at.ask('/v1/conversations/ours/log', { key, headers: { 'x-request-id': 'mine-2' } })
+  const auditor = await at.key(['audit'])
+  type Use = { readonly keyId?: string }
+  let uses: readonly Use[] = []
+  for (let tries = 0; tries < 100 && uses.length < 2; tries += 1) {
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    const { body } = await at.ask('/v1/key-uses?limit=1000', { key: auditor })
+    uses = body.uses.filter(({ keyId }: Use) => keyId === id)
+  }
+  expect(uses).toEqual([
+    expect.objectContaining({ route: 'getLog', conversationId: 'ours', status: 403, requestId: 'mine-2' }),
+    expect.objectContaining({ route: 'getConversation', conversationId: 'ours', status: 200, requestId: 'mine-1' }),
+  ])
+})
