@@ -44,7 +44,16 @@ const LEFT_OF: Readonly<Record<string, readonly string[]>> = {
     'projections/read-models',
   ],
   'src/page': [...CORE, 'src/recording', 'src/history', 'projections/read-models', 'src/library'],
-  'src/cli': [...CORE, ...CAPABILITIES, 'src/summarizers', 'projections/engine', 'src/library', 'src/page'],
+  'src/proxy': [...CORE, 'src/library'],
+  'src/cli': [
+    ...CORE,
+    ...CAPABILITIES,
+    'src/summarizers',
+    'projections/engine',
+    'src/library',
+    'src/page',
+    'src/proxy',
+  ],
   src: ['src/library', 'src/recording', 'src/domain', 'src/ports', 'src/summarizers', 'src/adapters'],
 }
 

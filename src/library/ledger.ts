@@ -5,6 +5,7 @@
  */
 import type { ForgottenTotals } from '../domain/reports/forgotten/totals.js'
 import type { ForgottenCycle } from '../history/forgotten.js'
+import type { Observation } from './observing.js'
 import type { ImportedTranscript, ImportTranscriptOptions } from './transcripts.js'
 import type { RebuildOptions } from '../../projections/engine/rebuild.js'
 import type { Filled, FillOptions, MissingVectors } from '../../projections/read-models/archive-index/vector-filler.js'
@@ -75,6 +76,7 @@ export type {
   ConversationSummary,
   UnlistedConversation,
 } from '../../projections/read-models/live-messages/queries.js'
+export type { Observation, SeenCompaction } from './observing.js'
 export type { ImportedTranscript, ImportTranscriptOptions } from './transcripts.js'
 export type { RecordedConversation } from '../importers/record-transcript.js'
 export type { ForgottenCycle } from '../history/forgotten.js'
@@ -426,6 +428,12 @@ export interface Ledger {
    * until an edition is adopted or a cycle undone. The same file again records what is new in it.
    */
   importTranscript(path: string, options?: ImportTranscriptOptions): Promise<ImportedTranscript>
+  /**
+   * Records what another program was seen to do, while it does it, as an import of its transcript would: all of it, or
+   * nothing. The context stays the one that the program makes. A message with an id that is recorded is not recorded
+   * again; a conversation that was begun with `append` is refused (`NotObserved`).
+   */
+  observe(conversationId: string, observation: Observation, options?: AppendOptions): Promise<AppendResult>
   /**
    * The context to send to the model: always includes the last message, is valid for the chat API, and fits the window.
    * With `at`, the one that it was then, byte for byte: `{ at: message.answers.revision }` is what that message

@@ -31,6 +31,7 @@ const ARGUMENTS: Readonly<Record<string, readonly unknown[]>> = {
   stats: [],
   forgotten: [],
   importTranscript: ['session.jsonl'],
+  observe: ['a', { program: 'somebody' }],
   list: [],
   verify: [],
   identity: [],

@@ -24,6 +24,7 @@ import { projectionsRun } from './projections-run.js'
 import { projectionsStatus } from './projections-status.js'
 import { projectionsVectors } from './projections-vectors.js'
 import { prompts } from './prompts.js'
+import { proxy } from './proxy.js'
 import { replay } from './replay.js'
 import { search } from './search.js'
 import { stats } from './stats.js'
@@ -46,6 +47,7 @@ export const commands: readonly Command[] = [
   list,
   verify,
   page,
+  proxy,
   replay,
   prompts,
   migrateLog,
