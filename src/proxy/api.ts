@@ -44,6 +44,8 @@ export interface Asked {
 export interface Answer {
   /** Undefined where nothing came that a model said. */
   readonly message: MessageInput | undefined
+  /** The elements of its API that say it: a message, blocks, items. */
+  readonly raw: readonly unknown[]
   /** The model came to its end: nothing is missing. */
   readonly isComplete: boolean
   readonly responseId: string | undefined

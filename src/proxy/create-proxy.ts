@@ -11,7 +11,9 @@ import type { PolicySettings } from '../domain/values/policy.js'
 import { sentenceOf } from '../ports/store-error.js'
 import type { Ledger } from '../library/ledger.js'
 import type { Api, Asked } from './api.js'
+import { anthropicMessages } from './apis/anthropic-messages.js'
 import { chatCompletions } from './apis/chat-completions.js'
+import { openaiResponses } from './apis/openai-responses.js'
 import { decoded, takeBody } from './body.js'
 import { createCopy, type Copy } from './copy.js'
 import { isFields, parseJson, type Fields } from './json.js'
@@ -51,7 +53,7 @@ export type Proxy = Hono & {
   close(): Promise<void>
 }
 
-const APIS: readonly Api[] = [chatCompletions]
+const APIS: readonly Api[] = [chatCompletions, openaiResponses, anthropicMessages]
 
 const MAX_BODY_BYTES = 64 * 1024 * 1024
 const LEDGER_TIMEOUT_MS = 5_000
@@ -185,7 +187,7 @@ export function createProxy(options: ProxyOptions): Proxy {
   const upstream = createUpstream()
   const recorder = createRecorder({ ledger, mode, policy, scope, onProblem })
   const app = new Hono()
-  /** Answers that are being recorded. */
+  /** Answers that are on their way to the client, or being recorded. */
   const under = new Set<Promise<unknown>>()
 
   const refused = (api: Api, status: 400 | 413 | 502 | 503, sentence: string, kind: string): Response =>
@@ -275,15 +277,22 @@ export function createProxy(options: ProxyOptions): Proxy {
     const copy = isAnswer
       ? createCopy(api, incoming.headers['content-type'] ?? '', incoming.headers['content-encoding'])
       : undefined
+    let isOver: () => void = () => undefined
+    if (copy !== undefined) {
+      const running = new Promise<void>((resolve) => {
+        isOver = resolve
+      })
+      under.add(running)
+      void running.then(() => under.delete(running))
+    }
     const ended = (ending: Ending): Promise<void> | undefined => {
       if (copy === undefined || asking === undefined) return undefined
       const coming = copy.end()
       const recording =
         turn === undefined ? asking.then((asked) => asked.answered(coming, ending)) : turn.answered(coming, ending)
-      under.add(recording)
       const done = (async (): Promise<void> => {
         const isRecorded = await recording
-        under.delete(recording)
+        isOver()
         if (!isRecorded && fail === 'closed') throw new Error('the answer could not be recorded')
       })()
       if (fail === 'closed') return done

@@ -4,7 +4,7 @@
  */
 import { LRUCache } from 'lru-cache'
 import type { PolicySettings } from '../domain/values/policy.js'
-import type { Context, Ledger, MessageInput, Observation } from '../library/ledger.js'
+import type { Context, Ledger, MessageInput, Observation, SeenCompaction } from '../library/ledger.js'
 import { createTurns } from '../ports/turns.js'
 import { said, textIn, type Answer, type Api, type Asked, type Said, type Shown } from './api.js'
 import type { Fields } from './json.js'
@@ -93,6 +93,12 @@ export interface Recorder {
   ask(api: Api, asked: Asked, headers: Headers): Promise<Turn>
 }
 
+/** A summary as it is recorded: its text, or that only its provider reads it. */
+function summaryOf(summary: Said | undefined, text: string): SeenCompaction['summary'] {
+  if (text !== '') return { kind: 'text', text }
+  return summary === undefined ? { kind: 'none' } : { kind: 'opaque' }
+}
+
 export function createRecorder(options: RecorderOptions): Recorder {
   const { ledger, mode, onProblem } = options
   const lines = createLines(ledger)
@@ -174,7 +180,9 @@ export function createRecorder(options: RecorderOptions): Recorder {
     messages.map(({ input }, at) => ({
       ...input,
       id: entries[at]?.id,
-      ...(at === messages.length - 1 && Object.keys(last).length > 0 ? { attributes: last } : {}),
+      ...(at === messages.length - 1 && Object.keys(last).length > 0
+        ? { attributes: { ...input.attributes, ...last } }
+        : {}),
     }))
 
   /** Instructions that are others by now: what the model is given in the place of the recorded ones. */
@@ -235,7 +243,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
           compaction: {
             sourceId: `${line.salt}${String(line.entries.length)}-${messages[0]?.hash ?? ''}`,
             trigger: 'unknown',
-            summary: text === '' ? { kind: 'none' } : { kind: 'text', text },
+            summary: summaryOf(summary, text),
             context: [
               ...line.instructions
                 .slice(0, asked.instructions.length)
@@ -387,8 +395,8 @@ export function createRecorder(options: RecorderOptions): Recorder {
   ): MessageInput | undefined {
     const { message, isComplete, responseId, model, usage, finish } = answer
     if (message === undefined) return undefined
-    const state =
-      ending === 'interrupted' ? { interrupted: true } : isComplete && ending === 'whole' ? {} : { incomplete: true }
+    // A client may leave as soon as it has read the end.
+    const state = isComplete ? {} : ending === 'interrupted' ? { interrupted: true } : { incomplete: true }
     const attributes = {
       ...(model === undefined ? {} : { model }),
       ...(responseId === undefined ? {} : { answerId: responseId }),
@@ -401,7 +409,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
     return {
       ...message,
       // Calls that may be half of one are no calls.
-      ...('incomplete' in state || 'interrupted' in state
+      ...(!isComplete
         ? {
             ...rest,
             tool_calls: undefined,

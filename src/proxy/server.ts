@@ -14,6 +14,8 @@ export interface ProxyServerOptions extends ProxyOptions {
 export interface ProxyServer {
   /** Its address, without a path. */
   readonly url: string
+  /** Waits until what was answered so far is recorded. */
+  settled(): Promise<void>
   /** Takes nothing more, lets what runs come to its end for so long, and records what was answered. */
   close(graceMs?: number): Promise<void>
 }
@@ -57,6 +59,7 @@ export async function startProxy({ port, ...options }: ProxyServerOptions): Prom
   const listens = (server.address() as AddressInfo).port
   return {
     url: `http://${HOST}:${String(listens)}`,
+    settled: () => proxy.settled(),
     async close(graceMs = GRACE_MS) {
       const closed = new Promise<void>((resolve) => {
         server.close(() => {

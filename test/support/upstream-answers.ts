@@ -25,8 +25,9 @@ const named = (type: string, value: object): string => `event: ${type}\ndata: ${
 
 /** Chat Completions. */
 export const chat = {
-  whole({ id = 'chatcmpl-1', text, calls = [] }: ScriptedAnswer): UpstreamAnswer {
+  whole({ id = 'chatcmpl-1', text, calls = [] }: ScriptedAnswer, isCompressed = false): UpstreamAnswer {
     return {
+      ...(isCompressed ? { gzip: true as const } : {}),
       json: {
         id,
         object: 'chat.completion',

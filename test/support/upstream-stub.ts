@@ -3,8 +3,8 @@
  * misbehaves where it is told to.
  */
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { gzipSync } from 'node:zlib'
+import { z } from 'zod'
 
 /** A request as it came. */
 export interface UpstreamCall {
@@ -89,7 +89,7 @@ export async function startUpstream(): Promise<UpstreamStub> {
       const text = Buffer.concat(chunks).toString('utf8')
       let body: UpstreamCall['body'] = {}
       try {
-        body = JSON.parse(text) as UpstreamCall['body']
+        body = z.record(z.string(), z.unknown()).parse(JSON.parse(text))
       } catch {
         // A request without a body.
       }
@@ -110,8 +110,9 @@ export async function startUpstream(): Promise<UpstreamStub> {
   await new Promise<void>((resolve) => {
     server.listen(0, '127.0.0.1', resolve)
   })
+  const address = server.address()
   return {
-    url: `http://127.0.0.1:${String((server.address() as AddressInfo).port)}`,
+    url: `http://127.0.0.1:${String(typeof address === 'object' ? address?.port : '')}`,
     calls,
     answerWith(...answers) {
       script = answers

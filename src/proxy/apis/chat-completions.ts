@@ -122,6 +122,7 @@ function answerOf(body: unknown): Answer {
       message === undefined
         ? undefined
         : inputOf({ role: 'assistant', ...message, ...(rest.length === 0 ? {} : { other_choices: rest }) }),
+    raw: message === undefined ? [] : [message],
     isComplete: message !== undefined,
     responseId: textOf(id),
     model: textOf(model),
@@ -234,6 +235,7 @@ function reader(): AnswerReader {
                   }),
             })
           : undefined,
+        raw: first === undefined ? [] : [messageOf(first)],
         isComplete,
         responseId,
         model,
@@ -262,15 +264,11 @@ export const chatCompletions: Api = {
     ...body,
     tools: [...listOf(body['tools']), { type: 'function', function: { name, description, parameters } }],
   }),
-  follow: (body, { message }, results) => ({
+  follow: (body, { raw }, results) => ({
     ...body,
     messages: [
       ...listOf(body['messages']),
-      defined({
-        role: 'assistant',
-        content: message?.content === '' ? null : message?.content,
-        tool_calls: message?.tool_calls,
-      }),
+      ...raw,
       ...results.map(({ call, text }) => ({ role: 'tool', tool_call_id: call.id, content: text })),
     ],
   }),
