@@ -100,10 +100,13 @@ export const chat = {
 
 const messageUsage = { input_tokens: 20, output_tokens: 5, cache_read_input_tokens: 4, cache_creation_input_tokens: 2 }
 
+/** What signs a thought. */
+const signatureOf = (thinking: string): string => Buffer.from(thinking).toString('base64')
+
 /** Anthropic's Messages. */
 export const messages = {
   blocks: ({ thinking, text, calls = [] }: ScriptedAnswer): object[] => [
-    ...(thinking === undefined ? [] : [{ type: 'thinking', thinking, signature: `sig-${thinking.length}==` }]),
+    ...(thinking === undefined ? [] : [{ type: 'thinking', thinking, signature: signatureOf(thinking) }]),
     ...(text === undefined ? [] : [{ type: 'text', text }]),
     ...calls.map(({ id, name, input }) => ({ type: 'tool_use', id, name, input })),
   ],
@@ -150,7 +153,7 @@ export const messages = {
         ? []
         : block({ type: 'thinking', thinking: '', signature: '' }, [
             ...pieces(thinking).map((piece) => ({ type: 'thinking_delta', thinking: piece })),
-            { type: 'signature_delta', signature: `sig-${thinking.length}==` },
+            { type: 'signature_delta', signature: signatureOf(thinking) },
           ])),
       ...(text === undefined
         ? []
