@@ -4,12 +4,13 @@
  * list.
  */
 import { Hono } from 'hono'
-import type { IncomingMessage } from 'node:http'
+import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
+import { ServerResponse, type IncomingMessage } from 'node:http'
 import { either as E } from 'fp-ts'
 import { checkId } from '../domain/values/ids.js'
 import type { PolicySettings } from '../domain/values/policy.js'
 import { sentenceOf } from '../ports/store-error.js'
-import type { Ledger } from '../library/ledger.js'
+import type { AgentTool, Ledger } from '../library/ledger.js'
 import type { Api, Asked } from './api.js'
 import { anthropicMessages } from './apis/anthropic-messages.js'
 import { chatCompletions } from './apis/chat-completions.js'
@@ -17,8 +18,9 @@ import { openaiResponses } from './apis/openai-responses.js'
 import { decoded, takeBody } from './body.js'
 import { createCopy, type Copy } from './copy.js'
 import { isFields, parseJson, type Fields } from './json.js'
+import { askWithMemory, hasTool, type Held } from './memory.js'
 import { createRecorder, type Ending, type Turn } from './recorder.js'
-import { addressOf, createUpstream, endToEnd } from './upstream.js'
+import { addressOf, createUpstream, endToEnd, endToEndNames } from './upstream.js'
 import { CONVERSATION } from './whose.js'
 
 /** What the proxy stands between, and how. */
@@ -70,18 +72,24 @@ function stateOf(turn: Turn | undefined): string {
   return turn.cannotShorten === undefined ? 'recorded' : `recorded; cannot shorten: ${turn.cannotShorten}`
 }
 
-/** Headers of an answer for the client. */
-function answerHeaders(incoming: IncomingMessage, turn: Turn | undefined, isAsked: boolean): Headers {
-  const all = new Headers()
+/** Headers of an answer for the client, name and value in turn, as upstream wrote them. */
+function answerHeaders(incoming: IncomingMessage, turn: Turn | undefined, isAsked: boolean): string[] {
+  const isKept = endToEndNames(incoming.headers.connection)
+  const pairs: string[] = []
   for (let at = 0; at < incoming.rawHeaders.length; at += 2) {
     const [name, value] = [incoming.rawHeaders[at], incoming.rawHeaders[at + 1]]
-    if (name !== undefined && value !== undefined) all.append(name, value)
+    if (name !== undefined && value !== undefined && isKept(name)) pairs.push(name, value)
   }
-  const headers = endToEnd(all)
-  if (!isAsked) return headers
-  headers.set(STATE, stateOf(turn))
+  if (!isAsked) return pairs
+  pairs.push(STATE, stateOf(turn))
   const { conversationId } = turn ?? {}
-  if (conversationId !== undefined && /^[\x20-\x7E]*$/u.test(conversationId)) headers.set(CONVERSATION, conversationId)
+  if (conversationId !== undefined && /^[\x20-\x7E]*$/u.test(conversationId)) pairs.push(CONVERSATION, conversationId)
+  return pairs
+}
+
+function asHeaders(pairs: readonly string[]): Headers {
+  const headers = new Headers()
+  for (let at = 0; at < pairs.length; at += 2) headers.append(pairs[at] ?? '', pairs[at + 1] ?? '')
   return headers
 }
 
@@ -102,67 +110,132 @@ async function within<T>(work: Promise<T>, milliseconds: number): Promise<T | un
   }
 }
 
-/**
- * The bytes of an answer for the client, as they come. `ended` hears once how it ended; a stream waits for it where it
- * returns a promise.
- */
-function passedOn(
-  incoming: IncomingMessage,
-  copy: Copy | undefined,
-  abort: AbortController,
-  ended: (ending: Ending) => Promise<void> | undefined,
-): ReadableStream<Uint8Array> {
+/** An answer on its way to the client. */
+interface Passing {
+  readonly incoming: IncomingMessage
+  readonly copy: Copy | undefined
+  readonly abort: AbortController
+  /** Hears once how it ended; the client's end waits for what it returns. */
+  readonly ended: (ending: Ending) => Promise<void> | undefined
+}
+
+/** Where the bytes of an answer go. */
+interface Sink {
+  /** False where it has enough for now. */
+  write(chunk: Uint8Array): boolean
+  end(): void
+  /** The answer broke off. */
+  breakOff(): void
+}
+
+/** Passes an answer on, chunk by chunk as it comes. Returns what to call where the client is gone. */
+function pass({ incoming, copy, abort, ended }: Passing, sink: Sink): () => void {
   let isEnded = false
   const end = (ending: Ending): Promise<void> | undefined => {
-    if (isEnded) return undefined
     isEnded = true
     return ended(ending)
   }
+  incoming.on('data', (chunk: Buffer) => {
+    if (isEnded) return
+    const hasRoom = sink.write(chunk)
+    copy?.take(chunk)
+    if (!hasRoom) incoming.pause()
+  })
+  incoming.once('end', () => {
+    if (isEnded) return
+    const waiting = end('whole')
+    if (waiting === undefined) sink.end()
+    else
+      void (async (): Promise<void> => {
+        try {
+          await waiting
+          sink.end()
+        } catch {
+          sink.breakOff()
+        }
+      })()
+  })
+  const broken = (): void => {
+    if (isEnded) return
+    void end('cut')
+    sink.breakOff()
+  }
+  incoming.once('error', broken)
+  incoming.once('close', broken)
+  return () => {
+    if (isEnded) return
+    void end('interrupted')
+    abort.abort()
+    incoming.destroy()
+  }
+}
+
+/** The client's own connection, where the server is Node's. */
+function outgoingOf(environment: unknown): ServerResponse | undefined {
+  const outgoing = isFields(environment) ? environment['outgoing'] : undefined
+  return outgoing instanceof ServerResponse ? outgoing : undefined
+}
+
+/**
+ * Writes an answer to the client's connection. A body of the Fetch API would cost every chunk several promises, and
+ * write a sentence of the server's into an answer that breaks off.
+ */
+function passTo(outgoing: ServerResponse, passing: Passing, pairs: readonly string[]): Response {
+  const { incoming } = passing
+  const gone = pass(passing, {
+    write: (chunk) => outgoing.write(chunk),
+    end() {
+      outgoing.end()
+    },
+    breakOff() {
+      outgoing.destroy()
+    },
+  })
+  outgoing.on('drain', () => {
+    incoming.resume()
+  })
+  outgoing.once('close', gone)
+  outgoing.once('error', gone)
+  // Nobody is there any more.
+  if (outgoing.destroyed) gone()
+  else {
+    outgoing.writeHead(incoming.statusCode ?? 502, incoming.statusMessage, [...pairs])
+    outgoing.flushHeaders()
+  }
+  return RESPONSE_ALREADY_SENT
+}
+
+/** An answer as a body of the Fetch API, for other servers. */
+function passedOn(passing: Passing): ReadableStream<Uint8Array> {
+  let gone: () => void = () => undefined
   return new ReadableStream<Uint8Array>(
     {
       start(controller) {
-        const close = async (waiting: Promise<void> | undefined): Promise<void> => {
-          try {
-            await waiting
+        gone = pass(passing, {
+          write(chunk) {
+            controller.enqueue(chunk)
+            return (controller.desiredSize ?? 0) > 0
+          },
+          end() {
             controller.close()
-          } catch (error) {
-            controller.error(error)
-          }
-        }
-        incoming.on('data', (chunk: Buffer) => {
-          controller.enqueue(chunk)
-          copy?.take(chunk)
-          if ((controller.desiredSize ?? 0) <= 0) incoming.pause()
-        })
-        incoming.once('end', () => {
-          void close(end('whole'))
-        })
-        const broken = (error?: Error): void => {
-          if (isEnded) return
-          void end(abort.signal.aborted ? 'interrupted' : 'cut')
-          try {
-            controller.error(error ?? new Error('upstream broke off'))
-          } catch {
-            // The client is gone, and nobody reads on.
-          }
-        }
-        incoming.once('error', broken)
-        incoming.once('close', () => {
-          broken()
+          },
+          breakOff() {
+            controller.error(new Error('upstream broke off'))
+          },
         })
       },
       pull() {
-        incoming.resume()
+        passing.incoming.resume()
       },
       cancel() {
-        void end('interrupted')
-        abort.abort()
-        incoming.destroy()
+        gone()
       },
     },
     new ByteLengthQueuingStrategy({ highWaterMark: 64 * 1024 }),
   )
 }
+
+const bytesOf = (body: Fields): Uint8Array => Buffer.from(JSON.stringify(body))
 
 /** A request as it is recorded. */
 interface Reading {
@@ -210,6 +283,45 @@ export function createProxy(options: ProxyOptions): Proxy {
     }
   }
 
+  const memoryOf = (conversationId: string | undefined): AgentTool | undefined =>
+    conversationId === undefined ? undefined : ledger.tools(conversationId).find(({ name }) => name === 'memory_read')
+
+  /** An answer that was held back, recorded and handed on. */
+  async function answered(
+    held: Held,
+    status: number,
+    turn: Turn | undefined,
+    outgoing: ServerResponse | undefined,
+  ): Promise<Response> {
+    const { incoming, bytes, answer, isCut, reads } = held
+    const more = reads.length === 0 ? {} : { memoryReads: reads }
+    const recording =
+      turn !== undefined && status >= 200 && status < 300
+        ? turn.answered(Promise.resolve(answer), isCut ? 'cut' : 'whole', more)
+        : Promise.resolve(true)
+    const isRecorded = await recording
+    const pairs = answerHeaders(incoming, turn, true)
+    const head = { status, headers: asHeaders(pairs) }
+    if (isCut || (!isRecorded && fail === 'closed')) {
+      if (outgoing === undefined)
+        return new Response(
+          new ReadableStream<Uint8Array>({
+            start(controller) {
+              controller.enqueue(bytes)
+            },
+            pull() {
+              throw new Error('upstream broke off')
+            },
+          }),
+          head,
+        )
+      outgoing.writeHead(status, incoming.statusMessage, pairs)
+      outgoing.write(bytes, () => outgoing.destroy())
+      return RESPONSE_ALREADY_SENT
+    }
+    return new Response(NO_BODY.has(status) ? null : new Uint8Array(bytes), head)
+  }
+
   app.all('*', async (context) => {
     const request = context.req.raw
     const url = new URL(request.url)
@@ -224,6 +336,7 @@ export function createProxy(options: ProxyOptions): Proxy {
     let asking: Promise<Turn> | undefined
     let turn: Turn | undefined
     let isLong = false
+    let memory: { readonly body: Fields; readonly tool: AgentTool } | undefined
     if (api !== undefined) {
       const named = request.headers.get(CONVERSATION)
       const checked = named === null ? undefined : checkId(CONVERSATION, named.trim())
@@ -237,8 +350,11 @@ export function createProxy(options: ProxyOptions): Proxy {
         asking = recorder.ask(api, reading.asked, request.headers)
         if (mode === 'compact' || fail === 'closed') turn = await within(asking, ledgerTimeoutMs)
         if (turn?.shown !== undefined) {
-          body = Buffer.from(JSON.stringify(api.write(reading.body, turn.shown)))
+          const written = api.write(reading.body, turn.shown)
+          body = bytesOf(written)
           headers.delete('content-encoding')
+          const tool = options.offerMemory === true ? memoryOf(turn.conversationId) : undefined
+          if (tool !== undefined && !hasTool(reading.asked.tools, tool.name)) memory = { body: written, tool }
         }
       }
       if (fail === 'closed' && (turn === undefined || turn.outcome === 'bypassed') && (reading !== undefined || isLong))
@@ -257,15 +373,22 @@ export function createProxy(options: ProxyOptions): Proxy {
             )
     }
 
-    let incoming: IncomingMessage
-    try {
-      incoming = await upstream.send({
+    const send = async (sent: typeof body): Promise<IncomingMessage> =>
+      await upstream.send({
         method: request.method,
         url: addressOf(upstreamUrl, url.pathname, url.search),
         headers,
-        body: request.method === 'GET' || request.method === 'HEAD' ? undefined : body,
+        body: request.method === 'GET' || request.method === 'HEAD' ? undefined : sent,
         signal: abort.signal,
       })
+    const outgoing = outgoingOf(context.env)
+    let incoming: IncomingMessage
+    let held: Held | undefined
+    try {
+      if (api !== undefined && memory !== undefined) {
+        held = await askWithMemory(api, memory.body, memory.tool, async (sent) => await send(bytesOf(sent)))
+        incoming = held.incoming
+      } else incoming = await send(body)
     } catch (error) {
       const shape = api ?? chatCompletions
       return refused(shape, 502, `upstream does not answer: ${sentenceOf(error)}`, 'UpstreamUnreachable')
@@ -273,6 +396,7 @@ export function createProxy(options: ProxyOptions): Proxy {
     const status = incoming.statusCode ?? 502
     if (turn === undefined && asking !== undefined) turn = await within(asking, ledgerTimeoutMs)
 
+    if (held !== undefined) return await answered(held, status, turn, outgoing)
     const isAnswer = api !== undefined && asking !== undefined && status >= 200 && status < 300
     const copy = isAnswer
       ? createCopy(api, incoming.headers['content-type'] ?? '', incoming.headers['content-encoding'])
@@ -299,12 +423,14 @@ export function createProxy(options: ProxyOptions): Proxy {
       done.catch(onProblem)
       return undefined
     }
-    const answerHead = { status, headers: answerHeaders(incoming, turn, api !== undefined) }
+    const pairs = answerHeaders(incoming, turn, api !== undefined)
     if (NO_BODY.has(status) || request.method === 'HEAD') {
       incoming.resume()
-      return new Response(null, answerHead)
+      return new Response(null, { status, headers: asHeaders(pairs) })
     }
-    return new Response(passedOn(incoming, copy, abort, ended), answerHead)
+    const passing: Passing = { incoming, copy, abort, ended }
+    if (outgoing !== undefined) return passTo(outgoing, passing, pairs)
+    return new Response(passedOn(passing), { status, headers: asHeaders(pairs) })
   })
   async function settled(): Promise<void> {
     while (under.size > 0) await Promise.all(under)

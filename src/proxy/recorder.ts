@@ -112,8 +112,8 @@ export function createRecorder(options: RecorderOptions): Recorder {
   function withHeld(line: Line, asked: Asked, heldAt: HeldAt | undefined): Asked {
     if (asked.held === undefined || asked.held.kind === 'reference') return asked
     const length = heldAt?.length ?? line.entries.length
-    const held = line.entries.slice(0, length).map(({ hash, role, callId }): Said => ({
-      // Only known again, and never recorded once more.
+    // Only known again, and never recorded once more.
+    const asSaid = ({ hash, role, callId }: Entry): Said => ({
       input: {
         role: role === 'tool' ? 'tool' : 'user',
         content: '',
@@ -121,8 +121,12 @@ export function createRecorder(options: RecorderOptions): Recorder {
       },
       hash,
       raw: [],
-    }))
-    return { ...asked, messages: [...held, ...asked.messages] }
+    })
+    return {
+      ...asked,
+      instructions: line.maker === 'nobody' ? asked.instructions : line.instructions.map(asSaid),
+      messages: [...line.entries.slice(0, length).map(asSaid), ...asked.messages],
+    }
   }
 
   /** The conversation that a list without a header goes on; a new one where there is none. */
@@ -292,6 +296,25 @@ export function createRecorder(options: RecorderOptions): Recorder {
     line.instructions = changed.entries
   }
 
+  /** The messages of a conversation as they were recorded, by their ids. */
+  async function recordedInputs(conversationId: string): Promise<Map<string, MessageInput>> {
+    const inputs = new Map<string, MessageInput>()
+    for await (const event of ledger.log(conversationId)) {
+      if (event.type !== 'MessageAppended') continue
+      const { messageId, role, content, name, toolCalls, toolCallId, extra } = event.data
+      inputs.set(messageId, {
+        ...extra,
+        id: messageId,
+        role,
+        content,
+        ...(name === undefined ? {} : { name }),
+        ...(toolCalls === undefined ? {} : { tool_calls: toolCalls }),
+        ...(toolCallId === undefined ? {} : { tool_call_id: toolCallId }),
+      })
+    }
+    return inputs
+  }
+
   /** Records what is new in a list whose context the ledger makes. */
   async function recordOwn(line: Line, asked: Asked, step: Exclude<Step, { kind: 'side' }>): Promise<Line> {
     const { messages, instructions } = asked
@@ -334,8 +357,11 @@ export function createRecorder(options: RecorderOptions): Recorder {
         known?.hash === message.hash ? known.id : idBehind(line, `instruction ${String(at)}`, message.hash),
       )
     })
+    const list = [...withIds(instructions, leads, {}), ...withIds(messages, ids, {})]
+    // What upstream holds is not in the request; the ledger has it.
+    const recorded = asked.held === undefined ? undefined : await recordedInputs(line.conversationId)
     const done = await ledger.compress(
-      [...withIds(instructions, leads, {}), ...withIds(messages, ids, {})],
+      list.map((input) => recorded?.get(input.id ?? '') ?? input),
       line.conversationId,
     )
     lines.forget(line.conversationId)

@@ -28,13 +28,21 @@ const HOP_BY_HOP = [
   'upgrade',
 ]
 
+/**
+ * Which headers are of the message: those that are of no connection, and not the ledger's own.
+ * @param connection what the header of this name names
+ */
+export function endToEndNames(connection: string | null | undefined): (name: string) => boolean {
+  const named = (connection ?? '').split(',').map((name) => name.trim().toLowerCase())
+  const dropped = new Set([...HOP_BY_HOP, ...named])
+  return (name) => !dropped.has(name.toLowerCase()) && !name.toLowerCase().startsWith('x-context-ledger')
+}
+
 /** Headers without those of one connection, and without the ledger's own. */
 export function endToEnd(headers: Headers): Headers {
-  const named = (headers.get('connection') ?? '').split(',').map((name) => name.trim().toLowerCase())
-  const dropped = new Set([...HOP_BY_HOP, ...named])
+  const isKept = endToEndNames(headers.get('connection'))
   const kept = new Headers()
-  for (const [name, value] of headers)
-    if (!dropped.has(name) && !name.startsWith('x-context-ledger')) kept.append(name, value)
+  for (const [name, value] of headers) if (isKept(name)) kept.append(name, value)
   return kept
 }
 

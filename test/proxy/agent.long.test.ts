@@ -150,7 +150,7 @@ function messagesAgent(): Agent {
     answer: (answer) => ({ chunks: messages.events(answer) }),
     takes(answer, turn) {
       const calls = answer.calls ?? []
-      const content = messages.blocks(answer) as Record<string, unknown>[]
+      const content = messages.blocks(answer)
       for (const block of content)
         if (block['type'] === 'thinking') signed.set(String(block['signature']), String(block['thinking']))
       list.push({ role: 'assistant', content })
@@ -209,12 +209,16 @@ function responsesAgent(): Agent {
   }
 }
 
-const agents = { chat: chatAgent, messages: messagesAgent, responses: responsesAgent }
+const agents: readonly (readonly [string, () => Agent])[] = [
+  ['chat', chatAgent],
+  ['messages', messagesAgent],
+  ['responses', responsesAgent],
+]
 
-longTest.each(Object.keys(agents) as (keyof typeof agents)[])(
+longTest.each(agents)(
   'an agent of %s goes on without end',
-  async (name) => {
-    const agent = agents[name]()
+  async (name, create) => {
+    const agent = create()
     const id = `agent ${name}`
     let before: readonly string[] = []
     let cycles = 0

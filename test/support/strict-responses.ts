@@ -54,7 +54,7 @@ export function strictResponses(
       }
       open.set(item['call_id'], type)
     } else if (isResult) {
-      if (open.get(item['call_id']) !== String(type).replace(/_output$/u, '')) wrong.push(`${where} answers no call`)
+      if (open.get(item['call_id']) !== type.slice(0, -'_output'.length)) wrong.push(`${where} answers no call`)
       open.delete(item['call_id'])
       if (typeof item['output'] !== 'string' && !Array.isArray(item['output'])) wrong.push(`${where} has no output`)
     } else if (type === 'reasoning') {
@@ -62,7 +62,7 @@ export function strictResponses(
       if (known?.json !== JSON.stringify(item)) wrong.push(`${where} is reasoning that was not given so`)
       if (known !== undefined && fields(items[at + 1])['id'] !== known.next)
         wrong.push(`${where} is not followed by its item`)
-    } else wrong.push(`${where}.type is ${String(type)}`)
+    } else wrong.push(`${where}.type is ${JSON.stringify(type)}`)
   }
   if (open.size > 0) wrong.push('the last calls are not answered')
   return wrong

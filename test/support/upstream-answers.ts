@@ -105,7 +105,7 @@ const signatureOf = (thinking: string): string => Buffer.from(thinking).toString
 
 /** Anthropic's Messages. */
 export const messages = {
-  blocks: ({ thinking, text, calls = [] }: ScriptedAnswer): object[] => [
+  blocks: ({ thinking, text, calls = [] }: ScriptedAnswer): Record<string, unknown>[] => [
     ...(thinking === undefined ? [] : [{ type: 'thinking', thinking, signature: signatureOf(thinking) }]),
     ...(text === undefined ? [] : [{ type: 'text', text }]),
     ...calls.map(({ id, name, input }) => ({ type: 'tool_use', id, name, input })),

@@ -29,7 +29,7 @@ export type UpstreamAnswer =
   | {
       readonly chunks: readonly string[]
       readonly headers?: Readonly<Record<string, string>>
-      readonly then?: 'cut' | 'hang'
+      readonly ending?: 'cut' | 'hang'
     }
   | 'reset'
   | 'silence'
@@ -69,8 +69,8 @@ async function write(response: ServerResponse, answer: UpstreamAnswer): Promise<
       setImmediate(resolve)
     })
   }
-  if (answer.then === 'cut') response.destroy()
-  else if (answer.then === undefined) response.end()
+  if (answer.ending === 'cut') response.destroy()
+  else if (answer.ending === undefined) response.end()
 }
 
 /** Starts one. */
