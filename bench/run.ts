@@ -28,6 +28,7 @@ const groups: Readonly<Record<string, () => Promise<{ group: Group }>>> = {
   recall: async () => await import('./recall.js'),
   cli: async () => await import('./cli.js'),
   page: async () => await import('./page.js'),
+  proxy: async () => await import('./proxy.js'),
   kurrentdb: async () => await import('./kurrentdb.js'),
   workers: async () => await import('./workers.js'),
   migrate: async () => await import('./migrate.js'),
