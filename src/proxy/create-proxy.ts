@@ -19,7 +19,7 @@ import { decoded, takeBody } from './body.js'
 import { createCopy, type Copy } from './copy.js'
 import { isFields, parseJson, type Fields } from './json.js'
 import { askWithMemory, hasTool, type Held } from './memory.js'
-import { createRecorder, type Ending, type Turn } from './recorder.js'
+import { bypassed, createRecorder, type Ending, type Turn } from './recorder.js'
 import { addressOf, createUpstream, endToEnd, endToEndNames } from './upstream.js'
 import { CONVERSATION } from './whose.js'
 
@@ -45,6 +45,11 @@ export interface ProxyOptions {
   readonly maxBodyBytes?: number
   /** How long a request waits for a ledger that does not answer, before it counts as down. Default 5,000 ms. */
   readonly ledgerTimeoutMs?: number
+  /**
+   * While observing: how long the head of an answer waits, at most, to say what became of the request. What is not known
+   * by then is said to be `recording`. Default 0: a model is slower than a ledger.
+   */
+  readonly headWaitMs?: number
 }
 
 /** The proxy as an application, and what ends it. */
@@ -59,15 +64,19 @@ const APIS: readonly Api[] = [chatCompletions, openaiResponses, anthropicMessage
 
 const MAX_BODY_BYTES = 64 * 1024 * 1024
 const LEDGER_TIMEOUT_MS = 5_000
+const HEAD_WAIT_MS = 0
+/** A request that has been upstream for so long is recorded meanwhile. */
+const RECORDED_AFTER_MS = 20
 
 /** The header that says what became of a request. */
 const STATE = 'x-context-ledger'
 
 const NO_BODY = new Set([101, 204, 205, 304])
 
-/** What the header says of a turn. */
+/** What the header says of a turn; undefined where that is not known yet. */
 function stateOf(turn: Turn | undefined): string {
-  if (turn === undefined || turn.outcome === 'bypassed') return 'bypassed'
+  if (turn === undefined) return 'recording'
+  if (turn.outcome === 'bypassed') return 'bypassed'
   if (turn.outcome === 'side-call') return 'side call; not recorded'
   return turn.cannotShorten === undefined ? 'recorded' : `recorded; cannot shorten: ${turn.cannotShorten}`
 }
@@ -95,6 +104,7 @@ function asHeaders(pairs: readonly string[]): Headers {
 
 /** Waits for work of the ledger, and no longer than so many milliseconds. */
 async function within<T>(work: Promise<T>, milliseconds: number): Promise<T | undefined> {
+  if (milliseconds <= 0) return await Promise.race([work, Promise.resolve(undefined)])
   let timer: NodeJS.Timeout | undefined
   try {
     return await Promise.race([
@@ -115,6 +125,8 @@ interface Passing {
   readonly incoming: IncomingMessage
   readonly copy: Copy | undefined
   readonly abort: AbortController
+  /** Hears of each chunk that is on its way. */
+  readonly passed: () => void
   /** Hears once how it ended; the client's end waits for what it returns. */
   readonly ended: (ending: Ending) => Promise<void> | undefined
 }
@@ -129,7 +141,7 @@ interface Sink {
 }
 
 /** Passes an answer on, chunk by chunk as it comes. Returns what to call where the client is gone. */
-function pass({ incoming, copy, abort, ended }: Passing, sink: Sink): () => void {
+function pass({ incoming, copy, abort, passed, ended }: Passing, sink: Sink): () => void {
   let isEnded = false
   const end = (ending: Ending): Promise<void> | undefined => {
     isEnded = true
@@ -139,6 +151,7 @@ function pass({ incoming, copy, abort, ended }: Passing, sink: Sink): () => void
     if (isEnded) return
     const hasRoom = sink.write(chunk)
     copy?.take(chunk)
+    passed()
     if (!hasRoom) incoming.pause()
   })
   incoming.once('end', () => {
@@ -235,6 +248,33 @@ function passedOn(passing: Passing): ReadableStream<Uint8Array> {
   )
 }
 
+/** When a request is read and recorded that nothing waits for. */
+interface Start {
+  readonly begun: Promise<void>
+  begin(): void
+}
+
+/**
+ * A model thinks for a while, and that is when its question is recorded. Where an answer comes at once, its first bytes
+ * go first.
+ */
+function createStart(): Start {
+  let resolve: () => void = () => undefined
+  const begun = new Promise<void>((resolved) => {
+    resolve = resolved
+  })
+  const timer = setTimeout(() => {
+    resolve()
+  }, RECORDED_AFTER_MS)
+  return {
+    begun,
+    begin() {
+      clearTimeout(timer)
+      resolve()
+    },
+  }
+}
+
 const bytesOf = (body: Fields): Uint8Array => Buffer.from(JSON.stringify(body))
 
 /** A request as it is recorded. */
@@ -250,6 +290,7 @@ export function createProxy(options: ProxyOptions): Proxy {
   const upstreamUrl = new URL(options.upstream)
   const maxBodyBytes = options.maxBodyBytes ?? MAX_BODY_BYTES
   const ledgerTimeoutMs = options.ledgerTimeoutMs ?? LEDGER_TIMEOUT_MS
+  const headWaitMs = options.headWaitMs ?? HEAD_WAIT_MS
   const onProblem = (problem: unknown): void => {
     try {
       options.onProblem?.(problem)
@@ -260,6 +301,10 @@ export function createProxy(options: ProxyOptions): Proxy {
   const upstream = createUpstream()
   const recorder = createRecorder({ ledger, mode, policy, scope, onProblem })
   const app = new Hono()
+  /** Nothing waits for the ledger: a request is recorded while it is upstream. */
+  const isBeside = mode === 'observe' && fail === 'open'
+  /** The last request could not be recorded: the next one waits to say whether it was. */
+  let isDown = false
   /** Answers that are on their way to the client, or being recorded. */
   const under = new Set<Promise<unknown>>()
 
@@ -300,7 +345,7 @@ export function createProxy(options: ProxyOptions): Proxy {
         ? turn.answered(Promise.resolve(answer), isCut ? 'cut' : 'whole', more)
         : Promise.resolve(true)
     const isRecorded = await recording
-    const pairs = answerHeaders(incoming, turn, true)
+    const pairs = answerHeaders(incoming, turn ?? bypassed, true)
     const head = { status, headers: asHeaders(pairs) }
     if (isCut || (!isRecorded && fail === 'closed')) {
       if (outgoing === undefined)
@@ -322,6 +367,22 @@ export function createProxy(options: ProxyOptions): Proxy {
     return new Response(NO_BODY.has(status) ? null : new Uint8Array(bytes), head)
   }
 
+  /** What `settled` waits for. */
+  function keepUnder(work: Promise<unknown>): void {
+    under.add(work)
+    void work.finally(() => under.delete(work))
+  }
+
+  /** Reads and records a request while it is upstream. */
+  async function askBeside(api: Api, bytes: Uint8Array, headers: Headers, beginning: Promise<void>): Promise<Turn> {
+    await beginning
+    const reading = await readAsked(api, bytes, headers)
+    if (reading === undefined) return bypassed
+    const turn = await recorder.ask(api, reading.asked, headers)
+    isDown = turn.outcome === 'bypassed'
+    return turn
+  }
+
   app.all('*', async (context) => {
     const request = context.req.raw
     const url = new URL(request.url)
@@ -336,6 +397,7 @@ export function createProxy(options: ProxyOptions): Proxy {
     let asking: Promise<Turn> | undefined
     let turn: Turn | undefined
     let isLong = false
+    const start = createStart()
     let memory: { readonly body: Fields; readonly tool: AgentTool } | undefined
     if (api !== undefined) {
       const named = request.headers.get(CONVERSATION)
@@ -345,10 +407,13 @@ export function createProxy(options: ProxyOptions): Proxy {
       const taken = await takeBody(request.body, maxBodyBytes)
       isLong = taken.kind === 'long'
       body = taken.kind === 'whole' ? taken.bytes : taken.stream
-      const reading = taken.kind === 'whole' ? await readAsked(api, taken.bytes, request.headers) : undefined
+      if (taken.kind === 'whole' && isBeside) asking = askBeside(api, taken.bytes, request.headers, start.begun)
+      if (asking !== undefined) keepUnder(asking)
+      const reading =
+        taken.kind === 'whole' && !isBeside ? await readAsked(api, taken.bytes, request.headers) : undefined
       if (reading !== undefined) {
         asking = recorder.ask(api, reading.asked, request.headers)
-        if (mode === 'compact' || fail === 'closed') turn = await within(asking, ledgerTimeoutMs)
+        turn = await within(asking, ledgerTimeoutMs)
         if (turn?.shown !== undefined) {
           const written = api.write(reading.body, turn.shown)
           body = bytesOf(written)
@@ -394,23 +459,28 @@ export function createProxy(options: ProxyOptions): Proxy {
       return refused(shape, 502, `upstream does not answer: ${sentenceOf(error)}`, 'UpstreamUnreachable')
     }
     const status = incoming.statusCode ?? 502
-    if (turn === undefined && asking !== undefined) turn = await within(asking, ledgerTimeoutMs)
+    if (isBeside && asking !== undefined) {
+      const waitMs = isDown ? ledgerTimeoutMs : headWaitMs
+      if (waitMs > 0) start.begin()
+      turn = await within(asking, waitMs)
+    }
 
     if (held !== undefined) return await answered(held, status, turn, outgoing)
     const isAnswer = api !== undefined && asking !== undefined && status >= 200 && status < 300
     const copy = isAnswer
       ? createCopy(api, incoming.headers['content-type'] ?? '', incoming.headers['content-encoding'])
       : undefined
+    if (copy === undefined) start.begin()
     let isOver: () => void = () => undefined
     if (copy !== undefined) {
       const running = new Promise<void>((resolve) => {
         isOver = resolve
       })
-      under.add(running)
-      void running.then(() => under.delete(running))
+      keepUnder(running)
     }
     const ended = (ending: Ending): Promise<void> | undefined => {
       if (copy === undefined || asking === undefined) return undefined
+      start.begin()
       const coming = copy.end()
       const recording =
         turn === undefined ? asking.then((asked) => asked.answered(coming, ending)) : turn.answered(coming, ending)
@@ -423,12 +493,19 @@ export function createProxy(options: ProxyOptions): Proxy {
       done.catch(onProblem)
       return undefined
     }
-    const pairs = answerHeaders(incoming, turn, api !== undefined)
+    const pairs = answerHeaders(
+      incoming,
+      turn ?? (asking !== undefined && isBeside ? undefined : bypassed),
+      api !== undefined,
+    )
     if (NO_BODY.has(status) || request.method === 'HEAD') {
       incoming.resume()
       return new Response(null, { status, headers: asHeaders(pairs) })
     }
-    const passing: Passing = { incoming, copy, abort, ended }
+    const passed = (): void => {
+      start.begin()
+    }
+    const passing: Passing = { incoming, copy, abort, passed, ended }
     if (outgoing !== undefined) return passTo(outgoing, passing, pairs)
     return new Response(passedOn(passing), { status, headers: asHeaders(pairs) })
   })

@@ -9,7 +9,7 @@ import { newLine, type Entry, type Line } from './line.js'
 const MOST_ENTRIES = 500_000
 
 /** The kind of a failure of the ledger; undefined for anything else that was thrown. */
-export function kindOf(error: unknown): string | undefined {
+function kindOf(error: unknown): string | undefined {
   const failure = isFields(error) || typeof error === 'object' ? fieldsOf(Reflect.get(error ?? {}, 'failure')) : {}
   return textOf(failure['kind'])
 }
@@ -28,7 +28,7 @@ function lineOf(conversationId: string, maker: Line['maker'], entries: Entry[], 
 }
 
 /** Reads a conversation as the client's list has it. */
-export async function readLine(ledger: Ledger, conversationId: string): Promise<Line> {
+async function readLine(ledger: Ledger, conversationId: string): Promise<Line> {
   try {
     const context = await ledger.context(conversationId)
     if (context.observed !== undefined) {

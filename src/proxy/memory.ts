@@ -15,7 +15,7 @@ const MOST_READS = 4
 const NOT_RUN = 'This was not run: memory_read is answered by itself. Call this tool again if you still need it.'
 
 /** What memory was read on the way to an answer. */
-export interface MemoryRead {
+interface MemoryRead {
   readonly arguments: string
   readonly found: string
 }

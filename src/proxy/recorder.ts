@@ -62,7 +62,8 @@ const MOST_TEXTS = 4
 /** Upstream's ids that are kept, with what was recorded up to them. */
 const MOST_RESPONSES = 50_000
 
-const bypassed: Turn = {
+/** A request that is not recorded. */
+export const bypassed: Turn = {
   outcome: 'bypassed',
   conversationId: undefined,
   shown: undefined,

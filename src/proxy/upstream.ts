@@ -7,7 +7,7 @@ import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
 
 /** What goes upstream. */
-export interface Outgoing {
+interface Outgoing {
   readonly method: string
   readonly url: URL
   readonly headers: Headers

@@ -20,7 +20,14 @@ const others: ProxyServer[] = []
 beforeAll(async () => {
   upstream = await startUpstream()
   ledger = await openLedger({ store: 'memory', policy: { modelMaxTokens: 16_000 } })
-  const common = { ledger, upstream: upstream.url, port: 0, onProblem, policy: { modelMaxTokens: 16_000 } }
+  const common = {
+    ledger,
+    headWaitMs: 5_000,
+    upstream: upstream.url,
+    port: 0,
+    onProblem,
+    policy: { modelMaxTokens: 16_000 },
+  }
   observe = await startProxy(common)
   compact = await startProxy({ ...common, mode: 'compact', offerMemory: true })
 })
@@ -86,7 +93,7 @@ it('a list that goes on is one conversation, without a header too; one that begi
 
 it('a restarted proxy finds the conversation again in the ledger', async () => {
   const first = await say(observe, [user('before the restart')], 'A')
-  const again = await startProxy({ ledger, upstream: upstream.url, port: 0, onProblem })
+  const again = await startProxy({ ledger, upstream: upstream.url, port: 0, onProblem, headWaitMs: 5_000 })
   others.push(again)
   const more = await say(again, [user('before the restart'), assistant('A'), user('behind it')], 'B')
   expect(idOf(more)).toBe(idOf(first))
@@ -355,7 +362,14 @@ it('a ledger that is down lets requests pass and says so, or refuses them where 
   const down = await openLedger({ store: 'memory' })
   await down.close()
   for (const mode of ['observe', 'compact'] as const) {
-    const open = await startProxy({ ledger: down, upstream: upstream.url, port: 0, onProblem, mode })
+    const open = await startProxy({
+      ledger: down,
+      upstream: upstream.url,
+      port: 0,
+      onProblem,
+      mode,
+      headWaitMs: 5_000,
+    })
     const closed = await startProxy({ ledger: down, upstream: upstream.url, port: 0, onProblem, mode, fail: 'closed' })
     others.push(open, closed)
     const passed = await say(open, [user('down')], 'A')
@@ -481,7 +495,7 @@ it('half a request, and a client that is gone before the answer, leave nothing h
 })
 
 it('is an application that another server can mount', async () => {
-  const app = createProxy({ ledger, upstream: upstream.url, onProblem })
+  const app = createProxy({ ledger, upstream: upstream.url, onProblem, headWaitMs: 5_000 })
   const ask = { method: 'POST', body: JSON.stringify({ model: 'm', messages: [user('mounted')], stream: true }) }
   const chunks = chat.events({ text: 'through the Fetch API' })
   upstream.answerWith({ chunks })

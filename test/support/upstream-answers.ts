@@ -2,7 +2,7 @@
 import type { UpstreamAnswer } from './upstream-stub.js'
 
 /** A call that an answer makes. */
-export interface ScriptedCall {
+interface ScriptedCall {
   readonly id: string
   readonly name: string
   readonly input: Readonly<Record<string, unknown>>
