@@ -10,9 +10,9 @@ interface ScriptedCall {
 
 /** What a model says. */
 export interface ScriptedAnswer {
-  readonly id?: string
-  readonly text?: string
-  readonly thinking?: string
+  readonly id?: string | undefined
+  readonly text?: string | undefined
+  readonly thinking?: string | undefined
   readonly calls?: readonly ScriptedCall[]
 }
 
