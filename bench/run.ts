@@ -30,6 +30,7 @@ const groups: Readonly<Record<string, () => Promise<{ group: Group }>>> = {
   cli: async () => await import('./cli.js'),
   page: async () => await import('./page.js'),
   service: async () => await import('./service.js'),
+  proxy: async () => await import('./proxy.js'),
   kurrentdb: async () => await import('./kurrentdb.js'),
   workers: async () => await import('./workers.js'),
   migrate: async () => await import('./migrate.js'),

@@ -48,6 +48,7 @@ const LEFT_OF: Readonly<Record<string, readonly string[]>> = {
   'src/service/contract': CORE,
   'src/service': [...CORE, 'src/service/contract', 'src/library', 'src/page'],
   'src/client': [...CORE, 'src/service/contract', 'src/library'],
+  'src/proxy': [...CORE, 'src/library'],
   'src/cli': [
     ...CORE,
     ...CAPABILITIES,
@@ -58,6 +59,7 @@ const LEFT_OF: Readonly<Record<string, readonly string[]>> = {
     'src/service',
     'src/client',
     'src/mcp',
+    'src/proxy',
   ],
   'src/mcp': [...CORE, 'src/history', 'src/search', 'src/library', 'src/page'],
   src: ['src/library', 'src/recording', 'src/domain', 'src/ports', 'src/summarizers', 'src/adapters'],

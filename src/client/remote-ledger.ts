@@ -178,6 +178,16 @@ export function openRemoteLedger({ policy, ...reach }: RemoteLedgerOptions): Led
         }),
       )
     },
+    async observe(conversationId, observation, { actor, ...rest } = {}) {
+      if (actor !== undefined) throw elsewhere('actor', 'the service records the name of the key')
+      const settings = policy === undefined && rest.policy === undefined ? undefined : { ...policy, ...rest.policy }
+      return await value(() =>
+        calls.observe({
+          params: { conversation: conversationId },
+          body: bodyOf({ ...rest, policy: settings, observation }),
+        }),
+      )
+    },
     openTranscript: () => Promise.reject(elsewhere('openTranscript', 'record where the store is')),
     importTranscript: () =>
       Promise.reject(elsewhere('importTranscript', 'import where the store is, or give the messages to append')),

@@ -19,6 +19,7 @@ import type { Ledger } from './ledger.js'
 import { createListing } from './listing.js'
 import { createLookup } from './lookup.js'
 import type { LedgerParts } from './parts.js'
+import { createObserving } from './observing.js'
 import { createProjections, fillerOf, runnerOf } from './projections.js'
 import { createPrompts } from './prompts.js'
 import { createProvenance } from './provenance.js'
@@ -81,6 +82,7 @@ export function createLedger(parts: LedgerParts): Ledger {
       wakeWhereDue: compacting.wakeWhereDue,
     }),
     ...createTranscripts({ ...common, summarizerWindowTokens: summarizer.windowTokens }),
+    ...createObserving({ ...common, summarizerWindowTokens: summarizer.windowTokens }),
     ...createContexts(common),
     ...compacting.calls,
     ...searching.calls,

@@ -11,6 +11,7 @@ import type {
   OpenTranscript,
   OpenTranscriptOptions,
 } from './transcripts.js'
+import type { Observation } from './observing.js'
 import type { RebuildOptions } from '../../projections/engine/rebuild.js'
 import type { Filled, FillOptions, MissingVectors } from '../../projections/read-models/archive-index/vector-filler.js'
 import type { Behind, ProjectionStatus } from '../../projections/engine/watch.js'
@@ -86,6 +87,7 @@ export type {
   OpenTranscript,
   OpenTranscriptOptions,
 } from './transcripts.js'
+export type { Observation, SeenCompaction } from './observing.js'
 export type { RecordedConversation } from '../importers/record-transcript.js'
 export type { ForgottenCycle } from '../history/forgotten.js'
 export type { ForgottenReport, JudgedItem } from '../domain/reports/forgotten/forgotten.js'
@@ -258,6 +260,9 @@ export interface UndoOptions extends RequestOptions {
   /** The first of them, by its number; all later ones go with it. */
   readonly cycle: number
 }
+
+/** What goes with an observation, and is recorded with it. */
+export type ObserveOptions = Omit<AppendOptions, 'expectedRevision' | 'together'>
 
 /** What is taken back of a conversation, and what is said in its place. */
 export interface AmendOptions {
@@ -507,6 +512,12 @@ export interface Ledger {
    * the name that the file would have.
    */
   openTranscript(name: string, options: OpenTranscriptOptions): Promise<OpenTranscript>
+  /**
+   * Records what another program was seen to do, while it does it, as an import of its transcript would: all of it, or
+   * nothing. The context stays the one that the program makes. A message with an id that is recorded is not recorded
+   * again; a conversation that was begun with `append` is refused (`NotObserved`).
+   */
+  observe(conversationId: string, observation: Observation, options?: ObserveOptions): Promise<AppendResult>
   /**
    * The context to send to the model: always includes the last message, is valid for the chat API, and fits the window.
    * With `at`, the one that it was then, byte for byte: `{ at: message.answers.revision }` is what that message

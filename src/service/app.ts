@@ -92,6 +92,9 @@ interface Under {
   conversationId: string | undefined
 }
 
+/** Routes that may begin a conversation. */
+const BEGINS: ReadonlySet<string> = new Set(['appendMessages', 'compress', 'observe'])
+
 const REQUEST_ID = /^[\w.:-]{1,128}$/u
 const READY_MS = 2_000
 
@@ -258,8 +261,7 @@ export function createService(options: ServiceOptions): Service {
       throw new Refused('MethodNotAllowed', 'a stream is read by GET', {}, { allow: 'GET' })
     const params = parsed(route.params, context.req.param(), 'the address')
     const query = parsed(route.query, queryOf(context.req.url, route), 'the address')
-    if (conversation !== undefined)
-      await bounds.check(access, conversation, name === 'appendMessages' || name === 'compress')
+    if (conversation !== undefined) await bounds.check(access, conversation, BEGINS.has(name))
     const incoming: IncomingMessage | undefined = context.env.incoming
     const raw =
       route.body === undefined

@@ -279,7 +279,7 @@ afterAll(async () => {
   await rm(home, { recursive: true, force: true })
 })
 
-const FOR_EVER = new Set(['projections run', 'compaction run', 'page', 'serve', 'mcp'])
+const FOR_EVER = new Set(['projections run', 'compaction run', 'page', 'serve', 'mcp', 'proxy'])
 const isForEver = (entry: Entry): boolean => [...FOR_EVER].some((name) => entry.name.startsWith(name))
 
 it('every flag and argument takes an odd value or refuses it in words, and the conversations are whole', async () => {

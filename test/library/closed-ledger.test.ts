@@ -34,6 +34,7 @@ const ARGUMENTS: Readonly<Record<string, readonly unknown[]>> = {
   forgotten: [],
   importTranscript: ['session.jsonl'],
   openTranscript: ['session.jsonl', { from: 'claude-code' }],
+  observe: ['a', { program: 'somebody' }],
   list: [],
   verify: [],
   identity: [],

@@ -29,6 +29,7 @@ import { keysCreate } from './keys-create.js'
 import { keysList } from './keys-list.js'
 import { keysRevoke } from './keys-revoke.js'
 import { keysRotate } from './keys-rotate.js'
+import { proxy } from './proxy.js'
 import { replay } from './replay.js'
 import { search } from './search.js'
 import { serve } from './serve.js'
@@ -54,6 +55,7 @@ export const commands: readonly Command[] = [
   page,
   serve,
   mcp,
+  proxy,
   replay,
   prompts,
   migrateLog,

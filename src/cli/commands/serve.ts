@@ -3,7 +3,7 @@
  * word of its operator that somebody ends it.
  */
 import { codeOf, sentenceOf } from '../../ports/store-error.js'
-import { text, type Command } from '../command.js'
+import { text, toggle, type Command } from '../command.js'
 import { InputError } from '../errors.js'
 import type { Given } from '../given.js'
 import { line, note, noteColours, toJson } from '../output.js'
@@ -27,6 +27,16 @@ export const serve: Command = {
     rate: text('Requests a minute of one key, in each process [default: 60000]'),
     'request-timeout': text('Seconds that a request may take [default: 60]'),
     'max-streams': text('Event streams that may be open at once [default: 2000]'),
+    upstream: text('API to pass requests below /proxy on to: https://api.anthropic.com, https://api.openai.com/v1'),
+    mode: text('With --upstream: observe changes nothing; compact sends the ledger’s context [default: observe]', [
+      'observe',
+      'compact',
+    ]),
+    fail: text('With --upstream: requests that cannot be recorded pass, or are refused [default: open]', [
+      'open',
+      'closed',
+    ]),
+    'offer-memory': toggle('With --upstream and --mode compact: offers memory_read to the model, and answers it here'),
   },
   examples: [
     ['$0 serve', `on this machine alone, http://127.0.0.1:${String(USUAL_PORT)}; Ctrl+C ends it`],
@@ -40,6 +50,7 @@ export const serve: Command = {
     const proxy = given.text('behind-tls-proxy')
     if (proxy?.trim() === '') throw new InputError('Usage', '--behind-tls-proxy names nobody')
     const limits = limitsOf(given)
+    const proxied = proxiedOf(given)
     const tls = await tlsOf(given)
     if (tls !== undefined && proxy !== undefined)
       throw new InputError('Usage', '--behind-tls-proxy goes without --tls-cert: one of them ends TLS')
@@ -59,6 +70,7 @@ export const serve: Command = {
       { endSignals },
       { version },
       { sentenceOfProblem },
+      { mcpMount, proxyMount },
     ] = await Promise.all([
       import('../config/pepper.js'),
       import('../../service/server.js'),
@@ -69,6 +81,7 @@ export const serve: Command = {
       import('../end-signals.js'),
       import('../version.js'),
       import('../../library/problem.js'),
+      import('../service-mounts.js'),
     ])
     const needs = { creates: true, writes: true, searches: true } as const
     await withLedger(given.flags, needs, async ({ ledger, stores, config }) => {
@@ -91,6 +104,24 @@ export const serve: Command = {
         now: () => new Date(),
         guard: withHeaders,
       })
+      const onProblem = (problem: unknown, requestId?: string): void => {
+        note(
+          `${noteColours.yellow('warning:')} ${requestId === undefined ? '' : `request ${requestId}: `}${sentenceOfProblem(problem)}`,
+        )
+      }
+      const mounted = [
+        mcpMount(ledger, version(), onProblem),
+        ...(proxied === undefined
+          ? []
+          : [
+              proxyMount({
+                ...proxied,
+                ledger,
+                onProblem,
+                ...(config.policy === undefined ? {} : { policy: config.policy }),
+              }),
+            ]),
+      ]
       const ended = endSignals()
       try {
         const served = await startService({
@@ -104,11 +135,8 @@ export const serve: Command = {
           port,
           ...(tls === undefined ? {} : { tls }),
           mayBeOpen: isLocal,
-          onProblem: (problem, requestId) => {
-            note(
-              `${noteColours.yellow('warning:')} ${requestId === undefined ? '' : `request ${requestId}: `}${sentenceOfProblem(problem)}`,
-            )
-          },
+          onProblem,
+          mounts: mounted.map(({ mount }) => mount),
         }).catch((error: unknown) => {
           throw unusable(error, host, port)
         })
@@ -123,12 +151,36 @@ export const serve: Command = {
           note('shutting down: what is under way comes to its end; Ctrl+C again ends it at once')
         } finally {
           await served.close()
+          await Promise.all(mounted.map((each) => each.close()))
         }
       } finally {
         ended.forget()
       }
     })
   },
+}
+
+/** What the proxy below `/proxy` stands before; undefined where there is none. */
+function proxiedOf(
+  given: Given,
+): Readonly<{ upstream: URL; mode: 'observe' | 'compact'; fail: 'open' | 'closed'; offerMemory: boolean }> | undefined {
+  const upstream = given.text('upstream')
+  const [mode, fail, offerMemory] = [given.text('mode'), given.text('fail'), given.is('offer-memory')]
+  if (upstream === undefined) {
+    const idle = mode !== undefined ? 'mode' : fail !== undefined ? 'fail' : offerMemory ? 'offer-memory' : undefined
+    if (idle !== undefined) throw new InputError('Usage', `--${idle} goes with --upstream`)
+    return undefined
+  }
+  const address = URL.canParse(upstream) ? new URL(upstream) : undefined
+  if (address === undefined || !/^https?:$/u.test(address.protocol))
+    throw new InputError('Usage', `--upstream must be an http or https address, and is ${upstream}`)
+  if (offerMemory && mode !== 'compact') throw new InputError('Usage', '--offer-memory goes with --mode compact')
+  return {
+    upstream: address,
+    mode: mode === 'compact' ? 'compact' : 'observe',
+    fail: fail === 'closed' ? 'closed' : 'open',
+    offerMemory,
+  }
 }
 
 function limitsOf(given: Given): Readonly<Record<string, number>> {

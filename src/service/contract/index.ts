@@ -16,6 +16,7 @@ export const routes = {
   settle: conversations.settle,
   appendMessages: messages.appendMessages,
   amend: messages.amend,
+  observe: messages.observe,
   getMessages: messages.getMessages,
   compress: agent.compress,
   useTool: agent.useTool,

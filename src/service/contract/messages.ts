@@ -84,6 +84,27 @@ export const amend = route({
   answer: appended,
 })
 
+/** Records what another program was seen to do. */
+export const observe = route({
+  id: 'observe',
+  method: 'post',
+  path: '/v1/conversations/{conversation}/observations',
+  summary:
+    'Records what another program was seen to do: messages, what it took back or gave otherwise, its compaction. The context stays the one that the program makes',
+  roles: ['append'],
+  reach: 'conversation',
+  params: ofConversation,
+  body: z
+    .strictObject({
+      observation: z.looseObject({ program: z.string().min(1), messages: z.array(message).max(10_000).optional() }),
+      policy: policy.optional(),
+      scope: z.string().min(1).optional(),
+      correlationId: z.string().min(1).optional(),
+    })
+    .meta({ id: 'Observe' }),
+  answer: appended,
+})
+
 /** A message that is live. */
 const liveMessage = z.looseObject({ messageId: z.string(), revision, tokens: z.int() }).meta({ id: 'LiveMessage' })
 

@@ -1,6 +1,6 @@
 /** Messages: appended, read, pinned, searched. */
 import { createHash } from 'node:crypto'
-import type { AmendOptions, MessageInput } from '../../library/ledger.js'
+import type { AmendOptions, MessageInput, Observation } from '../../library/ledger.js'
 import { kindOf, problem } from '../../library/problem.js'
 import { cursorOf, placeOf, wrongCursor } from '../cursors.js'
 import { Refused } from '../problems.js'
@@ -33,6 +33,18 @@ function expectedOf(headers: Readonly<Record<string, string | undefined>>): bigi
   return BigInt(revision)
 }
 
+/** The scope of what is recorded, within what the key is bound to. */
+function scopeWithin({ bound }: Access, scope: string | undefined): string | undefined {
+  if (bound === undefined) return scope
+  if ('prefix' in bound) {
+    if (scope === undefined) return undefined
+    throw new Refused('KeyBound', 'the key is bound to a prefix of ids, and names no scope', { field: 'scope' })
+  }
+  if (scope !== undefined && scope !== bound.scope)
+    throw new Refused('KeyBound', 'the key is bound to another scope', { field: 'scope' })
+  return bound.scope
+}
+
 /** The key of a request that may be sent again; the same of another caller is another one. */
 function idempotencyOf(access: Access, conversationId: string, header: string | undefined): string | undefined {
   if (header === undefined) return undefined
@@ -51,7 +63,7 @@ export function messageHandlers({
   ledger,
   bounds,
   recorded: countRecorded,
-}: Parts): Handlers<'appendMessages' | 'amend' | 'getMessages' | 'pinMessage' | 'unpinMessage' | 'search'> {
+}: Parts): Handlers<'appendMessages' | 'amend' | 'observe' | 'getMessages' | 'pinMessage' | 'unpinMessage' | 'search'> {
   /** What the first request answered, for one that was recorded already. */
   async function answerOfFirst(
     conversationId: string,
@@ -78,11 +90,7 @@ export function messageHandlers({
   return {
     async appendMessages({ params: { conversation }, body, raw, headers, access }) {
       const { bound } = access
-      if (bound !== undefined && 'prefix' in bound && body.scope !== undefined)
-        throw new Refused('KeyBound', 'the key is bound to a prefix of ids, and names no scope', { field: 'scope' })
-      if (bound !== undefined && 'scope' in bound && body.scope !== undefined && body.scope !== bound.scope)
-        throw new Refused('KeyBound', 'the key is bound to another scope', { field: 'scope' })
-      const scope = bound !== undefined && 'scope' in bound ? bound.scope : body.scope
+      const scope = scopeWithin(access, body.scope)
       const key = idempotencyOf(access, conversation, headers['idempotency-key'])
       const expectedRevision = expectedOf(headers)
       // As they came: what a schema hands back has the keys of parts and calls in another order.
@@ -135,6 +143,18 @@ export function messageHandlers({
       )
       countRecorded(amended.recorded.length)
       return { body: amended, headers: etagOf(amended.revision) }
+    },
+
+    async observe({ params: { conversation }, body: { policy, scope, correlationId }, raw, access }) {
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- as it came, and the ledger parses it
+      const { observation } = raw as { readonly observation: Observation }
+      const observed = await ledger.observe(
+        conversation,
+        observation,
+        given({ policy, scope: scopeWithin(access, scope), correlationId, actor: access.actor }),
+      )
+      countRecorded(observed.recorded.length)
+      return { body: observed, headers: etagOf(observed.revision) }
     },
 
     async getMessages({ params: { conversation }, query: { at, cursor, limit = PAGE, ...wait } }) {

@@ -1,0 +1,111 @@
+/** `proxy` stands between an agent and its model, and records what they say to each other. */
+import { codeOf } from '../../ports/store-error.js'
+import { text, toggle, type Command } from '../command.js'
+import { InputError } from '../errors.js'
+import { line, note, noteColours, toJson } from '../output.js'
+import { withLedger } from '../session.js'
+
+const LAST_PORT = 65_535
+const PORT = 7_800
+
+export const proxy: Command = {
+  words: 'proxy',
+  describe: 'Record any agent by its base URL: passes what it asks to its model’s API, and what that answers back',
+  policy: true,
+  options: {
+    upstream: text('Address of the API: https://api.anthropic.com, https://api.openai.com/v1'),
+    mode: text('observe changes nothing; compact sends the ledger’s context [default: observe]', [
+      'observe',
+      'compact',
+    ]),
+    fail: text(
+      'What becomes of requests that cannot be recorded: open passes them on, closed refuses [default: open]',
+      ['open', 'closed'],
+    ),
+    'offer-memory': toggle('With --mode compact: offer memory_read to the model, and answer it here'),
+    port: text(`Port to listen on, on this machine alone; 0 takes any that is free [default: ${String(PORT)}]`),
+    scope: text('Tenant or owner of new conversations'),
+  },
+  examples: [
+    ['$0 proxy --upstream https://api.anthropic.com', 'then: ANTHROPIC_BASE_URL=http://127.0.0.1:7800 claude'],
+    ['$0 proxy --upstream https://api.openai.com/v1 --mode compact', 'the agent’s list may grow without end'],
+  ],
+  async run(given) {
+    const upstream = given.text('upstream')
+    const port = given.whole('port') ?? PORT
+    const mode = given.text('mode') === 'compact' ? 'compact' : 'observe'
+    const fail = given.text('fail') === 'closed' ? 'closed' : 'open'
+    const offerMemory = given.is('offer-memory')
+    const scope = given.text('scope')
+    if (upstream === undefined) throw new InputError('Usage', '--upstream names the API to pass requests on to')
+    const address = URL.canParse(upstream) ? new URL(upstream) : undefined
+    if (address === undefined || !/^https?:$/u.test(address.protocol))
+      throw new InputError('Usage', `--upstream must be an http or https address, and is ${upstream}`)
+    if (port > LAST_PORT) throw new InputError('Usage', `--port must be a port, and is ${String(port)}`)
+    if (offerMemory && mode !== 'compact')
+      throw new InputError('Usage', '--offer-memory goes with --mode compact: observing changes nothing')
+    await withLedger(given.flags, { creates: true, writes: true }, async ({ ledger, config }) => {
+      const [{ startProxy }, { endSignals }, { sentenceOfProblem }] = await Promise.all([
+        import('../../proxy/server.js'),
+        import('../end-signals.js'),
+        import('../../library/problem.js'),
+      ])
+      const told = new Set<string>()
+      const onProblem = (problem: unknown): void => {
+        const sentence = sentenceOfProblem(problem)
+        if (told.has(sentence)) return
+        told.add(sentence)
+        note(`${noteColours.yellow('warning:')} ${sentence}`)
+      }
+      const ended = endSignals()
+      try {
+        const served = await startProxy({
+          ledger,
+          upstream: address,
+          mode,
+          fail,
+          offerMemory,
+          port,
+          onProblem,
+          ...(config.policy === undefined ? {} : { policy: config.policy }),
+          ...(scope === undefined ? {} : { scope }),
+        }).catch((error: unknown) => {
+          throw unusable(error, port)
+        })
+        try {
+          await line(given.json ? toJson({ url: served.url, upstream: shown(address), mode, fail }) : served.url)
+          note(
+            `passes requests on to ${shown(address)}, and ${mode === 'observe' ? 'changes nothing' : 'sends the ledger’s context'}; Ctrl+C ends it`,
+          )
+          await ended.signalled
+        } finally {
+          await served.close()
+        }
+      } finally {
+        ended.forget()
+      }
+    })
+  },
+}
+
+/** The address without its password. */
+function shown(address: URL): string {
+  const plain = new URL(address)
+  plain.username = ''
+  plain.password = ''
+  return plain.href
+}
+
+/** Why it cannot listen there. */
+function unusable(error: unknown, port: number): unknown {
+  const code = codeOf(error)
+  const reason =
+    code === 'EADDRINUSE'
+      ? 'another program listens there'
+      : code === 'EACCES'
+        ? 'this user may not listen there'
+        : undefined
+  return reason === undefined
+    ? error
+    : new InputError('PortUnusable', `cannot listen on port ${String(port)}: ${reason}; --port names another`)
+}

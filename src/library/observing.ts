@@ -1,0 +1,201 @@
+/**
+ * What another program was seen to do while it did it: by a proxy that stands between it and its model. It is recorded
+ * as a transcript's import records it, and the context stays the one that the program makes.
+ */
+import { either as E } from 'fp-ts'
+import type { Command } from '../domain/decide/index.js'
+import type { ObservedEntry } from '../domain/events/index.js'
+import { checkId } from '../domain/values/ids.js'
+import {
+  contentSchema,
+  parseMessage,
+  type MessageBody,
+  type MessageInput,
+  type NewMessage,
+} from '../domain/values/message.js'
+import { modelWindow } from '../ports/model-windows.js'
+import type { Clock } from '../ports/clock.js'
+import type { Conversations } from '../recording/handle-command.js'
+import type { Freshness } from './freshness.js'
+import type { Gate } from './gate.js'
+import type { AppendResult, Ledger, ObserveOptions } from './ledger.js'
+import { bad, nameGiven, nameOf, optionsGiven, settingsOf, type Names } from './options.js'
+import type { LedgerParts } from './parts.js'
+import { problem, valueOf } from './problem.js'
+import type { ProvenanceOf } from './provenance.js'
+
+/** A compaction that a program was seen to make. */
+export interface SeenCompaction {
+  /** What tells it from the program's other compactions of this conversation. */
+  readonly sourceId: string
+  /** What began it, where that is known. */
+  readonly trigger: 'auto' | 'manual' | 'overflow' | 'unknown'
+  /** What stands for the messages that left. */
+  readonly summary:
+    | { readonly kind: 'text'; readonly text: string }
+    | { readonly kind: 'opaque' }
+    | { readonly kind: 'none' }
+  /** The context right behind it: messages that stayed, by their ids, and what the program put there. */
+  readonly context: readonly (
+    | { readonly messageId: string }
+    | { readonly inserted: MessageInput; readonly isSummary?: true }
+  )[]
+}
+
+/** What a program was seen to do, in this order: taken back, given otherwise, compacted, said. All of it or nothing. */
+export interface Observation {
+  /** The program that makes the context, by its name. */
+  readonly program: string
+  /** Its version. */
+  readonly programVersion?: string
+  /** The program's own id of the conversation. Default: the conversation's id. */
+  readonly sourceId?: string
+  /** Where it was seen. Default: `proxy`. */
+  readonly where?: string
+  /** Ids of live messages that are said no more. */
+  readonly withdrawn?: readonly string[]
+  /** Live messages in whose place the model is given another content from now on. */
+  readonly edited?: readonly {
+    readonly messageId: string
+    readonly content: MessageInput['content']
+    readonly why: 'pruned' | 'masked' | 'shortened' | 'replaced'
+  }[]
+  /** The program compacted: its model is given this context from now on. */
+  readonly compaction?: SeenCompaction
+  /** What was said, in its order. */
+  readonly messages?: readonly MessageInput[]
+}
+
+const OPTIONS: Names<ObserveOptions> = { policy: true, scope: true, actor: true, correlationId: true }
+const OBSERVATION: Names<Observation> = {
+  program: true,
+  programVersion: true,
+  sourceId: true,
+  where: true,
+  withdrawn: true,
+  edited: true,
+  compaction: true,
+  messages: true,
+}
+
+export interface ObservingParts extends Pick<LedgerParts, 'policy' | 'estimator'> {
+  readonly clock: Clock
+  readonly conversations: Conversations
+  readonly summarizerWindowTokens: number
+  readonly gate: Gate
+  readonly freshness: Freshness
+  readonly provenanceOf: ProvenanceOf
+}
+
+const parsed = (field: string, input: MessageInput): NewMessage =>
+  valueOf(parseMessage(input), (left) => problem({ ...left, field: `${field}.${left.field}` }))
+
+/** A body as events have it. */
+function bodyOf({ role, content, name, toolCalls, toolCallId, extra }: NewMessage): MessageBody {
+  return {
+    role,
+    content,
+    ...(name === undefined ? {} : { name }),
+    ...(toolCalls === undefined ? {} : { toolCalls }),
+    ...(toolCallId === undefined ? {} : { toolCallId }),
+    ...(extra === undefined ? {} : { extra }),
+  }
+}
+
+function contentOf(field: string, content: MessageInput['content']): MessageBody['content'] {
+  const looked = contentSchema.safeParse(content ?? null)
+  if (!looked.success) throw bad(field, 'must be a text, content parts or null')
+  return looked.data
+}
+
+function entryOf(entry: SeenCompaction['context'][number], at: number): ObservedEntry {
+  if ('messageId' in entry) return { kind: 'message', messageId: nameGiven('messageId', entry.messageId) }
+  const body = bodyOf(parsed(`compaction.context[${String(at)}].inserted`, entry.inserted))
+  return { kind: 'inserted', body, ...(entry.isSummary === undefined ? {} : { isSummary: entry.isSummary }) }
+}
+
+/** What an observation records, in its order. */
+function commandsOf(observation: Partial<Observation>, program: string, where: string, now: string): Command[] {
+  const { programVersion, withdrawn = [], edited = [], compaction, messages = [] } = observation
+  const commands: Command[] = []
+  if (withdrawn.length > 0) commands.push({ type: 'WithdrawMessages', messageIds: withdrawn, why: 'rewound' })
+  for (const [at, { messageId, content, why }] of edited.entries())
+    commands.push({
+      type: 'EditContribution',
+      edit: { messageId, content: contentOf(`edited[${String(at)}].content`, content), why, where: { file: where } },
+    })
+  if (compaction !== undefined)
+    commands.push({
+      type: 'ObserveCompaction',
+      compaction: {
+        program,
+        ...(programVersion === undefined ? {} : { programVersion }),
+        sourceId: nameOf('compaction.sourceId', compaction.sourceId),
+        trigger: compaction.trigger,
+        at: now,
+        summary: compaction.summary,
+        unknown: [],
+        context: compaction.context.map(entryOf),
+        told: {},
+        where: { file: where },
+      },
+    })
+  if (messages.length > 0)
+    commands.push({
+      type: 'AppendMessages',
+      messages: messages.map((message, at) => parsed(`messages[${String(at)}]`, message)),
+      now,
+    })
+  return commands
+}
+
+export function createObserving(parts: ObservingParts): Pick<Ledger, 'observe'> {
+  const { conversations, clock, gate, freshness, provenanceOf, summarizerWindowTokens, estimator } = parts
+  return {
+    async observe(conversationId, observation, options): Promise<AppendResult> {
+      const given = optionsGiven('observe', options, OPTIONS)
+      const seen = optionsGiven('observe', observation, OBSERVATION)
+      const program = nameOf('program', seen.program)
+      const where = seen.where === undefined ? 'proxy' : nameOf('where', seen.where)
+      const commands = commandsOf(seen, program, where, clock.now().toISOString())
+      gate.writes('observe')
+      freshness.follow()
+      valueOf(checkId('conversationId', conversationId), problem)
+      const settings = settingsOf(given.policy)
+      const handled = await conversations.handle(
+        conversationId,
+        [
+          {
+            type: 'Configure',
+            settings:
+              settings === undefined && parts.policy === undefined ? undefined : { ...parts.policy, ...settings },
+            scope: given.scope === undefined ? undefined : nameOf('scope', given.scope),
+            summarizerWindowTokens,
+            modelWindow,
+            estimator,
+          },
+          {
+            type: 'ObserveConversation',
+            conversation: {
+              program,
+              ...(seen.programVersion === undefined ? {} : { programVersion: seen.programVersion }),
+              sourceId: seen.sourceId === undefined ? conversationId : nameOf('sourceId', seen.sourceId),
+              where: { file: where },
+            },
+          },
+          ...commands,
+        ],
+        provenanceOf(given),
+      )
+      if (E.isLeft(handled)) throw problem(handled.left)
+      freshness.recordedHere(handled.right)
+      const { state, events, position } = handled.right
+      return {
+        conversationId,
+        revision: state.revision,
+        recorded: events.flatMap((event) => (event.type === 'MessageAppended' ? [event.data.messageId] : [])),
+        position,
+      }
+    },
+  }
+}

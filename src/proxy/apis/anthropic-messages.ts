@@ -1,0 +1,342 @@
+/**
+ * Anthropic's Messages: blocks in messages of a user and an assistant who take turns, the results of calls in the user's
+ * next message.
+ */
+import type { ChatMessage, MessageInput } from '../../domain/values/message.js'
+import {
+  contentOf,
+  said,
+  saidInput,
+  usageOf,
+  withCalls,
+  type Answer,
+  type AnswerReader,
+  type Api,
+  type Asked,
+  type Said,
+  type Shown,
+} from '../api.js'
+import { fieldsOf, indexOf, isFields, listOf, numberOf, others, parseJson, textOf, type Fields } from '../json.js'
+
+const RESULT = new Set(['type', 'tool_use_id', 'content', 'is_error'])
+
+const blocksOf = (content: unknown): readonly unknown[] => (typeof content === 'string' ? [content] : listOf(content))
+const asPart = (block: unknown): unknown => (typeof block === 'string' ? { type: 'text', text: block } : block)
+const typeOf = (block: unknown): string => textOf(fieldsOf(block)['type']) ?? ''
+
+type Calls = NonNullable<MessageInput['tool_calls']>
+
+/** What a model said, in the ledger's form: its calls apart from the other blocks. */
+function assistantInput(blocks: readonly unknown[]): MessageInput {
+  const calls: Record<string, unknown>[] = []
+  const parts: unknown[] = []
+  const order: string[] = []
+  const ids = new Set<string>()
+  for (const block of blocks) {
+    const { id, name, input, ...rest } = fieldsOf(block)
+    const isCall =
+      typeOf(block) === 'tool_use' && typeof id === 'string' && id !== '' && typeof name === 'string' && !ids.has(id)
+    if (isCall && name !== '') {
+      const { type: _type, ...more } = rest
+      ids.add(id)
+      order.push(id)
+      calls.push({ ...more, id, type: 'function', function: { name, arguments: JSON.stringify(input ?? {}) } })
+    } else {
+      order.push('')
+      parts.push(asPart(block))
+    }
+  }
+  // Where a block stands behind a call, the places of all of them are kept.
+  const firstCall = order.findIndex((id) => id !== '')
+  const isMixed = firstCall !== -1 && order.slice(firstCall).includes('')
+  return saidInput(
+    {
+      role: 'assistant',
+      content: contentOf(parts),
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- made just above
+      ...(calls.length === 0 ? {} : { tool_calls: calls as unknown as Calls }),
+    },
+    isMixed ? { block_order: order } : {},
+  )
+}
+
+function resultSaid(block: Fields): Said {
+  const { tool_use_id: id, content, is_error: isError } = block
+  return said(
+    saidInput(
+      {
+        role: 'tool',
+        tool_call_id: textOf(id) ?? '',
+        content: typeof content === 'string' ? content : contentOf(listOf(content)),
+        ...(isError === true ? { attributes: { isError: true } } : {}),
+      },
+      others(block, RESULT),
+    ),
+    [block],
+  )
+}
+
+/** What a message of a request says: one message of the ledger, or one for each result and one for the rest. */
+function saidIn(message: unknown): Said[] {
+  const { role, content } = fieldsOf(message)
+  const blocks = blocksOf(content)
+  if (role === 'assistant') return [said(assistantInput(blocks), blocks)]
+  if (role === 'system') return [said(saidInput({ role: 'system', content: contentOf(blocks.map(asPart)) }), blocks)]
+  const results = blocks.flatMap((block) =>
+    isFields(block) &&
+    block['type'] === 'tool_result' &&
+    typeof block['tool_use_id'] === 'string' &&
+    block['tool_use_id'] !== ''
+      ? [block]
+      : [],
+  )
+  const rest = blocks.filter((block) => !results.some((result) => result === block))
+  return [
+    ...results.map(resultSaid),
+    ...(rest.length === 0 && results.length > 0
+      ? []
+      : [said(saidInput({ role: 'user', content: contentOf(rest.map(asPart)) }), rest)]),
+  ]
+}
+
+function read(body: Fields): Asked | undefined {
+  const { messages, system, model, tools, max_tokens, ...parameters } = body
+  if (!Array.isArray(messages) || messages.length === 0) return undefined
+  const blocks = blocksOf(system)
+  return {
+    instructions:
+      blocks.length === 0 ? [] : [said(saidInput({ role: 'system', content: contentOf(blocks.map(asPart)) }), [])],
+    messages: withCalls(messages.flatMap(saidIn)),
+    model: textOf(model),
+    tools: listOf(tools),
+    maxTokens: numberOf(max_tokens),
+    parameters,
+    held: undefined,
+  }
+}
+
+/** What came from the cache and went there is counted beside the input; here it is a part of it. */
+function usage(value: unknown): Fields | undefined {
+  const { input_tokens, output_tokens, cache_read_input_tokens, cache_creation_input_tokens } = fieldsOf(value)
+  const [input, cacheRead, written] = [input_tokens, cache_read_input_tokens, cache_creation_input_tokens].map(numberOf)
+  const all = input === undefined ? undefined : input + (cacheRead ?? 0) + (written ?? 0)
+  return usageOf(all, numberOf(output_tokens), cacheRead, written, undefined)
+}
+
+function answerOf(body: unknown): Answer {
+  const { id, model, content, stop_reason, usage: told, error } = fieldsOf(body)
+  const blocks = listOf(content)
+  const isMessage = Array.isArray(content)
+  return {
+    message: isMessage ? assistantInput(blocks) : undefined,
+    raw: blocks,
+    isComplete: isMessage,
+    responseId: textOf(id),
+    model: textOf(model),
+    usage: usage(told),
+    finish: textOf(stop_reason),
+    error,
+  }
+}
+
+/** Deltas that are joined to a field of their block, by the type of the delta. */
+const JOINED: Readonly<Record<string, string>> = {
+  text_delta: 'text',
+  thinking_delta: 'thinking',
+  signature_delta: 'signature',
+  compaction_delta: 'content',
+}
+
+/** A block as its deltas make it. */
+interface Block {
+  readonly fields: Record<string, unknown>
+  json: string
+  isWhole: boolean
+}
+
+function takeDelta(block: Block, delta: Fields): void {
+  const type = textOf(delta['type']) ?? ''
+  const field = JOINED[type]
+  if (type === 'input_json_delta') block.json += textOf(delta['partial_json']) ?? ''
+  else if (type === 'citations_delta')
+    block.fields['citations'] = [...listOf(block.fields['citations']), delta['citation']]
+  else if (field !== undefined)
+    block.fields[field] = `${textOf(block.fields[field]) ?? ''}${textOf(delta[field]) ?? ''}`
+}
+
+/** A block as a message has it; a call whose input is cut off has it as the text that came. */
+function blockOf({ fields, json }: Block): Record<string, unknown> {
+  if (json === '') return fields
+  const input = parseJson(json)
+  return { ...fields, input: input === undefined ? { unfinished: json } : input }
+}
+
+function reader(): AnswerReader {
+  const blocks: Block[] = []
+  let head: Fields = {}
+  let told: Record<string, unknown> = {}
+  let finish: string | undefined
+  let error: unknown
+  let isDone = false
+
+  return {
+    take({ data }) {
+      const event = fieldsOf(parseJson(data))
+      const at = indexOf(event['index']) ?? 0
+      const block = blocks[at]
+      switch (event['type']) {
+        case 'message_start':
+          head = fieldsOf(event['message'])
+          told = { ...fieldsOf(head['usage']) }
+          break
+        case 'content_block_start':
+          blocks[at] = { fields: { ...fieldsOf(event['content_block']) }, json: '', isWhole: false }
+          break
+        case 'content_block_delta':
+          if (block !== undefined) takeDelta(block, fieldsOf(event['delta']))
+          break
+        case 'content_block_stop':
+          if (block !== undefined) block.isWhole = true
+          break
+        case 'message_delta':
+          finish = textOf(fieldsOf(event['delta'])['stop_reason']) ?? finish
+          for (const [name, value] of Object.entries(fieldsOf(event['usage'])))
+            if (value !== null && value !== undefined) told[name] = value
+          break
+        case 'message_stop':
+          isDone = true
+          break
+        case 'error':
+          error = event['error']
+          break
+        default:
+      }
+    },
+    answer() {
+      const isComplete = isDone && error === undefined
+      // A thought without its signature is nothing that may be sent back.
+      const kept = blocks.filter(
+        (block) => block !== undefined && (block.isWhole || isComplete || typeOf(block.fields) !== 'thinking'),
+      )
+      const raw = kept.map(blockOf)
+      return {
+        message: isComplete || raw.length > 0 ? assistantInput(raw) : undefined,
+        raw,
+        isComplete,
+        responseId: textOf(head['id']),
+        model: textOf(head['model']),
+        usage: usage(told),
+        finish,
+        error,
+      }
+    },
+  }
+}
+
+const chatParts = (content: ChatMessage['content'] | undefined): readonly unknown[] =>
+  typeof content === 'string' ? [{ type: 'text', text: content }] : listOf(content)
+
+/** A part of the ledger as a block. */
+function blockFor(part: unknown): readonly unknown[] {
+  const fields = fieldsOf(part)
+  if (fields['type'] === 'as_sent') return [asPart(fields['as_sent'])]
+  return textOf(fields['text']) === '' ? [] : [part]
+}
+
+const inputFor = (text: unknown): unknown => {
+  const input = parseJson(textOf(text) ?? '')
+  return isFields(input) ? input : { arguments: text }
+}
+
+/** An answer as the ledger shows it shorter: its blocks in their places, with their thoughts and marks. */
+function shortenedBlocks(raw: readonly unknown[], chat: ChatMessage): unknown[] {
+  const parts = chatParts(chat.content)
+  const calls = new Map(
+    listOf('tool_calls' in chat ? chat.tool_calls : undefined).map((call) => [fieldsOf(call)['id'], fieldsOf(call)]),
+  )
+  let place = 0
+  return raw.flatMap((each): readonly unknown[] => {
+    const block = fieldsOf(asPart(each))
+    const call = block['type'] === 'tool_use' ? calls.get(block['id']) : undefined
+    if (call !== undefined) return [{ ...block, input: inputFor(fieldsOf(call['function'])['arguments']) }]
+    const part = fieldsOf(parts[place])
+    place += 1
+    if (block['type'] !== 'text') return [asPart(each)]
+    return textOf(part['text']) === '' ? [] : [{ ...block, text: textOf(part['text']) ?? block['text'] }]
+  })
+}
+
+function assistantBlocks({ chat, said: message, isWhole }: Shown): readonly unknown[] {
+  if (message !== undefined && isWhole) return message.raw
+  if (message !== undefined) return shortenedBlocks(message.raw, chat)
+  return [
+    ...chatParts(chat.content).flatMap(blockFor),
+    ...listOf('tool_calls' in chat ? chat.tool_calls : undefined).map((call) => {
+      const { id, function: named } = fieldsOf(call)
+      const { name, arguments: args } = fieldsOf(named)
+      return { type: 'tool_use', id, name, input: inputFor(args) }
+    }),
+  ]
+}
+
+function userBlocks({ chat, said: message, isWhole }: Shown): readonly unknown[] {
+  if (message !== undefined && isWhole) return message.raw
+  const blocks = chatParts(chat.content).flatMap(blockFor)
+  if (chat.role !== 'tool') return blocks
+  const mark = message === undefined ? {} : others(fieldsOf(message.raw[0]), new Set(['content']))
+  const content = typeof chat.content === 'string' ? chat.content : blocks
+  return [{ ...mark, type: 'tool_result', tool_use_id: chat.tool_call_id, content }]
+}
+
+const isResult = (block: unknown): boolean => typeOf(block) === 'tool_result'
+
+function write(body: Fields, shown: readonly Shown[]): Fields {
+  const groups: { readonly role: 'user' | 'assistant'; blocks: unknown[] }[] = []
+  for (const each of shown) {
+    // The instructions go upstream where the client has them.
+    const isSystem = each.chat.role === 'system' || each.chat.role === 'developer'
+    if (isSystem && each.said !== undefined && each.said.raw.length === 0) continue
+    const role = each.chat.role === 'assistant' ? 'assistant' : 'user'
+    const blocks = role === 'assistant' ? assistantBlocks(each) : userBlocks(each)
+    const last = groups.at(-1)
+    if (last?.role === role) last.blocks.push(...blocks)
+    else if (blocks.length > 0) groups.push({ role, blocks: [...blocks] })
+  }
+  const messages = groups.map(({ role, blocks }) => {
+    const [only] = blocks
+    if (blocks.length === 1 && typeof only === 'string') return { role, content: only }
+    // Results stand in front of what else the user says.
+    const ordered = [...blocks.filter(isResult), ...blocks.filter((block) => !isResult(block))]
+    return { role, content: ordered.map(asPart) }
+  })
+  return { ...body, messages }
+}
+
+/** Anthropic's Messages. */
+export const anthropicMessages: Api = {
+  name: 'messages',
+  matches: (path) => path.endsWith('/messages') && !path.includes('/threads/'),
+  read,
+  answerOf,
+  reader,
+  write,
+  offer: (body, { name, description, parameters }) => ({
+    ...body,
+    tools: [...listOf(body['tools']), { name, description, input_schema: parameters }],
+  }),
+  follow: (body, { raw }, results) => ({
+    ...body,
+    messages: [
+      ...listOf(body['messages']),
+      { role: 'assistant', content: raw },
+      {
+        role: 'user',
+        content: results.map(({ call, text }) => ({ type: 'tool_result', tool_use_id: call.id, content: text })),
+      },
+    ],
+  }),
+  refusal: (sentence, kind) => ({
+    type: 'error',
+    error: { type: 'context_ledger_error', message: sentence, code: kind },
+  }),
+}

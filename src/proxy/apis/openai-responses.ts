@@ -1,0 +1,385 @@
+/**
+ * OpenAI's Responses: items in a row. Those of one answer (reasoning, a text, calls) are one message of the ledger, so
+ * that they stay together.
+ */
+import type { ChatMessage, MessageInput } from '../../domain/values/message.js'
+import {
+  contentOf,
+  said,
+  saidInput,
+  usageOf,
+  withCalls,
+  type Answer,
+  type AnswerReader,
+  type Api,
+  type Asked,
+  type HeldUpstream,
+  type Said,
+  type Shown,
+} from '../api.js'
+import {
+  defined,
+  fieldsOf,
+  indexOf,
+  isFields,
+  listOf,
+  numberOf,
+  others,
+  parseJson,
+  textOf,
+  type Fields,
+} from '../json.js'
+
+type Calls = NonNullable<MessageInput['tool_calls']>
+
+const typeOf = (item: unknown): string => {
+  const { type, role } = fieldsOf(item)
+  return textOf(type) ?? (role === undefined ? '' : 'message')
+}
+const isOutput = (type: string): boolean => type.endsWith('_call_output')
+
+/** A content part in the ledger's form. */
+function partOf(part: unknown): unknown {
+  const { type, text, image_url, detail, ...rest } = fieldsOf(part)
+  switch (type) {
+    case 'input_text':
+    case 'output_text': {
+      const { annotations, logprobs, ...more } = rest
+      return {
+        type: 'text',
+        text,
+        ...more,
+        ...(listOf(annotations).length === 0 ? {} : { annotations }),
+        ...(listOf(logprobs).length === 0 ? {} : { logprobs }),
+      }
+    }
+    case 'input_image':
+      return typeof image_url === 'string'
+        ? { type: 'image_url', image_url: defined({ url: image_url, detail }), ...rest }
+        : part
+    case 'input_file':
+      return { type: 'file', file: rest }
+    default:
+      return part
+  }
+}
+
+const partsOf = (content: unknown): unknown[] =>
+  typeof content === 'string' ? [{ type: 'text', text: content }] : listOf(content).map(partOf)
+
+/** A call in the ledger's form; undefined for an item that makes none for the client to answer. */
+function callOf(item: Fields): Fields | undefined {
+  const { type, call_id: id, name, arguments: args, input } = item
+  if (typeof id !== 'string' || id === '' || typeof type !== 'string' || !type.endsWith('_call')) return undefined
+  if (type === 'function_call' && typeof name === 'string' && name !== '')
+    return { id, type: 'function', function: { name, arguments: textOf(args) ?? '' } }
+  if (type === 'custom_tool_call' && typeof name === 'string')
+    return { id, type: 'custom', custom: { name, input: textOf(input) ?? '' } }
+  return { id, type: 'custom', custom: { name: type, input: JSON.stringify(others(item, new Set(['id', 'status']))) } }
+}
+
+/** The items of an answer as one message. */
+function answerSaid(items: readonly unknown[]): MessageInput {
+  const calls: Fields[] = []
+  const parts: unknown[] = []
+  const ids = new Set<unknown>()
+  for (const item of items) {
+    const fields = fieldsOf(item)
+    const call = callOf(fields)
+    if (call !== undefined && !ids.has(call['id'])) {
+      ids.add(call['id'])
+      calls.push(call)
+    } else if (typeOf(item) === 'message') parts.push(...partsOf(fields['content']))
+    else parts.push(item)
+  }
+  return saidInput({
+    role: 'assistant',
+    content: contentOf(parts),
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- made just above
+    ...(calls.length === 0 ? {} : { tool_calls: calls as unknown as Calls }),
+  })
+}
+
+function resultSaid(item: Fields): Said {
+  const { call_id: id, output } = item
+  return said(
+    saidInput({
+      role: 'tool',
+      tool_call_id: textOf(id) ?? '',
+      content:
+        typeof output === 'string'
+          ? output
+          : Array.isArray(output)
+            ? contentOf(partsOf(output))
+            : JSON.stringify(output ?? ''),
+    }),
+    [item],
+  )
+}
+
+/** What an item of a user, or of the instructions, says. */
+function inputSaid(item: unknown): Said {
+  const { role, content } = fieldsOf(item)
+  const isMessage = typeOf(item) === 'message' && (role === 'user' || role === 'system' || role === 'developer')
+  if (typeof item === 'string') return said(saidInput({ role: 'user', content: item }), [item])
+  return isMessage
+    ? said(saidInput({ role, content: contentOf(partsOf(content)) }), [item])
+    : said(saidInput({ role: 'user', content: contentOf([{ type: 'as_sent', as_sent: item }]) }), [item])
+}
+
+/** Whether an item belongs to an answer of the model. */
+function isOfAnswer(item: unknown): boolean {
+  const type = typeOf(item)
+  if (type === 'message') return fieldsOf(item)['role'] === 'assistant'
+  return type !== '' && type !== 'compaction' && type !== 'item_reference' && !isOutput(type)
+}
+
+function saidIn(items: readonly unknown[]): Said[] {
+  const list: Said[] = []
+  let answer: unknown[] = []
+  const flush = (): void => {
+    if (answer.length > 0) list.push(said(answerSaid(answer), answer))
+    answer = []
+  }
+  for (const item of items) {
+    if (isOfAnswer(item)) {
+      answer.push(item)
+      continue
+    }
+    flush()
+    const fields = fieldsOf(item)
+    list.push(isOutput(typeOf(item)) && textOf(fields['call_id']) !== undefined ? resultSaid(fields) : inputSaid(item))
+  }
+  flush()
+  return list
+}
+
+function heldIn(body: Fields, items: readonly unknown[]): HeldUpstream | undefined {
+  const response = textOf(body['previous_response_id'])
+  if (response !== undefined) return { kind: 'response', id: response }
+  const { conversation } = body
+  const held = textOf(conversation) ?? textOf(fieldsOf(conversation)['id'])
+  if (held !== undefined) return { kind: 'conversation', id: held }
+  const reference = items.find((item) => typeOf(item) === 'item_reference')
+  return reference === undefined ? undefined : { kind: 'reference', id: textOf(fieldsOf(reference)['id']) ?? '' }
+}
+
+function read(body: Fields): Asked | undefined {
+  const { input, instructions, model, tools, max_output_tokens, ...parameters } = body
+  const items: readonly unknown[] | undefined =
+    typeof input === 'string' ? [input] : Array.isArray(input) ? input : undefined
+  if (items === undefined || items.length === 0) return undefined
+  const list = withCalls(saidIn(items))
+  const first = list.findIndex(({ input: { role } }) => role !== 'system' && role !== 'developer')
+  const leading = first === -1 ? list.length : first
+  const text = textOf(instructions)
+  return {
+    instructions: [
+      ...(text === undefined || text === '' ? [] : [said(saidInput({ role: 'system', content: text }), [])]),
+      ...list.slice(0, leading),
+    ],
+    messages: list.slice(leading),
+    model: textOf(model),
+    tools: listOf(tools),
+    maxTokens: numberOf(max_output_tokens),
+    parameters,
+    held: heldIn(body, items),
+  }
+}
+
+function usage(value: unknown): Fields | undefined {
+  if (!isFields(value)) return undefined
+  const cached = fieldsOf(value['input_tokens_details'])['cached_tokens']
+  const reasoning = fieldsOf(value['output_tokens_details'])['reasoning_tokens']
+  return usageOf(
+    numberOf(value['input_tokens']),
+    numberOf(value['output_tokens']),
+    numberOf(cached),
+    undefined,
+    numberOf(reasoning),
+  )
+}
+
+/** An answer that is whole: complete, or ended by a limit that the request set. */
+const ENDED = new Set(['completed', 'incomplete'])
+
+function answerOf(body: unknown): Answer {
+  const { id, model, output, status, usage: told, error, incomplete_details } = fieldsOf(body)
+  const raw = listOf(output)
+  const isComplete = typeof status === 'string' && ENDED.has(status) && !(isFields(error) && raw.length === 0)
+  return {
+    message: raw.length === 0 ? undefined : answerSaid(raw),
+    raw,
+    isComplete,
+    responseId: textOf(id),
+    model: textOf(model),
+    usage: usage(told),
+    finish: textOf(fieldsOf(incomplete_details)['reason']) ?? textOf(status),
+    error: error ?? undefined,
+  }
+}
+
+/** The events that end a stream, with the whole response. */
+const TERMINAL = new Set(['response.completed', 'response.incomplete', 'response.failed'])
+
+function reader(): AnswerReader {
+  const items: unknown[] = []
+  /** Of the item that is being said, its text so far. */
+  const texts: string[] = []
+  let head: Fields = {}
+  let ended: Fields | undefined
+  let error: unknown
+
+  return {
+    take({ data }) {
+      const event = fieldsOf(parseJson(data))
+      const type = textOf(event['type']) ?? ''
+      const at = indexOf(event['output_index']) ?? 0
+      if (TERMINAL.has(type)) ended = fieldsOf(event['response'])
+      else if (type === 'response.output_item.done') items[at] = event['item']
+      else if (type === 'response.output_text.delta') texts[at] = (texts[at] ?? '') + (textOf(event['delta']) ?? '')
+      else if (type === 'error') error = others(event, new Set(['type', 'sequence_number']))
+      else if (type === 'response.created') head = fieldsOf(event['response'])
+    },
+    answer() {
+      if (ended !== undefined) {
+        const answer = answerOf(ended)
+        // Some providers leave the items out of the last event.
+        if (answer.raw.length > 0 || items.length === 0) return answer
+        return { ...answer, message: answerSaid(items.filter((item) => item !== undefined)), raw: items }
+      }
+      const length = Math.max(items.length, texts.length)
+      const raw = Array.from({ length }, (_none, at): unknown => {
+        const text = texts[at]
+        return (
+          items[at] ??
+          (text === undefined
+            ? undefined
+            : { type: 'message', role: 'assistant', status: 'incomplete', content: [{ type: 'output_text', text }] })
+        )
+      }).filter((item) => item !== undefined)
+      return {
+        message: raw.length === 0 ? undefined : answerSaid(raw),
+        raw,
+        isComplete: false,
+        responseId: textOf(head['id']),
+        model: textOf(head['model']),
+        usage: undefined,
+        finish: undefined,
+        error,
+      }
+    },
+  }
+}
+
+const chatParts = (content: ChatMessage['content'] | undefined): readonly unknown[] =>
+  typeof content === 'string' ? [{ type: 'text', text: content }] : listOf(content)
+
+/** A part of the ledger as a part of an item. */
+function inputPart(part: unknown): unknown {
+  const { type, text, image_url, file, as_sent: asSent, ...rest } = fieldsOf(part)
+  if (type === 'as_sent') return asSent
+  if (type === 'text') return { type: 'input_text', text }
+  if (type === 'image_url') {
+    const { url, detail } = fieldsOf(image_url)
+    return { type: 'input_image', image_url: url, detail: detail ?? 'auto', ...rest }
+  }
+  if (type === 'file') return { type: 'input_file', ...fieldsOf(file) }
+  return part
+}
+
+/** An answer as the ledger shows it shorter: its items in their places. */
+function shortenedItems(raw: readonly unknown[], chat: ChatMessage): unknown[] {
+  const texts = chatParts(chat.content)
+    .filter((part) => fieldsOf(part)['type'] === 'text')
+    .map((part) => fieldsOf(part)['text'])
+  const calls = new Map(
+    listOf('tool_calls' in chat ? chat.tool_calls : undefined).map((call) => [fieldsOf(call)['id'], fieldsOf(call)]),
+  )
+  return raw.map((each): unknown => {
+    const item = fieldsOf(each)
+    const call = calls.get(item['call_id'])
+    if (item['type'] === 'function_call' && call !== undefined)
+      return { ...item, arguments: fieldsOf(call['function'])['arguments'] }
+    if (item['type'] === 'custom_tool_call' && call !== undefined)
+      return { ...item, input: fieldsOf(call['custom'])['input'] }
+    if (typeOf(each) !== 'message') return each
+    const content =
+      typeof item['content'] === 'string' ? [{ type: 'output_text', text: item['content'] }] : listOf(item['content'])
+    return {
+      ...item,
+      content: content.map((part) =>
+        /^(?:output|input)_text$/u.test(typeOf(part)) ? { ...fieldsOf(part), text: texts.shift() ?? '' } : part,
+      ),
+    }
+  })
+}
+
+function itemsFor({ chat, said: message, isWhole }: Shown): readonly unknown[] {
+  if (message !== undefined && isWhole) return message.raw
+  if (chat.role === 'tool') {
+    const parts = chatParts(chat.content)
+    const output = typeof chat.content === 'string' ? chat.content : parts.map(inputPart)
+    const item = message === undefined ? { type: 'function_call_output' } : fieldsOf(message.raw[0])
+    return [{ ...item, call_id: chat.tool_call_id, output }]
+  }
+  if (chat.role === 'assistant') {
+    if (message !== undefined) return shortenedItems(message.raw, chat)
+    return [
+      {
+        type: 'message',
+        role: 'assistant',
+        content: chatParts(chat.content).map((part) => ({ type: 'output_text', text: fieldsOf(part)['text'] ?? '' })),
+      },
+    ]
+  }
+  return [{ type: 'message', role: chat.role, content: chatParts(chat.content).map(inputPart) }]
+}
+
+function write(body: Fields, shown: readonly Shown[]): Fields {
+  const items = shown
+    // What `instructions` says stays there.
+    .filter(({ said: message }) => message === undefined || message.raw.length > 0)
+    .flatMap(itemsFor)
+  // A result names its call by what kind of call it was, the one that only stands in for it too.
+  const types = new Map(
+    items.map((item) => [fieldsOf(item)['call_id'], typeOf(item)] as const).filter(([, type]) => !isOutput(type)),
+  )
+  const input = items.map((item): unknown => {
+    if (typeof item === 'string') return items.length === 1 ? item : { type: 'message', role: 'user', content: item }
+    const call = isOutput(typeOf(item)) ? types.get(fieldsOf(item)['call_id']) : undefined
+    return call === undefined || `${call}_output` === typeOf(item)
+      ? item
+      : { ...fieldsOf(item), type: `${call}_output` }
+  })
+  const [only] = input
+  return { ...body, input: input.length === 1 && typeof only === 'string' ? only : input }
+}
+
+/** OpenAI's Responses. */
+export const openaiResponses: Api = {
+  name: 'responses',
+  matches: (path) => path.endsWith('/responses'),
+  read,
+  answerOf,
+  reader,
+  write,
+  offer: (body, { name, description, parameters }) => ({
+    ...body,
+    tools: [...listOf(body['tools']), { type: 'function', name, description, parameters, strict: false }],
+  }),
+  follow(body, { raw }, results) {
+    const { input } = body
+    return {
+      ...body,
+      input: [
+        ...(typeof input === 'string' ? [{ type: 'message', role: 'user', content: input }] : listOf(input)),
+        ...raw,
+        ...results.map(({ call, text }) => ({ type: 'function_call_output', call_id: call.id, output: text })),
+      ],
+    }
+  },
+  refusal: (sentence, kind) => ({
+    error: { message: sentence, type: 'context_ledger_error', param: null, code: kind },
+  }),
+}

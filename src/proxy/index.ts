@@ -1,0 +1,3 @@
+/** What `context-ledger/proxy` exports. */
+export { createProxy, type Proxy, type ProxyOptions } from './create-proxy.js'
+export { startProxy, type ProxyServer, type ProxyServerOptions } from './server.js'

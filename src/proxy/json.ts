@@ -1,0 +1,34 @@
+/** JSON of somebody else's, looked at field by field: what is not there, or is of another kind, is undefined. */
+
+/** An object of JSON. */
+export type Fields = Readonly<Record<string, unknown>>
+
+export const isFields = (value: unknown): value is Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+export const fieldsOf = (value: unknown): Fields => (isFields(value) ? value : {})
+export const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
+export const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined)
+export const numberOf = (value: unknown): number | undefined =>
+  typeof value === 'number' && Number.isFinite(value) ? value : undefined
+export const indexOf = (value: unknown): number | undefined => {
+  const index = numberOf(value)
+  return index !== undefined && Number.isSafeInteger(index) && index >= 0 && index < 100_000 ? index : undefined
+}
+
+/** The value of a text; undefined where it is no JSON. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown
+  } catch {
+    return undefined
+  }
+}
+
+/** An object without its fields that are undefined. */
+export const defined = (fields: Fields): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
+
+/** The fields of an object that are not among these. */
+export const others = (fields: Fields, names: ReadonlySet<string>): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(fields).filter(([name]) => !names.has(name)))

@@ -1,0 +1,190 @@
+/**
+ * A conversation as the client's lists have it: which message stands where, known by hash and by the id that it is
+ * recorded under. Held against the list of the next request it says what that request is: the conversation goes on, is
+ * asked again, was taken back, began anew behind a compaction of the client's own, or is not meant at all.
+ */
+import { createHash } from 'node:crypto'
+import { textIn, type Asked, type Said } from './api.js'
+
+/** A message of the list. */
+export interface Entry {
+  /** What it is recorded under; undefined for a text that stands in the place of what was compacted. */
+  readonly id: string | undefined
+  readonly hash: string
+  readonly role: string
+  readonly callId: string | undefined
+}
+
+/** The list, as far as it is recorded. */
+export interface Line {
+  readonly conversationId: string
+  /** Who makes the context: nobody yet, the client's program, or the ledger. */
+  maker: 'nobody' | 'program' | 'ledger'
+  instructions: readonly Entry[]
+  entries: Entry[]
+  /** Hash of the tools that the last request of the conversation offered; empty where there were none. */
+  tools: string
+  /** Texts of the last answers, of side calls too: a summary that stands in a later list is one of them. */
+  readonly texts: string[]
+  /** Told apart from what was recorded before a rewind, ids of the same messages are others. */
+  salt: string
+}
+
+export const newLine = (conversationId: string): Line => ({
+  conversationId,
+  maker: 'nobody',
+  instructions: [],
+  entries: [],
+  tools: '',
+  texts: [],
+  salt: '',
+})
+
+/** What a request is to a conversation. */
+export type Step =
+  /** The list goes on from what is recorded; `edits` are results that the client shows otherwise by now. */
+  | { readonly kind: 'goes-on'; readonly from: number; readonly edits: readonly number[] }
+  /** The list was asked before, and what is recorded goes further. */
+  | { readonly kind: 'again' }
+  /** What is recorded from `from` on is said no more. */
+  | { readonly kind: 'rewinds'; readonly from: number }
+  /** The list begins anew: `kept` are the places in the list of what stays, with the places in the line. */
+  | { readonly kind: 'anew'; readonly kept: ReadonlyMap<number, number>; readonly summaryAt: number | undefined }
+  /** A title, a count, another errand. */
+  | { readonly kind: 'side' }
+
+/** Texts shorter than this are said by chance. */
+const TELLING_CHARACTERS = 80
+
+const digest = (text: string): string => createHash('sha256').update(text).digest('base64url').slice(0, 24)
+
+/** The hash of the tools that a request offers. */
+export const toolsHash = (tools: readonly unknown[]): string =>
+  tools.length === 0 ? '' : digest(JSON.stringify(tools))
+
+/** The id of a message that stands behind another one. */
+export const idBehind = (line: Line, before: string | undefined, hash: string): string =>
+  `p-${digest(`${line.salt}\n${before ?? ''}\n${hash}`)}`
+
+/** The entry of a message that is recorded under an id. */
+export const entryOf = ({ input, hash }: Said, id: string | undefined): Entry => ({
+  id,
+  hash,
+  role: input.role,
+  callId: input.tool_call_id,
+})
+
+/** The entries of messages behind others, with the ids that they are recorded under. */
+export function entriesBehind(line: Line, before: Entry | undefined, messages: readonly Said[]): Entry[] {
+  let last = before?.id ?? before?.hash
+  return messages.map((message) => {
+    const id = idBehind(line, last, message.hash)
+    last = id
+    return entryOf(message, id)
+  })
+}
+
+/** What of an answer a summary has: a program takes the tags off, and puts its own words in front. */
+function tellingText(text: string): string {
+  const inner = /<summary>([\s\S]*)<\/summary>/u.exec(text)?.[1] ?? text
+  return inner.trim()
+}
+
+/** The place of the message that has a recent answer in it, and is not that answer. */
+function summaryIn(line: Line, messages: readonly Said[], kept: ReadonlyMap<number, number>): number | undefined {
+  const texts = line.texts.map(tellingText).filter((text) => text.length >= TELLING_CHARACTERS)
+  if (texts.length === 0) return undefined
+  for (const [at, { input }] of messages.entries()) {
+    if (kept.has(at) || input.role === 'tool') continue
+    const said = textIn(input.content)
+    if (said.length >= TELLING_CHARACTERS && texts.some((text) => said.includes(text))) return at
+  }
+  return undefined
+}
+
+/** Messages of the list that are recorded further on, in the order of the line. */
+function keptBehind(line: Line, messages: readonly Said[], from: number): Map<number, number> {
+  const kept = new Map<number, number>()
+  const places = new Map<string, number[]>()
+  for (const [at, { hash, id }] of line.entries.entries()) {
+    if (id === undefined) continue
+    const known = places.get(hash)
+    if (known === undefined) places.set(hash, [at])
+    else known.push(at)
+  }
+  let behind = -1
+  for (const [at, { hash }] of messages.entries()) {
+    if (at < from) {
+      if (line.entries[at]?.id !== undefined) kept.set(at, at)
+      behind = at
+      continue
+    }
+    const place = places.get(hash)?.find((each) => each > behind)
+    if (place === undefined) continue
+    kept.set(at, place)
+    behind = place
+  }
+  return kept
+}
+
+/** How many messages the list and the line have in common at their beginning. */
+function common(line: Line, messages: readonly Said[]): number {
+  let at = 0
+  while (at < messages.length && at < line.entries.length && line.entries[at]?.hash === messages[at]?.hash) at += 1
+  return at
+}
+
+/** Results in the place of those that are recorded, up to the end of the line; undefined where anything else differs. */
+function editsFrom(line: Line, messages: readonly Said[], from: number): number[] | undefined {
+  if (messages.length < line.entries.length) return undefined
+  const edits: number[] = []
+  for (let at = from; at < line.entries.length; at += 1) {
+    const entry = line.entries[at]
+    const message = messages[at]
+    if (entry === undefined || message === undefined) return undefined
+    if (entry.hash === message.hash) continue
+    const isResult = entry.role === 'tool' && entry.callId === message.input.tool_call_id && entry.id !== undefined
+    if (!isResult) return undefined
+    edits.push(at)
+  }
+  return edits
+}
+
+/** What a request is, by its list. */
+export function stepOf(line: Line, asked: Asked, isProgram: boolean): Step {
+  const { messages, tools } = asked
+  const offered = toolsHash(tools)
+  if (line.entries.length === 0 && line.instructions.length === 0)
+    // A program that always offers its tools asks without them for titles and the like.
+    return isProgram && offered === '' ? { kind: 'side' } : { kind: 'goes-on', from: 0, edits: [] }
+  const from = common(line, messages)
+  if (from === line.entries.length) return { kind: 'goes-on', from, edits: [] }
+  // A title is asked for with the first message alone, and without tools: it is not the beginning asked again.
+  if (offered === '' && line.tools !== '') return { kind: 'side' }
+  if (from === messages.length) return { kind: 'again' }
+  const edits = editsFrom(line, messages, from)
+  if (edits !== undefined) return { kind: 'goes-on', from: line.entries.length, edits }
+  const kept = keptBehind(line, messages, from)
+  const isGap = [...kept].some(([at, place]) => at >= from && place !== at)
+  const summaryAt = summaryIn(line, messages, kept)
+  if (summaryAt !== undefined || (isGap && messages.length < line.entries.length))
+    return { kind: 'anew', kept, summaryAt: summaryAt ?? firstNew(messages, kept) }
+  if (from > 0) return { kind: 'rewinds', from }
+  return offered !== '' && offered === line.tools
+    ? { kind: 'anew', kept, summaryAt: firstNew(messages, kept) }
+    : { kind: 'side' }
+}
+
+/** The first message that was not said before, where a program puts its summary; not the last one, which is asked now. */
+function firstNew(messages: readonly Said[], kept: ReadonlyMap<number, number>): number | undefined {
+  const at = messages.findIndex((message, place) => !kept.has(place) && message.input.role === 'user')
+  return at === -1 || (at === messages.length - 1 && messages.length > 1) ? undefined : at
+}
+
+/** Whether a list goes on behind a compaction of this line's own, where no header says whose it is. */
+export function isBegunAnew(line: Line, asked: Asked): boolean {
+  const { messages } = asked
+  const kept = keptBehind(line, messages, common(line, messages))
+  if (summaryIn(line, messages, kept) !== undefined) return true
+  return [...kept.values()].some((place) => line.entries[place]?.role === 'assistant')
+}

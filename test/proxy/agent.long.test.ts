@@ -1,0 +1,274 @@
+/**
+ * A coding agent whose list grows without end, through the proxy in the mode `compact`, with a window of 16,000 tokens:
+ * every request that goes upstream is one that the API takes, fits the window, and begins like the one before it but
+ * where a cycle came between; the ledger has every turn once.
+ */
+import { afterAll, beforeAll, expect } from '@jest/globals'
+import { openLedger, type Ledger } from '../../src/index.js'
+import { defaultEstimator } from '../../src/domain/values/tokens.js'
+import { startProxy, type ProxyServer } from '../../src/proxy/server.js'
+import { longTest } from '../support/length.js'
+import { strictChat } from '../support/strict-chat.js'
+import { strictMessages } from '../support/strict-messages.js'
+import { strictResponses } from '../support/strict-responses.js'
+import { chat, messages, responses, type ScriptedAnswer } from '../support/upstream-answers.js'
+import { startUpstream, type UpstreamAnswer, type UpstreamCall, type UpstreamStub } from '../support/upstream-stub.js'
+
+const TURNS = Number(process.env['CONTEXT_LEDGER_TEST_PROXY_TURNS'] ?? 300)
+const WINDOW = 16_000
+
+let upstream: UpstreamStub
+let ledger: Ledger
+let proxy: ProxyServer
+const problems: unknown[] = []
+
+beforeAll(async () => {
+  upstream = await startUpstream()
+  ledger = await openLedger({ store: 'memory', policy: { modelMaxTokens: WINDOW } })
+  proxy = await startProxy({
+    ledger,
+    upstream: upstream.url,
+    mode: 'compact',
+    policy: { modelMaxTokens: WINDOW },
+    port: 0,
+    onProblem: (problem) => problems.push(problem),
+  })
+})
+afterAll(async () => {
+  await proxy.close()
+  await upstream.close()
+  await ledger.close()
+})
+
+const words = (seed: number, length: number): string =>
+  Array.from(
+    { length },
+    (_none, at) =>
+      ['berth', 'crane', 'hull', 'tide', 'cargo', 'pilot', 'quay'][(seed * 31 + at * 7 + ((seed * at) % 5)) % 7],
+  ).join(' ')
+
+/** What the model does at a turn: it calls one or several tools, or talks to its user. */
+function answerAt(turn: number): ScriptedAnswer {
+  const id = `answer_${String(turn)}`
+  const thinking = turn % 3 === 0 ? `Turn ${String(turn)}: ${words(turn, 20)}` : undefined
+  const spread = thinking === undefined ? {} : { thinking }
+  if (turn % 5 === 4) return { id, text: `Done with step ${String(turn)}. ${words(turn, 60)}`, ...spread }
+  const calls = Array.from({ length: 1 + (turn % 3) }, (_none, at) => ({
+    id: `call_${String(turn)}_${String(at)}`,
+    name: at % 2 === 0 ? 'read_file' : 'run_command',
+    input: { path: `src/file-${String(turn)}.ts`, note: words(turn + at, 12) },
+  }))
+  return { id, ...(turn % 2 === 0 ? { text: `I look at step ${String(turn)}.` } : {}), calls, ...spread }
+}
+
+/** What a tool gives; now and then far too much. */
+const resultOf = (turn: number, at: number): string =>
+  `result ${String(turn)}.${String(at)}: ${words(turn * 3 + at, turn % 37 === 36 ? 6_000 : 40 + (turn % 11) * 20)}`
+const userAt = (turn: number): string => `User at ${String(turn)}: go on with ${words(turn, 15)}`
+
+const tools = ['read_file', 'run_command'].map((name) => ({
+  name,
+  description: `Does ${name} with the path that is given, and gives what came of it`,
+  parameters: { type: 'object', properties: { path: { type: 'string' }, note: { type: 'string' } } },
+}))
+
+/** An agent of one API: its list, and how the list goes on. */
+interface Agent {
+  readonly path: string
+  readonly request: () => object
+  readonly answer: (answer: ScriptedAnswer) => UpstreamAnswer
+  readonly takes: (answer: ScriptedAnswer, turn: number) => void
+  /** The elements of what went upstream that are compared for a common beginning. */
+  readonly elements: (body: UpstreamCall['body']) => readonly unknown[]
+  readonly check: (body: UpstreamCall['body']) => string[]
+}
+
+function chatAgent(): Agent {
+  const list: object[] = [
+    { role: 'system', content: 'You are a coding agent in a port.' },
+    { role: 'user', content: userAt(0) },
+  ]
+  return {
+    path: '/v1/chat/completions',
+    request: () => ({
+      model: 'gpt-stub-1',
+      messages: list,
+      tools: tools.map((each) => ({ type: 'function', function: each })),
+      stream: true,
+    }),
+    answer: (answer) => ({ chunks: chat.events(answer) }),
+    takes(answer, turn) {
+      const calls = answer.calls ?? []
+      list.push({
+        role: 'assistant',
+        content: answer.text ?? null,
+        ...(calls.length === 0
+          ? {}
+          : {
+              tool_calls: calls.map(({ id, name, input }) => ({
+                id,
+                type: 'function',
+                function: { name, arguments: JSON.stringify(input) },
+              })),
+            }),
+      })
+      if (calls.length === 0) list.push({ role: 'user', content: userAt(turn + 1) })
+      for (const [at, call] of calls.entries())
+        list.push({ role: 'tool', tool_call_id: call.id, content: resultOf(turn, at) })
+    },
+    elements: (body) => (Array.isArray(body['messages']) ? body['messages'] : []),
+    check: strictChat,
+  }
+}
+
+function messagesAgent(): Agent {
+  const list: { role: string; content: Record<string, unknown>[] }[] = [
+    { role: 'user', content: [{ type: 'text', text: userAt(0) }] },
+  ]
+  const signed = new Map<string, string>()
+  return {
+    path: '/v1/messages',
+    request: () => ({
+      model: 'claude-stub-1',
+      max_tokens: 1_000,
+      system: [{ type: 'text', text: 'You are a coding agent in a port.', cache_control: { type: 'ephemeral' } }],
+      tools: tools.map(({ name, description, parameters }) => ({ name, description, input_schema: parameters })),
+      // The marks of the cache wander with the end of the list.
+      messages: list.map(({ role, content }, at) => ({
+        role,
+        content:
+          at < list.length - 2
+            ? content
+            : content.map((block, place) =>
+                place === content.length - 1 && role === 'user'
+                  ? { ...block, cache_control: { type: 'ephemeral' } }
+                  : block,
+              ),
+      })),
+      stream: true,
+    }),
+    answer: (answer) => ({ chunks: messages.events(answer) }),
+    takes(answer, turn) {
+      const calls = answer.calls ?? []
+      const content = messages.blocks(answer)
+      for (const block of content)
+        if (block['type'] === 'thinking') signed.set(String(block['signature']), String(block['thinking']))
+      list.push({ role: 'assistant', content })
+      list.push({
+        role: 'user',
+        content:
+          calls.length === 0
+            ? [{ type: 'text', text: userAt(turn + 1) }]
+            : calls.map((call, at) => ({
+                type: 'tool_result',
+                tool_use_id: call.id,
+                content: [{ type: 'text', text: resultOf(turn, at) }],
+              })),
+      })
+    },
+    elements: (body) =>
+      (Array.isArray(body['messages']) ? body['messages'] : []).map(
+        (message) =>
+          JSON.parse(JSON.stringify(message).replaceAll(',"cache_control":{"type":"ephemeral"}', '')) as unknown,
+      ),
+    check: (body) => strictMessages(body, signed),
+  }
+}
+
+function responsesAgent(): Agent {
+  const list: Record<string, unknown>[] = [
+    { type: 'message', role: 'user', content: [{ type: 'input_text', text: userAt(0) }] },
+  ]
+  const given = new Map<string, { readonly json: string; readonly next: string }>()
+  return {
+    path: '/v1/responses',
+    request: () => ({
+      model: 'gpt-stub-1',
+      instructions: 'You are a coding agent in a port.',
+      input: list,
+      tools: tools.map((each) => ({ type: 'function', ...each, strict: false })),
+      store: false,
+      include: ['reasoning.encrypted_content'],
+      stream: true,
+    }),
+    answer: (answer) => ({ chunks: responses.events(answer) }),
+    takes(answer, turn) {
+      const calls = answer.calls ?? []
+      const items = responses.items(answer)
+      for (const [at, item] of items.entries())
+        if (item['type'] === 'reasoning')
+          given.set(String(item['id']), { json: JSON.stringify(item), next: String(items[at + 1]?.['id']) })
+      list.push(...items)
+      if (calls.length === 0)
+        list.push({ type: 'message', role: 'user', content: [{ type: 'input_text', text: userAt(turn + 1) }] })
+      for (const [at, call] of calls.entries())
+        list.push({ type: 'function_call_output', call_id: call.id, output: resultOf(turn, at) })
+    },
+    elements: (body) => (Array.isArray(body['input']) ? body['input'] : []),
+    check: (body) => strictResponses(body, given),
+  }
+}
+
+const agents: readonly (readonly [string, () => Agent])[] = [
+  ['chat', chatAgent],
+  ['messages', messagesAgent],
+  ['responses', responsesAgent],
+]
+
+longTest.each(agents)(
+  'an agent of %s goes on without end',
+  async (name, create) => {
+    const agent = create()
+    const id = `agent ${name}`
+    let before: readonly string[] = []
+    let cycles = 0
+    let breaks = 0
+    let most = 0
+    for (let turn = 0; turn < TURNS; turn += 1) {
+      const answer = answerAt(turn)
+      upstream.calls.length = 0
+      upstream.answerWith(agent.answer(answer))
+      const response = await fetch(`${proxy.url}${agent.path}`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', 'x-context-ledger-conversation': id },
+        body: JSON.stringify(agent.request()),
+      })
+      expect([turn, response.status, response.headers.get('x-context-ledger')]).toEqual([turn, 200, 'recorded'])
+      await response.text()
+      const sent = upstream.calls[0]?.body ?? {}
+      expect([turn, agent.check(sent)]).toEqual([turn, []])
+      const tokens = defaultEstimator.text(JSON.stringify(sent))
+      most = Math.max(most, tokens)
+      expect(tokens).toBeLessThan(WINDOW)
+      const now = agent.elements(sent).map((each) => JSON.stringify(each))
+      const isPrefix = before.every((each, at) => now[at] === each)
+      const stands = Number(/across (\d+) compaction cycle/u.exec(upstream.calls[0]?.text ?? '')?.[1] ?? 0)
+      if (!isPrefix && stands === cycles) breaks += 1
+      cycles = stands
+      before = now
+      agent.takes(answer, turn)
+    }
+    await proxy.settled()
+    expect(problems).toEqual([])
+    const ids: string[] = []
+    let calls = 0
+    for await (const event of ledger.log(id)) {
+      if (event.type === 'MessagesWithdrawn') throw new Error('a message was withdrawn')
+      if (event.type !== 'MessageAppended') continue
+      ids.push(event.data.messageId)
+      calls += event.data.toolCalls?.length ?? 0
+    }
+    const script = Array.from({ length: TURNS }, (_none, turn) => answerAt(turn))
+    const asked = script.slice(0, -1).reduce((sum, { calls: made = [] }) => sum + Math.max(1, made.length), 0)
+    // The instructions, the first question, each answer, and what came behind all but the last of them.
+    expect([new Set(ids).size, ids.length]).toEqual([2 + TURNS + asked, 2 + TURNS + asked])
+    expect(calls).toBe(script.reduce((sum, { calls: made = [] }) => sum + made.length, 0))
+    expect(cycles).toBeGreaterThan(TURNS / 60)
+    process.stderr.write(
+      `${name}: ${String(cycles)} cycles, ${String(breaks)} breaks of the prefix between cycles, ${String(most)} tokens at most\n`,
+    )
+    expect(breaks).toBeLessThanOrEqual(Math.ceil(TURNS / 30))
+    expect((await ledger.verify(id)).problems).toEqual([])
+  },
+  600_000,
+)
