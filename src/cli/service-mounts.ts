@@ -12,6 +12,8 @@ import { toWire } from '../service/wire.js'
 /** A mount, and what ends it. */
 export interface EndedMount {
   readonly mount: Mount
+  /** Waits until what passed is recorded. */
+  settled?(): Promise<void>
   close(): Promise<void>
 }
 
@@ -126,6 +128,9 @@ export function proxyMount(options: ProxyOptions): EndedMount {
           env,
         )
       },
+    },
+    async settled() {
+      await Promise.all([...proxies.values()].map((proxy) => proxy.settled()))
     },
     async close() {
       await Promise.all([...proxies.values()].map((proxy) => proxy.close()))
