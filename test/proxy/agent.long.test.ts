@@ -270,5 +270,5 @@ longTest.each(agents)(
     expect(breaks).toBeLessThanOrEqual(Math.ceil(TURNS / 30))
     expect((await ledger.verify(id)).problems).toEqual([])
   },
-  600_000,
+  Math.max(600_000, TURNS * 1_000),
 )
