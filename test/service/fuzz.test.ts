@@ -191,7 +191,7 @@ it(`${String(WANTED)} requests of its own schemas, and of changed bytes`, async 
         expect([told.status >= 500, told.status >= 500 ? said : '', at.problems.map(String)]).toEqual([false, '', []])
         expect(wrongAnswer(method, path, told)).toBeUndefined()
       }),
-      { numRuns: WANTED },
+      { numRuns: WANTED, interruptAfterTimeLimit: 3_600_000 },
     )
     // It tried what is right as well as what is wrong.
     expect([200, 400, 404].every((status) => statuses.has(status))).toBe(true)
