@@ -5,7 +5,7 @@
 import { claudeCodeLines } from './claude-code-transcript.js'
 
 /** A line of a session, without its line feed. */
-export interface SessionLine {
+interface SessionLine {
   readonly text: string
   /** The message that it says; undefined where it says none. */
   readonly messageId: string | undefined
