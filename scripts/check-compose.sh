@@ -35,7 +35,7 @@ elif ! fetch_plugin; then
   exit 0
 fi
 
-for profiles in '' single cluster single,workers cluster,workers workers; do
+for profiles in '' single cluster single,workers cluster,workers workers service workers,service; do
   for file in /dev/null .env.example; do
     COMPOSE_PROFILES=$profiles $compose --env-file "$file" -f docker-compose.yml config -q
   done
