@@ -212,8 +212,10 @@ export function createConversations({
           // The same append again, whose answer was lost, is no conflict: it is what moved the conversation.
           const ids = messageEventIds(stream, asked)
           const recorded = isAppendWithIds(asked) ? await recordedBefore(stream, asked, ids) : refused
-          if (E.isLeft(recorded)) return recorded
-          return recorded.right.size === ids.length ? E.right({ state, events: [], position: undefined }) : refused
+          // Another one took an id for something else: that, too, is decided anew by whoever asked.
+          return E.isRight(recorded) && recorded.right.size === ids.length
+            ? E.right({ state, events: [], position: undefined })
+            : refused
         }
         // A message that was recorded and compacted long ago is no longer in the state, and a rule for new ones may
         // refuse it (a tool result whose call has left as well): what is recorded already is taken out before the

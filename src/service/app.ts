@@ -92,8 +92,9 @@ interface Under {
   conversationId: string | undefined
 }
 
-/** Routes that may begin a conversation. */
-const BEGINS: ReadonlySet<string> = new Set(['appendMessages', 'compress', 'observe'])
+/** Whether a route may begin a conversation. A list that is compressed names no scope, so none begins within one by it. */
+const mayBegin = (name: RouteName, { bound }: Access): boolean =>
+  name === 'appendMessages' || name === 'observe' || (name === 'compress' && (bound === undefined || 'prefix' in bound))
 
 const REQUEST_ID = /^[\w.:-]{1,128}$/u
 const READY_MS = 2_000
@@ -261,7 +262,7 @@ export function createService(options: ServiceOptions): Service {
       throw new Refused('MethodNotAllowed', 'a stream is read by GET', {}, { allow: 'GET' })
     const params = parsed(route.params, context.req.param(), 'the address')
     const query = parsed(route.query, queryOf(context.req.url, route), 'the address')
-    if (conversation !== undefined) await bounds.check(access, conversation, BEGINS.has(name))
+    if (conversation !== undefined) await bounds.check(access, conversation, mayBegin(name, access))
     const incoming: IncomingMessage | undefined = context.env.incoming
     const raw =
       route.body === undefined

@@ -8,7 +8,10 @@ import { askedService, type AskedService } from '../support/service.js'
 
 const all = Object.values<Route>(routes)
 const filled = (path: string, conversation = 'theirs'): string =>
-  path.replace('{conversation}', conversation).replaceAll(/\{\w+\}/gu, 'x')
+  path
+    .replace('{conversation}', conversation)
+    .replace('{tool}', 'memory_read')
+    .replaceAll(/\{\w+\}/gu, 'x')
 
 let at: AskedService
 beforeAll(async () => {
@@ -186,4 +189,19 @@ it('every use is noted: who, which route, what was answered', async () => {
     expect.objectContaining({ route: 'getLog', conversationId: 'ours', status: 403, requestId: 'mine-2' }),
     expect.objectContaining({ route: 'getConversation', conversationId: 'ours', status: 200, requestId: 'mine-1' }),
   ])
+})
+
+it('a key of a scope compresses and observes within it, and begins nothing outside of it', async () => {
+  const key = await at.key(['append', 'read'], { scope: 'us' })
+  const compress = async (id: string): Promise<readonly unknown[]> => {
+    const { status, body } = await at.ask(`/v1/conversations/${id}/compressions`, { key, body: { messages: talk(3) } })
+    return [status, body.kind]
+  }
+  expect(await compress('ours')).toEqual([200, undefined])
+  expect(await compress('theirs')).toEqual([404, 'NoSuchConversation'])
+  // A list names no scope, so that a conversation which it began would be nobody's.
+  expect(await compress('begun-by-a-list')).toEqual([404, 'NoSuchConversation'])
+  const observation = { program: 'somebody', messages: [say(0)] }
+  await at.ask('/v1/conversations/seen/observations', { key, body: { observation } })
+  expect((await at.ask('/v1/conversations/seen', { key })).body.scope).toBe('us')
 })

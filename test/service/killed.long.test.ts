@@ -1,0 +1,149 @@
+/**
+ * Several services over one Postgres, each killed in the middle, while clients append and others listen: what was
+ * acknowledged is there once and in order, and a stream that is resumed misses nothing. `CONTEXT_LEDGER_TEST_SECONDS`,
+ * `CONTEXT_LEDGER_TEST_CLIENTS` and `CONTEXT_LEDGER_TEST_KILLS` ask for more.
+ */
+import { describe, expect, it } from '@jest/globals'
+import type { ChildProcessWithoutNullStreams } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import { setTimeout as delay } from 'node:timers/promises'
+import { z } from 'zod'
+import { createClient, ServiceError, type CloudEvent } from '../../src/client/index.js'
+import { openLedger } from '../../src/index.js'
+import { startCli } from '../support/cli.js'
+import { createTestDatabase, testServer } from '../support/postgres.js'
+
+// Without a server these are counted as skipped.
+const describeOnServer = testServer === '' ? describe.skip : describe
+
+const SECONDS = Number(process.env['CONTEXT_LEDGER_TEST_SECONDS'] ?? 15)
+const CLIENTS = Number(process.env['CONTEXT_LEDGER_TEST_CLIENTS'] ?? 16)
+const KILLS = Number(process.env['CONTEXT_LEDGER_TEST_KILLS'] ?? 1)
+const SERVICES = 3
+const LISTENERS = 3
+
+interface Running {
+  readonly child: ChildProcessWithoutNullStreams
+  readonly url: string
+}
+
+const served = z.object({ url: z.string() })
+
+async function serve(store: string, port: string): Promise<Running> {
+  const child = startCli(['serve', '--store', store, '--port', port, '--rate', '10000000', '--json'])
+  const errors: string[] = []
+  child.stderr.on('data', (chunk: Buffer) => errors.push(chunk.toString()))
+  for await (const line of createInterface(child.stdout)) {
+    const { url } = served.parse(JSON.parse(line))
+    return { child, url }
+  }
+  throw new Error(`serve ended: ${errors.join('')}`)
+}
+
+const contentOf = (at: number): string => `message ${String(at)}: `.padEnd(200, 'the berth is booked twice, ')
+
+describeOnServer('services that are killed', () => {
+  it(
+    `lose nothing that they acknowledged to ${String(CLIENTS)} clients, double nothing, and streams go on without a gap`,
+    async () => {
+      const { address, drop } = await createTestDatabase()
+      const running: Running[] = []
+      for (let at = 0; at < SERVICES; at += 1) running.push(await serve(address, '0'))
+      const urls = running.map(({ url }) => url)
+      const stop = new AbortController()
+      const clients = urls.map((url) => createClient({ url, retries: 0, timeoutMs: 20_000 }))
+      const acknowledged = new Map<string, number>()
+
+      /** A client says one message behind the other, each by one request that it sends until somebody answers. */
+      async function client(number: number): Promise<void> {
+        const conversation = `c${String(number)}`
+        for (let said = 0; !stop.signal.aborted; said += 1) {
+          for (let tries = number; ; tries += 1) {
+            const reached = clients[tries % clients.length]
+            const answered = await reached?.calls
+              .appendMessages({
+                params: { conversation },
+                headers: { 'idempotency-key': `${conversation}-${String(said)}` },
+                body: { messages: [{ role: said % 2 === 0 ? 'user' : 'assistant', content: contentOf(said) }] },
+              })
+              .catch((error: unknown) => error)
+            if (!(answered instanceof Error)) break
+            // Whoever is down or shutting down is asked again; every other no is a defect.
+            if (!(answered instanceof ServiceError) || (answered.status !== undefined && answered.status < 500))
+              throw answered
+            await delay(20)
+          }
+          acknowledged.set(conversation, said + 1)
+        }
+      }
+
+      const heard: CloudEvent[][] = []
+      const listening = new AbortController()
+      /** A listener that comes back to another service each time, behind the last fact that it has. */
+      async function listen(number: number): Promise<void> {
+        const facts: CloudEvent[] = []
+        heard[number] = facts
+        for (let at = number; !listening.signal.aborted; at += 1) {
+          const turn = AbortSignal.any([listening.signal, AbortSignal.timeout(3_000)])
+          const last = facts.at(-1)
+          const from = last === undefined ? 0n : BigInt(last.sequence) + 1n
+          for await (const fact of clients[at % clients.length]?.events({ from, signal: turn }) ?? []) facts.push(fact)
+        }
+      }
+      const listeners = Array.from({ length: LISTENERS }, (_none, at) => listen(at))
+      const talking = Array.from({ length: CLIENTS }, (_none, at) => client(at))
+      const talked = Promise.all(talking)
+      talked.catch(() => {
+        stop.abort()
+      })
+
+      const began = performance.now()
+      const every = (SECONDS * 1_000) / (KILLS * SERVICES + 1)
+      for (let kill = 0; kill < KILLS * SERVICES; kill += 1) {
+        await delay(every, undefined, { signal: stop.signal }).catch(() => undefined)
+        const at = kill % SERVICES
+        const { child, url } = running[at] ?? {}
+        child?.kill('SIGKILL')
+        if (child !== undefined && child.exitCode === null && child.signalCode === null) await once(child, 'exit')
+        running[at] = await serve(address, new URL(url ?? '').port)
+      }
+      await delay(Math.max(0, SECONDS * 1_000 - (performance.now() - began)), undefined, { signal: stop.signal }).catch(
+        () => undefined,
+      )
+      stop.abort()
+      await talked
+
+      const ledger = await openLedger({ store: address })
+      const ids: string[] = []
+      for (const [conversation, said] of acknowledged) {
+        const contents: unknown[] = []
+        for await (const { type, data, id } of ledger.log(conversation)) {
+          ids.push(id)
+          if (type === 'MessageAppended') contents.push(data.content)
+        }
+        expect(contents).toEqual(Array.from({ length: said }, (_none, at) => contentOf(at)))
+      }
+      expect(acknowledged.size).toBe(CLIENTS)
+      // The listeners come to the end of what is there.
+      const deadline = performance.now() + 60_000
+      while (heard.some((facts) => facts.length < ids.length) && performance.now() < deadline) await delay(100)
+      listening.abort()
+      await Promise.all(listeners)
+      for (const facts of heard) {
+        expect(facts.map(({ id }) => id).toSorted()).toEqual(ids.toSorted())
+        const places = facts.map(({ sequence }) => BigInt(sequence))
+        expect(places.every((place, at) => at === 0 || place > (places[at - 1] ?? 0n))).toBe(true)
+      }
+      const { ok, problems } = await ledger.verify()
+      expect([ok, problems]).toEqual([true, []])
+      process.stdout.write(
+        `${String(ids.length)} facts, ${String([...acknowledged.values()].reduce((sum, each) => sum + each, 0))} messages acknowledged in ${String(SECONDS)} s, ${String(KILLS * SERVICES)} kills\n`,
+      )
+      await ledger.close()
+      for (const { child } of running) child.kill('SIGKILL')
+      await drop()
+    },
+    (SECONDS + 240) * 1_000,
+  )
+})
