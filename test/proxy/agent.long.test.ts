@@ -14,7 +14,7 @@ import { strictResponses } from '../support/strict-responses.js'
 import { chat, messages, responses, type ScriptedAnswer } from '../support/upstream-answers.js'
 import { startUpstream, type UpstreamAnswer, type UpstreamCall, type UpstreamStub } from '../support/upstream-stub.js'
 
-const TURNS = Number(process.env['CONTEXT_LEDGER_TEST_PROXY_TURNS'] ?? 300)
+const TURNS = Number(process.env['CONTEXT_LEDGER_TEST_PROXY_TURNS'] ?? 120)
 const WINDOW = 16_000
 
 let upstream: UpstreamStub
