@@ -93,6 +93,9 @@ const needs: Record<string, readonly string[]> = {
   'editions revert': ['--all'],
   'editions drop': ['--all'],
   undo: ['--cycle', '1'],
+  'keys create': ['--name', 'agents', '--role', 'read'],
+  proxy: ['--upstream', 'http://127.0.0.1:1'],
+  serve: ['--upstream', 'http://127.0.0.1:1'],
 }
 /** Optional arguments without which the command has nothing to do. */
 const BARE: Readonly<Record<string, readonly string[]>> = { search: ['harbour'], import: ['chat.jsonl'] }
@@ -255,7 +258,13 @@ async function inFolderOfItsOwn(): Promise<void> {
 beforeAll(async () => {
   for (const name of Object.keys(process.env)) if (/^(?:CONTEXT_LEDGER|OPENAI)_/u.test(name)) delete process.env[name]
   // Where an odd value is the name of a model, nobody answers.
-  Object.assign(process.env, { PAGER: 'cat', OPENAI_BASE_URL: 'http://127.0.0.1:9/v1', OPENAI_API_KEY: 'none' })
+  Object.assign(process.env, {
+    PAGER: 'cat',
+    OPENAI_BASE_URL: 'http://127.0.0.1:9/v1',
+    OPENAI_API_KEY: 'none',
+    // What keys are hashed under, where the store is a server.
+    CONTEXT_LEDGER_PEPPER: 'a pepper of tests, which is long enough for it',
+  })
   // Nobody types anything; and what is made of an odd value as a path is made in a folder of its own.
   Object.defineProperty(process, 'stdin', { configurable: true, get: () => Readable.from([]) })
   home = await mkdtemp(join(tmpdir(), 'ledger-odd-'))
