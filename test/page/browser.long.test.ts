@@ -144,7 +144,7 @@ inBrowser(`the page in a real Chromium${chromiumPath === undefined ? ' (there is
     const { page, wrong, context } = await entered()
     for (const c of [...names, HOSTILE, 'one line of a million', 'ten thousand'])
       for (const path of ['/conversation', '/cycles', '/graph', '/log', '/forgotten']) {
-        const answer = await page.goto(at(path, { c }), { waitUntil: 'networkidle' })
+        const answer = await page.goto(at(path, { c }), { waitUntil: 'load' })
         expect({ c, path, status: answer?.status(), wrong: wrong() }).toEqual({ c, path, status: 200, wrong: [] })
       }
     await context.close()

@@ -4,12 +4,23 @@
  * `longTest`, and each law at its full length. CI, which runs `npm test` beside it, runs of these only the files that ask
  * more than `npm test` did (`CONTEXT_LEDGER_TEST_ALL=rest`).
  */
-import { describe, test } from '@jest/globals'
+import { describe, expect, test } from '@jest/globals'
+import { readFileSync } from 'node:fs'
 
-export const isLong = (process.env['CONTEXT_LEDGER_TEST_ALL'] ?? '') !== ''
+const asked = process.env['CONTEXT_LEDGER_TEST_ALL'] ?? ''
+export const isLong = asked !== ''
 
-export const longTest: typeof test.skip = isLong ? test : test.skip
-export const longDescribe: typeof describe.skip = isLong ? describe : describe.skip
+/** What asks more of a server, or of more histories, in every one of its tests. */
+const MORE = /runsOf|contracts\/event-store|testServer/u
+const path = expect.getState().testPath ?? ''
+// Where a file asks no more than its long tests do, CI has asked the others by `npm test`. What is left out here is told
+// apart by count-reporter.mjs.
+const areAloneLeft =
+  asked === 'rest' && path !== '' && !path.endsWith('.long.test.ts') && !MORE.test(readFileSync(path, 'utf8'))
+
+const longOnes = areAloneLeft ? { test: test.only, describe: describe.only } : { test, describe }
+export const longTest: typeof test.skip = isLong ? longOnes.test : test.skip
+export const longDescribe: typeof describe.skip = isLong ? longOnes.describe : describe.skip
 
 /** A tenth of the histories is enough to notice what breaks at once, and never fewer than three. */
 export const runsOf = (all: number): number => (isLong ? all : Math.min(all, Math.max(3, Math.round(all / 10))))
