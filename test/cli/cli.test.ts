@@ -9,11 +9,9 @@ import { access, mkdtemp, open, readFile, rm, stat, writeFile } from 'node:fs/pr
 import { hostname, tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
 import { openFolder } from '../../src/adapters/pglite/sql.js'
-import { lookAtPostgres } from '../../src/adapters/postgres/sql.js'
 import { runCli, spawnCli, startCli, type CliResult } from '../support/cli.js'
 import { longTest } from '../support/length.js'
 import { passedOff } from '../support/json.js'
-import { createTestDatabase, testServer } from '../support/postgres.js'
 import { startOpenAiStub, stubAnswers, type OpenAiStub } from '../support/openai-stub.js'
 
 // Each command is a process that opens a database: seconds on a machine that has nothing else to do.
@@ -568,26 +566,5 @@ describe('a ledger', () => {
     expect(json(await run(['list', '--json'])).conversations.map(({ conversationId }) => conversationId)).toContain(
       'unread',
     )
-  })
-})
-
-const describeOnServer = testServer === '' ? describe.skip : describe
-
-describeOnServer('a database on a server (needs CONTEXT_LEDGER_TEST_POSTGRES)', () => {
-  it('proves nothing of a database that has no ledger, and makes none there', async () => {
-    const { address, drop } = await createTestDatabase()
-    try {
-      for (const words of [['verify'], ['replay', '--all', '--yes'], ['list']]) {
-        const { status, stdout, stderr } = await run([...words, '--store', address, '--json'])
-        expect([status, stdout, errorOn(stderr)]).toEqual([
-          2,
-          '',
-          { kind: 'NoLedger', message: expect.stringMatching(/^there is no ledger in postgres:\/\//u) },
-        ])
-      }
-      expect((await lookAtPostgres(address)).hasSchema).toBe(false)
-    } finally {
-      await drop()
-    }
   })
 })

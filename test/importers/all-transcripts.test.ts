@@ -378,6 +378,6 @@ describeWithTranscripts('every raw file (needs ../shared/transcripts, or CONTEXT
 
   longTest('makes the same streams in many orders, and from several beginnings and the whole', async () => {
     const once = await inOrder()
-    for (let seed = 2; seed < 14; seed += 1) expect(await inRandomOrder(seed, 4)).toEqual(once)
+    for (let seed = 2; seed < 7; seed += 1) expect(await inRandomOrder(seed, 4)).toEqual(once)
   })
 })
