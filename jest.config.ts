@@ -46,7 +46,7 @@ const config: Config = {
   globalSetup: '<rootDir>/test/support/compile.ts',
   setupFilesAfterEnv: ['<rootDir>/test/support/properties.ts'],
   // Each worker that opens PGlite takes 300 to 500 MB, so two workers are what a small machine carries.
-  maxWorkers: 2,
+  maxWorkers: Number(process.env['CONTEXT_LEDGER_TEST_WORKERS'] ?? 2),
   testTimeout: 120_000,
   reporters: ['default', '<rootDir>/test/support/count-reporter.mjs'],
   coverageProvider: 'v8',
