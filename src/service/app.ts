@@ -186,6 +186,10 @@ export function createService(options: ServiceOptions): Service {
     if (!(await check.areNeeded()) && ownPort !== undefined) {
       if (!isOwnHost(headers.get('host') ?? undefined, ownPort()))
         throw new Refused('WrongHost', 'this service runs without keys and answers to the names of this machine alone')
+      // A page of another site can have a browser of this machine ask without reading the answer.
+      const origin = headers.get('origin')
+      if (origin !== null && (!URL.canParse(origin) || new URL(origin).host !== headers.get('host')))
+        throw new Refused('WrongHost', 'this service runs without keys and answers no pages of other sites')
       return EVERYTHING
     }
     const challenge = { 'www-authenticate': 'Bearer realm="context-ledger"' }

@@ -126,3 +126,12 @@ it('a request by another name than this machine’s own is refused: a page of th
   )
   expect(told).toContain('WrongHost')
 })
+
+it('without keys no page of another site is answered, and the page of the service itself is', async () => {
+  const own = `http://127.0.0.1:${String(port)}`
+  const asked = async (origin: string): Promise<number> =>
+    (await fetch(`${own}/v1/conversations`, { headers: { origin } })).status
+  expect(await asked(own)).toBe(200)
+  for (const origin of ['https://elsewhere.example', 'http://127.0.0.1:1', 'null', 'nonsense'])
+    expect([origin, await asked(origin)]).toEqual([origin, 421])
+})
