@@ -10,12 +10,15 @@ import { hostname, tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
 import { openFolder } from '../../src/adapters/pglite/sql.js'
 import { runCli, spawnCli, startCli, type CliResult } from '../support/cli.js'
-import { longTest } from '../support/length.js'
+import { isLong } from '../support/length.js'
 import { passedOff } from '../support/json.js'
 import { startOpenAiStub, stubAnswers, type OpenAiStub } from '../support/openai-stub.js'
 
 // Each command is a process that opens a database: seconds on a machine that has nothing else to do.
 jest.setTimeout(180_000)
+
+// They stand on each other, so where the long ones run the others do too.
+const longTest = isLong ? it : it.skip
 
 const SAMPLE = 'examples/sample-conversation.jsonl'
 const POLICY = ['--model-max-tokens', '2400', '--buffer', '4']

@@ -9,6 +9,8 @@ import { readFileSync } from 'node:fs'
 
 const asked = process.env['CONTEXT_LEDGER_TEST_ALL'] ?? ''
 export const isLong = asked !== ''
+/** `npm run test:all`, which leaves nothing out. */
+export const isWhole = isLong && asked !== 'rest'
 
 /** What asks more of a server, or of more histories, in every one of its tests. */
 const MORE = /runsOf|contracts\/event-store|testServer/u
@@ -28,5 +30,5 @@ export const longDescribe: typeof describe.skip = isLong ? longOnes.describe : d
  */
 export const runsOf = (all: number): number => {
   const part = asked === 'rest' ? 3 : 10
-  return isLong && asked !== 'rest' ? all : Math.min(all, Math.max(3, Math.round(all / part)))
+  return isWhole ? all : Math.min(all, Math.max(3, Math.round(all / part)))
 }
