@@ -134,7 +134,7 @@ async function call(
 ): Promise<{ readonly status: number; readonly etag: string | undefined; readonly value: unknown }> {
   const query = new URLSearchParams()
   for (const [name, value] of Object.entries(given.query ?? {})) if (value !== undefined) query.set(name, String(value))
-  const response = await transport.send(route, {
+  const { response, done } = await transport.send(route, {
     path: pathOf(route, given.params),
     query,
     headers: {
@@ -157,9 +157,10 @@ async function call(
   const answered = { status: response.status, etag: response.headers.get('etag') ?? undefined }
   if (response.status === 204 || response.status === 304) {
     await response.body?.cancel()
+    done()
     return { ...answered, value: undefined }
   }
-  const value = await jsonOf(response, transport.name)
+  const value = await jsonOf(response, transport.name).finally(done)
   const parsed = route.answer?.safeParse(value)
   if (parsed?.success === false)
     throw new ServiceError(

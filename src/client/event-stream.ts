@@ -34,17 +34,23 @@ export async function* readEvents(transport: Transport, wanted: Wanted): AsyncGe
   let last: string | undefined
   let failures = 0
   while (!isOver(signal)) {
-    const silence = new AbortController()
+    const ended = new AbortController()
+    const end = (): void => {
+      ended.abort()
+    }
+    signal?.addEventListener('abort', end)
+    let done = (): void => undefined
     try {
-      const response = await transport.send(route, {
+      const answering = await transport.send(route, {
         path,
         ...(last === undefined && wanted.from !== undefined
           ? { query: new URLSearchParams({ from: wanted.from.toString() }) }
           : {}),
         ...(last === undefined ? {} : { headers: { 'last-event-id': last } }),
-        signal: signal === undefined ? silence.signal : AbortSignal.any([silence.signal, signal]),
+        signal: ended.signal,
       })
-      for await (const { id, data } of sentEvents(response, silence)) {
+      ;({ done } = answering)
+      for await (const { id, data } of sentEvents(answering.response, end)) {
         failures = 0
         last = id ?? last
         if (data !== '') yield cloudEvent.parse(JSON.parse(data))
@@ -56,6 +62,11 @@ export async function* readEvents(transport: Transport, wanted: Wanted): AsyncGe
       const isGone = !(error instanceof ServiceError) || error.status === undefined || error.status >= 500
       if (!isGone || (error instanceof ServiceError && error.kind === 'NotAService')) throw error
       failures += 1
+    } finally {
+      done()
+      signal?.removeEventListener('abort', end)
+      // Whoever leaves in the middle leaves no connection behind.
+      end()
     }
     if (isOver(signal)) return
     await delay(backoffMs(failures, BACKOFF), undefined, signal === undefined ? {} : { signal }).catch(() => undefined)
@@ -65,15 +76,12 @@ export async function* readEvents(transport: Transport, wanted: Wanted): AsyncGe
 const isOver = (signal: AbortSignal | undefined): boolean => signal?.aborted === true
 
 /** The events of one connection. Ends where it does; throws where nothing comes for too long. */
-async function* sentEvents(response: Response, silence: AbortController): AsyncGenerator<SentEvent> {
+async function* sentEvents(response: Response, quiet: () => void): AsyncGenerator<SentEvent> {
   if (response.body === null) return
   const decoder = new TextDecoder()
   let rest = ''
   let id: string | undefined
   let data: string[] = []
-  const quiet = (): void => {
-    silence.abort()
-  }
   let timer = setTimeout(quiet, SILENCE_MS)
   try {
     for await (const chunk of response.body) {

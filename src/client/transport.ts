@@ -47,11 +47,18 @@ interface Sent {
   readonly signal?: AbortSignal | undefined
 }
 
+/** An answer on its way. */
+export interface Answering {
+  readonly response: Response
+  /** From now on the signal of the request ends nothing. */
+  done(): void
+}
+
 /** What sends requests. */
 export interface Transport {
   readonly name: string
-  /** The answer of a request that succeeded, its body not read yet. */
-  send(route: Pick<Route, 'id' | 'method'>, sent: Sent): Promise<Response>
+  /** The answer of a request that succeeded, its body not read yet; `done` is called when it is. */
+  send(route: Pick<Route, 'id' | 'method'>, sent: Sent): Promise<Answering>
 }
 
 const TIMEOUT_MS = 60_000
@@ -80,7 +87,7 @@ export function createTransport(options: ClientOptions): Transport {
   const send = options.fetch ?? fetch
   if (typeof send !== 'function') throw new TypeError('fetch must be a function')
 
-  async function attempt(method: string, { path, query, headers = {}, body, signal }: Sent): Promise<Response> {
+  async function attempt(method: string, { path, query, headers = {}, body, signal }: Sent): Promise<Answering> {
     const url = new URL(`${base.pathname.replace(/\/$/u, '')}${path}`, base)
     url.search = query?.toString() ?? ''
     const limit = new AbortController()
@@ -93,6 +100,15 @@ export function createTransport(options: ClientOptions): Transport {
         ),
       )
     }, timeoutMs)
+    // A signal made of both could be collected as garbage while the body is read, and would end nothing then.
+    const onAbort = (): void => {
+      limit.abort(signal?.reason)
+    }
+    const done = (): void => {
+      signal?.removeEventListener('abort', onAbort)
+    }
+    signal?.addEventListener('abort', onAbort)
+    if (signal?.aborted === true) onAbort()
     try {
       const response = await send(url, {
         method: method.toUpperCase(),
@@ -104,11 +120,12 @@ export function createTransport(options: ClientOptions): Transport {
           ...headers,
         },
         ...(body === undefined ? {} : { body }),
-        signal: signal === undefined ? limit.signal : AbortSignal.any([limit.signal, signal]),
+        signal: limit.signal,
       })
-      if (response.ok || response.status === 304) return response
+      if (response.ok || response.status === 304) return { response, done }
       throw await refusalOf(response, base.origin)
     } catch (error) {
+      done()
       if (error instanceof ServiceError) throw error
       signal?.throwIfAborted()
       throw unreachable(base.origin, error)

@@ -10,7 +10,7 @@ import { createMemoryBodyStore } from '../../src/adapters/memory/body-store.js'
 import { describeEventStore, type OpenedStore, type StoreTraits } from '../contracts/event-store.js'
 import { noIndex } from '../support/event-ids.js'
 import { startWireCluster } from '../support/kurrentdb/cluster.js'
-import { isLong, longDescribe } from '../support/length.js'
+import { isWhole, longDescribe } from '../support/length.js'
 import { startWireServer } from '../support/kurrentdb/server.js'
 
 const TRAITS: StoreTraits = { recognizes: 'at-its-revision', positions: 'gapped' }
@@ -45,7 +45,7 @@ const beside = [
   { beside: 'alone in its log', foreign: false },
   { beside: 'beside other systems', foreign: true },
 ]
-describe.each(isLong ? beside : beside.slice(0, 1))('one node, $beside', ({ foreign }) => {
+describe.each(isWhole ? beside : beside.slice(0, 1))('one node, $beside', ({ foreign }) => {
   describeEventStore(
     'KurrentDB on the wire',
     async () => {

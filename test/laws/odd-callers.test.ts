@@ -16,9 +16,9 @@ import { createExtractiveSummarizer } from '../../src/summarizers/index.js'
 import { answering, calling, SMALL, talk } from '../support/conversations.js'
 import { ledgerOn } from '../support/ledger-on-database.js'
 import { openTestDatabase } from '../support/memory-database.js'
-import { isLong } from '../support/length.js'
+import { isLong, isWhole } from '../support/length.js'
 
-const WANTED = Number(process.env['CONTEXT_LEDGER_TEST_ODD'] ?? (isLong ? 120 : 30))
+const WANTED = Number(process.env['CONTEXT_LEDGER_TEST_ODD'] ?? (isWhole ? 120 : isLong ? 60 : 30))
 const LOT = 60
 
 let db: Database

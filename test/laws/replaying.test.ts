@@ -20,7 +20,7 @@ import {
 } from '../support/harness.js'
 import { createEditor } from '../support/replays.js'
 import { interleave } from '../support/interleave.js'
-import { isLong, runsOf } from '../support/length.js'
+import { isWhole, runsOf } from '../support/length.js'
 
 /** Dies at the appends to editions that are told by their number, before or after they are written. */
 function dying(
@@ -104,7 +104,7 @@ describe('laws of replaying', () => {
       ),
       { numRuns: runsOf(25) },
     )
-    expect(crashed).toBeGreaterThan(isLong ? 15 : 0)
+    expect(crashed).toBeGreaterThan(isWhole ? 15 : 0)
   })
 
   it('keeps its bound over any number of runs, and comes to the same edition once it is raised', async () => {

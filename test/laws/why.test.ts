@@ -23,7 +23,7 @@ import {
 } from '../support/harness.js'
 import { interleave } from '../support/interleave.js'
 import { asked, batchesOf, counted, explained, leaves, makeEdition } from '../support/why.js'
-import { isLong, runsOf } from '../support/length.js'
+import { isWhole, runsOf } from '../support/length.js'
 
 interface Bill {
   readonly promptTokens: number
@@ -271,7 +271,7 @@ describe('laws of the audit', () => {
       ),
       { numRuns: runsOf(30) },
     )
-    expect(adopted).toBeGreaterThan(isLong ? 20 : 0)
+    expect(adopted).toBeGreaterThan(isWhole ? 20 : 0)
   })
 
   it('every line of the view and of the live messages is traced to a source that has it', async () => {

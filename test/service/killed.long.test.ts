@@ -85,10 +85,18 @@ describeOnServer('services that are killed', () => {
         const facts: CloudEvent[] = []
         heard[number] = facts
         for (let at = number; !listening.signal.aborted; at += 1) {
-          const turn = AbortSignal.any([listening.signal, AbortSignal.timeout(3_000)])
+          const turn = new AbortController()
+          const end = (): void => {
+            turn.abort()
+          }
+          const timer = setTimeout(end, 3_000)
+          listening.signal.addEventListener('abort', end)
           const last = facts.at(-1)
           const from = last === undefined ? 0n : BigInt(last.sequence) + 1n
-          for await (const fact of clients[at % clients.length]?.events({ from, signal: turn }) ?? []) facts.push(fact)
+          for await (const fact of clients[at % clients.length]?.events({ from, signal: turn.signal }) ?? [])
+            facts.push(fact)
+          clearTimeout(timer)
+          listening.signal.removeEventListener('abort', end)
         }
       }
       const listeners = Array.from({ length: LISTENERS }, (_none, at) => listen(at))

@@ -12,7 +12,7 @@ const isLong = asked !== ''
 function wasAsked({ testFilePath }) {
   if (asked !== 'rest' || testFilePath.endsWith('.long.test.ts')) return false
   const text = readFileSync(testFilePath, 'utf8')
-  return /longTest|longDescribe/u.test(text) && !/runsOf|contracts\/event-store|testServer/u.test(text)
+  return /longTest|longDescribe/u.test(text) && !/runsOf|isLong|isWhole|contracts\/event-store|testServer/u.test(text)
 }
 
 /** `file: 3 under "title"`, for each outermost title that has skipped tests. */

@@ -13,7 +13,7 @@ export const isLong = asked !== ''
 export const isWhole = isLong && asked !== 'rest'
 
 /** What asks more of a server, or of more histories, in every one of its tests. */
-const MORE = /runsOf|contracts\/event-store|testServer/u
+const MORE = /runsOf|isLong|isWhole|contracts\/event-store|testServer/u
 const path = expect.getState().testPath ?? ''
 // Where a file asks no more than its long tests do, CI has asked the others by `npm test`. What is left out here is told
 // apart by count-reporter.mjs.
