@@ -51,7 +51,7 @@ interface Sent {
 export interface Answering {
   readonly response: Response
   /** From now on the signal of the request ends nothing. */
-  done(): void
+  readonly done: () => void
 }
 
 /** What sends requests. */

@@ -17,9 +17,9 @@ import { CONVERSATION, createHarness, messageOf, type Harness } from '../support
 import { jsonAs } from '../support/json.js'
 import { checkScripted } from '../support/check-scripted.js'
 import { noRows } from '../support/row-differences.js'
-import { isLong, isWhole } from '../support/length.js'
+import { isLong, isWhole as asksAll } from '../support/length.js'
 
-const EDITS = Number(process.env['CONTEXT_LEDGER_TEST_EDITS'] ?? (isWhole ? 240 : isLong ? 96 : 48))
+const EDITS = Number(process.env['CONTEXT_LEDGER_TEST_EDITS'] ?? (asksAll ? 240 : isLong ? 96 : 48))
 const EDITS_A_LIST = 12
 
 type List = MessageInput[]

@@ -25,8 +25,8 @@ export const longTest: typeof test.skip = isLong ? longOnes.test : test.skip
 export const longDescribe: typeof describe.skip = isLong ? longOnes.describe : describe.skip
 
 /**
- * A tenth of the histories is enough to notice what breaks at once, and never fewer than three; CI asks a third of them,
- * and `npm run test:all` all.
+ * A tenth of the histories is enough to notice what breaks at once, and never fewer than three. CI asks a third of them
+ * where a law stands beside what asks for a server, and `npm run test:all` asks all.
  */
 export const runsOf = (all: number): number => {
   const part = asked === 'rest' ? 3 : 10
