@@ -48,7 +48,7 @@ interface Sent {
 }
 
 /** An answer on its way. */
-export interface Answering {
+interface Answering {
   readonly response: Response
   /** From now on the signal of the request ends nothing. */
   readonly done: () => void
