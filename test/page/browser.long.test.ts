@@ -51,7 +51,9 @@ inBrowser(`the page in a real Chromium${chromiumPath === undefined ? ' (there is
       names.push(id)
     }
     for (const { path } of hasAll ? await realTranscripts() : [])
-      for (const { conversationId } of (await ledger.importTranscript(path)).conversations) names.push(conversationId)
+      for (const { conversationId, revision } of (await ledger.importTranscript(path)).conversations)
+        // A run that said nothing is none.
+        if (revision >= 0n) names.push(conversationId)
     await ledger.append(HOSTILE, hostileMessages(), { policy: SMALL })
     await ledger.append(
       'one line of a million',
