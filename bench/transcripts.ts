@@ -227,6 +227,8 @@ async function figuresOf(bench: Bench, program: Program, files: Files): Promise<
 
 export const group: Group = {
   title: 'Transcripts of other programs',
+  // What keeps the read models runs beside it, which a folder does not allow.
+  only: 'native',
   async run(bench) {
     const folder = await mkdtemp(join(tmpdir(), 'bench-transcripts-'))
     try {
