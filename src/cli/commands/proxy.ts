@@ -1,11 +1,11 @@
 /** `proxy` stands between an agent and its model, and records what they say to each other. */
-import { codeOf } from '../../ports/store-error.js'
 import { text, toggle, type Command } from '../command.js'
 import { InputError } from '../errors.js'
 import { line, note, noteColours, toJson } from '../output.js'
+import { portOf, unusablePort } from '../port.js'
+import { proxiedOf } from '../proxied.js'
 import { withLedger } from '../session.js'
 
-const LAST_PORT = 65_535
 const PORT = 7_800
 
 export const proxy: Command = {
@@ -31,19 +31,11 @@ export const proxy: Command = {
     ['$0 proxy --upstream https://api.openai.com/v1 --mode compact', 'the agent’s list may grow without end'],
   ],
   async run(given) {
-    const upstream = given.text('upstream')
-    const port = given.whole('port') ?? PORT
-    const mode = given.text('mode') === 'compact' ? 'compact' : 'observe'
-    const fail = given.text('fail') === 'closed' ? 'closed' : 'open'
-    const offerMemory = given.is('offer-memory')
+    const port = portOf(given) ?? PORT
     const scope = given.text('scope')
-    if (upstream === undefined) throw new InputError('Usage', '--upstream names the API to pass requests on to')
-    const address = URL.canParse(upstream) ? new URL(upstream) : undefined
-    if (address === undefined || !/^https?:$/u.test(address.protocol))
-      throw new InputError('Usage', `--upstream must be an http or https address, and is ${upstream}`)
-    if (port > LAST_PORT) throw new InputError('Usage', `--port must be a port, and is ${String(port)}`)
-    if (offerMemory && mode !== 'compact')
-      throw new InputError('Usage', '--offer-memory goes with --mode compact: observing changes nothing')
+    const proxied = proxiedOf(given)
+    if (proxied === undefined) throw new InputError('Usage', '--upstream names the API to pass requests on to')
+    const { upstream: address, mode, fail } = proxied
     await withLedger(given.flags, { creates: true, writes: true }, async ({ ledger, config }) => {
       const [{ startProxy }, { endSignals }, { sentenceOfProblem }] = await Promise.all([
         import('../../proxy/server.js'),
@@ -61,16 +53,13 @@ export const proxy: Command = {
       try {
         const served = await startProxy({
           ledger,
-          upstream: address,
-          mode,
-          fail,
-          offerMemory,
+          ...proxied,
           port,
           onProblem,
           ...(config.policy === undefined ? {} : { policy: config.policy }),
           ...(scope === undefined ? {} : { scope }),
         }).catch((error: unknown) => {
-          throw unusable(error, port)
+          throw unusablePort(error, 'the proxy', port)
         })
         try {
           await line(given.json ? toJson({ url: served.url, upstream: shown(address), mode, fail }) : served.url)
@@ -94,18 +83,4 @@ function shown(address: URL): string {
   plain.username = ''
   plain.password = ''
   return plain.href
-}
-
-/** Why it cannot listen there. */
-function unusable(error: unknown, port: number): unknown {
-  const code = codeOf(error)
-  const reason =
-    code === 'EADDRINUSE'
-      ? 'another program listens there'
-      : code === 'EACCES'
-        ? 'this user may not listen there'
-        : undefined
-  return reason === undefined
-    ? error
-    : new InputError('PortUnusable', `cannot listen on port ${String(port)}: ${reason}; --port names another`)
 }

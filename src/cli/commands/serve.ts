@@ -7,10 +7,11 @@ import { text, toggle, type Command } from '../command.js'
 import { InputError } from '../errors.js'
 import type { Given } from '../given.js'
 import { line, note, noteColours, toJson } from '../output.js'
+import { portOf } from '../port.js'
+import { proxiedOf } from '../proxied.js'
 import { withLedger } from '../session.js'
 
 const USUAL_PORT = 7411
-const LAST_PORT = 65_535
 const LOOPBACK = /^(?:127(?:\.\d{1,3}){3}|localhost|::1)$/u
 
 export const serve: Command = {
@@ -45,8 +46,7 @@ export const serve: Command = {
   async run(given) {
     const host = given.text('host') ?? '127.0.0.1'
     if (host.trim() === '') throw new InputError('Usage', '--host is empty')
-    const port = given.whole('port') ?? USUAL_PORT
-    if (port > LAST_PORT) throw new InputError('Usage', `--port must be a port, and is ${String(port)}`)
+    const port = portOf(given) ?? USUAL_PORT
     const proxy = given.text('behind-tls-proxy')
     if (proxy?.trim() === '') throw new InputError('Usage', '--behind-tls-proxy names nobody')
     const limits = limitsOf(given)
@@ -158,29 +158,6 @@ export const serve: Command = {
       }
     })
   },
-}
-
-/** What the proxy below `/proxy` stands before; undefined where there is none. */
-function proxiedOf(
-  given: Given,
-): Readonly<{ upstream: URL; mode: 'observe' | 'compact'; fail: 'open' | 'closed'; offerMemory: boolean }> | undefined {
-  const upstream = given.text('upstream')
-  const [mode, fail, offerMemory] = [given.text('mode'), given.text('fail'), given.is('offer-memory')]
-  if (upstream === undefined) {
-    const idle = mode !== undefined ? 'mode' : fail !== undefined ? 'fail' : offerMemory ? 'offer-memory' : undefined
-    if (idle !== undefined) throw new InputError('Usage', `--${idle} goes with --upstream`)
-    return undefined
-  }
-  const address = URL.canParse(upstream) ? new URL(upstream) : undefined
-  if (address === undefined || !/^https?:$/u.test(address.protocol))
-    throw new InputError('Usage', `--upstream must be an http or https address, and is ${upstream}`)
-  if (offerMemory && mode !== 'compact') throw new InputError('Usage', '--offer-memory goes with --mode compact')
-  return {
-    upstream: address,
-    mode: mode === 'compact' ? 'compact' : 'observe',
-    fail: fail === 'closed' ? 'closed' : 'open',
-    offerMemory,
-  }
 }
 
 function limitsOf(given: Given): Readonly<Record<string, number>> {
