@@ -168,7 +168,7 @@ it('a rotated key is another one, and the old one is let in for as long as was s
   expect(again?.key).not.toBe(once?.key)
   // What the table holds is no key: neither it nor a part of it is let in.
   const record = await keys.find(id)
-  expect(JSON.stringify(record)).not.toContain(again?.key.split('_')[2])
+  expect(JSON.stringify(record)).not.toContain(again?.key.slice(-43))
   expect((await at.ask('/v1/jobs', { key: `cl_${id}_${(record?.hash ?? '').slice(0, 43)}` })).status).toBe(401)
 })
 
