@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import {
   Agent,
+  isOpenAIResponsesCompactionOwnershipAwareSession,
   isSessionHistoryTransactionAwareSession,
   MemorySession,
   Runner,
@@ -175,6 +176,44 @@ describe('ledgerSession', () => {
     await expect(session.replaceHistoryWithCompaction([user('One.')])).rejects.toThrow(/items\.0/u)
   })
 
+  const LONG = 'The berth is booked twice, and the tide does not wait. '.repeat(12)
+  const afterRuns = async (compaction: 'behind' | 'awaited', id: string): Promise<ReturnType<typeof ledgerSession>> => {
+    const session = ledgerSession({ ledger, sessionId: id, compaction })
+    const agent = new Agent({ name: 'Harbour', model: new ScriptedModel(() => says(LONG)) })
+    for (let turn = 0; turn < 8; turn += 1) await runner.run(agent, `${String(turn)}: ${LONG}`, { session })
+    return session
+  }
+
+  it('lets the end of a run wait for what is due, where that is asked for', async () => {
+    const session = await afterRuns('awaited', 'h')
+    expect(isOpenAIResponsesCompactionOwnershipAwareSession(session)).toBe(true)
+    // Nothing is due any more when the run has ended.
+    const { revision } = await ledger.messages('h')
+    expect((await facts('h'))['MessagesPruned']).toBeGreaterThan(0)
+    expect(await ledger.compact('h')).toMatchObject({ batchesCreated: 0 })
+    expect((await ledger.messages('h')).revision).toBe(revision)
+    expect(await facts('h')).toMatchObject({ MessageAppended: 16 })
+  })
+
+  it('compacts by hand, and by a receipt only where nobody else added meanwhile', async () => {
+    const session = ledgerSession({ ledger, sessionId: 'i', compaction: 'awaited' })
+    expect(await session.runCompaction({ force: true })).toBeNull()
+    const { items, ownership } = await session.getItemsWithCompactionOwnership()
+    expect(items).toEqual([])
+    await session.addItemsWithCompactionOwnership([user(LONG), ...says(LONG)], ownership)
+    await session.addItemsWithCompactionOwnership([user('And?'), ...says('Nothing.'), user('Well?')], ownership)
+    const batches = async (): Promise<number> => (await facts('i'))['BatchArchived'] ?? 0
+    await session.addItems([user('Somebody else.')])
+    await session.runCompaction({ force: true }, undefined, ownership)
+    await session.runCompaction({ force: true }, undefined, null)
+    expect(await batches()).toBe(0)
+    const anew = await session.getItemsWithCompactionOwnership()
+    await session.addItemsWithCompactionOwnership(says('Mine.'), anew.ownership)
+    await session.runCompaction({ force: true }, undefined, anew.ownership)
+    expect(await batches()).toBe(1)
+    expect((await ledger.verify('i')).problems).toEqual([])
+  })
+
   it('names what is wrong, and records nothing of it', async () => {
     const session = ledgerSession({ ledger, sessionId: 'g' })
     // @ts-expect-error no item
@@ -184,5 +223,7 @@ describe('ledgerSession', () => {
     await expect(session.getItems(Number.NaN)).rejects.toThrow(/limit/u)
     expect(await session.getItems()).toEqual([])
     expect(() => ledgerSession({ ledger, sessionId: '' })).toThrow(/conversationId/u)
+    // @ts-expect-error no way to compact
+    expect(() => ledgerSession({ ledger, sessionId: 'g', compaction: 'never' })).toThrow(/compaction/u)
   })
 })

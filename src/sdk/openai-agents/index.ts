@@ -1,5 +1,5 @@
 /** `context-ledger/openai-agents`: sessions of the OpenAI Agents SDK in a ledger. */
-import type { AgentInputItem, Session } from '@openai/agents'
+import type { AgentInputItem, OpenAIResponsesCompactionOwnershipAwareSession } from '@openai/agents'
 import { z } from 'zod'
 import type { MessageInput } from '../../domain/values/chat-message.js'
 import { canonicalJson, sha256 } from '../../domain/values/hash.js'
@@ -8,14 +8,20 @@ import { toChatMessage } from '../../domain/values/message.js'
 import type { LiveMessages } from '../../library/ledger.js'
 import { LedgerError, problem } from '../../library/problem.js'
 import { conversationIdOf, keptIn, type KeptIn } from '../given.js'
+import { compactingSession, type SessionCompaction } from './compaction.js'
 import { asJson, toItems, toMessages } from './items.js'
 
-export type { KeptIn }
+export type { KeptIn, SessionCompaction }
 
 /** How a session is kept. */
 export interface LedgerSessionOptions extends Pick<KeptIn, 'ledger'> {
   /** The session's id, and that of its conversation in the ledger. */
   readonly sessionId: string
+  /**
+   * Who waits for a compaction that is due. `behind` (default): nobody, it runs behind what is added. `awaited`: the end
+   * of each run, for a process that ends with it.
+   */
+  readonly compaction?: SessionCompaction
 }
 
 /** A change of a session's items that happens once, whole or not at all. */
@@ -33,7 +39,7 @@ export interface HistoryTransaction {
 }
 
 /** A session whose items are kept in a ledger. */
-export interface LedgerSession extends Session {
+export interface LedgerSession extends OpenAIResponsesCompactionOwnershipAwareSession {
   /** Changes items once, whole or not at all; the same operation again changes nothing. */
   applyHistoryTransaction(args: HistoryTransaction): Promise<void>
   /** Puts a compaction of the provider, and what it kept, in the place of the items; these stay in the log. */
@@ -87,9 +93,10 @@ interface SaidItems {
  * context, with the view of what was compacted in front of what is live.
  */
 export function ledgerSession(options: LedgerSessionOptions): LedgerSession {
-  keptIn('ledgerSession', options, ['ledger', 'sessionId'])
+  keptIn('ledgerSession', options, ['ledger', 'sessionId', 'compaction'])
   const sessionId = conversationIdOf(options.sessionId)
-  const { ledger } = options
+  const { ledger, compaction = 'behind' } = options
+  if (compaction !== 'behind' && compaction !== 'awaited') throw wrong('compaction', 'must be "behind" or "awaited"')
 
   /** What is live, in the order in which it was said; undefined where nothing was said so far. */
   async function live(): Promise<LiveMessages | undefined> {
@@ -196,14 +203,17 @@ export function ledgerSession(options: LedgerSessionOptions): LedgerSession {
     return placed.toSorted((a, b) => a.place - b.place).flatMap(({ message }) => toItems(message))
   }
 
+  const itemsOf = async (now: LiveMessages | undefined): Promise<AgentInputItem[]> =>
+    now === undefined || now.messages.length === 0 ? [] : await contextItems(now)
+
   return {
+    ...compactingSession({ ledger, sessionId, compaction, live, itemsOf, change, itemsGiven }),
     getSessionId: () => Promise.resolve(sessionId),
     async getItems(limit) {
       if (limit !== undefined && (!Number.isInteger(limit) || limit < 0))
         throw wrong('limit', 'must be a whole number, 0 or more')
-      const now = await live()
-      if (now === undefined || limit === 0 || now.messages.length === 0) return []
-      const items = await contextItems(now)
+      if (limit === 0) return []
+      const items = await itemsOf(await live())
       return limit === undefined ? items : items.slice(-limit)
     },
     async addItems(items) {
@@ -227,8 +237,11 @@ export function ledgerSession(options: LedgerSessionOptions): LedgerSession {
       const given = itemsGiven('items', items)
       if (given[0]?.type !== 'compaction') throw wrong('items.0', 'must be the compaction that the others follow')
       const sourceId = given[0].id ?? `compaction-${sha256(canonicalJson(asJson(given))).slice(0, 20)}`
-      const compaction = { program: 'openai-agents', sourceId }
-      await ledger.amend(sessionId, { withdraw: 'all', append: toMessages(given), compaction })
+      await ledger.amend(sessionId, {
+        withdraw: 'all',
+        append: toMessages(given),
+        compaction: { program: 'openai-agents', sourceId },
+      })
     },
   }
 }
