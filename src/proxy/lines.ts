@@ -14,18 +14,7 @@ function kindOf(error: unknown): string | undefined {
   return textOf(failure['kind'])
 }
 
-/** A line of what is recorded so far, with its instructions apart. */
-function lineOf(conversationId: string, maker: Line['maker'], entries: Entry[], salt: string): Line {
-  const line = newLine(conversationId)
-  const isInstruction = ({ role }: Entry): boolean => role === 'system' || role === 'developer'
-  const first = entries.findIndex((entry) => !isInstruction(entry))
-  const leading = first === -1 ? entries.length : first
-  line.maker = maker
-  line.instructions = entries.slice(0, leading)
-  line.entries = entries.slice(leading)
-  line.salt = salt
-  return line
-}
+const isInstruction = (role: string): boolean => role === 'system' || role === 'developer'
 
 /** Reads a conversation as the client's list has it. */
 async function readLine(ledger: Ledger, conversationId: string): Promise<Line> {
@@ -38,7 +27,15 @@ async function readLine(ledger: Ledger, conversationId: string): Promise<Line> {
         role: message.role,
         callId: message.role === 'tool' ? message.tool_call_id : undefined,
       }))
-      return lineOf(conversationId, 'program', entries, String(context.revision))
+      const first = entries.findIndex(({ role }) => !isInstruction(role))
+      const leading = first === -1 ? entries.length : first
+      return {
+        ...newLine(conversationId),
+        maker: 'program',
+        instructions: entries.slice(0, leading),
+        entries: entries.slice(leading),
+        salt: String(context.revision),
+      }
     }
   } catch (error) {
     if (kindOf(error) === 'NoSuchConversation') return newLine(conversationId)
@@ -46,17 +43,28 @@ async function readLine(ledger: Ledger, conversationId: string): Promise<Line> {
   }
   // Where the ledger makes the context, the client's list has all that was said, compacted or not.
   const said = new Map<string, Entry>()
+  const instructions = new Map<string, Entry>()
+  let hasBegun = false
   let revision = 0n
   for await (const event of ledger.log(conversationId)) {
     revision = event.revision
     if (event.type === 'MessageAppended') {
-      const { messageId, role, content, name, toolCalls, toolCallId } = event.data
+      const { messageId, role, content, name, toolCalls, toolCallId, leads } = event.data
       const hash = saidHash({ role, content, name, tool_calls: toolCalls, tool_call_id: toolCallId })
-      said.set(messageId, { id: messageId, hash, role, callId: toolCallId })
+      hasBegun ||= !isInstruction(role)
+      // One in the place of another leads as well, wherever it was recorded.
+      const to = leads === true || !hasBegun ? instructions : said
+      to.set(messageId, { id: messageId, hash, role, callId: toolCallId })
     } else if (event.type === 'MessagesWithdrawn')
-      for (const { messageId } of event.data.messages) said.delete(messageId)
+      for (const { messageId } of event.data.messages) if (!said.delete(messageId)) instructions.delete(messageId)
   }
-  return lineOf(conversationId, 'ledger', [...said.values()], String(revision))
+  return {
+    ...newLine(conversationId),
+    maker: 'ledger',
+    instructions: [...instructions.values()],
+    entries: [...said.values()],
+    salt: String(revision),
+  }
 }
 
 /** Lines in memory, the least used of which are forgotten: the ledger has them. */
