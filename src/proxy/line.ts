@@ -71,12 +71,21 @@ export type Step =
 
 /** Texts shorter than this are said by chance. */
 const TELLING_CHARACTERS = 80
+/** Answers whose texts are kept, to be known again in a summary. */
+const MOST_TEXTS = 4
 
 const digest = (text: string): string => createHash('sha256').update(text).digest('base64url').slice(0, 24)
 
 /** The hash of the tools that a request offers. */
 export const toolsHash = (tools: readonly unknown[]): string =>
   tools.length === 0 ? '' : digest(JSON.stringify(tools))
+
+/** Keeps what was answered, to be known again in a summary. */
+export function rememberText(line: Line, text: string, id: string | undefined): void {
+  if (text.length < TELLING_CHARACTERS) return
+  line.texts.push({ text, id })
+  if (line.texts.length > MOST_TEXTS) line.texts.shift()
+}
 
 /** The id of a message that stands behind another one. */
 export const idBehind = (line: Line, before: string | undefined, hash: string): string =>
@@ -226,7 +235,12 @@ export function stepOf(line: Line, asked: Asked, isProgram: boolean): Step {
   if (summary !== undefined) return { ...anew, ...summary }
   if (isGap && messages.length < line.entries.length) return { ...anew, summaryAt: firstNew(messages, kept) }
   if (from > 0) return { kind: 'rewinds', from }
-  return offered !== '' && offered === line.tools ? { ...anew, summaryAt: firstNew(messages, kept) } : { kind: 'side' }
+  // Errands have tools of their own, and nothing that was answered before.
+  const isOwn =
+    offered === line.tools ||
+    (isProgram && line.tools === '') ||
+    [...kept.values()].some((place) => line.entries[place]?.role === 'assistant')
+  return offered !== '' && isOwn ? { ...anew, summaryAt: firstNew(messages, kept) } : { kind: 'side' }
 }
 
 /** The first message that was not said before, where a program puts its summary; not the last one, which is asked now. */

@@ -15,6 +15,7 @@ import {
   isBegunAnew,
   leftOut,
   newLine,
+  rememberText,
   stepOf,
   toolsHash,
   type Entry,
@@ -58,8 +59,6 @@ export interface RecorderOptions {
 const MOST_ALIKE = 16
 /** Of the lines in memory so many are looked at for one that a list without a header goes on. */
 const MOST_RECENT = 64
-/** Answers whose texts are kept, to be known again in a summary. */
-const MOST_TEXTS = 4
 /** Upstream's ids that are kept, with what was recorded up to them. */
 const MOST_RESPONSES = 50_000
 
@@ -422,11 +421,8 @@ export function createRecorder(options: RecorderOptions): Recorder {
     lines.keep(line)
   }
 
-  function rememberText(line: Line, answer: Answer, id?: string): void {
-    const text = textIn(answer.message?.content)
-    if (text.length < 80) return
-    line.texts.push({ text, id })
-    if (line.texts.length > MOST_TEXTS) line.texts.shift()
+  const rememberAnswer = (line: Line, answer: Answer, id?: string): void => {
+    rememberText(line, textIn(answer.message?.content), id)
   }
 
   /** The message of an answer as it is recorded. */
@@ -471,7 +467,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
     const line = await lines.get(placed.line.conversationId)
     const input = answerInput(answer, ending, context, more)
     if (input === undefined || line.entries.length < length) {
-      rememberText(line, answer)
+      rememberAnswer(line, answer)
       return
     }
     const message = said(input, [])
@@ -480,13 +476,13 @@ export function createRecorder(options: RecorderOptions): Recorder {
     // The conversation went on meanwhile, and not from this answer.
     const isLate = behind.some(({ role }) => role !== 'assistant') || (behind.length > 0 && line.maker !== 'program')
     if (isSame || isLate) {
-      rememberText(line, answer, isSame ? behind[0]?.id : undefined)
+      rememberAnswer(line, answer, isSame ? behind[0]?.id : undefined)
       return
     }
     if (behind.length > 0) line.salt += `-${String(line.entries.length)}`
     const before = line.entries[length - 1]
     const entry = entryOf(message, idBehind(line, before?.id ?? before?.hash, message.hash))
-    rememberText(line, answer, entry.id)
+    rememberAnswer(line, answer, entry.id)
     const withdrawn = behind.flatMap(({ id }) => (id === undefined ? [] : [id]))
     if (line.maker === 'program') await observe(line, { withdrawn, messages: [{ ...input, id: entry.id }] }, whose)
     else await ledger.append(line.conversationId, { ...input, id: entry.id }, recordOptions)
@@ -529,7 +525,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
           const answer = await coming
           if (answer === undefined) return
           if (outcome === 'recorded') await recordAnswer(placed, answer, ending, more)
-          else rememberText(placed.line, answer)
+          else rememberAnswer(placed.line, answer)
         })
         return true
       } catch (error) {

@@ -16,19 +16,20 @@ let observe: ProxyServer
 let compact: ProxyServer
 const problems: unknown[] = []
 
+const common = () => ({
+  ledger,
+  headWaitMs: 5_000,
+  upstream: upstream.url,
+  port: 0,
+  policy: { modelMaxTokens: 16_000 },
+  onProblem: (problem: unknown) => problems.push(problem),
+})
+
 beforeAll(async () => {
   upstream = await startUpstream()
   ledger = await openLedger({ store: 'memory' })
-  const common = {
-    ledger,
-    headWaitMs: 5_000,
-    upstream: upstream.url,
-    port: 0,
-    policy: { modelMaxTokens: 16_000 },
-    onProblem: (problem: unknown) => problems.push(problem),
-  }
-  observe = await startProxy(common)
-  compact = await startProxy({ ...common, mode: 'compact' })
+  observe = await startProxy(common())
+  compact = await startProxy({ ...common(), mode: 'compact' })
 })
 afterAll(async () => {
   await observe.close(100)
@@ -87,7 +88,7 @@ describe('Claude Code', () => {
   })
 
   /** A session: each run of the program writes another header into its instructions. */
-  function session(proxy: ProxyServer, sessionId: string) {
+  function session(proxy: ProxyServer | 'begun anew', sessionId: string) {
     let run = 0
     let instructions = 'You help at the harbour.'
     return {
@@ -103,7 +104,8 @@ describe('Claude Code', () => {
           text('You are an agent.'),
           text(instructions),
         ]
-        const response = await fetch(`${proxy.url}/v1/messages?beta=true`, {
+        const asked = proxy === 'begun anew' ? await startProxy(common()) : proxy
+        const response = await fetch(`${asked.url}/v1/messages?beta=true`, {
           method: 'POST',
           headers: {
             'content-type': 'application/json',
@@ -121,60 +123,67 @@ describe('Claude Code', () => {
           }),
         })
         await response.text()
-        await proxy.settled()
+        await asked.settled()
+        if (asked !== proxy) await asked.close()
         return response.headers.get('x-context-ledger')
       },
     }
   }
 
-  it('a compaction that is asked for behind the last result is one compaction, and the answer stays', async () => {
-    const { id, begin, ask } = session(observe, 'own-compaction')
-    const first = user(text('List the boats.'))
-    const list: object[] = [first, directive('Agents that there are: none.')]
-    expect(await ask([first], { text: '{"title": "Boats"}' }, { tools: [] })).toBe('side call; not recorded')
-    await ask(list, { thinking: 'a shell will do', calls: [call('c1', 'ls')] })
-    list.push(assistant({ thinking: 'a shell will do', calls: [call('c1', 'ls')] }), user(result('c1', 'Ida, Olga')))
-    await ask(list, { text: 'Ida and Olga.' })
-    begin()
-    // The last answer is left out, and the question stands behind the result.
-    await ask([...list.slice(0, -1), user(result('c1', 'Ida, Olga'), text('Reply with a summary, call nothing.'))], {
-      text: `<analysis>all of it</analysis>\n<summary>\n${SUMMARY}\n</summary>`,
-    })
-    begin()
-    const anew = [
-      user(text(`This session goes on from an earlier one.\n\nSummary:\n${SUMMARY}`)),
-      directive([]),
-      assistant({ text: 'Ida and Olga.' }),
-      user(text('And the third one?')),
-      directive('Agents that there are: none.'),
-    ]
-    await ask(anew, { text: 'Vera.' })
-    expect(await facts(id)).toEqual([
-      'system: x-anthropic-billing-header: cc_version=2.1.330.0; You are an agent. You help at the harbour.',
-      'user: List the boats.',
-      'system: Agents that there are: none.',
-      'assistant: [thinking]',
-      'tool: Ida, Olga',
-      'assistant: Ida and Olga.',
-      'user: Reply with a summary, call nothing.',
-      `assistant: <analysis>all of it</analysis>\n<summary>\n${SUMMARY}\n</summary>`,
-      'withdrawn 2',
-      'compacted 4 (text)',
-      'user: And the third one?',
-      'system: Agents that there are: none.',
-      'assistant: Vera.',
-    ])
-    expect((await live(id)).slice(1)).toEqual([
-      `user: This session goes on from an earlier one.\n\nSummary:\n${SUMMARY}`,
-      'system: ',
-      'assistant: Ida and Olga.',
-      'user: And the third one?',
-      'system: Agents that there are: none.',
-      'assistant: Vera.',
-    ])
-    expect((await ledger.forgotten(id)).conversations).toBe(1)
-    await isSound(id)
-  })
+  it.each([
+    ['one proxy', 'one'],
+    ['a proxy that starts anew before each request', 'begun anew'],
+  ] as const)(
+    'a compaction asked for behind the last result is one, and the answer stays (%s)',
+    async (_name, which) => {
+      const { id, begin, ask } = session(which === 'one' ? observe : which, `own-compaction-${which.slice(0, 3)}`)
+      const first = user(text('List the boats.'))
+      const list: object[] = [first, directive('Agents that there are: none.')]
+      expect(await ask([first], { text: '{"title": "Boats"}' }, { tools: [] })).toBe('side call; not recorded')
+      await ask(list, { thinking: 'a shell will do', calls: [call('c1', 'ls')] })
+      list.push(assistant({ thinking: 'a shell will do', calls: [call('c1', 'ls')] }), user(result('c1', 'Ida, Olga')))
+      await ask(list, { text: 'Ida and Olga.' })
+      begin()
+      // The last answer is left out, and the question stands behind the result.
+      await ask([...list.slice(0, -1), user(result('c1', 'Ida, Olga'), text('Reply with a summary, call nothing.'))], {
+        text: `<analysis>all of it</analysis>\n<summary>\n${SUMMARY}\n</summary>`,
+      })
+      begin()
+      const anew = [
+        user(text(`This session goes on from an earlier one.\n\nSummary:\n${SUMMARY}`)),
+        directive([]),
+        assistant({ text: 'Ida and Olga.' }),
+        user(text('And the third one?')),
+        directive('Agents that there are: none.'),
+      ]
+      await ask(anew, { text: 'Vera.' })
+      expect(await facts(id)).toEqual([
+        'system: x-anthropic-billing-header: cc_version=2.1.330.0; You are an agent. You help at the harbour.',
+        'user: List the boats.',
+        'system: Agents that there are: none.',
+        'assistant: [thinking]',
+        'tool: Ida, Olga',
+        'assistant: Ida and Olga.',
+        'user: Reply with a summary, call nothing.',
+        `assistant: <analysis>all of it</analysis>\n<summary>\n${SUMMARY}\n</summary>`,
+        'withdrawn 2',
+        'compacted 4 (text)',
+        'user: And the third one?',
+        'system: Agents that there are: none.',
+        'assistant: Vera.',
+      ])
+      expect((await live(id)).slice(1)).toEqual([
+        `user: This session goes on from an earlier one.\n\nSummary:\n${SUMMARY}`,
+        'system: ',
+        'assistant: Ida and Olga.',
+        'user: And the third one?',
+        'system: Agents that there are: none.',
+        'assistant: Vera.',
+      ])
+      expect((await ledger.forgotten(id)).conversations).toBe(1)
+      await isSound(id)
+    },
+  )
 
   it('of what was said twice the later one stays behind a compaction', async () => {
     const { id, ask } = session(observe, 'said-twice')
