@@ -1,10 +1,15 @@
 /**
- * A session store of the Claude Agent SDK in a ledger. The SDK hands the store each line of a transcript as Claude Code
- * writes it; here the lines of a sample are handed over in its place, so that this runs without the SDK and without a
- * key. Run it with `node node_modules/context-ledger/dist/examples/claude-agent-sdk.js`.
+ * A session store of the Claude Agent SDK in a ledger: what was said in one run is there in the next one, on any
+ * machine. Here a stand-in takes the place of the SDK's `query`, and hands over the lines of a sample, so that this runs
+ * without the SDK and without a key. Run it with `node node_modules/context-ledger/dist/examples/claude-agent-sdk.js`.
  */
 import { openLedger } from 'context-ledger'
-import { ledgerSessionStore, type SessionStoreEntry } from 'context-ledger/claude-agent-sdk'
+import {
+  ledgerSessionStore,
+  TRANSCRIPT_SCOPE,
+  type LedgerSessionStore,
+  type SessionStoreEntry,
+} from 'context-ledger/claude-agent-sdk'
 import { readFileSync } from 'node:fs'
 
 const sample = [
@@ -26,20 +31,42 @@ function linesOf(): SessionStoreEntry[] {
   throw new Error('the sample is not there')
 }
 
+/** What the example asks of the SDK: `import { query } from '@anthropic-ai/claude-agent-sdk'`. */
+type Query = (asked: {
+  prompt: string
+  options: { sessionStore: LedgerSessionStore; resume?: string }
+}) => AsyncIterable<{ type: string; session_id?: string }>
+
+/** In the place of the SDK: the first run writes the first lines of the sample, a resumed one the rest. */
+const fromSample: Query = async function* (asked) {
+  const { sessionStore, resume } = asked.options
+  const entries = linesOf()
+  const sessionId = String(entries[0]?.['sessionId'])
+  const key = { projectKey: 'harbour', sessionId }
+  const said = resume === undefined ? [] : ((await sessionStore.load(key)) ?? [])
+  await sessionStore.append(key, resume === undefined ? entries.slice(0, 20) : entries.slice(said.length))
+  yield { type: 'result', session_id: sessionId }
+}
+
 /** @returns the lines that a resumed session gets, and the compactions that Claude Code made in it */
 export async function claudeAgentSdk(
   say: (line: string) => void = console.log,
+  query: Query = fromSample,
 ): Promise<{ lines: number; compactions: number }> {
   const ledger = await openLedger({ store: 'memory' })
   try {
-    // With the SDK: query({ prompt, options: { sessionStore } })
     const sessionStore = ledgerSessionStore({ ledger })
-    const entries = linesOf()
-    const sessionId = '3f0c2a54-7d1e-4b0a-9a86-5d0f2c7e9b11'
-    const key = { projectKey: 'harbour', sessionId }
-    for (let at = 0; at < entries.length; at += 5) await sessionStore.append(key, entries.slice(at, at + 5))
-    const lines = (await sessionStore.load(key))?.length ?? 0
-    say(`A resumed session gets ${String(lines)} lines, as they came.`)
+    let sessionId = ''
+    for await (const message of query({ prompt: 'Why does the export lose rows?', options: { sessionStore } }))
+      sessionId = message.session_id ?? sessionId
+    // Later, elsewhere: the session goes on from what the ledger has.
+    const options = { sessionStore, resume: sessionId }
+    for await (const message of query({ prompt: 'And now mend it.', options })) say(message.type)
+
+    let lines = 0
+    for (const { conversationId } of (await ledger.list({ scope: TRANSCRIPT_SCOPE })).conversations)
+      for await (const { type } of ledger.log(conversationId)) if (type === 'MessageAppended') lines += 1
+    say(`A session that is resumed again gets ${String(lines)} lines, as they came.`)
     const { conversations, totals } = await ledger.forgotten(`claude-code/${sessionId}`)
     say(
       `What Claude Code's own compaction forgot of ${String(conversations)} conversation: ${JSON.stringify(totals).slice(0, 200)}…`,

@@ -17,6 +17,8 @@ export interface Said {
   readonly hash: string
   /** The elements of the request that say it, as they came. */
   readonly raw: readonly unknown[]
+  /** It stands in the place of what a provider compacted, in a form that only the provider reads. */
+  readonly isCompaction?: true
 }
 
 /** Where upstream keeps the history itself, and the request has only what is new. */
@@ -130,6 +132,12 @@ export function keptPart(part: unknown): { readonly type: string; readonly [fiel
 /** What reasoning is called: a client may send it back or leave it out, and it is the same message. */
 const REASONING = new Set(['thinking', 'redacted_thinking', 'reasoning', 'reasoning_text'])
 
+/**
+ * A header that Claude Code writes into its instructions. It tells the provider which program asks, changes with each
+ * run of it, and tells the model nothing.
+ */
+const BILLING = 'x-anthropic-billing-header:'
+
 function normalPart(part: unknown): unknown {
   const fields = fieldsOf(part)
   const text = textOf(fields['text'])
@@ -143,7 +151,7 @@ function normalContent(content: unknown): readonly unknown[] {
   return listOf(content)
     .filter((part) => !REASONING.has(textOf(fieldsOf(part)['type']) ?? ''))
     .map(normalPart)
-    .filter((part) => part !== '')
+    .filter((part) => part !== '' && !(typeof part === 'string' && part.startsWith(BILLING)))
 }
 
 function normalCall(call: unknown): unknown {

@@ -308,7 +308,7 @@ export function createProxy(options: ProxyOptions): Proxy {
   /** Answers that are on their way to the client, or being recorded. */
   const under = new Set<Promise<unknown>>()
 
-  const refused = (api: Api, status: 400 | 413 | 502 | 503, sentence: string, kind: string): Response =>
+  const refused = (api: Api, status: 400 | 413 | 426 | 502 | 503, sentence: string, kind: string): Response =>
     new Response(JSON.stringify(api.refusal(sentence, kind)), {
       status,
       headers: { 'content-type': 'application/json', [STATE]: 'refused' },
@@ -387,6 +387,9 @@ export function createProxy(options: ProxyOptions): Proxy {
     const request = context.req.raw
     const url = new URL(request.url)
     const api = request.method === 'POST' ? APIS.find((each) => each.matches(url.pathname)) : undefined
+    // Codex asks over HTTP at once where a server says so, and tries on for seconds where it says anything else.
+    if (/^websocket$/iu.test(request.headers.get('upgrade') ?? ''))
+      return refused(openaiResponses, 426, 'this proxy records what is asked over HTTP, and no WebSocket', 'HttpOnly')
     const headers = endToEnd(request.headers)
     const abort = new AbortController()
     request.signal.addEventListener('abort', () => {

@@ -15,6 +15,13 @@ export interface Entry {
   readonly callId: string | undefined
 }
 
+/** What was answered. */
+interface Spoken {
+  readonly text: string
+  /** What it is recorded under; undefined for an answer of a side call. */
+  readonly id: string | undefined
+}
+
 /** The list, as far as it is recorded. */
 export interface Line {
   readonly conversationId: string
@@ -24,8 +31,10 @@ export interface Line {
   entries: Entry[]
   /** Hash of the tools that the last request of the conversation offered; empty where there were none. */
   tools: string
-  /** Texts of the last answers, of side calls too: a summary that stands in a later list is one of them. */
-  readonly texts: string[]
+  /** The last answers, of side calls too: a summary that stands in a later list is one of them. */
+  readonly texts: Spoken[]
+  /** The last answer, where it came to its end and calls nothing: a program may ask on without showing it. */
+  concluded: string | undefined
   /** Told apart from what was recorded before a rewind, ids of the same messages are others. */
   salt: string
 }
@@ -37,6 +46,7 @@ export const newLine = (conversationId: string): Line => ({
   entries: [],
   tools: '',
   texts: [],
+  concluded: undefined,
   salt: '',
 })
 
@@ -49,18 +59,33 @@ export type Step =
   /** What is recorded from `from` on is said no more. */
   | { readonly kind: 'rewinds'; readonly from: number }
   /** The list begins anew: `kept` are the places in the list of what stays, with the places in the line. */
-  | { readonly kind: 'anew'; readonly kept: ReadonlyMap<number, number>; readonly summaryAt: number | undefined }
+  | {
+      readonly kind: 'anew'
+      readonly kept: ReadonlyMap<number, number>
+      readonly summaryAt: number | undefined
+      /** What the answer is recorded under that the summary was. */
+      readonly answerId?: string | undefined
+    }
   /** A title, a count, another errand. */
   | { readonly kind: 'side' }
 
 /** Texts shorter than this are said by chance. */
 const TELLING_CHARACTERS = 80
+/** Answers whose texts are kept, to be known again in a summary. */
+const MOST_TEXTS = 4
 
 const digest = (text: string): string => createHash('sha256').update(text).digest('base64url').slice(0, 24)
 
 /** The hash of the tools that a request offers. */
 export const toolsHash = (tools: readonly unknown[]): string =>
   tools.length === 0 ? '' : digest(JSON.stringify(tools))
+
+/** Keeps what was answered, to be known again in a summary. */
+export function rememberText(line: Line, text: string, id: string | undefined): void {
+  if (text.length < TELLING_CHARACTERS) return
+  line.texts.push({ text, id })
+  if (line.texts.length > MOST_TEXTS) line.texts.shift()
+}
 
 /** The id of a message that stands behind another one. */
 export const idBehind = (line: Line, before: string | undefined, hash: string): string =>
@@ -90,14 +115,25 @@ function tellingText(text: string): string {
   return inner.trim()
 }
 
-/** The place of the message that has a recent answer in it, and is not that answer. */
-function summaryIn(line: Line, messages: readonly Said[], kept: ReadonlyMap<number, number>): number | undefined {
-  const texts = line.texts.map(tellingText).filter((text) => text.length >= TELLING_CHARACTERS)
-  if (texts.length === 0) return undefined
-  for (const [at, { input }] of messages.entries()) {
+/**
+ * The place of the message that has a recent answer in it, and is not that answer; or that only a provider reads, and
+ * was not there before.
+ */
+function summaryIn(
+  line: Line,
+  messages: readonly Said[],
+  kept: ReadonlyMap<number, number>,
+): { readonly summaryAt: number; readonly answerId?: string | undefined } | undefined {
+  const texts = line.texts
+    .map(({ text, id }) => ({ text: tellingText(text), id }))
+    .filter(({ text }) => text.length >= TELLING_CHARACTERS)
+  for (const [at, { input, isCompaction, hash }] of messages.entries()) {
     if (kept.has(at) || input.role === 'tool') continue
+    if (isCompaction === true && !line.entries.some((entry) => entry.hash === hash)) return { summaryAt: at }
     const said = textIn(input.content)
-    if (said.length >= TELLING_CHARACTERS && texts.some((text) => said.includes(text))) return at
+    if (said.length < TELLING_CHARACTERS) continue
+    const answer = texts.find(({ text }) => said.includes(text))
+    if (answer !== undefined) return { summaryAt: at, answerId: answer.id }
   }
   return undefined
 }
@@ -127,6 +163,24 @@ function keptBehind(line: Line, messages: readonly Said[], from: number): Map<nu
   return kept
 }
 
+/** The same, each at its last place: what was said twice is the later one, since a program keeps the end of its list. */
+function latest(line: Line, kept: ReadonlyMap<number, number>, from: number): Map<number, number> {
+  const moved = new Map(kept)
+  let before = line.entries.length
+  for (const [at, first] of [...kept].toReversed()) {
+    if (at < from) break
+    let place = before - 1
+    while (
+      place > first &&
+      (line.entries[place]?.id === undefined || line.entries[place]?.hash !== line.entries[first]?.hash)
+    )
+      place -= 1
+    moved.set(at, place)
+    before = place
+  }
+  return moved
+}
+
 /** How many messages the list and the line have in common at their beginning. */
 function common(line: Line, messages: readonly Said[]): number {
   let at = 0
@@ -150,6 +204,16 @@ function editsFrom(line: Line, messages: readonly Said[], from: number): number[
   return edits
 }
 
+/**
+ * The place of the last answer in a list that goes on without it. Claude Code asks for a summary so: behind the last
+ * result, leaving the answer to it out, which it keeps.
+ */
+export function leftOut(line: Line, messages: readonly Said[]): number | undefined {
+  const at = line.entries.findIndex(({ id }) => id !== undefined && id === line.concluded)
+  const isNext = at > 0 && common(line, messages) === at && messages[at]?.input.role === 'user'
+  return isNext && line.entries[at - 1]?.role !== 'assistant' ? at : undefined
+}
+
 /** What a request is, by its list. */
 export function stepOf(line: Line, asked: Asked, isProgram: boolean): Step {
   const { messages, tools } = asked
@@ -166,13 +230,17 @@ export function stepOf(line: Line, asked: Asked, isProgram: boolean): Step {
   if (edits !== undefined) return { kind: 'goes-on', from: line.entries.length, edits }
   const kept = keptBehind(line, messages, from)
   const isGap = [...kept].some(([at, place]) => at >= from && place !== at)
-  const summaryAt = summaryIn(line, messages, kept)
-  if (summaryAt !== undefined || (isGap && messages.length < line.entries.length))
-    return { kind: 'anew', kept, summaryAt: summaryAt ?? firstNew(messages, kept) }
+  const summary = summaryIn(line, messages, kept)
+  const anew = { kind: 'anew', kept: latest(line, kept, from) } as const
+  if (summary !== undefined) return { ...anew, ...summary }
+  if (isGap && messages.length < line.entries.length) return { ...anew, summaryAt: firstNew(messages, kept) }
   if (from > 0) return { kind: 'rewinds', from }
-  return offered !== '' && offered === line.tools
-    ? { kind: 'anew', kept, summaryAt: firstNew(messages, kept) }
-    : { kind: 'side' }
+  // Errands have tools of their own, and nothing that was answered before.
+  const isOwn =
+    offered === line.tools ||
+    (isProgram && line.tools === '') ||
+    [...kept.values()].some((place) => line.entries[place]?.role === 'assistant')
+  return offered !== '' && isOwn ? { ...anew, summaryAt: firstNew(messages, kept) } : { kind: 'side' }
 }
 
 /** The first message that was not said before, where a program puts its summary; not the last one, which is asked now. */

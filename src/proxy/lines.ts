@@ -1,9 +1,9 @@
 /** The lines of the conversations that are in use, read from the ledger where they are not in memory. */
 import { LRUCache } from 'lru-cache'
 import type { Ledger } from '../library/ledger.js'
-import { saidHash } from './api.js'
-import { fieldsOf, isFields, textOf } from './json.js'
-import { newLine, type Entry, type Line } from './line.js'
+import { saidHash, textIn } from './api.js'
+import { fieldsOf, isFields, listOf, textOf } from './json.js'
+import { newLine, rememberText, toolsHash, type Entry, type Line } from './line.js'
 
 /** Messages that the lines in memory have together; one of them takes some 200 bytes. */
 const MOST_ENTRIES = 500_000
@@ -14,49 +14,56 @@ function kindOf(error: unknown): string | undefined {
   return textOf(failure['kind'])
 }
 
-/** A line of what is recorded so far, with its instructions apart. */
-function lineOf(conversationId: string, maker: Line['maker'], entries: Entry[], salt: string): Line {
-  const line = newLine(conversationId)
-  const isInstruction = ({ role }: Entry): boolean => role === 'system' || role === 'developer'
-  const first = entries.findIndex((entry) => !isInstruction(entry))
-  const leading = first === -1 ? entries.length : first
-  line.maker = maker
-  line.instructions = entries.slice(0, leading)
-  line.entries = entries.slice(leading)
-  line.salt = salt
-  return line
-}
+const isInstruction = (role: string): boolean => role === 'system' || role === 'developer'
 
 /** Reads a conversation as the client's list has it. */
 async function readLine(ledger: Ledger, conversationId: string): Promise<Line> {
+  const line = newLine(conversationId)
   try {
     const context = await ledger.context(conversationId)
-    if (context.observed !== undefined) {
-      const entries = context.messages.map((message, at): Entry => ({
-        id: context.messageIds[at],
-        hash: saidHash({ ...message }),
-        role: message.role,
-        callId: message.role === 'tool' ? message.tool_call_id : undefined,
-      }))
-      return lineOf(conversationId, 'program', entries, String(context.revision))
-    }
+    line.maker = context.observed === undefined ? 'ledger' : 'program'
+    const entries = context.messages.map((message, at): Entry => ({
+      id: context.messageIds[at],
+      hash: saidHash({ ...message }),
+      role: message.role,
+      callId: message.role === 'tool' ? message.tool_call_id : undefined,
+    }))
+    const first = entries.findIndex(({ role }) => !isInstruction(role))
+    const leading = first === -1 ? entries.length : first
+    line.instructions = entries.slice(0, leading)
+    line.entries = entries.slice(leading)
   } catch (error) {
-    if (kindOf(error) === 'NoSuchConversation') return newLine(conversationId)
+    if (kindOf(error) === 'NoSuchConversation') return line
     throw error
   }
-  // Where the ledger makes the context, the client's list has all that was said, compacted or not.
   const said = new Map<string, Entry>()
-  let revision = 0n
+  const instructions = new Map<string, Entry>()
+  let hasBegun = false
   for await (const event of ledger.log(conversationId)) {
-    revision = event.revision
+    line.salt = String(event.revision)
     if (event.type === 'MessageAppended') {
-      const { messageId, role, content, name, toolCalls, toolCallId } = event.data
+      const { messageId, role, content, name, toolCalls, toolCallId, leads, attributes = {} } = event.data
       const hash = saidHash({ role, content, name, tool_calls: toolCalls, tool_call_id: toolCallId })
-      said.set(messageId, { id: messageId, hash, role, callId: toolCallId })
+      hasBegun ||= !isInstruction(role)
+      // One in the place of another leads as well, wherever it was recorded.
+      const to = leads === true || !hasBegun ? instructions : said
+      to.set(messageId, { id: messageId, hash, role, callId: toolCallId })
+      const { tools, interrupted, incomplete } = attributes
+      if (tools !== undefined) line.tools = toolsHash(listOf(tools))
+      if (role === 'assistant') {
+        rememberText(line, textIn(content), messageId)
+        const isWhole = interrupted !== true && incomplete !== true && (toolCalls ?? []).length === 0
+        line.concluded = isWhole ? messageId : undefined
+      }
     } else if (event.type === 'MessagesWithdrawn')
-      for (const { messageId } of event.data.messages) said.delete(messageId)
+      for (const { messageId } of event.data.messages) if (!said.delete(messageId)) instructions.delete(messageId)
   }
-  return lineOf(conversationId, 'ledger', [...said.values()], String(revision))
+  // Where the ledger makes the context, the client's list has all that was said, compacted or not.
+  if (line.maker === 'ledger') {
+    line.instructions = [...instructions.values()]
+    line.entries = [...said.values()]
+  }
+  return line
 }
 
 /** Lines in memory, the least used of which are forgotten: the ledger has them. */

@@ -13,7 +13,9 @@ import {
   entryOf,
   idBehind,
   isBegunAnew,
+  leftOut,
   newLine,
+  rememberText,
   stepOf,
   toolsHash,
   type Entry,
@@ -57,8 +59,6 @@ export interface RecorderOptions {
 const MOST_ALIKE = 16
 /** Of the lines in memory so many are looked at for one that a list without a header goes on. */
 const MOST_RECENT = 64
-/** Answers whose texts are kept, to be known again in a summary. */
-const MOST_TEXTS = 4
 /** Upstream's ids that are kept, with what was recorded up to them. */
 const MOST_RESPONSES = 50_000
 
@@ -109,20 +109,28 @@ export function createRecorder(options: RecorderOptions): Recorder {
   const responses = new LRUCache<string, HeldAt>({ max: MOST_RESPONSES })
   const recordOptions = options.scope === undefined ? {} : { scope: options.scope }
 
+  /** A message that is only known again, and never recorded once more. */
+  const asSaid = ({ hash, role, callId }: Entry): Said => ({
+    input: {
+      role: role === 'tool' ? 'tool' : 'user',
+      content: '',
+      ...(callId === undefined ? {} : { tool_call_id: callId }),
+    },
+    hash,
+    raw: [],
+  })
+
+  /** The list with the answer that its program left out. */
+  function withAnswer(line: Line, asked: Asked): Asked {
+    const at = line.maker === 'program' ? leftOut(line, asked.messages) : undefined
+    const answer = at === undefined ? undefined : line.entries[at]
+    return answer === undefined ? asked : { ...asked, messages: asked.messages.toSpliced(at ?? 0, 0, asSaid(answer)) }
+  }
+
   /** The list as if upstream held nothing of it. */
   function withHeld(line: Line, asked: Asked, heldAt: HeldAt | undefined): Asked {
     if (asked.held === undefined || asked.held.kind === 'reference') return asked
     const length = heldAt?.length ?? line.entries.length
-    // Only known again, and never recorded once more.
-    const asSaid = ({ hash, role, callId }: Entry): Said => ({
-      input: {
-        role: role === 'tool' ? 'tool' : 'user',
-        content: '',
-        ...(callId === undefined ? {} : { tool_call_id: callId }),
-      },
-      hash,
-      raw: [],
-    })
     return {
       ...asked,
       instructions: line.maker === 'nobody' ? asked.instructions : line.instructions.map(asSaid),
@@ -228,6 +236,10 @@ export function createRecorder(options: RecorderOptions): Recorder {
     let entries: Entry[]
 
     if (step.kind === 'anew') {
+      // What was asked for the summary, and answered, was no turn of the conversation.
+      const [question, answer] = line.entries.slice(-2)
+      if (answer?.id !== undefined && answer.id === step.answerId && question?.role === 'user')
+        withdrawn.push(...[question.id, answer.id].filter((id) => id !== undefined))
       const salt = `${line.salt}+${String(line.entries.length)}`
       const lastKept = Math.max(-1, ...step.kept.keys())
       const border = Math.max(step.summaryAt ?? -1, lastKept)
@@ -359,15 +371,18 @@ export function createRecorder(options: RecorderOptions): Recorder {
       )
     })
     const list = [...withIds(instructions, leads, {}), ...withIds(messages, ids, {})]
-    // What upstream holds is not in the request; the ledger has it.
-    const recorded = asked.held === undefined ? undefined : await recordedInputs(line.conversationId)
+    // What is recorded stands as it is: a client may write the same message otherwise by now, or leave it to upstream.
+    const recorded = await recordedInputs(line.conversationId)
     const done = await ledger.compress(
-      list.map((input) => recorded?.get(input.id ?? '') ?? input),
+      list.map((input) => recorded.get(input.id ?? '') ?? input),
       line.conversationId,
     )
     lines.forget(line.conversationId)
     if (done.error !== undefined) onProblem(done.error)
     const read = await lines.get(line.conversationId)
+    // What a program compacted by itself stays folded here, and is no part of its list any more.
+    const listed = new Set(ids.map(({ id }) => id))
+    read.entries = read.entries.filter(({ id }) => listed.has(id))
     read.tools = line.tools
     read.texts.push(...line.texts)
     return read
@@ -406,11 +421,8 @@ export function createRecorder(options: RecorderOptions): Recorder {
     lines.keep(line)
   }
 
-  function rememberText(line: Line, answer: Answer): void {
-    const text = textIn(answer.message?.content)
-    if (text.length < 80) return
-    line.texts.push(text)
-    if (line.texts.length > MOST_TEXTS) line.texts.shift()
+  const rememberAnswer = (line: Line, answer: Answer, id?: string): void => {
+    rememberText(line, textIn(answer.message?.content), id)
   }
 
   /** The message of an answer as it is recorded. */
@@ -453,21 +465,29 @@ export function createRecorder(options: RecorderOptions): Recorder {
   async function recordAnswer(placed: Placed, answer: Answer, ending: Ending, more: Fields): Promise<void> {
     const { length, whose, context } = placed
     const line = await lines.get(placed.line.conversationId)
-    rememberText(line, answer)
     const input = answerInput(answer, ending, context, more)
-    if (input === undefined || line.entries.length < length) return
+    if (input === undefined || line.entries.length < length) {
+      rememberAnswer(line, answer)
+      return
+    }
     const message = said(input, [])
     const behind = line.entries.slice(length)
-    if (behind[0]?.hash === message.hash) return
+    const isSame = behind[0]?.hash === message.hash
     // The conversation went on meanwhile, and not from this answer.
-    if (behind.some(({ role }) => role !== 'assistant') || (behind.length > 0 && line.maker !== 'program')) return
+    const isLate = behind.some(({ role }) => role !== 'assistant') || (behind.length > 0 && line.maker !== 'program')
+    if (isSame || isLate) {
+      rememberAnswer(line, answer, isSame ? behind[0]?.id : undefined)
+      return
+    }
     if (behind.length > 0) line.salt += `-${String(line.entries.length)}`
     const before = line.entries[length - 1]
     const entry = entryOf(message, idBehind(line, before?.id ?? before?.hash, message.hash))
+    rememberAnswer(line, answer, entry.id)
     const withdrawn = behind.flatMap(({ id }) => (id === undefined ? [] : [id]))
     if (line.maker === 'program') await observe(line, { withdrawn, messages: [{ ...input, id: entry.id }] }, whose)
     else await ledger.append(line.conversationId, { ...input, id: entry.id }, recordOptions)
     line.entries = [...line.entries.slice(0, length), entry]
+    line.concluded = answer.isComplete && (input.tool_calls ?? []).length === 0 ? entry.id : undefined
     lines.keep(line)
     if (answer.responseId !== undefined)
       responses.set(answer.responseId, {
@@ -475,6 +495,18 @@ export function createRecorder(options: RecorderOptions): Recorder {
         conversationId: line.conversationId,
         length: line.entries.length,
       })
+  }
+
+  /** Records what an errand's list has that is new, such as a result, up to the question of the errand. */
+  async function recordBefore(line: Line, asked: Asked, whose: Whose): Promise<Line> {
+    const before: Asked = { ...asked, instructions: [], messages: asked.messages.slice(0, -1), tools: [] }
+    const step = stepOf(line, before, whose.isProgram)
+    if (line.maker === 'nobody' || step.kind !== 'goes-on' || step.from === before.messages.length) return line
+    const own = { ...before, instructions: line.instructions.map(asSaid) }
+    if (line.maker === 'ledger') return await recordOwn(line, own, step)
+    await recordSeen(line, own, step, whose)
+    lines.keep(line)
+    return line
   }
 
   const turnOf = (
@@ -493,7 +525,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
           const answer = await coming
           if (answer === undefined) return
           if (outcome === 'recorded') await recordAnswer(placed, answer, ending, more)
-          else rememberText(placed.line, answer)
+          else rememberAnswer(placed.line, answer)
         })
         return true
       } catch (error) {
@@ -513,11 +545,12 @@ export function createRecorder(options: RecorderOptions): Recorder {
   ): Promise<Turn> {
     const fixed = heldAt?.conversationId ?? whose.conversationId
     let line = fixed === undefined ? await lineFor(whose, given) : await lines.get(fixed)
-    const asked = withHeld(line, given, heldAt)
+    const asked = withHeld(line, whose.isProgram ? withAnswer(line, given) : given, heldAt)
     const step: Step = whose.isErrand ? { kind: 'side' } : stepOf(line, asked, whose.isProgram)
     const placed = (context?: Context): Placed => ({ line, key, whose, length: asked.messages.length, context })
-    if (step.kind === 'side') return turnOf(placed(), 'side-call', undefined)
     try {
+      if (whose.isErrand) line = await recordBefore(line, asked, whose)
+      if (step.kind === 'side') return turnOf(placed(), 'side-call', undefined)
       if (mode === 'observe' || line.maker === 'program') {
         await recordSeen(line, asked, step, whose)
         remember(line, asked)

@@ -1,6 +1,7 @@
 /** Whose conversation a request belongs to, by its headers; else by how its list begins. */
 import { createHash } from 'node:crypto'
 import type { Api, Asked } from './api.js'
+import { fieldsOf, parseJson } from './json.js'
 
 /** Who asks, and for which conversation. */
 export interface Whose {
@@ -24,7 +25,12 @@ export const CONVERSATION = 'x-context-ledger-conversation'
 /** The headers by which Codex names a thread, newest first. */
 const CODEX_THREAD = ['thread-id', 'conversation_id', 'conversation-id', 'session-id', 'session_id']
 /** Errands of Codex: what is asked beside the conversation. */
-const CODEX_ERRANDS = new Set(['compact', 'review', 'memory_consolidation'])
+const CODEX_ERRANDS = new Set<unknown>(['compact', 'compaction', 'review', 'memory_consolidation'])
+
+/** Whether Codex asks beside the conversation; since 0.169 its metadata of a turn say that it asks for a summary. */
+const isCodexErrand = (headers: Headers): boolean =>
+  CODEX_ERRANDS.has(headers.get('x-openai-subagent')) ||
+  CODEX_ERRANDS.has(fieldsOf(parseJson(headers.get('x-codex-turn-metadata') ?? ''))['request_kind'])
 
 const first = (headers: Headers, names: readonly string[]): string | undefined =>
   names.map((name) => headers.get(name)?.trim()).find((value) => value !== undefined && value !== '')
@@ -63,7 +69,7 @@ export function whoseIs(api: Api, asked: Asked, headers: Headers): Whose {
     conversationId: named ?? own,
     begins: beginningOf(api, asked),
     isProgram: claude !== undefined || codex !== undefined,
-    isErrand: codex !== undefined && CODEX_ERRANDS.has(headers.get('x-openai-subagent') ?? ''),
+    isErrand: codex !== undefined && isCodexErrand(headers),
     isRetry: Number(headers.get('x-stainless-retry-count') ?? 0) > 0,
   }
 }

@@ -27,6 +27,16 @@ export function strictMessages(body: Fields, signed: ReadonlyMap<string, string>
   for (const [at, each] of messages.entries()) {
     const { role, content } = fields(each)
     const where = `messages[${String(at)}]`
+    if (role === 'system') {
+      // A directive stands between what the user says and the answer to it.
+      if (before !== 'user') wrong.push(`${where} is a directive behind no message of the user`)
+      const next = at + 1 < messages.length ? String(fields(messages[at + 1])['role']) : 'assistant'
+      if (next !== 'assistant') wrong.push(`${where} is a directive in front of ${next}`)
+      if (blocks(content).length === 0 && fields(each)['output_config'] === undefined) wrong.push(`${where} is empty`)
+      if (blocks(content).some((block) => fields(block)['type'] !== 'text'))
+        wrong.push(`${where} has a block that is no text`)
+      continue
+    }
     if (role !== 'user' && role !== 'assistant') wrong.push(`${where}.role is ${String(role)}`)
     if (role === before) wrong.push(`${where}.role does not alternate`)
     before = role

@@ -18,6 +18,7 @@ import {
 } from '../api.js'
 import { fieldsOf, indexOf, isFields, listOf, numberOf, others, parseJson, textOf, type Fields } from '../json.js'
 
+const DIRECTIVE = new Set(['role', 'content'])
 const RESULT = new Set(['type', 'tool_use_id', 'content', 'is_error'])
 
 const blocksOf = (content: unknown): readonly unknown[] => (typeof content === 'string' ? [content] : listOf(content))
@@ -81,7 +82,13 @@ function saidIn(message: unknown): Said[] {
   const { role, content } = fieldsOf(message)
   const blocks = blocksOf(content)
   if (role === 'assistant') return [said(assistantInput(blocks), blocks)]
-  if (role === 'system') return [said(saidInput({ role: 'system', content: contentOf(blocks.map(asPart)) }), blocks)]
+  if (role === 'system')
+    return [
+      said(
+        saidInput({ role: 'system', content: contentOf(blocks.map(asPart)) }, others(fieldsOf(message), DIRECTIVE)),
+        [message],
+      ),
+    ]
   const results = blocks.flatMap((block) =>
     isFields(block) &&
     block['type'] === 'tool_result' &&
@@ -290,19 +297,52 @@ function userBlocks({ chat, said: message, isWhole }: Shown): readonly unknown[]
 
 const isResult = (block: unknown): boolean => typeOf(block) === 'tool_result'
 
+/** A system message of the client's own, in the middle of its list: its words, and what it says beside them. */
+function directiveOf({ chat, said: message, isWhole }: Shown): Fields {
+  const sent = fieldsOf(message?.raw[0])
+  return isWhole ? sent : { ...sent, content: chatParts(chat.content).flatMap(blockFor) }
+}
+
+/** What stands in the list of messages: who says it, and a directive as it is. */
+interface Group {
+  readonly role: 'user' | 'assistant' | 'system'
+  readonly blocks: unknown[]
+  readonly fields: Record<string, unknown>
+}
+
 function write(body: Fields, shown: readonly Shown[]): Fields {
-  const groups: { readonly role: 'user' | 'assistant'; blocks: unknown[] }[] = []
-  for (const each of shown) {
-    // The instructions go upstream where the client has them.
-    const isSystem = each.chat.role === 'system' || each.chat.role === 'developer'
-    if (isSystem && each.said !== undefined && each.said.raw.length === 0) continue
-    const role = each.chat.role === 'assistant' ? 'assistant' : 'user'
-    const blocks = role === 'assistant' ? assistantBlocks(each) : userBlocks(each)
+  const groups: Group[] = []
+  const add = (role: Group['role'], blocks: readonly unknown[], fields: Fields = {}): void => {
     const last = groups.at(-1)
-    if (last?.role === role) last.blocks.push(...blocks)
-    else if (blocks.length > 0) groups.push({ role, blocks: [...blocks] })
+    if (last?.role === role) {
+      last.blocks.push(...blocks)
+      Object.assign(last.fields, fields)
+    } else if (blocks.length > 0 || role === 'system') groups.push({ role, blocks: [...blocks], fields: { ...fields } })
   }
-  const messages = groups.map(({ role, blocks }) => {
+  let directives: Fields[] = []
+  // A directive stands between what a user says and the answer to it, and nowhere else.
+  const direct = (): void => {
+    const isPlaced = groups.at(-1)?.role === 'user'
+    for (const fields of directives)
+      add(isPlaced ? 'system' : 'user', blocksOf(fields['content']).map(asPart), isPlaced ? fields : {})
+    directives = []
+  }
+  for (const each of shown) {
+    const isSystem = each.chat.role === 'system' || each.chat.role === 'developer'
+    if (isSystem && each.said !== undefined) {
+      // The instructions go upstream where the client has them.
+      if (each.said.raw.length > 0) directives.push(directiveOf(each))
+      continue
+    }
+    if (each.chat.role === 'assistant') direct()
+    add(
+      each.chat.role === 'assistant' ? 'assistant' : 'user',
+      each.chat.role === 'assistant' ? assistantBlocks(each) : userBlocks(each),
+    )
+  }
+  direct()
+  const messages = groups.map(({ role, blocks, fields }) => {
+    if (role === 'system') return { ...fields, role, content: blocks }
     const [only] = blocks
     if (blocks.length === 1 && typeof only === 'string') return { role, content: only }
     // Results stand in front of what else the user says.

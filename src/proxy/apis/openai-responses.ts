@@ -122,16 +122,19 @@ function inputSaid(item: unknown): Said {
   const { role, content } = fieldsOf(item)
   const isMessage = typeOf(item) === 'message' && (role === 'user' || role === 'system' || role === 'developer')
   if (typeof item === 'string') return said(saidInput({ role: 'user', content: item }), [item])
-  return isMessage
-    ? said(saidInput({ role, content: contentOf(partsOf(content)) }), [item])
-    : said(saidInput({ role: 'user', content: contentOf([{ type: 'as_sent', as_sent: item }]) }), [item])
+  if (isMessage) return said(saidInput({ role, content: contentOf(partsOf(content)) }), [item])
+  const kept = said(saidInput({ role: 'user', content: contentOf([{ type: 'as_sent', as_sent: item }]) }), [item])
+  return typeOf(item) === 'compaction' ? { ...kept, isCompaction: true } : kept
 }
+
+/** Items that no model said, and nobody who talks to it. */
+const BESIDE = new Set(['', 'compaction', 'compaction_trigger', 'item_reference'])
 
 /** Whether an item belongs to an answer of the model. */
 function isOfAnswer(item: unknown): boolean {
   const type = typeOf(item)
   if (type === 'message') return fieldsOf(item)['role'] === 'assistant'
-  return type !== '' && type !== 'compaction' && type !== 'item_reference' && !isOutput(type)
+  return !BESIDE.has(type) && !isOutput(type)
 }
 
 function saidIn(items: readonly unknown[]): Said[] {
