@@ -2,7 +2,7 @@
  * What the proxy knows of an API: how a request and an answer are read into messages of the ledger, and how a context
  * of the ledger is written as a request. A file an API under `apis/`; nobody else knows their words.
  */
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { foreignMessage } from '../domain/values/foreign-messages.js'
 import { parseMessage, type ChatMessage, type MessageInput } from '../domain/values/message.js'
 import { isTooDeep, MOST_LEVELS } from '../domain/values/nesting.js'
@@ -114,11 +114,12 @@ const OWN = new Set(['id', 'pinned', 'attributes', 'answers', 'created_at', 'kin
  */
 export function saidInput(known: MessageInput, unknown: Fields = {}): MessageInput {
   const names = Object.keys(unknown)
+  // A list is read with each request, all of it: only what the ledger may misunderstand is held against its schema.
+  if (names.length === 0) return known
   const fields = { ...known, ...unknown, ...known }
   // A field that would be taken for one of ours, or for a misspelt one, is kept in one place with all of them.
   const isPlain = !names.some((name) => OWN.has(name) || name in known) && parseMessage(fields)._tag === 'Right'
-  if (names.length === 0 || isPlain) return fields
-  return { ...known, as_sent: unknown } as MessageInput
+  return isPlain ? fields : ({ ...known, as_sent: unknown } as MessageInput)
 }
 
 /** A content part as it came; one that the ledger would take for something else is wrapped. */
@@ -172,7 +173,7 @@ export function saidHash({ role, content, tool_calls, tool_call_id, name }: Fiel
     calls: listOf(tool_calls).map(normalCall),
     tool_call_id,
   }
-  return createHash('sha256').update(JSON.stringify(normal)).digest('base64url').slice(0, 24)
+  return hash('sha256', JSON.stringify(normal), 'base64url').slice(0, 24)
 }
 
 /** A message with its hash. */

@@ -395,6 +395,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
   ): Promise<{ readonly context: Context; readonly shown: Shown[] } | string> {
     const context = await ledger.context(line.conversationId)
     if (context.observed !== undefined) return 'the conversation was begun by observing it'
+    const wanted = new Set(context.messageIds)
     const byId = new Map<string, Said>()
     for (const [messages, entries] of [
       [asked.instructions, line.instructions],
@@ -403,7 +404,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
       for (const [at, message] of messages.entries()) {
         const entry = entries[at]
         if (entry?.id === undefined || entry.hash !== message.hash) return 'the list is not the one that is recorded'
-        byId.set(entry.id, message)
+        if (wanted.has(entry.id)) byId.set(entry.id, message)
       }
     const shortened = new Set(context.shortened?.map(({ id }) => id))
     const shown = context.messages.map((chat, at): Shown => {

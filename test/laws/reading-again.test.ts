@@ -5,6 +5,7 @@
 import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
 import { contextOf, type Context } from '../../src/domain/compaction/context.js'
+import { SMALLEST_CAP_TOKENS } from '../../src/domain/compaction/fit.js'
 import { initialState, type Conversation } from '../../src/domain/conversation/conversation.js'
 import { evolveAll } from '../../src/domain/conversation/evolve.js'
 import { findEstimator } from '../../src/recording/estimators.js'
@@ -229,6 +230,41 @@ describe('laws of reading again', () => {
         ),
         { numRuns: runsOf(50) },
       )
+    })
+
+    it('where the hard limit shortens, what came with the newest message gives way before what was shown', async () => {
+      const words = (count: number): string => 'berth '.repeat(count)
+      const limit = 2_000
+      let shortened = 0
+      await fc.assert(
+        fc.asyncProperty(
+          fc.array(fc.integer({ min: 0, max: 500 }), { minLength: 1, maxLength: 8 }),
+          fc.array(fc.integer({ min: 0, max: 1_200 }), { minLength: 2, maxLength: 5 }),
+          async (spoken, results) => {
+            const harness = createHarness({ policy: { modelMaxTokens: limit } })
+            await harness.appended(spoken.map((count, at) => say(at, { content: words(count) })))
+            const before = await harness.context()
+            const calls = results.map((_count, at) => `call ${String(at)}`)
+            await harness.appended([
+              calling('calls', calls),
+              ...calls.map((id, at) => answering(`of ${id}`, id, words(results[at] ?? 0))),
+            ])
+            const [newest, ...others] = (await harness.conversations.load(CONVERSATION)).window.toReversed()
+            const least = others
+              .slice(0, results.length)
+              .reduce(
+                (sum, { role, tokens }) => sum + (role === 'tool' ? Math.min(tokens, SMALLEST_CAP_TOKENS) : tokens),
+                before.tokens + (newest?.tokens ?? 0),
+              )
+            if (before.shortened !== undefined || least > limit) return
+            const now = await harness.context()
+            expect(changedAt(before, now)).toBe(-1)
+            if (now.shortened !== undefined) shortened += 1
+          },
+        ),
+        { numRuns: runsOf(200), examples: [[[400], [600, 600, 300]]] },
+      )
+      expect(shortened).toBeGreaterThan(0)
     })
 
     it('a re-summarization shows from the next cycle on', async () => {

@@ -1,7 +1,7 @@
 /**
- * Conversations that a program of renderer version 1 recorded, with the hash of the context at each revision: above the
- * hard limit at most of them, some right after a prune. They are the same contexts today, and the next message goes by
- * today's rendering.
+ * Conversations that programs of older renderer versions recorded, with the hash of the context at each revision: above
+ * the hard limit at most of them, some right after a prune. They are the same contexts today, and the next message goes
+ * by today's rendering.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -33,8 +33,10 @@ interface Run {
   readonly contexts: readonly string[]
 }
 
-const runs = jsonAs<readonly Run[]>(
-  gunzipSync(readFileSync(join('test', 'fixtures', 'contexts', 'renderer-1.json.gz'))).toString('utf8'),
+const runs = ['renderer-1', 'renderer-2'].flatMap((name) =>
+  jsonAs<readonly Run[]>(
+    gunzipSync(readFileSync(join('test', 'fixtures', 'contexts', `${name}.json.gz`))).toString('utf8'),
+  ),
 )
 
 function* statesOf({ events }: Run): Generator<Conversation> {

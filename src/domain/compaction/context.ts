@@ -188,7 +188,9 @@ export function arrange(state: Conversation): E.Either<NoContext, Arrangement> {
       .flatMap((shown) => (isPinned(shown) && shown.source !== undefined ? [shown.source.messageId] : []))
     return E.left({ kind: 'PinnedTooLarge', messageIds, tokens: leadingTokens + pinned, limit: hard })
   }
-  const layout = fit(whole, live.at(-1)?.messageId, room, estimator)
+  const lastAnswer = state.window.findLastIndex(({ role }) => role === 'assistant')
+  const unanswered = new Set(configuration.rendererVersion < 3 ? [] : state.window.slice(lastAnswer + 1))
+  const layout = fit(whole, live.at(-1)?.messageId, unanswered, room, estimator)
   return E.right({ leading, whole, layout, open, tokens: leadingTokens + layoutTokens(layout, estimator) })
 }
 

@@ -1,9 +1,10 @@
 /**
  * Makes a context fit the hard limit. Pinned messages stay word for word, and so does the newest message where it fits
- * beside them; everything else gives way first: texts are shown shorter, then the oldest groups are left out, then the
- * view.
+ * beside them; everything else gives way first: what came with the newest message is shown shorter, then all texts are,
+ * then the oldest groups are left out, then the view.
  */
 import { joinParts, type ViewPart } from '../conversation/clip-archive.js'
+import type { LiveMessage } from '../conversation/live-message.js'
 import type { MessageBody } from '../values/message.js'
 import { shorten, shortenMessage } from './shorten.js'
 import { ROLE_TOKENS, messageTokens, type Estimator } from '../values/tokens.js'
@@ -95,8 +96,15 @@ function leaveOutOldest(
  * beside them.
  * @param whole all that there is to show, which does not fit
  * @param newestId the newest message
+ * @param unanswered messages that no answer stands behind: no model was shown them yet
  */
-export function fit(whole: Layout, newestId: string | undefined, room: number, estimator: Estimator): Layout {
+export function fit(
+  whole: Layout,
+  newestId: string | undefined,
+  unanswered: ReadonlySet<LiveMessage>,
+  room: number,
+  estimator: Estimator,
+): Layout {
   const isNewest = (shown: Rendered): boolean => shown.source !== undefined && shown.source.messageId === newestId
   const stays = (unit: Unit): boolean => unit.some((shown) => isPinned(shown) || isNewest(shown))
   const changing = (
@@ -114,6 +122,15 @@ export function fit(whole: Layout, newestId: string | undefined, room: number, e
     )
     // Not even alone: then the newest is shown as far as it fits.
     if (unitTokens([...least.values()]) > room) continue
+    // Where it is enough that the results beside the newest one are shorter, the context before them stays as the model
+    // was shown it, and its cached prefix with it.
+    if (isHeld === withNewestWhole && unanswered.size > 1)
+      for (const cap of capsFor(room)) {
+        const units = changing(whole.units, isHeld, (shown) =>
+          shown.source !== undefined && unanswered.has(shown.source) ? capped(shown, cap, estimator) : shown,
+        )
+        if (layoutTokens({ ...whole, units }, estimator) <= room) return { ...whole, units }
+      }
     let smallest = whole
     for (const cap of capsFor(room)) {
       smallest = {

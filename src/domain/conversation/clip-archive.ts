@@ -8,9 +8,9 @@ import { summaryOf } from './batch.js'
 /**
  * Raised when a context changes for the same facts; recorded in the configuration, so that a context that was handed
  * out stays the one that it was. Since 2 pinned messages and the newest one stay whatever came (`fit.ts`; before,
- * `fit-1.ts`).
+ * `fit-1.ts`). Since 3 what came with the newest one gives way before what the model was shown already.
  */
-export const RENDERER_VERSION = 2
+export const RENDERER_VERSION = 3
 
 export interface ViewEvents {
   readonly batches: readonly Batch[]
