@@ -184,7 +184,24 @@ async function tlsOf(given: Given): Promise<{ readonly cert: string; readonly ke
   if (keyFile === undefined) throw new InputError('Usage', '--tls-cert goes with --tls-key')
   const cert = await pem('--tls-cert', certFile)
   const key = await pem('--tls-key', keyFile)
-  const { createSecureContext } = await import('node:tls')
+  const [{ createSecureContext }, { createPrivateKey, X509Certificate }] = await Promise.all([
+    import('node:tls'),
+    import('node:crypto'),
+  ])
+  // What OpenSSL says of a file of another kind names its own routines, and neither the file nor what is wrong.
+  const read = <T>(what: string, make: () => T): T => {
+    try {
+      return make()
+    } catch {
+      throw new InputError('BadCertificate', what)
+    }
+  }
+  const certificate = read(`--tls-cert ${certFile} is no certificate in PEM`, () => new X509Certificate(cert))
+  const secret = read(`--tls-key ${keyFile} is no private key in PEM, or is locked by a passphrase`, () =>
+    createPrivateKey(key),
+  )
+  if (!certificate.checkPrivateKey(secret))
+    throw new InputError('BadCertificate', `--tls-key ${keyFile} is not the key of --tls-cert ${certFile}`)
   try {
     createSecureContext({ cert, key })
   } catch (error) {
