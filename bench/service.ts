@@ -1,9 +1,10 @@
 /**
  * The service: one message by POST beside `ledger.append` in the same process, many clients at once, and many streams of
- * events. Clients run in the process of the service, and take their share of the machine.
+ * events. Clients run in a thread of their own, and take their share of the machine.
  */
 import { setMaxListeners } from 'node:events'
 import { Agent, request } from 'node:http'
+import { Worker } from 'node:worker_threads'
 import { openService } from '../src/library/compose.js'
 import { startService, type Server } from '../src/service/server.js'
 import { givenAt } from './support/bulk-log.js'
@@ -18,49 +19,34 @@ import {
   type Group,
 } from './support/figures.js'
 import { inTurns, median, timed } from './support/measure.js'
+import type { Posted, Posting } from './support/posting.js'
 import { randomOf } from './support/text.js'
 
 const BLOCK = 150
 const TURNS = 6
 const CLIENTS = 64
-const EACH = 40
+const EACH = 100
 const STREAMS = 1_000
 
 const random = randomOf(7)
 
-/** Posts over connections that are kept. */
-function poster(
-  server: Server,
-  sockets: number,
-): { post(conversation: string, id: string, message: object): Promise<void>; end(): void } {
-  const agent = new Agent({ keepAlive: true, maxSockets: sockets })
-  const { hostname, port } = new URL(server.url)
+/** A thread of clients over connections that are kept. */
+function posters(
+  { url }: Server,
+  clients: number,
+): { post(conversation: string, bodies: readonly (readonly string[])[]): Promise<Posted>; end(): Promise<void> } {
+  const thread = new Worker(new URL('support/posting.js', import.meta.url))
   return {
-    post: (conversation, id, message) =>
+    post: (conversation, bodies) =>
       new Promise((resolve, reject) => {
-        const body = JSON.stringify({ messages: [{ ...message, id }] })
-        const asked = request(
-          {
-            agent,
-            hostname,
-            port,
-            method: 'POST',
-            path: `/v1/conversations/${conversation}/messages`,
-            headers: { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) },
-          },
-          (answer) => {
-            answer.resume()
-            answer.on('end', () => {
-              if (answer.statusCode === 200) resolve()
-              else reject(new Error(`an append was answered by ${String(answer.statusCode)}`))
-            })
-          },
-        )
-        asked.on('error', reject)
-        asked.end(body)
+        thread.once('message', resolve)
+        thread.once('error', reject)
+        const posting: Posting = { url, clients, conversation, bodies }
+        // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, and no window
+        thread.postMessage(posting)
       }),
-    end() {
-      agent.destroy()
+    async end() {
+      await thread.terminate()
     },
   }
 }
@@ -117,13 +103,18 @@ async function run(bench: Bench): Promise<Figure[]> {
   const place = await bench.place('service')
   const { ledger, ...stores } = await openService({ store: place.store })
   const server = await startService({ ledger, stores, host: '127.0.0.1', port: 0, mayBeOpen: true })
-  const one = poster(server, 1)
-  const many = poster(server, CLIENTS)
+  const one = posters(server, 1)
+  const many = posters(server, CLIENTS)
   let number = 0
   const next = (): { id: string; message: ReturnType<typeof givenAt> } => {
     number += 1
     return { id: `s-${String(number)}`, message: givenAt(number, random) }
   }
+  const bodies = (count: number): string[] =>
+    Array.from({ length: count }, () => {
+      const { id, message } = next()
+      return JSON.stringify({ messages: [{ ...message, id }] })
+    })
   try {
     const behind = async (): Promise<void> => {
       // What runs behind the appends ends here, so that it does not run into the next one's time.
@@ -142,11 +133,7 @@ async function run(bench: Bench): Promise<Figure[]> {
         return times
       },
       async service() {
-        const times: number[] = []
-        for (let at = 0; at < BLOCK; at += 1) {
-          const { id, message } = next()
-          times.push(await timed(async () => await one.post('by-post', id, message)))
-        }
+        const { times } = await one.post('by-post', [bodies(BLOCK)])
         await behind()
         return times
       },
@@ -154,17 +141,10 @@ async function run(bench: Bench): Promise<Figure[]> {
     bench.say(`${String(CLIENTS)} clients`)
     const seconds = await inTurns(3, {
       async clients() {
-        const ms = await timed(async () => {
-          await Promise.all(
-            Array.from({ length: CLIENTS }, async (_none, client) => {
-              for (let at = 0; at < EACH; at += 1) {
-                const { id, message } = next()
-                await many.post(`client-${String(client)}`, id, message)
-              }
-            }),
-          )
-        })
-        return [(CLIENTS * EACH * 1_000) / ms]
+        const all = Array.from({ length: CLIENTS }, () => bodies(EACH))
+        const { allMs } = await many.post('client', all)
+        await behind()
+        return [(CLIENTS * EACH * 1_000) / allMs]
       },
     })
     bench.say(`${String(STREAMS)} streams`)
@@ -186,13 +166,13 @@ async function run(bench: Bench): Promise<Figure[]> {
         { least: 3_000 },
         (value) => perSecond(value, 'messages'),
         undefined,
-        'clients and service share one process and its core',
+        'clients have a thread of their own; Postgres, clients and service share the machine',
       ),
       told(`one fact to ${String(streams.open)} streams of events, to the last of them`, streams.lastMs, milliseconds),
     ]
   } finally {
-    one.end()
-    many.end()
+    await one.end()
+    await many.end()
     await server.close()
     await ledger.close()
     await place.remove()

@@ -8,7 +8,14 @@ import { routes, type RouteName } from '../service/contract/index.js'
 import type { accepted } from '../service/contract/jobs.js'
 import type { Route } from '../service/contract/route.js'
 import { readEvents } from './event-stream.js'
-import { createTransport, ServiceError, type ClientOptions, type Transport } from './transport.js'
+import {
+  createTransport,
+  ServiceError,
+  textOf,
+  type Answering,
+  type ClientOptions,
+  type Transport,
+} from './transport.js'
 
 /** A fact in CloudEvents' shape. */
 export type CloudEvent = z.infer<typeof cloudEvent>
@@ -134,7 +141,7 @@ async function call(
 ): Promise<{ readonly status: number; readonly etag: string | undefined; readonly value: unknown }> {
   const query = new URLSearchParams()
   for (const [name, value] of Object.entries(given.query ?? {})) if (value !== undefined) query.set(name, String(value))
-  const { response, done } = await transport.send(route, {
+  const response = await transport.send(route, {
     path: pathOf(route, given.params),
     query,
     headers: {
@@ -156,11 +163,10 @@ async function call(
   })
   const answered = { status: response.status, etag: response.headers.get('etag') ?? undefined }
   if (response.status === 204 || response.status === 304) {
-    await response.body?.cancel()
-    done()
+    response.done()
     return { ...answered, value: undefined }
   }
-  const value = await jsonOf(response, transport.name).finally(done)
+  const value = await jsonOf(response, transport.name).finally(response.done)
   const parsed = route.answer?.safeParse(value)
   if (parsed?.success === false)
     throw new ServiceError(
@@ -183,13 +189,8 @@ function namesAll(body: unknown): boolean {
   )
 }
 
-async function jsonOf(response: Response, name: string): Promise<unknown> {
-  let text: string
-  try {
-    text = await response.text()
-  } catch {
-    throw new ServiceError('ServiceUnreachable', `${name} ended its answer before it was whole`, undefined)
-  }
+async function jsonOf(response: Answering, name: string): Promise<unknown> {
+  const text = await textOf(response)
   try {
     return JSON.parse(text)
   } catch {

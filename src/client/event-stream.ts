@@ -48,9 +48,10 @@ export async function* readEvents(transport: Transport, wanted: Wanted): AsyncGe
           : {}),
         ...(last === undefined ? {} : { headers: { 'last-event-id': last } }),
         signal: ended.signal,
+        isStream: true,
       })
       ;({ done } = answering)
-      for await (const { id, data } of sentEvents(answering.response, end)) {
+      for await (const { id, data } of sentEvents(answering.chunks, end)) {
         failures = 0
         last = id ?? last
         if (data !== '') yield cloudEvent.parse(JSON.parse(data))
@@ -76,15 +77,14 @@ export async function* readEvents(transport: Transport, wanted: Wanted): AsyncGe
 const isOver = (signal: AbortSignal | undefined): boolean => signal?.aborted === true
 
 /** The events of one connection. Ends where it does; throws where nothing comes for too long. */
-async function* sentEvents(response: Response, quiet: () => void): AsyncGenerator<SentEvent> {
-  if (response.body === null) return
+async function* sentEvents(chunks: AsyncIterable<Uint8Array>, quiet: () => void): AsyncGenerator<SentEvent> {
   const decoder = new TextDecoder()
   let rest = ''
   let id: string | undefined
   let data: string[] = []
   let timer = setTimeout(quiet, SILENCE_MS)
   try {
-    for await (const chunk of response.body) {
+    for await (const chunk of chunks) {
       clearTimeout(timer)
       timer = setTimeout(quiet, SILENCE_MS)
       rest += decoder.decode(chunk, { stream: true })

@@ -45,19 +45,27 @@ interface Sent {
   /** JSON. */
   readonly body?: string
   readonly signal?: AbortSignal | undefined
+  /** The answer is a stream without an end of its own: the time is limited until it begins. */
+  readonly isStream?: boolean
 }
 
 /** An answer on its way. */
-interface Answering {
-  readonly response: Response
-  /** From now on the signal of the request ends nothing. */
+export interface Answering {
+  readonly status: number
+  readonly headers: Headers
+  /**
+   * Its body as it comes, for one reader. Throws the signal's reason where it aborts, and a `ServiceError` where the
+   * answer breaks off or takes too long.
+   */
+  readonly chunks: AsyncIterable<Uint8Array>
+  /** Lets go of it, at its end or before: from now on the signal of the request ends nothing. */
   readonly done: () => void
 }
 
 /** What sends requests. */
 export interface Transport {
   readonly name: string
-  /** The answer of a request that succeeded, its body not read yet; `done` is called when it is. */
+  /** The answer of a request that succeeded, its body not read yet; whoever gets it calls `done`. */
   send(route: Pick<Route, 'id' | 'method'>, sent: Sent): Promise<Answering>
 }
 
@@ -87,7 +95,8 @@ export function createTransport(options: ClientOptions): Transport {
   const send = options.fetch ?? fetch
   if (typeof send !== 'function') throw new TypeError('fetch must be a function')
 
-  async function attempt(method: string, { path, query, headers = {}, body, signal }: Sent): Promise<Answering> {
+  async function attempt(method: string, sent: Sent): Promise<Answering> {
+    const { path, query, headers = {}, body, signal, isStream = false } = sent
     const url = new URL(`${base.pathname.replace(/\/$/u, '')}${path}`, base)
     url.search = query?.toString() ?? ''
     const limit = new AbortController()
@@ -104,11 +113,18 @@ export function createTransport(options: ClientOptions): Transport {
     const onAbort = (): void => {
       limit.abort(signal?.reason)
     }
-    const done = (): void => {
-      signal?.removeEventListener('abort', onAbort)
-    }
     signal?.addEventListener('abort', onAbort)
     if (signal?.aborted === true) onAbort()
+    let reader: ReadableStreamDefaultReader<Uint8Array> | undefined
+    const letGo = (): void => {
+      // What is cancelled may have failed before.
+      reader?.cancel().catch(() => undefined)
+    }
+    const done = (): void => {
+      clearTimeout(timer)
+      signal?.removeEventListener('abort', onAbort)
+      letGo()
+    }
     try {
       const response = await send(url, {
         method: method.toUpperCase(),
@@ -122,15 +138,20 @@ export function createTransport(options: ClientOptions): Transport {
         ...(body === undefined ? {} : { body }),
         signal: limit.signal,
       })
-      if (response.ok || response.status === 304) return { response, done }
-      throw await refusalOf(response, base.origin)
+      reader = response.body?.getReader()
+      // Node 20 forgets the signal of a request when garbage is collected behind its headers: the body of an answer is
+      // ended by its reader.
+      limit.signal.addEventListener('abort', letGo)
+      if (isStream) clearTimeout(timer)
+      const chunks = chunksOf(reader, limit.signal, base.origin)
+      const answering = { status: response.status, headers: response.headers, chunks, done }
+      if (response.ok || response.status === 304) return answering
+      throw await refusalOf(answering, base.origin)
     } catch (error) {
       done()
       if (error instanceof ServiceError) throw error
-      signal?.throwIfAborted()
+      limit.signal.throwIfAborted()
       throw unreachable(base.origin, error)
-    } finally {
-      clearTimeout(timer)
     }
   }
 
@@ -161,10 +182,38 @@ function unreachable(origin: string, error: unknown): ServiceError {
   return new ServiceError('ServiceUnreachable', `${origin} cannot be reached: ${sentenceOf(cause)}`, undefined)
 }
 
+/** The chunks of a body, until the signal aborts. */
+async function* chunksOf(
+  reader: ReadableStreamDefaultReader<Uint8Array> | undefined,
+  signal: AbortSignal,
+  origin: string,
+): AsyncGenerator<Uint8Array> {
+  for (;;) {
+    const read = await reader?.read().catch((error: unknown) => {
+      signal.throwIfAborted()
+      throw new ServiceError(
+        'ServiceUnreachable',
+        `${origin} ended its answer before it was whole: ${sentenceOf(error)}`,
+        undefined,
+      )
+    })
+    signal.throwIfAborted()
+    if (read?.value === undefined) return
+    yield read.value
+  }
+}
+
+/** The text of a body. */
+export async function textOf({ chunks }: Pick<Answering, 'chunks'>): Promise<string> {
+  const decoder = new TextDecoder()
+  let text = ''
+  for await (const chunk of chunks) text += decoder.decode(chunk, { stream: true })
+  return text + decoder.decode()
+}
+
 /** The refusal that an answer is. */
-async function refusalOf(response: Response, origin: string): Promise<ServiceError> {
-  const text = await response.text().catch(() => '')
-  const problem = recordOf(text)
+async function refusalOf(response: Answering, origin: string): Promise<ServiceError> {
+  const problem = recordOf(await textOf(response))
   const { kind, detail } = problem
   if (typeof kind !== 'string' || typeof detail !== 'string')
     return new ServiceError(

@@ -3,6 +3,7 @@
  * refused. It holds no rule of the domain: each route calls one function of the ledger.
  */
 import type { HttpBindings } from '@hono/node-server'
+import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
 import { SpanKind } from '@opentelemetry/api'
 import { Hono, type Context } from 'hono'
 import { randomUUID } from 'node:crypto'
@@ -90,7 +91,14 @@ interface Under {
   readonly route: string
   access: Access | undefined
   conversationId: string | undefined
+  /** The status of an answer that is written already. */
+  status: number | undefined
 }
+
+/** Routes whose body may be left out. */
+const MAY_BE_EMPTY: ReadonlySet<string> = new Set(
+  Object.entries<Route>(routes).flatMap(([name, { body }]) => (body?.safeParse({}).success === true ? [name] : [])),
+)
 
 /** Whether a route may begin a conversation. A list that is compressed names no scope, so none begins within one by it. */
 const mayBegin = (name: RouteName, { bound }: Access): boolean =>
@@ -214,7 +222,7 @@ export function createService(options: ServiceOptions): Service {
     const began = performance.now()
     const given = context.req.header('x-request-id') ?? ''
     const requestId = REQUEST_ID.test(given) ? given : randomUUID()
-    const under: Under = { requestId, route, access: undefined, conversationId: undefined }
+    const under: Under = { requestId, route, access: undefined, conversationId: undefined, status: undefined }
     const { method } = context.req
     let response: Response
     try {
@@ -231,15 +239,16 @@ export function createService(options: ServiceOptions): Service {
         { kind: SpanKind.SERVER, attributes: { 'http.request.method': method, 'http.route': route } },
         async (span) => {
           const done = await work(under)
-          span.setAttribute('http.response.status_code', done.status)
+          span.setAttribute('http.response.status_code', under.status ?? done.status)
           if (under.conversationId !== undefined) span.setAttribute('gen_ai.conversation.id', under.conversationId)
           return done
         },
       ).finally(leave)
     } catch (error) {
+      under.status = undefined
       response = problemResponse(error, requestId)
     }
-    const { status } = response
+    const { status = response.status } = under
     metrics.answered({ route, status, seconds: (performance.now() - began) / 1_000 })
     // Where no key is needed there is nobody to name.
     if (under.access?.keyId !== undefined || under.access === undefined)
@@ -275,7 +284,7 @@ export function createService(options: ServiceOptions): Service {
             context.req.raw,
             incoming,
             { bytes: limits.bodyBytes, ms: limits.requestMs },
-            route.body.safeParse({}).success,
+            MAY_BE_EMPTY.has(name),
           )
     const body = route.body === undefined ? undefined : parsed(route.body, raw ?? {}, 'the body')
     const heeded = Object.fromEntries(
@@ -287,11 +296,11 @@ export function createService(options: ServiceOptions): Service {
     const handle = handlers[name] as (asked: object) => Promise<Answer>
     // The body had a time of its own.
     const answer = await withinTime(handle({ params, query, body, raw, headers: heeded, access }), limits.requestMs)
-    return send(context, route, answer, under.requestId)
+    return send(context, route, answer, under)
   }
 
-  function send(context: Ctx, route: Route, answer: Answer, requestId: string): Response {
-    const headers = { 'x-request-id': requestId, 'cache-control': 'no-store', ...answer.headers }
+  function send(context: Ctx, route: Route, answer: Answer, under: Under): Response {
+    const headers = { 'x-request-id': under.requestId, 'cache-control': 'no-store', ...answer.headers }
     if (answer.stream !== undefined) {
       const leave = streamRoom.take()
       return eventStream(answer.stream, {
@@ -306,13 +315,16 @@ export function createService(options: ServiceOptions): Service {
     if (route.headers['if-none-match'] !== undefined && route.method === 'get') {
       const etag = answer.headers?.['etag']
       if (etag !== undefined && isAmong(context.req.header('if-none-match'), etag))
-        return new Response(null, { status: 304, headers })
+        return write(context, under, 304, headers)
     }
-    if (answer.body === undefined) return new Response(null, { status: 204, headers })
-    return new Response(toWire(answer.body), {
-      status: answer.status ?? route.status,
-      headers: { 'content-type': 'application/json', ...headers },
-    })
+    if (answer.body === undefined) return write(context, under, 204, headers)
+    return write(
+      context,
+      under,
+      answer.status ?? route.status,
+      { 'content-type': 'application/json', ...headers },
+      toWire(answer.body),
+    )
   }
 
   for (const [name, { method, path }] of Object.entries<Route>(routes))
@@ -409,6 +421,24 @@ export function createService(options: ServiceOptions): Service {
       await uses.stop()
     },
   }
+}
+
+/**
+ * Writes an answer that is whole. Where the server is Node's it goes to the connection at once: a stream of the web in
+ * between would cost as much as all the rest of the answer.
+ */
+function write(
+  { env: { outgoing } }: Ctx,
+  under: Under,
+  status: number,
+  headers: Readonly<Record<string, string>>,
+  text?: string,
+): Response {
+  if (outgoing === undefined) return new Response(text ?? null, { status, headers })
+  under.status = status
+  if (text === undefined) outgoing.writeHead(status, headers).end()
+  else outgoing.writeHead(status, { ...headers, 'content-length': Buffer.byteLength(text) }).end(text)
+  return RESPONSE_ALREADY_SENT
 }
 
 /** Whether an ETag is among those of a header. */

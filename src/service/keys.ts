@@ -62,16 +62,24 @@ export interface KeyCheck {
 
 /** Checks keys, and remembers for a moment what the store said. */
 export function createKeyCheck(store: KeyStore, pepper: string | undefined, now: () => number = Date.now): KeyCheck {
-  const records = new LRUCache<string, { readonly record: KeyRecord | undefined }>({ max: 10_000, ttl: REMEMBERED_MS })
+  // Those who ask at once wait for one answer.
+  const records = new LRUCache<string, Promise<KeyRecord | undefined>>({ max: 10_000, ttl: REMEMBERED_MS })
   let needed = false
   let askedAt = -Infinity
+  let asking: Promise<boolean> | undefined
 
   async function find(id: string): Promise<KeyRecord | undefined> {
     const known = records.get(id)
-    if (known !== undefined) return known.record
-    const record = await store.find(id)
-    records.set(id, { record })
-    return record
+    if (known !== undefined) return await known
+    const asked = store.find(id)
+    records.set(id, asked)
+    try {
+      return await asked
+    } catch (error) {
+      // What failed is asked again.
+      if (records.peek(id) === asked) records.delete(id)
+      throw error
+    }
   }
 
   return {
@@ -89,7 +97,10 @@ export function createKeyCheck(store: KeyStore, pepper: string | undefined, now:
     },
     async areNeeded() {
       if (needed || now() - askedAt < REMEMBERED_MS) return needed
-      needed = await store.hasAny()
+      asking ??= store.hasAny().finally(() => {
+        asking = undefined
+      })
+      needed = await asking
       askedAt = now()
       return needed
     },

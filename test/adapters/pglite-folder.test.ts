@@ -13,7 +13,7 @@ import { createPostgresEventStore } from '../../src/adapters/postgres/event-stor
 import { migrateLog } from '../../src/adapters/postgres/schema.js'
 import { startChild, type Child } from '../support/child.js'
 import { appended, collect, eventNamed } from '../support/events.js'
-import { longTest } from '../support/length.js'
+import { longTest, repeated } from '../support/length.js'
 
 let home: string
 let children: Child[] = []
@@ -55,13 +55,15 @@ const BEAT_MS = 100
 const QUIET_MS = 2_000
 const IN_TEST = ['--beat', String(BEAT_MS), '--quiet', String(QUIET_MS)]
 
+const KILLS = repeated(8, 3)
+
 describe('killed while it appends', () => {
   longTest(
-    'every acknowledged event is there after each of 8 kills, and at most one more',
+    `every acknowledged event is there after each of ${String(KILLS)} kills, and at most one more`,
     async () => {
       const folder = join(home, 'ledger')
       let there = 0
-      for (let round = 0; round < 8; round++) {
+      for (let round = 0; round < KILLS; round++) {
         const child = start('append-until-killed', [folder, String(there)])
         // Some number of events later, and wherever in the next append the signal finds it.
         const enough = 1 + Math.floor(Math.random() * 400)
@@ -82,7 +84,7 @@ describe('killed while it appends', () => {
         there = events.length + 1
         await db.close()
       }
-      expect(there).toBeGreaterThan(8)
+      expect(there).toBeGreaterThan(KILLS)
     },
     180_000,
   )
@@ -272,7 +274,7 @@ describe('an owner that cannot be asked whether it lives', () => {
     async () => {
       const folder = join(home, 'ledger')
       let there = 0
-      for (let round = 0; round < 3; round++) {
+      for (let round = 0; round < repeated(3, 1); round++) {
         const old = start('append-until-killed', [folder, String(there), ...IN_TEST])
         await old.said(1 + Math.floor(Math.random() * 50))
         const newest = Math.max(

@@ -3,7 +3,7 @@
  * begins with its `prefix` yet; `close` shuts it for good, `done` gives it back after a test (where closing would cost
  * seconds), and `reopen` opens the same events again, in a store that outlives its process.
  */
-import { isLong, isWhole, longTest } from '../support/length.js'
+import { isWhole, longTest } from '../support/length.js'
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import { either as E } from 'fp-ts'
 import { getEventListeners } from 'node:events'
@@ -37,7 +37,7 @@ export interface OpenedStore {
 }
 
 /** Thousands of events that are read at one go: more than a page, and at length many pages. */
-const PARTS = isWhole ? 10 : isLong ? 4 : 2
+const PARTS = isWhole ? 10 : 2
 
 /** In what the stores differ; the strongest is the default. */
 export interface StoreTraits {

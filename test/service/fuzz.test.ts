@@ -4,6 +4,8 @@
  * it may be 100,000.
  */
 import { expect, it } from '@jest/globals'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
 import { z } from 'zod'
 import { routes } from '../../src/service/contract/index.js'
@@ -163,12 +165,28 @@ const broken = (
 // A stream has no end, and a rebuild of all rows is asked for elsewhere.
 const LEFT_OUT: ReadonlySet<string> = new Set(['streamEvents', 'streamConversationEvents'])
 
-it(`${String(WANTED)} requests of its own schemas, and of changed bytes`, async () => {
+/** So many are asked of one service; what they record would make each further one slower. */
+const OF_ONE = 5_000
+/** A heap that is more by this is larger than what answers leave behind until they are collected. */
+const SPREAD_MB = 100
+
+setFlagsFromString('--expose-gc')
+const collectGarbage: () => void = runInNewContext('gc')
+
+const statuses = new Map<number, number>()
+const usable = Object.values<Route>(routes).filter(({ id }) => !LEFT_OUT.has(id))
+
+/** Asks a service of its own. Gives the megabytes of its heap where it has answered a tenth of them, and all. */
+async function askOne(wanted: number): Promise<readonly [early: number, late: number]> {
   const at = await askedService({ limits: { requestsPerMinute: 1_000_000_000, jobs: 1_000 } })
+  const heap = (): number => {
+    collectGarbage()
+    return process.memoryUsage().heapUsed / 2 ** 20
+  }
+  let answered = 0
+  let early = 0
   try {
     await at.ask('/v1/conversations/known/messages', { body: { messages: talk(12), policy: SMALL } })
-    const usable = Object.values<Route>(routes).filter(({ id }) => !LEFT_OUT.has(id))
-    const statuses = new Map<number, number>()
     await fc.assert(
       fc.asyncProperty(broken(fc.oneof(...usable.map(requestsOf))), async ({ method, path, headers, body }) => {
         const response = await at.service.app.request(
@@ -190,12 +208,29 @@ it(`${String(WANTED)} requests of its own schemas, and of changed bytes`, async 
         }
         expect([told.status >= 500, told.status >= 500 ? said : '', at.problems.map(String)]).toEqual([false, '', []])
         expect(wrongAnswer(method, path, told)).toBeUndefined()
+        answered += 1
+        if (answered === Math.round(wanted / 10)) early = heap()
       }),
-      { numRuns: WANTED, interruptAfterTimeLimit: 3_600_000 },
+      { numRuns: wanted, interruptAfterTimeLimit: 7_200_000 },
     )
-    // It tried what is right as well as what is wrong.
-    expect([200, 400, 404].every((status) => statuses.has(status))).toBe(true)
+    return [early, heap()]
   } finally {
     await at.close()
   }
-}, 3_600_000)
+}
+
+it(`${String(WANTED)} requests of its own schemas, and of changed bytes`, async () => {
+  const heaps: (readonly [number, number])[] = []
+  for (let left = WANTED; left > 0; left -= OF_ONE) heaps.push(await askOne(Math.min(OF_ONE, left)))
+  // It tried what is right as well as what is wrong.
+  expect([200, 400, 404].every((status) => statuses.has(status))).toBe(true)
+  if (WANTED >= OF_ONE)
+    process.stdout.write(
+      `${JSON.stringify(Object.fromEntries(statuses))}; megabytes of heap at a tenth and at the end of each service: ${heaps.map((each) => each.map(Math.round).join(' -> ')).join(', ')}\n`,
+    )
+  const [first] = heaps
+  for (const [early, late] of heaps) {
+    expect(late).toBeLessThan(early + SPREAD_MB)
+    expect(late).toBeLessThan((first?.[1] ?? 0) + SPREAD_MB)
+  }
+}, 7_200_000)

@@ -3,7 +3,7 @@
  * acknowledged is there once and in order, and a stream that is resumed misses nothing. `CONTEXT_LEDGER_TEST_SECONDS`,
  * `CONTEXT_LEDGER_TEST_CLIENTS` and `CONTEXT_LEDGER_TEST_KILLS` ask for more.
  */
-import { describe, expect, it } from '@jest/globals'
+import { afterEach, describe, expect, it } from '@jest/globals'
 import type { ChildProcessWithoutNullStreams } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
@@ -43,12 +43,22 @@ async function serve(store: string, port: string): Promise<Running> {
 
 const contentOf = (at: number): string => `message ${String(at)}: `.padEnd(200, 'the berth is booked twice, ')
 
+/** What ends the services, also where the test failed. */
+const ends: (() => Promise<void>)[] = []
+afterEach(async () => {
+  for (const end of ends.splice(0)) await end()
+})
+
 describeOnServer('services that are killed', () => {
   it(
     `lose nothing that they acknowledged to ${String(CLIENTS)} clients, double nothing, and streams go on without a gap`,
     async () => {
       const { address, drop } = await createTestDatabase()
       const running: Running[] = []
+      ends.push(async () => {
+        for (const { child } of running) child.kill('SIGKILL')
+        await drop()
+      })
       for (let at = 0; at < SERVICES; at += 1) running.push(await serve(address, '0'))
       const urls = running.map(({ url }) => url)
       const stop = new AbortController()
@@ -149,8 +159,6 @@ describeOnServer('services that are killed', () => {
         `${String(ids.length)} facts, ${String([...acknowledged.values()].reduce((sum, each) => sum + each, 0))} messages acknowledged in ${String(SECONDS)} s, ${String(KILLS * SERVICES)} kills\n`,
       )
       await ledger.close()
-      for (const { child } of running) child.kill('SIGKILL')
-      await drop()
     },
     (SECONDS + 240) * 1_000,
   )

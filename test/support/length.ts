@@ -32,3 +32,6 @@ export const runsOf = (all: number): number => {
   const part = asked === 'rest' ? 3 : 10
   return isWhole ? all : Math.min(all, Math.max(3, Math.round(all / part)))
 }
+
+/** How often a long test does the same: `npm run test:all` does it all the times, CI as often as `some`. */
+export const repeated = (all: number, some: number): number => (isWhole ? all : some)

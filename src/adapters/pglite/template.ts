@@ -23,7 +23,7 @@ export async function readTemplate(file = templateFile()): Promise<Blob | undefi
     // A hash stands before the archive: a damaged database may well open, and be missed for years.
     const archive = written.subarray(SHA256_BYTES)
     if (!createHash('sha256').update(archive).digest().equals(written.subarray(0, SHA256_BYTES))) return undefined
-    return new Blob([await promisify(brotliDecompress)(archive)])
+    return new Blob([await promisify(brotliDecompress)(archive, { chunkSize: 1 << 20 })])
   } catch {
     // The engine makes its own.
     return undefined

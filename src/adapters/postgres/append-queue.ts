@@ -41,6 +41,7 @@ const TOGETHER_CHARACTERS = 1_000_000
 export function createAppendQueue(db: Database): AppendQueue {
   const queue: Waiting[] = []
   let underWay = 0
+  let isComing = false
 
   function next(): void {
     while (underWay < UNDER_WAY && queue.length > 0) {
@@ -50,6 +51,16 @@ export function createAppendQueue(db: Database): AppendQueue {
         next()
       })
     }
+  }
+
+  /** Whoever comes within the same turn of the event loop goes along. */
+  function soon(): void {
+    if (isComing) return
+    isComing = true
+    setImmediate(() => {
+      isComing = false
+      next()
+    })
   }
 
   async function send(batch: readonly Waiting[]): Promise<void> {
@@ -97,7 +108,8 @@ export function createAppendQueue(db: Database): AppendQueue {
           resolve,
           reject,
         })
-        next()
+        if (underWay === 0) next()
+        else soon()
       }),
   }
 }
