@@ -2,6 +2,7 @@
  * `serve`: the ledger over HTTP. On this machine alone it may run without keys; elsewhere it takes keys, and TLS or the
  * word of its operator that somebody ends it.
  */
+import { withoutPassword } from '../../library/addresses.js'
 import { codeOf, sentenceOf } from '../../ports/store-error.js'
 import { text, toggle, type Command } from '../command.js'
 import { InputError } from '../errors.js'
@@ -99,7 +100,7 @@ export const serve: Command = {
         )
       const page = createApp({
         ledger,
-        name: nameOf(config.store),
+        name: withoutPassword(config.store),
         words: { describeEvent, contextNotes },
         now: () => new Date(),
         guard: withHeaders,
@@ -220,11 +221,6 @@ async function pem(flag: string, file: string): Promise<string> {
   } catch (error) {
     throw new InputError('FileUnusable', `${flag} ${file} cannot be read: ${sentenceOf(error)}`)
   }
-}
-
-/** The store as it may stand on a page: an address without its password. */
-function nameOf(store: string): string {
-  return /^[a-z][a-z0-9+.-]+:\/\//iu.test(store) ? store.replace(/\/\/[^@/]*@/u, '//') : store
 }
 
 /** Why it cannot listen there. */
