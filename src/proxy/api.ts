@@ -2,12 +2,13 @@
  * What the proxy knows of an API: how a request and an answer are read into messages of the ledger, and how a context
  * of the ledger is written as a request. A file an API under `apis/`; nobody else knows their words.
  */
+import { given } from '../domain/values/given.js'
 import { createHash } from 'node:crypto'
 import type { SentEvent } from '../domain/text/sent-events.js'
 import { foreignMessage } from '../domain/values/foreign-messages.js'
 import { parseMessage, type ChatMessage, type MessageInput } from '../domain/values/message.js'
 import { isTooDeep, MOST_LEVELS } from '../domain/values/nesting.js'
-import { defined, fieldsOf, isFields, listOf, parseJson, textOf, type Fields } from './json.js'
+import { fieldsOf, isFields, listOf, parseJson, textOf, type Fields } from './json.js'
 
 /** A message of a request, in the ledger's form, with what it was made of. */
 export interface Said {
@@ -224,7 +225,7 @@ export const usageOf = (
   cacheWrite: number | undefined,
   reasoning: number | undefined,
 ): Fields | undefined => {
-  const usage = defined({
+  const usage = given({
     inputTokens: input,
     outputTokens: output,
     cacheReadTokens: cacheRead,
