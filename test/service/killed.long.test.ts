@@ -63,14 +63,14 @@ describeOnServer.each(['Postgres', 'KurrentDB'])('services on a %s that are kill
     async () => {
       const { address, drop } = await createTestDatabase()
       const log = kind === 'KurrentDB' ? await startWireServerProcess() : undefined
-      const place = log === undefined ? { store: address } : { store: log.connectionString, database: address }
+      const where = log === undefined ? { store: address } : { store: log.connectionString, database: address }
       const running: Running[] = []
       ends.push(async () => {
         for (const { child } of running) child.kill('SIGKILL')
         await log?.kill()
         await drop()
       })
-      for (let at = 0; at < SERVICES; at += 1) running.push(await serve(place, '0'))
+      for (let at = 0; at < SERVICES; at += 1) running.push(await serve(where, '0'))
       const urls = running.map(({ url }) => url)
       const stop = new AbortController()
       const clients = urls.map((url) => createClient({ url, retries: 0, timeoutMs: 20_000 }))
@@ -135,7 +135,7 @@ describeOnServer.each(['Postgres', 'KurrentDB'])('services on a %s that are kill
         const { child, url } = running[at] ?? {}
         child?.kill('SIGKILL')
         if (child !== undefined && child.exitCode === null && child.signalCode === null) await once(child, 'exit')
-        running[at] = await serve(place, new URL(url ?? '').port)
+        running[at] = await serve(where, new URL(url ?? '').port)
       }
       await delay(Math.max(0, SECONDS * 1_000 - (performance.now() - began)), undefined, { signal: stop.signal }).catch(
         () => undefined,
@@ -143,7 +143,7 @@ describeOnServer.each(['Postgres', 'KurrentDB'])('services on a %s that are kill
       stop.abort()
       await talked
 
-      const ledger = await openLedger(place)
+      const ledger = await openLedger(where)
       const ids: string[] = []
       for (const [conversation, said] of acknowledged) {
         const contents: unknown[] = []
