@@ -6,6 +6,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { openLedger, type MessageInput } from '../src/index.js'
 import { parserOf } from '../src/cli/parser.js'
 import { longTest } from './support/length.js'
+import { askedService } from './support/service.js'
 
 /** The words of a line as a shell has them: quotes kept together, a comment left out, variables by their names. */
 function wordsOf(line: string): string[] {
@@ -95,4 +96,32 @@ describe('the documents', () => {
     await parser.parseAsync()
     expect(called).toHaveLength(1)
   })
+})
+
+/** Requests that the documents show, as curl would send them: those to the address that `serve` has of itself. */
+const requests = documents.flatMap((document) =>
+  [...readFileSync(document, 'utf8').matchAll(/```sh\n([\s\S]*?)```/gu)]
+    .flatMap(([, block = '']) => block.replaceAll('\\\n', ' ').split('\n'))
+    .filter((line) => /^curl\s.*http:\/\/127\.0\.0\.1:7411\//u.test(line)),
+)
+
+it('the requests that they show are answered, one behind the other', async () => {
+  expect(requests.length).toBeGreaterThan(1)
+  const at = await askedService()
+  try {
+    for (const request of requests) {
+      const words = wordsOf(request)
+      const url = new URL(words.find((word) => word.startsWith('http')) ?? '')
+      const behind = (flag: string): string[] => words.filter((_word, place) => words[place - 1] === flag)
+      const headers = Object.fromEntries(behind('-H').map((header) => header.split(': ', 2)))
+      const [body] = behind('-d')
+      const { status } = await at.ask(`${url.pathname}${url.search}`, {
+        headers,
+        ...(body === undefined ? {} : { body }),
+      })
+      expect([request, status]).toEqual([request, 200])
+    }
+  } finally {
+    await at.close()
+  }
 })

@@ -42,6 +42,7 @@ const exitOf: Readonly<Record<Fault | 'bug', number>> = {
 }
 
 const hints: Partial<Record<string, string>> = {
+  KeyMissing: '; CONTEXT_LEDGER_SERVICE_KEY holds the key of the command line',
   NoSuchConversation: '; `context-ledger list` shows those that are there',
   NoSuchBatch: '; `context-ledger explain CONV` shows those that are there',
   FolderLocked:
@@ -58,6 +59,7 @@ const typedAs: Partial<Record<string, string>> = {
   which: 'the prompt',
   'boundTo.conversationId': '--conversation',
   'boundTo.scope': '--scope',
+  importTranscript: 'a transcript of another program',
 }
 
 /** The sentence about a value that was refused, which begins with the name of its field, by the name that was typed. */
@@ -74,6 +76,9 @@ export async function tell(error: unknown): Promise<ToldProblem> {
   const { faultOf, kindOf, LedgerError } = await import('../library/problem.js')
   const { fault, message } = faultOf(error)
   const kind = kindOf(error)
-  const said = error instanceof LedgerError ? asTyped(error.failure, message) : message
-  return { exitCode: exitOf[fault], kind, message: `${said}${hints[kind] ?? ''}` }
+  if (!(error instanceof LedgerError))
+    return { exitCode: exitOf[fault], kind, message: `${message}${hints[kind] ?? ''}` }
+  const { failure } = error
+  const reason = failure.kind === 'ServiceRefused' ? failure.refusal : kind
+  return { exitCode: exitOf[fault], kind, message: `${asTyped(failure, message)}${hints[reason] ?? ''}` }
 }

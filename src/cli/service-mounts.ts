@@ -6,8 +6,7 @@ import type { BoundTo } from '../mcp/binding.js'
 import { createProxy, type ProxyOptions } from '../proxy/create-proxy.js'
 import { createBounds, type Access } from '../service/access.js'
 import type { Mount } from '../service/app.js'
-import { problemOf, Refused } from '../service/problems.js'
-import { toWire } from '../service/wire.js'
+import { Refused } from '../service/problems.js'
 
 /** A mount, and what ends it. */
 export interface EndedMount {
@@ -20,12 +19,6 @@ export interface EndedMount {
 const CONVERSATION = 'x-context-ledger-conversation'
 /** Servers of MCP that are kept; one is made anew in no time. */
 const SERVERS = 200
-
-/** A request that is refused before it is anybody's. */
-function refused(error: unknown): Response {
-  const { status, body } = problemOf(error, '')
-  return new Response(toWire(body), { status, headers: { 'content-type': 'application/problem+json' } })
-}
 
 /**
  * MCP over HTTP: `/mcp/conversations/{id}`, `/mcp/scopes/{scope}`, and `/mcp` for the key's own scope, or for the
@@ -63,17 +56,13 @@ export function mcpMount(ledger: Ledger, version: string, onProblem: (problem: u
       roles: ['read'],
       keyHeader: 'authorization',
       async fetch(request, access) {
-        try {
-          const bound = await boundTo(new URL(request.url).pathname, access)
-          const readOnly = !access.roles.includes('operate')
-          const key = JSON.stringify([bound, readOnly])
-          const known = servers.get(key)
-          const mcp = known ?? createMcp({ ledger, boundTo: bound, version, readOnly, onProblem })
-          if (known === undefined) servers.set(key, mcp)
-          return await mcp.fetch(request)
-        } catch (error) {
-          return refused(error)
-        }
+        const bound = await boundTo(new URL(request.url).pathname, access)
+        const readOnly = !access.roles.includes('operate')
+        const key = JSON.stringify([bound, readOnly])
+        const known = servers.get(key)
+        const mcp = known ?? createMcp({ ledger, boundTo: bound, version, readOnly, onProblem })
+        if (known === undefined) servers.set(key, mcp)
+        return await mcp.fetch(request)
       },
     },
     async close() {
@@ -107,17 +96,13 @@ export function proxyMount(options: ProxyOptions): EndedMount {
       async fetch(request, access, env) {
         const { bound } = access
         if (bound !== undefined) {
-          try {
-            const named = request.headers.get(CONVERSATION)?.trim() ?? ''
-            if (named === '')
-              throw new Refused(
-                'KeyBound',
-                `the key is bound to a part of the ledger: name the conversation by ${CONVERSATION}`,
-              )
-            await bounds.check(access, named, true)
-          } catch (error) {
-            return refused(error)
-          }
+          const named = request.headers.get(CONVERSATION)?.trim() ?? ''
+          if (named === '')
+            throw new Refused(
+              'KeyBound',
+              `the key is bound to a part of the ledger: name the conversation by ${CONVERSATION}`,
+            )
+          await bounds.check(access, named, true)
         }
         const url = new URL(request.url)
         url.pathname = url.pathname.slice('/proxy'.length) || '/'

@@ -3,6 +3,7 @@
  * behind the last event that came.
  */
 import { setTimeout as delay } from 'node:timers/promises'
+import { createSentEventReader, type SentEvent } from '../domain/text/sent-events.js'
 import { backoffMs } from '../ports/backoff.js'
 import { cloudEvent } from '../service/contract/events.js'
 import { routes } from '../service/contract/index.js'
@@ -19,12 +20,6 @@ interface Wanted {
 const BACKOFF = { firstMs: 200, mostMs: 5_000 }
 /** A service says something every so often; one that says nothing for so long is gone. */
 const SILENCE_MS = 60_000
-
-/** One event of a stream, as it stands there. */
-interface SentEvent {
-  readonly id: string | undefined
-  readonly data: string
-}
 
 /** Facts, until the signal aborts. */
 export async function* readEvents(transport: Transport, wanted: Wanted): AsyncGenerator<CloudEvent> {
@@ -78,29 +73,13 @@ const isOver = (signal: AbortSignal | undefined): boolean => signal?.aborted ===
 
 /** The events of one connection. Ends where it does; throws where nothing comes for too long. */
 async function* sentEvents(chunks: AsyncIterable<Uint8Array>, quiet: () => void): AsyncGenerator<SentEvent> {
-  const decoder = new TextDecoder()
-  let rest = ''
-  let id: string | undefined
-  let data: string[] = []
+  const reader = createSentEventReader()
   let timer = setTimeout(quiet, SILENCE_MS)
   try {
     for await (const chunk of chunks) {
       clearTimeout(timer)
       timer = setTimeout(quiet, SILENCE_MS)
-      rest += decoder.decode(chunk, { stream: true })
-      const lines = rest.split(/\r\n|\n|\r(?!$)/u)
-      rest = lines.pop() ?? ''
-      for (const line of lines) {
-        if (line === '') {
-          if (data.length > 0 || id !== undefined) yield { id, data: data.join('\n') }
-          id = undefined
-          data = []
-          continue
-        }
-        const [, field, value = ''] = /^([^:]*):? ?(.*)$/su.exec(line) ?? []
-        if (field === 'data') data.push(value)
-        else if (field === 'id' && !value.includes('\0')) id = value
-      }
+      yield* reader.take(chunk)
     }
   } finally {
     clearTimeout(timer)

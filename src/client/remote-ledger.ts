@@ -2,6 +2,7 @@
  * A ledger behind a service, with the functions of one that is opened on a store: what a program or the command line does
  * with the one it does with the other. Where a service cannot do what a process beside the store can, a sentence says so.
  */
+import { given } from '../domain/values/given.js'
 import type { RecordedEvent } from '../domain/events/index.js'
 import { eventTypes, isEventType } from '../domain/events/index.js'
 import { createAgentTools } from '../library/agent-tools.js'
@@ -426,14 +427,6 @@ export function openRemoteLedger({ policy, ...reach }: RemoteLedgerOptions): Led
     },
   }
   return ledger
-}
-
-/** The same without what is undefined. */
-function given<T extends object>(options: T): { [Key in keyof T]: Exclude<T[Key], undefined> } {
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what was undefined is gone
-  return Object.fromEntries(Object.entries(options).filter(([, part]) => part !== undefined)) as {
-    [Key in keyof T]: Exclude<T[Key], undefined>
-  }
 }
 
 /** The arguments of a tool. */

@@ -3,5 +3,10 @@
 export const isPostgres = (address: string): boolean => /^postgres(ql)?:\/\//iu.test(address)
 export const isKurrentDb = (address: string): boolean => /^(?:esdb|kurrentdb|kdb)(?:\+discover)?:\/\//iu.test(address)
 export const schemeOf = (address: string): string | undefined => /^([a-z][a-z0-9+.-]*):\/\//iu.exec(address)?.[1]
+/** `host:2113`, as other programs take an address without its scheme; a folder of that name is `./host:2113`. */
+export const lacksScheme = (address: string): boolean => /^(?:[\w.-]+|\[[\da-f:]+\]):\d{1,5}\/?$/iu.test(address)
+/** An address as it may stand on a page: without who asks and the password. A folder is named as it is. */
+export const withoutPassword = (address: string): string =>
+  schemeOf(address) === undefined ? address : address.replace(/\/\/[^@/]*@/u, '//')
 /** A ledger behind a service. */
 export const isService = (address: string): boolean => /^https?:\/\//iu.test(address)

@@ -38,7 +38,7 @@ import type { Summarizer } from '../ports/summarizer.js'
 import { createSummarizerFrom } from '../summarizers/from-function.js'
 import { guarded, LONGEST_MS } from '../summarizers/guarded.js'
 import { createExtractiveSummarizer, createSummarizer, parseSummarizerConfig } from '../summarizers/index.js'
-import { isKurrentDb, isPostgres, isService, schemeOf } from './addresses.js'
+import { isKurrentDb, isPostgres, isService, lacksScheme, schemeOf } from './addresses.js'
 import type { OpenCompactionProcess, ProjectionProcess, ServiceStores } from './processes.js'
 import { rowCheckOf } from './auditing.js'
 import { createLedger } from './create-ledger.js'
@@ -143,6 +143,11 @@ async function openDatabase(
     throw bad(
       field,
       `"${address}" is not "memory": did you mean memory? (a folder of that name is ./${address.trim()})`,
+    )
+  if (lacksScheme(address))
+    throw bad(
+      field,
+      `"${address}" has no scheme: give postgres://…, esdb://… or a service's http://… (a folder of that name is ./${address})`,
     )
   if (isService(address))
     throw bad(
@@ -345,13 +350,13 @@ export async function openKeys(where: {
   return { keys: serviceStores(stores).keys, close: stores.close }
 }
 
-const serviceStores = ({ db, isDatabaseShared, isLogShared }: Stores): ServiceStores => ({
+const serviceStores = ({ db, log, isDatabaseShared, isLogShared }: Stores): ServiceStores => ({
   keys: createPostgresKeyStore(db),
   jobs: createPostgresJobStore(db),
   isShared: isDatabaseShared && isLogShared,
   budget: (limits) => createMemoryTokenBudget(limits, systemClock),
   ping: async () => {
-    await db.query('select 1')
+    await Promise.all([db.query('select 1'), log.store.head()])
   },
 })
 

@@ -53,6 +53,6 @@ export interface ServiceStores {
   readonly isShared: boolean
   /** A budget of this process alone: of requests, in the place of tokens. */
   readonly budget: (limits: TokenLimits) => TokenBudget
-  /** Throws where the database does not answer. */
+  /** Throws where the database or the log does not answer. */
   readonly ping: () => Promise<void>
 }

@@ -60,7 +60,8 @@ export function createMcp(options: McpOptions): Mcp {
         capabilities: { tools: { listChanged: false }, resources: { listChanged: false } },
       },
     )
-    for (const tool of tools) if (!(readOnly && tool.records)) tool.register(made, host)
+    const isOfOne = host.binding.conversationId !== undefined
+    for (const tool of tools) if (!(readOnly && tool.records) && !(isOfOne && tool.ofScope)) tool.register(made, host)
     registerResources(made, host)
     return made
   }

@@ -56,6 +56,8 @@ export interface McpTool {
   readonly name: string
   /** Whether it records something. */
   readonly records: boolean
+  /** Whether it is about all that the server is bound to, which a server of one conversation has no use for. */
+  readonly ofScope: boolean
   readonly register: (server: McpServer, host: Host) => void
 }
 
@@ -63,7 +65,7 @@ const conversation = z
   .string()
   .min(1)
   .max(512)
-  .describe('Id of the conversation, as hits of memory_read and the list of resources have it')
+  .describe('Id of the conversation, as list_conversations, hits of memory_read and the list of resources have it')
 
 /** What somebody is told whose call was refused or failed. */
 export function refusal(error: unknown, onProblem: Host['onProblem']): string {
@@ -75,7 +77,7 @@ export function refusal(error: unknown, onProblem: Host['onProblem']): string {
 
 function bound<Input extends z.ZodRawShape, Output extends z.ZodObject>(
   words: Words<Input, Output>,
-  needs: z.ZodType<string | undefined>,
+  needs: z.ZodType<string | undefined> | undefined,
   run: Run<Input, Output, CallOfAny>,
 ): McpTool {
   const { name, title, description, annotations, input, output } = words
@@ -83,10 +85,11 @@ function bound<Input extends z.ZodRawShape, Output extends z.ZodObject>(
   return {
     name,
     records: annotations.readOnlyHint !== true,
+    ofScope: needs === undefined,
     register(server, { ledger, binding, limits, operations, onProblem }) {
       // A server of one conversation has no word for any other.
       const isFixed = binding.conversationId !== undefined
-      const given: z.ZodRawShape = isFixed ? input : { conversation: needs, ...input }
+      const given: z.ZodRawShape = isFixed || needs === undefined ? input : { conversation: needs, ...input }
       server.registerTool(
         name,
         { title, description, annotations, inputSchema: z.strictObject(given), outputSchema: output },
@@ -127,6 +130,12 @@ export const toolOfAny = <Input extends z.ZodRawShape, Output extends z.ZodObjec
   words: Words<Input, Output>,
   run: Run<Input, Output, CallOfAny>,
 ): McpTool => bound(words, conversation.optional(), run)
+
+/** A tool that is about all that the server is bound to. */
+export const toolOfScope = <Input extends z.ZodRawShape, Output extends z.ZodObject>(
+  words: Words<Input, Output>,
+  run: Run<Input, Output, CallOfAny>,
+): McpTool => bound(words, undefined, run)
 
 /** A tool that records nothing, gives the same again, and asks nobody outside. */
 export const READS: ToolAnnotations = { readOnlyHint: true, idempotentHint: true, openWorldHint: false }

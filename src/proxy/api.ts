@@ -3,11 +3,12 @@
  * of the ledger is written as a request. A file an API under `apis/`; nobody else knows their words.
  */
 import { hash } from 'node:crypto'
+import type { SentEvent } from '../domain/text/sent-events.js'
+import { given } from '../domain/values/given.js'
 import { foreignMessage } from '../domain/values/foreign-messages.js'
 import { parseMessage, type ChatMessage, type MessageInput } from '../domain/values/message.js'
 import { isTooDeep, MOST_LEVELS } from '../domain/values/nesting.js'
-import { defined, fieldsOf, isFields, listOf, parseJson, textOf, type Fields } from './json.js'
-import type { StreamEvent } from './sse.js'
+import { fieldsOf, isFields, listOf, parseJson, textOf, type Fields } from './json.js'
 
 /** A message of a request, in the ledger's form, with what it was made of. */
 export interface Said {
@@ -60,7 +61,7 @@ export interface Answer {
 
 /** Reads an answer from its events. */
 export interface AnswerReader {
-  take(event: StreamEvent): void
+  take(event: SentEvent): void
   /** What came so far. */
   answer(): Answer
 }
@@ -233,7 +234,7 @@ export const usageOf = (
   cacheWrite: number | undefined,
   reasoning: number | undefined,
 ): Fields | undefined => {
-  const usage = defined({
+  const usage = given({
     inputTokens: input,
     outputTokens: output,
     cacheReadTokens: cacheRead,

@@ -1,8 +1,8 @@
 /** Reads a copy of an answer while its bytes go to the client: as events where it is a stream of them, else whole. */
+import { createSentEventReader } from '../domain/text/sent-events.js'
 import type { Answer, Api } from './api.js'
 import { decoderOf } from './body.js'
 import { parseJson } from './json.js'
-import { createEventReader } from './sse.js'
 
 /** A copy that is read. */
 export interface Copy {
@@ -18,7 +18,7 @@ const MOST_BYTES = 256 * 1024 * 1024
 /** Reads bytes that are not encoded any more. */
 function plainCopy(api: Api, isStream: boolean): { take(chunk: Uint8Array): void; end(): Answer | undefined } {
   if (isStream) {
-    const events = createEventReader()
+    const events = createSentEventReader()
     const reader = api.reader()
     return {
       take(chunk) {

@@ -25,10 +25,6 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** An object without its fields that are undefined. */
-export const defined = (fields: Fields): Record<string, unknown> =>
-  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
-
 /** The fields of an object that are not among these. */
 export const others = (fields: Fields, names: ReadonlySet<string>): Record<string, unknown> =>
   Object.fromEntries(Object.entries(fields).filter(([name]) => !names.has(name)))

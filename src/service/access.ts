@@ -44,7 +44,7 @@ export function keyGiven(headers: Headers, header: string): string | undefined {
     return Buffer.from(basic, 'base64')
       .toString('utf8')
       .replace(/^[^:]*:/u, '')
-  return header === 'authorization' ? '' : given
+  return header === 'authorization' ? undefined : given
 }
 
 /** Throws where a route is none of the roles of who asks. */

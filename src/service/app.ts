@@ -50,7 +50,7 @@ export interface Mount {
    * `x-context-ledger-key`.
    */
   readonly keyHeader: 'authorization' | 'x-context-ledger-key'
-  /** Answers; the request is as it came, and its body was not read. */
+  /** Answers, or throws what a route would; the request is as it came, and its body was not read. */
   readonly fetch: (request: Request, access: Access, env: unknown) => Response | Promise<Response>
 }
 

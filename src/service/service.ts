@@ -70,10 +70,3 @@ export const waitOf = ({
   ...(waitFor === undefined ? {} : { waitFor: BigInt(waitFor) }),
   ...(timeout === undefined ? {} : { timeout }),
 })
-
-/** An object without what is undefined: options of the library are left out, and not given as nothing. */
-export const given = <T extends object>(some: T): { [K in keyof T]: Exclude<T[K], undefined> } =>
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what is undefined is left out
-  Object.fromEntries(Object.entries(some).filter(([, value]) => value !== undefined)) as {
-    [K in keyof T]: Exclude<T[K], undefined>
-  }

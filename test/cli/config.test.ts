@@ -100,6 +100,12 @@ describe('complaints', () => {
     expect((await load({ store: './memory' })).store).toBe(join(cwd, 'memory'))
   })
 
+  it('refuses an address without its scheme, of which it would make a folder', async () => {
+    for (const store of ['127.0.0.1:7411', 'localhost:7411', 'db.example.org:5432', '[::1]:7411'])
+      await expect(load({ store })).rejects.toThrow('--store has no scheme: http://')
+    expect((await load({ store: './localhost:7411' })).store).toBe(join(cwd, 'localhost:7411'))
+  })
+
   it.each([
     [{ nonsense: 1 }, '"nonsense" is no setting'],
     [{ summarizer: 'magic' }, 'context-ledger.config.json: summarizer must be extractive or openai'],

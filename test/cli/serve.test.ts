@@ -1,10 +1,13 @@
 /** `serve` and `keys` from the command line: what is refused before it listens, keys that are shown once, an end in order. */
-import { afterAll, beforeAll, expect, it } from '@jest/globals'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
 import { mkdtemp, readFile, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { runCli, startCli } from '../support/cli.js'
+import { z } from 'zod'
+import { runCli, spawnCli, startCli } from '../support/cli.js'
+import { certificateIn } from '../support/kurrentdb/certificate.js'
 
 let cwd: string
 beforeAll(async () => {
@@ -25,6 +28,48 @@ it.each([
   const { status, stderr, stdout } = await runCli(['serve', ...words], { cwd })
   expect([status, stdout]).toEqual([2, ''])
   expect(stderr).toContain(sentence)
+})
+
+describe('with TLS', () => {
+  let folder: string
+  beforeAll(async () => {
+    folder = await mkdtemp(join(cwd, 'tls-'))
+    await certificateIn(folder)
+    const { key } = await certificateIn(await mkdtemp(join(cwd, 'other-')))
+    writeFileSync(join(folder, 'other-key.pem'), key)
+    writeFileSync(join(folder, 'notes.pem'), 'a certificate, to come')
+  })
+
+  it.each([
+    ['none.pem', 'key.pem', '--tls-cert none.pem cannot be read'],
+    ['certificate.pem', 'none.pem', '--tls-key none.pem cannot be read'],
+    ['notes.pem', 'key.pem', '--tls-cert notes.pem is no certificate in PEM'],
+    ['certificate.pem', 'notes.pem', '--tls-key notes.pem is no private key in PEM'],
+    ['key.pem', 'certificate.pem', '--tls-cert key.pem is no certificate in PEM'],
+    ['certificate.pem', 'other-key.pem', '--tls-key other-key.pem is not the key of --tls-cert certificate.pem'],
+  ])('%s and %s are refused before it listens', async (cert, key, sentence) => {
+    const { status, stderr } = await runCli(['serve', '--tls-cert', cert, '--tls-key', key], { cwd: folder })
+    expect([status, stderr]).toEqual([2, expect.stringContaining(sentence)])
+  })
+
+  it('shakes hands with who trusts its certificate, and with nobody else', async () => {
+    const child = startCli(['serve', '--port', '0', '--tls-cert', 'certificate.pem', '--tls-key', 'key.pem'], {
+      cwd: folder,
+    })
+    try {
+      const [said] = z.tuple([z.instanceof(Buffer)]).parse(await once(child.stdout, 'data'))
+      const store = `https://localhost:${new URL(String(said).trim()).port}`
+      writeFileSync(join(folder, 'chat.jsonl'), '{"role":"user","content":"over TLS"}\n')
+      const trusting = { cwd: folder, env: { NODE_EXTRA_CA_CERTS: join(folder, 'certificate.pem') } }
+      expect((await spawnCli(['import', 'chat.jsonl', '--store', store], trusting)).stdout).toContain('1 message')
+      expect((await spawnCli(['context', 'chat', '--store', store], trusting)).stdout).toContain('over TLS')
+      const refused = await spawnCli(['list', '--store', store], { cwd: folder })
+      expect([refused.status, refused.stderr]).toEqual([3, expect.stringContaining('self-signed certificate')])
+    } finally {
+      child.kill('SIGTERM')
+      await once(child, 'close')
+    }
+  })
 })
 
 it('a key is made, listed without its secret, rotated and revoked', async () => {

@@ -92,6 +92,9 @@ describe('MCP below the service', () => {
       body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping' }),
     })
     expect([response.status, response.headers.get('content-type')]).toEqual([status, 'application/problem+json'])
+    const requestId = response.headers.get('x-request-id')
+    expect(requestId).toMatch(/^[\w-]{36}$/u)
+    expect(await response.json()).toMatchObject({ requestId })
   })
 
   it('is for nobody without a key, or with a key that only appends', async () => {

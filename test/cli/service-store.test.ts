@@ -5,9 +5,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openService } from '../../src/library/compose.js'
 import type { Ledger } from '../../src/index.js'
+import { createKey } from '../../src/service/keys.js'
 import { startService, type Server } from '../../src/service/server.js'
 import { runCli, type CliResult } from '../support/cli.js'
 import { talk } from '../support/conversations.js'
+import { PEPPER } from '../support/service.js'
 
 let cwd: string
 let store: string
@@ -90,7 +92,29 @@ describe('--store http://…', () => {
     expect([worker.status, worker.stderr]).toEqual([2, expect.stringContaining('is a service')])
     const keys = await through('keys', 'list')
     expect([keys.status, keys.stderr]).toEqual([2, expect.stringContaining('done beside its store')])
+    const transcript = await through('import', join(process.cwd(), 'examples/claude-code-session.jsonl'))
+    expect([transcript.status, transcript.stderr]).toEqual([
+      2,
+      expect.stringContaining('a transcript of another program does not go through a service'),
+    ])
     const nobody = await runCli(['list', '--store', 'http://127.0.0.1:1'], { cwd })
     expect([nobody.status, nobody.stderr]).toEqual([3, expect.stringContaining('cannot be reached')])
   })
+})
+
+it('a key that is missing is asked for by the name that the command line knows it by', async () => {
+  const { ledger: locked, ...stores } = await openService({ store: 'memory' })
+  await createKey(stores.keys, PEPPER, { name: 'one', roles: ['read'], bound: undefined })
+  const guarded = await startService({
+    ledger: locked,
+    stores,
+    pepper: PEPPER,
+    host: '127.0.0.1',
+    port: 0,
+    mayBeOpen: false,
+  })
+  const { status, stderr } = await runCli(['list', '--store', guarded.url], { cwd })
+  expect([status, stderr]).toEqual([2, expect.stringContaining('CONTEXT_LEDGER_SERVICE_KEY')])
+  await guarded.close()
+  await locked.close()
 })

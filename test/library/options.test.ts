@@ -79,6 +79,7 @@ it.each([
   [{ store: 5 }, 'store must be a text'],
   [{ store: ':memory:' }, 'store ":memory:" is not "memory": did you mean memory?'],
   [{ store: 'Memory' }, 'did you mean memory?'],
+  [{ store: 'localhost:5432' }, 'store "localhost:5432" has no scheme'],
   [{ onProblem: 'log' }, 'onProblem must be a function'],
 ])('openLedger %j', async (given, said) => {
   await expect(openLedger(untyped({ store: 'memory', ...given }))).rejects.toThrow(said)

@@ -248,6 +248,19 @@ describe('what a server is bound to', () => {
     const found = await ask(acme, 'memory_read', { query: 'lighthouse' })
     expect(found.text).toContain('the lighthouse of acme')
     expect(found.text).not.toContain('globex')
+    const listed = await ask(acme, 'list_conversations')
+    expect(listed.data['conversations']).toEqual(
+      expect.arrayContaining([
+        { conversationId: 'acme-2', messages: 1, cycles: 0, lastRecordedAt: expect.any(String) },
+      ]),
+    )
+    expect(listed.data).toMatchObject({ conversations: expect.any(Array) })
+    expect(JSON.stringify(listed.data)).not.toMatch(/globex|"more"/u)
+    expect((await ask(acme, 'list_conversations', { limit: 1 })).data).toMatchObject({ more: true })
+    expect((await ask(acme, 'list_conversations', { match: 'E-2' })).data).toMatchObject({
+      conversations: [{ conversationId: 'acme-2' }],
+    })
+    expect((await ask(acme, 'list_conversations', { conversation: 'acme-1' })).error).toContain('conversation')
     expect((await acme.listResources()).resources.map(({ name }) => name).toSorted()).toEqual(['acme-1', 'acme-2'])
     expect((await ask(acme, 'conversation_at', { conversation: 'acme-2' })).text).toContain('the lighthouse of acme')
     expect((await read(acme, uriOf('acme-2', '/messages/secret')))['messageId']).toBe('secret')

@@ -45,6 +45,13 @@ const OPENING = `${JSON.stringify({
 })}\n`
 
 describe('mcp on standard streams', () => {
+  it('where there is no ledger, says so with the first call, and blames nobody', async () => {
+    const empty = mkdtempSync(join(cwd, 'empty-'))
+    const { client } = await spawnedServer(empty)
+    const { error } = await ask(client, 'memory_read', { query: 'berth' })
+    expect(error).toMatch(/^there is no ledger in .*: `context-ledger import FILE` makes one there/u)
+  })
+
   longTest('two clients ask and record at once, and the folder is free again behind them', async () => {
     const [one, two] = await Promise.all([spawnedServer(cwd), spawnedServer(cwd, ['--conversation', 'run-7'])])
     const conversation = 'run-7'

@@ -6,7 +6,7 @@ import { anthropicMessages } from '../../src/proxy/apis/anthropic-messages.js'
 import { chatCompletions } from '../../src/proxy/apis/chat-completions.js'
 import { openaiResponses } from '../../src/proxy/apis/openai-responses.js'
 import { newLine, entriesBehind, stepOf } from '../../src/proxy/line.js'
-import { createEventReader, type StreamEvent } from '../../src/proxy/sse.js'
+import { createSentEventReader, type SentEvent } from '../../src/domain/text/sent-events.js'
 import { parseMessage, toChatMessage } from '../../src/domain/values/message.js'
 import { chat, messages, responses } from '../support/upstream-answers.js'
 
@@ -28,21 +28,29 @@ describe('a stream', () => {
   it('gives the same events however its bytes are cut, with any ends of lines', () => {
     fc.assert(
       fc.property(
-        fc.array(fc.record({ event: fc.constantFrom('', 'ping', 'delta'), data: anyText }), { maxLength: 8 }),
+        fc.array(
+          fc.record({ event: fc.constantFrom('', 'ping', 'delta'), data: anyText, id: fc.constantFrom('', '7') }),
+          { maxLength: 8 },
+        ),
         fc.constantFrom('\n', '\r\n', '\r'),
         fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1, maxLength: 20 }),
         (events, end, sizes) => {
-          const written = events.map(({ event, data }) => ({ event, data: JSON.stringify(data) }))
+          // An id without data moves the place that a client goes on behind.
+          const written = events.map(({ event, data, id }) => ({
+            event,
+            id,
+            data: id !== '' && data === '' ? '' : JSON.stringify(data),
+          }))
           const bytes = Buffer.from(
             written
               .map(
-                ({ event, data }) =>
-                  `: a comment${end}${event === '' ? '' : `event: ${event}${end}`}data: ${data}${end}${end}`,
+                ({ event, data, id }) =>
+                  `: a comment${end}${event === '' ? '' : `event: ${event}${end}`}${id === '' ? '' : `id: ${id}${end}`}${data === '' ? '' : `data: ${data}${end}`}${end}`,
               )
               .join(''),
           )
-          const reader = createEventReader()
-          const read: StreamEvent[] = []
+          const reader = createSentEventReader()
+          const read: SentEvent[] = []
           for (let at = 0, turn = 0; at < bytes.length; turn += 1) {
             const size = sizes[turn % sizes.length] ?? 1
             read.push(...reader.take(bytes.subarray(at, at + size)))
@@ -50,7 +58,13 @@ describe('a stream', () => {
           }
           // A carriage return at the very end may have a line feed behind it.
           read.push(...reader.take(Buffer.from('\n')))
-          expect(read).toEqual(written.map(({ event, data }) => ({ event: event === '' ? 'message' : event, data })))
+          expect(read).toEqual(
+            written.map(({ event, data, id }) => ({
+              event: event === '' ? 'message' : event,
+              data,
+              ...(id === '' ? {} : { id }),
+            })),
+          )
         },
       ),
       runs,
@@ -67,7 +81,7 @@ describe('a stream', () => {
         const whole = answers.whole(answer)
         if (typeof whole === 'string' || !('json' in whole)) throw new Error('the stub gives no body')
         const reader = api.reader()
-        const events = createEventReader()
+        const events = createSentEventReader()
         for (const chunk of answers.events(answer))
           for (const event of events.take(Buffer.from(chunk))) reader.take(event)
         const streamed = reader.answer()

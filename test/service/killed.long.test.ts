@@ -1,5 +1,5 @@
 /**
- * Several services over one Postgres, each killed in the middle, while clients append and others listen: what was
+ * Several services over one Postgres, or over one KurrentDB with a Postgres beside it, each killed in the middle, while clients append and others listen: what was
  * acknowledged is there once and in order, and a stream that is resumed misses nothing. `CONTEXT_LEDGER_TEST_SECONDS`,
  * `CONTEXT_LEDGER_TEST_CLIENTS` and `CONTEXT_LEDGER_TEST_KILLS` ask for more.
  */
@@ -12,6 +12,7 @@ import { z } from 'zod'
 import { createClient, ServiceError, type CloudEvent } from '../../src/client/index.js'
 import { openLedger } from '../../src/index.js'
 import { startCli } from '../support/cli.js'
+import { startWireServerProcess } from '../support/kurrentdb/wire-server-process.js'
 import { createTestDatabase, testServer } from '../support/postgres.js'
 
 // Without a server these are counted as skipped.
@@ -30,8 +31,15 @@ interface Running {
 
 const served = z.object({ url: z.string() })
 
-async function serve(store: string, port: string): Promise<Running> {
-  const child = startCli(['serve', '--store', store, '--port', port, '--rate', '10000000', '--json'])
+/** A log, and its database where that is another. */
+interface Place {
+  readonly store: string
+  readonly database?: string
+}
+
+async function serve({ store, database }: Place, port: string): Promise<Running> {
+  const beside = database === undefined ? [] : ['--database', database]
+  const child = startCli(['serve', '--store', store, ...beside, '--port', port, '--rate', '10000000', '--json'])
   const errors: string[] = []
   child.stderr.on('data', (chunk: Buffer) => errors.push(chunk.toString()))
   for await (const line of createInterface(child.stdout)) {
@@ -49,17 +57,20 @@ afterEach(async () => {
   for (const end of ends.splice(0)) await end()
 })
 
-describeOnServer('services that are killed', () => {
+describeOnServer.each(['Postgres', 'KurrentDB'])('services on a %s that are killed', (kind) => {
   it(
     `lose nothing that they acknowledged to ${String(CLIENTS)} clients, double nothing, and streams go on without a gap`,
     async () => {
       const { address, drop } = await createTestDatabase()
+      const log = kind === 'KurrentDB' ? await startWireServerProcess() : undefined
+      const where = log === undefined ? { store: address } : { store: log.connectionString, database: address }
       const running: Running[] = []
       ends.push(async () => {
         for (const { child } of running) child.kill('SIGKILL')
+        await log?.kill()
         await drop()
       })
-      for (let at = 0; at < SERVICES; at += 1) running.push(await serve(address, '0'))
+      for (let at = 0; at < SERVICES; at += 1) running.push(await serve(where, '0'))
       const urls = running.map(({ url }) => url)
       const stop = new AbortController()
       const clients = urls.map((url) => createClient({ url, retries: 0, timeoutMs: 20_000 }))
@@ -124,7 +135,7 @@ describeOnServer('services that are killed', () => {
         const { child, url } = running[at] ?? {}
         child?.kill('SIGKILL')
         if (child !== undefined && child.exitCode === null && child.signalCode === null) await once(child, 'exit')
-        running[at] = await serve(address, new URL(url ?? '').port)
+        running[at] = await serve(where, new URL(url ?? '').port)
       }
       await delay(Math.max(0, SECONDS * 1_000 - (performance.now() - began)), undefined, { signal: stop.signal }).catch(
         () => undefined,
@@ -132,7 +143,7 @@ describeOnServer('services that are killed', () => {
       stop.abort()
       await talked
 
-      const ledger = await openLedger({ store: address })
+      const ledger = await openLedger(where)
       const ids: string[] = []
       for (const [conversation, said] of acknowledged) {
         const contents: unknown[] = []

@@ -8,6 +8,7 @@ import type { Mount } from '../../src/service/app.js'
 import { startService, type Server, type ServerOptions } from '../../src/service/server.js'
 import { createKey } from '../../src/service/keys.js'
 import { say, SMALL, talk } from '../support/conversations.js'
+import { startWireServer } from '../support/kurrentdb/server.js'
 import { createTestDatabase, testServer } from '../support/postgres.js'
 import { askedService, PEPPER } from '../support/service.js'
 
@@ -157,6 +158,23 @@ it('more requests than a key may make in a minute are refused, and told when to 
   expect(Number(last?.headers.get('retry-after'))).toBeGreaterThan(0)
   expect((await at.ask('/v1/conversations', { key: other })).status).toBe(200)
   await at.close()
+})
+
+it('is ready while its log answers, and says so when it does not', async () => {
+  const log = await startWireServer()
+  const at = await askedService({ store: log.connectionString, ledger: { database: 'memory' } })
+  try {
+    expect((await at.ask('/readyz')).body).toEqual({ status: 'ready' })
+    await log.stop()
+    const told = await at.service.app.request('/readyz')
+    expect([told.status, await told.json()]).toEqual([503, { status: 'not ready' }])
+    expect((await at.ask('/healthz')).status).toBe(200)
+    await log.start()
+    expect((await at.ask('/readyz')).status).toBe(200)
+  } finally {
+    await at.close()
+    await log.close()
+  }
 })
 
 it('a mistake of ours is told without its details, and they are told to whoever runs it', async () => {

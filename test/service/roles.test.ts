@@ -64,7 +64,10 @@ describe('every role against every route', () => {
       for (const key of [revoked, forged, 'cl_x', 'Basic'])
         expect([route.id, ...(await asked(route, filled(route.path), key))]).toEqual([route.id, 401, 'KeyRefused'])
     }
-    expect((await at.ask('/v1/jobs')).headers.get('www-authenticate')).toContain('Bearer')
+    // A key without the word before it is told what is missing, and not that it is unknown.
+    const bare = await at.ask('/v1/jobs', { headers: { authorization: await at.key(ROLES) } })
+    expect(bare.body).toMatchObject({ kind: 'KeyMissing', detail: expect.stringContaining('Bearer KEY') })
+    expect(bare.headers.get('www-authenticate')).toContain('Bearer')
   })
 
   it('the page and the metrics too', async () => {

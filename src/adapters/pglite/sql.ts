@@ -271,17 +271,22 @@ async function start(name: string, where: { readonly dataDir?: string; readonly 
  */
 function freeTimers(db: PGlite): void {
   const statement = db.execProtocolRawSync.bind(db)
-  const freely = <T>(work: () => T): T => {
-    const { setTimeout } = globalThis
-    const free = (callback: () => void, ms?: number): NodeJS.Timeout =>
-      setTimeout(() => {
+  let usual = globalThis.setTimeout
+  const free = Object.assign(
+    (callback: () => void, ms?: number): NodeJS.Timeout =>
+      usual(() => {
         freely(callback)
-      }, ms).unref()
-    globalThis.setTimeout = Object.assign(free, { __promisify__: setTimeout.__promisify__ })
+      }, ms).unref(),
+    { __promisify__: usual.__promisify__ },
+  )
+  const freely = <T>(work: () => T): T => {
+    const before = globalThis.setTimeout
+    if (before !== free) usual = before
+    globalThis.setTimeout = free
     try {
       return work()
     } finally {
-      globalThis.setTimeout = setTimeout
+      globalThis.setTimeout = before
     }
   }
   db.execProtocolRawSync = (message) => freely(() => statement(message))

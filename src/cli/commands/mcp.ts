@@ -102,7 +102,12 @@ function openedBy(given: Given, isFolder: boolean): Open {
       try {
         return await opened(writes)
       } catch (error) {
-        const { kindOf } = await import('../../library/problem.js')
+        const [{ kindOf }, { StoreError }] = await Promise.all([
+          import('../../library/problem.js'),
+          import('../../ports/store-error.js'),
+        ])
+        // What is wrong with a setting is nothing that this program did wrong: the client is told so.
+        if (error instanceof InputError) throw new StoreError('StoreRefused', error.message, error)
         if (!isFolder || !IN_TURN.has(kindOf(error)) || performance.now() > until) throw error
         await delay(AGAIN_MS)
       }

@@ -1,4 +1,5 @@
 /** `page` serves a page to look at the ledger with, or writes the report of one conversation as a single file. */
+import { withoutPassword } from '../../library/addresses.js'
 import { text, type Command } from '../command.js'
 import { InputError } from '../errors.js'
 import { line, note, toJson } from '../output.js'
@@ -55,7 +56,7 @@ export const page: Command = {
       ])
       const ended = endSignals()
       try {
-        const served = await startPage({ ledger, name: nameOf(config.store), words, port: port ?? 0 }).catch(
+        const served = await startPage({ ledger, name: withoutPassword(config.store), words, port: port ?? 0 }).catch(
           (error: unknown) => {
             throw unusablePort(error, 'the page', port)
           },
@@ -77,9 +78,4 @@ export const page: Command = {
       }
     })
   },
-}
-
-/** The store as it may stand on a page: an address without its password. */
-function nameOf(store: string): string {
-  return /^[a-z][a-z0-9+.-]+:\/\//iu.test(store) ? store.replace(/\/\/[^@/]*@/u, '//') : store
 }

@@ -2,6 +2,7 @@
  * `serve`: the ledger over HTTP. On this machine alone it may run without keys; elsewhere it takes keys, and TLS or the
  * word of its operator that somebody ends it.
  */
+import { withoutPassword } from '../../library/addresses.js'
 import { codeOf, sentenceOf } from '../../ports/store-error.js'
 import { text, toggle, type Command } from '../command.js'
 import { InputError } from '../errors.js'
@@ -99,7 +100,7 @@ export const serve: Command = {
         )
       const page = createApp({
         ledger,
-        name: nameOf(config.store),
+        name: withoutPassword(config.store),
         words: { describeEvent, contextNotes },
         now: () => new Date(),
         guard: withHeaders,
@@ -184,7 +185,24 @@ async function tlsOf(given: Given): Promise<{ readonly cert: string; readonly ke
   if (keyFile === undefined) throw new InputError('Usage', '--tls-cert goes with --tls-key')
   const cert = await pem('--tls-cert', certFile)
   const key = await pem('--tls-key', keyFile)
-  const { createSecureContext } = await import('node:tls')
+  const [{ createSecureContext }, { createPrivateKey, X509Certificate }] = await Promise.all([
+    import('node:tls'),
+    import('node:crypto'),
+  ])
+  // What OpenSSL says of a file of another kind names its own routines, and neither the file nor what is wrong.
+  const read = <T>(what: string, make: () => T): T => {
+    try {
+      return make()
+    } catch {
+      throw new InputError('BadCertificate', what)
+    }
+  }
+  const certificate = read(`--tls-cert ${certFile} is no certificate in PEM`, () => new X509Certificate(cert))
+  const secret = read(`--tls-key ${keyFile} is no private key in PEM, or is locked by a passphrase`, () =>
+    createPrivateKey(key),
+  )
+  if (!certificate.checkPrivateKey(secret))
+    throw new InputError('BadCertificate', `--tls-key ${keyFile} is not the key of --tls-cert ${certFile}`)
   try {
     createSecureContext({ cert, key })
   } catch (error) {
@@ -203,11 +221,6 @@ async function pem(flag: string, file: string): Promise<string> {
   } catch (error) {
     throw new InputError('FileUnusable', `${flag} ${file} cannot be read: ${sentenceOf(error)}`)
   }
-}
-
-/** The store as it may stand on a page: an address without its password. */
-function nameOf(store: string): string {
-  return /^[a-z][a-z0-9+.-]+:\/\//iu.test(store) ? store.replace(/\/\/[^@/]*@/u, '//') : store
 }
 
 /** Why it cannot listen there. */

@@ -8,7 +8,7 @@ import { z } from 'zod'
 import { nameSchema } from '../../domain/values/ids.js'
 import { issueSentence } from '../../domain/values/issue-sentence.js'
 import type { PolicySettings } from '../../domain/values/policy.js'
-import { isKurrentDb } from '../../library/addresses.js'
+import { isKurrentDb, lacksScheme } from '../../library/addresses.js'
 import { STRATEGIES } from '../../summarizers/strategy-names.js'
 import { DEFAULT_STORE, settings, type Setting } from '../flags.js'
 import { lastGiven, readConfigFile, type ConfigFile, type ConfigSources } from './config-file.js'
@@ -100,6 +100,12 @@ export async function loadConfig(given: ConfigSources, options: { readonly write
       throw badConfig(
         origins[key] ?? key,
         'is "memory", which ends with the command that made it: ./memory is a folder of that name',
+      )
+    const address = parsed.data[key]
+    if (address !== undefined && lacksScheme(address))
+      throw badConfig(
+        origins[key] ?? key,
+        `has no scheme: http://${address} is a service, and ./${address} a folder of that name`,
       )
   }
   const baseOf = (key: string): string =>

@@ -3,12 +3,14 @@ import type { McpTool } from '../tool.js'
 import { compactContext } from './compact-context.js'
 import { conversationAt } from './conversation-at.js'
 import { explainCompaction } from './explain-compaction.js'
+import { listConversations } from './list-conversations.js'
 import { memoryRead } from './memory-read.js'
 import { pinMessage } from './pin-message.js'
 import { undoCompaction } from './undo-compaction.js'
 import { whatWasForgotten } from './what-was-forgotten.js'
 
 export const tools: readonly McpTool[] = [
+  listConversations,
   memoryRead,
   conversationAt,
   explainCompaction,

@@ -1,4 +1,5 @@
 /** OpenAI's Chat Completions: a list of messages, and the answer as a message or as deltas of one. */
+import { given } from '../../domain/values/given.js'
 import type { MessageInput } from '../../domain/values/message.js'
 import {
   keptPart,
@@ -12,18 +13,7 @@ import {
   type Asked,
   type Said,
 } from '../api.js'
-import {
-  defined,
-  fieldsOf,
-  indexOf,
-  isFields,
-  listOf,
-  numberOf,
-  others,
-  parseJson,
-  textOf,
-  type Fields,
-} from '../json.js'
+import { fieldsOf, indexOf, isFields, listOf, numberOf, others, parseJson, textOf, type Fields } from '../json.js'
 
 const ROLES = new Set(['system', 'developer', 'user', 'assistant', 'tool'])
 const KNOWN = new Set(['role', 'content', 'name', 'tool_calls', 'tool_call_id'])
@@ -186,7 +176,7 @@ function takeDelta(choice: Choice, delta: Fields): void {
 const messageOf = (choice: Choice): Fields => ({
   role: 'assistant',
   content: choice.content ?? null,
-  ...defined({ refusal: choice.refusal }),
+  ...given({ refusal: choice.refusal }),
   ...choice.unknown,
   ...(choice.calls.length === 0 ? {} : { tool_calls: choice.calls.filter((call) => call !== undefined) }),
 })

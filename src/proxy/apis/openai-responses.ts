@@ -2,6 +2,7 @@
  * OpenAI's Responses: items in a row. Those of one answer (reasoning, a text, calls) are one message of the ledger, so
  * that they stay together.
  */
+import { given } from '../../domain/values/given.js'
 import type { ChatMessage, MessageInput } from '../../domain/values/message.js'
 import {
   contentOf,
@@ -17,18 +18,7 @@ import {
   type Said,
   type Shown,
 } from '../api.js'
-import {
-  defined,
-  fieldsOf,
-  indexOf,
-  isFields,
-  listOf,
-  numberOf,
-  others,
-  parseJson,
-  textOf,
-  type Fields,
-} from '../json.js'
+import { fieldsOf, indexOf, isFields, listOf, numberOf, others, parseJson, textOf, type Fields } from '../json.js'
 
 type Calls = NonNullable<MessageInput['tool_calls']>
 
@@ -55,7 +45,7 @@ function partOf(part: unknown): unknown {
     }
     case 'input_image':
       return typeof image_url === 'string'
-        ? { type: 'image_url', image_url: defined({ url: image_url, detail }), ...rest }
+        ? { type: 'image_url', image_url: given({ url: image_url, detail }), ...rest }
         : part
     case 'input_file':
       return { type: 'file', file: rest }

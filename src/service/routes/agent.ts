@@ -1,7 +1,8 @@
 /** What an agent does that keeps a list of its own. */
+import { given } from '../../domain/values/given.js'
 import type { MessageInput } from '../../library/ledger.js'
 import { Refused } from '../problems.js'
-import { given, type Handlers, type Parts } from '../service.js'
+import { type Handlers, type Parts } from '../service.js'
 
 /** The handlers. */
 export function agentHandlers({ ledger }: Parts): Handlers<'compress' | 'useTool'> {

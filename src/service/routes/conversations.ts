@@ -1,7 +1,8 @@
 /** Conversations and their contexts. */
+import { given } from '../../domain/values/given.js'
 import { cursorOf, placeOf } from '../cursors.js'
 import { Refused } from '../problems.js'
-import { etagOf, given, waitOf, type Handlers, type Parts } from '../service.js'
+import { etagOf, waitOf, type Handlers, type Parts } from '../service.js'
 import type { Access } from '../access.js'
 import type { ConversationList, ListOptions } from '../../library/ledger.js'
 import { problem } from '../../library/problem.js'

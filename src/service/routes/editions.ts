@@ -1,4 +1,5 @@
 /** Editions, prompts, and what would have been. */
+import { given } from '../../domain/values/given.js'
 import type {
   AdoptOptions,
   CompareEditionsOptions,
@@ -8,7 +9,7 @@ import type {
 } from '../../library/ledger.js'
 import type { Access } from '../access.js'
 import { Refused } from '../problems.js'
-import { given, type Handlers, type Parts } from '../service.js'
+import { type Handlers, type Parts } from '../service.js'
 
 /** The handlers. */
 export function editionHandlers({

@@ -1,9 +1,10 @@
 /** What happened, and why: the log, cycles, differences, origins, proofs. */
+import { given } from '../../domain/values/given.js'
 import type { RecordedEvent } from '../../domain/events/index.js'
 import type { ConversationStats, ForgottenCycle } from '../../library/ledger.js'
 import { cursorOf, numberOf } from '../cursors.js'
 import { Refused } from '../problems.js'
-import { bigintOf, given, waitOf, type Handlers, type Parts } from '../service.js'
+import { bigintOf, waitOf, type Handlers, type Parts } from '../service.js'
 
 const PAGE = 100
 /** Facts that one page of cycles looks through. */

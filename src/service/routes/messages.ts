@@ -1,11 +1,12 @@
 /** Messages: appended, read, pinned, searched. */
+import { given } from '../../domain/values/given.js'
 import { createHash } from 'node:crypto'
 import type { AmendOptions, MessageInput, Observation } from '../../library/ledger.js'
 import { kindOf, problem } from '../../library/problem.js'
 import { cursorOf, placeOf, wrongCursor } from '../cursors.js'
 import { Refused } from '../problems.js'
 import type { Access } from '../access.js'
-import { etagOf, given, waitOf, type Answer, type Handlers, type Parts } from '../service.js'
+import { etagOf, waitOf, type Answer, type Handlers, type Parts } from '../service.js'
 
 const PAGE = 1_000
 
