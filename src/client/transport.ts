@@ -4,7 +4,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import { backoffMs } from '../ports/backoff.js'
-import { sentenceOf } from '../ports/store-error.js'
+import { codeOf, sentenceOf } from '../ports/store-error.js'
 import type { Route } from '../service/contract/route.js'
 
 /** How to reach a service. */
@@ -177,9 +177,13 @@ export function createTransport(options: ClientOptions): Transport {
   }
 }
 
+/** What Node calls a certificate that nobody it trusts has signed. */
+const UNTRUSTED = /SELF_SIGNED_CERT|UNABLE_TO_(?:VERIFY|GET_ISSUER)/u
+
 function unreachable(origin: string, error: unknown): ServiceError {
   const cause = error instanceof Error && error.cause !== undefined ? error.cause : error
-  return new ServiceError('ServiceUnreachable', `${origin} cannot be reached: ${sentenceOf(cause)}`, undefined)
+  const what = UNTRUSTED.test(codeOf(cause) ?? '') ? ' (NODE_EXTRA_CA_CERTS names a file of certificates to trust)' : ''
+  return new ServiceError('ServiceUnreachable', `${origin} cannot be reached: ${sentenceOf(cause)}${what}`, undefined)
 }
 
 /** The chunks of a body, until the signal aborts. */
