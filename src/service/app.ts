@@ -5,14 +5,17 @@
 import type { HttpBindings } from '@hono/node-server'
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
 import { SpanKind } from '@opentelemetry/api'
+import { either as E } from 'fp-ts'
 import { Hono, type Context } from 'hono'
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { Registry } from 'prom-client'
 import { unknownName } from '../domain/text/known-names.js'
+import { checkId } from '../domain/values/ids.js'
 import { issueSentence } from '../domain/values/issue-sentence.js'
 import { inSpan } from '../library/spans.js'
 import type { Ledger } from '../library/ledger.js'
+import { problem } from '../library/problem.js'
 import type { ServiceStores } from '../library/processes.js'
 import { isOwnHost } from '../page/security.js'
 import type { Role } from '../ports/service-state.js'
@@ -267,10 +270,13 @@ export function createService(options: ServiceOptions): Service {
     const route: Route = routes[name]
     const { headers } = context.req.raw
     const conversation = route.reach === 'conversation' ? context.req.param('conversation') : undefined
-    under.conversationId = conversation
+    const checked = conversation === undefined ? undefined : checkId('conversationId', conversation)
+    // What no conversation can be called stands in no table, that of the uses of keys among them.
+    if (checked !== undefined && E.isRight(checked)) under.conversationId = checked.right
     const access = await whoAsks(headers, 'authorization')
     under.access = access
     checkRoles(access, route)
+    if (checked !== undefined && E.isLeft(checked)) throw problem(checked.left)
     if (context.req.raw.method === 'HEAD' && route.stream !== undefined)
       throw new Refused('MethodNotAllowed', 'a stream is read by GET', {}, { allow: 'GET' })
     const params = parsed(route.params, context.req.param(), 'the address')

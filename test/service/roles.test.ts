@@ -178,12 +178,19 @@ it('a rotated key is another one, and the old one is let in for as long as was s
 it('every use is noted: who, which route, what was answered', async () => {
   const key = await at.key(['read'])
   const id = key.split('_')[1]
+  // What no conversation can be called keeps no use from being written.
+  const odd = ['%00', '%0A', 'x'.repeat(3_000)]
+  for (const name of odd)
+    expect((await at.ask(`/v1/conversations/${name}/messages`, { key })).body).toMatchObject({
+      kind: 'BadId',
+      field: 'conversationId',
+    })
   await at.ask('/v1/conversations/ours', { key, headers: { 'x-request-id': 'mine-1' } })
   await at.ask('/v1/conversations/ours/log', { key, headers: { 'x-request-id': 'mine-2' } })
   const auditor = await at.key(['audit'])
   type Use = { readonly keyId?: string }
   let uses: readonly Use[] = []
-  for (let tries = 0; tries < 100 && uses.length < 2; tries += 1) {
+  for (let tries = 0; tries < 100 && uses.length < 5; tries += 1) {
     await new Promise((resolve) => setTimeout(resolve, 50))
     const { body } = await at.ask('/v1/key-uses?limit=1000', { key: auditor })
     uses = body.uses.filter(({ keyId }: Use) => keyId === id)
@@ -191,7 +198,22 @@ it('every use is noted: who, which route, what was answered', async () => {
   expect(uses).toEqual([
     expect.objectContaining({ route: 'getLog', conversationId: 'ours', status: 403, requestId: 'mine-2' }),
     expect.objectContaining({ route: 'getConversation', conversationId: 'ours', status: 200, requestId: 'mine-1' }),
+    ...odd.map(() => expect.objectContaining({ route: 'getMessages', status: 400 })),
   ])
+  expect(uses.filter((use) => 'conversationId' in use)).toHaveLength(2)
+})
+
+it('what no conversation can be called is refused by every route that names one', async () => {
+  const key = await at.key(ROLES)
+  for (const route of Object.values<Route>(routes).filter(({ reach }) => reach === 'conversation')) {
+    const path = route.path.replace('{conversation}', '%00').replaceAll(/\{\w+\}/gu, '1')
+    const { status, body } = await at.ask(path, {
+      key,
+      method: route.method.toUpperCase(),
+      ...(route.body === undefined ? {} : { body: {} }),
+    })
+    expect([route.id, status, body.kind]).toEqual([route.id, 400, 'BadId'])
+  }
 })
 
 it('a key of a scope compresses and observes within it, and begins nothing outside of it', async () => {
