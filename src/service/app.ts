@@ -461,6 +461,7 @@ function refuseConditions({ headers: heeded, method }: Route, headers: Headers):
 
 /** The query of an address, each name once. */
 function queryOf(url: string, { query }: Route): Readonly<Record<string, string>> {
+  if (!url.includes('?')) return {}
   const { searchParams } = new URL(url)
   const found: Record<string, string> = {}
   for (const [name, value] of searchParams) {

@@ -8,10 +8,12 @@ import { Refused } from './problems.js'
 // A message may be nested as deep as the ledger takes it, and stands in a list in an object.
 const LEVELS = MOST_LEVELS + 4
 
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false })
+
 /** The text of a body. */
 export function textOf(bytes: Uint8Array): string {
   try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: false }).decode(bytes)
+    return utf8.decode(bytes)
   } catch {
     throw new Refused('NotUtf8', 'the body is not UTF-8: nothing was recorded')
   }

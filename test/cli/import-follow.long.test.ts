@@ -1,7 +1,7 @@
 /**
  * `import --follow` in a process of its own that is killed (-9) again and again while somebody appends to ten files,
  * rotates, truncates and writes them anew; and two of them at once over one folder. Nothing is lost and nothing is there
- * twice. `CONTEXT_LEDGER_TEST_KILLS` says how often it is killed (default 4).
+ * twice. `CONTEXT_LEDGER_TEST_KILLS` says how often it is killed (default 2).
  */
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import type { ChildProcessWithoutNullStreams } from 'node:child_process'
@@ -14,7 +14,7 @@ import { startCli } from '../support/cli.js'
 import { createTestDatabase, testServer } from '../support/postgres.js'
 import { createTranscriptWriter, type Written } from '../support/transcript-writer.js'
 
-const KILLS = Number(process.env['CONTEXT_LEDGER_TEST_KILLS'] ?? 4)
+const KILLS = Number(process.env['CONTEXT_LEDGER_TEST_KILLS'] ?? 2)
 const FILES = 10
 /** Steps of the writer in the life of one follower, and behind it. */
 const STEPS = 40

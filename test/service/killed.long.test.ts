@@ -18,7 +18,7 @@ import { createTestDatabase, testServer } from '../support/postgres.js'
 // Without a server these are counted as skipped.
 const describeOnServer = testServer === '' ? describe.skip : describe
 
-const SECONDS = Number(process.env['CONTEXT_LEDGER_TEST_SECONDS'] ?? 10)
+const SECONDS = Number(process.env['CONTEXT_LEDGER_TEST_SECONDS'] ?? 8)
 const CLIENTS = Number(process.env['CONTEXT_LEDGER_TEST_CLIENTS'] ?? 16)
 const KILLS = Number(process.env['CONTEXT_LEDGER_TEST_KILLS'] ?? 1)
 const SERVICES = 3

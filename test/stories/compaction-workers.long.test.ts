@@ -1,7 +1,7 @@
 /**
  * Two `compaction run` processes over one server, killed (-9) again and again while an agent talks: nothing is lost,
  * and what a kill costs is the call that was under way. `CONTEXT_LEDGER_TEST_KILLS` says how often each is killed
- * (default 2).
+ * (default 1).
  */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { spawn, type ChildProcess } from 'node:child_process'
@@ -18,7 +18,7 @@ import { createHarness, createTroubledStore, type Harness } from '../support/har
 import { startOpenAiStub, stubAnswers, type OpenAiStub } from '../support/openai-stub.js'
 import { openTestSchema, testServer } from '../support/postgres.js'
 
-const KILLS = Number(process.env['CONTEXT_LEDGER_TEST_KILLS'] ?? 2)
+const KILLS = Number(process.env['CONTEXT_LEDGER_TEST_KILLS'] ?? 1)
 /** More than the leases of the dead hold back at any time, so that who is killed is mostly at work. */
 const CONVERSATIONS = Array.from({ length: 40 }, (_, at) => `c${String(at)}`)
 

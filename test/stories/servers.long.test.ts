@@ -1,7 +1,7 @@
 /**
  * The whole house on servers: a KurrentDB for the log, a Postgres for the rest, eight clients that import at once, one
  * process that keeps the read models and two that compact, each of the three killed (-9) and started again and again.
- * `CONTEXT_LEDGER_TEST_KILLS` says how often each is killed (default 2). `CONTEXT_LEDGER_DATA` names a folder of
+ * `CONTEXT_LEDGER_TEST_KILLS` says how often each is killed (default 1). `CONTEXT_LEDGER_DATA` names a folder of
  * conversations to import (by default, short ones are made up); the log is a KurrentDB of the tests, or the one that
  * `CONTEXT_LEDGER_TEST_KURRENTDB` names.
  */
@@ -21,7 +21,7 @@ import { startWireServerProcess, type WireServerProcess } from '../support/kurre
 import { startOpenAiStub, stubAnswers, type OpenAiStub } from '../support/openai-stub.js'
 import { createTestDatabase, testServer } from '../support/postgres.js'
 
-const KILLS = Number(process.env['CONTEXT_LEDGER_TEST_KILLS'] ?? 2)
+const KILLS = Number(process.env['CONTEXT_LEDGER_TEST_KILLS'] ?? 1)
 const IMPORTS = process.env['CONTEXT_LEDGER_DATA']
 const CLIENTS = 8
 

@@ -25,11 +25,11 @@ export const longTest: typeof test.skip = isLong ? longOnes.test : test.skip
 export const longDescribe: typeof describe.skip = isLong ? longOnes.describe : describe.skip
 
 /**
- * A tenth of the histories is enough to notice what breaks at once, and never fewer than three. CI asks a third of them
+ * A tenth of the histories is enough to notice what breaks at once, and never fewer than three. CI asks a sixth of them
  * where a law stands beside what asks for a server, and `npm run test:all` asks all.
  */
 export const runsOf = (all: number): number => {
-  const part = asked === 'rest' ? 3 : 10
+  const part = asked === 'rest' ? 6 : 10
   return isWhole ? all : Math.min(all, Math.max(3, Math.round(all / part)))
 }
 
