@@ -430,8 +430,8 @@ export function createService(options: ServiceOptions): Service {
 }
 
 /**
- * Writes an answer that is whole. Where the server is Node's it goes to the connection at once: a stream of the web in
- * between would cost as much as all the rest of the answer.
+ * Writes an answer that is whole. Where the server is Node's it goes to the connection at once, without a stream of the
+ * web in between.
  */
 function write(
   { env: { outgoing } }: Ctx,

@@ -2,7 +2,7 @@
 import { given } from '../../domain/values/given.js'
 import type { MessageInput } from '../../library/ledger.js'
 import { Refused } from '../problems.js'
-import { type Handlers, type Parts } from '../service.js'
+import type { Handlers, Parts } from '../service.js'
 
 /** The handlers. */
 export function agentHandlers({ ledger }: Parts): Handlers<'compress' | 'useTool'> {

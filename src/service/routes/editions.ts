@@ -9,7 +9,7 @@ import type {
 } from '../../library/ledger.js'
 import type { Access } from '../access.js'
 import { Refused } from '../problems.js'
-import { type Handlers, type Parts } from '../service.js'
+import type { Handlers, Parts } from '../service.js'
 
 /** The handlers. */
 export function editionHandlers({

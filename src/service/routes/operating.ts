@@ -1,7 +1,7 @@
 /** Read models, uses of keys, jobs. */
 import { given } from '../../domain/values/given.js'
 import { cursorOf, numberOf } from '../cursors.js'
-import { type Handlers, type Parts } from '../service.js'
+import type { Handlers, Parts } from '../service.js'
 
 const PAGE = 100
 
