@@ -115,7 +115,7 @@ async function editionOf(db: Database, conversations: Conversations): Promise<Co
       clock: systemClock,
       summarizer: quickSummarizer,
       persona: '',
-      registerPrompt: createRegisterPrompt(log, systemClock, 'bench'),
+      registerPrompt: createRegisterPrompt(log, systemClock),
       actor: 'bench',
     },
     {

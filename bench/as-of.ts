@@ -46,7 +46,7 @@ function livingOn(log: Log): (from: number) => Promise<void> {
     persona: '',
     claims: createMemoryClaims(clock),
     clock,
-    registerPrompt: createRegisterPrompt(log, clock, 'bench'),
+    registerPrompt: createRegisterPrompt(log, clock),
     actor: 'bench',
   })
   const random = randomOf(11)

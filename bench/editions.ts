@@ -63,8 +63,7 @@ interface Used {
   }
 }
 
-const registered = (log: Used['log']): ReturnType<typeof createRegisterPrompt> =>
-  createRegisterPrompt(log, clock, 'bench')
+const registered = (log: Used['log']): ReturnType<typeof createRegisterPrompt> => createRegisterPrompt(log, clock)
 
 /** Appends and settles message by message; gives the time that it took. */
 async function firstTime(

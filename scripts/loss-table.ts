@@ -36,7 +36,7 @@ async function lossesOf({ id, messages }: RealConversation, modelMaxTokens: numb
     persona: '',
     claims: createMemoryClaims(clock),
     clock,
-    registerPrompt: createRegisterPrompt(log, clock, BY.actor),
+    registerPrompt: createRegisterPrompt(log, clock),
     actor: BY.actor,
   })
   for (const given of messages) {

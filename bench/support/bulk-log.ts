@@ -187,7 +187,7 @@ export async function createBulkLog(db: Database, summarizer = quickSummarizer):
   }
   const log = { store, bodies: createPostgresBodyStore(db) }
   const clock = systemClock
-  const registerPrompt = createRegisterPrompt(log, clock, 'bench')
+  const registerPrompt = createRegisterPrompt(log, clock)
 
   /** `messages` gives the n-th message, which need not be there before it is wanted. */
   async function record(

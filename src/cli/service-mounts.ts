@@ -58,9 +58,10 @@ export function mcpMount(ledger: Ledger, version: string, onProblem: (problem: u
       async fetch(request, access) {
         const bound = await boundTo(new URL(request.url).pathname, access)
         const readOnly = !access.roles.includes('operate')
-        const key = JSON.stringify([bound, readOnly])
+        const { actor } = access
+        const key = JSON.stringify([bound, readOnly, actor])
         const known = servers.get(key)
-        const mcp = known ?? createMcp({ ledger, boundTo: bound, version, readOnly, onProblem })
+        const mcp = known ?? createMcp({ ledger, boundTo: bound, actor, version, readOnly, onProblem })
         if (known === undefined) servers.set(key, mcp)
         return await mcp.fetch(request)
       },
@@ -110,7 +111,7 @@ export function proxyMount(options: ProxyOptions): EndedMount {
         const within = { method, headers, signal, ...(body === null ? {} : { body, duplex: 'half' as const }) }
         return await proxyOf(bound !== undefined && 'scope' in bound ? bound.scope : undefined).fetch(
           new Request(url, within),
-          env,
+          { ...Object(env), actor: access.actor },
         )
       },
     },

@@ -7,6 +7,7 @@ import type { RecordedEvent } from '../domain/events/index.js'
 import { eventTypes, isEventType } from '../domain/events/index.js'
 import { createAgentTools } from '../library/agent-tools.js'
 import type {
+  ActorOptions,
   AppendOptions,
   At,
   Compressed,
@@ -154,7 +155,7 @@ export function openRemoteLedger({ policy, ...reach }: RemoteLedgerOptions): Led
 
   const ledger: Ledger = {
     async append(conversationId, messages, { actor, together, expectedRevision, ...rest } = {}) {
-      if (actor !== undefined) throw elsewhere('actor', 'the service records the name of the key')
+      withoutActor(actor)
       if (together !== undefined) throw elsewhere('together', 'an idempotency-key is for that')
       const settings = policy === undefined && rest.policy === undefined ? undefined : { ...policy, ...rest.policy }
       return await value(() =>
@@ -170,7 +171,7 @@ export function openRemoteLedger({ policy, ...reach }: RemoteLedgerOptions): Led
       )
     },
     async amend(conversationId, { actor, expectedRevision, ...rest }) {
-      if (actor !== undefined) throw elsewhere('actor', 'the service records the name of the key')
+      withoutActor(actor)
       return await value(() =>
         calls.amend({
           params: { conversation: conversationId },
@@ -180,7 +181,7 @@ export function openRemoteLedger({ policy, ...reach }: RemoteLedgerOptions): Led
       )
     },
     async observe(conversationId, observation, { actor, ...rest } = {}) {
-      if (actor !== undefined) throw elsewhere('actor', 'the service records the name of the key')
+      withoutActor(actor)
       const settings = policy === undefined && rest.policy === undefined ? undefined : { ...policy, ...rest.policy }
       return await value(() =>
         calls.observe({
@@ -232,10 +233,12 @@ export function openRemoteLedger({ policy, ...reach }: RemoteLedgerOptions): Led
         calls.diff({ params: { conversation: conversationId }, query: given({ ...between, waitFor, timeout }) }),
       )
     },
-    compact: async (conversationId, { force } = {}) =>
-      await job(() => calls.compact({ params: { conversation: conversationId }, body: given({ force }) })),
+    compact: async (conversationId, options = {}) => {
+      const body = given(ofKey(options))
+      return await job(() => calls.compact({ params: { conversation: conversationId }, body }))
+    },
     undo: async (conversationId, undone) =>
-      await value(() => calls.undo({ params: { conversation: conversationId }, body: bodyOf(undone) })),
+      await value(() => calls.undo({ params: { conversation: conversationId }, body: bodyOf(ofKey(undone)) })),
     async settled(conversationId) {
       if (conversationId === undefined) return
       await asked(() => calls.settle({ params: { conversation: conversationId } }))
@@ -310,17 +313,19 @@ export function openRemoteLedger({ policy, ...reach }: RemoteLedgerOptions): Led
     identity: async () => await value(() => calls.getLedger({})),
     async pin(conversationId, messageId, request = {}) {
       const params = { conversation: conversationId, message: messageId }
-      await asked(() => calls.pinMessage({ params, query: given(request) }))
+      const query = given(ofKey(request))
+      await asked(() => calls.pinMessage({ params, query }))
     },
     async unpin(conversationId, messageId, request = {}) {
       const params = { conversation: conversationId, message: messageId }
-      await asked(() => calls.unpinMessage({ params, query: given(request) }))
+      const query = given(ofKey(request))
+      await asked(() => calls.unpinMessage({ params, query }))
     },
     editions: {
       estimate: async ({ signal, ...request }) =>
         await job(() => calls.estimateReplay({ body: bodyOf(request) }), { signal }),
       replay: async ({ signal, onProgress, ...request }) =>
-        await job(() => calls.replay({ body: bodyOf(request) }), { signal, onProgress }),
+        await job(() => calls.replay({ body: bodyOf(ofKey(request)) }), { signal, onProgress }),
       async list() {
         return (
           await value<{ readonly editions: Awaited<ReturnType<Ledger['editions']['list']>> }>(() =>
@@ -334,21 +339,25 @@ export function openRemoteLedger({ policy, ...reach }: RemoteLedgerOptions): Led
           () =>
             calls.adoptEdition({
               params: { conversation: conversationId, edition: editionId },
-              body: bodyOf(rest),
+              body: bodyOf(ofKey(rest)),
             }),
           { signal },
         ),
-      revert: async (conversationId, editionId) =>
-        await value(() =>
-          calls.revertEdition({ params: { conversation: conversationId }, body: given({ editionId }) }),
-        ),
-      drop: async (conversationId, editionId) =>
-        await value(() => calls.dropEdition({ params: { conversation: conversationId, edition: editionId } })),
+      async revert(conversationId, editionId, { actor } = {}) {
+        withoutActor(actor)
+        const params = { conversation: conversationId }
+        return await value(() => calls.revertEdition({ params, body: given({ editionId }) }))
+      },
+      async drop(conversationId, editionId, { actor } = {}) {
+        withoutActor(actor)
+        return await value(() => calls.dropEdition({ params: { conversation: conversationId, edition: editionId } }))
+      },
       compare: async (conversations, editionId, { onConversation, waitFor, timeout, ...rest } = {}) => {
         if (waitFor !== undefined || timeout !== undefined)
           throw elsewhere('waitFor', 'a job waits for what the service recorded')
         return await job(
-          () => calls.compareEdition({ params: { edition: editionId }, body: bodyOf({ ...rest, conversations }) }),
+          () =>
+            calls.compareEdition({ params: { edition: editionId }, body: bodyOf({ ...ofKey(rest), conversations }) }),
           { onProgress: onConversation === undefined ? undefined : doneOf(onConversation) },
         )
       },
@@ -376,8 +385,9 @@ export function openRemoteLedger({ policy, ...reach }: RemoteLedgerOptions): Led
       await job(() => calls.whatIf({ body: bodyOf({ ...rest, conversations }) }), {
         onProgress: onConversation === undefined ? undefined : doneOf(onConversation),
       }),
-    tools: (conversationId, limits = {}) =>
-      toolDefinitions.map((tool) => {
+    tools(conversationId, options = {}) {
+      const limits = ofKey(options)
+      return toolDefinitions.map((tool) => {
         const use = async (body: object): Promise<string> => {
           const params = { conversation: conversationId, tool: tool.name }
           return (await asked(() => calls.useTool(bodyOf({ params, query: given(limits), body })))).value.content
@@ -399,9 +409,11 @@ export function openRemoteLedger({ policy, ...reach }: RemoteLedgerOptions): Led
             return answer
           },
         }
-      }),
-    async compress(history, conversationId) {
+      })
+    },
+    async compress(history, conversationId, { actor } = {}) {
       try {
+        withoutActor(actor)
         const { value: compressed } = await asked(() =>
           calls.compress({ params: { conversation: conversationId }, body: bodyOf({ messages: history }) }),
         )
@@ -448,6 +460,17 @@ const bodyOf = <T>(body: object): T => given(body) as T
 /** What a service cannot do, and what does it. */
 const elsewhere = (field: string, detail: string): Error =>
   problem({ kind: 'BadInput', field, detail: `does not go through a service: ${detail}` })
+
+/** Throws where a caller names who asks: the service knows it by the key. */
+function withoutActor(actor: string | undefined): void {
+  if (actor !== undefined) throw elsewhere('actor', 'the service records the name of the key')
+}
+
+/** The options without one that names who asks. */
+function ofKey<Options extends ActorOptions>({ actor, ...rest }: Options): Omit<Options, 'actor'> {
+  withoutActor(actor)
+  return rest
+}
 
 /** A listener that throws ends nothing. */
 function heard(listener: (progress: never) => void, progress: unknown): void {

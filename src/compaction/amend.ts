@@ -69,7 +69,7 @@ const observedOf = (
 })
 
 /** Builds the use case. */
-export function createAmend(deps: Omit<RecordListDependencies, 'provenance'>) {
+export function createAmend(deps: RecordListDependencies) {
   const { log, conversations, onRecorded } = deps
   const saidLists = createSaidLists(log)
 
@@ -102,7 +102,7 @@ export function createAmend(deps: Omit<RecordListDependencies, 'provenance'>) {
         provenance,
       )
       if (E.isRight(handled)) {
-        onRecorded(handled.right)
+        onRecorded(handled.right, provenance)
         return handled
       }
       if (handled.left.kind !== 'ConversationMoved' || expected !== undefined || tries === ATTEMPTS) return handled

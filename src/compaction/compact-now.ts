@@ -39,7 +39,7 @@ export async function compactNow(
     onRecorded(configured.right)
   }
   const before = await conversations.load(conversationId)
-  const run = await compact(conversationId, mode)
+  const run = await compact(conversationId, mode, { provenance })
   // The worker behind an append, or another process, may have come first: what happened is told, whoever did it.
   const { batchesCreated, messagesCompressed, failure } = await compactedSince(log, conversationId, before.revision)
   return E.right({

@@ -93,6 +93,8 @@ interface CompactOptions {
   readonly goOn?: () => boolean
   /** False: a conversation that another compactor has is left to it. Default: waits for it. */
   readonly wait?: boolean
+  /** The request that asked for it. Default: nobody's, by this compactor's own actor. */
+  readonly provenance?: Provenance | undefined
 }
 
 export type Compact = (conversationId: string, mode: CompactMode, options?: CompactOptions) => Promise<CompactionRun>
@@ -126,6 +128,10 @@ function overtaken(stop: unknown): { batches: number; messages: number } {
 /** Builds the use case `compact(conversationId, mode)`. */
 export function createCompact(deps: CompactDependencies): Compact {
   const { conversations, clock } = deps
+  const ownProvenance = (): Provenance => {
+    const correlationId = clock.newId()
+    return { actor: deps.actor, correlationId, causationId: correlationId }
+  }
 
   /** One compaction of one conversation. */
   class Run {
@@ -139,10 +145,10 @@ export function createCompact(deps: CompactDependencies): Compact {
       private readonly mode: CompactMode,
       private readonly options: CompactOptions,
     ) {
-      const correlationId = clock.newId()
-      this.provenance = { actor: deps.actor, correlationId, causationId: correlationId }
+      this.provenance = options.provenance ?? ownProvenance()
       this.summarization = new Summarization(deps, {
         conversationId,
+        provenance: this.provenance,
         record: (command) => this.record(command),
         signal: options.signal,
         goOn: () => this.lease?.lost.aborted !== true && options.goOn?.() !== false,

@@ -6,6 +6,7 @@
  */
 import { Mutex } from 'async-mutex'
 import type { Conversation } from '../domain/conversation/conversation.js'
+import type { Provenance } from '../domain/events/codec.js'
 import { triggerOf } from '../domain/compaction/plan.js'
 import { backoffMs } from '../ports/backoff.js'
 import { sleep, type Clock } from '../ports/clock.js'
@@ -49,8 +50,8 @@ export interface CompactionWorkerOptions {
 export interface CompactionWorker {
   /** Begins to follow the log and to look for work. */
   start(): void
-  /** Says that something came in a conversation. */
-  wake(conversationId: string): void
+  /** Says that something came in a conversation; with a provenance, that this request asks for what is due. */
+  wake(conversationId: string, provenance?: Provenance): void
   /**
    * Resolves when nothing of this conversation (or of any) is under way or could be begun; rejects where a run met
    * something that nobody foresaw.
@@ -93,6 +94,8 @@ export function createCompactionWorker(options: CompactionWorkerOptions): Compac
   const running = new Map<string, Promise<void>>()
   /** Who waits until all is settled, and what went wrong while they waited. */
   const settling = new Set<{ readonly conversationId: string | undefined; readonly errors: unknown[] }>()
+  /** The requests that ask for what the next run of a conversation does. */
+  const askedBy = new Map<string, Provenance>()
   const ending = new AbortController()
   const aborting = new AbortController()
   let polling: NodeJS.Timeout | undefined
@@ -108,6 +111,7 @@ export function createCompactionWorker(options: CompactionWorkerOptions): Compac
   async function compactOne(
     work: Work,
     goOn: () => boolean,
+    provenance: Provenance | undefined,
   ): Promise<{ ms: number; failures: number; tokensPerDay?: number | undefined } | 'released' | undefined> {
     const state = await load(work.conversationId)
     const { signal } = aborting
@@ -123,7 +127,7 @@ export function createCompactionWorker(options: CompactionWorkerOptions): Compac
     }
     if (!isCompactionDue(state, mode)) return undefined
     if (backsOffByTime && outage.until > now()) return { ms: outage.until - now(), failures: work.failures }
-    const run = await compact(work.conversationId, mode, { signal, goOn, wait: !backsOffByTime })
+    const run = await compact(work.conversationId, mode, { signal, goOn, wait: !backsOffByTime, provenance })
     onCompaction(work.conversationId, run)
     const failure: CompactFailure | undefined = run.failure ?? run.fallbackFor
     if (run.busy === true) return { ms: BUSY_MS, failures: work.failures }
@@ -148,8 +152,10 @@ export function createCompactionWorker(options: CompactionWorkerOptions): Compac
 
   async function process(work: Work): Promise<void> {
     const extending = keepExtending(() => queue.extend(work, leaseMs), leaseMs)
+    const provenance = askedBy.get(work.conversationId)
+    askedBy.delete(work.conversationId)
     try {
-      const next = await compactOne(work, () => !extending.lost.aborted && !ending.signal.aborted)
+      const next = await compactOne(work, () => !extending.lost.aborted && !ending.signal.aborted, provenance)
       if (next === undefined) await queue.finish(work)
       else if (next === 'released') await queue.release(work)
       else await queue.backOff(work, next)
@@ -246,8 +252,10 @@ export function createCompactionWorker(options: CompactionWorkerOptions): Compac
       pump()
       if (follow !== undefined) following = followOn(follow)
     },
-    wake(conversationId) {
-      if (!ending.signal.aborted) pump(() => queue.note([conversationId]))
+    wake(conversationId, provenance) {
+      if (ending.signal.aborted) return
+      if (provenance !== undefined) askedBy.set(conversationId, provenance)
+      pump(() => queue.note([conversationId]))
     },
     async settled(conversationId) {
       const waiting = { conversationId, errors: [] }

@@ -6,6 +6,7 @@
 import { either as E } from 'fp-ts'
 import { LRUCache } from 'lru-cache'
 import { contextOf, type NoContext } from '../domain/compaction/context.js'
+import type { Provenance } from '../domain/events/codec.js'
 import { checkId, type BadId } from '../domain/values/ids.js'
 import type { BadMessage, ChatMessage, MessageInput, NewMessage } from '../domain/values/message.js'
 import { defaultEstimator, messageTokens } from '../domain/values/tokens.js'
@@ -41,6 +42,11 @@ export interface Compressed<Message> {
   readonly error?: CompressError
 }
 
+/** Who asks. */
+interface AskedBy {
+  readonly actor?: string
+}
+
 /** What went wrong, as data. */
 interface CompressError {
   readonly kind: string
@@ -52,10 +58,10 @@ interface CompressError {
 export type CompressFailure = BadId | BadMessage | NoContext | CommandFailure | HistoryDiverged
 
 export interface CompressDependencies extends RecordListDependencies {
-  /** Throws where the ledger is closed. */
-  readonly open: () => void
+  /** Throws where the ledger is closed, or an option is wrong; says for which request it is recorded. */
+  readonly open: (options: AskedBy | undefined) => Provenance
   /** Runs what is due and waits for it. */
-  readonly compact: (conversationId: string) => Promise<Compaction>
+  readonly compact: (conversationId: string, provenance: Provenance) => Promise<Compaction>
   /** Hears of whatever went wrong. It never throws. */
   readonly onProblem: (problem: unknown) => void
   readonly describe: (problem: unknown) => CompressError
@@ -81,16 +87,17 @@ export function createCompress(deps: CompressDependencies) {
     history: readonly Message[],
     parsed: readonly NewMessage[],
     conversationId: string,
+    provenance: Provenance,
   ): Promise<
     E.Either<
       CompressFailure,
       Omit<Compressed<Message>, 'tokensEstimateBefore' | 'error'> & { readonly failure: CompactFailure | undefined }
     >
   > {
-    const listed = await recordList(deps, align, parsed, conversationId, handedOut.get(conversationId))
+    const listed = await recordList(deps, align, parsed, conversationId, handedOut.get(conversationId), provenance)
     if (E.isLeft(listed)) return listed
     const { aligned, recorded } = listed.right
-    const done = await deps.compact(conversationId)
+    const done = await deps.compact(conversationId, provenance)
     if (done.failure !== undefined) onProblem(done.failure)
     const state = await conversations.load(conversationId)
     const shown = contextOf(state)
@@ -119,6 +126,7 @@ export function createCompress(deps: CompressDependencies) {
   return async function compress<Message extends MessageInput>(
     given: readonly Message[],
     conversationId: string,
+    options?: AskedBy,
   ): Promise<Compressed<Message>> {
     let tokensEstimateBefore = 0
 
@@ -135,7 +143,7 @@ export function createCompress(deps: CompressDependencies) {
     }
 
     try {
-      deps.open()
+      const provenance = deps.open(options)
       const id = checkId('conversationId', conversationId)
       if (E.isLeft(id)) return unused(deps.errorOf(id.left))
       const history = copied(given)
@@ -143,7 +151,7 @@ export function createCompress(deps: CompressDependencies) {
       const parsed = parseList(history.right)
       if (E.isLeft(parsed)) return unused(deps.errorOf(parsed.left))
       tokensEstimateBefore = parsed.right.reduce((sum, message) => sum + messageTokens(message, defaultEstimator), 0)
-      const compressed = await recordAndCompact(given, history.right, parsed.right, conversationId)
+      const compressed = await recordAndCompact(given, history.right, parsed.right, conversationId, provenance)
       if (E.isLeft(compressed)) return unused(deps.errorOf(compressed.left))
       const { failure, ...done } = compressed.right
       return { ...done, tokensEstimateBefore, ...(failure === undefined ? {} : { error: describe(failure) }) }

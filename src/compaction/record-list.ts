@@ -27,10 +27,9 @@ export interface RecordListDependencies {
   readonly conversations: Pick<Conversations, 'load' | 'handle'>
   /** What configures a conversation that is recorded through here. */
   readonly configure: () => Extract<Command, { type: 'Configure' }>
-  readonly provenance: () => Provenance
   readonly now: () => Date
-  /** Hears of what was recorded, so that what is due behind it runs. */
-  readonly onRecorded: (handled: Handled) => void
+  /** Hears of what was recorded, and for which request, so that what is due behind it runs. */
+  readonly onRecorded: (handled: Handled, provenance: Provenance) => void
 }
 
 /** How often a list is held against what is recorded anew, where others record meanwhile. */
@@ -129,16 +128,17 @@ export async function recordList(
   history: readonly NewMessage[],
   conversationId: string,
   known: HandedOut | undefined,
+  provenance: Provenance,
 ): Promise<E.Either<NoContext | CommandFailure | HistoryDiverged, RecordedList>> {
-  const { conversations, provenance, onRecorded } = deps
+  const { conversations, onRecorded } = deps
   for (let tries = 1; ; tries += 1) {
     const aligned = await align(history, await conversations.load(conversationId), known)
     if (E.isLeft(aligned)) return aligned
     const commands = await commandsFor(deps, aligned.right)
     if (E.isLeft(commands)) return commands
-    const handled = await conversations.handle(conversationId, commands.right, provenance())
+    const handled = await conversations.handle(conversationId, commands.right, provenance)
     if (E.isRight(handled)) {
-      onRecorded(handled.right)
+      onRecorded(handled.right, provenance)
       const recorded = handled.right.events.flatMap((event) =>
         event.type === 'MessageAppended' ? [event.data.messageId] : [],
       )

@@ -7,6 +7,7 @@ import { summaryOf, type Batch } from '../domain/conversation/batch.js'
 import type { Chunk, Conversation } from '../domain/conversation/conversation.js'
 import type { LiveMessage } from '../domain/conversation/live-message.js'
 import { lineageOf, type Command, type SummaryResult } from '../domain/decide/index.js'
+import type { Provenance } from '../domain/events/codec.js'
 import type { EventData } from '../domain/events/index.js'
 import { chunkIdOf } from '../domain/values/ids.js'
 import { prefixUpTo } from '../domain/compaction/prefix.js'
@@ -67,6 +68,8 @@ export interface SummarizationDependencies extends StepDependencies {
 
 export interface SummarizationOptions {
   readonly conversationId: string
+  /** Of what is recorded beside the conversation: the texts of prompts. */
+  readonly provenance: Provenance
   /** Records what a command leads to; throws a `Stop` where it is refused. */
   readonly record: (command: Command) => Promise<Conversation>
   readonly signal: AbortSignal | undefined
@@ -126,10 +129,15 @@ export class Summarization {
     if (!this.options.goOn()) throw new Postponed(0)
     const {
       spent,
-      options: { signal },
+      options: { signal, provenance },
     } = this
     if (!this.usesFallback) {
-      const answer = await summarizeStep(this.deps, this.deps.summarizer, job, { standIn: false, spent, signal })
+      const answer = await summarizeStep(this.deps, this.deps.summarizer, job, {
+        standIn: false,
+        spent,
+        signal,
+        provenance,
+      })
       if (E.isRight(answer)) return answer.right
       const { left } = answer
       if (left.kind === 'NoRoomYet') throw new Postponed(left.opensInMs)
@@ -142,7 +150,7 @@ export class Summarization {
       this.fallbackFor = left
     }
     const { fallback = this.deps.summarizer } = this.deps
-    const answer = await summarizeStep(this.deps, fallback, job, { standIn: true, spent, signal })
+    const answer = await summarizeStep(this.deps, fallback, job, { standIn: true, spent, signal, provenance })
     if (E.isRight(answer)) return answer.right
     throw answer.left.kind === 'NoRoomYet' ? new Postponed(answer.left.opensInMs) : new Aborted(answer.left)
   }

@@ -4,6 +4,7 @@
  */
 import { either as E } from 'fp-ts'
 import type { SummaryResult } from '../domain/decide/index.js'
+import type { Provenance } from '../domain/events/codec.js'
 import type { SummarizerRecord } from '../domain/events/index.js'
 import { isWithoutModel } from '../domain/reports/prices.js'
 import { thrownSentence } from '../domain/values/thrown.js'
@@ -112,7 +113,13 @@ export async function summarizeStep(
     standIn,
     spent,
     signal,
-  }: { readonly standIn: boolean; readonly spent: Spent; readonly signal: AbortSignal | undefined },
+    provenance,
+  }: {
+    readonly standIn: boolean
+    readonly spent: Spent
+    readonly signal: AbortSignal | undefined
+    readonly provenance: Provenance
+  },
 ): Promise<E.Either<SummarizerFailure | NoRoomYet, SummaryResult>> {
   const prepared = prepare(summarizer, job)
   if (E.isLeft(prepared)) return prepared
@@ -127,7 +134,7 @@ export async function summarizeStep(
     const waits = room.period === 'minute' && asked <= room.limit
     return E.left(waits ? { kind: 'NoRoomYet', opensInMs: room.opensInMs } : limitReached(room, asked))
   }
-  await registerPrompt(prepared.right)
+  await registerPrompt(prepared.right, provenance)
   if (!isFree) spent.calls += 1
   const answer = await summarizer.summarize(prepared.right, signal)()
   const tokens = spentOn(prepared.right, answer)

@@ -1,6 +1,7 @@
 /** What a host records: its messages, what it takes back of them, and which of them stay. */
 import type { Command } from '../domain/decide/index.js'
 import { createAmend } from '../compaction/amend.js'
+import type { Provenance } from '../domain/events/codec.js'
 import type { Clock } from '../ports/clock.js'
 import { parseMessage, type MessageInput, type NewMessage } from '../domain/values/message.js'
 import { DEFAULT_WINDOW_TOKENS } from '../domain/values/model-windows.js'
@@ -24,7 +25,7 @@ const APPEND: Names<AppendOptions> = {
   expectedRevision: true,
   together: true,
 }
-const REQUEST: Names<RequestOptions> = { correlationId: true }
+const REQUEST: Names<RequestOptions> = { actor: true, correlationId: true }
 const AMEND: Names<AmendOptions> = {
   compaction: true,
   withdraw: true,
@@ -79,7 +80,7 @@ export interface AppendingParts extends Pick<LedgerParts, 'log' | 'policy' | 'es
   readonly lookup: Lookup
   readonly provenanceOf: ProvenanceOf
   /** Begins what a conversation is due for, behind the append. */
-  readonly wakeWhereDue: (state: Conversation) => void
+  readonly wakeWhereDue: (state: Conversation, provenance: Provenance) => void
 }
 
 export function createAppending(parts: AppendingParts): Pick<Ledger, 'append' | 'amend' | 'pin' | 'unpin'> {
@@ -88,9 +89,9 @@ export function createAppending(parts: AppendingParts): Pick<Ledger, 'append' | 
   const amend = createAmend({
     ...parts,
     now: () => parts.clock.now(),
-    onRecorded(handled) {
+    onRecorded(handled, provenance) {
       freshness.recordedHere(handled)
-      parts.wakeWhereDue(handled.state)
+      parts.wakeWhereDue(handled.state, provenance)
     },
   })
 
@@ -132,7 +133,7 @@ export function createAppending(parts: AppendingParts): Pick<Ledger, 'append' | 
       freshness.recordedHere(appended)
       if (appended.unknownModel !== undefined)
         onProblem(problem({ kind: 'UnknownModelWindow', model: appended.unknownModel, assumed: DEFAULT_WINDOW_TOKENS }))
-      parts.wakeWhereDue(appended.state)
+      parts.wakeWhereDue(appended.state, command.provenance)
       const { state, recorded, position } = appended
       return { conversationId, revision: state.revision, recorded, position }
     },

@@ -5,12 +5,13 @@ import { compactNow } from '../compaction/compact-now.js'
 import { createCompactionWorker } from '../compaction/compaction-worker.js'
 import type { Conversation } from '../domain/conversation/conversation.js'
 import type { Command } from '../domain/decide/index.js'
+import type { Provenance } from '../domain/events/codec.js'
 import { undoCycles, undoneBy } from '../editions/undo-and-revert.js'
 import type { Conversations } from '../recording/handle-command.js'
 import type { RegisterPrompt } from '../recording/register-prompt.js'
 import type { Freshness } from './freshness.js'
 import type { Gate } from './gate.js'
-import type { Ledger, UndoOptions } from './ledger.js'
+import type { CompactOptions, Ledger, UndoOptions } from './ledger.js'
 import type { Lookup } from './lookup.js'
 import { bad, optionsGiven, type Names } from './options.js'
 import type { LedgerParts } from './parts.js'
@@ -18,8 +19,8 @@ import { problem, valueOf } from './problem.js'
 import type { ProvenanceOf } from './provenance.js'
 import { tracedCompact } from './spans.js'
 
-const COMPACT: Names<{ readonly force?: boolean }> = { force: true }
-const UNDO: Names<UndoOptions> = { cycle: true, correlationId: true }
+const COMPACT: Names<CompactOptions> = { force: true, actor: true }
+const UNDO: Names<UndoOptions> = { cycle: true, actor: true, correlationId: true }
 
 /** Summaries that one process asks for at the same time. */
 const CONVERSATIONS_AT_ONCE = 16
@@ -54,10 +55,13 @@ export interface CompactingParts extends Pick<
 
 export interface Compacting {
   readonly calls: Pick<Ledger, 'compact' | 'undo' | 'settled'>
-  /** Begins what there is to do behind what was recorded: vectors, and compaction where this process compacts. */
-  readonly wakeWhereDue: (state: Conversation) => void
+  /**
+   * Begins what there is to do behind what was recorded: vectors, and compaction where this process compacts, which is
+   * recorded as asked for by the same request.
+   */
+  readonly wakeWhereDue: (state: Conversation, provenance: Provenance) => void
   /** Runs what a conversation is due for and waits for it. */
-  readonly compactDue: (conversationId: string) => Promise<Compaction>
+  readonly compactDue: (conversationId: string, provenance: Provenance) => Promise<Compaction>
   /** Waits for what is under way, and takes nothing more. */
   readonly stop: () => Promise<void>
 }
@@ -87,7 +91,8 @@ export function createCompacting(parts: CompactingParts): Compacting {
   return {
     calls: {
       async compact(conversationId, options) {
-        const { force } = optionsGiven('compact', options, COMPACT)
+        const { force, ...asking } = optionsGiven('compact', options, COMPACT)
+        const provenance = provenanceOf(asking)
         gate.writes('compact')
         await lookup.existing(conversationId)
         freshness.follow()
@@ -96,25 +101,18 @@ export function createCompacting(parts: CompactingParts): Compacting {
         const onRecorded = freshness.recordedHere
         const mode = force === true ? 'force' : 'now'
         return valueOf(
-          await compactNow(
-            { log, conversations, compact, configure, onRecorded },
-            conversationId,
-            mode,
-            provenanceOf(),
-          ),
+          await compactNow({ log, conversations, compact, configure, onRecorded }, conversationId, mode, provenance),
           problem,
         )
       },
       async undo(conversationId, options) {
-        const { cycle, correlationId } = optionsGiven('undo', options, UNDO)
+        const { cycle, ...asking } = optionsGiven('undo', options, UNDO)
+        const provenance = provenanceOf(asking)
         gate.writes('undo')
         await lookup.existing(conversationId)
         if (cycle === undefined || !Number.isSafeInteger(cycle) || cycle < 1)
           throw bad('cycle', 'must be the number of a cycle, from 1')
-        const handled = valueOf(
-          await undoCycles({ log, conversations }, conversationId, cycle, provenanceOf({ correlationId })),
-          problem,
-        )
+        const handled = valueOf(await undoCycles({ log, conversations }, conversationId, cycle, provenance), problem)
         freshness.recordedHere(handled)
         return undoneBy(handled)
       },
@@ -123,14 +121,15 @@ export function createCompacting(parts: CompactingParts): Compacting {
         await worker.settled(conversationId)
       },
     },
-    wakeWhereDue(state) {
+    wakeWhereDue(state, provenance) {
       if (ahead) parts.filler?.wake()
-      if (workers === 'inside' && isCompactionDue(state, ahead ? 'ahead' : 'due')) worker.wake(state.conversationId)
+      if (workers === 'inside' && isCompactionDue(state, ahead ? 'ahead' : 'due'))
+        worker.wake(state.conversationId, provenance)
     },
-    async compactDue(conversationId) {
+    async compactDue(conversationId, provenance) {
       // What is done ahead of need may go on; at a limit the host gets the context as it is after the cycle.
       if (isCompactionDue(await conversations.load(conversationId))) await worker.settled(conversationId)
-      return await compact(conversationId, 'due')
+      return await compact(conversationId, 'due', { provenance })
     },
     async stop() {
       await worker.settled().catch(onProblem)

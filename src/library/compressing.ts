@@ -6,6 +6,7 @@ import type { Compacting } from './compacting.js'
 import type { Freshness } from './freshness.js'
 import type { Gate } from './gate.js'
 import type { Ledger } from './ledger.js'
+import { ACTOR, optionsGiven } from './options.js'
 import type { LedgerParts } from './parts.js'
 import { dataOfProblem, problem } from './problem.js'
 import type { ProvenanceOf } from './provenance.js'
@@ -26,15 +27,16 @@ export function createCompressing(parts: CompressingParts): Pick<Ledger, 'compre
       log,
       conversations,
       configure,
-      provenance: () => parts.provenanceOf(),
       now: () => clock.now(),
-      open() {
+      open(options) {
+        const provenance = parts.provenanceOf(optionsGiven('compress', options, ACTOR))
         gate.writes('compress')
         freshness.follow()
+        return provenance
       },
-      onRecorded: (handled) => {
+      onRecorded(handled, provenance) {
         freshness.recordedHere(handled)
-        compacting.wakeWhereDue(handled.state)
+        compacting.wakeWhereDue(handled.state, provenance)
       },
       compact: compacting.compactDue,
       onProblem,

@@ -30,7 +30,7 @@ import { createWhatIfCalls } from './what-if.js'
 
 /** Builds the ledger. Nothing runs until it is used. */
 export function createLedger(parts: LedgerParts): Ledger {
-  const { log, db, clock, actor, summarizer, embedding, onProblem } = parts
+  const { log, db, clock, summarizer, embedding, onProblem } = parts
   const conversations = createConversations({ log, clock, alone: parts.alone })
   const runner = runnerOf(parts)
   const filler = fillerOf(parts)
@@ -47,7 +47,7 @@ export function createLedger(parts: LedgerParts): Ledger {
     freshness,
     lookup,
     provenanceOf: createProvenance(parts),
-    registerPrompt: createRegisterPrompt(log, clock, actor),
+    registerPrompt: createRegisterPrompt(log, clock),
     searchPorts: { index: createArchiveIndex(db), ...(embedding === undefined ? {} : { embedding }) },
     configure: (): Extract<Command, { type: 'Configure' }> => ({
       type: 'Configure',
@@ -93,7 +93,7 @@ export function createLedger(parts: LedgerParts): Ledger {
     ...createTools({
       ...common,
       find: searching.find,
-      compact: (conversationId) => compacting.calls.compact(conversationId),
+      compact: compacting.calls.compact,
     }),
     ...createCompressing({ ...common, compacting }),
     // Requests of editions are counted one by one: their summarizer does not try again by itself.

@@ -32,6 +32,7 @@ import type {
 } from './ledger-editions.js'
 import type { Lookup } from './lookup.js'
 import {
+  ACTOR,
   bad,
   conversationsGiven,
   listenerGiven,
@@ -54,10 +55,11 @@ const REQUEST: Names<EditionRequest & Pick<ReplayOptions, 'signal'>> = {
   signal: true,
 }
 const ESTIMATE: Names<EstimateOptions> = { ...REQUEST, editionId: true }
-const REPLAY: Names<ReplayOptions> = { ...REQUEST, ...BOUND, concurrency: true, onProgress: true }
-const ADOPT: Names<AdoptOptions> = { ...BOUND, policy: true, price: true, signal: true }
+const REPLAY: Names<ReplayOptions> = { ...REQUEST, ...BOUND, ...ACTOR, concurrency: true, onProgress: true }
+const ADOPT: Names<AdoptOptions> = { ...BOUND, ...ACTOR, policy: true, price: true, signal: true }
 const COMPARE: Names<CompareEditionsOptions> = {
   ...WAIT,
+  ...ACTOR,
   against: true,
   questions: true,
   record: true,
@@ -98,7 +100,6 @@ export interface EditionsParts extends Pick<LedgerParts, 'db' | 'onProblem'>, Om
 export function createEditions(parts: EditionsParts): Editions & EditionsCompared {
   const { log, db, conversations, spending, onProblem, searchPorts, gate, freshness, lookup, provenanceOf } = parts
   const { existing, editionNamed, editionOf } = createEditionNames(parts)
-  const compareEditions = createCompareEditions({ ...parts, search: searchPorts })
 
   /** The ids of conversations that are all there. */
   async function idsOf(given: EditionRequest['conversations'] | undefined): Promise<readonly string[]> {
@@ -164,16 +165,20 @@ export function createEditions(parts: EditionsParts): Editions & EditionsCompare
       const heard = listenerGiven('onProgress', onProgress, onProblem)
       const price = priceGiven(rest.price)
       const bound = boundOf(rest, price)
+      const { actor } = provenanceOf(rest)
       wholeNumberGiven('concurrency', concurrency, 1)
-      return await replay(parts, {
-        conversationIds: await idsOf(asked),
-        settings: settingsOf(policy),
-        bound,
-        price,
-        concurrency,
-        signal,
-        onProgress: heard,
-      })
+      return await replay(
+        { ...parts, actor },
+        {
+          conversationIds: await idsOf(asked),
+          settings: settingsOf(policy),
+          bound,
+          price,
+          concurrency,
+          signal,
+          onProgress: heard,
+        },
+      )
     },
     async list() {
       await freshness.rowsAtHead()
@@ -193,6 +198,7 @@ export function createEditions(parts: EditionsParts): Editions & EditionsCompare
       const { policy, signal, ...rest } = optionsGiven('editions.adopt', options, ADOPT)
       signalGiven(signal)
       const bound = boundOf(rest, priceGiven(rest.price))
+      const provenance = provenanceOf(rest)
       await existing(conversationId)
       const editionId = await editionOf(given, conversationId)
       const request = {
@@ -201,11 +207,13 @@ export function createEditions(parts: EditionsParts): Editions & EditionsCompare
         settings: settingsOf(policy),
         bound,
         signal,
-        provenance: provenanceOf(),
+        provenance,
       }
-      return await putIntoForce(valueOf(await adoptEdition(parts, request), problem), editionId)
+      const deps = { ...parts, actor: provenance.actor }
+      return await putIntoForce(valueOf(await adoptEdition(deps, request), problem), editionId)
     },
-    async revert(conversationId, given) {
+    async revert(conversationId, given, options) {
+      const provenance = provenanceOf(optionsGiven('editions.revert', options, ACTOR))
       gate.writes('editions.revert')
       const { lineage } = await existing(conversationId)
       const inForce = lineage?.edition?.editionId
@@ -213,23 +221,26 @@ export function createEditions(parts: EditionsParts): Editions & EditionsCompare
       if (wanted !== undefined && inForce !== wanted)
         throw problem({ kind: 'EditionNotInForce', editionId: wanted, conversationId, inForce })
       return await putIntoForce(
-        valueOf(await revertEdition({ log, conversations }, conversationId, provenanceOf()), problem),
+        valueOf(await revertEdition({ log, conversations }, conversationId, provenance), problem),
         wanted ?? '',
       )
     },
-    async drop(conversationId, given) {
+    async drop(conversationId, given, options) {
+      const provenance = provenanceOf(optionsGiven('editions.drop', options, ACTOR))
       gate.writes('editions.drop')
       await existing(conversationId)
       const editionId = await editionOf(given, conversationId)
-      const { events } = valueOf(
-        await dropEdition(parts, { conversationId, editionId, provenance: provenanceOf() }),
-        problem,
-      )
+      const { events } = valueOf(await dropEdition(parts, { conversationId, editionId, provenance }), problem)
       return { conversationId, editionId, changed: events.length > 0 }
     },
     async compare(conversationIds, editionId, options) {
       gate.open()
-      const { waitFor, timeout, onConversation, ...given } = optionsGiven('editions.compare', options, COMPARE)
+      const { waitFor, timeout, onConversation, actor, ...given } = optionsGiven('editions.compare', options, COMPARE)
+      const compareEditions = createCompareEditions({
+        ...parts,
+        search: searchPorts,
+        actor: provenanceOf({ actor }).actor,
+      })
       if (given.record !== false) gate.writes('editions.compare')
       const heard = listenerGiven('onConversation', onConversation, onProblem)
       const asked = conversationsGiven('conversationIds', conversationIds)

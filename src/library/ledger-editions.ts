@@ -10,6 +10,7 @@ import type { EditionSpending, Paid } from '../editions/metered.js'
 import type { PutIntoForce } from '../editions/put-into-force.js'
 import type { Replay, ReplayProgress } from '../editions/replay.js'
 import type { PromptRegistry, RegisteredPrompt } from '../recording/list-prompts.js'
+import type { ActorOptions } from './ledger.js'
 
 export type { ReplayedConversation } from '../editions/replay.js'
 export type {
@@ -61,7 +62,7 @@ export interface EditionBound {
 }
 
 /** What to replay, what it may spend, and how. */
-export interface ReplayOptions extends EditionRequest, EditionBound {
+export interface ReplayOptions extends EditionRequest, EditionBound, ActorOptions {
   /** Conversations at once; default 4. */
   readonly concurrency?: number
   /** Ends it cleanly: calls under way may end and are recorded. */
@@ -80,7 +81,7 @@ export interface EstimateOptions extends EditionRequest, Pick<ReplayOptions, 'si
 }
 
 /** The settings that the edition was made with, and what catching it up may spend. */
-export interface AdoptOptions extends Pick<EditionRequest, 'policy' | 'price'>, EditionBound {
+export interface AdoptOptions extends Pick<EditionRequest, 'policy' | 'price'>, EditionBound, ActorOptions {
   /** Ends the catching up cleanly: calls under way may end and are recorded, and nothing is put into force. */
   readonly signal?: AbortSignal
 }
@@ -115,7 +116,7 @@ export interface Editions {
    * for one context: that is no reason to refuse the way back, but is in `overBudget`, and the next append, or
    * `compact`, compacts them.
    */
-  revert(conversationId: string, editionId?: string): Promise<PutIntoForce>
+  revert(conversationId: string, editionId?: string, options?: ActorOptions): Promise<PutIntoForce>
   /**
    * Gives an edition of a conversation up: refused while it is in force. What it recorded stays, and a replay takes it
    * up again. One that another edition has replaced comes back into force, dropped or not, where that one is reverted.
@@ -123,6 +124,7 @@ export interface Editions {
   drop(
     conversationId: string,
     editionId: string,
+    options?: ActorOptions,
   ): Promise<{ readonly conversationId: string; readonly editionId: string; readonly changed: boolean }>
 }
 

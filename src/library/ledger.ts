@@ -226,16 +226,24 @@ export interface LedgerOptions {
   readonly onOpening?: (sentence: string) => void
 }
 
+/** Who asks for something that is recorded; recorded with it. */
+export interface ActorOptions {
+  /** Who asks; recorded. Default: the ledger's own. */
+  readonly actor?: string
+}
+
+/** For which request something is done, and who asks; recorded with it. */
+export interface RequestOptions extends ActorOptions {
+  /** The request that it all belongs to. */
+  readonly correlationId?: string
+}
+
 /** What goes with messages, and is recorded with them. */
-export interface AppendOptions {
+export interface AppendOptions extends RequestOptions {
   /** Settings to go by from now on, over those of the ledger and those that are recorded. */
   readonly policy?: PolicySettings
   /** Tenant or owner; given with the first message, and the same for ever. */
   readonly scope?: string
-  /** Who asks; recorded. Default: the ledger's own. */
-  readonly actor?: string
-  /** The request that it all belongs to. */
-  readonly correlationId?: string
   /**
    * The revision of the conversation's last fact, as the caller knows it; -1n where the conversation is to be a new one.
    * Where others recorded meanwhile, nothing is appended (`RevisionNotExpected`). An append that is recorded already is
@@ -249,10 +257,13 @@ export interface AppendOptions {
   readonly together?: boolean
 }
 
-/** For which request something is done; recorded with it. */
-export interface RequestOptions {
-  /** The request that it all belongs to. */
-  readonly correlationId?: string
+/** How much the answers of tools hold, and who uses them. */
+export interface AgentToolOptions extends AgentToolLimits, ActorOptions {}
+
+/** How to compact. */
+export interface CompactOptions extends ActorOptions {
+  /** True compacts what may be compacted, also where the context is not at its limit. */
+  readonly force?: boolean
 }
 
 /** Which cycles to take back. */
@@ -265,7 +276,7 @@ export interface UndoOptions extends RequestOptions {
 export type ObserveOptions = Omit<AppendOptions, 'expectedRevision' | 'together'>
 
 /** What is taken back of a conversation, and what is said in its place. */
-export interface AmendOptions {
+export interface AmendOptions extends RequestOptions {
   /** Ids of the messages that are taken back, or `all` of them. What batches cover comes back first. */
   readonly withdraw: readonly string[] | 'all'
   /** What is said in their place, behind all that stays. */
@@ -277,10 +288,6 @@ export interface AmendOptions {
   readonly compaction?: { readonly program: string; readonly sourceId: string }
   /** The revision that this was decided on: where the conversation has moved on, nothing is recorded. */
   readonly expectedRevision?: bigint
-  /** Who asks; recorded. Default: the ledger's own. */
-  readonly actor?: string
-  /** The request that it all belongs to. */
-  readonly correlationId?: string
 }
 
 /** What an append recorded, and where. */
@@ -443,7 +450,7 @@ export interface Forgotten {
 }
 
 /** Beside what to set an edition, and by which questions. */
-export interface CompareEditionsOptions extends WaitOptions {
+export interface CompareEditionsOptions extends WaitOptions, ActorOptions {
   /** Another edition; default: what was in force at the last fact of the conversation that the edition has seen. */
   readonly against?: string
   /** Questions with the messages that their answers stand in; those of other conversations count for nothing. */
@@ -532,7 +539,7 @@ export interface Ledger {
    */
   diff(conversationId: string, options: DiffOptions): Promise<Difference>
   /** Compacts now. Without `force` only where the context is at its limit. A failure is returned, not thrown. */
-  compact(conversationId: string, options?: { readonly force?: boolean }): Promise<Compaction>
+  compact(conversationId: string, options?: CompactOptions): Promise<Compaction>
   /**
    * Puts the messages of the cycles from `cycle` to the last one back into the window. What came later stays; what
    * these cycles had made stays in the log and is not used again. Refused, with the figures, where the context would
@@ -610,11 +617,12 @@ export interface Ledger {
   /** What conversations would have come to under other policies. Nothing is recorded, and no model is asked. */
   whatIf(conversationIds: readonly string[] | 'all', options: WhatIfOptions): Promise<WhatIf>
   /** The agent's own tools, bound to its conversation. */
-  tools(conversationId: string, limits?: AgentToolLimits): readonly AgentTool[]
+  tools(conversationId: string, options?: AgentToolOptions): readonly AgentTool[]
   /** Records what is new in a host's history, compacts where due, and hands back the context. Never throws. */
   compress<Message extends MessageInput>(
     history: readonly Message[],
     conversationId: string,
+    options?: ActorOptions,
   ): Promise<Compressed<Message>>
   /** Waits for what runs, and lets go of the store. */
   close(): Promise<void>

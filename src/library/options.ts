@@ -8,11 +8,15 @@ import { checkId } from '../domain/values/ids.js'
 import { thrownSentence } from '../domain/values/thrown.js'
 import { parsePolicySettings, type PolicySettings } from '../domain/values/policy.js'
 import { isRegisteredEstimator, registeredEstimators } from '../recording/estimators.js'
+import type { ActorOptions } from './ledger.js'
 import { LedgerError, problem, valueOf } from './problem.js'
 
 type KeyOf<T> = T extends unknown ? keyof T : never
 /** Every option of a call by its name, so that the compiler asks for one that was added. */
 export type Names<T> = Readonly<Record<KeyOf<T>, true>>
+
+/** The option that all calls have which record something. */
+export const ACTOR: Names<ActorOptions> = { actor: true }
 
 /** What is said of an option that is wrong. */
 export const bad = (field: string, detail: string): Error => problem({ kind: 'BadInput', field, detail })

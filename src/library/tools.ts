@@ -2,19 +2,19 @@
 import type { Compaction } from '../compaction/compact.js'
 import { decodeEvent } from '../recording/read-event.js'
 import { readMemory } from '../search/read-memory.js'
-import { createAgentTools, type AgentToolLimits } from './agent-tools.js'
-import type { Ledger } from './ledger.js'
+import { createAgentTools } from './agent-tools.js'
+import type { ActorOptions, AgentToolOptions, Ledger } from './ledger.js'
 import type { Lookup } from './lookup.js'
-import { optionsGiven, wholeNumberGiven, type Names } from './options.js'
+import { ACTOR, nameOf, optionsGiven, wholeNumberGiven, type Names } from './options.js'
 import type { LedgerParts } from './parts.js'
 import { problem, valueOf } from './problem.js'
 import type { Find } from './searching.js'
 
-const LIMITS: Names<AgentToolLimits> = { hitCharacters: true, answerCharacters: true }
+const OPTIONS: Names<AgentToolOptions> = { hitCharacters: true, answerCharacters: true, ...ACTOR }
 
 export interface ToolsParts extends Pick<LedgerParts, 'log'> {
   readonly find: Find
-  readonly compact: (conversationId: string) => Promise<Compaction>
+  readonly compact: (conversationId: string, options: ActorOptions) => Promise<Compaction>
   readonly lookup: Lookup
 }
 
@@ -26,14 +26,15 @@ export function createTools({ log, find, compact, lookup }: ToolsParts): Pick<Le
   }
   return {
     tools: (conversationId, options) => {
-      const limits = optionsGiven('tools', options, LIMITS)
+      const { actor, ...limits } = optionsGiven('tools', options, OPTIONS)
+      const asking = actor === undefined ? {} : { actor: nameOf('actor', actor) }
       wholeNumberGiven('hitCharacters', limits.hitCharacters, 1)
       wholeNumberGiven('answerCharacters', limits.answerCharacters, 1)
       return createAgentTools(
         {
           memoryRead: async (query, limit) =>
             valueOf(await readMemory(memory, await lookup.existing(conversationId), query, limit), problem),
-          compact: () => compact(conversationId),
+          compact: () => compact(conversationId, asking),
         },
         limits,
       )

@@ -5,6 +5,7 @@
  */
 import { createMcpHandler, McpServer, type McpHttpHandler } from '@modelcontextprotocol/server'
 import { createBinding, type BoundTo } from './binding.js'
+import { nameOf } from '../library/options.js'
 import { createOperations } from './operations.js'
 import { limitsOf, type McpLimits } from './quotation.js'
 import { registerResources } from './resources.js'
@@ -19,6 +20,8 @@ export interface McpOptions {
   readonly boundTo: BoundTo
   /** The version that clients are told. */
   readonly version: string
+  /** Who asks: recorded with what the tools record. Default: the ledger's own. */
+  readonly actor?: string | undefined
   /** True: the tools that record something are not offered. */
   readonly readOnly?: boolean
   /** How much answers hold. */
@@ -48,6 +51,7 @@ export function createMcp(options: McpOptions): Mcp {
   const host: Host = {
     ledger,
     binding: createBinding(ledger, options.boundTo),
+    asking: options.actor === undefined ? {} : { actor: nameOf('actor', options.actor) },
     limits: limitsOf(options.limits),
     operations: createOperations(),
     onProblem,

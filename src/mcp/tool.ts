@@ -1,7 +1,7 @@
 /** What a tool of the server is: its words, its schemas and what runs. The server binds it and renders what comes of it. */
 import type { CallToolResult, McpServer, ToolAnnotations } from '@modelcontextprotocol/server'
 import { z } from 'zod'
-import type { AgentTool, Ledger } from '../library/ledger.js'
+import type { ActorOptions, AgentTool, Ledger } from '../library/ledger.js'
 import { faultOf } from '../library/problem.js'
 import type { Binding } from './binding.js'
 import type { Operations } from './operations.js'
@@ -20,6 +20,8 @@ export type McpLedger = Pick<
 export interface Host {
   readonly ledger: McpLedger
   readonly binding: Binding
+  /** Who asks, as what records something takes it. */
+  readonly asking: ActorOptions
   readonly limits: Required<McpLimits>
   readonly operations: Operations
   /** Hears of a mistake of ours; whoever called is told of it too. */
@@ -27,7 +29,7 @@ export interface Host {
 }
 
 /** One call of a tool. */
-export interface Call extends Pick<Host, 'ledger' | 'binding' | 'limits' | 'operations'> {
+export interface Call extends Pick<Host, 'ledger' | 'binding' | 'asking' | 'limits' | 'operations'> {
   /** Within what the server is bound to. */
   readonly conversationId: string
   /** Aborted where the client takes the call back or leaves. */
@@ -86,7 +88,7 @@ function bound<Input extends z.ZodRawShape, Output extends z.ZodObject>(
     name,
     records: annotations.readOnlyHint !== true,
     ofScope: needs === undefined,
-    register(server, { ledger, binding, limits, operations, onProblem }) {
+    register(server, { ledger, binding, asking, limits, operations, onProblem }) {
       // A server of one conversation has no word for any other.
       const isFixed = binding.conversationId !== undefined
       const given: z.ZodRawShape = isFixed || needs === undefined ? input : { conversation: needs, ...input }
@@ -102,7 +104,7 @@ function bound<Input extends z.ZodRawShape, Output extends z.ZodObject>(
               : typeof named === 'string'
                 ? await binding.within(named)
                 : undefined
-            const call = { ledger, binding, limits, operations, conversationId, signal }
+            const call = { ledger, binding, asking, limits, operations, conversationId, signal }
             const answer = output.parse(await run(own.parse(others), call))
             return { content: [{ type: 'text', text: asText(answer) }], structuredContent: answer }
           } catch (error) {

@@ -52,7 +52,10 @@ export interface ProxyOptions {
   readonly headWaitMs?: number
 }
 
-/** The proxy as an application, and what ends it. */
+/**
+ * The proxy as an application, and what ends it. `fetch` takes with its environment who asks (`actor`), which is recorded
+ * then; without one it is the ledger's own actor.
+ */
 export type Proxy = Hono & {
   /** Waits until what was answered so far is recorded. */
   settled(): Promise<void>
@@ -187,6 +190,12 @@ function pass({ incoming, copy, abort, passed, ended }: Passing, sink: Sink): ()
 function outgoingOf(environment: unknown): ServerResponse | undefined {
   const outgoing = isFields(environment) ? environment['outgoing'] : undefined
   return outgoing instanceof ServerResponse ? outgoing : undefined
+}
+
+/** Who asks, as whoever calls the application says it. */
+function actorOf(environment: unknown): string | undefined {
+  const actor = isFields(environment) ? environment['actor'] : undefined
+  return typeof actor === 'string' ? actor : undefined
 }
 
 /**
@@ -374,11 +383,15 @@ export function createProxy(options: ProxyOptions): Proxy {
   }
 
   /** Reads and records a request while it is upstream. */
-  async function askBeside(api: Api, bytes: Uint8Array, headers: Headers, beginning: Promise<void>): Promise<Turn> {
-    await beginning
+  async function askBeside(
+    api: Api,
+    bytes: Uint8Array,
+    { headers, actor, begun }: { readonly headers: Headers; readonly actor: string | undefined } & Pick<Start, 'begun'>,
+  ): Promise<Turn> {
+    await begun
     const reading = await readAsked(api, bytes, headers)
     if (reading === undefined) return bypassed
-    const turn = await recorder.ask(api, reading.asked, headers)
+    const turn = await recorder.ask(api, reading.asked, headers, actor)
     isDown = turn.outcome === 'bypassed'
     return turn
   }
@@ -391,6 +404,7 @@ export function createProxy(options: ProxyOptions): Proxy {
     if (/^websocket$/iu.test(request.headers.get('upgrade') ?? ''))
       return refused(openaiResponses, 426, 'this proxy records what is asked over HTTP, and no WebSocket', 'HttpOnly')
     const headers = endToEnd(request.headers)
+    const actor = actorOf(context.env)
     const abort = new AbortController()
     request.signal.addEventListener('abort', () => {
       abort.abort()
@@ -410,12 +424,13 @@ export function createProxy(options: ProxyOptions): Proxy {
       const taken = await takeBody(request.body, maxBodyBytes)
       isLong = taken.kind === 'long'
       body = taken.kind === 'whole' ? taken.bytes : taken.stream
-      if (taken.kind === 'whole' && isBeside) asking = askBeside(api, taken.bytes, request.headers, start.begun)
+      if (taken.kind === 'whole' && isBeside)
+        asking = askBeside(api, taken.bytes, { headers: request.headers, actor, begun: start.begun })
       if (asking !== undefined) keepUnder(asking)
       const reading =
         taken.kind === 'whole' && !isBeside ? await readAsked(api, taken.bytes, request.headers) : undefined
       if (reading !== undefined) {
-        asking = recorder.ask(api, reading.asked, request.headers)
+        asking = recorder.ask(api, reading.asked, request.headers, actor)
         turn = await within(asking, ledgerTimeoutMs)
         if (turn?.shown !== undefined) {
           const written = api.write(reading.body, turn.shown)

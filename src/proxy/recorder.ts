@@ -4,7 +4,7 @@
  */
 import { LRUCache } from 'lru-cache'
 import type { PolicySettings } from '../domain/values/policy.js'
-import type { Context, Ledger, MessageInput, Observation, SeenCompaction } from '../library/ledger.js'
+import type { AppendOptions, Context, Ledger, MessageInput, Observation, SeenCompaction } from '../library/ledger.js'
 import { createTurns } from '../ports/turns.js'
 import { said, textIn, type Answer, type Api, type Asked, type Said, type Shown } from './api.js'
 import type { Fields } from './json.js'
@@ -90,8 +90,8 @@ interface Placed {
 
 /** Records requests and answers. */
 export interface Recorder {
-  /** Records what is new in a request. It never throws: what goes wrong is `bypassed`, and `onProblem` hears of it. */
-  ask(api: Api, asked: Asked, headers: Headers): Promise<Turn>
+  /** Records what is new in a request, as asked by `actor`. It never throws: what goes wrong is `bypassed`, and `onProblem` hears of it. */
+  ask(api: Api, asked: Asked, headers: Headers, actor?: string): Promise<Turn>
 }
 
 /** A summary as it is recorded: its text, or that only its provider reads it. */
@@ -107,7 +107,10 @@ export function createRecorder(options: RecorderOptions): Recorder {
   /** Where a list that began anew belongs, by how it begins. */
   const begunAnew = new LRUCache<string, { readonly key: string; readonly conversationId: string }>({ max: 10_000 })
   const responses = new LRUCache<string, HeldAt>({ max: MOST_RESPONSES })
-  const recordOptions = options.scope === undefined ? {} : { scope: options.scope }
+  const recordOptions = ({ actor }: Whose): Pick<AppendOptions, 'scope' | 'actor'> => ({
+    ...(options.scope === undefined ? {} : { scope: options.scope }),
+    ...(actor === undefined ? {} : { actor }),
+  })
 
   /** A message that is only known again, and never recorded once more. */
   const asSaid = ({ hash, role, callId }: Entry): Said => ({
@@ -179,7 +182,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
     await ledger.observe(
       line.conversationId,
       { program, ...(programVersion === undefined ? {} : { programVersion }), ...seen },
-      recordOptions,
+      recordOptions(whose),
     )
   }
 
@@ -329,7 +332,12 @@ export function createRecorder(options: RecorderOptions): Recorder {
   }
 
   /** Records what is new in a list whose context the ledger makes. */
-  async function recordOwn(line: Line, asked: Asked, step: Exclude<Step, { kind: 'side' }>): Promise<Line> {
+  async function recordOwn(
+    line: Line,
+    asked: Asked,
+    step: Exclude<Step, { kind: 'side' }>,
+    whose: Whose,
+  ): Promise<Line> {
     const { messages, instructions } = asked
     const isSameStart =
       line.maker === 'nobody' ||
@@ -345,7 +353,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
       )
       const fresh = entriesBehind(line, line.entries.at(-1), messages.slice(step.from))
       const given = [...withIds(leading, leads, {}), ...withIds(messages.slice(step.from), fresh, last)]
-      if (given.length > 0) await ledger.append(line.conversationId, given, { ...recordOptions, policy })
+      if (given.length > 0) await ledger.append(line.conversationId, given, { ...recordOptions(whose), policy })
       if (line.maker === 'nobody') line.instructions = leads
       line.maker = 'ledger'
       line.entries.push(...fresh)
@@ -376,6 +384,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
     const done = await ledger.compress(
       list.map((input) => recorded.get(input.id ?? '') ?? input),
       line.conversationId,
+      whose.actor === undefined ? {} : { actor: whose.actor },
     )
     lines.forget(line.conversationId)
     if (done.error !== undefined) onProblem(done.error)
@@ -486,7 +495,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
     rememberAnswer(line, answer, entry.id)
     const withdrawn = behind.flatMap(({ id }) => (id === undefined ? [] : [id]))
     if (line.maker === 'program') await observe(line, { withdrawn, messages: [{ ...input, id: entry.id }] }, whose)
-    else await ledger.append(line.conversationId, { ...input, id: entry.id }, recordOptions)
+    else await ledger.append(line.conversationId, { ...input, id: entry.id }, recordOptions(whose))
     line.entries = [...line.entries.slice(0, length), entry]
     line.concluded = answer.isComplete && (input.tool_calls ?? []).length === 0 ? entry.id : undefined
     lines.keep(line)
@@ -504,7 +513,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
     const step = stepOf(line, before, whose.isProgram)
     if (line.maker === 'nobody' || step.kind !== 'goes-on' || step.from === before.messages.length) return line
     const own = { ...before, instructions: line.instructions.map(asSaid) }
-    if (line.maker === 'ledger') return await recordOwn(line, own, step)
+    if (line.maker === 'ledger') return await recordOwn(line, own, step, whose)
     await recordSeen(line, own, step, whose)
     lines.keep(line)
     return line
@@ -558,7 +567,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
         const why = mode === 'observe' ? undefined : 'the conversation was begun by observing it'
         return turnOf(placed(), 'recorded', undefined, why)
       }
-      line = await recordOwn(line, asked, step)
+      line = await recordOwn(line, asked, step, whose)
       remember(line, asked)
       if (asked.held !== undefined) return turnOf(placed(), 'recorded', undefined, 'upstream holds the history')
       const made = await contextFor(line, asked)
@@ -571,9 +580,9 @@ export function createRecorder(options: RecorderOptions): Recorder {
   }
 
   return {
-    async ask(api, asked, headers) {
+    async ask(api, asked, headers, actor) {
       try {
-        const whose = whoseIs(api, asked, headers)
+        const whose = whoseIs(api, asked, headers, actor)
         const heldAt = asked.held === undefined ? undefined : responses.get(asked.held.id)
         if (whose.conversationId === undefined && heldAt === undefined) findBegunAnew(whose, asked)
         const key = heldAt?.key ?? whose.conversationId ?? begunAnew.get(whose.begins)?.key ?? whose.begins

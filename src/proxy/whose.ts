@@ -5,6 +5,8 @@ import { fieldsOf, parseJson } from './json.js'
 
 /** Who asks, and for which conversation. */
 export interface Whose {
+  /** Who is recorded to ask; undefined: the ledger's own. */
+  readonly actor: string | undefined
   /** By the name of the program that asks. */
   readonly program: string
   readonly programVersion: string | undefined
@@ -49,7 +51,7 @@ function beginningOf(api: Api, { instructions, messages }: Asked): string {
 }
 
 /** Whose a request is. */
-export function whoseIs(api: Api, asked: Asked, headers: Headers): Whose {
+export function whoseIs(api: Api, asked: Asked, headers: Headers, actor: string | undefined): Whose {
   const agent = agentOf(headers)
   const claude = first(headers, ['x-claude-code-session-id'])
   const isCodex = /codex/iu.test(`${headers.get('user-agent') ?? ''} ${headers.get('originator') ?? ''}`)
@@ -64,6 +66,7 @@ export function whoseIs(api: Api, asked: Asked, headers: Headers): Whose {
         ? held
         : `proxy/codex/${codex}`
   return {
+    actor,
     program: claude === undefined ? (codex === undefined ? (agent.name ?? api.name) : 'codex') : 'claude-code',
     programVersion: agent.version,
     conversationId: named ?? own,

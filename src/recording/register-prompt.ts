@@ -4,26 +4,28 @@
  */
 import { either as E } from 'fp-ts'
 import { encode, encodeData, GENESIS_HASH, type Provenance } from '../domain/events/codec.js'
-import type { Event } from '../domain/events/index.js'
+import type { Event, EventData } from '../domain/events/index.js'
 import { eventIdOf, promptStream } from '../domain/values/ids.js'
 import { recordable } from '../domain/events/recordable.js'
 import type { Clock } from '../ports/clock.js'
 import type { PreparedSummary } from '../ports/summarizer.js'
 import type { Log } from './load-conversation.js'
 
-export type RegisterPrompt = (prepared: PreparedSummary) => Promise<void>
+/** Records the texts of a request, where they are new, as asked for by the request that needs them. */
+export type RegisterPrompt = (prepared: PreparedSummary, provenance: Provenance) => Promise<void>
 
 /** Builds the use case; what this process registered once is not asked for again. */
-export function createRegisterPrompt(log: Log, clock: Clock, actor: string): RegisterPrompt {
+export function createRegisterPrompt(log: Log, clock: Clock): RegisterPrompt {
   const known = new Set<string>()
 
-  async function register(name: string, kind: 'template' | 'persona', sha256: string, text: string): Promise<void> {
+  async function register(
+    { name, kind, sha256, text }: EventData<'PromptRegistered'>,
+    provenance: Provenance,
+  ): Promise<void> {
     if (known.has(sha256)) return
     const stream = promptStream(sha256)
     const event: Event = { type: 'PromptRegistered', data: { name, kind, sha256, text } }
     const data = encodeData(event)
-    const correlationId = clock.newId()
-    const provenance: Provenance = { actor, correlationId, causationId: correlationId }
     const recordedAt = clock.now().toISOString()
     const read = recordable(event, data, { ...provenance, recordedAt })
     if (E.isLeft(read)) throw new Error(`the prompt ${name} cannot be recorded: ${read.left.field} ${read.left.detail}`)
@@ -43,8 +45,8 @@ export function createRegisterPrompt(log: Log, clock: Clock, actor: string): Reg
     known.add(sha256)
   }
 
-  return async ({ prompt, persona }) => {
-    await register(prompt.name, 'template', prompt.sha256, prompt.text)
-    if (persona !== undefined) await register('persona', 'persona', persona.sha256, persona.text)
+  return async ({ prompt: { name, sha256, text }, persona }, provenance) => {
+    await register({ name, kind: 'template', sha256, text }, provenance)
+    if (persona !== undefined) await register({ name: 'persona', kind: 'persona', ...persona }, provenance)
   }
 }

@@ -12,7 +12,7 @@ export interface Access {
   readonly keyId: string | undefined
   readonly roles: readonly Role[]
   readonly bound: Bound
-  /** Recorded with what is appended. */
+  /** Recorded with everything that the request records; undefined: the ledger's own. */
   readonly actor: string | undefined
 }
 

@@ -122,13 +122,14 @@ describe('compaction run', () => {
 
   it('takes a prompt by its name from the log that it follows, and warns of one that shows no messages', async () => {
     const harness = createHarness({ policy: SMALL })
-    const register = createRegisterPrompt(harness.log, systemClock, 'test')
+    const register = createRegisterPrompt(harness.log, systemClock)
     for (const text of ['First: {messages}', 'Say something.'])
       await register(
         createFoldInSummarizer({
           model: createScriptedLanguageModel(['A summary.']),
           prompt: createPrompt('mine', text),
         }).prepare(chunkJob()),
+        { actor: 'test', correlationId: 'c', causationId: 'c' },
       )
     const { open } = over(harness)
     const heard = listening()

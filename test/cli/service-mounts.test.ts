@@ -52,6 +52,13 @@ afterAll(async () => {
   await upstream.close()
 })
 
+/** Who the facts of a type are recorded by. */
+async function actorsOf(conversationId: string, type: string): Promise<string[]> {
+  const actors: string[] = []
+  for await (const fact of ledger.log(conversationId)) if (fact.type === type) actors.push(fact.metadata.actor)
+  return actors
+}
+
 /** The ids that a search by MCP finds. */
 async function found(path: string, token: string): Promise<unknown> {
   const client = await httpClient(`${server.url}${path}`, { token })
@@ -97,6 +104,20 @@ describe('MCP below the service', () => {
     expect(await response.json()).toMatchObject({ requestId })
   })
 
+  it('records by the name of the key', async () => {
+    // Two keys that reach the same: each is known by its own name.
+    for (const [messageId, more] of [
+      ['m1', []],
+      ['m2', ['audit']],
+    ] as const) {
+      const token = await key(['read', 'operate', ...more])
+      const client = await httpClient(`${server.url}/mcp/conversations/nobodys`, { token })
+      await ask(client, 'pin_message', { messageId, operationId: messageId })
+      await client.close()
+    }
+    expect(await actorsOf('nobodys', 'MessagePinned')).toEqual(['key:read-operate', 'key:read-operate-audit'])
+  })
+
   it('is for nobody without a key, or with a key that only appends', async () => {
     const asked = async (headers: Readonly<Record<string, string>>): Promise<number> =>
       (await fetch(`${server.url}/mcp`, { method: 'POST', headers, body: '{}' })).status
@@ -137,6 +158,7 @@ describe('the proxy below the service', () => {
     await mounted[1]?.settled?.()
     const { conversations } = await ledger.list({ scope: 'acme', match: 'by-proxy' })
     expect(conversations).toMatchObject([{ conversationId: 'by-proxy', messages: 4 }])
+    expect(await actorsOf('by-proxy', 'MessageAppended')).toEqual(Array.from({ length: 4 }, () => 'key:append'))
   })
 
   it('is for keys that append; one that is bound names its conversation, within its bound', async () => {

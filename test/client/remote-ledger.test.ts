@@ -184,6 +184,36 @@ describe('a ledger behind a service', () => {
   })
 })
 
+describe('who asks', () => {
+  const me = { actor: 'somebody else' }
+  it.each<[string, Call]>([
+    ['append', (of) => of.append(ID, talk(1), me)],
+    ['amend', (of) => of.amend(ID, { withdraw: [], ...me })],
+    ['observe', (of) => of.observe(ID, { program: 'p' }, me)],
+    ['pin', (of) => of.pin(ID, 'm59', me)],
+    ['unpin', (of) => of.unpin(ID, 'm59', me)],
+    ['compact', (of) => of.compact(ID, me)],
+    ['undo', (of) => of.undo(ID, { cycle: 1, ...me })],
+    ['tools', async (of) => of.tools(ID, me)],
+    ['replay', (of) => of.editions.replay({ conversations: [ID], ...me })],
+    ['compare', (of) => of.editions.compare([ID], 'e', me)],
+    ['adopt', (of) => of.editions.adopt(ID, 'e', me)],
+    ['revert', (of) => of.editions.revert(ID, undefined, me)],
+    ['drop', (of) => of.editions.drop(ID, 'e', me)],
+  ])('is known by the key: %s takes no other name', async (_name, call) => {
+    await expect(call(remote)).rejects.toMatchObject({
+      failure: { kind: 'BadInput', field: 'actor' },
+      message: expect.stringContaining('the name of the key'),
+    })
+  })
+
+  it('is known by the key: compress hands the list back and says so', async () => {
+    const { history, error } = await remote.compress(talk(2), 'by-another', me)
+    expect([history, error?.kind]).toEqual([talk(2), 'BadInput'])
+    await expect(all(remote.log('by-another'))).rejects.toMatchObject({ failure: { kind: 'NoSuchConversation' } })
+  })
+})
+
 describe('options that are wrong', () => {
   it.each([
     [{ url: 'ftp://x' }, 'http or https'],

@@ -347,9 +347,10 @@ describe('a summary that was paid for and came too late', () => {
     const summarizer = createScriptedSummarizer()
     const buyer = (by: Summarizer): Summarization =>
       new Summarization(
-        { summarizer: by, persona: '', registerPrompt: createRegisterPrompt(harness.log, harness.clock, 'test') },
+        { summarizer: by, persona: '', registerPrompt: createRegisterPrompt(harness.log, harness.clock) },
         {
           conversationId: CONVERSATION,
+          provenance: BY,
           signal: undefined,
           goOn: () => true,
           record: async (command) => {

@@ -336,11 +336,10 @@ describe('an event that cannot be applied', () => {
       model: createScriptedLanguageModel(['A summary.']),
       prompt: createPrompt('good', 'Sum it up: {messages}'),
     })
-    await createRegisterPrompt(
-      { store, bodies: createPostgresBodyStore(db) },
-      systemClock,
-      'test',
-    )(summarizer.prepare(chunkJob()))
+    await createRegisterPrompt({ store, bodies: createPostgresBodyStore(db) }, systemClock)(
+      summarizer.prepare(chunkJob()),
+      { actor: 'test', correlationId: 'c', causationId: 'c' },
+    )
     await withLedger({ onProblem: () => undefined }, async (ledger) => {
       const list = await ledger.list()
       expect(list).toMatchObject({

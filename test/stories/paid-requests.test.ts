@@ -134,6 +134,7 @@ describe('a limit on tokens a day', () => {
       standIn: false,
       spent: { calls: 0, tokens: 0 },
       signal: undefined,
+      provenance: { actor: 'test', correlationId: 'c', causationId: 'c' },
     })
     const full = await budget.reserve(limit + 1)
     return {

@@ -26,7 +26,7 @@ export async function editionOf(
       clock: harness.clock,
       summarizer,
       persona: '',
-      registerPrompt: createRegisterPrompt(harness.log, harness.clock, actor),
+      registerPrompt: createRegisterPrompt(harness.log, harness.clock),
       actor,
     },
     {

@@ -300,7 +300,7 @@ export function createHarness(options: HarnessOptions = {}): Harness {
     persona: '',
     claims,
     clock,
-    registerPrompt: createRegisterPrompt(log, clock, actor),
+    registerPrompt: createRegisterPrompt(log, clock),
     actor,
     budget: options.budget,
   })
@@ -316,9 +316,8 @@ export function createHarness(options: HarnessOptions = {}): Harness {
       scope: undefined,
       summarizerWindowTokens: summarizer.windowTokens,
     }),
-    provenance,
     now: () => clock.now(),
-    open: () => undefined,
+    open: provenance,
     onRecorded: () => undefined,
     compact: (conversationId) => compact(conversationId, 'due'),
     onProblem: (heard) => {

@@ -48,7 +48,7 @@ export function createEditor(
     spending,
     summarizer: as ?? guarded(summarizer),
     persona: '',
-    registerPrompt: createRegisterPrompt(log, clock, 'test'),
+    registerPrompt: createRegisterPrompt(log, clock),
     actor: 'test',
     wait: () => Promise.resolve(),
   }

@@ -168,7 +168,7 @@ function workerOf(
         persona,
         claims,
         clock,
-        registerPrompt: createRegisterPrompt(log, clock, actor),
+        registerPrompt: createRegisterPrompt(log, clock),
         actor,
         budget: isLimited ? source.budget(limits) : undefined,
       }),

@@ -22,13 +22,13 @@ export const compactContext = toolOfConversation(
     input: operation,
     output: done.extend({ conversationId: z.string() }),
   },
-  ({ operationId }, { ledger, operations, conversationId }) =>
+  ({ operationId }, { ledger, asking, operations, conversationId }) =>
     operations.once({
       conversationId,
       operationId,
       what: COMPACT_CONTEXT,
       async run() {
-        const tool = toolOf(ledger.tools(conversationId), COMPACT_CONTEXT)
+        const tool = toolOf(ledger.tools(conversationId, asking), COMPACT_CONTEXT)
         return { conversationId, ...done.parse(await tool.call({})) }
       },
     }),

@@ -16,7 +16,7 @@ export const pinMessage = toolOfConversation(
     input: { messageId: z.string().min(1).max(512), ...operation },
     output: z.object({ conversationId: z.string(), messageId: z.string(), pinned: z.literal(true) }),
   },
-  ({ messageId, operationId }, { ledger, operations, conversationId }) => {
+  ({ messageId, operationId }, { ledger, asking, operations, conversationId }) => {
     const answer = { conversationId, messageId, pinned: true as const }
     return operations.once({
       conversationId,
@@ -30,7 +30,7 @@ export const pinMessage = toolOfConversation(
         return answer
       },
       async run() {
-        await ledger.pin(conversationId, messageId, { correlationId: operationId })
+        await ledger.pin(conversationId, messageId, { correlationId: operationId, ...asking })
         return answer
       },
     })

@@ -43,7 +43,7 @@ export const undoCompaction = toolOfConversation(
     },
     output,
   },
-  ({ cycle, operationId }, { ledger, operations, conversationId }) =>
+  ({ cycle, operationId }, { ledger, asking, operations, conversationId }) =>
     operations.once({
       conversationId,
       operationId,
@@ -60,6 +60,7 @@ export const undoCompaction = toolOfConversation(
         const { revision, cycles, messagesRestored, tokensBefore, tokensAfter } = await ledger.undo(conversationId, {
           cycle,
           correlationId: operationId,
+          ...asking,
         })
         return {
           conversationId,

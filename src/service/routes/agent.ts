@@ -7,17 +7,19 @@ import type { Handlers, Parts } from '../service.js'
 /** The handlers. */
 export function agentHandlers({ ledger }: Parts): Handlers<'compress' | 'useTool'> {
   return {
-    async compress({ params: { conversation }, raw }) {
+    async compress({ params: { conversation }, raw, access: { actor } }) {
       // As they came: what a schema hands back has the keys of parts and calls in another order.
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the ledger parses them
       const { messages } = raw as { readonly messages: readonly MessageInput[] }
-      return { body: await ledger.compress(messages, conversation) }
+      return { body: await ledger.compress(messages, conversation, given({ actor })) }
     },
 
     async useTool({ params: { conversation, tool }, query, raw, access }) {
       if (tool === 'compact_context' && !access.roles.includes('append'))
         throw new Refused('RoleMissing', 'compact_context takes a key with the role append', { roles: ['append'] })
-      const found = ledger.tools(conversation, given(query)).find(({ name }) => name === tool)
+      const found = ledger
+        .tools(conversation, given({ ...query, actor: access.actor }))
+        .find(({ name }) => name === tool)
       return { body: { content: (await found?.execute(raw)) ?? '' } }
     },
   }

@@ -60,7 +60,7 @@ export function editionHandlers({
     async replay({ body, headers, access }) {
       await check(access, body.conversations)
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-      const options = given(body) as ReplayOptions
+      const options = given({ ...body, actor: access.actor }) as ReplayOptions
       return await jobs.start('replay', { access, prefer: headers['prefer'] }, ({ signal, progress }) =>
         ledger.editions.replay({ ...options, signal, onProgress: progress }),
       )
@@ -69,7 +69,7 @@ export function editionHandlers({
     async compareEdition({ params: { edition }, body: { conversations, ...rest }, headers, access }) {
       await check(access, conversations)
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-      const options = given(rest) as CompareEditionsOptions
+      const options = given({ ...rest, actor: access.actor }) as CompareEditionsOptions
       return await jobs.start('compareEdition', { access, prefer: headers['prefer'] }, ({ progress, signal }) =>
         ledger.editions.compare(conversations, edition, {
           ...options,
@@ -83,19 +83,19 @@ export function editionHandlers({
 
     async adoptEdition({ params: { conversation, edition }, body, headers, access }) {
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-      const options = given(body) as AdoptOptions
+      const options = given({ ...body, actor: access.actor }) as AdoptOptions
       const asked = { access, conversationId: conversation, prefer: headers['prefer'] }
       return await jobs.start('adoptEdition', asked, ({ signal }) =>
         ledger.editions.adopt(conversation, edition, { ...options, signal }),
       )
     },
 
-    async revertEdition({ params: { conversation }, body: { editionId } }) {
-      return { body: await ledger.editions.revert(conversation, editionId) }
+    async revertEdition({ params: { conversation }, body: { editionId }, access: { actor } }) {
+      return { body: await ledger.editions.revert(conversation, editionId, given({ actor })) }
     },
 
-    async dropEdition({ params: { conversation, edition } }) {
-      return { body: await ledger.editions.drop(conversation, edition) }
+    async dropEdition({ params: { conversation, edition }, access: { actor } }) {
+      return { body: await ledger.editions.drop(conversation, edition, given({ actor })) }
     },
 
     async whatIf({ body: { conversations, policies, summaries }, headers, access }) {

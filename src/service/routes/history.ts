@@ -107,11 +107,13 @@ export function historyHandlers({
       // One that is not there is told now, and not by a job.
       await ledger.messages(conversation)
       const asked = { access, conversationId: conversation, prefer: headers['prefer'] }
-      return await jobs.start('compact', asked, () => ledger.compact(conversation, given({ force })))
+      return await jobs.start('compact', asked, () =>
+        ledger.compact(conversation, given({ force, actor: access.actor })),
+      )
     },
 
-    async undo({ params: { conversation }, body }) {
-      return { body: await ledger.undo(conversation, given(body)) }
+    async undo({ params: { conversation }, body, access: { actor } }) {
+      return { body: await ledger.undo(conversation, given({ ...body, actor })) }
     },
 
     async diff({ params: { conversation }, query: { from, to, cycle, ...wait } }) {

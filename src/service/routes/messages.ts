@@ -179,13 +179,13 @@ export function messageHandlers({
       }
     },
 
-    async pinMessage({ params: { conversation, message }, query }) {
-      await ledger.pin(conversation, message, given(query))
+    async pinMessage({ params: { conversation, message }, query, access: { actor } }) {
+      await ledger.pin(conversation, message, given({ ...query, actor }))
       return {}
     },
 
-    async unpinMessage({ params: { conversation, message }, query }) {
-      await ledger.unpin(conversation, message, given(query))
+    async unpinMessage({ params: { conversation, message }, query, access: { actor } }) {
+      await ledger.unpin(conversation, message, given({ ...query, actor }))
       return {}
     },
 
