@@ -35,9 +35,10 @@ export type AppendFailure =
   | { readonly kind: 'IdsRecorded'; readonly stream: string; readonly ids: readonly string[] }
   /**
    * The store cannot be asked, or did not answer in time. Whether the events were written is not known: retry the same
-   * append.
+   * append. `triedAgain`: the store has done so by itself until its time was up, which `detail` tells; whoever waits
+   * hears of it now.
    */
-  | { readonly kind: 'StoreUnavailable'; readonly detail: string }
+  | { readonly kind: 'StoreUnavailable'; readonly detail: string; readonly triedAgain?: true }
   /** The store refuses these events for good (a stream name, a size, a type it cannot keep). */
   | { readonly kind: 'AppendRefused'; readonly detail: string }
 

@@ -58,9 +58,16 @@ export function encodeEvents(
   return E.right(encoded)
 }
 
-/** After an unknown outcome the same events are appended again. */
+/**
+ * After an unknown outcome the same events are appended again, where that was known soon: a connection broke. A store
+ * that did not answer for long is not waited for as often again.
+ */
 const FURTHER_ATTEMPTS = 3
+const FURTHER_WITHIN_MS = 2_000
 const BACKOFF = { firstMs: 80, mostMs: 500 }
+
+const isWorthAnother = (failure: AppendFailure, mayBegin: number): boolean =>
+  failure.kind === 'StoreUnavailable' && failure.triedAgain !== true && performance.now() < mayBegin
 
 /**
  * Appends at an expected revision. `ours`: recorded by this call, by an attempt whose outcome was not known at first
@@ -74,9 +81,10 @@ export async function appendUntilKnown(
 ): Promise<E.Either<AppendFailure, Appended & { readonly ours: boolean }>> {
   for (const body of encoded.bodies) await log.bodies.put(body.sha256, body.text)
   const append = log.store.append(stream, expected < 0n ? 'no_stream' : expected, encoded.toStore)
+  const mayBegin = performance.now() + FURTHER_WITHIN_MS
   let result = await append()
   let failures = 0
-  while (failures < FURTHER_ATTEMPTS && E.isLeft(result) && result.left.kind === 'StoreUnavailable') {
+  while (failures < FURTHER_ATTEMPTS && E.isLeft(result) && isWorthAnother(result.left, mayBegin)) {
     failures += 1
     await sleep(backoffMs(failures, BACKOFF))
     result = await append()

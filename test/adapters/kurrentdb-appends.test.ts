@@ -11,6 +11,8 @@ import {
   type KurrentDbOptions,
 } from '../../src/adapters/kurrentdb/event-store.js'
 import { createMemoryBodyStore } from '../../src/adapters/memory/body-store.js'
+import { createConversations } from '../../src/recording/handle-command.js'
+import { systemClock } from '../../src/ports/clock.js'
 import { sha256, uuidOf } from '../../src/domain/values/hash.js'
 import type { BodyStore } from '../../src/ports/body-store.js'
 import { appended, collect, eventNamed, eventsNamed } from '../support/events.js'
@@ -222,6 +224,30 @@ describe('an outcome that is not known', () => {
     server.resume()
     expect(await appended(hasty, A, [eventNamed('x')], 'no_stream')).toMatchObject({ revision: 0n })
     expect(stored()).toHaveLength(1)
+  })
+
+  test.each([
+    ['hangs', () => Promise.resolve(server.hang())],
+    ['is gone', () => server.stop()],
+  ])('a message for a server that %s is told of after the time that the sentence names', async (_what, leave) => {
+    const hasty = await open({ deadlineMs: 600 })
+    const conversations = createConversations({ log: { store: hasty, bodies }, clock: systemClock })
+    const say = (text: string): ReturnType<typeof conversations.handle> =>
+      conversations.handle(
+        'c',
+        [
+          { type: 'Configure', settings: undefined, scope: undefined, summarizerWindowTokens: 8_000 },
+          { type: 'AppendMessages', messages: [{ role: 'user', content: text }], now: '2026-01-01T00:00:00.000Z' },
+        ],
+        { actor: 'test', correlationId: 'c', causationId: 'c' },
+      )
+    expect(await say('one')).toMatchObject({ _tag: 'Right' })
+    await leave()
+    const from = performance.now()
+    expect(await say('two')).toMatchObject({
+      left: { kind: 'StoreUnavailable', detail: expect.stringContaining('600 ms') },
+    })
+    expect(performance.now() - from).toBeLessThan(1_200)
   })
 
   test('those that wait for their turn end in time too, and are not sent', async () => {

@@ -185,8 +185,8 @@ export async function openKurrentDbEventStore(
    * A stream that somebody deleted takes events as a new one does, and goes on counting where it stood: what begins
    * anew there would never be read as a beginning. Its metadata say so, and stay.
    */
-  async function refuseDeleted(stream: string): Promise<void> {
-    const settings: unknown = (await lastOf(session, `$$${stream}`))?.data
+  async function refuseDeleted(stream: string, until: number): Promise<void> {
+    const settings: unknown = (await lastOf(session, `$$${stream}`, until))?.data
     if (typeof settings === 'object' && settings !== null && '$tb' in settings) {
       throw new StoreError(
         'StoreRefused',
@@ -207,7 +207,7 @@ export async function openKurrentDbEventStore(
     const wire = events.map((event, place) => toWire(stream, event, claims.get(place)))
     if (expected !== 'any') {
       const after = expected === 'no_stream' ? -1n : expected
-      if (after < 0n) await refuseDeleted(stream)
+      if (after < 0n) await refuseDeleted(stream, until)
       const sent = await send(session, stream, after, wire, until)
       return E.isRight(sent) ? sent : await taken(stream, expected, events, after, sent.left)
     }
@@ -218,7 +218,7 @@ export async function openKurrentDbEventStore(
       )
       const known = repetition(stream, events, found)
       if (known !== undefined) return known
-      if (last < 0n) await refuseDeleted(stream)
+      if (last < 0n) await refuseDeleted(stream, performance.now() + session.deadlineMs)
       // Looking up may take its time in a long stream; sending has its own.
       const sent = await send(session, stream, last, wire, performance.now() + session.deadlineMs)
       if (E.isRight(sent)) return sent
@@ -260,10 +260,12 @@ export async function openKurrentDbEventStore(
   /** A store that was closed meanwhile says so, whatever else it was waiting for. */
   function failureOf(failure: unknown): AppendFailure {
     if (session.closing.aborted) return { kind: 'StoreUnavailable', detail: `${session.name} is closed` }
-    return {
-      kind: failure instanceof StoreError && failure.kind === 'StoreRefused' ? 'AppendRefused' : 'StoreUnavailable',
-      detail: sentenceOf(failure),
-    }
+    const detail = sentenceOf(failure)
+    // What lies beside the server (bodies, ids) was asked once.
+    if (!(failure instanceof StoreError)) return { kind: 'StoreUnavailable', detail }
+    return failure.kind === 'StoreRefused'
+      ? { kind: 'AppendRefused', detail }
+      : { kind: 'StoreUnavailable', detail, triedAgain: true }
   }
 
   const store: KurrentDbEventStore = {

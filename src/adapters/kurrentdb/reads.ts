@@ -26,23 +26,28 @@ interface RunningRead {
    * waited for.
    */
   readonly patient?: boolean
+  /** When to give up where nothing came, by `performance.now()`. Default: after the session's deadline. */
+  readonly until?: number | undefined
 }
 
 /**
  * The events of a read. A stream that is not there has none, and neither has one that was deleted: that it was there
  * before is for who knows its name to say.
  */
-async function* batches(session: Session, { begin, patient = true }: RunningRead): AsyncGenerator<Recorded[]> {
+async function* batches(
+  session: Session,
+  { begin, patient = true, ...given }: RunningRead,
+): AsyncGenerator<Recorded[]> {
   const { closing, deadlineMs, name } = session
   let last: Recorded | undefined
-  let given = 0
+  let count = 0
   let failures = 0
   // What the server said last is a better reason than that it says nothing any more.
   let reason: unknown
-  let until = performance.now() + deadlineMs
+  let until = given.until ?? performance.now() + deadlineMs
   for (;;) {
     session.checkOpen()
-    const read = begin(last, given)
+    const read = begin(last, count)
     if (read === undefined) return
     const news = createSignal(closing, true)
     const pulled = pullFrom<ResolvedEvent | AllStreamResolvedEvent>(read, () => read.cancel(), news)
@@ -53,7 +58,7 @@ async function* batches(session: Session, { begin, patient = true }: RunningRead
         if (items.length > 0) {
           const events = items.flatMap(({ event }) => event ?? [])
           last = events.at(-1) ?? last
-          given += events.length
+          count += events.length
           failures = 0
           reason = undefined
           yield events
@@ -90,9 +95,11 @@ export function streamBatches(
   session: Session,
   stream: string,
   { from, direction = 'forwards', limit = Infinity }: ReadOptions,
+  until?: number,
 ): AsyncGenerator<Recorded[]> {
   const forwards = direction === 'forwards'
   return batches(session, {
+    until,
     begin(last, given) {
       const next = last === undefined ? from : last.revision + (forwards ? 1n : -1n)
       if (given >= limit || (!forwards && next !== undefined && next < 0n)) return undefined
@@ -108,8 +115,8 @@ export function streamBatches(
 }
 
 /** The last event of a stream, or undefined where there is none. */
-export async function lastOf(session: Session, stream: string): Promise<Recorded | undefined> {
-  return await firstOf(streamBatches(session, stream, { direction: 'backwards', limit: 1 }))
+export async function lastOf(session: Session, stream: string, until?: number): Promise<Recorded | undefined> {
+  return await firstOf(streamBatches(session, stream, { direction: 'backwards', limit: 1 }, until))
 }
 
 /** The last event of the whole log, those of the server included. */
