@@ -65,11 +65,12 @@ export interface CompactionRun extends Compaction {
   /** Summaries that were bought and recorded, ahead of need and re-summarizations included. */
   readonly summaries: number
   /**
-   * Calls to the summarizer, and the tokens that they took by what it said, else by our estimate. The fallback's count
-   * for nothing.
+   * Calls to the summarizer, the tokens that they took by what it said, else by our estimate, and how long they took. The
+   * fallback's count for nothing.
    */
   readonly calls: number
   readonly tokensSpent: number
+  readonly callSeconds: number
   /** The summarizer's failure for which the fallback did the work. */
   readonly fallbackFor?: CompactFailure
   /** There is more to do, in so many milliseconds: a limit a minute is used up, or `goOn` said no. */
@@ -282,6 +283,7 @@ export function createCompact(deps: CompactDependencies): Compact {
         summaries: this.summarization.summaries,
         calls: this.summarization.spent.calls,
         tokensSpent: this.summarization.spent.tokens,
+        callSeconds: this.summarization.spent.seconds,
         ...ended,
         ...(this.summarization.fallbackFor === undefined ? {} : { fallbackFor: this.summarization.fallbackFor }),
       }

@@ -88,7 +88,7 @@ export class Summarization {
   fallbackFor: SummarizerFailure | undefined
   /** Summaries that were recorded. */
   summaries = 0
-  readonly spent: Spent = { calls: 0, tokens: 0 }
+  readonly spent: Spent = { calls: 0, tokens: 0, seconds: 0 }
 
   constructor(
     private readonly deps: SummarizationDependencies,

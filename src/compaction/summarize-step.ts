@@ -17,6 +17,7 @@ import type { RegisterPrompt } from '../recording/register-prompt.js'
 export interface Spent {
   calls: number
   tokens: number
+  seconds: number
 }
 
 /** There is no room for the call in this minute; nothing went wrong. */
@@ -136,7 +137,9 @@ export async function summarizeStep(
   }
   await registerPrompt(prepared.right, provenance)
   if (!isFree) spent.calls += 1
+  const from = performance.now()
   const answer = await summarizer.summarize(prepared.right, signal)()
+  if (!isFree) spent.seconds += (performance.now() - from) / 1_000
   const tokens = spentOn(prepared.right, answer)
   if (!isFree) spent.tokens += tokens
   // What could not be settled stays set aside, and the limit opens later for it; an answer that is paid for is not

@@ -17,7 +17,7 @@ import { bad, optionsGiven, type Names } from './options.js'
 import type { LedgerParts } from './parts.js'
 import { problem, valueOf } from './problem.js'
 import type { ProvenanceOf } from './provenance.js'
-import { tracedCompact } from './spans.js'
+import { heardCompact, tracedCompact } from './spans.js'
 
 const COMPACT: Names<CompactOptions> = { force: true, actor: true }
 const UNDO: Names<UndoOptions> = { cycle: true, actor: true, correlationId: true }
@@ -40,6 +40,7 @@ export interface CompactingParts extends Pick<
   | 'actor'
   | 'clock'
   | 'onProblem'
+  | 'onCompaction'
 > {
   readonly conversations: Conversations
   readonly registerPrompt: RegisterPrompt
@@ -68,7 +69,7 @@ export interface Compacting {
 
 export function createCompacting(parts: CompactingParts): Compacting {
   const { log, workers, ahead, conversations, gate, freshness, lookup, provenanceOf, onProblem } = parts
-  const compact = tracedCompact(createCompact(parts))
+  const compact = heardCompact(tracedCompact(createCompact(parts)), parts.onCompaction)
   const worker = createCompactionWorker({
     queue: parts.queue,
     load: (conversationId) => conversations.load(conversationId),

@@ -42,6 +42,7 @@ import { isKurrentDb, isPostgres, isService, lacksScheme, schemeOf } from './add
 import type { OpenCompactionProcess, ProjectionProcess, ServiceStores } from './processes.js'
 import { rowCheckOf } from './auditing.js'
 import { createLedger } from './create-ledger.js'
+import type { LedgerParts } from './parts.js'
 import type { EmbeddingConfig, Ledger, LedgerOptions } from './ledger.js'
 import {
   bad,
@@ -337,8 +338,8 @@ export const openLedger = async (options: LedgerOptions): Promise<Ledger> => (aw
 
 /** Opens a ledger with what the service keeps beside it. Closing the ledger closes all of it. */
 export async function openService(options: LedgerOptions): Promise<ServiceStores & { readonly ledger: Ledger }> {
-  const { ledger, stores } = await openWithStores(options)
-  return { ledger, ...serviceStores(stores) }
+  const { ledger, stores, onCompaction } = await openWithStores(options)
+  return { ledger, onCompaction, ...serviceStores(stores) }
 }
 
 /** Opens the keys of the service alone. */
@@ -350,7 +351,7 @@ export async function openKeys(where: {
   return { keys: serviceStores(stores).keys, close: stores.close }
 }
 
-const serviceStores = ({ db, log, isDatabaseShared, isLogShared }: Stores): ServiceStores => ({
+const serviceStores = ({ db, log, isDatabaseShared, isLogShared }: Stores): Omit<ServiceStores, 'onCompaction'> => ({
   keys: createPostgresKeyStore(db),
   jobs: createPostgresJobStore(db),
   isShared: isDatabaseShared && isLogShared,
@@ -360,10 +361,13 @@ const serviceStores = ({ db, log, isDatabaseShared, isLogShared }: Stores): Serv
   },
 })
 
-async function openWithStores(options: LedgerOptions): Promise<{ readonly ledger: Ledger; readonly stores: Stores }> {
+async function openWithStores(
+  options: LedgerOptions,
+): Promise<Pick<ServiceStores, 'onCompaction'> & { readonly ledger: Ledger; readonly stores: Stores }> {
   const { store, database, ...given } = checkedOptions(options)
   const { clock, workers, embedding, readOnly } = given
   let readerBegun = (): void => undefined
+  const hearing = new Set<LedgerParts['onCompaction']>()
   const stores = await openStores(store, database, {
     ...given,
     onReader: () => {
@@ -398,9 +402,12 @@ async function openWithStores(options: LedgerOptions): Promise<{ readonly ledger
     importedFiles: createPostgresImportedFiles(stores.db),
     queue: createMemoryWorkQueue(clock),
     fallback: createExtractiveSummarizer(),
+    onCompaction(running) {
+      for (const began of hearing) began(running)
+    },
     close: () => stores.close(),
   })
-  return { ledger, stores }
+  return { ledger, stores, onCompaction: (began) => void hearing.add(began) }
 }
 
 /** Opens a log for a copy: its tables made where they are missing, and nothing else. */

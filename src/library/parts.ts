@@ -1,4 +1,5 @@
 /** What a ledger is made of: `compose.ts` opens it, `create-ledger.ts` puts it together. */
+import type { CompactionRun } from '../compaction/compact.js'
 import type { Projection } from '../../projections/engine/projection.js'
 import type { PriceTable } from '../domain/reports/prices.js'
 import type { PolicySettings } from '../domain/values/policy.js'
@@ -54,6 +55,8 @@ export interface LedgerParts {
   readonly actor: string
   readonly clock: Clock
   readonly onProblem: (problem: unknown) => void
+  /** Hears of every run of compaction in this process as it begins; those of editions are none. */
+  readonly onCompaction: (running: Promise<CompactionRun>) => void
   /**
    * Where nothing is to be recorded; `keptBy` is the process that has the folder open and keeps the rows, where it is
    * another one.

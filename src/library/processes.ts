@@ -1,5 +1,6 @@
 /** What the processes that work in the background are made of: `compose.ts` opens it, and their commands run on it. */
 import type { ProjectionSource } from '../../projections/engine/apply.js'
+import type { CompactionRun } from '../compaction/compact.js'
 import type { Claims } from '../ports/claims.js'
 import type { JobStore, KeyStore } from '../ports/service-state.js'
 import type { Summarizer } from '../ports/summarizer.js'
@@ -7,6 +8,8 @@ import type { TokenBudget, TokenLimits } from '../ports/token-budget.js'
 import type { WorkQueue } from '../ports/work-queue.js'
 import type { Log } from '../recording/load-conversation.js'
 import type { SummarizerConfig } from '../summarizers/index.js'
+
+export type { CompactionRun }
 
 /** What a compaction worker works with. */
 export interface CompactionProcess {
@@ -53,6 +56,8 @@ export interface ServiceStores {
   readonly isShared: boolean
   /** A budget of this process alone: of requests, in the place of tokens. */
   readonly budget: (limits: TokenLimits) => TokenBudget
+  /** Calls back whenever a run of compaction begins in this process. */
+  readonly onCompaction: (began: (running: Promise<CompactionRun>) => void) => void
   /** Throws where the database or the log does not answer. */
   readonly ping: () => Promise<void>
 }

@@ -53,6 +53,15 @@ export const tracedCompact =
       },
     )
 
+/** Compaction whose runs somebody hears of as they begin. */
+export const heardCompact =
+  (compact: Compact, began: (running: ReturnType<Compact>) => void): Compact =>
+  async (...given) => {
+    const running = compact(...given)
+    began(running)
+    return await running
+  }
+
 /** Whether texts of conversations are wanted in spans. */
 const wantsContent = (): boolean =>
   process.env['OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT']?.toLowerCase() === 'true'

@@ -21,6 +21,7 @@ import { isOwnHost } from '../page/security.js'
 import type { Role } from '../ports/service-state.js'
 import { accessOf, checkRoles, createBounds, EVERYTHING, keyGiven, type Access } from './access.js'
 import { valueOf } from './body.js'
+import { createCompactionMetrics } from './compaction-metrics.js'
 import { routes, type RouteName } from './contract/index.js'
 import type { Route } from './contract/route.js'
 import { createFeed } from './feed.js'
@@ -154,6 +155,7 @@ export function createService(options: ServiceOptions): Service {
     streams: streamRoom.taken,
     jobs: jobs.running(),
   }))
+  stores.onCompaction(createCompactionMetrics(register).began)
   const draining = new AbortController()
   const app = new Hono<{ Bindings: Partial<HttpBindings> }>()
 

@@ -41,6 +41,7 @@ beforeAll(async () => {
       jobs: createPostgresJobStore(db),
       isShared: false,
       budget: (limits) => createMemoryTokenBudget(limits, systemClock),
+      onCompaction: () => undefined,
       ping: () => Promise.resolve(),
     },
     pepper: PEPPER,

@@ -132,7 +132,7 @@ describe('a limit on tokens a day', () => {
     const job = chunkJob()
     await summarizeStep({ registerPrompt: () => Promise.resolve(), budget }, summarizer, job, {
       standIn: false,
-      spent: { calls: 0, tokens: 0 },
+      spent: { calls: 0, tokens: 0, seconds: 0 },
       signal: undefined,
       provenance: { actor: 'test', correlationId: 'c', causationId: 'c' },
     })

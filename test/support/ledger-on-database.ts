@@ -62,6 +62,7 @@ export async function ledgerOn(
       }),
     readOnly: undefined,
     onReader: () => undefined,
+    onCompaction: () => undefined,
     close: () => Promise.resolve(),
   })
 }

@@ -2,7 +2,7 @@
  * `compaction run`: a worker that follows the log and compacts ahead of need, until it is told to end. Several share
  * the work.
  */
-import { Registry } from 'prom-client'
+import { Gauge, Registry } from 'prom-client'
 import { createCompact, type CompactionRun } from '../../compaction/compact.js'
 import { createCompactionWorker, type CompactionWorker } from '../../compaction/compaction-worker.js'
 import { createConversations } from '../../recording/handle-command.js'
@@ -11,6 +11,7 @@ import type { Log } from '../../recording/load-conversation.js'
 import { createRegisterPrompt } from '../../recording/register-prompt.js'
 import { systemClock as clock } from '../../ports/clock.js'
 import type { TokenLimits } from '../../ports/token-budget.js'
+import type { QueueStatus } from '../../ports/work-queue.js'
 import type { SummarizerConfig } from '../../summarizers/index.js'
 import { isFolder, loadConfig } from '../config/load-config.js'
 import { blindPrompt, personaOf, summarizerOf } from '../config/summarizer.js'
@@ -18,8 +19,8 @@ import { startMetricsServer, type Health, type MetricsServer } from './metrics-s
 import { sentenceOfProblem } from '../../library/problem.js'
 import type { CompactionProcess, OpenCompactionProcess } from '../../library/processes.js'
 import { sentenceOf, type Happening } from './compaction-happenings.js'
-import { tracedCompact } from '../../library/spans.js'
-import { createCompactionMetrics } from './compaction-metrics.js'
+import { heardCompact, tracedCompact } from '../../library/spans.js'
+import { createCompactionMetrics } from '../../service/compaction-metrics.js'
 import { endSignals } from '../end-signals.js'
 import { InputError } from '../errors.js'
 import type { Flags } from '../flags.js'
@@ -100,7 +101,8 @@ export async function runCompaction(
   let server: MetricsServer | undefined
   try {
     const register = new Registry()
-    const metrics = createCompactionMetrics(register, async () => await worker?.status())
+    const metrics = createCompactionMetrics(register)
+    registerQueue(register, async () => await worker?.status())
     // Before the work, so that a port that is taken ends it before anything was touched.
     if (metricsPort !== undefined) {
       server = await startMetricsServer({
@@ -116,9 +118,7 @@ export async function runCompaction(
       { persona, actor: config.actor ?? ACTOR },
       { concurrency, limits: { tokensPerMinute, tokensPerDay } },
       tell,
-      (run) => {
-        metrics.ran(run)
-      },
+      metrics.began,
     )
     tell({
       kind: 'working',
@@ -140,6 +140,19 @@ export async function runCompaction(
   tell({ kind: 'ended' })
 }
 
+/** What waits, of all workers; `status` is asked at each scrape. */
+function registerQueue(register: Registry, status: () => Promise<QueueStatus | undefined>): void {
+  const queue: Gauge<'state'> = new Gauge({
+    name: 'context_ledger_compaction_queue',
+    help: 'Conversations in the queue of all workers: waiting for one, running, or resting after a failure or at a limit.',
+    labelNames: ['state'],
+    registers: [register],
+    async collect() {
+      for (const [state, count] of Object.entries((await status()) ?? {})) queue.set({ state }, Number(count))
+    },
+  })
+}
+
 /** A failing model is no reason for 503; a log or a database that does not answer is, and then this throws. */
 async function healthOf({ log }: CompactionProcess, worker: CompactionWorker | undefined): Promise<Health> {
   const [queue] = await Promise.all([worker?.status(), log.store.head()])
@@ -152,7 +165,7 @@ function workerOf(
   { persona, actor }: { readonly persona: string; readonly actor: string },
   { concurrency, limits }: { concurrency: number; limits: TokenLimits },
   tell: (happening: Happening) => void,
-  onRun: (run: CompactionRun) => void,
+  began: (running: Promise<CompactionRun>) => void,
 ): CompactionWorker {
   const { log, queue, claims, summarizer, fallback } = source
   const conversations = createConversations({ log, clock })
@@ -160,18 +173,21 @@ function workerOf(
   return createCompactionWorker({
     queue,
     load: (conversationId) => conversations.load(conversationId),
-    compact: tracedCompact(
-      createCompact({
-        conversations,
-        summarizer,
-        fallback,
-        persona,
-        claims,
-        clock,
-        registerPrompt: createRegisterPrompt(log, clock),
-        actor,
-        budget: isLimited ? source.budget(limits) : undefined,
-      }),
+    compact: heardCompact(
+      tracedCompact(
+        createCompact({
+          conversations,
+          summarizer,
+          fallback,
+          persona,
+          claims,
+          clock,
+          registerPrompt: createRegisterPrompt(log, clock),
+          actor,
+          budget: isLimited ? source.budget(limits) : undefined,
+        }),
+      ),
+      began,
     ),
     clock,
     concurrency,
@@ -179,7 +195,6 @@ function workerOf(
     backsOffByTime: true,
     tokensPerDay: limits.tokensPerDay,
     onCompaction(conversationId, run) {
-      onRun(run)
       const failure = run.failure ?? run.fallbackFor
       if (run.summaries > 0 || run.messagesCompressed > 0) {
         const { batchesCreated, messagesCompressed, tokensBefore, tokensAfter, summaries, calls, tokensSpent } = run
