@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { runCli, spawnCli, startCli } from '../support/cli.js'
-import { certificateIn } from '../support/kurrentdb/certificate.js'
+import { certificateIn, certificateOfTime } from '../support/kurrentdb/certificate.js'
 
 let cwd: string
 beforeAll(async () => {
@@ -50,6 +50,22 @@ describe('with TLS', () => {
   ])('%s and %s are refused before it listens', async (cert, key, sentence) => {
     const { status, stderr } = await runCli(['serve', '--tls-cert', cert, '--tls-key', key], { cwd: folder })
     expect([status, stderr]).toEqual([2, expect.stringContaining(sentence)])
+  })
+
+  it.each([
+    ['20200101000000Z', '20210203040506Z', 'CN=localhost expired at 2021-02-03T04:05:06.000Z; clients'],
+    ['20990101000000Z', '21000101000000Z', 'CN=localhost is not valid before 2099-01-01T00:00:00.000Z, and it is 20'],
+  ])('a certificate of %s to %s is warned of, also where another hangs on it', async (from, to, sentence) => {
+    const own = await certificateOfTime(folder, from, to)
+    const behind = join(folder, 'behind.pem')
+    writeFileSync(behind, `${await readFile(join(folder, 'certificate.pem'), 'utf8')}${await readFile(own, 'utf8')}`)
+    for (const file of [own, behind]) {
+      const words = ['serve', '--host', '0.0.0.0', '--tls-cert', file, '--tls-key', 'key.pem']
+      const { status, stderr } = await runCli(words, { cwd: folder })
+      // It goes on with it, up to what it cannot work without.
+      expect([status, stderr]).toEqual([2, expect.stringContaining('there is no key')])
+      expect(stderr).toContain(`warning: --tls-cert ${file}: the certificate of ${sentence}`)
+    }
   })
 
   it('shakes hands with who trusts its certificate, and with nobody else', async () => {

@@ -2,6 +2,7 @@
  * `serve`: the ledger over HTTP. On this machine alone it may run without keys; elsewhere it takes keys, and TLS or the
  * word of its operator that somebody ends it.
  */
+import type { X509Certificate } from 'node:crypto'
 import { withoutPassword } from '../../library/addresses.js'
 import { codeOf, sentenceOf } from '../../ports/store-error.js'
 import { text, toggle, type Command } from '../command.js'
@@ -211,7 +212,29 @@ async function tlsOf(given: Given): Promise<{ readonly cert: string; readonly ke
       `--tls-cert ${certFile} and --tls-key ${keyFile} cannot be used: ${sentenceOf(error)}`,
     )
   }
+  // The file may hold those that it hangs on, too, and each of them has a time.
+  const all = (cert.match(/-----BEGIN CERTIFICATE-----.+?-----END CERTIFICATE-----/gsu) ?? []).map((one) =>
+    read(`--tls-cert ${certFile} holds a certificate that cannot be read`, () => new X509Certificate(one)),
+  )
+  for (const one of all) {
+    const wrong = whyNobodyTrusts(one, new Date())
+    if (wrong !== undefined) note(`${noteColours.yellow('warning:')} --tls-cert ${certFile}: ${wrong}`)
+  }
   return { cert, key }
+}
+
+/** Why every client that looks refuses a certificate at this time; undefined where its time is no reason. */
+function whyNobodyTrusts(certificate: X509Certificate, now: Date): string | undefined {
+  const { validFrom, validTo, serialNumber } = certificate
+  // Of a certificate without a subject Node has none, whatever its types say.
+  const names: readonly (string | undefined)[] = [certificate.subject, certificate.subjectAltName]
+  const name = names.find((each) => each !== undefined && each !== '') ?? `serial number ${serialNumber}`
+  const [from, to] = [new Date(validFrom), new Date(validTo)]
+  const of = `the certificate of ${name.replaceAll('\n', ', ')}`
+  if (to < now) return `${of} expired at ${to.toISOString()}; clients that check it refuse to connect`
+  return from > now
+    ? `${of} is not valid before ${from.toISOString()}, and it is ${now.toISOString()} here; clients that check it refuse to connect until then`
+    : undefined
 }
 
 async function pem(flag: string, file: string): Promise<string> {
