@@ -4,17 +4,19 @@
  */
 import { either as E } from 'fp-ts'
 import type { Command, MessageToAppend } from '../domain/decide/index.js'
+import type { EventData, ObservedEntry } from '../domain/events/index.js'
 import type { Provenance } from '../domain/events/codec.js'
 import type { CommandFailure, Handled } from '../recording/handle-command.js'
 import { commandsFor, type HistoryDiverged, type RecordListDependencies } from './record-list.js'
 import { createSaidLists } from './said-list.js'
 
-/** Another program's compaction, which takes the place of what it compacted. */
-interface AmendedBy {
-  /** The program. */
-  readonly program: string
-  /** Its own id of the compaction. */
-  readonly sourceId: string
+/** Another program's compaction, as far as it is known. */
+export interface AmendedBy extends Pick<
+  EventData<'CompactionObserved'>,
+  'program' | 'programVersion' | 'sourceId' | 'trigger' | 'summary'
+> {
+  /** The program's list right behind it; undefined where that is what is appended. */
+  readonly context: readonly ObservedEntry[] | undefined
 }
 
 /** What a conversation is to say. */
@@ -23,14 +25,14 @@ export interface Amendment {
   /** Messages that are taken back; or all of them. */
   readonly withdraw: readonly string[] | 'all'
   readonly append: readonly MessageToAppend[]
-  /** What another program compacted the conversation into: `append` is its context. */
+  /** What another program did, which is recorded in front of what is appended. It changes no context by itself. */
   readonly compaction: AmendedBy | undefined
   /** The revision that this was decided on; undefined for whatever it is now. */
   readonly expected: bigint | undefined
   readonly provenance: Provenance
 }
 
-/** A message is to be taken back that the conversation does not say. */
+/** A message is to be taken back, or to stay, that the conversation does not say. */
 export type NotSaid = { readonly kind: 'NotSaid'; readonly conversationId: string; readonly messageId: string }
 
 export type AmendFailure = CommandFailure | HistoryDiverged | NotSaid
@@ -41,28 +43,28 @@ const ATTEMPTS = 50
 /** The compaction as a fact of its own. The messages that it put there are recorded behind it. */
 const observedOf = (
   conversationId: string,
-  { program, sourceId }: AmendedBy,
+  { context, ...compaction }: AmendedBy,
   append: readonly MessageToAppend[],
 ): Command => ({
   type: 'ObserveCompaction',
   compaction: {
-    program,
-    sourceId,
-    trigger: 'unknown',
-    summary: { kind: 'opaque' },
+    ...compaction,
     unknown: [],
-    context: append.map(({ role, content, name, toolCalls, toolCallId, extra }, at) => ({
-      kind: 'inserted',
-      body: {
-        role,
-        content,
-        ...(name === undefined ? {} : { name }),
-        ...(toolCalls === undefined ? {} : { toolCalls }),
-        ...(toolCallId === undefined ? {} : { toolCallId }),
-        ...(extra === undefined ? {} : { extra }),
-      },
-      ...(at === 0 ? { isSummary: true as const } : {}),
-    })),
+    context: [
+      ...(context ??
+        append.map(({ role, content, name, toolCalls, toolCallId, extra }, at): ObservedEntry => ({
+          kind: 'inserted',
+          body: {
+            role,
+            content,
+            ...(name === undefined ? {} : { name }),
+            ...(toolCalls === undefined ? {} : { toolCalls }),
+            ...(toolCallId === undefined ? {} : { toolCallId }),
+            ...(extra === undefined ? {} : { extra }),
+          },
+          ...(at === 0 ? { isSummary: true as const } : {}),
+        }))),
+    ],
     told: {},
     where: { file: conversationId },
   },
@@ -89,7 +91,9 @@ export function createAmend(deps: RecordListDependencies) {
       const said = [...list.leading, ...list.rest]
       const wanted = new Set(ids === 'all' ? said.map(({ messageId }) => messageId) : ids)
       const withdraw = said.filter(({ messageId }) => wanted.has(messageId))
-      const missing = [...wanted].find((id) => !withdraw.some(({ messageId }) => messageId === id))
+      const known = new Set(said.map(({ messageId }) => messageId))
+      const kept = (compaction?.context ?? []).flatMap((entry) => (entry.kind === 'message' ? [entry.messageId] : []))
+      const missing = [...wanted, ...kept].find((id) => !known.has(id))
       if (missing !== undefined) return E.left({ kind: 'NotSaid', conversationId, messageId: missing })
       const why = append.length === 0 ? 'rewound' : 'edited'
       const commands = await commandsFor(deps, { state, withdraw, why, append })

@@ -1,6 +1,6 @@
 /** What a host records: its messages, what it takes back of them, and which of them stay. */
 import type { Command } from '../domain/decide/index.js'
-import { createAmend } from '../compaction/amend.js'
+import { createAmend, type AmendedBy } from '../compaction/amend.js'
 import type { Provenance } from '../domain/events/codec.js'
 import type { Clock } from '../ports/clock.js'
 import { parseMessage, type MessageInput, type NewMessage } from '../domain/values/message.js'
@@ -10,8 +10,9 @@ import { createAppendMessages } from '../recording/append-messages.js'
 import type { Conversations } from '../recording/handle-command.js'
 import type { Freshness } from './freshness.js'
 import type { Gate } from './gate.js'
-import type { AmendOptions, AppendOptions, Ledger, RequestOptions } from './ledger.js'
+import type { AmendingCompaction, AmendOptions, AppendOptions, Ledger, RequestOptions } from './ledger.js'
 import type { Lookup } from './lookup.js'
+import { entryOf } from './observing.js'
 import { bad, looked, nameGiven, nameOf, optionsGiven, settingsOf, type Names } from './options.js'
 import type { LedgerParts } from './parts.js'
 import { problem, valueOf, type Failure, type LedgerError } from './problem.js'
@@ -33,6 +34,15 @@ const AMEND: Names<AmendOptions> = {
   expectedRevision: true,
   actor: true,
   correlationId: true,
+}
+
+const AMENDING_COMPACTION: Names<AmendingCompaction> = {
+  program: true,
+  programVersion: true,
+  sourceId: true,
+  trigger: true,
+  summary: true,
+  context: true,
 }
 
 const isList = (messages: MessageInput | readonly MessageInput[]): messages is readonly MessageInput[] =>
@@ -67,6 +77,33 @@ const movedOf =
 function togetherOf(given: boolean | undefined): boolean {
   if (given !== undefined && typeof given !== 'boolean') throw bad('together', 'must be true or false')
   return given === true
+}
+
+const TRIGGERS = new Set<unknown>(['auto', 'manual', 'overflow', 'unknown'])
+
+/** Another program's compaction, looked at field by field. */
+function compactionOf(compaction: AmendingCompaction): AmendedBy {
+  const {
+    program,
+    programVersion,
+    sourceId,
+    trigger = 'unknown',
+    summary = { kind: 'opaque' },
+    context,
+  } = optionsGiven('compaction', compaction, AMENDING_COMPACTION)
+  if (!TRIGGERS.has(trigger)) throw bad('compaction.trigger', "must be 'auto', 'manual', 'overflow' or 'unknown'")
+  const isText = summary.kind === 'text' && typeof summary.text === 'string'
+  if (!isText && summary.kind !== 'opaque' && summary.kind !== 'none')
+    throw bad('compaction.summary', "must be a text ({ kind: 'text', text }), 'opaque' or 'none'")
+  if (context !== undefined && !Array.isArray(context)) throw bad('compaction.context', 'must be a list')
+  return {
+    program: nameGiven('compaction.program', program),
+    ...(programVersion === undefined ? {} : { programVersion: nameGiven('compaction.programVersion', programVersion) }),
+    sourceId: nameGiven('compaction.sourceId', sourceId),
+    trigger,
+    summary,
+    context: context?.map(entryOf),
+  }
 }
 
 export interface AppendingParts extends Pick<LedgerParts, 'log' | 'policy' | 'estimator' | 'onProblem'> {
@@ -148,13 +185,7 @@ export function createAppending(parts: AppendingParts): Pick<Ledger, 'append' | 
         withdraw: withdraw === 'all' ? withdraw : withdraw.map((messageId) => nameGiven('withdraw', messageId)),
         append: parseMessages(asList(given.append ?? [])),
         expected: expectedOf(given.expectedRevision),
-        compaction:
-          given.compaction === undefined
-            ? undefined
-            : {
-                program: nameGiven('compaction.program', given.compaction.program),
-                sourceId: nameGiven('compaction.sourceId', given.compaction.sourceId),
-              },
+        compaction: given.compaction === undefined ? undefined : compactionOf(given.compaction),
         provenance: provenanceOf(given),
       }
       gate.writes('amend')

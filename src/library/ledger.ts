@@ -11,7 +11,7 @@ import type {
   OpenTranscript,
   OpenTranscriptOptions,
 } from './transcripts.js'
-import type { Observation } from './observing.js'
+import type { Observation, SeenCompaction } from './observing.js'
 import type { RebuildOptions } from '../../projections/engine/rebuild.js'
 import type { Filled, FillOptions, MissingVectors } from '../../projections/read-models/archive-index/vector-filler.js'
 import type { Behind, ProjectionStatus } from '../../projections/engine/watch.js'
@@ -275,6 +275,17 @@ export interface UndoOptions extends RequestOptions {
 /** What goes with an observation, and is recorded with it. */
 export type ObserveOptions = Omit<AppendOptions, 'expectedRevision' | 'together'>
 
+/** Another program's compaction of a conversation whose context the ledger makes. */
+export interface AmendingCompaction
+  extends Pick<Observation, 'program' | 'programVersion'>, Pick<SeenCompaction, 'sourceId'> {
+  /** What began it. Default: `unknown`. */
+  readonly trigger?: SeenCompaction['trigger']
+  /** What it put in the place of messages. Default: `opaque`, a form that only its provider reads. */
+  readonly summary?: SeenCompaction['summary']
+  /** The program's list right behind it. Default: what is appended, the summary first. */
+  readonly context?: SeenCompaction['context']
+}
+
 /** What is taken back of a conversation, and what is said in its place. */
 export interface AmendOptions extends RequestOptions {
   /** Ids of the messages that are taken back, or `all` of them. What batches cover comes back first. */
@@ -282,10 +293,10 @@ export interface AmendOptions extends RequestOptions {
   /** What is said in their place, behind all that stays. */
   readonly append?: readonly MessageInput[]
   /**
-   * Another program's compaction that did this, in a form that only its provider reads: `append` is the context that it
-   * left. Recorded as a fact of its own before it (`CompactionObserved`).
+   * Another program's compaction that was seen with it. It is recorded in front of what is appended as a fact of its own
+   * (`CompactionObserved`), and takes nothing out of the context by itself.
    */
-  readonly compaction?: { readonly program: string; readonly sourceId: string }
+  readonly compaction?: AmendingCompaction
   /** The revision that this was decided on: where the conversation has moved on, nothing is recorded. */
   readonly expectedRevision?: bigint
 }

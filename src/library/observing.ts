@@ -108,7 +108,8 @@ function contentOf(field: string, content: MessageInput['content']): MessageBody
   return looked.data
 }
 
-function entryOf(entry: SeenCompaction['context'][number], at: number): ObservedEntry {
+/** An entry of a program's list, in the form of events. */
+export function entryOf(entry: SeenCompaction['context'][number], at: number): ObservedEntry {
   if ('messageId' in entry) return { kind: 'message', messageId: nameGiven('messageId', entry.messageId) }
   const body = bodyOf(parsed(`compaction.context[${String(at)}].inserted`, entry.inserted))
   return { kind: 'inserted', body, ...(entry.isSummary === undefined ? {} : { isSummary: entry.isSummary }) }

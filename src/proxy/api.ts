@@ -207,6 +207,31 @@ export function withCalls(messages: readonly Said[]): Said[] {
   })
 }
 
+/** Calls as a message of the ledger has them, where there are any. */
+export const madeCalls = (calls: readonly Fields[]): Pick<MessageInput, 'tool_calls'> =>
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- whoever made them looked at each
+  calls.length === 0 ? {} : { tool_calls: calls as unknown as NonNullable<MessageInput['tool_calls']> }
+
+/** A list whose leading messages are the instructions. */
+export function withInstructions(list: readonly Said[]): Pick<Asked, 'instructions' | 'messages'> {
+  const first = list.findIndex(({ input: { role } }) => role !== 'system' && role !== 'developer')
+  const leading = first === -1 ? list.length : first
+  return { instructions: list.slice(0, leading), messages: list.slice(leading) }
+}
+
+/** The content of a message of a context as parts. */
+export const chatParts = (content: ChatMessage['content'] | undefined): readonly unknown[] =>
+  typeof content === 'string' ? [{ type: 'text', text: content }] : listOf(content)
+
+/** The calls of a message of a context. */
+export const chatCalls = (chat: ChatMessage): readonly Fields[] =>
+  listOf('tool_calls' in chat ? chat.tool_calls : undefined).map(fieldsOf)
+
+/** A refusal of the proxy's own, in the shape of OpenAI's errors. */
+export const openaiRefusal = (sentence: string, kind: string): Fields => ({
+  error: { message: sentence, type: 'context_ledger_error', param: null, code: kind },
+})
+
 /** Content as one text where it is nothing but one. */
 export function contentOf(parts: readonly unknown[]): MessageInput['content'] {
   const [only] = parts

@@ -214,6 +214,27 @@ export function leftOut(line: Line, messages: readonly Said[]): number | undefin
   return isNext && line.entries[at - 1]?.role !== 'assistant' ? at : undefined
 }
 
+/** A text that is nothing but a summary: programs ask for it in tags, some with a draft in front of it. */
+export const isSummary = (content: unknown): boolean =>
+  /^\s*(?:<analysis>[\s\S]*<\/analysis>\s*)?<summary>[\s\S]*<\/summary>\s*$/u.test(textIn(content))
+
+/**
+ * Where a request may ask for a summary of the program's own: the place of its question. Its list goes on by what a user
+ * says, and leaves the last answer out, or asks for the tag of a summary. Its answer tells whether it does.
+ * @param given the list as the program sent it
+ * @param asked the same, with the answer that it left out
+ */
+export function summaryQuestion(line: Line, given: Asked, asked: Asked, step: Step): number | undefined {
+  if (step.kind !== 'goes-on') return undefined
+  const news = asked.messages.slice(step.from)
+  const behind = news.findLastIndex(({ input: { role } }) => role === 'tool' || role === 'assistant')
+  const question = news.slice(behind + 1)
+  const isMarked =
+    leftOut(line, given.messages) !== undefined ||
+    question.some(({ input }) => textIn(input.content).includes('<summary>'))
+  return question.length > 0 && isMarked ? step.from + behind + 1 : undefined
+}
+
 /** What a request is, by its list. */
 export function stepOf(line: Line, asked: Asked, isProgram: boolean): Step {
   const { messages, tools } = asked

@@ -38,6 +38,12 @@ async function readLine(ledger: Ledger, conversationId: string): Promise<Line> {
   }
   const said = new Map<string, Entry>()
   const instructions = new Map<string, Entry>()
+  /** The client's list, as its last compaction left it and as it went on. */
+  let listed: Entry[] = []
+  /** What a compaction put into the list, and what is recorded right behind it. */
+  let inserted: { readonly at: number; readonly hash: string }[] = []
+  /** Answers in their order, and whether each came to its end and calls nothing. */
+  const answers: { readonly id: string; readonly isWhole: boolean }[] = []
   let hasBegun = false
   for await (const event of ledger.log(conversationId)) {
     line.salt = String(event.revision)
@@ -46,22 +52,45 @@ async function readLine(ledger: Ledger, conversationId: string): Promise<Line> {
       const hash = saidHash({ role, content, name, tool_calls: toolCalls, tool_call_id: toolCallId })
       hasBegun ||= !isInstruction(role)
       // One in the place of another leads as well, wherever it was recorded.
-      const to = leads === true || !hasBegun ? instructions : said
-      to.set(messageId, { id: messageId, hash, role, callId: toolCallId })
+      const entry = { id: messageId, hash, role, callId: toolCallId }
+      if (leads === true || !hasBegun) instructions.set(messageId, entry)
+      else {
+        said.set(messageId, entry)
+        const [next, ...rest] = inserted
+        inserted = next?.hash === hash ? rest : []
+        if (next?.hash === hash) listed[next.at] = entry
+        else listed.push(entry)
+      }
       const { tools, interrupted, incomplete } = attributes
       if (tools !== undefined) line.tools = toolsHash(listOf(tools))
       if (role === 'assistant') {
         rememberText(line, textIn(content), messageId)
         const isWhole = interrupted !== true && incomplete !== true && (toolCalls ?? []).length === 0
-        line.concluded = isWhole ? messageId : undefined
+        answers.push({ id: messageId, isWhole })
       }
+    } else if (event.type === 'CompactionObserved') {
+      inserted = []
+      listed = []
+      for (const entry of event.data.context)
+        if (entry.kind === 'message') {
+          const stays = said.get(entry.messageId)
+          if (stays !== undefined) listed.push(stays)
+        } else if (entry.kind === 'inserted') {
+          const { role, content, name, toolCalls, toolCallId } = entry.body
+          const hash = saidHash({ role, content, name, tool_calls: toolCalls, tool_call_id: toolCallId })
+          inserted.push({ at: listed.length, hash })
+          listed.push({ id: undefined, hash, role, callId: toolCallId })
+        }
     } else if (event.type === 'MessagesWithdrawn')
       for (const { messageId } of event.data.messages) if (!said.delete(messageId)) instructions.delete(messageId)
   }
-  // Where the ledger makes the context, the client's list has all that was said, compacted or not.
+  const last = answers.findLast(({ id }) => said.has(id))
+  line.concluded = last?.isWhole === true ? last.id : undefined
+  // Where the ledger makes the context, the client's list has all that was said since its own last compaction, whatever
+  // the ledger compacted.
   if (line.maker === 'ledger') {
     line.instructions = [...instructions.values()]
-    line.entries = [...said.values()]
+    line.entries = listed.filter(({ id }) => id === undefined || said.has(id))
   }
   return line
 }

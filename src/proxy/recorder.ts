@@ -13,10 +13,12 @@ import {
   entryOf,
   idBehind,
   isBegunAnew,
+  isSummary,
   leftOut,
   newLine,
   rememberText,
   stepOf,
+  summaryQuestion,
   toolsHash,
   type Entry,
   type Line,
@@ -24,7 +26,7 @@ import {
 } from './line.js'
 import { createLines } from './lines.js'
 import { reservesOf } from './reserves.js'
-import { whoseIs, type Whose } from './whose.js'
+import { isToolless, whoseIs, type Whose } from './whose.js'
 
 /** How a stream of an answer ended. */
 export type Ending = 'whole' | 'interrupted' | 'cut'
@@ -86,6 +88,8 @@ interface Placed {
   /** Messages of the list: the answer stands behind them. */
   readonly length: number
   readonly context: Context | undefined
+  /** It may ask for a summary of the program's own: what it asks stands in the line from here on. */
+  readonly summary: { readonly from: number; readonly concluded: string | undefined } | undefined
 }
 
 /** Records requests and answers. */
@@ -95,9 +99,29 @@ export interface Recorder {
 }
 
 /** A summary as it is recorded: its text, or that only its provider reads it. */
-function summaryOf(summary: Said | undefined, text: string): SeenCompaction['summary'] {
+function summaryOf(summary: Said | undefined): SeenCompaction['summary'] {
+  const text = textIn(summary?.input.content)
   if (text !== '') return { kind: 'text', text }
   return summary === undefined ? { kind: 'none' } : { kind: 'opaque' }
+}
+
+/** A list that begins anew, with the ids of what stays, by their places in it. */
+type Anew = Omit<Extract<Step, { kind: 'anew' }>, 'kept'> & { readonly kept: ReadonlyMap<number, string> }
+
+/** The ids of what stays in a list that begins anew. */
+const keptOf = (line: Line, { kept }: Extract<Step, { kind: 'anew' }>): Map<number, string> =>
+  new Map(
+    [...kept].flatMap(([at, place]) => {
+      const id = line.entries[place]?.id
+      return id === undefined ? [] : [[at, id] as const]
+    }),
+  )
+
+/** What was asked for the summary, and answered, was no turn of the conversation. */
+function summaryTurns(line: Line, { answerId }: Pick<Anew, 'answerId'>): string[] {
+  const [question, answer] = line.entries.slice(-2)
+  if (answer?.id === undefined || answer.id !== answerId || question?.role !== 'user') return []
+  return [question.id, answer.id].filter((id) => id !== undefined)
 }
 
 export function createRecorder(options: RecorderOptions): Recorder {
@@ -107,9 +131,10 @@ export function createRecorder(options: RecorderOptions): Recorder {
   /** Where a list that began anew belongs, by how it begins. */
   const begunAnew = new LRUCache<string, { readonly key: string; readonly conversationId: string }>({ max: 10_000 })
   const responses = new LRUCache<string, HeldAt>({ max: MOST_RESPONSES })
-  const recordOptions = ({ actor }: Whose): Pick<AppendOptions, 'scope' | 'actor'> => ({
+  const actorOf = ({ actor }: Whose): Pick<AppendOptions, 'actor'> => (actor === undefined ? {} : { actor })
+  const recordOptions = (whose: Whose): Pick<AppendOptions, 'scope' | 'actor'> => ({
     ...(options.scope === undefined ? {} : { scope: options.scope }),
-    ...(actor === undefined ? {} : { actor }),
+    ...actorOf(whose),
   })
 
   /** A message that is only known again, and never recorded once more. */
@@ -125,7 +150,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
 
   /** The list with the answer that its program left out. */
   function withAnswer(line: Line, asked: Asked): Asked {
-    const at = line.maker === 'program' ? leftOut(line, asked.messages) : undefined
+    const at = leftOut(line, asked.messages)
     const answer = at === undefined ? undefined : line.entries[at]
     return answer === undefined ? asked : { ...asked, messages: asked.messages.toSpliced(at ?? 0, 0, asSaid(answer)) }
   }
@@ -239,22 +264,14 @@ export function createRecorder(options: RecorderOptions): Recorder {
     let entries: Entry[]
 
     if (step.kind === 'anew') {
-      // What was asked for the summary, and answered, was no turn of the conversation.
-      const [question, answer] = line.entries.slice(-2)
-      if (answer?.id !== undefined && answer.id === step.answerId && question?.role === 'user')
-        withdrawn.push(...[question.id, answer.id].filter((id) => id !== undefined))
+      withdrawn.push(...summaryTurns(line, step))
       const salt = `${line.salt}+${String(line.entries.length)}`
-      const lastKept = Math.max(-1, ...step.kept.keys())
-      const border = Math.max(step.summaryAt ?? -1, lastKept)
-      entries = messages.slice(0, border + 1).map((message, at) => {
-        const place = step.kept.get(at)
-        const id = place === undefined ? undefined : line.entries[place]?.id
-        return entryOf(message, id)
-      })
+      const kept = keptOf(line, step)
+      const border = Math.max(step.summaryAt ?? -1, ...step.kept.keys())
+      entries = messages.slice(0, border + 1).map((message, at) => entryOf(message, kept.get(at)))
       const next: Line = { ...line, salt }
       const tail = entriesBehind(next, entries.at(-1), messages.slice(border + 1))
       const summary = step.summaryAt === undefined ? undefined : messages[step.summaryAt]
-      const text = summary === undefined ? '' : textIn(summary.input.content)
       await observe(
         line,
         {
@@ -263,7 +280,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
           compaction: {
             sourceId: `${line.salt}${String(line.entries.length)}-${messages[0]?.hash ?? ''}`,
             trigger: 'unknown',
-            summary: summaryOf(summary, text),
+            summary: summaryOf(summary),
             context: [
               ...line.instructions
                 .slice(0, asked.instructions.length)
@@ -312,10 +329,11 @@ export function createRecorder(options: RecorderOptions): Recorder {
     line.instructions = changed.entries
   }
 
-  /** The messages of a conversation as they were recorded, by their ids. */
+  /** The messages that a conversation says, as they were recorded, by their ids. */
   async function recordedInputs(conversationId: string): Promise<Map<string, MessageInput>> {
     const inputs = new Map<string, MessageInput>()
     for await (const event of ledger.log(conversationId)) {
+      if (event.type === 'MessagesWithdrawn') for (const { messageId } of event.data.messages) inputs.delete(messageId)
       if (event.type !== 'MessageAppended') continue
       const { messageId, role, content, name, toolCalls, toolCallId, extra } = event.data
       inputs.set(messageId, {
@@ -343,32 +361,47 @@ export function createRecorder(options: RecorderOptions): Recorder {
       line.maker === 'nobody' ||
       (line.instructions.length === instructions.length &&
         instructions.every((message, at) => line.instructions[at]?.hash === message.hash))
-    const goesOn = step.kind === 'goes-on' && step.edits.length === 0 && isSameStart
     const last = attributesOf(asked, toolsHash(asked.tools) !== line.tools)
-    const policy = reservesOf(asked, options.policy)
-    if (goesOn) {
+    if (step.kind === 'goes-on' && step.edits.length === 0 && isSameStart) {
       const leading = line.maker === 'nobody' ? instructions : []
       const leads = leading.map((message, at) =>
         entryOf(message, idBehind(line, `instruction ${String(at)}`, message.hash)),
       )
       const fresh = entriesBehind(line, line.entries.at(-1), messages.slice(step.from))
       const given = [...withIds(leading, leads, {}), ...withIds(messages.slice(step.from), fresh, last)]
+      const policy = reservesOf(asked, options.policy)
       if (given.length > 0) await ledger.append(line.conversationId, given, { ...recordOptions(whose), policy })
       if (line.maker === 'nobody') line.instructions = leads
       line.maker = 'ledger'
       line.entries.push(...fresh)
       return line
     }
-    // The list was edited, shortened, or begun anew: what is recorded is made to say what it says.
+    if (step.kind !== 'anew') {
+      const from = step.kind === 'again' ? messages.length : step.from
+      return await recordEdits(line, instructions, messages, from, whose)
+    }
+    const unchanged = line.entries.map(asSaid)
+    const start = isSameStart ? line : await recordEdits(line, instructions, unchanged, unchanged.length, whose)
+    return await recordOwnCompaction(start, asked, { ...step, kept: keptOf(line, step) }, last, whose)
+  }
+
+  /**
+   * The list was edited or shortened: what is recorded is made to say what it says.
+   * @param from the place in the list from which nothing stands as it is recorded
+   */
+  async function recordEdits(
+    line: Line,
+    instructions: readonly Said[],
+    messages: readonly Said[],
+    from: number,
+    whose: Whose,
+  ): Promise<Line> {
     line.salt += `-${String(line.entries.length)}`
-    const from =
-      step.kind === 'goes-on' || step.kind === 'rewinds' ? step.from : step.kind === 'again' ? messages.length : 0
     const isSame = (at: number): boolean => line.entries[at]?.hash === messages[at]?.hash
     let before: Entry | undefined
-    const ids = messages.map((message, at) => {
+    const entries = messages.map((message, at) => {
       const known = at < from && isSame(at) ? line.entries[at] : undefined
-      const id = known?.id ?? idBehind(line, before?.id, message.hash)
-      before = entryOf(message, id)
+      before = known ?? entryOf(message, idBehind(line, before?.id, message.hash))
       return before
     })
     const leads = instructions.map((message, at) => {
@@ -378,23 +411,80 @@ export function createRecorder(options: RecorderOptions): Recorder {
         known?.hash === message.hash ? known.id : idBehind(line, `instruction ${String(at)}`, message.hash),
       )
     })
-    const list = [...withIds(instructions, leads, {}), ...withIds(messages, ids, {})]
     // What is recorded stands as it is: a client may write the same message otherwise by now, or leave it to upstream.
     const recorded = await recordedInputs(line.conversationId)
+    const leading = new Set(line.instructions.map(({ id }) => id))
+    const places = new Map(line.entries.map(({ id }, at) => [id, at]))
+    const inputs = withIds(messages, entries, {})
+    const stays = [...recorded].flatMap(([id, input]) => {
+      if (leading.has(id)) return []
+      const at = places.get(id)
+      // What left the client's list by its own compaction is said as before.
+      if (at === undefined) return [input]
+      return at < from ? [isSame(at) ? input : (inputs[at] ?? input)] : []
+    })
     const done = await ledger.compress(
-      list.map((input) => recorded.get(input.id ?? '') ?? input),
+      [
+        ...withIds(instructions, leads, {}).map((input) => recorded.get(input.id ?? '') ?? input),
+        ...stays,
+        ...inputs.slice(Math.min(from, line.entries.length)),
+      ],
       line.conversationId,
-      whose.actor === undefined ? {} : { actor: whose.actor },
+      actorOf(whose),
     )
     lines.forget(line.conversationId)
     if (done.error !== undefined) onProblem(done.error)
     const read = await lines.get(line.conversationId)
-    // What a program compacted by itself stays folded here, and is no part of its list any more.
-    const listed = new Set(ids.map(({ id }) => id))
-    read.entries = read.entries.filter(({ id }) => listed.has(id))
     read.tools = line.tools
     read.texts.push(...line.texts)
     return read
+  }
+
+  /**
+   * The agent compacted by itself. That is recorded as the compaction it is, and what its list has that is new behind
+   * it. The ledger makes the context: what left the agent's list stays in it, until a cycle of the ledger's folds it.
+   */
+  async function recordOwnCompaction(line: Line, asked: Asked, step: Anew, last: Fields, whose: Whose): Promise<Line> {
+    const { program, programVersion } = whose
+    const { messages } = asked
+    const { kept, summaryAt } = step
+    const next: Line = { ...line, salt: `${line.salt}+${String(line.entries.length)}` }
+    let before: Entry | undefined
+    const entries = messages.map((message, at) => {
+      const id = kept.get(at) ?? idBehind(next, before?.id, message.hash)
+      before = entryOf(message, id)
+      return before
+    })
+    const fresh = messages.flatMap((_message, at) => (kept.has(at) ? [] : [at]))
+    const append = withIds(
+      fresh.flatMap((at) => messages[at] ?? []),
+      fresh.flatMap((at) => entries[at] ?? []),
+      last,
+    )
+    const summary = summaryAt === undefined ? undefined : messages[summaryAt]
+    const border = Math.max(summaryAt ?? -1, ...kept.keys())
+    await ledger.amend(line.conversationId, {
+      ...actorOf(whose),
+      withdraw: summaryTurns(line, step),
+      append,
+      compaction: {
+        program,
+        ...(programVersion === undefined ? {} : { programVersion }),
+        sourceId: `${line.salt}${String(line.entries.length)}-${messages[0]?.hash ?? ''}`,
+        summary: summaryOf(summary),
+        context: [
+          ...line.instructions.flatMap(({ id }) => (id === undefined ? [] : [{ messageId: id }])),
+          ...messages.slice(0, border + 1).map(({ input }, at) => {
+            const id = kept.get(at)
+            if (id !== undefined) return { messageId: id }
+            return { inserted: input, ...(at === summaryAt ? { isSummary: true as const } : {}) }
+          }),
+        ],
+      },
+    })
+    line.salt = next.salt
+    line.entries = entries
+    return line
   }
 
   /** The context of the ledger, each message with what the client sent for it; undefined where they do not agree. */
@@ -412,8 +502,10 @@ export function createRecorder(options: RecorderOptions): Recorder {
     ] as const)
       for (const [at, message] of messages.entries()) {
         const entry = entries[at]
-        if (entry?.id === undefined || entry.hash !== message.hash) return 'the list is not the one that is recorded'
-        if (wanted.has(entry.id)) byId.set(entry.id, message)
+        if (entry === undefined || entry.hash !== message.hash) return 'the list is not the one that is recorded'
+        // What its program left out of the list goes upstream as the ledger has it.
+        const isSent = messages === asked.instructions || message.raw.length > 0
+        if (isSent && entry.id !== undefined && wanted.has(entry.id)) byId.set(entry.id, message)
       }
     const shortened = new Set(context.shortened?.map(({ id }) => id))
     const shown = context.messages.map((chat, at): Shown => {
@@ -423,6 +515,17 @@ export function createRecorder(options: RecorderOptions): Recorder {
       return { chat, said: message, isWhole }
     })
     return { context, shown }
+  }
+
+  /** An errand's list as it goes upstream: the ledger's context in the place of the conversation, and the question. */
+  async function errandFor(line: Line, asked: Asked, isErrand: boolean): Promise<Shown[] | undefined> {
+    const question = asked.messages.at(-1)
+    if (!isErrand || mode === 'observe' || line.maker !== 'ledger' || question === undefined) return undefined
+    const before = { ...asked, messages: asked.messages.slice(0, -1) }
+    if (asked.held !== undefined || line.entries.length !== before.messages.length) return undefined
+    const made = await contextFor(line, before)
+    if (typeof made === 'string') return undefined
+    return [...made.shown, { chat: { role: 'user', content: '' }, said: question, isWhole: true }]
   }
 
   function remember(line: Line, asked: Asked): void {
@@ -498,6 +601,8 @@ export function createRecorder(options: RecorderOptions): Recorder {
     else await ledger.append(line.conversationId, { ...input, id: entry.id }, recordOptions(whose))
     line.entries = [...line.entries.slice(0, length), entry]
     line.concluded = answer.isComplete && (input.tool_calls ?? []).length === 0 ? entry.id : undefined
+    if (placed.summary !== undefined && line.concluded !== undefined && isSummary(input.content))
+      await putAside(line, placed.summary, whose)
     lines.keep(line)
     if (answer.responseId !== undefined)
       responses.set(answer.responseId, {
@@ -505,6 +610,24 @@ export function createRecorder(options: RecorderOptions): Recorder {
         conversationId: line.conversationId,
         length: line.entries.length,
       })
+  }
+
+  /**
+   * A program's question for its summary, and the answer to it, are said no more: they are no turns. The log keeps both,
+   * so that the summary is known again, and so that nothing is lost where they were turns all the same: then the next
+   * list has them, and they are said again.
+   */
+  async function putAside(
+    line: Line,
+    { from, concluded }: NonNullable<Placed['summary']>,
+    whose: Whose,
+  ): Promise<void> {
+    const withdrawn = line.entries.slice(from).flatMap(({ id }) => (id === undefined ? [] : [id]))
+    if (line.maker === 'program') await observe(line, { withdrawn }, whose)
+    else await ledger.amend(line.conversationId, { ...actorOf(whose), withdraw: withdrawn })
+    line.salt += `-${String(line.entries.length)}`
+    line.entries = line.entries.slice(0, from)
+    line.concluded = concluded
   }
 
   /** Records what an errand's list has that is new, such as a result, up to the question of the errand. */
@@ -556,11 +679,21 @@ export function createRecorder(options: RecorderOptions): Recorder {
     const fixed = heldAt?.conversationId ?? whose.conversationId
     let line = fixed === undefined ? await lineFor(whose, given) : await lines.get(fixed)
     const asked = withHeld(line, whose.isProgram ? withAnswer(line, given) : given, heldAt)
-    const step: Step = whose.isErrand ? { kind: 'side' } : stepOf(line, asked, whose.isProgram)
-    const placed = (context?: Context): Placed => ({ line, key, whose, length: asked.messages.length, context })
+    const isErrand = whose.isErrand || isToolless(whose, line, asked)
+    const step: Step = isErrand ? { kind: 'side' } : stepOf(line, asked, whose.isProgram)
+    const question = whose.isProgram ? summaryQuestion(line, given, asked, step) : undefined
+    const summary = question === undefined ? undefined : { from: question, concluded: line.concluded }
+    const placed = (context?: Context): Placed => ({
+      line,
+      key,
+      whose,
+      length: asked.messages.length,
+      context,
+      summary,
+    })
     try {
-      if (whose.isErrand) line = await recordBefore(line, asked, whose)
-      if (step.kind === 'side') return turnOf(placed(), 'side-call', undefined)
+      if (isErrand) line = await recordBefore(line, asked, whose)
+      if (step.kind === 'side') return turnOf(placed(), 'side-call', await errandFor(line, asked, isErrand))
       if (mode === 'observe' || line.maker === 'program') {
         await recordSeen(line, asked, step, whose)
         remember(line, asked)

@@ -34,6 +34,13 @@ const isCodexErrand = (headers: Headers): boolean =>
   CODEX_ERRANDS.has(headers.get('x-openai-subagent')) ||
   CODEX_ERRANDS.has(fieldsOf(parseJson(headers.get('x-codex-turn-metadata') ?? ''))['request_kind'])
 
+/**
+ * Codex before 0.169 says nothing in its headers when it asks for a summary. It offers its tools with every turn, and
+ * none with that question.
+ */
+export const isToolless = ({ program }: Whose, line: { readonly tools: string }, { tools }: Asked): boolean =>
+  program === 'codex' && tools.length === 0 && line.tools !== ''
+
 const first = (headers: Headers, names: readonly string[]): string | undefined =>
   names.map((name) => headers.get(name)?.trim()).find((value) => value !== undefined && value !== '')
 

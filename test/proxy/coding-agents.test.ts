@@ -6,7 +6,9 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import { connect } from 'node:net'
 import { openLedger, type Ledger } from '../../src/index.js'
 import { startProxy, type ProxyServer } from '../../src/proxy/server.js'
+import { defaultEstimator } from '../../src/domain/values/tokens.js'
 import { strictMessages } from '../support/strict-messages.js'
+import { strictResponses } from '../support/strict-responses.js'
 import { messages, responses, type ScriptedAnswer } from '../support/upstream-answers.js'
 import { startUpstream, type UpstreamStub } from '../support/upstream-stub.js'
 
@@ -148,6 +150,8 @@ describe('Claude Code', () => {
       await ask([...list.slice(0, -1), user(result('c1', 'Ida, Olga'), text('Reply with a summary, call nothing.'))], {
         text: `<analysis>all of it</analysis>\n<summary>\n${SUMMARY}\n</summary>`,
       })
+      // Neither the question nor the summary is a turn, before the summary is used too.
+      expect((await live(id)).slice(-2)).toEqual(['tool: Ida, Olga', 'assistant: Ida and Olga.'])
       begin()
       const anew = [
         user(text(`This session goes on from an earlier one.\n\nSummary:\n${SUMMARY}`)),
@@ -181,6 +185,31 @@ describe('Claude Code', () => {
         'assistant: Vera.',
       ])
       expect((await ledger.forgotten(id)).conversations).toBe(1)
+      await isSound(id)
+    },
+  )
+
+  it.each(['observe', 'compact'] as const)(
+    'what is asked and answered like a summary is none where the list goes on from it, and is not lost (%s)',
+    async (mode) => {
+      const { id, ask } = session(mode === 'observe' ? observe : compact, `a-turn-${mode}`)
+      const wrapped = { text: `<summary>${SUMMARY}</summary>` }
+      const list: object[] = [user(text('List the boats.'))]
+      await ask(list, { text: 'Ida and Olga.' })
+      list.push(assistant({ text: 'Ida and Olga.' }), user(text('Put it between <summary> and </summary>.')))
+      await ask(list, wrapped)
+      expect(await live(id)).toHaveLength(3)
+      expect((await facts(id)).at(-2)).toBe(`assistant: ${wrapped.text}`)
+      list.push(assistant(wrapped), user(text('Thanks.')))
+      await ask(list, { text: 'Bye.' })
+      expect((await live(id)).slice(1)).toEqual([
+        'user: List the boats.',
+        'assistant: Ida and Olga.',
+        'user: Put it between <summary> and </summary>.',
+        `assistant: ${wrapped.text}`,
+        'user: Thanks.',
+        'assistant: Bye.',
+      ])
       await isSound(id)
     },
   )
@@ -232,13 +261,16 @@ describe('Claude Code', () => {
     expect(Math.min(...directives)).toBeGreaterThan(0)
     expect(JSON.stringify(list).length).toBeGreaterThan(longest * 1.4)
 
-    // The program compacts by itself, and goes on.
+    // The program compacts by itself, and goes on. What it left out of its list was said all the same.
     await claude.ask([...list.slice(0, -1), user(text('Summarize.'))], { text: `<summary>${SUMMARY}</summary>` })
     list = [user(text(`Before: ${SUMMARY}`)), directive([]), ...list.slice(-1)]
     await say('behind it', 'went on')
     const before = (await facts(claude.id)).length
     await say('and on', 'still there')
-    expect((await facts(claude.id)).length - before).toBe(5)
+    const all = await facts(claude.id)
+    expect(all.length - before).toBe(5)
+    expect(all.filter((fact) => fact.startsWith('compacted'))).toHaveLength(1)
+    expect(all.filter((fact) => fact === 'assistant: done 14')).toHaveLength(1)
     await isSound(claude.id)
   })
 })
@@ -250,9 +282,15 @@ describe('Codex', () => {
   const SHELL = [{ type: 'function', name: 'exec_command', parameters: { type: 'object' }, strict: false }]
   const opaque = { type: 'compaction', id: 'cmp_1', encrypted_content: 'only-the-provider-reads-it' }
 
-  const ask = async (thread: string, input: readonly object[], answer: ScriptedAnswer, kind = 'turn') => {
+  const ask = async (
+    thread: string,
+    input: readonly object[],
+    answer: ScriptedAnswer,
+    kind = 'turn',
+    proxy = observe,
+  ) => {
     upstream.answerWith({ chunks: responses.events(answer) })
-    const response = await fetch(`${observe.url}/v1/responses`, {
+    const response = await fetch(`${proxy.url}/v1/responses`, {
       method: 'POST',
       headers: {
         'content-type': 'application/json',
@@ -271,7 +309,7 @@ describe('Codex', () => {
       }),
     })
     await response.text()
-    await observe.settled()
+    await proxy.settled()
     return response.headers.get('x-context-ledger')
   }
   const TRIGGER = { type: 'compaction_trigger' }
@@ -321,6 +359,40 @@ describe('Codex', () => {
       await isSound(id)
     },
   )
+
+  it('a question without tools is one for a summary, though no header says so', async () => {
+    const thread = 'thread-before-0.169'
+    const list: object[] = [developer('You code.'), user('Where am I?')]
+    await ask(thread, list, { id: 'r1', text: 'At the harbour.' })
+    list.push(...responses.items({ id: 'r1', text: 'At the harbour.' }), user('Write a handoff.'))
+    expect(await ask(thread, list, { id: 'r2', text: SUMMARY }, 'unsaid')).toBe('side call; not recorded')
+    expect(await live(`proxy/codex/${thread}`)).toEqual([
+      'developer: You code.',
+      'user: Where am I?',
+      'assistant: At the harbour.',
+    ])
+    await isSound(`proxy/codex/${thread}`)
+  })
+
+  it('compact: a summary is asked of what the ledger shows, which fits where the list does not', async () => {
+    const thread = 'thread-compact'
+    const list: object[] = [developer('You code.')]
+    for (let turn = 0; turn < 12; turn += 1) {
+      list.push(user(`${String(turn)}: ${'berth '.repeat(1_500)}`))
+      const answer = { id: `r${String(turn)}`, text: `Noted ${String(turn)}.` }
+      await ask(thread, list, answer, 'turn', compact)
+      list.push(...responses.items(answer))
+    }
+    const question = user('Write a handoff.')
+    expect(await ask(thread, [...list, question], { id: 's', text: SUMMARY }, 'compaction', compact)).toBe(
+      'side call; not recorded',
+    )
+    const body = upstream.calls.at(-1)?.body ?? {}
+    expect(strictResponses(body, new Map())).toEqual([])
+    expect(defaultEstimator.text(JSON.stringify(body))).toBeLessThan(16_000)
+    expect(defaultEstimator.text(JSON.stringify(list))).toBeGreaterThan(16_000)
+    expect(JSON.stringify(body['input'])).toMatch(/Noted 11\..*Write a handoff\./u)
+  })
 
   it('is told at once that a WebSocket is none, and upstream hears nothing of it', async () => {
     const { port } = new URL(observe.url)

@@ -230,6 +230,24 @@ describe.each(bodies)('a list', (api, bodyOf) => {
     )
   })
 
+  it(`says the same where the client has it no more, and the ledger writes it (${api.name})`, () => {
+    fc.assert(
+      fc.property(anyList, (turns) => {
+        const body = bodyOf(turns)
+        const asked = api.read(body)
+        const shown = [...(asked?.instructions ?? []), ...(asked?.messages ?? [])].map((said): Shown => {
+          const parsed = parseMessage(said.input)
+          if (parsed._tag === 'Left') throw new Error(`${parsed.left.field} ${parsed.left.detail}`)
+          // Instructions that stand beside the list stay there.
+          return { chat: toChatMessage(parsed.right), said: said.raw.length === 0 ? said : undefined, isWhole: false }
+        })
+        const again = api.read(api.write(body, shown))
+        expect(again?.messages.map(({ hash }) => hash)).toEqual(asked?.messages.map(({ hash }) => hash))
+      }),
+      runs,
+    )
+  })
+
   it(`goes on from each of its beginnings, and is asked again at each (${api.name})`, () => {
     fc.assert(
       fc.property(anyList, fc.nat(), (turns, cut) => {

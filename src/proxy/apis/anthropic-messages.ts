@@ -4,7 +4,10 @@
  */
 import type { ChatMessage, MessageInput } from '../../domain/values/message.js'
 import {
+  chatCalls,
+  chatParts,
   contentOf,
+  madeCalls,
   said,
   saidInput,
   usageOf,
@@ -24,8 +27,6 @@ const RESULT = new Set(['type', 'tool_use_id', 'content', 'is_error'])
 const blocksOf = (content: unknown): readonly unknown[] => (typeof content === 'string' ? [content] : listOf(content))
 const asPart = (block: unknown): unknown => (typeof block === 'string' ? { type: 'text', text: block } : block)
 const typeOf = (block: unknown): string => textOf(fieldsOf(block)['type']) ?? ''
-
-type Calls = NonNullable<MessageInput['tool_calls']>
 
 /** What a model said, in the ledger's form: its calls apart from the other blocks. */
 function assistantInput(blocks: readonly unknown[]): MessageInput {
@@ -54,8 +55,7 @@ function assistantInput(blocks: readonly unknown[]): MessageInput {
     {
       role: 'assistant',
       content: contentOf(parts),
-      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- made just above
-      ...(calls.length === 0 ? {} : { tool_calls: calls as unknown as Calls }),
+      ...madeCalls(calls),
     },
     isMixed ? { block_order: order } : {},
   )
@@ -240,9 +240,6 @@ function reader(): AnswerReader {
   }
 }
 
-const chatParts = (content: ChatMessage['content'] | undefined): readonly unknown[] =>
-  typeof content === 'string' ? [{ type: 'text', text: content }] : listOf(content)
-
 /** A part of the ledger as a block. */
 function blockFor(part: unknown): readonly unknown[] {
   const fields = fieldsOf(part)
@@ -258,9 +255,7 @@ const inputFor = (text: unknown): unknown => {
 /** An answer as the ledger shows it shorter: its blocks in their places, with their thoughts and marks. */
 function shortenedBlocks(raw: readonly unknown[], chat: ChatMessage): unknown[] {
   const parts = chatParts(chat.content)
-  const calls = new Map(
-    listOf('tool_calls' in chat ? chat.tool_calls : undefined).map((call) => [fieldsOf(call)['id'], fieldsOf(call)]),
-  )
+  const calls = new Map(chatCalls(chat).map((call) => [call['id'], call]))
   let place = 0
   return raw.flatMap((each): readonly unknown[] => {
     const block = fieldsOf(asPart(each))
@@ -273,17 +268,24 @@ function shortenedBlocks(raw: readonly unknown[], chat: ChatMessage): unknown[] 
   })
 }
 
+function callBlock({ id, type: _type, function: named, ...more }: Fields): Fields {
+  const { name, arguments: args } = fieldsOf(named)
+  return { type: 'tool_use', id, name, input: inputFor(args), ...more }
+}
+
 function assistantBlocks({ chat, said: message, isWhole }: Shown): readonly unknown[] {
   if (message !== undefined && isWhole) return message.raw
   if (message !== undefined) return shortenedBlocks(message.raw, chat)
-  return [
-    ...chatParts(chat.content).flatMap(blockFor),
-    ...listOf('tool_calls' in chat ? chat.tool_calls : undefined).map((call) => {
-      const { id, function: named } = fieldsOf(call)
-      const { name, arguments: args } = fieldsOf(named)
-      return { type: 'tool_use', id, name, input: inputFor(args) }
-    }),
-  ]
+  const parts = [...chatParts(chat.content)]
+  const calls = chatCalls(chat)
+  const order = listOf(Reflect.get(chat, 'block_order'))
+  // What stands in no place of the order that was kept stands behind it.
+  const placed = order.flatMap((id): readonly unknown[] => {
+    const call = calls.find((each) => id !== '' && each['id'] === id)
+    return call === undefined ? parts.splice(0, 1).flatMap(blockFor) : [callBlock(call)]
+  })
+  const left = calls.filter(({ id }) => !order.includes(id))
+  return [...placed, ...parts.flatMap(blockFor), ...left.map(callBlock)]
 }
 
 function userBlocks({ chat, said: message, isWhole }: Shown): readonly unknown[] {

@@ -3,10 +3,13 @@ import { given } from '../../domain/values/given.js'
 import type { MessageInput } from '../../domain/values/message.js'
 import {
   keptPart,
+  madeCalls,
+  openaiRefusal,
   said,
   saidInput,
   usageOf,
   withCalls,
+  withInstructions,
   type Answer,
   type AnswerReader,
   type Api,
@@ -18,14 +21,12 @@ import { fieldsOf, indexOf, isFields, listOf, numberOf, others, parseJson, textO
 const ROLES = new Set(['system', 'developer', 'user', 'assistant', 'tool'])
 const KNOWN = new Set(['role', 'content', 'name', 'tool_calls', 'tool_call_id'])
 
-type Calls = NonNullable<MessageInput['tool_calls']>
-
 /** Calls as the ledger takes them; one that it does not is undefined, and kept as it came. */
-function callsOf(value: unknown): Calls | undefined {
-  const calls = listOf(value)
+function callsOf(value: unknown): readonly Fields[] | undefined {
+  const calls = listOf(value).map(fieldsOf)
   const ids = new Set<string>()
   for (const call of calls) {
-    const { id, type, function: named } = fieldsOf(call)
+    const { id, type, function: named } = call
     const isCall =
       typeof id === 'string' &&
       id !== '' &&
@@ -34,8 +35,7 @@ function callsOf(value: unknown): Calls | undefined {
     if (!isCall) return undefined
     ids.add(id)
   }
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- looked at just above
-  return calls as unknown as Calls
+  return calls
 }
 
 /** A message of a request or of an answer, in the ledger's form. */
@@ -56,7 +56,7 @@ function inputOf(message: Fields): MessageInput {
       role: role as MessageInput['role'],
       content: kept,
       ...(name === undefined || name === '' ? {} : { name }),
-      ...(calls === undefined || calls.length === 0 ? {} : { tool_calls: calls }),
+      ...madeCalls(calls ?? []),
       ...(role === 'tool' && callId !== undefined ? { tool_call_id: callId } : {}),
     },
     {
@@ -69,17 +69,12 @@ function inputOf(message: Fields): MessageInput {
 }
 
 const saidOf = (message: unknown): Said => said(inputOf(fieldsOf(message)), [message])
-const isInstruction = ({ input }: Said): boolean => input.role === 'system' || input.role === 'developer'
 
 function read(body: Fields): Asked | undefined {
   const { messages, model, tools, max_tokens, max_completion_tokens, ...parameters } = body
   if (!Array.isArray(messages) || messages.length === 0) return undefined
-  const list = withCalls(messages.map(saidOf))
-  const first = list.findIndex((message) => !isInstruction(message))
-  const leading = first === -1 ? list.length : first
   return {
-    instructions: list.slice(0, leading),
-    messages: list.slice(leading),
+    ...withInstructions(withCalls(messages.map(saidOf))),
     model: textOf(model),
     tools: listOf(tools),
     maxTokens: numberOf(max_completion_tokens) ?? numberOf(max_tokens),
@@ -262,7 +257,5 @@ export const chatCompletions: Api = {
       ...results.map(({ call, text }) => ({ role: 'tool', tool_call_id: call.id, content: text })),
     ],
   }),
-  refusal: (sentence, kind) => ({
-    error: { message: sentence, type: 'context_ledger_error', param: null, code: kind },
-  }),
+  refusal: openaiRefusal,
 }

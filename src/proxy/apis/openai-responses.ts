@@ -5,11 +5,16 @@
 import { given } from '../../domain/values/given.js'
 import type { ChatMessage, MessageInput } from '../../domain/values/message.js'
 import {
+  chatCalls,
+  chatParts,
   contentOf,
+  madeCalls,
+  openaiRefusal,
   said,
   saidInput,
   usageOf,
   withCalls,
+  withInstructions,
   type Answer,
   type AnswerReader,
   type Api,
@@ -19,8 +24,6 @@ import {
   type Shown,
 } from '../api.js'
 import { fieldsOf, indexOf, isFields, listOf, numberOf, others, parseJson, textOf, type Fields } from '../json.js'
-
-type Calls = NonNullable<MessageInput['tool_calls']>
 
 const typeOf = (item: unknown): string => {
   const { type, role } = fieldsOf(item)
@@ -85,8 +88,7 @@ function answerSaid(items: readonly unknown[]): MessageInput {
   return saidInput({
     role: 'assistant',
     content: contentOf(parts),
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- made just above
-    ...(calls.length === 0 ? {} : { tool_calls: calls as unknown as Calls }),
+    ...madeCalls(calls),
   })
 }
 
@@ -162,16 +164,14 @@ function read(body: Fields): Asked | undefined {
   const items: readonly unknown[] | undefined =
     typeof input === 'string' ? [input] : Array.isArray(input) ? input : undefined
   if (items === undefined || items.length === 0) return undefined
-  const list = withCalls(saidIn(items))
-  const first = list.findIndex(({ input: { role } }) => role !== 'system' && role !== 'developer')
-  const leading = first === -1 ? list.length : first
+  const list = withInstructions(withCalls(saidIn(items)))
   const text = textOf(instructions)
   return {
     instructions: [
       ...(text === undefined || text === '' ? [] : [said(saidInput({ role: 'system', content: text }), [])]),
-      ...list.slice(0, leading),
+      ...list.instructions,
     ],
-    messages: list.slice(leading),
+    messages: list.messages,
     model: textOf(model),
     tools: listOf(tools),
     maxTokens: numberOf(max_output_tokens),
@@ -265,9 +265,6 @@ function reader(): AnswerReader {
   }
 }
 
-const chatParts = (content: ChatMessage['content'] | undefined): readonly unknown[] =>
-  typeof content === 'string' ? [{ type: 'text', text: content }] : listOf(content)
-
 /** A part of the ledger as a part of an item. */
 function inputPart(part: unknown): unknown {
   const { type, text, image_url, file, as_sent: asSent, ...rest } = fieldsOf(part)
@@ -286,9 +283,7 @@ function shortenedItems(raw: readonly unknown[], chat: ChatMessage): unknown[] {
   const texts = chatParts(chat.content)
     .filter((part) => fieldsOf(part)['type'] === 'text')
     .map((part) => fieldsOf(part)['text'])
-  const calls = new Map(
-    listOf('tool_calls' in chat ? chat.tool_calls : undefined).map((call) => [fieldsOf(call)['id'], fieldsOf(call)]),
-  )
+  const calls = new Map(chatCalls(chat).map((call) => [call['id'], call]))
   return raw.map((each): unknown => {
     const item = fieldsOf(each)
     const call = calls.get(item['call_id'])
@@ -308,6 +303,43 @@ function shortenedItems(raw: readonly unknown[], chat: ChatMessage): unknown[] {
   })
 }
 
+/** A call of the ledger as an item; what `callOf` wrote of an item of another kind is that item again. */
+function callItem({ id, type, function: named, custom }: Fields): Fields {
+  if (type !== 'custom') {
+    const { name, arguments: args } = fieldsOf(named)
+    return { type: 'function_call', call_id: id, name, arguments: args }
+  }
+  const { name, input } = fieldsOf(custom)
+  const item = fieldsOf(parseJson(textOf(input) ?? ''))
+  if (item['type'] === name && item['call_id'] === id) return { ...item, status: 'completed' }
+  return { type: 'custom_tool_call', call_id: id, name, input }
+}
+
+/**
+ * An answer that the client's list has no more, as items. Its reasoning is left out: without the ids of the items behind
+ * it the provider would refuse it.
+ */
+function answerItems(chat: ChatMessage): unknown[] {
+  const items: unknown[] = []
+  let texts: unknown[] = []
+  const flush = (): void => {
+    if (texts.length > 0) items.push({ type: 'message', role: 'assistant', content: texts })
+    texts = []
+  }
+  for (const part of chatParts(chat.content)) {
+    const { type, text, as_sent: asSent } = fieldsOf(part)
+    if (type === 'reasoning') continue
+    if (type === 'text' && text !== '') texts.push({ type: 'output_text', text })
+    else if (type === 'refusal') texts.push(part)
+    else if (type !== 'text') {
+      flush()
+      items.push(type === 'as_sent' ? asSent : part)
+    }
+  }
+  flush()
+  return [...items, ...chatCalls(chat).map(callItem)]
+}
+
 function itemsFor({ chat, said: message, isWhole }: Shown): readonly unknown[] {
   if (message !== undefined && isWhole) return message.raw
   if (chat.role === 'tool') {
@@ -316,16 +348,7 @@ function itemsFor({ chat, said: message, isWhole }: Shown): readonly unknown[] {
     const item = message === undefined ? { type: 'function_call_output' } : fieldsOf(message.raw[0])
     return [{ ...item, call_id: chat.tool_call_id, output }]
   }
-  if (chat.role === 'assistant') {
-    if (message !== undefined) return shortenedItems(message.raw, chat)
-    return [
-      {
-        type: 'message',
-        role: 'assistant',
-        content: chatParts(chat.content).map((part) => ({ type: 'output_text', text: fieldsOf(part)['text'] ?? '' })),
-      },
-    ]
-  }
+  if (chat.role === 'assistant') return message === undefined ? answerItems(chat) : shortenedItems(message.raw, chat)
   return [{ type: 'message', role: chat.role, content: chatParts(chat.content).map(inputPart) }]
 }
 
@@ -372,7 +395,5 @@ export const openaiResponses: Api = {
       ],
     }
   },
-  refusal: (sentence, kind) => ({
-    error: { message: sentence, type: 'context_ledger_error', param: null, code: kind },
-  }),
+  refusal: openaiRefusal,
 }

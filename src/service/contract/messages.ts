@@ -77,7 +77,7 @@ export const amend = route({
     .strictObject({
       withdraw: z.union([z.literal('all'), z.array(z.string().min(1))]),
       append: z.array(message).max(10_000).optional(),
-      compaction: z.strictObject({ program: z.string().min(1), sourceId: z.string().min(1) }).optional(),
+      compaction: z.looseObject({ program: z.string().min(1), sourceId: z.string().min(1) }).optional(),
       correlationId: z.string().min(1).optional(),
     })
     .meta({ id: 'Amend' }),

@@ -137,10 +137,10 @@ export function messageHandlers({
 
     async amend({ params: { conversation }, body, raw, headers, access }) {
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- as it came, and the ledger parses it
-      const { append } = raw as Pick<AmendOptions, 'append'>
+      const { append, compaction } = raw as Pick<AmendOptions, 'append' | 'compaction'>
       const amended = await ledger.amend(
         conversation,
-        given({ ...body, append, expectedRevision: expectedOf(headers), actor: access.actor }),
+        given({ ...body, append, compaction, expectedRevision: expectedOf(headers), actor: access.actor }),
       )
       countRecorded(amended.recorded.length)
       return { body: amended, headers: etagOf(amended.revision) }
