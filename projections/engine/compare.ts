@@ -45,8 +45,8 @@ export interface RowCheckDependencies {
   readonly everyConversation: boolean
 }
 
-/** Rows that are folded before the older half of them is compared. */
-const ROWS_HELD = 4_000
+/** Rows that are folded before the older half of them is compared; while those are compared, as many are folded again. */
+const ROWS_HELD = 3_000
 /** Characters that the rows of ended conversations may have before they are compared. */
 const CHARACTERS_HELD = 8_000_000
 /** Rows beside those that the facts make before they are no longer read, and only counted. */
@@ -127,8 +127,11 @@ class ConversationRows {
   /** The last revision of a stream that it has taken. */
   readonly seen = (stream: string): bigint => this.revisions.get(stream) ?? -1n
 
+  /** Rows that wait to be compared. Those that are being compared do not count: else the next fact would wait for them. */
   get held(): number {
-    return this.tables.reduce((sum, { held, comparing }) => sum + held.size + comparing.size, 0)
+    let rows = 0
+    for (const { held } of this.tables) rows += held.size
+    return rows
   }
 
   get pending(): number {

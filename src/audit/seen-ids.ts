@@ -26,15 +26,17 @@ export class SeenIds {
     const words = (this.words ??= new Uint32Array(2 ** (BITS - 5)))
     this.count += 1
     let seen = true
-    // Without the digits of version and variant, which every id shares; 27 bits of seven digits each time.
-    const digits = `${uuid.slice(0, 8)}${uuid.slice(9, 13)}${uuid.slice(15, 18)}${uuid.slice(20, 23)}${uuid.slice(24)}`
+    // Digits without those of version and variant, which every id shares. Two numbers of them make all places: the first
+    // is where they begin, the second how far it is from each to the next.
+    let bit = Number.parseInt(uuid.slice(0, 8), 16)
+    const step = Number.parseInt(uuid.slice(28), 16) | 1
     for (let place = 0; place < PLACES; place += 1) {
-      const bit = Number.parseInt(digits.slice(place * 7, place * 7 + 7), 16) >>> 1
-      const word = bit >>> 5
+      const word = (bit & (2 ** BITS - 1)) >>> 5
       const mask = 1 << (bit & 31)
       const there = words[word] ?? 0
       if ((there & mask) === 0) seen = false
       words[word] = there | mask
+      bit += step
     }
     return seen
   }

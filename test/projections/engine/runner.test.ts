@@ -373,6 +373,39 @@ describeOnDatabases('runner', (database) => {
     expect(await old.status()).toMatchObject([{ version: 2, state: 'stopped' }])
   })
 
+  test('rows are folded on while the database compares those before them', async () => {
+    let release = (): void => undefined
+    const released = new Promise<void>((resolve) => {
+      release = resolve
+    })
+    const check = createRowCheck({
+      db: {
+        ...db,
+        async snapshot(tables, work) {
+          await released
+          return await db.snapshot(tables, work)
+        },
+      },
+      projections,
+      everyConversation: false,
+      async *eventsFrom() {
+        yield* await Promise.resolve([])
+      },
+      catchUp: () => Promise.resolve(),
+    })
+    check.begin('a')
+    const events = await recorded('a', messages(4_000))
+    const asksAt = events.findIndex((event) => check.take(event))
+    expect(asksAt).toBeGreaterThan(0)
+    await check.compare()
+    const next = events.slice(asksAt + 1, asksAt + 501)
+    expect(next).toHaveLength(500)
+    expect(next.filter((event) => check.take(event))).toEqual([])
+    release()
+    check.end(false)
+    await check.finish()
+  })
+
   describe('the rows of every conversation, compared at one go', () => {
     const ids = ['a', 'b', 'd']
     const found = async (): Promise<readonly string[]> => {
