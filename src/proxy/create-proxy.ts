@@ -66,6 +66,8 @@ export type Proxy = Hono & {
 const APIS: readonly Api[] = [chatCompletions, openaiResponses, anthropicMessages]
 
 const MAX_BODY_BYTES = 64 * 1024 * 1024
+/** Of an answer whose head still waits, so much is read meanwhile. */
+const MOST_HELD_BYTES = 1024 * 1024
 const LEDGER_TIMEOUT_MS = 5_000
 const HEAD_WAIT_MS = 0
 /** A request that has been upstream for so long is recorded meanwhile. */
@@ -134,6 +136,14 @@ interface Passing {
   readonly ended: (ending: Ending) => Promise<void> | undefined
 }
 
+/** An answer that is read, for its way to the client. */
+interface Passed {
+  readonly incoming: IncomingMessage
+  readonly gate: Gate
+  /** To be called where the client is gone. */
+  readonly gone: () => void
+}
+
 /** Where the bytes of an answer go. */
 interface Sink {
   /** False where it has enough for now. */
@@ -198,13 +208,69 @@ function actorOf(environment: unknown): string | undefined {
   return typeof actor === 'string' ? actor : undefined
 }
 
+/** A place for an answer whose head still waits. */
+interface Gate extends Sink {
+  /** Lets through what came, and from now on what comes. */
+  open(sink: Sink): void
+}
+
+/**
+ * Holds what comes until it is opened. A connection that breaks drops what nobody has read and tells it once: so an
+ * answer is read from its head on.
+ */
+function createGate(): Gate {
+  let sink: Sink | undefined
+  let isBroken = false
+  let bytes = 0
+  const held: ((to: Sink) => unknown)[] = []
+  return {
+    write(chunk) {
+      if (sink !== undefined) return sink.write(chunk)
+      held.push((to) => to.write(chunk))
+      bytes += chunk.byteLength
+      return bytes < MOST_HELD_BYTES
+    },
+    end() {
+      if (sink === undefined)
+        held.push((to) => {
+          to.end()
+        })
+      else sink.end()
+    },
+    breakOff() {
+      isBroken = true
+      sink?.breakOff()
+    },
+    open(opened) {
+      sink = opened
+      for (const step of held.splice(0)) step(opened)
+      // What was written in this turn of the event loop goes out first.
+      if (isBroken)
+        setImmediate(() => {
+          opened.breakOff()
+        })
+    },
+  }
+}
+
 /**
  * Writes an answer to the client's connection. A body of the Fetch API would cost every chunk several promises, and
  * write a sentence of the server's into an answer that breaks off.
  */
-function passTo(outgoing: ServerResponse, passing: Passing, pairs: readonly string[]): Response {
-  const { incoming } = passing
-  const gone = pass(passing, {
+function passTo(outgoing: ServerResponse, { incoming, gate, gone }: Passed, pairs: readonly string[]): Response {
+  outgoing.on('drain', () => {
+    incoming.resume()
+  })
+  outgoing.once('close', gone)
+  outgoing.once('error', gone)
+  // Nobody is there any more.
+  if (outgoing.destroyed) {
+    gone()
+    return RESPONSE_ALREADY_SENT
+  }
+  outgoing.writeHead(incoming.statusCode ?? 502, incoming.statusMessage, [...pairs])
+  outgoing.flushHeaders()
+  gate.open({
     write: (chunk) => outgoing.write(chunk),
     end() {
       outgoing.end()
@@ -213,27 +279,16 @@ function passTo(outgoing: ServerResponse, passing: Passing, pairs: readonly stri
       outgoing.destroy()
     },
   })
-  outgoing.on('drain', () => {
-    incoming.resume()
-  })
-  outgoing.once('close', gone)
-  outgoing.once('error', gone)
-  // Nobody is there any more.
-  if (outgoing.destroyed) gone()
-  else {
-    outgoing.writeHead(incoming.statusCode ?? 502, incoming.statusMessage, [...pairs])
-    outgoing.flushHeaders()
-  }
+  incoming.resume()
   return RESPONSE_ALREADY_SENT
 }
 
 /** An answer as a body of the Fetch API, for other servers. */
-function passedOn(passing: Passing): ReadableStream<Uint8Array> {
-  let gone: () => void = () => undefined
+function passedOn({ incoming, gate, gone }: Passed): ReadableStream<Uint8Array> {
   return new ReadableStream<Uint8Array>(
     {
       start(controller) {
-        gone = pass(passing, {
+        gate.open({
           write(chunk) {
             controller.enqueue(chunk)
             return (controller.desiredSize ?? 0) > 0
@@ -247,7 +302,7 @@ function passedOn(passing: Passing): ReadableStream<Uint8Array> {
         })
       },
       pull() {
-        passing.incoming.resume()
+        incoming.resume()
       },
       cancel() {
         gone()
@@ -477,12 +532,6 @@ export function createProxy(options: ProxyOptions): Proxy {
       return refused(shape, 502, `upstream does not answer: ${sentenceOf(error)}`, 'UpstreamUnreachable')
     }
     const status = incoming.statusCode ?? 502
-    if (isBeside && asking !== undefined) {
-      const waitMs = isDown ? ledgerTimeoutMs : headWaitMs
-      if (waitMs > 0) start.begin()
-      turn = await within(asking, waitMs)
-    }
-
     if (held !== undefined) return await answered(held, status, turn, outgoing)
     const isAnswer = api !== undefined && asking !== undefined && status >= 200 && status < 300
     const copy = isAnswer
@@ -511,21 +560,28 @@ export function createProxy(options: ProxyOptions): Proxy {
       done.catch(onProblem)
       return undefined
     }
+    const isBodyless = NO_BODY.has(status) || request.method === 'HEAD'
+    const passed = (): void => {
+      start.begin()
+    }
+    const gate = createGate()
+    const gone = isBodyless ? undefined : pass({ incoming, copy, abort, passed, ended }, gate)
+    if (isBeside && asking !== undefined) {
+      const waitMs = isDown ? ledgerTimeoutMs : headWaitMs
+      if (waitMs > 0) start.begin()
+      turn = await within(asking, waitMs)
+    }
     const pairs = answerHeaders(
       incoming,
       turn ?? (asking !== undefined && isBeside ? undefined : bypassed),
       api !== undefined,
     )
-    if (NO_BODY.has(status) || request.method === 'HEAD') {
+    if (gone === undefined) {
       incoming.resume()
       return new Response(null, { status, headers: asHeaders(pairs) })
     }
-    const passed = (): void => {
-      start.begin()
-    }
-    const passing: Passing = { incoming, copy, abort, passed, ended }
-    if (outgoing !== undefined) return passTo(outgoing, passing, pairs)
-    return new Response(passedOn(passing), { status, headers: asHeaders(pairs) })
+    if (outgoing !== undefined) return passTo(outgoing, { incoming, gate, gone }, pairs)
+    return new Response(passedOn({ incoming, gate, gone }), { status, headers: asHeaders(pairs) })
   })
   async function settled(): Promise<void> {
     while (under.size > 0) await Promise.all(under)

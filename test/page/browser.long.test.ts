@@ -214,6 +214,8 @@ inBrowser(`the page in a real Chromium${chromiumPath === undefined ? ' (there is
     await page.keyboard.press('n')
     await page.keyboard.press('Enter')
     await page.waitForSelector('.msg.sought mark')
+    // A key is heard once the page's script is there.
+    await page.waitForLoadState('load')
     for (const [key, path] of [
       ['2', '/cycles'],
       ['3', '/graph'],

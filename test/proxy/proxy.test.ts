@@ -289,6 +289,52 @@ it.each([
   },
 )
 
+it('what upstream cuts off while the head waits for the ledger reaches the client as far as it came', async () => {
+  let record = (): void => undefined
+  const recorded = new Promise<void>((resolve) => {
+    record = resolve
+  })
+  const slow = await startProxy({
+    ledger: {
+      ...ledger,
+      async observe(...given) {
+        await recorded
+        return await ledger.observe(...given)
+      },
+    },
+    headWaitMs: 60_000,
+    upstream: upstream.url,
+    port: 0,
+    onProblem,
+  })
+  others.push(slow)
+  upstream.answerWith({ chunks: chat.events({ text: 'A half of an answer' }).slice(0, 4), ending: 'cut' })
+  const asked = post(
+    slow,
+    CHAT,
+    { model: 'm', messages: [user('q')], stream: true },
+    { 'x-context-ledger-conversation': 'cut early' },
+  )
+  while (upstream.calls.length === 0) await new Promise(setImmediate)
+  await upstream.calls[0]?.closed
+  // By then the proxy, which runs in this process, has seen the end of its connection.
+  for (let turn = 0; turn < 100; turn += 1) await new Promise(setImmediate)
+  record()
+  const reader = (await asked).body?.getReader()
+  let text = ''
+  await expect(
+    (async (): Promise<void> => {
+      for (;;) text += new TextDecoder().decode((await reader?.read())?.value)
+    })(),
+  ).rejects.toThrow('terminated')
+  expect(text).toContain('A half')
+  await slow.settled()
+  expect((await ledger.messages('cut early')).messages.at(-1)).toMatchObject({
+    role: 'assistant',
+    attributes: { incomplete: true },
+  })
+})
+
 it('an upstream that resets is told in the shape of the API, and 200 with an error inside is no answer', async () => {
   upstream.answerWith('reset')
   const response = await post(observe, '/v1/messages', { model: 'm', max_tokens: 9, messages: [user('reset')] })
