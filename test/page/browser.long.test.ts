@@ -210,11 +210,12 @@ inBrowser(`the page in a real Chromium${chromiumPath === undefined ? ' (there is
     await page.keyboard.type('berth')
     await page.keyboard.press('Enter')
     await page.waitForSelector('a[data-hit]')
+    // A key is heard once the page's script is there.
+    await page.waitForLoadState('load')
     await page.locator('main').focus()
     await page.keyboard.press('n')
     await page.keyboard.press('Enter')
     await page.waitForSelector('.msg.sought mark')
-    // A key is heard once the page's script is there.
     await page.waitForLoadState('load')
     for (const [key, path] of [
       ['2', '/cycles'],
