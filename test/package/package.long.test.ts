@@ -215,6 +215,40 @@ describe('the examples of the package', () => {
   })
 })
 
+/** What the documentation leaves to its reader, by the names that it gives it. */
+const READERS_OWN = {
+  ledger: "import('context-ledger').Ledger",
+  conversationId: 'string',
+  sessionId: 'string',
+  prompt: 'string',
+  input: 'string',
+  store: 'string',
+  apiKey: 'string',
+  yourModel: "Parameters<typeof import('ai').wrapLanguageModel>[0]['model']",
+  messages: "import('ai').ModelMessage[]",
+  agent: "import('@openai/agents').Agent",
+  model: 'any',
+  tools: 'any',
+}
+
+/** A block with what it takes from its reader. */
+function withReadersOwn(code: string): string {
+  const declared = Object.entries(READERS_OWN).flatMap(([name, type]) => {
+    const isUsed = new RegExp(`(?<![\\w.'])${name}(?!\\w|\\??:)`, 'u').test(code)
+    const isMade = new RegExp(`(?:const|using) (?:${name}|\\{[^=]*\\b${name}\\b[^=]*\\}) =`, 'u').test(code)
+    return isUsed && !isMade ? [`declare const ${name}: ${type}`] : []
+  })
+  return [code, ...declared, 'export {}', ''].join('\n')
+}
+
+/** The Claude Agent SDK brings programs of 400 MB and is not installed: as much of its types as the documents name. */
+const CLAUDE_AGENT_SDK = `declare module '@anthropic-ai/claude-agent-sdk' {
+  import type { LedgerSessionStore } from 'context-ledger/claude-agent-sdk'
+  interface Asked { readonly prompt: string; readonly options: { readonly sessionStore: LedgerSessionStore } }
+  export function query(asked: Asked): AsyncIterable<{ readonly type: string }>
+}
+`
+
 /** The blocks of TypeScript in the documentation, by the file and line that they stand in. */
 function codeBlocks(): Record<string, string> {
   const pages = [
@@ -236,8 +270,12 @@ function codeBlocks(): Record<string, string> {
 
 describe('the code of the documentation', () => {
   it('compiles, every block of it, as strict as can be', () => {
-    const blocks = codeBlocks()
-    expect(Object.keys(blocks)).toContainEqual(expect.stringContaining('README'))
+    const found = codeBlocks()
+    expect(Object.keys(found)).toContainEqual(expect.stringContaining('README'))
+    const blocks = {
+      ...Object.fromEntries(Object.entries(found).map(([path, code]) => [path, withReadersOwn(code)])),
+      'blocks/claude-agent-sdk.d.ts': CLAUDE_AGENT_SDK,
+    }
     project.write(blocks)
     expect(project.compile(Object.keys(blocks))).toEqual([])
   })
