@@ -6,6 +6,7 @@ import { either as E } from 'fp-ts'
 import type { Command, MessageToAppend } from '../domain/decide/index.js'
 import type { EventData, ObservedEntry } from '../domain/events/index.js'
 import type { Provenance } from '../domain/events/codec.js'
+import { bodyOf } from '../domain/values/message.js'
 import type { CommandFailure, Handled } from '../recording/handle-command.js'
 import { commandsFor, type HistoryDiverged, type RecordListDependencies } from './record-list.js'
 import { createSaidLists } from './said-list.js'
@@ -52,16 +53,9 @@ const observedOf = (
     unknown: [],
     context: [
       ...(context ??
-        append.map(({ role, content, name, toolCalls, toolCallId, extra }, at): ObservedEntry => ({
+        append.map((message, at): ObservedEntry => ({
           kind: 'inserted',
-          body: {
-            role,
-            content,
-            ...(name === undefined ? {} : { name }),
-            ...(toolCalls === undefined ? {} : { toolCalls }),
-            ...(toolCallId === undefined ? {} : { toolCallId }),
-            ...(extra === undefined ? {} : { extra }),
-          },
+          body: bodyOf(message),
           ...(at === 0 ? { isSummary: true as const } : {}),
         }))),
     ],

@@ -5,6 +5,7 @@
  * expired; what it had recorded is taken up.
  */
 import { Mutex } from 'async-mutex'
+import { LRUCache } from 'lru-cache'
 import type { Conversation } from '../domain/conversation/conversation.js'
 import type { Provenance } from '../domain/events/codec.js'
 import { triggerOf } from '../domain/compaction/plan.js'
@@ -75,6 +76,9 @@ const LONGEST_OUTAGE_MS = 30_000
 /** Of a log or a database that cannot be reached. */
 const BACKOFF = { firstMs: 500, mostMs: 30_000 }
 
+/** Conversations whose asking request is remembered until they run. */
+const ASKED_BY = 10_000
+
 /** Makes a worker; nothing happens before `start` or `wake`. */
 export function createCompactionWorker(options: CompactionWorkerOptions): CompactionWorker {
   const {
@@ -94,8 +98,8 @@ export function createCompactionWorker(options: CompactionWorkerOptions): Compac
   const running = new Map<string, Promise<void>>()
   /** Who waits until all is settled, and what went wrong while they waited. */
   const settling = new Set<{ readonly conversationId: string | undefined; readonly errors: unknown[] }>()
-  /** The requests that ask for what the next run of a conversation does. */
-  const askedBy = new Map<string, Provenance>()
+  /** The requests that ask for what the next run of a conversation does. Another process may be the one that runs it. */
+  const askedBy = new LRUCache<string, Provenance>({ max: ASKED_BY })
   const ending = new AbortController()
   const aborting = new AbortController()
   let polling: NodeJS.Timeout | undefined

@@ -7,6 +7,7 @@ import type { Command } from '../domain/decide/index.js'
 import type { ObservedEntry } from '../domain/events/index.js'
 import { checkId } from '../domain/values/ids.js'
 import {
+  bodyOf,
   contentSchema,
   parseMessage,
   type MessageBody,
@@ -89,18 +90,6 @@ export interface ObservingParts extends Pick<LedgerParts, 'policy' | 'estimator'
 
 const parsed = (field: string, input: MessageInput): NewMessage =>
   valueOf(parseMessage(input), (left) => problem({ ...left, field: `${field}.${left.field}` }))
-
-/** A body as events have it. */
-function bodyOf({ role, content, name, toolCalls, toolCallId, extra }: NewMessage): MessageBody {
-  return {
-    role,
-    content,
-    ...(name === undefined ? {} : { name }),
-    ...(toolCalls === undefined ? {} : { toolCalls }),
-    ...(toolCallId === undefined ? {} : { toolCallId }),
-    ...(extra === undefined ? {} : { extra }),
-  }
-}
 
 function contentOf(field: string, content: MessageInput['content']): MessageBody['content'] {
   const looked = contentSchema.safeParse(content ?? null)

@@ -1,7 +1,7 @@
 /** What holds of any stream and of any list. */
 import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
-import type { Api, Shown } from '../../src/proxy/api.js'
+import type { Api, Asked, Said, Shown } from '../../src/proxy/api.js'
 import { anthropicMessages } from '../../src/proxy/apis/anthropic-messages.js'
 import { chatCompletions } from '../../src/proxy/apis/chat-completions.js'
 import { openaiResponses } from '../../src/proxy/apis/openai-responses.js'
@@ -213,17 +213,21 @@ const bodies: readonly (readonly [Api, (turns: Turns) => Record<string, unknown>
   ],
 ]
 
+/** A list that was read, as the ledger shows all of it. */
+const shownOf = (asked: Asked | undefined, inTheLedger: (said: Said) => Pick<Shown, 'said' | 'isWhole'>): Shown[] =>
+  [...(asked?.instructions ?? []), ...(asked?.messages ?? [])].map((said) => {
+    const parsed = parseMessage(said.input)
+    if (parsed._tag === 'Left') throw new Error(`${parsed.left.field} ${parsed.left.detail}`)
+    return { chat: toChatMessage(parsed.right), ...inTheLedger(said) }
+  })
+
 describe.each(bodies)('a list', (api, bodyOf) => {
   it(`is written as it was read, where the ledger shows all of it (${api.name})`, () => {
     fc.assert(
       fc.property(anyList, (turns) => {
         const body = bodyOf(turns)
         const asked = api.read(body)
-        const shown = [...(asked?.instructions ?? []), ...(asked?.messages ?? [])].map((said): Shown => {
-          const parsed = parseMessage(said.input)
-          if (parsed._tag === 'Left') throw new Error(`${parsed.left.field} ${parsed.left.detail}`)
-          return { chat: toChatMessage(parsed.right), said, isWhole: true }
-        })
+        const shown = shownOf(asked, (said) => ({ said, isWhole: true }))
         expect(api.write(body, shown)).toEqual(body)
       }),
       runs,
@@ -235,12 +239,8 @@ describe.each(bodies)('a list', (api, bodyOf) => {
       fc.property(anyList, (turns) => {
         const body = bodyOf(turns)
         const asked = api.read(body)
-        const shown = [...(asked?.instructions ?? []), ...(asked?.messages ?? [])].map((said): Shown => {
-          const parsed = parseMessage(said.input)
-          if (parsed._tag === 'Left') throw new Error(`${parsed.left.field} ${parsed.left.detail}`)
-          // Instructions that stand beside the list stay there.
-          return { chat: toChatMessage(parsed.right), said: said.raw.length === 0 ? said : undefined, isWhole: false }
-        })
+        // Instructions that stand beside the list stay there.
+        const shown = shownOf(asked, (said) => ({ said: said.raw.length === 0 ? said : undefined, isWhole: false }))
         const again = api.read(api.write(body, shown))
         expect(again?.messages.map(({ hash }) => hash)).toEqual(asked?.messages.map(({ hash }) => hash))
       }),

@@ -66,6 +66,18 @@ export interface MessageBody {
   readonly extra?: Readonly<Record<string, unknown>> | undefined
 }
 
+/** The body of a message that carries more: what is undefined is left out, as events have it. */
+export function bodyOf({ role, content, name, toolCalls, toolCallId, extra }: MessageBody): MessageBody {
+  return {
+    role,
+    content,
+    ...(name === undefined ? {} : { name }),
+    ...(toolCalls === undefined ? {} : { toolCalls }),
+    ...(toolCallId === undefined ? {} : { toolCallId }),
+    ...(extra === undefined ? {} : { extra }),
+  }
+}
+
 /** A message that somebody wants appended: parsed, and not yet recorded. */
 export interface NewMessage extends MessageBody {
   /** Without one it gets an id from its conversation and its place. */
