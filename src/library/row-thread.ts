@@ -1,6 +1,7 @@
 /** Compares rows in a thread of its own (`row-thread-main.ts`), which opens log and database for itself. */
 import { Worker } from 'node:worker_threads'
 import type { CheckRows, RowDifference } from '../ports/row-check.js'
+import { ROW_THREAD_FILE } from './row-thread-file.js'
 
 /** The addresses that a ledger was opened with. */
 export interface RowThreadPlace {
@@ -13,13 +14,11 @@ export interface RowThreadTask extends RowThreadPlace {
   readonly conversationId: string | undefined
 }
 
-const MAIN = new URL('row-thread-main.js', import.meta.url)
-
 /**
  * A comparison that starts a thread, and ends it with its answer, or as soon as nobody wants to know any more.
- * @param main what the thread runs; a program that is not compiled has to name another file
+ * @param main what the thread runs
  */
-export function createRowThread(place: RowThreadPlace, main = MAIN): CheckRows {
+export function createRowThread(place: RowThreadPlace, main = ROW_THREAD_FILE): CheckRows {
   return async (conversationId, signal) => {
     signal.throwIfAborted()
     const task: RowThreadTask = { ...place, conversationId }

@@ -10,7 +10,6 @@ import type { Database } from '../../src/ports/sql.js'
 import { SMALL, talk } from '../support/conversations.js'
 import { createTestDatabase, testServer } from '../support/postgres.js'
 
-const MAIN = new URL('../support/row-thread-main.mjs', import.meta.url)
 const describeOnServer = testServer === '' ? describe.skip : describe
 
 describeOnServer('rows compared in a thread of its own', () => {
@@ -25,7 +24,7 @@ describeOnServer('rows compared in a thread of its own', () => {
     const made = await createTestDatabase()
     drop = made.drop
     place = { store: made.address, database: undefined }
-    checkRows = createRowThread(place, MAIN)
+    checkRows = createRowThread(place)
     const ledger = await openLedger({ store: place.store, policy: SMALL })
     for (const id of ['earlier', 'talk']) {
       await ledger.append(id, talk(60))
@@ -87,7 +86,7 @@ describeOnServer('rows compared in a thread of its own', () => {
     const elsewhere = new URL(place.store)
     elsewhere.pathname = '/there_is_no_such_database'
     await expect(
-      createRowThread({ ...place, store: elsewhere.href }, MAIN)('talk', new AbortController().signal),
+      createRowThread({ ...place, store: elsewhere.href })('talk', new AbortController().signal),
     ).rejects.toMatchObject({ kind: 'StoreRefused' })
     await expect(
       createRowThread(place, new URL('nothing-there.js', import.meta.url))('talk', new AbortController().signal),
