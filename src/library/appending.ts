@@ -92,9 +92,11 @@ function compactionOf(compaction: AmendingCompaction): AmendedBy {
     context,
   } = optionsGiven('compaction', compaction, AMENDING_COMPACTION)
   if (!TRIGGERS.has(trigger)) throw bad('compaction.trigger', "must be 'auto', 'manual', 'overflow' or 'unknown'")
-  const isText = summary.kind === 'text' && typeof summary.text === 'string'
-  if (!isText && summary.kind !== 'opaque' && summary.kind !== 'none')
-    throw bad('compaction.summary', "must be a text ({ kind: 'text', text }), 'opaque' or 'none'")
+  if (typeof summary !== 'object' || summary === null)
+    throw bad('compaction.summary', "must be { kind: 'text', text }, { kind: 'opaque' } or { kind: 'none' }")
+  if (summary.kind === 'text') nameGiven('compaction.summary.text', summary.text)
+  else if (summary.kind !== 'opaque' && summary.kind !== 'none')
+    throw bad('compaction.summary.kind', "must be 'text', 'opaque' or 'none'")
   if (context !== undefined && !Array.isArray(context)) throw bad('compaction.context', 'must be a list')
   return {
     program: nameGiven('compaction.program', program),
@@ -102,7 +104,7 @@ function compactionOf(compaction: AmendingCompaction): AmendedBy {
     sourceId: nameGiven('compaction.sourceId', sourceId),
     trigger,
     summary,
-    context: context?.map(entryOf),
+    context: context === undefined ? undefined : Array.from(context, entryOf),
   }
 }
 

@@ -99,8 +99,13 @@ function contentOf(field: string, content: MessageInput['content']): MessageBody
 
 /** An entry of a program's list, in the form of events. */
 export function entryOf(entry: SeenCompaction['context'][number], at: number): ObservedEntry {
-  if ('messageId' in entry) return { kind: 'message', messageId: nameGiven('messageId', entry.messageId) }
-  const body = bodyOf(parsed(`compaction.context[${String(at)}].inserted`, entry.inserted))
+  const field = `compaction.context[${String(at)}]`
+  // oxlint-disable-next-line typescript/no-unnecessary-condition -- in JavaScript anything may stand there
+  if (typeof entry !== 'object' || entry === null) throw bad(field, 'must be { messageId } or { inserted }')
+  if ('messageId' in entry) return { kind: 'message', messageId: nameGiven(`${field}.messageId`, entry.messageId) }
+  if (entry.isSummary !== undefined && typeof entry.isSummary !== 'boolean')
+    throw bad(`${field}.isSummary`, 'must be true or false')
+  const body = bodyOf(parsed(`${field}.inserted`, entry.inserted))
   return { kind: 'inserted', body, ...(entry.isSummary === undefined ? {} : { isSummary: entry.isSummary }) }
 }
 

@@ -10,6 +10,7 @@ import { either as E } from 'fp-ts'
 import { checkId } from '../domain/values/ids.js'
 import type { PolicySettings } from '../domain/values/policy.js'
 import { sentenceOf } from '../ports/store-error.js'
+import { answerBeforeEnd } from '../ports/unread-body.js'
 import type { AgentTool, Ledger } from '../library/ledger.js'
 import type { Api, Asked } from './api.js'
 import { anthropicMessages } from './apis/anthropic-messages.js'
@@ -75,6 +76,7 @@ const RECORDED_AFTER_MS = 20
 
 /** The header that says what became of a request. */
 const STATE = 'x-context-ledger'
+const REFUSED = { 'content-type': 'application/json', [STATE]: 'refused' }
 
 const NO_BODY = new Set([101, 204, 205, 304])
 
@@ -372,10 +374,10 @@ export function createProxy(options: ProxyOptions): Proxy {
   /** Answers that are on their way to the client, or being recorded. */
   const under = new Set<Promise<unknown>>()
 
-  const refused = (api: Api, status: 400 | 413 | 426 | 502 | 503, sentence: string, kind: string): Response =>
+  const refused = (api: Api, status: 400 | 426 | 502 | 503, sentence: string, kind: string): Response =>
     new Response(JSON.stringify(api.refusal(sentence, kind)), {
       status,
-      headers: { 'content-type': 'application/json', [STATE]: 'refused' },
+      headers: REFUSED,
     })
 
   async function readAsked(api: Api, bytes: Uint8Array, headers: Headers): Promise<Reading | undefined> {
@@ -468,7 +470,6 @@ export function createProxy(options: ProxyOptions): Proxy {
     let body: Uint8Array | ReadableStream<Uint8Array> | undefined = request.body ?? undefined
     let asking: Promise<Turn> | undefined
     let turn: Turn | undefined
-    let isLong = false
     const start = createStart()
     let memory: { readonly body: Fields; readonly tool: AgentTool } | undefined
     if (api !== undefined) {
@@ -477,7 +478,6 @@ export function createProxy(options: ProxyOptions): Proxy {
       if (checked !== undefined && E.isLeft(checked))
         return refused(api, 400, `the header ${CONVERSATION} ${checked.left.detail}`, 'BadId')
       const taken = await takeBody(request.body, maxBodyBytes)
-      isLong = taken.kind === 'long'
       body = taken.kind === 'whole' ? taken.bytes : taken.stream
       if (taken.kind === 'whole' && isBeside)
         asking = askBeside(api, taken.bytes, { headers: request.headers, actor, begun: start.begun })
@@ -495,20 +495,25 @@ export function createProxy(options: ProxyOptions): Proxy {
           if (tool !== undefined && !hasTool(reading.asked.tools, tool.name)) memory = { body: written, tool }
         }
       }
-      if (fail === 'closed' && (turn === undefined || turn.outcome === 'bypassed') && (reading !== undefined || isLong))
-        return isLong
-          ? refused(
-              api,
-              413,
+      if (fail === 'closed' && taken.kind === 'long')
+        return answerBeforeEnd(
+          JSON.stringify(
+            api.refusal(
               `the request is longer than ${String(maxBodyBytes)} bytes, and is not recorded`,
               'BodyTooLarge',
-            )
-          : refused(
-              api,
-              503,
-              'the ledger cannot record this request now, so it was not sent: try again later',
-              'LedgerDown',
-            )
+            ),
+          ),
+          taken.stream,
+          413,
+          REFUSED,
+        )
+      if (fail === 'closed' && (turn === undefined || turn.outcome === 'bypassed') && reading !== undefined)
+        return refused(
+          api,
+          503,
+          'the ledger cannot record this request now, so it was not sent: try again later',
+          'LedgerDown',
+        )
     }
 
     const send = async (sent: typeof body): Promise<IncomingMessage> =>

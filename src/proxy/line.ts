@@ -118,17 +118,19 @@ function tellingText(text: string): string {
 /**
  * The place of the message that has a recent answer in it, and is not that answer; or that only a provider reads, and
  * was not there before.
+ * @param from up to here the list is what it was: a summary there is one of before
  */
 function summaryIn(
   line: Line,
   messages: readonly Said[],
   kept: ReadonlyMap<number, number>,
+  from: number,
 ): { readonly summaryAt: number; readonly answerId?: string | undefined } | undefined {
   const texts = line.texts
     .map(({ text, id }) => ({ text: tellingText(text), id }))
     .filter(({ text }) => text.length >= TELLING_CHARACTERS)
   for (const [at, { input, isCompaction, hash }] of messages.entries()) {
-    if (kept.has(at) || input.role === 'tool') continue
+    if (at < from || kept.has(at) || input.role === 'tool') continue
     if (isCompaction === true && !line.entries.some((entry) => entry.hash === hash)) return { summaryAt: at }
     const said = textIn(input.content)
     if (said.length < TELLING_CHARACTERS) continue
@@ -204,14 +206,24 @@ function editsFrom(line: Line, messages: readonly Said[], from: number): number[
   return edits
 }
 
+const asksForTag = (messages: readonly Said[]): boolean =>
+  messages.some(({ input }) => textIn(input.content).includes('<summary>'))
+
 /**
- * The place of the last answer in a list that goes on without it. Claude Code asks for a summary so: behind the last
- * result, leaving the answer to it out, which it keeps.
+ * The place from which a list leaves the end of the line out, though it goes on from it. Claude Code asks for a summary
+ * so, and keeps what it leaves out: the last answer, whether it came to its end or its calls run by then. Where no result
+ * stands in between, the question stands in one message with what was answered, so that the list leaves this out too.
  */
 export function leftOut(line: Line, messages: readonly Said[]): number | undefined {
-  const at = line.entries.findIndex(({ id }) => id !== undefined && id === line.concluded)
-  const isNext = at > 0 && common(line, messages) === at && messages[at]?.input.role === 'user'
-  return isNext && line.entries[at - 1]?.role !== 'assistant' ? at : undefined
+  const at = common(line, messages)
+  const [left, question] = [line.entries.slice(at), messages.slice(at)]
+  const answer = left.pop()
+  const isSaid = ({ role }: { readonly role: string }): boolean => role !== 'assistant' && role !== 'tool'
+  const isBehind = left.length > 0 ? left.every(isSaid) : at > 0 && line.entries[at - 1]?.role !== 'assistant'
+  if (answer?.id === undefined || answer.role !== 'assistant' || !isBehind) return undefined
+  if (question[0]?.input.role !== 'user' || !question.every(({ input }) => isSaid(input))) return undefined
+  const isEnd = left.length === 0 && answer.id === line.concluded
+  return isEnd || asksForTag(question) ? at : undefined
 }
 
 /** A text that is nothing but a summary: programs ask for it in tags, some with a draft in front of it. */
@@ -219,20 +231,19 @@ export const isSummary = (content: unknown): boolean =>
   /^\s*(?:<analysis>[\s\S]*<\/analysis>\s*)?<summary>[\s\S]*<\/summary>\s*$/u.test(textIn(content))
 
 /**
- * Where a request may ask for a summary of the program's own: the place of its question. Its list goes on by what a user
+ * Where a request may ask for a summary of the program's own: the place of its question. Its list ends with what a user
  * says, and leaves the last answer out, or asks for the tag of a summary. Its answer tells whether it does.
  * @param given the list as the program sent it
- * @param asked the same, with the answer that it left out
+ * @param asked the same, with the end of the line that it left out
  */
 export function summaryQuestion(line: Line, given: Asked, asked: Asked, step: Step): number | undefined {
-  if (step.kind !== 'goes-on') return undefined
-  const news = asked.messages.slice(step.from)
+  if (step.kind !== 'goes-on' && step.kind !== 'anew') return undefined
+  const from = step.kind === 'goes-on' ? step.from : Math.max(step.summaryAt ?? -1, ...step.kept.keys()) + 1
+  const news = asked.messages.slice(from)
   const behind = news.findLastIndex(({ input: { role } }) => role === 'tool' || role === 'assistant')
   const question = news.slice(behind + 1)
-  const isMarked =
-    leftOut(line, given.messages) !== undefined ||
-    question.some(({ input }) => textIn(input.content).includes('<summary>'))
-  return question.length > 0 && isMarked ? step.from + behind + 1 : undefined
+  const isMarked = leftOut(line, given.messages) !== undefined || asksForTag(question)
+  return question.length > 0 && isMarked ? from + behind + 1 : undefined
 }
 
 /** What a request is, by its list. */
@@ -251,7 +262,7 @@ export function stepOf(line: Line, asked: Asked, isProgram: boolean): Step {
   if (edits !== undefined) return { kind: 'goes-on', from: line.entries.length, edits }
   const kept = keptBehind(line, messages, from)
   const isGap = [...kept].some(([at, place]) => at >= from && place !== at)
-  const summary = summaryIn(line, messages, kept)
+  const summary = summaryIn(line, messages, kept, from)
   const anew = { kind: 'anew', kept: latest(line, kept, from) } as const
   if (summary !== undefined) return { ...anew, ...summary }
   if (isGap && messages.length < line.entries.length) return { ...anew, summaryAt: firstNew(messages, kept) }
@@ -273,7 +284,8 @@ function firstNew(messages: readonly Said[], kept: ReadonlyMap<number, number>):
 /** Whether a list goes on behind a compaction of this line's own, where no header says whose it is. */
 export function isBegunAnew(line: Line, asked: Asked): boolean {
   const { messages } = asked
-  const kept = keptBehind(line, messages, common(line, messages))
-  if (summaryIn(line, messages, kept) !== undefined) return true
+  const from = common(line, messages)
+  const kept = keptBehind(line, messages, from)
+  if (summaryIn(line, messages, kept, from) !== undefined) return true
   return [...kept.values()].some((place) => line.entries[place]?.role === 'assistant')
 }

@@ -148,11 +148,11 @@ export function createRecorder(options: RecorderOptions): Recorder {
     raw: [],
   })
 
-  /** The list with the answer that its program left out. */
-  function withAnswer(line: Line, asked: Asked): Asked {
+  /** The list with the end of the line that its program left out. */
+  function withEnd(line: Line, asked: Asked): Asked {
     const at = leftOut(line, asked.messages)
-    const answer = at === undefined ? undefined : line.entries[at]
-    return answer === undefined ? asked : { ...asked, messages: asked.messages.toSpliced(at ?? 0, 0, asSaid(answer)) }
+    if (at === undefined) return asked
+    return { ...asked, messages: asked.messages.toSpliced(at, 0, ...line.entries.slice(at).map(asSaid)) }
   }
 
   /** The list as if upstream held nothing of it. */
@@ -678,7 +678,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
   ): Promise<Turn> {
     const fixed = heldAt?.conversationId ?? whose.conversationId
     let line = fixed === undefined ? await lineFor(whose, given) : await lines.get(fixed)
-    const asked = withHeld(line, whose.isProgram ? withAnswer(line, given) : given, heldAt)
+    const asked = withHeld(line, whose.isProgram ? withEnd(line, given) : given, heldAt)
     const isErrand = whose.isErrand || isToolless(whose, line, asked)
     const step: Step = isErrand ? { kind: 'side' } : stepOf(line, asked, whose.isProgram)
     const question = whose.isProgram ? summaryQuestion(line, given, asked, step) : undefined

@@ -19,6 +19,7 @@ import { problem } from '../library/problem.js'
 import type { ServiceStores } from '../library/processes.js'
 import { isOwnHost } from '../page/security.js'
 import type { Role } from '../ports/service-state.js'
+import { answerBeforeEnd } from '../ports/unread-body.js'
 import { accessOf, checkRoles, createBounds, EVERYTHING, keyGiven, type Access } from './access.js'
 import { valueOf } from './body.js'
 import { createCompactionMetrics } from './compaction-metrics.js'
@@ -188,10 +189,11 @@ export function createService(options: ServiceOptions): Service {
 
   function problemResponse(error: unknown, requestId: string): Response {
     const { status, headers, body } = problemTold(error, requestId)
-    return new Response(toWire(body), {
-      status,
-      headers: { 'content-type': 'application/problem+json', 'x-request-id': requestId, ...headers },
-    })
+    const all = { 'content-type': 'application/problem+json', 'x-request-id': requestId, ...headers }
+    const rest = error instanceof Refused ? error.rest : undefined
+    return rest === undefined
+      ? new Response(toWire(body), { status, headers: all })
+      : answerBeforeEnd(toWire(body), rest, status, all)
   }
 
   /** Who asks; throws where nobody is let in by what was given. */

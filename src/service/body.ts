@@ -11,7 +11,10 @@ export interface BodyLimits {
 
 /** The chunks of a body, wherever it comes from. Node's own stream is quicker than the one of the web over it. */
 function chunksOf(request: Request, incoming: IncomingMessage | undefined): AsyncIterable<Uint8Array> | undefined {
-  return incoming ?? (request.body === null ? undefined : request.body)
+  // Whoever stops reading it does not end the connection, on which the answer goes.
+  if (incoming !== undefined) return { [Symbol.asyncIterator]: () => incoming.iterator({ destroyOnReturn: false }) }
+  const { body } = request
+  return body === null ? undefined : { [Symbol.asyncIterator]: () => body.values({ preventCancel: true }) }
 }
 
 async function read(chunks: AsyncIterable<Uint8Array>, most: number, isOver: () => boolean): Promise<Buffer> {
@@ -20,19 +23,19 @@ async function read(chunks: AsyncIterable<Uint8Array>, most: number, isOver: () 
   for await (const chunk of chunks) {
     if (isOver()) break
     bytes += chunk.byteLength
-    if (bytes > most) throw tooLarge(most)
+    if (bytes > most) throw tooLarge(most, chunks)
     parts.push(chunk)
   }
   return Buffer.concat(parts)
 }
 
-// The rest of the body is not read: the connection ends with the answer.
-const tooLarge = (most: number): Refused =>
+const tooLarge = (most: number, rest: AsyncIterable<Uint8Array> | undefined): Refused =>
   new Refused(
     'BodyTooLarge',
     `the body has more than ${String(most)} bytes: append fewer messages at once, or raise --max-body`,
     { limit: most },
     { connection: 'close' },
+    rest,
   )
 
 /** The bytes of a body. */
@@ -41,8 +44,8 @@ async function bytesOf(
   incoming: IncomingMessage | undefined,
   { bytes: most, ms }: BodyLimits,
 ): Promise<Buffer> {
-  if (Number(request.headers.get('content-length') ?? 0) > most) throw tooLarge(most)
   const chunks = chunksOf(request, incoming)
+  if (Number(request.headers.get('content-length') ?? 0) > most) throw tooLarge(most, chunks)
   if (chunks === undefined) return Buffer.alloc(0)
   let timer: NodeJS.Timeout | undefined
   let isOver = false

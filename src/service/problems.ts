@@ -47,6 +47,8 @@ export class Refused extends Error {
     message: string,
     readonly about: Readonly<Record<string, unknown>> = {},
     readonly headers: Readonly<Record<string, string>> = {},
+    /** What of the body was not read, where more may come than is taken. */
+    readonly rest?: AsyncIterable<Uint8Array>,
   ) {
     super(message)
     this.status = STATUS[kind]

@@ -52,3 +52,34 @@ it('takes back what is compacted, and the cycles that compacted it', async () =>
   expect([messages.map(({ content }) => content), viewAt, recorded.length]).toEqual([['Anew.'], undefined, 60])
   expect((await ledger.verify('c')).problems).toEqual([])
 })
+
+const compaction = { program: 'agent', sourceId: 's1' }
+it.each([
+  ['no trigger that there is', { trigger: 'now' }, /compaction\.trigger/u],
+  ['a trigger of another type', { trigger: 1 }, /compaction\.trigger/u],
+  ['no summary', { summary: null }, /compaction\.summary/u],
+  ['a summary of another type', { summary: 'text' }, /compaction\.summary/u],
+  ['a summary without its text', { summary: { kind: 'text' } }, /compaction\.summary/u],
+  ['an empty text', { summary: { kind: 'text', text: '' } }, /compaction\.summary/u],
+  ['a NUL in the text', { summary: { kind: 'text', text: 'a\0b' } }, /compaction\.summary/u],
+  ['a context that is no list', { context: 'all' }, /compaction\.context/u],
+  ['an entry that is none', { context: [null] }, /compaction\.context\[0\]/u],
+  ['an entry of neither kind', { context: [{}] }, /compaction\.context\[0\]/u],
+  ['an id of another type', { context: [{ messageId: 1 }] }, /compaction\.context\[0\]\.messageId/u],
+  ['an empty id', { context: [{ messageId: '' }] }, /compaction\.context\[0\]\.messageId/u],
+  ['a NUL in an id', { context: [{ messageId: 'a\0' }] }, /compaction\.context\[0\]\.messageId/u],
+  ['a message that is none', { context: [{ inserted: {} }] }, /compaction\.context\[0\]\.inserted/u],
+  [
+    'a mark of another type',
+    { context: [{ inserted: { role: 'user', content: 'x' }, isSummary: 'yes' }] },
+    /compaction\.context\[0\]\.isSummary/u,
+  ],
+  ['a field that there is not', { contexts: [] }, /contexts/u],
+])('a compaction with %s is refused by the name of the field, and nothing is recorded', async (_what, wrong, named) => {
+  const { recorded, revision } = await ledger.append('d', { id: 'only', role: 'user', content: 'One.' })
+  expect(recorded.length).toBeLessThan(2)
+  const given = { withdraw: ['only'], compaction: { ...compaction, ...wrong } }
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what JavaScript may hand over
+  await expect(ledger.amend('d', given as never)).rejects.toThrow(named)
+  expect((await ledger.context('d')).revision).toBe(revision)
+})

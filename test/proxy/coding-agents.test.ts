@@ -214,6 +214,90 @@ describe('Claude Code', () => {
     },
   )
 
+  const QUESTION = text('Reply with a summary in <summary>, and call nothing.')
+  const summed = (more = '') => ({ text: `<analysis>all of it</analysis>\n<summary>\n${SUMMARY}${more}\n</summary>` })
+
+  it.each(['observe', 'compact'] as const)(
+    'a compaction asked for while the last calls run takes none of them back (%s)',
+    async (mode) => {
+      const { id, ask } = session(mode === 'observe' ? observe : compact, `while-calls-run-${mode}`)
+      const second = { text: 'I look further.', calls: [call('c2', 'ls -l')] }
+      const list: object[] = [user(text('List the boats.'))]
+      await ask(list, { calls: [call('c1', 'ls')] })
+      list.push(assistant({ calls: [call('c1', 'ls')] }))
+      await ask([...list, user(result('c1', 'Ida'))], second)
+      await ask([...list, user(result('c1', 'Ida'), QUESTION)], summed())
+      expect(strictMessages(upstream.calls.at(-1)?.body ?? {}, new Map())).toEqual([])
+      const anew = [user(text(`Before: ${SUMMARY}`)), assistant(second), user(result('c2', 'Ida, Olga'))]
+      await ask(anew, { text: 'Ida and Olga.' })
+      expect(strictMessages(upstream.calls.at(-1)?.body ?? {}, new Map())).toEqual([])
+      const all = await facts(id)
+      expect(all.filter((fact) => /^(?:withdrawn|compacted|tool)|further/u.test(fact))).toEqual([
+        'tool: Ida',
+        'assistant: I look further.',
+        'withdrawn 2',
+        expect.stringMatching(/^compacted .* \(text\)$/u),
+        'tool: Ida, Olga',
+      ])
+      await isSound(id)
+    },
+  )
+
+  it.each(['observe', 'compact'] as const)(
+    'the question for a summary is no turn in one message with what was answered, and none behind another compaction (%s)',
+    async (mode) => {
+      const { id, ask } = session(mode === 'observe' ? observe : compact, `question-${mode}`)
+      await ask([user(text('List the boats.'))], { text: 'Ida and Olga.' })
+      await ask([user(text('List the boats.'), QUESTION)], summed())
+      expect((await live(id)).slice(1)).toEqual(['user: List the boats.', 'assistant: Ida and Olga.'])
+      const answered = assistant({ text: 'Ida and Olga.' })
+      await ask([user(text(`Before: ${SUMMARY}`)), answered, user(QUESTION)], summed(' Again.'))
+      expect((await live(id)).at(-1)).not.toContain('Again.')
+      const anew = [user(text(`Before: ${SUMMARY} Again.`)), user(text('And the third?'))]
+      await ask(anew, { text: 'Vera.' })
+      const all = await facts(id)
+      expect(all.filter((fact) => /^(?:withdrawn|compacted)/u.test(fact))).toEqual([
+        'withdrawn 2',
+        expect.stringMatching(/^compacted/u),
+        'withdrawn 2',
+        expect.stringMatching(/^compacted/u),
+      ])
+      expect(all.filter((fact) => fact === 'assistant: Ida and Olga.')).toHaveLength(1)
+      expect((await live(id)).slice(-2)).toEqual(['user: And the third?', 'assistant: Vera.'])
+      await isSound(id)
+    },
+  )
+
+  it('a list that is taken back behind a compaction is no second one', async () => {
+    const { id, ask } = session(observe, 'taken-back')
+    const list: object[] = [user(text('List the boats.'))]
+    await ask(list, { text: 'Ida and Olga.' })
+    await ask([...list, assistant({ text: 'Ida and Olga.' }), user(QUESTION)], summed())
+    const anew = [user(text(`Before: ${SUMMARY}`)), assistant({ text: 'Ida and Olga.' })]
+    await ask([...anew, user(text('And the third?'))], { text: 'Vera.' })
+    await ask([...anew, user(text('And the last?'))], { text: 'Zoe.' })
+    expect((await facts(id)).filter((fact) => fact.startsWith('compacted'))).toHaveLength(1)
+    expect((await live(id)).slice(-2)).toEqual(['user: And the last?', 'assistant: Zoe.'])
+    await isSound(id)
+  })
+
+  it('compact: marks of the cache on what left the list do not go upstream', async () => {
+    const { id, ask } = session(compact, 'marks')
+    const marked = (said: string) => user({ ...text(said), cache_control: { type: 'ephemeral' } })
+    const list: object[] = []
+    for (let turn = 1; turn <= 5; turn += 1) {
+      await ask([...list, marked(`question ${String(turn)}`)], { text: `answer ${String(turn)}` })
+      list.push(user(text(`question ${String(turn)}`)), assistant({ text: `answer ${String(turn)}` }))
+    }
+    await ask([...list, user(QUESTION)], summed())
+    await ask([user(text(`Before: ${SUMMARY}`)), marked('question 6')], { text: 'answer 6' })
+    const body = upstream.calls.at(-1)?.body ?? {}
+    expect(strictMessages(body, new Map())).toEqual([])
+    expect(JSON.stringify(body).split('cache_control').length - 1).toBe(1)
+    expect(JSON.stringify(body)).toContain('question 1')
+    await isSound(id)
+  })
+
   it('of what was said twice the later one stays behind a compaction', async () => {
     const { id, ask } = session(observe, 'said-twice')
     const list: object[] = []

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import { request, type IncomingMessage } from 'node:http'
 import { connect } from 'node:net'
 import { once } from 'node:events'
+import { startProxy } from '../../src/proxy/server.js'
 import { startService, type Server } from '../../src/service/server.js'
 import { openService } from '../../src/library/compose.js'
 import type { Ledger } from '../../src/library/ledger.js'
@@ -114,6 +115,46 @@ it('a client that leaves in the middle of its body records nothing; one that doe
   await raw(`${head(200)}${message('half').slice(0, 30)}`, 'end')
   expect(await raw(`${head(200)}${message('half').slice(0, 30)}`, 'wait')).toContain('BodyTooSlow')
   await expect(ledger.messages('halves')).rejects.toMatchObject({ failure: { kind: 'NoSuchConversation' } })
+})
+
+/** Writes chunks and reads nothing until all are written. */
+async function writeOnly(to: number, path: string): Promise<{ readonly told: string; readonly error: unknown }> {
+  const socket = connect(to, '127.0.0.1')
+  let error: unknown
+  socket.on('error', (problem) => {
+    error = problem
+  })
+  socket.write(
+    `POST ${path} HTTP/1.1\r\nhost: 127.0.0.1:${String(to)}\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n`,
+  )
+  const chunk = 'x'.repeat(65_536)
+  for (let count = 0; count < 128; count += 1)
+    await new Promise((resolve) => socket.write(`${chunk.length.toString(16)}\r\n${chunk}\r\n`, resolve))
+  socket.write('0\r\n\r\n')
+  let told = ''
+  socket.on('data', (part) => {
+    told += String(part)
+  })
+  await once(socket, 'end', { signal: AbortSignal.timeout(5_000) }).catch(() => undefined)
+  socket.destroy()
+  return { told, error }
+}
+
+it('a client that only writes reads that its body is too large, from the service and from the proxy', async () => {
+  const service = await writeOnly(port, '/v1/conversations/long/messages')
+  expect([service.told.split('\r\n')[0], service.error]).toEqual(['HTTP/1.1 413 Payload Too Large', undefined])
+  expect(service.told).toContain('"BodyTooLarge"')
+  const proxy = await startProxy({
+    ledger,
+    upstream: 'http://127.0.0.1:1',
+    port: 0,
+    fail: 'closed',
+    maxBodyBytes: 100_000,
+  })
+  const proxied = await writeOnly(Number(new URL(proxy.url).port), '/v1/messages')
+  await proxy.close()
+  expect([proxied.told.split('\r\n')[0], proxied.error]).toEqual(['HTTP/1.1 413 Payload Too Large', undefined])
+  expect(proxied.told).toContain('"BodyTooLarge"')
 })
 
 it('what is no HTTP is refused without a word of ours', async () => {

@@ -22,6 +22,7 @@ import {
 import { fieldsOf, indexOf, isFields, listOf, numberOf, others, parseJson, textOf, type Fields } from '../json.js'
 
 const DIRECTIVE = new Set(['role', 'content'])
+const MARK = new Set(['cache_control'])
 const RESULT = new Set(['type', 'tool_use_id', 'content', 'is_error'])
 
 const blocksOf = (content: unknown): readonly unknown[] => (typeof content === 'string' ? [content] : listOf(content))
@@ -247,6 +248,17 @@ function blockFor(part: unknown): readonly unknown[] {
   return textOf(fields['text']) === '' ? [] : [part]
 }
 
+const hasMark = (block: unknown): boolean => isFields(block) && 'cache_control' in block
+
+/**
+ * Blocks as the ledger has them, without the marks of the cache that they were recorded with where the client sets none
+ * there by now: an API takes four in a request, and these are the client's to set.
+ */
+function blocksFor(blocks: readonly unknown[], message: Said | undefined): readonly unknown[] {
+  if (message?.raw.some(hasMark) === true) return blocks
+  return blocks.map((block) => (hasMark(block) ? others(fieldsOf(block), MARK) : block))
+}
+
 const inputFor = (text: unknown): unknown => {
   const input = parseJson(textOf(text) ?? '')
   return isFields(input) ? input : { arguments: text }
@@ -285,12 +297,12 @@ function assistantBlocks({ chat, said: message, isWhole }: Shown): readonly unkn
     return call === undefined ? parts.splice(0, 1).flatMap(blockFor) : [callBlock(call)]
   })
   const left = calls.filter(({ id }) => !order.includes(id))
-  return [...placed, ...parts.flatMap(blockFor), ...left.map(callBlock)]
+  return blocksFor([...placed, ...parts.flatMap(blockFor), ...left.map(callBlock)], undefined)
 }
 
 function userBlocks({ chat, said: message, isWhole }: Shown): readonly unknown[] {
   if (message !== undefined && isWhole) return message.raw
-  const blocks = chatParts(chat.content).flatMap(blockFor)
+  const blocks = blocksFor(chatParts(chat.content).flatMap(blockFor), message)
   if (chat.role !== 'tool') return blocks
   const mark = message === undefined ? {} : others(fieldsOf(message.raw[0]), new Set(['content']))
   const content = typeof chat.content === 'string' ? chat.content : blocks
@@ -302,7 +314,7 @@ const isResult = (block: unknown): boolean => typeOf(block) === 'tool_result'
 /** A system message of the client's own, in the middle of its list: its words, and what it says beside them. */
 function directiveOf({ chat, said: message, isWhole }: Shown): Fields {
   const sent = fieldsOf(message?.raw[0])
-  return isWhole ? sent : { ...sent, content: chatParts(chat.content).flatMap(blockFor) }
+  return isWhole ? sent : { ...sent, content: blocksFor(chatParts(chat.content).flatMap(blockFor), message) }
 }
 
 /** What stands in the list of messages: who says it, and a directive as it is. */
