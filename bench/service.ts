@@ -2,10 +2,13 @@
  * The service: one message by POST beside `ledger.append` in the same process, many clients at once, and many streams of
  * events. Clients run in a thread of their own, and take their share of the machine.
  */
-import { setMaxListeners } from 'node:events'
-import { Agent, request } from 'node:http'
+import { once, setMaxListeners } from 'node:events'
+import { Agent, createServer, request } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
 import { Worker } from 'node:worker_threads'
 import { openService } from '../src/library/compose.js'
+import type { Ledger, MessageInput } from '../src/library/ledger.js'
 import { startService, type Server } from '../src/service/server.js'
 import { givenAt } from './support/bulk-log.js'
 import {
@@ -31,22 +34,48 @@ const STREAMS = 1_000
 const random = randomOf(7)
 
 /** A thread of clients over connections that are kept. */
-function posters(
-  { url }: Server,
-  clients: number,
-): { post(conversation: string, bodies: readonly (readonly string[])[]): Promise<Posted>; end(): Promise<void> } {
+function posters(url: string): {
+  post(conversation: string, bodies: readonly (readonly string[])[]): Promise<Posted>
+  end(): Promise<void>
+} {
   const thread = new Worker(new URL('support/posting.js', import.meta.url))
   return {
     post: (conversation, bodies) =>
       new Promise((resolve, reject) => {
         thread.once('message', resolve)
         thread.once('error', reject)
-        const posting: Posting = { url, clients, conversation, bodies }
+        const posting: Posting = { url, conversation, bodies }
         // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, and no window
         thread.postMessage(posting)
       }),
     async end() {
       await thread.terminate()
+    },
+  }
+}
+
+/** What HTTP costs without a service: it parses a body, appends its messages, and answers. */
+async function bareServer(ledger: Ledger): Promise<{ readonly url: string; close(): Promise<void> }> {
+  const server = createServer((asked, answer) => {
+    void (async () => {
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what the clients here send
+      const { messages } = JSON.parse(await text(asked)) as { readonly messages: readonly MessageInput[] }
+      const [, , , conversation = ''] = (asked.url ?? '').split('/')
+      const { recorded } = await ledger.append(conversation, messages)
+      const body = JSON.stringify({ recorded })
+      answer.writeHead(200, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }).end(body)
+    })()
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- it listens on a port
+  const { port } = server.address() as AddressInfo
+  return {
+    url: `http://127.0.0.1:${String(port)}`,
+    async close() {
+      server.close()
+      server.closeAllConnections()
+      await once(server, 'close')
     },
   }
 }
@@ -103,8 +132,9 @@ async function run(bench: Bench): Promise<Figure[]> {
   const place = await bench.place('service')
   const { ledger, ...stores } = await openService({ store: place.store })
   const server = await startService({ ledger, stores, host: '127.0.0.1', port: 0, mayBeOpen: true })
-  const one = posters(server, 1)
-  const many = posters(server, CLIENTS)
+  const bare = await bareServer(ledger)
+  const clients = posters(server.url)
+  const bareClients = posters(bare.url)
   let number = 0
   const next = (): { id: string; message: ReturnType<typeof givenAt> } => {
     number += 1
@@ -126,7 +156,7 @@ async function run(bench: Bench): Promise<Figure[]> {
     const seconds = await inTurns(3, {
       async clients() {
         const all = Array.from({ length: CLIENTS }, () => bodies(EACH))
-        const { allMs } = await many.post('client', all)
+        const { allMs } = await clients.post('client', all)
         await behind()
         return [(CLIENTS * EACH * 1_000) / allMs]
       },
@@ -143,7 +173,12 @@ async function run(bench: Bench): Promise<Figure[]> {
         return times
       },
       async service() {
-        const { times } = await one.post('by-post', [bodies(BLOCK)])
+        const { times } = await clients.post('by-post', [bodies(BLOCK)])
+        await behind()
+        return times
+      },
+      async bare() {
+        const { times } = await bareClients.post('bare', [bodies(BLOCK)])
         await behind()
         return times
       },
@@ -160,6 +195,12 @@ async function run(bench: Bench): Promise<Figure[]> {
         { name: '`ledger.append` in the same process', value: median(rounds.ledger) },
         1.5,
         milliseconds,
+        "by a client of sockets since 0.9.0; Node's own client took 0.1 ms and more of what stood here before",
+      ),
+      told(
+        'the same by a bare server of `node:http` that parses, appends and answers, p50',
+        median(rounds.bare),
+        milliseconds,
       ),
       against(
         `POST of one message by ${String(CLIENTS)} clients`,
@@ -172,8 +213,9 @@ async function run(bench: Bench): Promise<Figure[]> {
       told(`one fact to ${String(streams.open)} streams of events, to the last of them`, streams.lastMs, milliseconds),
     ]
   } finally {
-    await one.end()
-    await many.end()
+    await clients.end()
+    await bareClients.end()
+    await bare.close()
     await server.close()
     await ledger.close()
     await place.remove()

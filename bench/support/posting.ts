@@ -1,11 +1,14 @@
-/** Clients that post messages, in a thread of their own: what they do is not counted as the service's. */
-import { Agent, request } from 'node:http'
+/**
+ * Clients that post messages, in a thread of their own, over connections that stay open. They write bytes and read up to
+ * the length that the answer names, as load generators do: a client that parses HTTP took as long as the service itself.
+ */
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
 import { parentPort } from 'node:worker_threads'
 
 /** What a thread of clients is asked for. */
 export interface Posting {
   readonly url: string
-  readonly clients: number
   /** The messages of each client, which go to a conversation of its own, one behind the other. */
   readonly bodies: readonly (readonly string[])[]
   readonly conversation: string
@@ -17,45 +20,56 @@ export interface Posted {
   readonly allMs: number
 }
 
-let agent: Agent | undefined
-
-async function post(url: string, path: string, body: string): Promise<number> {
-  const { hostname, port } = new URL(url)
-  const started = performance.now()
-  await new Promise<void>((resolve, reject) => {
-    const asked = request(
-      {
-        agent,
-        hostname,
-        port,
-        method: 'POST',
-        path,
-        headers: { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) },
-      },
-      (answer) => {
-        answer.resume()
-        answer.on('end', () => {
-          if (answer.statusCode === 200) resolve()
-          else reject(new Error(`an append was answered by ${String(answer.statusCode)}`))
-        })
-      },
-    )
-    asked.on('error', reject)
-    asked.end(body)
+/** Hands out each answer that is whole. */
+function answersOf(socket: Socket): () => Promise<string> {
+  let unread = ''
+  let give: ((answer: string) => void) | undefined
+  socket.setEncoding('latin1')
+  socket.on('data', (chunk: string) => {
+    unread += chunk
+    const head = unread.indexOf('\r\n\r\n')
+    const [, length] = /^content-length: (\d+)/imu.exec(unread) ?? []
+    if (head === -1 || unread.length < head + 4 + Number(length)) return
+    const answer = unread
+    unread = ''
+    give?.(answer)
   })
-  return performance.now() - started
+  return () =>
+    new Promise((resolve, reject) => {
+      give = resolve
+      socket.once('close', () => {
+        reject(new Error('the connection ended before the answer'))
+      })
+    })
 }
 
-async function postAll({ url, clients, bodies, conversation }: Posting): Promise<Posted> {
-  agent ??= new Agent({ keepAlive: true, maxSockets: clients })
+/** Posts one message behind the other over one connection, and tells the milliseconds of each. */
+async function postEach(url: string, path: string, bodies: readonly string[]): Promise<number[]> {
+  const { hostname, port, host } = new URL(url)
+  const socket = connect({ host: hostname, port: Number(port), noDelay: true })
+  await once(socket, 'connect')
+  const next = answersOf(socket)
+  const times: number[] = []
+  for (const body of bodies) {
+    const started = performance.now()
+    const answered = next()
+    socket.write(
+      `POST ${path} HTTP/1.1\r\nhost: ${host}\r\ncontent-type: application/json\r\ncontent-length: ${String(Buffer.byteLength(body))}\r\n\r\n${body}`,
+    )
+    const answer = await answered
+    times.push(performance.now() - started)
+    if (!answer.startsWith('HTTP/1.1 200 ')) throw new Error(`an append was answered by ${answer.slice(0, 200)}`)
+  }
+  socket.destroy()
+  return times
+}
+
+async function postAll({ url, bodies, conversation }: Posting): Promise<Posted> {
   const started = performance.now()
   const times = await Promise.all(
-    bodies.map(async (own, client) => {
-      const path = `/v1/conversations/${conversation}-${String(client)}/messages`
-      const each: number[] = []
-      for (const body of own) each.push(await post(url, path, body))
-      return each
-    }),
+    bodies.map(async (own, client) =>
+      postEach(url, `/v1/conversations/${conversation}-${String(client)}/messages`, own),
+    ),
   )
   return { times: times.flat(), allMs: performance.now() - started }
 }
