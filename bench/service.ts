@@ -42,11 +42,13 @@ function posters(url: string): {
   return {
     post: (conversation, bodies) =>
       new Promise((resolve, reject) => {
-        thread.once('message', resolve)
-        thread.once('error', reject)
         const posting: Posting = { url, conversation, bodies }
-        // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, and no window
-        thread.postMessage(posting)
+        thread
+          .removeAllListeners()
+          .once('message', resolve)
+          .once('error', reject)
+          // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, and no window
+          .postMessage(posting)
       }),
     async end() {
       await thread.terminate()

@@ -24,6 +24,10 @@ export interface Posted {
 function answersOf(socket: Socket): () => Promise<string> {
   let unread = ''
   let give: ((answer: string) => void) | undefined
+  let fail: ((error: Error) => void) | undefined
+  socket.on('close', () => {
+    fail?.(new Error('the connection ended before the answer'))
+  })
   socket.setEncoding('latin1')
   socket.on('data', (chunk: string) => {
     unread += chunk
@@ -37,9 +41,7 @@ function answersOf(socket: Socket): () => Promise<string> {
   return () =>
     new Promise((resolve, reject) => {
       give = resolve
-      socket.once('close', () => {
-        reject(new Error('the connection ended before the answer'))
-      })
+      fail = reject
     })
 }
 
