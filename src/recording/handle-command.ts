@@ -14,11 +14,11 @@ import { sameMessage, type BadMessage } from '../domain/values/message.js'
 import type { NotRecordable } from '../domain/events/recordable.js'
 import type { Clock } from '../ports/clock.js'
 import type { AppendFailure } from '../ports/event-store.js'
-import { createTurns } from '../ports/turns.js'
 import { wrongAnswer } from './check-answers.js'
 import { decodeEvent, isOfType } from './read-event.js'
 import { catchUpConversation, loadConversation, type Log } from './load-conversation.js'
 import { appendUntilKnown, encodeEvents, type EncodedEvents } from './record-events.js'
+import { createStoreTurns } from './store-turns.js'
 
 export interface Handled {
   readonly state: Conversation
@@ -35,7 +35,11 @@ export interface Conversations {
   load(conversationId: string): Promise<Conversation>
   /** The state as it was at a revision. */
   loadAt(conversationId: string, revision: bigint): Promise<Conversation>
-  /** Decides on the commands in turn and records their facts in one append. */
+  /**
+   * Decides on the commands in turn and records their facts in one append.
+   * @throws StoreError where the store cannot be read, or gave no answer to what was in front of this; nothing is
+   *   recorded then
+   */
   handle(
     conversationId: string,
     commands: readonly Command[],
@@ -76,7 +80,7 @@ export function createConversations({
     sizeCalculation: (state) => 500 + state.tokens,
   })
   /** One at a time for each conversation of this process: its own commands need not lose races against each other. */
-  const turns = createTurns()
+  const turns = createStoreTurns()
 
   async function load(conversationId: string, afresh = false): Promise<Conversation> {
     const known = cache.get(conversationId)
@@ -278,6 +282,10 @@ export function createConversations({
     load: (conversationId) => turns.inTurn(conversationId, () => load(conversationId)),
     loadAt: (conversationId, revision) => loadConversation(log, conversationId, revision),
     handle: (conversationId, commands, provenance) =>
-      turns.inTurn(conversationId, () => attempt(conversationId, commands, provenance)),
+      turns.inTurn(
+        conversationId,
+        () => attempt(conversationId, commands, provenance),
+        (result) => (E.isLeft(result) && result.left.kind === 'StoreUnavailable' ? result.left.detail : undefined),
+      ),
   }
 }

@@ -230,7 +230,7 @@ describe('an outcome that is not known', () => {
     ['hangs', () => Promise.resolve(server.hang())],
     ['is gone', () => server.stop()],
   ])('a message for a server that %s is told of after the time that the sentence names', async (_what, leave) => {
-    const hasty = await open({ deadlineMs: 600 })
+    const hasty = await open({ deadlineMs: 1_200 })
     const conversations = createConversations({ log: { store: hasty, bodies }, clock: systemClock })
     const say = (text: string): ReturnType<typeof conversations.handle> =>
       conversations.handle(
@@ -245,9 +245,16 @@ describe('an outcome that is not known', () => {
     await leave()
     const from = performance.now()
     expect(await say('two')).toMatchObject({
-      left: { kind: 'StoreUnavailable', detail: expect.stringContaining('600 ms') },
+      left: { kind: 'StoreUnavailable', detail: expect.stringContaining('1200 ms') },
     })
-    expect(performance.now() - from).toBeLessThan(1_200)
+    expect(performance.now() - from).toBeLessThan(2_400)
+    // Those that are asked for together do not wait for each other, each for the whole time.
+    const togetherFrom = performance.now()
+    const together = await Promise.allSettled(Array.from({ length: 20 }, (_none, at) => say(`at once ${String(at)}`)))
+    expect(performance.now() - togetherFrom).toBeLessThan(4_800)
+    expect(
+      together.map((each) => (each.status === 'rejected' ? each.reason : E.isLeft(each.value) && each.value.left)),
+    ).toEqual(together.map(() => expect.objectContaining({ kind: 'StoreUnavailable' })))
   })
 
   test('those that wait for their turn end in time too, and are not sent', async () => {

@@ -1,0 +1,117 @@
+/** Work in turn at a store that may say nothing: nobody waits through more than one silence and a half. */
+import { afterEach, beforeEach, expect, it, jest } from '@jest/globals'
+import fc from 'fast-check'
+import { createStoreTurns } from '../../src/recording/store-turns.js'
+import { StoreError } from '../../src/ports/store-error.js'
+
+beforeEach(() => {
+  jest.useFakeTimers()
+})
+afterEach(() => {
+  jest.useRealTimers()
+})
+
+const SILENCE_MS = 10_000
+
+/** Of the clock of the test. */
+const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
+
+/** How an ask ended: its work answered, was silent (as a result or as what was thrown), or was not begun. */
+type End = 'answered' | 'silent' | 'not begun'
+
+const asks = fc.array(
+  fc.record({
+    pauseMs: fc.oneof(fc.constant(0), fc.integer({ min: 1, max: 8_000 })),
+    /** Milliseconds of the work, or how the store stays silent. */
+    work: fc.oneof(
+      fc.integer({ min: 0, max: 40 }),
+      fc.constantFrom('silent as a result' as const, 'silent by throwing' as const),
+    ),
+  }),
+  { minLength: 1, maxLength: 40 },
+)
+
+it('what waited behind a silence is told of it and not begun; everything else is done, in order', async () => {
+  await fc.assert(
+    fc.asyncProperty(asks, async (asked) => {
+      const turns = createStoreTurns()
+      const begun: number[] = []
+      const ends: { readonly end: End; readonly waitedMs: number }[] = []
+      const silences: { readonly from: number; readonly until: number }[] = []
+      const askedAt: number[] = []
+
+      async function ask(place: number, work: (typeof asked)[number]['work']): Promise<void> {
+        const from = performance.now()
+        askedAt[place] = from
+        const ended = (end: End): void => {
+          ends[place] = { end, waitedMs: performance.now() - from }
+        }
+        const doIt = async (): Promise<string> => {
+          begun.push(place)
+          if (typeof work === 'number') {
+            await sleep(work)
+            return 'answered'
+          }
+          const began = performance.now()
+          await sleep(SILENCE_MS)
+          silences.push({ from: began, until: performance.now() })
+          if (work === 'silent as a result') return 'silent'
+          throw new StoreError('StoreUnavailable', 'no answer')
+        }
+        try {
+          const result = await turns.inTurn('c', doIt, (said) => (said === 'silent' ? 'no answer' : undefined))
+          ended(result === 'silent' ? 'silent' : 'answered')
+        } catch (error) {
+          if (!(error instanceof StoreError) || error.kind !== 'StoreUnavailable') throw error
+          ended(begun.includes(place) ? 'silent' : 'not begun')
+        }
+      }
+
+      const all: Promise<void>[] = []
+      for (const [place, { pauseMs, work }] of asked.entries()) {
+        await jest.advanceTimersByTimeAsync(pauseMs)
+        all.push(ask(place, work))
+      }
+      await jest.advanceTimersByTimeAsync(asked.length * (SILENCE_MS + 50))
+      await Promise.all(all)
+
+      expect(begun).toEqual(begun.toSorted((one, other) => one - other))
+      expect(ends).toHaveLength(asked.length)
+      for (const [place, { end, waitedMs }] of ends.entries()) {
+        const own = end === 'silent' ? SILENCE_MS : 0
+        expect(waitedMs).toBeLessThanOrEqual(own + 1.5 * SILENCE_MS + 40 * asked.length)
+        // Nobody is sent away who was not there for half of a silence.
+        const at = askedAt[place] ?? 0
+        const wasThere = silences.some(({ from, until }) => at < (from + until) / 2)
+        expect(end !== 'not begun' || wasThere).toBe(true)
+      }
+    }),
+    { numRuns: 100 },
+  )
+})
+
+it('a failure that comes at once, and one that is no silence, hold nobody up', async () => {
+  const turns = createStoreTurns()
+  const fails = (error: Error, afterMs: number): (() => Promise<never>) => {
+    return async () => {
+      await sleep(afterMs)
+      throw error
+    }
+  }
+  const asked = [
+    turns.inTurn('c', fails(new StoreError('StoreUnavailable', 'a connection broke'), 20)),
+    turns.inTurn('c', fails(new StoreError('StoreRefused', 'no'), 20_000)),
+    turns.inTurn('c', fails(new TypeError('a defect'), 20_000)),
+    turns.inTurn('c', () => Promise.resolve('done')),
+    turns.inTurn('another', () => Promise.resolve('done beside it')),
+  ]
+  const settled = Promise.allSettled(asked)
+  await jest.advanceTimersByTimeAsync(60_000)
+  expect((await settled).map((each) => (each.status === 'fulfilled' ? each.value : String(each.reason)))).toEqual([
+    'StoreError: a connection broke',
+    'StoreError: no',
+    'TypeError: a defect',
+    'done',
+    'done beside it',
+  ])
+})
