@@ -1,14 +1,14 @@
 /**
- * Runs benchmarks: `npm run bench -- [NAMES…] [--engine native|pglite]`. Each group runs in a process of its own for
- * each engine, so that no group's memory or warm code is another one's; what it found lies in `bench/results`, which is kept with the code, and
- * `docs/benchmarks.md` is written from all of that.
+ * Runs benchmarks: `npm run bench -- [NAMES…] [--engine native|pglite] [--runs N]`. Each run of a group has a process
+ * of its own for each engine, so that no group's memory or warm code is another one's; what the runs found lies in
+ * `bench/results`, which is kept with the code, and `docs/benchmarks.md` is written from all of that.
  */
 import { spawn } from 'node:child_process'
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { cpus, loadavg, totalmem } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { tableOf, writeReport } from './report.js'
+import { runsIn, tableOf, writeReport } from './report.js'
 import type { Engine, Group, Machine, Result } from './support/figures.js'
 import { newPlace, server, versionOf } from './support/places.js'
 import { root } from './support/root.js'
@@ -50,13 +50,14 @@ const machine = (): Machine => ({
   load: Math.round((loadavg()[0] ?? 0) * 10) / 10,
 })
 
-async function runHere(name: string, engine: Engine): Promise<void> {
+/** @param first whether what earlier runs found is put away */
+async function runHere(name: string, engine: Engine, first: boolean): Promise<void> {
   const load = groups[name]
   if (load === undefined) throw new Error(`there is no benchmark ${name}`)
   const { group } = await load()
   const started = performance.now()
   const measuredAt = new Date().toISOString()
-  const before = machine()
+  const state = machine()
   const outcome = await group.run({
     engine,
     place: async (label) => await newPlace(engine, label),
@@ -71,7 +72,7 @@ async function runHere(name: string, engine: Engine): Promise<void> {
     measuredAt,
     seconds: Math.round((performance.now() - started) / 1_000),
     database: group.anyEngine === true ? 'in memory' : await versionOf(engine),
-    machine: before,
+    machine: state,
     figures: typeof outcome === 'string' ? [] : outcome,
     ...(typeof outcome === 'string' ? { notRun: outcome } : {}),
   }
@@ -80,13 +81,22 @@ async function runHere(name: string, engine: Engine): Promise<void> {
   )
   if (typeof outcome === 'string') return
   mkdirSync(resultsFolder, { recursive: true })
-  writeFileSync(join(resultsFolder, `${name}-${result.engine}.json`), `${JSON.stringify(result, undefined, 2)}\n`)
+  const file = join(resultsFolder, `${name}-${result.engine}.json`)
+  const before = first || !existsSync(file) ? [] : runsIn(file)
+  writeFileSync(file, `${JSON.stringify([...before, result], undefined, 2)}\n`)
 }
 
-async function inProcessOfItsOwn(name: string, engine: Engine): Promise<boolean> {
+async function inProcessOfItsOwn(name: string, engine: Engine, first: boolean): Promise<boolean> {
   const child = spawn(
     process.execPath,
-    ['--disable-warning=ExperimentalWarning', fileURLToPath(import.meta.url), '--here', name, '--engine', engine],
+    [
+      '--disable-warning=ExperimentalWarning',
+      fileURLToPath(import.meta.url),
+      first ? '--here' : '--here-again',
+      name,
+      '--engine',
+      engine,
+    ],
     { stdio: 'inherit' },
   )
   return await new Promise((resolve) => {
@@ -100,12 +110,16 @@ async function main(words: readonly string[]): Promise<number> {
   const at = words.indexOf('--engine')
   const asked = at === -1 ? undefined : words[at + 1]
   if (at !== -1 && asked !== 'native' && asked !== 'pglite') throw new Error('--engine is native or pglite')
-  const names = words.filter((word, place) => !word.startsWith('--') && (at === -1 || place !== at + 1))
+  const runsAt = words.indexOf('--runs')
+  const runs = runsAt === -1 ? 1 : Number(words[runsAt + 1])
+  if (!Number.isInteger(runs) || runs < 1) throw new Error('--runs takes a whole number, 1 or more')
+  const values = [at, runsAt].flatMap((flag) => (flag === -1 ? [] : [flag + 1]))
+  const names = words.filter((word, place) => !word.startsWith('--') && !values.includes(place))
   const unknown = names.find((name) => groups[name] === undefined)
   if (unknown !== undefined)
     throw new Error(`there is no benchmark ${unknown}; there are ${Object.keys(groups).join(', ')}`)
-  if (words.includes('--here')) {
-    await runHere(names[0] ?? '', asked === 'native' ? 'native' : 'pglite')
+  if (words.includes('--here') || words.includes('--here-again')) {
+    await runHere(names[0] ?? '', asked === 'native' ? 'native' : 'pglite', words.includes('--here'))
     return 0
   }
   let failed = 0
@@ -120,7 +134,7 @@ async function main(words: readonly string[]): Promise<number> {
         process.stdout.write(`\n${name} (native): not run, because CONTEXT_LEDGER_TEST_POSTGRES names no server\n`)
         continue
       }
-      if (!(await inProcessOfItsOwn(name, engine))) failed += 1
+      for (let run = 0; run < runs; run += 1) if (!(await inProcessOfItsOwn(name, engine, run === 0))) failed += 1
     }
   }
   process.stdout.write(`\n${writeReport(resultsFolder)}\n`)

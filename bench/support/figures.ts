@@ -7,6 +7,8 @@ export interface Figure {
   readonly name: string
   /** The measured value with its unit. */
   readonly value: string
+  /** The same as a number, which several runs are put in order by. */
+  readonly measured: number
   /** What it is read beside, with its own value; undefined where a limit stands for itself. */
   readonly baseline?: string
   /** Value over baseline. */
@@ -16,6 +18,8 @@ export interface Figure {
   readonly met?: boolean
   /** How it was measured, where the name does not say it. */
   readonly note?: string
+  /** Why a target is missed, and what would do it: told where it is. */
+  readonly why?: string
 }
 
 export interface Place {
@@ -50,7 +54,7 @@ export interface Machine {
   readonly load: number
 }
 
-/** What a run leaves for the report. */
+/** What a run of a group found. The report is written from all runs that were made one behind the other. */
 export interface Result {
   readonly group: string
   readonly title: string
@@ -81,6 +85,7 @@ export const atMost = (
 ): Figure => ({
   name,
   value: unit(value),
+  measured: value,
   baseline: `${of.name}: ${unit(of.value)}`,
   ratio: value / of.value,
   target: `<= ${String(most)} x`,
@@ -99,6 +104,7 @@ export const atLeastShare = (
 ): Figure => ({
   name,
   value: unit(value),
+  measured: value,
   baseline: `${of.name}: ${unit(of.value)}`,
   ratio: value / of.value,
   target: `>= ${String(least)} x`,
@@ -120,6 +126,7 @@ export function against(
   return {
     name,
     value: unit(value),
+    measured: value,
     ...(of === undefined ? {} : { baseline: `${of.name}: ${unit(of.value)}`, ratio: value / of.value }),
     target,
     met,
@@ -137,6 +144,7 @@ export const told = (
 ): Figure => ({
   name,
   value: unit(value),
+  measured: value,
   ...(of === undefined ? {} : { baseline: `${of.name}: ${unit(of.value)}`, ratio: value / of.value }),
   ...(note === undefined ? {} : { note }),
 })
