@@ -4,7 +4,7 @@
  * `bench/results`, which is kept with the code, and `docs/benchmarks.md` is written from all of that.
  */
 import { spawn } from 'node:child_process'
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { cpus, loadavg, totalmem } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -113,8 +113,8 @@ async function main(words: readonly string[]): Promise<number> {
   const runsAt = words.indexOf('--runs')
   const runs = runsAt === -1 ? 1 : Number(words[runsAt + 1])
   if (!Number.isInteger(runs) || runs < 1) throw new Error('--runs takes a whole number, 1 or more')
-  const values = [at, runsAt].flatMap((flag) => (flag === -1 ? [] : [flag + 1]))
-  const names = words.filter((word, place) => !word.startsWith('--') && !values.includes(place))
+  const values = new Set([at, runsAt].flatMap((flag) => (flag === -1 ? [] : [flag + 1])))
+  const names = words.filter((word, place) => !word.startsWith('--') && !values.has(place))
   const unknown = names.find((name) => groups[name] === undefined)
   if (unknown !== undefined)
     throw new Error(`there is no benchmark ${unknown}; there are ${Object.keys(groups).join(', ')}`)
