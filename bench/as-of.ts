@@ -10,9 +10,8 @@ import { createPostgresEventStore } from '../src/adapters/postgres/event-store.j
 import { createAppendMessages } from '../src/recording/append-messages.js'
 import { createCompact, isCompactionDue } from '../src/compaction/compact.js'
 import { createConversations } from '../src/recording/handle-command.js'
-import { loadConversation, type Log } from '../src/recording/load-conversation.js'
+import { loadContext, type Log } from '../src/recording/load-conversation.js'
 import { createRegisterPrompt } from '../src/recording/register-prompt.js'
-import { contextIn } from '../src/domain/compaction/context.js'
 import { conversationAt } from '../src/history/time-travel.js'
 import { contextOf } from '../src/domain/compaction/context.js'
 import { conversationStream } from '../src/domain/values/ids.js'
@@ -66,14 +65,14 @@ function livingOn(log: Log): (from: number) => Promise<void> {
 }
 
 async function live(log: Log): Promise<void> {
-  const context = contextOf(await loadConversation(log, CONVERSATION))
+  const context = contextOf(await loadContext(log, CONVERSATION))
   if (E.isLeft(context)) throw new Error(`no context: ${context.left.kind}`)
 }
 
 async function asOf(log: Log, moment: Moment): Promise<void> {
-  const state = await conversationAt(log, CONVERSATION, moment, new Date())
+  const state = await conversationAt(log, CONVERSATION, moment, new Date(), loadContext)
   if (E.isLeft(state)) throw new Error(`no such moment: ${state.left.kind}`)
-  const context = contextIn(state.right, undefined)
+  const context = contextOf(state.right)
   if (E.isLeft(context)) throw new Error(`no context: ${context.left.kind}`)
 }
 
@@ -88,7 +87,7 @@ async function run(bench: Bench): Promise<readonly Figure[]> {
     const log: Log = { store: createPostgresEventStore(db), bodies: createPostgresBodyStore(db) }
     const head = await log.store.streamRevision(conversationStream(CONVERSATION))
     const [first, last] = await Promise.all(
-      [0n, head].map(async (at) => (await loadConversation(log, CONVERSATION, at)).recordedAt ?? ''),
+      [0n, head].map(async (at) => (await loadContext(log, CONVERSATION, at)).recordedAt ?? ''),
     )
     const span = [Date.parse(first ?? ''), Date.parse(last ?? '')] as const
     const random = randomOf(3)

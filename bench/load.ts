@@ -6,7 +6,7 @@
 import { either as E } from 'fp-ts'
 import { createPostgresBodyStore } from '../src/adapters/postgres/body-store.js'
 import { createPostgresEventStore } from '../src/adapters/postgres/event-store.js'
-import { loadConversation, type Log } from '../src/recording/load-conversation.js'
+import { loadContext, loadConversation, type Log } from '../src/recording/load-conversation.js'
 import { createVerify } from '../src/audit/verify.js'
 import { contextOf } from '../src/domain/compaction/context.js'
 import { conversationStream } from '../src/domain/values/ids.js'
@@ -70,7 +70,7 @@ async function loads(log: Log, conversationId: string): Promise<number[]> {
     const at = last - BigInt(Math.floor((place * SPREAD) / PLACES))
     times.push(
       await timed(async () => {
-        const context = contextOf(await loadConversation(log, conversationId, at))
+        const context = contextOf(await loadContext(log, conversationId, at))
         if (E.isLeft(context)) throw new Error(`no context: ${context.left.kind}`)
       }),
     )
@@ -110,7 +110,7 @@ export const group: Group = {
         const p95 = percentile(measured.many, 0.95)
         const summaries = async (id: string): Promise<string> =>
           String((await loadConversation(log, `${id}-${String(window)}`)).batches.length)
-        const counts = `${await summaries('few')} active summaries at ${FEW.toLocaleString('en')} messages and ${await summaries('many')} at ${long}: each is read, and their number grows with the logarithm of the length`
+        const counts = `${await summaries('few')} active summaries at ${FEW.toLocaleString('en')} messages and ${await summaries('many')} at ${long}: those that are shown are read, five of them`
         const slow = told(`${name}, p95`, p95, milliseconds, few(percentile(measured.few, 0.95)))
         if (window === WINDOWS[0]) {
           figures.push(

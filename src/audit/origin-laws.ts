@@ -160,7 +160,10 @@ function pruneLaws(
     ...when(
       !isDeepStrictEqual(
         carried.batches,
-        before.batches.map(({ batchId, revision }) => ({ batchId, revision })),
+        // Before version 4 a prune did not say how deep they are.
+        before.batches.map(({ batchId, revision, depth }) =>
+          event.metadata.schemaVersion < 4 ? { batchId, revision } : { batchId, revision, depth },
+        ),
       ),
       'coverage',
       'does not carry just the batches that are active',

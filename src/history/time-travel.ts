@@ -6,7 +6,7 @@
  */
 import { either as E } from 'fp-ts'
 import { decodeMetadata } from '../domain/events/codec.js'
-import type { Conversation } from '../domain/conversation/conversation.js'
+import type { ContextState } from '../domain/conversation/conversation.js'
 import type { LiveMessage } from '../domain/conversation/live-message.js'
 import { nearest } from '../domain/text/edit-distance.js'
 import { conversationStream, messageEventId } from '../domain/values/ids.js'
@@ -158,20 +158,25 @@ export async function revisionOf(
   })
 }
 
-/** The state of a conversation at a moment. @param now as of `revisionOf` */
-export async function conversationAt(
+/**
+ * The state of a conversation at a moment.
+ * @param now as of `revisionOf`
+ * @param load how much of it is wanted: `loadContext` or `loadConversation`
+ */
+export async function conversationAt<State extends ContextState>(
   log: Log,
   conversationId: string,
   moment: Moment,
   now: Date,
-): Promise<E.Either<NoSuchMoment, Conversation>> {
+  load: (log: Log, conversationId: string, at: bigint) => Promise<State>,
+): Promise<E.Either<NoSuchMoment, State>> {
   if ('revision' in moment && moment.revision >= 0n && moment.revision <= LAST_POSSIBLE) {
     // A state that was loaded up to a fact that is there stands at it, so the head need not be asked for first.
-    const state = await loadConversation(log, conversationId, moment.revision)
+    const state = await load(log, conversationId, moment.revision)
     if (state.revision === moment.revision) return E.right(state)
   }
   const revision = await revisionOf(log, conversationId, moment, now)
-  return E.isLeft(revision) ? revision : E.right(await loadConversation(log, conversationId, revision.right))
+  return E.isLeft(revision) ? revision : E.right(await load(log, conversationId, revision.right))
 }
 
 /** What was live at a moment: every message that no batch covers, whole, as it was recorded. */
@@ -194,6 +199,6 @@ export function liveIn({
   leading,
   retained,
   window,
-}: Conversation): LiveMessages {
+}: ContextState): LiveMessages {
   return { conversationId, revision, recordedAt, messages: [...leading, ...retained, ...window] }
 }

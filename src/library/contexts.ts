@@ -1,6 +1,6 @@
 /** What the model sees, and what is live; now or at a moment. */
-import { contextIn } from '../domain/compaction/context.js'
-import type { Conversation } from '../domain/conversation/conversation.js'
+import { contextIn, contextOf } from '../domain/compaction/context.js'
+import type { ContextState, Conversation } from '../domain/conversation/conversation.js'
 import { checkId } from '../domain/values/ids.js'
 import { parseMoment } from '../domain/values/moment.js'
 import { VIEWS, type ViewName } from '../domain/values/view-names.js'
@@ -9,6 +9,7 @@ import { WAIT, type Freshness } from './freshness.js'
 import type { Gate } from './gate.js'
 import type { AsOfOptions, At, ContextOptions, Ledger } from './ledger.js'
 import type { Lookup } from './lookup.js'
+import { loadContext, loadConversation, type Log } from '../recording/load-conversation.js'
 import { bad, optionsGiven, type Names } from './options.js'
 import type { LedgerParts } from './parts.js'
 import { problem, valueOf } from './problem.js'
@@ -32,12 +33,16 @@ export function createContexts(parts: ContextsParts): Pick<Ledger, 'context' | '
   const { log, clock, gate, freshness, lookup } = parts
 
   /** The conversation as it is, or as it was at a moment. */
-  async function stateAt(conversationId: string, at: At | undefined): Promise<Conversation> {
+  async function stateAt<State extends ContextState>(
+    conversationId: string,
+    at: At | undefined,
+    load: (log: Log, conversationId: string, at: bigint) => Promise<State>,
+  ): Promise<State | Conversation> {
     if (at === undefined) return await lookup.existing(conversationId)
     gate.open()
     valueOf(checkId('conversationId', conversationId), problem)
     const moment = valueOf(parseMoment('at', at), problem)
-    return valueOf(await conversationAt(log, conversationId, moment, clock.now()), problem)
+    return valueOf(await conversationAt(log, conversationId, moment, clock.now(), load), problem)
   }
 
   return {
@@ -45,13 +50,16 @@ export function createContexts(parts: ContextsParts): Pick<Ledger, 'context' | '
       gate.open()
       const { at, view, ...wait } = optionsGiven('context', options, CONTEXT)
       await freshness.log(wait)
-      return valueOf(contextIn(await stateAt(conversationId, at), viewNamed(view)), problem)
+      const asked = viewNamed(view)
+      return asked === undefined
+        ? valueOf(contextOf(await stateAt(conversationId, at, loadContext)), problem)
+        : valueOf(contextIn(await stateAt(conversationId, at, loadConversation), asked), problem)
     },
     async messages(conversationId, options) {
       gate.open()
       const { at, ...wait } = optionsGiven('messages', options, AS_OF)
       await freshness.log(wait)
-      return liveIn(await stateAt(conversationId, at))
+      return liveIn(await stateAt(conversationId, at, loadContext))
     },
   }
 }

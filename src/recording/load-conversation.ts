@@ -3,8 +3,14 @@
  * names, and point reads of the revisions that it carries; nothing else, however long the conversation is.
  */
 import { evolve, evolveAll, Fold } from '../domain/conversation/evolve.js'
-import { initialEdition, initialState, pinnedAheadOf, type Conversation } from '../domain/conversation/conversation.js'
-import { resumeAt, revisionsCarried } from '../domain/conversation/resume-at.js'
+import {
+  initialEdition,
+  initialState,
+  pinnedAheadOf,
+  type ContextState,
+  type Conversation,
+} from '../domain/conversation/conversation.js'
+import { resumeAt, revisionsCarried, revisionsUnshown } from '../domain/conversation/resume-at.js'
 import { seeConversation } from '../domain/conversation/see-conversation.js'
 import { originTypes, replacementTypes, type OriginType, type RecordedEvent } from '../domain/events/index.js'
 import { conversationStream, editionStream } from '../domain/values/ids.js'
@@ -63,18 +69,25 @@ async function windowEvents(
   return withdrawn.size === 0 ? found : found.filter(({ revision }) => !withdrawn.has(revision))
 }
 
-/**
- * An edition's batches and chunks lie in its own stream, and the messages in the conversation's, which it had seen up
- * to `conversationRevision`.
- */
+interface TakeUp {
+  /**
+   * An edition's batches and chunks lie in its own stream, and the messages in the conversation's, which it had seen up
+   * to `conversationRevision`.
+   */
+  readonly edition?: { readonly stream: string; readonly conversationRevision: bigint }
+  /** Revisions of batches that are not read. */
+  readonly unshown?: ReadonlySet<bigint>
+}
+
 async function takeUp(
   log: Log,
   conversationId: string,
   origin: RecordedEvent<OriginType>,
-  edition?: { readonly stream: string; readonly conversationRevision: bigint },
+  { edition, unshown = new Set() }: TakeUp = {},
 ): Promise<Conversation> {
   const stream = conversationStream(conversationId)
-  const carried = revisionsCarried(origin)
+  const all = revisionsCarried(origin)
+  const carried = { messages: all.messages, made: all.made.filter((revision) => !unshown.has(revision)) }
   const [messages, made, window] = await Promise.all([
     log.store.readRevisions(stream, [
       ...new Set(edition === undefined ? [...carried.messages, ...carried.made] : carried.messages),
@@ -96,9 +109,24 @@ async function takeUp(
       batches: events.filter((event) => isOfType(event, 'BatchArchived', 'BatchesResummarized', ...replacementTypes)),
       chunks: events.filter((event) => isOfType(event, 'ChunkSummarized')),
       observed: events.filter((event) => isOfType(event, 'CompactionObserved')),
+      unshown,
     },
     window,
   )
+}
+
+/** @param unread the revisions of batches that are not read, by the origin event and what came since */
+async function loadFrom(
+  log: Log,
+  conversationId: string,
+  at: bigint | undefined,
+  unread: (origin: RecordedEvent<OriginType>, since: readonly RecordedEvent[]) => ReadonlySet<bigint>,
+): Promise<Conversation> {
+  const events = await decodeAll(await tailOf(log, conversationStream(conversationId), at), log.bodies)
+  const [first, ...since] = events
+  if (first !== undefined && isOfType(first, ...originTypes))
+    return evolveAll(await takeUp(log, conversationId, first, { unshown: unread(first, since) }), since)
+  return evolveAll(initialState(conversationId, findEstimator), events)
 }
 
 /**
@@ -106,12 +134,19 @@ async function takeUp(
  * @param at the last revision to see; default: the newest
  */
 export async function loadConversation(log: Log, conversationId: string, at?: bigint): Promise<Conversation> {
-  const events = await decodeAll(await tailOf(log, conversationStream(conversationId), at), log.bodies)
-  const first = events[0]
-  if (first !== undefined && isOfType(first, ...originTypes)) {
-    return evolveAll(await takeUp(log, conversationId, first), events.slice(1))
-  }
-  return evolveAll(initialState(conversationId, findEstimator), events)
+  return await loadFrom(log, conversationId, at, () => new Set())
+}
+
+/**
+ * What the context of a conversation is made of, today or as of a revision: what the whole state gives too, but of the
+ * batches only those are read that the view shows.
+ * @param at the last revision to see; default: the newest
+ */
+export async function loadContext(log: Log, conversationId: string, at?: bigint): Promise<ContextState> {
+  return await loadFrom(log, conversationId, at, (origin, since) =>
+    // A policy that was changed since may show others.
+    since.some((event) => isOfType(event, 'ConversationConfigured')) ? new Set() : revisionsUnshown(origin),
+  )
 }
 
 /**
@@ -150,8 +185,7 @@ export async function loadEdition(
     const [started] = await decodeAll(await log.store.readRevisions(stream, [0n]), log.bodies)
     state = {
       ...(await takeUp(log, conversationId, prune, {
-        stream,
-        conversationRevision: advanced.data.conversationRevision,
+        edition: { stream, conversationRevision: advanced.data.conversationRevision },
       })),
       editionId,
       ...(started !== undefined && isOfType(started, 'EditionStarted')

@@ -5,6 +5,7 @@ import { cycleRevisions } from '../../src/history/cycles.js'
 import { differenceBetween } from '../../src/history/difference.js'
 import { revertEdition, undoCycles } from '../../src/editions/undo-and-revert.js'
 import { contextIn } from '../../src/domain/compaction/context.js'
+import { loadConversation } from '../../src/recording/load-conversation.js'
 import { conversationAt, liveIn, revisionOf } from '../../src/history/time-travel.js'
 import type { Clock } from '../../src/ports/clock.js'
 import { say, SMALL, talk } from '../support/conversations.js'
@@ -49,7 +50,9 @@ describe('the revision of a message', () => {
     const harness = await compacted()
     for (const event of await harness.eventsOf('MessageAppended')) {
       const { messageId } = event.data
-      const state = rightOf(await conversationAt(harness.log, CONVERSATION, { messageId }, NO_INSTANT_TO_COME))
+      const state = rightOf(
+        await conversationAt(harness.log, CONVERSATION, { messageId }, NO_INSTANT_TO_COME, loadConversation),
+      )
       expect(state.revision).toBe(event.revision)
       expect(liveIn(state).messages.at(-1)?.messageId).toBe(messageId)
     }
@@ -112,7 +115,7 @@ describe('a moment that the conversation does not have', () => {
   it.each([-1n, 61n, 10n ** 30n])('revision %p: refused with the head', async (revision) => {
     const harness = createHarness({ policy: { ...SMALL, modelMaxTokens: 100_000 } })
     await harness.appended(talk(60))
-    expect(await conversationAt(harness.log, CONVERSATION, { revision }, NO_INSTANT_TO_COME)).toEqual(
+    expect(await conversationAt(harness.log, CONVERSATION, { revision }, NO_INSTANT_TO_COME, loadConversation)).toEqual(
       E.left({ kind: 'NoSuchRevision', conversationId: CONVERSATION, revision, head: 60n }),
     )
   })
@@ -121,7 +124,13 @@ describe('a moment that the conversation does not have', () => {
     const harness = await compacted(5)
     const first = (await harness.events())[0]?.metadata.recordedAt ?? ''
     expect(
-      await conversationAt(harness.log, CONVERSATION, { time: Date.parse(first) - 1 }, NO_INSTANT_TO_COME),
+      await conversationAt(
+        harness.log,
+        CONVERSATION,
+        { time: Date.parse(first) - 1 },
+        NO_INSTANT_TO_COME,
+        loadConversation,
+      ),
     ).toEqual(
       E.left({
         kind: 'BeforeFirstEvent',
@@ -131,14 +140,21 @@ describe('a moment that the conversation does not have', () => {
       }),
     )
     expect(
-      rightOf(await conversationAt(harness.log, CONVERSATION, { time: Date.parse(first) }, NO_INSTANT_TO_COME))
-        .revision,
+      rightOf(
+        await conversationAt(
+          harness.log,
+          CONVERSATION,
+          { time: Date.parse(first) },
+          NO_INSTANT_TO_COME,
+          loadConversation,
+        ),
+      ).revision,
     ).toBeGreaterThanOrEqual(0n)
   })
 
   it.each([{ revision: 0n }, { time: 0 }])('a conversation that is not there at all: %p', async (moment) => {
     const harness = await compacted(5)
-    expect(await conversationAt(harness.log, 'nobody', moment, NO_INSTANT_TO_COME)).toEqual(
+    expect(await conversationAt(harness.log, 'nobody', moment, NO_INSTANT_TO_COME, loadConversation)).toEqual(
       E.left({ kind: 'NoSuchConversation', conversationId: 'nobody' }),
     )
   })
@@ -148,7 +164,7 @@ describe('a moment that the conversation does not have', () => {
     const harness = createHarness({ policy: SMALL, clock })
     await harness.appended(talk(3))
     const { revision } = await harness.conversations.load(CONVERSATION)
-    const at = (time: number) => conversationAt(harness.log, CONVERSATION, { time }, clock.now())
+    const at = (time: number) => conversationAt(harness.log, CONVERSATION, { time }, clock.now(), loadConversation)
     expect(rightOf(await at(clock.time)).revision).toBe(revision)
     expect(await at(clock.time + 1)).toEqual(
       E.left({
@@ -186,7 +202,13 @@ describe('another view', () => {
     const harness = await compacted()
     const { revision } = await harness.conversations.load(CONVERSATION)
     const state = rightOf(
-      await conversationAt(harness.log, CONVERSATION, { revision: revision - 5n }, NO_INSTANT_TO_COME),
+      await conversationAt(
+        harness.log,
+        CONVERSATION,
+        { revision: revision - 5n },
+        NO_INSTANT_TO_COME,
+        loadConversation,
+      ),
     )
     const recorded = rightOf(contextIn(state, undefined))
     const other = rightOf(contextIn(state, 'session-summary'))
@@ -293,7 +315,7 @@ describe('what is undone, adopted and reverted later', () => {
       expect(
         rightOf(
           contextIn(
-            rightOf(await conversationAt(later.log, CONVERSATION, { revision }, NO_INSTANT_TO_COME)),
+            rightOf(await conversationAt(later.log, CONVERSATION, { revision }, NO_INSTANT_TO_COME, loadConversation)),
             undefined,
           ),
         ),
@@ -412,9 +434,9 @@ describe('a difference', () => {
     ] as const) {
       const difference = rightOf(await differenceBetween(harness.log, CONVERSATION, from, to))
       const live = async (revision: bigint): Promise<string[]> =>
-        liveIn(rightOf(await conversationAt(harness.log, CONVERSATION, { revision }, NO_INSTANT_TO_COME))).messages.map(
-          ({ messageId }) => messageId,
-        )
+        liveIn(
+          rightOf(await conversationAt(harness.log, CONVERSATION, { revision }, NO_INSTANT_TO_COME, loadConversation)),
+        ).messages.map(({ messageId }) => messageId)
       const left = new Set(difference.messages.left.map(({ messageId }) => messageId))
       expect([
         ...(await live(from)).filter((id) => !left.has(id)),
@@ -437,7 +459,7 @@ describe('a difference', () => {
     const { revision: head } = await harness.conversations.load(CONVERSATION)
     const { view } = rightOf(await differenceBetween(harness.log, CONVERSATION, head / 2n, head))
     const textOf = async (revision: bigint): Promise<string> =>
-      `${rightOf(await conversationAt(harness.log, CONVERSATION, { revision }, NO_INSTANT_TO_COME)).view?.text ?? ''}\n`
+      `${rightOf(await conversationAt(harness.log, CONVERSATION, { revision }, NO_INSTANT_TO_COME, loadConversation)).view?.text ?? ''}\n`
     expect(
       view
         .filter(({ kind }) => kind !== 'added')

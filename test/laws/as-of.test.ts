@@ -6,7 +6,8 @@
 import { describe, expect, it } from '@jest/globals'
 import { either as E } from 'fp-ts'
 import fc from 'fast-check'
-import { contextIn } from '../../src/domain/compaction/context.js'
+import { contextOf } from '../../src/domain/compaction/context.js'
+import { loadContext, loadConversation } from '../../src/recording/load-conversation.js'
 import { conversationAt, revisionOf } from '../../src/history/time-travel.js'
 import type { Context } from '../../src/domain/compaction/context.js'
 import { hashOf } from '../../src/domain/values/hash.js'
@@ -21,9 +22,15 @@ const asJson = (value: unknown): string =>
 
 /** The context as of a moment; undefined where the leading messages alone do not fit. */
 async function contextAt(harness: Harness, moment: Moment): Promise<Context | undefined> {
-  const state = await conversationAt(harness.log, CONVERSATION, moment, NO_INSTANT_TO_COME)
+  const [state, whole] = [
+    await conversationAt(harness.log, CONVERSATION, moment, NO_INSTANT_TO_COME, loadContext),
+    await conversationAt(harness.log, CONVERSATION, moment, NO_INSTANT_TO_COME, loadConversation),
+  ]
   if (E.isLeft(state)) throw new Error(state.left.kind)
-  const context = contextIn(state.right, undefined)
+  if (E.isLeft(whole)) throw new Error(whole.left.kind)
+  const context = contextOf(state.right)
+  // What is not shown is not read, and nothing else of a context is another for it.
+  expect(context).toStrictEqual(contextOf(whole.right))
   return E.isLeft(context) ? undefined : context.right
 }
 

@@ -359,6 +359,38 @@ export const storedEvents: Readonly<Record<`${Event['type']}-v${number}`, Event>
       viewHash: hash('f'),
     },
   },
+  'MessagesPruned-v4': {
+    type: 'MessagesPruned',
+    data: {
+      cycle: 3,
+      windowStart: 24n,
+      pruned: [{ batchId: 'batch-4', messageIds: ['m00009', 'm00010'] }],
+      tokensBefore: 6_500,
+      tokensAfter: 3_200,
+      why: {
+        trigger: 'hard',
+        threshold: 7_400,
+        terms: { modelMaxTokens: 8_000, systemReserve: 100, outputReserve: 200, safetyBuffer: 300, contextBudget: 0.8 },
+      },
+      carried: {
+        configuration,
+        messagesCompressed: 44,
+        messagesAppended: 51,
+        originalTask: 1n,
+        leading: [0n],
+        kept: [],
+        batches: [
+          { batchId: 'batch-3', revision: 32n, depth: 1 },
+          { batchId: 'batch-4', revision: 60n, depth: 0 },
+        ],
+        chunks: [],
+        foldedCalls: [],
+      },
+      contextHash: hash('e'),
+      viewHash: hash('f'),
+      previous: 31n,
+    },
+  },
   'ConversationObserved-v1': {
     type: 'ConversationObserved',
     data: {

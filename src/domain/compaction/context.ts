@@ -6,7 +6,7 @@ import { either as E } from 'fp-ts'
 import { callName } from '../conversation/call-groups.js'
 import { joinParts, type ViewPart } from '../conversation/clip-archive.js'
 import { withView } from '../conversation/with-view.js'
-import type { Conversation } from '../conversation/conversation.js'
+import type { ContextState, Conversation } from '../conversation/conversation.js'
 import { observedParts, type Observed } from '../conversation/observed.js'
 import { fitAsBefore } from './fit-1.js'
 import { fit, layoutTokens, type Layout } from './fit.js'
@@ -121,7 +121,7 @@ function lessThan(whole: Layout, shownLayout: Layout): Shortened[] {
 }
 
 /** Why a context is at or above the soft limit, in the words of the plan that could not help it. */
-function overBudgetOf(state: Conversation, tokens: number, limit: number): OverBudget | undefined {
+function overBudgetOf(state: ContextState, tokens: number, limit: number): OverBudget | undefined {
   if (tokens < limit) return undefined
   const plan = planCycle(state, triggerOf(state) ?? 'soft')
   if (plan.kind === 'none') return { tokens, limit, reason: plan.reason, messageIds: plan.messageIds }
@@ -148,7 +148,7 @@ export interface Arrangement {
  * What the context of a conversation shows; refused only where its leading system messages, or its pinned ones beside
  * them, do not fit by themselves.
  */
-export function arrange(state: Conversation): E.Either<NoContext, Arrangement> {
+export function arrange(state: ContextState): E.Either<NoContext, Arrangement> {
   const { configuration } = state
   if (configuration === undefined) {
     const nothing: Layout = { view: [], units: [], note: undefined }
@@ -198,7 +198,7 @@ export function arrange(state: Conversation): E.Either<NoContext, Arrangement> {
  * Tokens of the context; 0 where it is refused. Texts are counted only where some have to be shortened: else the state
  * has the sum.
  */
-export function contextTokens(state: Conversation): number {
+export function contextTokens(state: ContextState): number {
   const { configuration, tokens } = state
   if (state.observed !== undefined || (configuration !== undefined && tokens <= hardLimit(configuration.policy)))
     return tokens
@@ -210,7 +210,7 @@ export function contextTokens(state: Conversation): number {
  * The context of a conversation; refused only where its leading system messages, or its pinned ones beside them, do not
  * fit by themselves.
  */
-export function contextOf(state: Conversation): E.Either<NoContext, Context> {
+export function contextOf(state: ContextState): E.Either<NoContext, Context> {
   if (state.observed !== undefined) return E.right(observedContext(state, state.observed))
   const { configuration, conversationId, revision } = state
   const arranged = arrange(state)
@@ -249,7 +249,7 @@ export function contextOf(state: Conversation): E.Either<NoContext, Context> {
 }
 
 /** The context that another program made: nothing of it is arranged, shortened or refused. */
-function observedContext(state: Conversation, { program, programVersion }: Observed): Context {
+function observedContext(state: ContextState, { program, programVersion }: Observed): Context {
   const parts = observedParts(state)
   const messages = parts.map(({ body }) => toChatMessage(body))
   return {

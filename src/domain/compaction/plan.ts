@@ -4,7 +4,7 @@
  */
 import { callGroups } from '../conversation/call-groups.js'
 import type { Batch } from '../conversation/batch.js'
-import type { Chunk, Conversation } from '../conversation/conversation.js'
+import type { Chunk, ContextState } from '../conversation/conversation.js'
 import type { LiveMessage } from '../conversation/live-message.js'
 import { legalCuts } from './cut-rules.js'
 import type { EventData, Trigger } from '../events/index.js'
@@ -58,7 +58,7 @@ function heldByPins(messages: readonly LiveMessage[]): ReadonlySet<LiveMessage> 
 type Segment = readonly LiveMessage[]
 
 /** The foldable messages before the last `keep`, as segments that no cut rule objects to; oldest first. */
-function compactableSegments(state: Conversation, policy: Policy, keep: number): Segment[] {
+function compactableSegments(state: ContextState, policy: Policy, keep: number): Segment[] {
   const messages = [...state.retained, ...state.window]
   const held = heldByPins(messages)
   const end = Math.max(state.retained.length, messages.length - keep)
@@ -140,7 +140,7 @@ function selectionOf(chunks: readonly PlannedChunk[]): Selection {
   return { chunks, messages: messages.length, tokens: tokensOf(messages) }
 }
 
-function selection(state: Conversation, policy: Policy, keep: number): Selection {
+function selection(state: ContextState, policy: Policy, keep: number): Selection {
   const { taken, rest } = takeRecorded(compactableSegments(state, policy, keep), state.chunks)
   const cut: PlannedChunk[] = cutChunks(rest, policy).map((messages) => ({ kind: 'new', messages }))
   // A short rest behind recorded chunks has no new chunk to join: it waits for the next cycle rather than buy a summary
@@ -150,16 +150,16 @@ function selection(state: Conversation, policy: Policy, keep: number): Selection
 }
 
 /** What has its summary already, and nothing else. */
-const selectionRecorded = (state: Conversation, policy: Policy): Selection =>
+const selectionRecorded = (state: ContextState, policy: Policy): Selection =>
   selectionOf(takeRecorded(compactableSegments(state, policy, policy.keepRecent), state.chunks).taken)
 
-const tokensAfter = (state: Conversation, policy: Policy, selected: Selection): number =>
+const tokensAfter = (state: ContextState, policy: Policy, selected: Selection): number =>
   state.tokens - selected.tokens + selected.chunks.length * (policy.maxSummaryTokens + BATCH_FRAME_TOKENS)
 
-const live = (state: Conversation): number => state.retained.length + state.window.length
+const live = (state: ContextState): number => state.retained.length + state.window.length
 
 /** Why nothing is compacted, for people: the first cause that holds. */
-function reasonOf(state: Conversation, policy: Policy, selected: Selection): NoPlan {
+function reasonOf(state: ContextState, policy: Policy, selected: Selection): NoPlan {
   const recent = state.window.slice(-policy.keepRecent)
   const fixed = [
     ...state.leading,
@@ -181,11 +181,11 @@ function reasonOf(state: Conversation, policy: Policy, selected: Selection): NoP
 }
 
 /** Whether a cycle was undone lately: who wanted the messages back has them for a while. */
-export const backsOffAfterUndo = (state: Conversation): boolean =>
+export const backsOffAfterUndo = (state: ContextState): boolean =>
   state.softBackoffUntil !== undefined && state.messagesAppended < state.softBackoffUntil
 
 /** The trigger that a state pulls: above the hard limit, at the soft one unless a cycle was undone lately, or none. */
-export function triggerOf(state: Conversation): 'soft' | 'hard' | undefined {
+export function triggerOf(state: ContextState): 'soft' | 'hard' | undefined {
   const policy = state.configuration?.policy
   // Whoever makes the context compacts it.
   if (policy === undefined || state.observed !== undefined) return undefined
@@ -198,7 +198,7 @@ export function triggerOf(state: Conversation): 'soft' | 'hard' | undefined {
  * @param trigger why it is asked for: the soft limit, the hard one (which may reach into the recent messages), or by
  * hand (which compacts whatever may be compacted)
  */
-export function planCycle(state: Conversation, trigger: Trigger): Plan | NoPlan {
+export function planCycle(state: ContextState, trigger: Trigger): Plan | NoPlan {
   const policy = state.configuration?.policy
   if (policy === undefined) return { kind: 'none', reason: 'too-little-to-fold', messageIds: [] }
   const usual = selection(state, policy, policy.keepRecent)
@@ -244,7 +244,7 @@ export interface ChunkAhead {
  * taken as it is, whoever made it: whether it can be used is the cycle's question, and asked here it would let two
  * workers with different models buy it from each other for ever.
  */
-export function planAhead(state: Conversation): ChunkAhead | undefined {
+export function planAhead(state: ContextState): ChunkAhead | undefined {
   const policy = state.configuration?.policy
   if (
     policy === undefined ||
@@ -266,7 +266,7 @@ export function planAhead(state: Conversation): ChunkAhead | undefined {
 }
 
 /** Whether a cycle is due now: a limit is reached, and no back-off after failures holds it. */
-export function dueTrigger(state: Conversation): 'soft' | 'hard' | undefined {
+export function dueTrigger(state: ContextState): 'soft' | 'hard' | undefined {
   return isBackingOff(state) ? undefined : triggerOf(state)
 }
 
@@ -303,7 +303,7 @@ export function planResummarization(
  * Whether failures hold the next attempt back: fewer messages came since than it waits for. What failed ahead of need
  * is tried once more when a limit asks for it.
  */
-export function isBackingOff(state: Conversation): boolean {
+export function isBackingOff(state: ContextState): boolean {
   const { failures } = state
   // An edition waits for nobody's messages: whoever makes it says when it is tried again.
   if (failures === undefined || state.editionId !== undefined || (failures.ahead && triggerOf(state) !== undefined))

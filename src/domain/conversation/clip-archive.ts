@@ -43,7 +43,7 @@ function batchParts(batch: Batch, number: number): ViewPart[] {
 
 /** Indexes of the batches that are shown, by section. */
 function clip(
-  batches: readonly Batch[],
+  batches: readonly Pick<Batch, 'depth'>[],
   clips: Clips,
 ): { first: number[]; middle: number[]; last: number[]; omitted: number } {
   const all = batches.map((_batch, at) => at)
@@ -63,6 +63,12 @@ function clip(
     last: clips.clipLast === 0 ? [] : all.slice(-clips.clipLast),
     omitted: between.length - middle.length,
   }
+}
+
+/** The indexes of the batches whose text is shown: by their places and depths alone. */
+export function shownAt(batches: readonly Pick<Batch, 'depth'>[], clips: Clips): ReadonlySet<number> {
+  const { first, middle, last } = clip(batches, clips)
+  return new Set([...first, ...middle, ...last])
 }
 
 /** The parts of the view, in order. */

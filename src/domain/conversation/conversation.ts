@@ -92,6 +92,9 @@ export interface Conversation {
   readonly couldNotHelp: EventData<'CompactionCouldNotHelp'> | undefined
 }
 
+/** What a context is made of: of the batches it needs no more than the view, which is rendered. */
+export type ContextState = Omit<Conversation, 'batches' | 'visibleBatches'>
+
 const NONE: PinnedAhead = { messages: new Set(), until: -1n }
 
 /** A conversation before its first event. */

@@ -3,8 +3,9 @@
  * forward, and point reads of the revisions that it names.
  */
 import { batchFrom, type Batch } from './batch.js'
+import { shownAt } from './clip-archive.js'
 import { initialState, type Conversation } from './conversation.js'
-import type { OriginType, RecordedEvent, ReplacementType } from '../events/index.js'
+import type { CarryForward, OriginType, RecordedEvent, ReplacementType } from '../events/index.js'
 import { liveMessage, type LiveMessage } from './live-message.js'
 import { observedFrom, type ObservedCompaction } from './observed.js'
 import { batchesInForce, pinsOf, softBackoffOf } from './put-into-force.js'
@@ -18,6 +19,8 @@ export interface PointReads {
   readonly chunks: readonly RecordedEvent<'ChunkSummarized'>[]
   /** The last compaction of the program that makes the context. */
   readonly observed: readonly RecordedEvent<'CompactionObserved'>[]
+  /** Revisions of batches that were not read, because the view does not show them. */
+  readonly unshown?: ReadonlySet<bigint>
 }
 
 /**
@@ -43,6 +46,35 @@ export function revisionsCarried({ type, revision, data: { carried } }: Recorded
     ],
   }
 }
+
+/**
+ * Of the batches that an origin event carries, the revisions of those that its view does not show. None where that
+ * cannot be told: the other view integrates all batches, an older prune does not say how deep they are, and what puts
+ * batches into force holds them whole.
+ */
+export function revisionsUnshown({ type, data }: RecordedEvent<OriginType>): ReadonlySet<bigint> {
+  const { configuration, batches } = data.carried
+  const deep = batches.flatMap(({ revision, depth }) => (depth === undefined ? [] : [{ revision, depth }]))
+  if (type !== 'MessagesPruned' || configuration.policy.view !== 'clip-archive' || deep.length < batches.length)
+    return new Set()
+  const shown = shownAt(deep, configuration.policy)
+  return new Set(deep.flatMap(({ revision }, at) => (shown.has(at) ? [] : [revision])))
+}
+
+/** Stands for a batch that the view does not show, where nothing but the context is wanted. */
+const notShown = ({ batchId, revision, depth = 0 }: CarryForward['batches'][number]): Batch => ({
+  batchId,
+  label: '',
+  depth,
+  startTime: '',
+  endTime: '',
+  messageCount: 0,
+  firstRevision: revision,
+  lastRevision: revision,
+  content: '',
+  tokens: 0,
+  revision,
+})
 
 const heldBatches = (event: PointReads['batches'][number]): Batch[] =>
   event.type === 'BatchArchived' || event.type === 'BatchesResummarized'
@@ -77,7 +109,9 @@ export function resumeAt(
   const pinnedNow = (message: LiveMessage): LiveMessage => ({ ...message, pinned: pins.get(message.revision) ?? false })
   const active =
     event.type === 'MessagesPruned'
-      ? carried.batches.flatMap((batch) => known.get(batch.batchId) ?? [])
+      ? carried.batches.flatMap(
+          (batch) => known.get(batch.batchId) ?? (reads.unshown?.has(batch.revision) === true ? notShown(batch) : []),
+        )
       : batchesInForce(event.data, event.revision)
   const leadingRevisions = new Set(carried.leading)
   return withView({

@@ -179,7 +179,7 @@ function messagesPruned(
       messagesCompressed: state.messagesCompressed + leaving.size,
       ...messagesCarriedForward(state),
       kept: retained.map(({ revision, pinned }) => ({ revision, pinned })),
-      batches: state.batches.map(({ batchId, revision }) => ({ batchId, revision })),
+      batches: state.batches.map(({ batchId, revision, depth }) => ({ batchId, revision, depth })),
       chunks: state.chunks
         .filter((chunk) => !chunk.messageIds.some((id) => leaving.has(id)))
         .map((chunk) => chunk.revision),

@@ -170,7 +170,7 @@ function prunedBy(
       kept: [...state.retained, ...state.window]
         .filter((message) => stays.has(message.messageId))
         .map(({ revision, pinned }) => ({ revision, pinned })),
-      batches: state.batches.map(({ batchId, revision }) => ({ batchId, revision })),
+      batches: state.batches.map(({ batchId, revision, depth }) => ({ batchId, revision, depth })),
       chunks: [],
       foldedCalls: compactedCalls(state, archived),
       ...(state.lineage === undefined ? {} : { line: state.lineage }),

@@ -18,7 +18,11 @@ export const carryForwardSchema = z.object({
   leading: z.array(revision),
   /** Pinned messages, and ones that were unpinned and are not compacted yet, from before the window. */
   kept: z.array(z.object({ revision, pinned: z.boolean() })),
-  batches: z.array(z.object({ batchId: id, revision })),
+  /**
+   * The active batches in order. A prune says how deep each is, since version 4: by depth and place the view chooses
+   * what it shows, so that a context needs nothing of the others.
+   */
+  batches: z.array(z.object({ batchId: id, revision, depth: count.optional() })),
   chunks: z.array(revision),
   /** Calls that were compacted before their result came; a result that comes names the batch. */
   foldedCalls: z.array(z.object({ callId: id, name: z.string(), batchId: id })),

@@ -22,10 +22,11 @@ const limitSchema = z.object({
 /** Another program did it: the `CompactionObserved` before it says why. */
 const observedSchema = z.object({ trigger: z.literal('observed') })
 
-// Version 3 knows contexts that other programs made. An older program would render one by its own rules.
+// Version 3 knows contexts that other programs made. An older program would render one by its own rules. Version 4 says
+// how deep each batch is that it carries.
 export const messagesPruned = defineEvent({
   says: 'messages left the live context, archived batches cover them; closes the books: what the next load needs is carried forward',
-  version: 3,
+  version: 4,
   schema: z.object({
     cycle: count.min(1),
     ...origin,
@@ -33,5 +34,5 @@ export const messagesPruned = defineEvent({
     pruned: z.array(z.object({ batchId: id, messageIds: z.array(id).min(1) })),
     why: z.union([limitSchema, observedSchema]),
   }),
-  upcasters: { ...originUpcasters, 2: saysNoMore },
+  upcasters: { ...originUpcasters, 2: saysNoMore, 3: saysNoMore },
 })
