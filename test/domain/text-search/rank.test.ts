@@ -194,6 +194,25 @@ describe('batches among messages', () => {
     expect(placed('animal', [batch('An animal did damage.', 20, 22)])).toEqual(['batch 0'])
   })
 
+  test('who spoke and when is nothing that a batch says itself', () => {
+    const chat: readonly Said[] = [
+      { role: 'user', name: 'Ada', text: 'I paint the sea' },
+      { role: 'assistant', name: 'Bo', text: 'What colours?' },
+      ...filler,
+    ]
+    const inChat = corpusOf(chat)
+    const terms = queryTerms('What did Ada paint on 2 October 2023?')
+    const dated = batch('[2023-10-02] Ada: I paint the sea. Bo: What colours?', 0, 2)
+    const entries = placeBatches(
+      rank('', terms, inChat),
+      weightedTerms(terms, namesIn(inChat)),
+      [dated, batch('[2023-10-02] Ada: talk about weather', 2, 22)],
+      inChat,
+    )
+    expect(entries.slice(-2).map(({ kind }) => kind)).toEqual(['batch', 'batch'])
+    expect(entries[0]).toMatchObject({ kind: 'message', at: 0 })
+  })
+
   test('batches alone are ranked by what they say', () => {
     const terms = weightedTerms(queryTerms('zebra rose'), () => false)
     const ranked = rankBatches(
