@@ -3,8 +3,6 @@
  *
  * What is told of a day is told on it, or in the days after: who was somewhere on a Saturday says so on Sunday.
  */
-import { termCounts } from './terms.js'
-
 const TIME_BOOST = 1
 const DAY_BOOST = 2
 /** The days after a named one fit too, each for less, up to this many. */
@@ -14,7 +12,6 @@ const MS_A_DAY = 86_400_000
 const ANY_YEAR = 2024
 
 const MONTHS = 'january february march april may june july august september october november december'.split(' ')
-const monthTerms = MONTHS.map((month) => [...termCounts(month).counts.keys()][0] ?? month)
 // Three letters tell the months apart, and are how they are mostly shortened.
 const LETTERS_OF_MONTH = 3
 const monthNamed = (name: string): number =>
@@ -26,6 +23,13 @@ const aDay = String.raw`(?<!\d)(\d{1,2})(?:st|nd|rd|th)?(?!\d)`
 const dayBeforeMonth = new RegExp(String.raw`${aDay}(?: of)? (${aMonth})\b`, 'giu')
 const dayBehindMonth = new RegExp(String.raw`\b(${aMonth})\.? ${aDay}`, 'giu')
 const monthOfYear = new RegExp(String.raw`\b(${aMonth})\.?,? (?:19|20)\d\d(?!\d)`, 'giu')
+const aloneMonth = new RegExp(
+  String.raw`\b(${MONTHS.filter((month) => month !== 'may' && month !== 'march').join('|')})\b`,
+  'giu',
+)
+// Both are verbs as well: as months they have a capital within the sentence, or a word before them that says so.
+const mayOrMarch =
+  /(?<=\S )(May|March)\b|(?<=\b(?:in|of|since|last|this|next|by|until|till|during|from|before|after|early|late|mid)[ -])(may|march)\b/gu
 const numberedMonth = /(?<!\d)(\d{1,2})[月월]|(?<=(?:19|20)\d\d-)(\d\d)(?!\d)/gu
 // 号 is how the day is said in Chinese, 日 how it is written.
 const numberedDay = /(?<!\d)(\d{1,2})[月월] ?(\d{1,2})[日号號일]|(?<=(?:19|20)\d\d-)(\d\d)-(\d\d)(?!\d)/gu
@@ -44,10 +48,10 @@ export interface AskedTime {
  * Months, years and days that a query names: English names, `2023`, `5月`, `2023年`, `2023-05`, `Aug 2023`, `7 May`,
  * `May 7th`, `Aug. 7`, `5月7日`, `5月7号`, `5월 7일`, `2023-05-07`. Months count from 0.
  */
-export function askedTime(query: string, terms: readonly string[]): AskedTime {
+export function askedTime(query: string): AskedTime {
   const numbered = [...query.matchAll(numberedMonth)].map(([, month, iso]) => Number(month ?? iso) - 1)
   const ofYear = [...query.matchAll(monthOfYear)].map(([, month = '']) => monthNamed(month))
-  const named = monthTerms.flatMap((term, month) => (terms.includes(term) ? [month] : []))
+  const named = [...query.matchAll(aloneMonth), ...query.matchAll(mayOrMarch)].map(([month]) => monthNamed(month))
   const years = [...query.matchAll(/(?<!\d)(?:19|20)\d\d(?!\d)/gu)].map(([year]) => Number(year))
   const days = [
     ...[...query.matchAll(dayBeforeMonth)].map(([, day, month = '']) => ({ month: monthNamed(month), day })),

@@ -144,7 +144,7 @@ export function rank(
       spread[at] = 0
     }
   }
-  const factorOf = timeFactor(askedTime(query, terms))
+  const factorOf = timeFactor(askedTime(query))
   const hasModel = corpus.distinctAuthors.includes(ASSISTANT)
   const factorsOf = new Map(corpus.distinctAuthors.map((author) => [author, authorFactors(author, speakers, hasModel)]))
   const matching: number[] = []

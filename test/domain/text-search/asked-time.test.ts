@@ -2,32 +2,45 @@
 import { describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { askedTime, timeFactor } from '../../../src/domain/text-search/asked-time.js'
-import { queryTerms } from '../../../src/domain/text-search/terms.js'
 
-const asked = (query: string): ReturnType<typeof askedTime> => askedTime(query, queryTerms(query))
-const factor = (query: string, day: string): number => timeFactor(asked(query))(Date.parse(`${day}T12:00:00.000Z`))
+const factor = (query: string, day: string): number => timeFactor(askedTime(query))(Date.parse(`${day}T12:00:00.000Z`))
 
 describe('the time that a query names', () => {
   test('a month and a year', () => {
-    expect(asked('2025年7月')).toEqual({ months: new Set([6]), years: new Set([2025]), days: new Set() })
-    expect(asked('since 2024-11')).toEqual({ months: new Set([10]), years: new Set([2024]), days: new Set() })
+    expect(askedTime('2025年7月')).toEqual({ months: new Set([6]), years: new Set([2025]), days: new Set() })
+    expect(askedTime('since 2024-11')).toEqual({ months: new Set([10]), years: new Set([2024]), days: new Set() })
     for (const query of ['in August 2023', 'Aug 2023', 'Aug. 2023', '2023년 8월'])
-      expect([query, asked(query)]).toEqual([query, { months: new Set([7]), years: new Set([2023]), days: new Set() }])
+      expect([query, askedTime(query)]).toEqual([
+        query,
+        { months: new Set([7]), years: new Set([2023]), days: new Set() },
+      ])
   })
 
   test('a day, however it is written', () => {
     const inEnglish = ['7 May', 'May 7', 'the 7th of May, 2026', 'on May 7th', '2026-05-07']
     for (const query of [...inEnglish, '5月7日', '5月7号', '5月7號', '5월 7일'])
-      expect([query, [...asked(query).days]]).toEqual([query, [407]])
+      expect([query, [...askedTime(query).days]]).toEqual([query, [407]])
     for (const query of ['Aug 15th', '15 Aug', 'Aug. 15, 2023', '15th of August'])
-      expect([query, [...asked(query).months], [...asked(query).days]]).toEqual([query, [7], [715]])
+      expect([query, [...askedTime(query).months], [...askedTime(query).days]]).toEqual([query, [7], [715]])
     for (const query of ['May', '2026-05', '7 days', 'May 2026', '5月'])
-      expect([query, [...asked(query).days]]).toEqual([query, []])
+      expect([query, [...askedTime(query).days]]).toEqual([query, []])
+  })
+
+  test('may and march are months where they are written as such', () => {
+    for (const query of ['What happened in May?', 'what happened in may', 'May 2026', 'the trip of early may'])
+      expect([query, [...askedTime(query).months]]).toEqual([query, [4]])
+    for (const query of ['before March', 'since march'])
+      expect([query, [...askedTime(query).months]]).toEqual([query, [2]])
   })
 
   test('a short month alone is another word', () => {
-    for (const query of ['What did Jan paint?', 'does it mar the table', 'the sun is out, 7 sunny days'])
-      expect([query, asked(query)]).toEqual([query, { months: new Set(), years: new Set(), days: new Set() }])
+    for (const query of [
+      'What did Jan paint?',
+      'does it mar the table',
+      'May I ask what he may want',
+      'who marched, and why march at all',
+    ])
+      expect([query, askedTime(query)]).toEqual([query, { months: new Set(), years: new Set(), days: new Set() }])
   })
 })
 
@@ -53,7 +66,7 @@ describe('how well a message fits it', () => {
     const time = fc.integer({ min: Date.UTC(2020, 0, 1), max: Date.UTC(2029, 11, 31) })
     fc.assert(
       fc.property(time, time, (named, other) => {
-        const of = timeFactor(asked(`on ${new Date(named).toISOString().slice(0, 10)}`))
+        const of = timeFactor(askedTime(`on ${new Date(named).toISOString().slice(0, 10)}`))
         expect(of(named)).toBeGreaterThanOrEqual(of(other))
         expect(of(other)).toBeGreaterThanOrEqual(1)
       }),
