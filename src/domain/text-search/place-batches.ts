@@ -5,8 +5,11 @@
  * So one that only repeats them stands behind all messages, and one that says something of the query that none of them
  * says has that alone as its score. (Standing right behind the messages that made it match, it pushed other messages
  * out of the first ten: recall 0.43 instead of 0.47 for notes, whose words are seldom in more than one message.)
+ *
+ * Who spoke and when a batch says in words, and a message has beside its text. So names of authors and numbers are
+ * nothing that a batch says itself: a question with a date in it had eight batches among its first ten hits.
  */
-import { lengthNorm, rarity, saturated, type Corpus, type Ranked, type Weighted } from './rank.js'
+import { lengthNorm, namesIn, rarity, saturated, type Corpus, type Ranked, type Weighted } from './rank.js'
 
 /** A batch, and the places of the messages that it covers: `from` to before `to`. */
 export interface BatchInCorpus {
@@ -46,10 +49,13 @@ export function placeBatches(
   const messages = ranked.order.map((at): Entry => ({ kind: 'message', at, score: ranked.scores[at] ?? 0 }))
   const placesOf = new Map(terms.map(({ term }) => [term, evenEntries(corpus.postings(term))]))
   const least = messages.at(-1)?.score ?? 1
+  const isName = namesIn(corpus)
   const placed = matchedTerms(terms, batches, corpus).flatMap((matched, at): Entry[] => {
     const batch = batches[at]
     if (batch === undefined || matched.length === 0) return []
     const repeats = ({ term }: Matched): boolean =>
+      isName(term) ||
+      /^\d+$/u.test(term) ||
       (placesOf.get(term) ?? []).some((place) => place >= batch.from && place < batch.to)
     const own = sum(matched.filter((each) => !repeats(each)))
     const all = sum(matched)

@@ -11,12 +11,13 @@
  * - **A name in the query means what its bearer said,** not the messages that greet them.
  * - **What a user says is what is asked about later;** an assistant's answers repeat it at length. Where the other side
  *   has a name too, people talk with each other, and neither counts more.
- * - **A day, month or year in the query means messages of that time.**
+ * - **A day, month or year in the query means messages of that time** (`asked-time.ts`).
  *
  * docs/decisions/0004 says what each rule was worth, by which conversations it was chosen, and what half or twice of each
  * figure below does.
  */
 import { alikeTerms, type AlikeTerm } from './alike.js'
+import { askedTime, timeFactor } from './asked-time.js'
 import { isSingleLetter, isVague, termCounts } from './terms.js'
 
 /** How soon a term's further occurrences stop counting, and how far a long text is held against it. */
@@ -38,8 +39,6 @@ const VAGUE_WEIGHT = 0.4
 const NAME_IN_TEXT_WEIGHT = 0.3
 const SPEAKER_BOOST = 1
 const USER_BOOST = 1
-const TIME_BOOST = 0.6
-const DAY_BOOST = 1
 
 /**
  * What ranking knows of messages beside their terms, in the order of the conversation; column `i` of each is one
@@ -75,56 +74,6 @@ export const authorOf = (role: string, name: string | undefined): string =>
 
 const nameTerms = (author: string): readonly string[] => author.split(' ').slice(1)
 const isUser = (author: string): boolean => author === 'user' || author.startsWith('user ')
-
-const MONTHS = 'january february march april may june july august september october november december'
-const monthTerms = MONTHS.split(' ').map((month) => [...termCounts(month).counts.keys()][0] ?? month)
-const monthNamed = (name: string): number => MONTHS.split(' ').indexOf(name.toLowerCase())
-
-const aMonth = MONTHS.replaceAll(' ', '|')
-const dayBeforeMonth = new RegExp(String.raw`(?<!\d)(\d{1,2})(?:st|nd|rd|th)?(?: of)? (${aMonth})\b`, 'giu')
-const dayBehindMonth = new RegExp(String.raw`\b(${aMonth}) (\d{1,2})(?:st|nd|rd|th)?(?![\d])`, 'giu')
-const numberedDay = /(?<!\d)(\d{1,2})月(\d{1,2})日|(?<=(?:19|20)\d\d-)(\d\d)-(\d\d)(?!\d)/gu
-
-/** A day of the year as one number. */
-const dayOf = (month: number, day: number): number => month * 100 + day
-
-interface AskedTime {
-  readonly months: ReadonlySet<number>
-  readonly years: ReadonlySet<number>
-  /** Each by `100 * month + day`. */
-  readonly days: ReadonlySet<number>
-}
-
-/**
- * Months, years and days that a query names: English names, `2023`, `5月`, `2023年`, `2023-05`, `7 May`, `May 7th`,
- * `5月7日`, `2023-05-07`. Months count from 0.
- */
-export function askedTime(query: string, terms: readonly string[]): AskedTime {
-  const named = monthTerms.flatMap((term, month) => (terms.includes(term) ? [month] : []))
-  const numbered = [...query.matchAll(/(?<!\d)(\d{1,2})月|(?<=(?:19|20)\d\d-)(\d\d)(?!\d)/gu)].map(
-    ([, month, iso]) => Number(month ?? iso) - 1,
-  )
-  const years = [...query.matchAll(/(?<!\d)(?:19|20)\d\d(?!\d)/gu)].map(([year]) => Number(year))
-  const days = [
-    ...[...query.matchAll(dayBeforeMonth)].map(([, day, month = '']) => dayOf(monthNamed(month), Number(day))),
-    ...[...query.matchAll(dayBehindMonth)].map(([, month = '', day]) => dayOf(monthNamed(month), Number(day))),
-    ...[...query.matchAll(numberedDay)].map(([, month, day, isoMonth, isoDay]) =>
-      dayOf(Number(month ?? isoMonth) - 1, Number(day ?? isoDay)),
-    ),
-  ]
-  return { months: new Set([...named, ...numbered]), years: new Set(years), days: new Set(days) }
-}
-
-const timeFactor = ({ months, years, days }: AskedTime, time: number): number => {
-  if (months.size === 0 && years.size === 0) return 1
-  const date = new Date(time)
-  const month = date.getUTCMonth()
-  return (
-    (months.has(month) ? 1 + TIME_BOOST : 1) *
-    (years.has(date.getUTCFullYear()) ? 1 + TIME_BOOST : 1) *
-    (days.has(dayOf(month, date.getUTCDate())) ? 1 + DAY_BOOST : 1)
-  )
-}
 
 /** Weight of a term by how few messages have it. */
 export const rarity = (messages: number, withTerm: number): number =>
@@ -195,7 +144,7 @@ export function rank(
       spread[at] = 0
     }
   }
-  const asked = askedTime(query, terms)
+  const factorOf = timeFactor(askedTime(query))
   const hasModel = corpus.distinctAuthors.includes(ASSISTANT)
   const factorsOf = new Map(corpus.distinctAuthors.map((author) => [author, authorFactors(author, speakers, hasModel)]))
   const matching: number[] = []
@@ -203,7 +152,7 @@ export function rank(
     const score = scores[at] ?? 0
     if (score <= 0 || near[at] === 0) continue
     const { spoken = 1, saidIt = 1 } = factorsOf.get(authors[at] ?? '') ?? {}
-    scores[at] = score * spoken * (near[at] === HAS_IT ? saidIt : 1) * timeFactor(asked, corpus.times[at] ?? 0)
+    scores[at] = score * spoken * (near[at] === HAS_IT ? saidIt : 1) * factorOf(corpus.times[at] ?? 0)
     matching.push(at)
   }
   return { scores, order: best(matching, scores, most) }

@@ -1,7 +1,7 @@
 /** The order of messages, and where batches stand among them. */
 import { describe, expect, test } from '@jest/globals'
 import { placeBatches, rankBatches, type BatchInCorpus } from '../../../src/domain/text-search/place-batches.js'
-import { askedTime, authorOf, namesIn, rank, weightedTerms, type Corpus } from '../../../src/domain/text-search/rank.js'
+import { authorOf, namesIn, rank, weightedTerms, type Corpus } from '../../../src/domain/text-search/rank.js'
 import { queryTerms, termCounts } from '../../../src/domain/text-search/terms.js'
 
 interface Said {
@@ -150,23 +150,9 @@ describe('rank', () => {
     expect(orderOf('hike in July', trips)[0]).toBe(1)
     expect(orderOf('hike in 2026', trips)[0]).toBe(0)
     expect(orderOf('hike', trips)).toEqual([0, 1])
-    expect(askedTime('2025年7月', [])).toEqual({
-      months: new Set([6]),
-      years: new Set([2025]),
-      days: new Set(),
-    })
-    expect(askedTime('since 2024-11', [])).toEqual({
-      months: new Set([10]),
-      years: new Set([2024]),
-      days: new Set(),
-    })
   })
 
-  test('a day means messages of that day, however it is written', () => {
-    for (const query of ['7 May', 'May 7', 'the 7th of May, 2026', 'on May 7th', '2026-05-07', '5月7日'])
-      expect([query, [...askedTime(query, queryTerms(query)).days]]).toEqual([query, [407]])
-    for (const query of ['May', '2026-05', '7 days', 'May 2026', '5月'])
-      expect([query, [...askedTime(query, queryTerms(query)).days]]).toEqual([query, []])
+  test('a day means messages of that day', () => {
     const trips: readonly Said[] = [
       { text: 'We hiked up the hill', time: '2026-05-06T10:00:00.000Z' },
       { text: 'We hiked up the hill', time: '2026-05-07T10:00:00.000Z' },
@@ -206,6 +192,25 @@ describe('batches among messages', () => {
   test('one that says what no message of it says stands by that', () => {
     expect(placed('animal weather', [batch('An animal did damage in the garden.', 20, 22)])[0]).toBe('batch 0')
     expect(placed('animal', [batch('An animal did damage.', 20, 22)])).toEqual(['batch 0'])
+  })
+
+  test('who spoke and when is nothing that a batch says itself', () => {
+    const chat: readonly Said[] = [
+      { role: 'user', name: 'Ada', text: 'I paint the sea' },
+      { role: 'assistant', name: 'Bo', text: 'What colours?' },
+      ...filler,
+    ]
+    const inChat = corpusOf(chat)
+    const terms = queryTerms('What did Ada paint on 2 October 2023?')
+    const dated = batch('[2023-10-02] Ada: I paint the sea. Bo: What colours?', 0, 2)
+    const entries = placeBatches(
+      rank('', terms, inChat),
+      weightedTerms(terms, namesIn(inChat)),
+      [dated, batch('[2023-10-02] Ada: talk about weather', 2, 22)],
+      inChat,
+    )
+    expect(entries.slice(-2).map(({ kind }) => kind)).toEqual(['batch', 'batch'])
+    expect(entries[0]).toMatchObject({ kind: 'message', at: 0 })
   })
 
   test('batches alone are ranked by what they say', () => {
