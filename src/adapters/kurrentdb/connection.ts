@@ -4,7 +4,12 @@
  * The address is read here and not by the client, which prints unknown parameters and password on the console, takes no
  * `kurrentdb://`, and cannot switch off the check of a certificate.
  */
-import { connectivityState, credentials as channelCredentials, type Channel } from '@grpc/grpc-js'
+import {
+  connectivityState,
+  credentials as channelCredentials,
+  type Channel,
+  type ClientReadableStream,
+} from '@grpc/grpc-js'
 import { EventStoreDBClient } from '@eventstore/db-client'
 import type {
   ChannelCredentialOptions,
@@ -14,8 +19,10 @@ import type {
   GossipClusterOptions,
   SingleNodeOptions,
 } from '@eventstore/db-client'
+import { StreamsClient, StreamsService } from '@eventstore/db-client/generated/streams_grpc_pb.js'
 import { readFileSync } from 'node:fs'
 import { sentenceOf, StoreError } from '../../ports/store-error.js'
+import { type Question, type Received, receivedFrom, requestOf } from './wire.js'
 
 type NodePreference = NonNullable<GossipClusterOptions['nodePreference']>
 
@@ -307,6 +314,24 @@ export class LedgerClient extends EventStoreDBClient {
    * Appends go unary, whether or not the call carries credentials; `docs/decisions/0008-kurrentdb-appends.md` says why.
    */
   protected override supports = async (): Promise<boolean> => false
+
+  /** Puts a question to the server; the answers come until the call is cancelled, or by themselves to an end. */
+  async ask(
+    question: Question,
+    options: { readonly requiresLeader?: boolean },
+  ): Promise<ClientReadableStream<Received>> {
+    const { path, requestSerialize } = StreamsService.read
+    const call = this.GRPCStreamCreator(StreamsClient, 'read', (client) =>
+      client.makeServerStreamRequest(
+        path,
+        requestSerialize,
+        receivedFrom,
+        requestOf(question),
+        ...this.callArguments(options, { deadline: Infinity }),
+      ),
+    )
+    return await call()
+  }
 
   /** Stands for the node that calls go to at the moment: another one after the connection was made anew. */
   node(): unknown {
