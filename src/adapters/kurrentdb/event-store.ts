@@ -243,11 +243,14 @@ export async function openKurrentDbEventStore(
         })
       const large = tooLarge(events)
       if (large !== undefined) return E.left({ kind: 'AppendRefused', detail: large })
+      const isFree = !turns.isTaken(stream)
       const turn = turns.take(stream)
       try {
-        await within(turn, from + WAITING_SHARE * session.deadlineMs - performance.now(), session.closing).catch(() => {
-          throw session.silence()
-        })
+        // Mostly nobody is before it, and then there is nothing to wait for.
+        if (!isFree)
+          await within(turn, from + WAITING_SHARE * session.deadlineMs - performance.now(), session.waits).catch(() => {
+            throw session.silence()
+          })
         return await record(stream, expected, events, until)
       } catch (error) {
         return E.left(failureOf(error))

@@ -6,11 +6,9 @@
  * The id on the wire is made of all that the event is. The server takes the same id at the same revision for a
  * repetition without looking at the content, so with this id its "success" means that exactly this event stands there.
  */
-import { binaryEvent, jsonEvent } from '@eventstore/db-client'
-import type { EventData } from '@eventstore/db-client'
 import { uuidOf } from '../../domain/values/hash.js'
 import type { EventToAppend, StoredEvent } from '../../domain/events/stored-event.js'
-import type { Recorded } from './wire.js'
+import type { Recorded, Sent } from './wire.js'
 
 /** What the data on the wire stands for: the text under this hash beside the log. */
 export interface Claim {
@@ -46,7 +44,7 @@ function sameAsJson(text: string): { readonly value: unknown } | undefined {
 }
 
 /** The event as the server keeps it. */
-export function toWire(stream: string, event: EventToAppend, claimed: ClaimedData | undefined): EventData {
+export function toWire(stream: string, event: EventToAppend, claimed: ClaimedData | undefined): Sent {
   const { id, type, data, metadata: text } = event
   const ours = sameAsJson(text)?.value
   const metadata: WireMetadata = {
@@ -56,14 +54,13 @@ export function toWire(stream: string, event: EventToAppend, claimed: ClaimedDat
     metadata: isObject(ours) ? ours : text,
     ...(claimed === undefined ? {} : { claim: { sha256: claimed.sha256, bytes: claimed.bytes } }),
   }
-  const wire = { id: uuidOf(stream, id, type, data, text), type, metadata: { ...metadata } }
-  if (claimed !== undefined) return jsonEvent({ ...wire, data: dataOfClaim(claimed.preview) })
-  const json = sameAsJson(data)
-  // The client's types know no JSON that is a number, a boolean or null; the wire does.
-  return json === undefined
-    ? binaryEvent({ ...wire, data: Buffer.from(data, 'utf8') })
-    : // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- see above
-      jsonEvent({ ...wire, data: json.value as object & Record<string, unknown> })
+  return {
+    id: uuidOf(stream, id, type, data, text),
+    type,
+    isJson: claimed !== undefined || sameAsJson(data) !== undefined,
+    data: claimed === undefined ? data : JSON.stringify(dataOfClaim(claimed.preview)),
+    metadata: JSON.stringify(metadata),
+  }
 }
 
 /** The data on the wire of an event whose own data lies beside the log. */

@@ -1,14 +1,13 @@
 /**
- * What reads ask of the server, and what it sends, by its protocol.
+ * What the server is asked and told, and what it answers, by its protocol.
  *
  * Events are read here, straight from the bytes to the texts that were recorded. The client makes a dozen objects and
  * copies of each, parses its JSON, of which the adapter then wrote the text again, and passes it through two streams:
- * read by read that was half of the processor's time. All else that the server says is rare, and left to the code that
- * is generated for it.
+ * read by read that was half of the processor's time. All else is left to the code that is generated for it.
  */
 import shared from '@eventstore/db-client/generated/shared_pb.js'
 import streams from '@eventstore/db-client/generated/streams_pb.js'
-import type { ReadReq } from '@eventstore/db-client/generated/streams_pb.js'
+import type { AppendReq, AppendResp, ReadReq } from '@eventstore/db-client/generated/streams_pb.js'
 
 /** An event as the server keeps it: data and metadata are the texts whose bytes were recorded. */
 export interface Recorded {
@@ -64,14 +63,14 @@ export type Question =
 
 const { Options } = streams.ReadReq
 const nothing = (): InstanceType<typeof shared.Empty> => new shared.Empty()
+const identifierOf = (stream: string): InstanceType<typeof shared.StreamIdentifier> =>
+  new shared.StreamIdentifier().setStreamName(Buffer.from(stream, 'utf8'))
 
 /** The question in the server's words. */
 export function requestOf(question: Question): ReadReq {
   const options = new Options().setResolveLinks(false).setUuidOption(new Options.UUIDOption().setString(nothing()))
   if (question.of === 'stream') {
-    const stream = new Options.StreamOptions().setStreamIdentifier(
-      new shared.StreamIdentifier().setStreamName(Buffer.from(question.stream).toString('base64')),
-    )
+    const stream = new Options.StreamOptions().setStreamIdentifier(identifierOf(question.stream))
     if (question.from === 'start') stream.setStart(nothing())
     else if (question.from === 'end') stream.setEnd(nothing())
     else stream.setRevision(String(question.from))
@@ -108,6 +107,53 @@ function filterOf(filter: LogFilter): InstanceType<typeof Options.FilterOptions>
       ? expression.setRegex(filter.streamPattern)
       : expression.setPrefixList([...filter.streamPrefixes]),
   )
+}
+
+// --- What is appended ---
+
+/** An event for the server, as texts: those that are JSON are shown as such in its pages. */
+export interface Sent {
+  /** A UUID, by which the server knows a repetition. */
+  readonly id: string
+  readonly type: string
+  readonly isJson: boolean
+  readonly data: string
+  readonly metadata: string
+}
+
+/** The messages of one append: where it is to stand, and its events. */
+export function appendOf(stream: string, after: bigint, events: readonly Sent[]): AppendReq[] {
+  const options = new streams.AppendReq.Options().setStreamIdentifier(identifierOf(stream))
+  if (after < 0n) options.setNoStream(nothing())
+  else options.setRevision(String(after))
+  return [new streams.AppendReq().setOptions(options), ...events.map(proposed)]
+}
+
+function proposed({ id, type, isJson, data, metadata }: Sent): AppendReq {
+  // As bytes: the client makes base64 of a text, and its generated code bytes of that.
+  const message = new streams.AppendReq.ProposedMessage()
+    .setId(new shared.UUID().setString(id))
+    .setData(Buffer.from(data, 'utf8'))
+    .setCustomMetadata(Buffer.from(metadata, 'utf8'))
+  const properties = message.getMetadataMap()
+  properties.set('type', type)
+  properties.set('content-type', isJson ? 'application/json' : 'application/octet-stream')
+  return new streams.AppendReq().setProposedMessage(message)
+}
+
+/** What became of an append: where its last event stands, or where the stream stands instead (-1n: nowhere). */
+export type Answered = { readonly revision: bigint; readonly position: bigint } | { readonly actual: bigint }
+
+/** Reads the answer to an append. */
+export function answerOf(answer: AppendResp): Answered {
+  const conflict = answer.getWrongExpectedVersion()
+  if (conflict !== undefined)
+    return { actual: conflict.hasCurrentRevision() ? BigInt(conflict.getCurrentRevision()) : -1n }
+  const success = answer.getSuccess()
+  const position = success?.getPosition()
+  if (success === undefined || position === undefined)
+    throw new Error('the server acknowledged an append without a position')
+  return { revision: BigInt(success.getCurrentRevision()), position: BigInt(position.getCommitPosition()) }
 }
 
 // --- What is received ---
