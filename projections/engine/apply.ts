@@ -14,7 +14,7 @@ import type { RecordedEvent } from '../../src/domain/events/index.js'
 import { conversationStream, EDITION_PREFIX } from '../../src/domain/values/ids.js'
 import { thrownSentence } from '../../src/domain/values/thrown.js'
 import type { EventStore, StoredEvent } from '../../src/ports/event-store.js'
-import type { Database, Sql } from '../../src/ports/sql.js'
+import type { Database } from '../../src/ports/sql.js'
 import {
   advance,
   countStopped,

@@ -54,7 +54,7 @@ export function pullFrom(
     end ??= { error: error instanceof Error ? convertToCommandError(error) : error }
     news.notify()
   }
-  calling.then((made) => {
+  const listen = (made: ClientReadableStream<Received>): void => {
     call = made
     // It stays when the reader has left: without a listener an error would end the process.
     made.on('error', failed)
@@ -67,7 +67,8 @@ export function pullFrom(
       end ??= 'ended'
       news.notify()
     })
-  }, failed)
+  }
+  void calling.then(listen, failed)
   return {
     take() {
       const events = waiting
