@@ -6,7 +6,15 @@
  * The server may be one that others use, and that earlier runs have filled: every name begins with what this run is
  * called, only these streams are read, and nothing is said of where the log begins or ends.
  */
-import { EventStoreDBClient, FORWARDS, NO_STREAM, START, streamNameFilter } from '@eventstore/db-client'
+import {
+  EventStoreDBClient,
+  FORWARDS,
+  jsonEvent,
+  NO_STREAM,
+  START,
+  streamNameFilter,
+  type EventData,
+} from '@eventstore/db-client'
 import { either as E } from 'fp-ts'
 import { randomUUID } from 'node:crypto'
 import { createEventIdIndex } from '../projections/read-models/message-ids/queries.js'
@@ -14,13 +22,13 @@ import { projectionsFor } from '../projections/index.js'
 import { createProjectionRunner } from '../projections/engine/runner.js'
 import { createClient, parseAddress, wantsLeader, type LedgerClient } from '../src/adapters/kurrentdb/connection.js'
 import { openKurrentDbEventStore, type KurrentDbEventStore } from '../src/adapters/kurrentdb/event-store.js'
-import { toWire } from '../src/adapters/kurrentdb/recorded-event.js'
 import { createMemoryBodyStore } from '../src/adapters/memory/body-store.js'
 import { createPostgresBodyStore } from '../src/adapters/postgres/body-store.js'
 import { createPostgresEventStore } from '../src/adapters/postgres/event-store.js'
 import { migrateLog } from '../src/adapters/postgres/schema.js'
 import { decodeEvent } from '../src/recording/read-event.js'
 import { copyLog, storeSource, storeTarget } from '../src/backup/migrate-log.js'
+import { uuidOf } from '../src/domain/values/hash.js'
 import { CONVERSATION_PREFIX } from '../src/domain/values/ids.js'
 import { parseMessage } from '../src/domain/values/message.js'
 import type { BodyStore } from '../src/ports/body-store.js'
@@ -86,6 +94,30 @@ async function appends(round: number, name: string, streams: number, each: numbe
   return times
 }
 
+/**
+ * The event for the bare client: id, data and metadata as the adapter makes them, which asks for JSON whether it brings
+ * the texts back as they are.
+ */
+function bareEvent(stream: string, { id, type, data, metadata: text }: EventToAppend): EventData {
+  const value = parsedAsIs(data)
+  const ours = parsedAsIs(text)
+  const { correlationId, causationId } = ours
+  const metadata = {
+    ...(typeof correlationId === 'string' ? { $correlationId: correlationId } : {}),
+    ...(typeof causationId === 'string' ? { $causationId: causationId } : {}),
+    eventId: id,
+    metadata: ours,
+  }
+  return jsonEvent({ id: uuidOf(stream, id, type, data, text), type, data: value, metadata })
+}
+
+function parsedAsIs(text: string): Record<string, unknown> {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what the benchmark's own events hold
+  const value = JSON.parse(text) as Record<string, unknown>
+  if (JSON.stringify(value) !== text) throw new Error('JSON does not bring back the text of an event')
+  return value
+}
+
 async function measureAppends(bench: Bench, address: string): Promise<Figure[]> {
   const run = newRun()
   const parsed = parseAddress(address)
@@ -94,7 +126,7 @@ async function measureAppends(bench: Bench, address: string): Promise<Figure[]> 
     (client: EventStoreDBClient): Append =>
     (stream, revision, event) =>
     async () =>
-      await client.appendToStream(stream, toWire(stream, event, undefined), {
+      await client.appendToStream(stream, bareEvent(stream, event), {
         ...leader,
         expectedRevision: revision === 0 ? NO_STREAM : BigInt(revision - 1),
       })
@@ -144,7 +176,7 @@ async function measureAppends(bench: Bench, address: string): Promise<Figure[]> 
         bare(many.bare),
         1.1,
         milliseconds,
-        '16 streams, in each one after the other; since 0.6.0 the bare client too makes its bytes within the time',
+        '16 streams, in each one after the other; since 0.6.0 the bare client too makes its bytes within the time, since 0.9.0 by the benchmark’s own code, which does what the adapter’s did',
       ),
       told(
         'the bare client by batch, one after the other, p50',

@@ -14,7 +14,7 @@ import type { RecordedEvent } from '../../src/domain/events/index.js'
 import { conversationStream, EDITION_PREFIX } from '../../src/domain/values/ids.js'
 import { thrownSentence } from '../../src/domain/values/thrown.js'
 import type { EventStore, StoredEvent } from '../../src/ports/event-store.js'
-import type { Database, Sql } from '../../src/ports/sql.js'
+import type { Database } from '../../src/ports/sql.js'
 import {
   advance,
   countStopped,
@@ -29,7 +29,7 @@ import {
 import { createNet, type NetChanges } from './fold.js'
 import { partitionOfStream } from './partitions.js'
 import { CellRefused, changesOf, type Projection } from './projection.js'
-import { writeNet } from './store.js'
+import { statementsOf, writeNet } from './store.js'
 import { PROJECTED_PREFIXES, stoppedAt } from './streams.js'
 
 /** What projections live from. */
@@ -93,6 +93,10 @@ interface Batch {
 
 // A batch is held in memory with its rows; a log of large messages must not make it many times its usual size.
 const BATCH_CHARACTERS = 16 * 1024 * 1024
+
+// The first batch is small, for the database has nothing to do until it is there; each next one is twice as large, for a
+// large one leaves less to write.
+const FIRST_BATCH = 1_000
 
 // So many events are read, decoded and answered in some 3 ms. The transaction that runs beside waits for its turns as
 // well: with 64 a server stood idle between two statements for longer than it worked.
@@ -338,7 +342,7 @@ type Manner = Pick<ApplyOptions, 'isQuick'> & {
 // waits for.
 const QUICK = `select set_config('gin_pending_list_limit', '256', true)`
 
-async function commit(db: Sql, steps: readonly Step[], { fence, isQuick, applied }: Manner): Promise<void> {
+async function commit(db: Database, steps: readonly Step[], { fence, isQuick, applied }: Manner): Promise<void> {
   await db.transaction(async (sql) => {
     if (isQuick === true) await sql.query(QUICK)
     for (const { target, last, upTo, stops, passedOver } of steps) {
@@ -348,7 +352,8 @@ async function commit(db: Sql, steps: readonly Step[], { fence, isQuick, applied
         throw new CheckpointMoved()
       await recordStopped(sql, placeOf(target), stops)
     }
-    for (const { target, net } of steps) await writeNet(sql, target.projection.tables, target.generation, net)
+    for (const { target, net } of steps)
+      await writeNet(sql, target.projection.tables, target.generation, net, statementsOf(db))
   })
   for (const { target, events, upTo } of steps) {
     target.position = upTo
@@ -384,7 +389,7 @@ async function itemOf(decode: ProjectionSource['decode'], stored: StoredEvent): 
  * conversation stops right before it, and all others go on.
  */
 async function commitAround(
-  db: Sql,
+  db: Database,
   target: Target,
   items: readonly Item[],
   upTo: bigint,
@@ -516,13 +521,15 @@ export async function applyUntil(
   const from = nextAfter(targets, until)
   if (from === undefined) return 'done'
   const reader = createReader(source, from, options.exactly === true ? until : undefined)
-  let next = prepare(reader, targets, options.batchSize)
+  let limit = Math.min(FIRST_BATCH, options.batchSize)
+  let next = prepare(reader, targets, limit)
   try {
     for (;;) {
       const batch = await next
       const goesOn = !batch.ended && batch.upTo < until && options.signal?.aborted !== true
       if (goesOn) {
-        next = prepare(reader, targets, options.batchSize)
+        limit = Math.min(limit * 2, options.batchSize)
+        next = prepare(reader, targets, limit)
         // Its failure is told where it is awaited, which is after the write; until then it must not count as unhandled.
         next.catch(ignore)
       }
@@ -576,7 +583,7 @@ export async function retryStopped(source: ProjectionSource, targets: readonly T
             ))
           )
             throw new CheckpointMoved()
-          await writeNet(sql, target.projection.tables, target.generation, net)
+          await writeNet(sql, target.projection.tables, target.generation, net, statementsOf(source.db))
         })
         target.stopped.delete(stop.conversationId)
       } catch (error) {

@@ -172,10 +172,24 @@ export async function estimatedRows(sql: Sql, { tables, generation }: Generation
   return count === undefined || count === null ? undefined : Number(count)
 }
 
+/** How much one statement may write. */
+export interface Statements {
+  readonly rows: number
+  readonly characters: number
+  /** Whether timers and requests get a turn between two of them. */
+  readonly pauses: boolean
+}
+
 // A statement of at most so many rows and characters takes PGlite well below 100 ms, for which long nothing else in the
-// process runs.
-const STATEMENT_ROWS = 1_000
-const STATEMENT_CHARACTERS = 512 * 1024
+// process runs. It answers without ever leaving the queue of promises, so timers and requests would wait for the whole
+// batch.
+const IN_PROCESS: Statements = { rows: 1_000, characters: 512 * 1024, pauses: true }
+// A server stands idle between two statements, for as long as this process decodes what comes next.
+const ON_SERVER: Statements = { rows: 4_000, characters: 2 * 1024 * 1024, pauses: false }
+
+/** How much one statement may write to a database. */
+export const statementsOf = ({ isServer }: Pick<Database, 'isServer'>): Statements =>
+  isServer ? ON_SERVER : IN_PROCESS
 
 // `unnest` takes one array a column. Types without an array form that every driver knows go as text and are cast behind
 // it.
@@ -231,6 +245,7 @@ async function send(
   statement: string,
   columns: readonly string[],
   rows: readonly Row[],
+  most: Statements,
 ): Promise<void> {
   let arrays: Cell[][] = columns.map(() => [])
   let characters = 0
@@ -241,9 +256,7 @@ async function send(
     arrays = columns.map(() => [])
     characters = 0
     count = 0
-    // The embedded engine answers without ever leaving the queue of promises, so timers and requests would wait for the
-    // whole batch.
-    await new Promise(setImmediate)
+    if (most.pauses) await new Promise(setImmediate)
   }
   for (const row of rows) {
     for (let at = 0; at < columns.length; at += 1) {
@@ -253,7 +266,7 @@ async function send(
       if (typeof cell === 'string') characters += cell.length
     }
     count += 1
-    if (count >= STATEMENT_ROWS || characters >= STATEMENT_CHARACTERS) await flush()
+    if (count >= most.rows || characters >= most.characters) await flush()
   }
   await flush()
 }
@@ -262,7 +275,13 @@ async function send(
  * Writes net changes to the tables of a generation: a few statements a table, whatever the number of rows. Inside a
  * transaction.
  */
-export async function writeNet(sql: Sql, tables: readonly Table[], generation: number, net: NetChanges): Promise<void> {
+export async function writeNet(
+  sql: Sql,
+  tables: readonly Table[],
+  generation: number,
+  net: NetChanges,
+  most = IN_PROCESS,
+): Promise<void> {
   for (const table of tables) {
     const changes = net.get(table.name)
     if (changes === undefined) continue
@@ -274,11 +293,11 @@ export async function writeNet(sql: Sql, tables: readonly Table[], generation: n
     for (const change of changes.values()) sortChange(change, puts, deletes, patches)
 
     // Each key stands in one of the three, so their order is free.
-    if (deletes.length > 0) await send(sql, table, deleteStatement(table, physical), table.key, deletes)
+    if (deletes.length > 0) await send(sql, table, deleteStatement(table, physical), table.key, deletes, most)
     const columns = Object.keys(table.columns)
-    if (puts.length > 0) await send(sql, table, putStatement(table, physical, columns), columns, puts)
+    if (puts.length > 0) await send(sql, table, putStatement(table, physical, columns), columns, puts, most)
     for (const { set, rows } of patches.values())
-      await send(sql, table, patchStatement(table, physical, set), [...table.key, ...set], rows)
+      await send(sql, table, patchStatement(table, physical, set), [...table.key, ...set], rows, most)
   }
 }
 

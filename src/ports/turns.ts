@@ -2,6 +2,8 @@
 import { Mutex } from 'async-mutex'
 
 export interface Turns {
+  /** Whether somebody works under this name, or waits to. */
+  isTaken(name: string): boolean
   /** Resolves when its turn has come, with the function that ends it. */
   take(name: string): Promise<() => void>
   /** Does the work when its turn has come. Work that fails holds nobody up. */
@@ -23,6 +25,7 @@ export function createTurns(): Turns {
   }
 
   return {
+    isTaken: (name) => mutexes.has(name),
     take,
     async inTurn(name, work) {
       const end = await take(name)

@@ -276,7 +276,7 @@ describe('positions', () => {
       signal: new AbortController().signal,
       patienceMs: 5_000,
     })) {
-      places.push(...events.map((event) => event.position?.commit ?? -1n))
+      places.push(...events.map((event) => event.position))
       if (caughtUp) break
     }
     expect(places).toHaveLength(3)

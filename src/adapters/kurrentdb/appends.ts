@@ -1,6 +1,4 @@
 /** One append to the server, again and again at the same revision until its outcome is known, or the time is up. */
-import { NO_STREAM } from '@eventstore/db-client'
-import type { EventData } from '@eventstore/db-client'
 import { either as E } from 'fp-ts'
 import { StoreError } from '../../ports/store-error.js'
 import { backoffMs } from '../../ports/backoff.js'
@@ -8,6 +6,7 @@ import { sleep } from '../../ports/clock.js'
 import { meaningOf, storeErrorOf, wordsOf } from './client-errors.js'
 import type { Session } from './session.js'
 import { BACKOFF, within } from './waiting.js'
+import type { Sent } from './wire.js'
 
 /**
  * What a call may take longer than the deadline that the client was given, before it counts as one that never answers.
@@ -30,7 +29,7 @@ export async function send(
   session: Session,
   stream: string,
   after: bigint,
-  wire: EventData[],
+  events: readonly Sent[],
   until: number,
 ): Promise<E.Either<bigint, Written>> {
   const { client, base, closing, deadlineMs, name } = session
@@ -40,20 +39,13 @@ export async function send(
     // Half of the time, so that one that is lost with its connection is sent a second time.
     const deadline = Math.ceil(Math.max(1, Math.min(until - performance.now(), deadlineMs / 2)))
     try {
-      const call = client.appendToStream(stream, wire, {
-        ...base,
-        expectedRevision: after < 0n ? NO_STREAM : after,
-        deadline,
-      })
-      const { nextExpectedRevision, position } = await within(call, deadline + GRACE_MS, closing)
-      if (position === undefined) throw new Error('the server acknowledged an append without a position')
-      session.saw(position.commit)
+      const call = client.append(stream, after, events, { ...base, deadline })
+      const answer = await within(call, deadline + GRACE_MS, session.waits)
+      if ('actual' in answer) return E.left(answer.actual)
+      const { revision, position } = answer
+      session.saw(position)
       // A new event stands behind all that was committed before; a repetition has its old position.
-      return E.right({
-        revision: nextExpectedRevision,
-        position: position.commit,
-        repeated: position.commit <= seenBefore,
-      })
+      return E.right({ revision, position, repeated: position <= seenBefore })
     } catch (error) {
       session.checkOpen()
       const meaning = meaningOf(error)

@@ -4,8 +4,13 @@
  * The address is read here and not by the client, which prints unknown parameters and password on the console, takes no
  * `kurrentdb://`, and cannot switch off the check of a certificate.
  */
-import { connectivityState, credentials as channelCredentials, type Channel } from '@grpc/grpc-js'
-import { EventStoreDBClient } from '@eventstore/db-client'
+import {
+  connectivityState,
+  credentials as channelCredentials,
+  type Channel,
+  type ClientReadableStream,
+} from '@grpc/grpc-js'
+import { convertToCommandError, EventStoreDBClient } from '@eventstore/db-client'
 import type {
   ChannelCredentialOptions,
   Credentials,
@@ -14,8 +19,19 @@ import type {
   GossipClusterOptions,
   SingleNodeOptions,
 } from '@eventstore/db-client'
+import { StreamsClient, StreamsService } from '@eventstore/db-client/generated/streams_grpc_pb.js'
 import { readFileSync } from 'node:fs'
 import { sentenceOf, StoreError } from '../../ports/store-error.js'
+import {
+  type Answered,
+  answerOf,
+  appendOf,
+  type Question,
+  type Received,
+  receivedFrom,
+  requestOf,
+  type Sent,
+} from './wire.js'
 
 type NodePreference = NonNullable<GossipClusterOptions['nodePreference']>
 
@@ -307,6 +323,67 @@ export class LedgerClient extends EventStoreDBClient {
    * Appends go unary, whether or not the call carries credentials; `docs/decisions/0008-kurrentdb-appends.md` says why.
    */
   protected override supports = async (): Promise<boolean> => false
+
+  /** Puts a question to the server; the answers come until the call is cancelled, or by themselves to an end. */
+  async ask(
+    question: Question,
+    options: { readonly requiresLeader?: boolean },
+  ): Promise<ClientReadableStream<Received>> {
+    const { path, requestSerialize } = StreamsService.read
+    const call = this.GRPCStreamCreator(StreamsClient, 'read', (client) =>
+      client.makeServerStreamRequest(
+        path,
+        requestSerialize,
+        receivedFrom,
+        requestOf(question),
+        ...this.callArguments(options, { deadline: Infinity }),
+      ),
+    )
+    return await call()
+  }
+
+  /**
+   * Appends events right behind `after` (-1n: as the first ones), alone and by the deadline. What the client does too,
+   * without making objects and base64 of texts that are there, and without a turn of its queue for each event.
+   */
+  async append(
+    stream: string,
+    after: bigint,
+    events: readonly Sent[],
+    options: { readonly requiresLeader?: boolean; readonly deadline: number },
+  ): Promise<Answered> {
+    const { path, requestSerialize, responseDeserialize } = StreamsService.append
+    return await this.execute(
+      StreamsClient,
+      'append',
+      (client) =>
+        new Promise<Answered>((resolve, reject) => {
+          const failed = (error: Error): void => {
+            reject(convertToCommandError(error))
+          }
+          const call = client.makeClientStreamRequest(
+            path,
+            requestSerialize,
+            responseDeserialize,
+            ...this.callArguments(options),
+            (error, answer) => {
+              if (error !== null) failed(error)
+              else if (answer === undefined) reject(new Error('the server acknowledged an append without an answer'))
+              else {
+                try {
+                  resolve(answerOf(answer))
+                } catch (failure) {
+                  reject(failure)
+                }
+              }
+            },
+          )
+          call.on('error', failed)
+          for (const message of appendOf(stream, after, events)) call.write(message)
+          call.end()
+        }),
+    )
+  }
 
   /** Stands for the node that calls go to at the moment: another one after the connection was made anew. */
   node(): unknown {

@@ -29,9 +29,10 @@ import { meaningOf } from './client-errors.js'
 import { parseAddress } from './connection.js'
 import { follow } from './follow.js'
 import { firstFrom, lastOf, lastOfAll, streamBatches } from './reads.js'
-import { eventIdOf, fromWire, positionOf, type Recorded, toWire } from './recorded-event.js'
+import { eventIdOf, fromWire, toWire } from './recorded-event.js'
 import { createSession } from './session.js'
 import { within } from './waiting.js'
+import type { Recorded } from './wire.js'
 
 export interface KurrentDbOptions {
   /** Where the data of an append goes that is too large for the server. */
@@ -87,8 +88,8 @@ export async function openKurrentDbEventStore(
   async function head(): Promise<bigint> {
     const last = await lastOfAll(session)
     if (last === undefined) return -1n
-    session.saw(positionOf(last))
-    return positionOf(last)
+    session.saw(last.position)
+    return last.position
   }
 
   /** All events up to the end of the log, as `make` makes them. */
@@ -151,7 +152,7 @@ export async function openKurrentDbEventStore(
     reading: for await (const batch of streamBatches(session, stream, { direction: 'backwards' })) {
       for (const event of batch) {
         if (last < 0n) last = event.revision
-        if (positionOf(event) <= upTo) break reading
+        if (event.position <= upTo) break reading
         if (wanted.has(eventIdOf(event))) recent.unshift(event)
       }
     }
@@ -186,8 +187,8 @@ export async function openKurrentDbEventStore(
    * anew there would never be read as a beginning. Its metadata say so, and stay.
    */
   async function refuseDeleted(stream: string, until: number): Promise<void> {
-    const settings: unknown = (await lastOf(session, `$$${stream}`, until))?.data
-    if (typeof settings === 'object' && settings !== null && '$tb' in settings) {
+    const settings = (await lastOf(session, `$$${stream}`, until))?.data
+    if (settings !== undefined && isCutOff(settings)) {
       throw new StoreError(
         'StoreRefused',
         `${session.name}: the stream ${stream} was deleted, or its beginning cut off, and what is appended to it now would not be its beginning; take another name`,
@@ -242,11 +243,14 @@ export async function openKurrentDbEventStore(
         })
       const large = tooLarge(events)
       if (large !== undefined) return E.left({ kind: 'AppendRefused', detail: large })
+      const isFree = !turns.isTaken(stream)
       const turn = turns.take(stream)
       try {
-        await within(turn, from + WAITING_SHARE * session.deadlineMs - performance.now(), session.closing).catch(() => {
-          throw session.silence()
-        })
+        // Mostly nobody is before it, and then there is nothing to wait for.
+        if (!isFree)
+          await within(turn, from + WAITING_SHARE * session.deadlineMs - performance.now(), session.waits).catch(() => {
+            throw session.silence()
+          })
         return await record(stream, expected, events, until)
       } catch (error) {
         return E.left(failureOf(error))
@@ -291,7 +295,7 @@ export async function openKurrentDbEventStore(
         if (error instanceof StoreError && isBadPosition(error.cause)) return undefined
         throw error
       })
-      return there === undefined || positionOf(there) !== position ? undefined : (await ours([there]))[0]
+      return there === undefined || there.position !== position ? undefined : (await ours([there]))[0]
     },
 
     readAll: (options) => readThrough(options, ours),
@@ -361,11 +365,21 @@ export async function openKurrentDbEventStore(
     // Nobody waits long for an address where nothing listens; a server that is starting is waited for.
     const last = await lastOfAll(session, { patient: false })
     // What stands in the log by now is known to be older than any append to come.
-    if (last !== undefined) session.saw(positionOf(last))
+    if (last !== undefined) session.saw(last.position)
     return store
   } catch (error) {
     await session.close()
     throw error
+  }
+}
+
+/** Whether a stream's settings say that its beginning was cut off, as deleting it does. */
+function isCutOff(settings: string): boolean {
+  try {
+    const said: unknown = JSON.parse(settings)
+    return typeof said === 'object' && said !== null && '$tb' in said
+  } catch {
+    return false
   }
 }
 

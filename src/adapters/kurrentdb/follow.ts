@@ -2,17 +2,15 @@
  * The whole log from a position on, as it grows. Nothing in the client connects again, so this does: behind the last
  * event or checkpoint that was given, so that no event is lost and none comes twice.
  */
-import { eventTypeFilter, START, streamNameFilter } from '@eventstore/db-client'
-import type { AllStreamResolvedEvent } from '@eventstore/db-client'
 import { meaningOf, storeErrorOf } from './client-errors.js'
 import { lastOfAll } from './reads.js'
-import { positionOf, type Recorded } from './recorded-event.js'
 import type { Session } from './session.js'
 import { pullFrom, type PullStream } from './pull-stream.js'
 import { createSignal, type Signal } from '../../ports/signal.js'
 import { BACKOFF } from './waiting.js'
 import { backoffMs } from '../../ports/backoff.js'
 import { sleep } from '../../ports/clock.js'
+import type { LogFilter, LogPlace, Recorded } from './wire.js'
 
 /** Some events, and the position up to which there are no others. */
 export interface Step {
@@ -20,12 +18,6 @@ export interface Step {
   readonly position: bigint
   /** The server has said that this is all so far. */
   readonly caughtUp: boolean
-}
-
-/** A place as the server names it: of an event both are the same, of the gap right before an event `prepare` is 0. */
-interface LogPlace {
-  readonly commit: bigint
-  readonly prepare: bigint
 }
 
 export interface Following {
@@ -59,7 +51,7 @@ const STUCK_MS = 1_000
 const NO_PLACE = 2n ** 63n
 
 interface Connection {
-  readonly pulled: PullStream<AllStreamResolvedEvent>
+  readonly pulled: PullStream
   /** The last checkpoint; it counts once the events before it have been taken. */
   checkpoint: LogPlace | undefined
   confirmed: boolean
@@ -73,34 +65,24 @@ function subscribe(
   news: Signal,
 ): Connection {
   const connection: Omit<Connection, 'pulled'> = { checkpoint: undefined, confirmed: false, caughtUp: false }
-  // Nothing in the client would catch what this throws.
-  const checkpointReached = (_subscription: unknown, { commit, prepare }: LogPlace): void => {
-    if (commit >= NO_PLACE) return
-    connection.checkpoint = { commit, prepare }
-    news.notify()
-  }
-  // The names of the server's own streams begin with $, and so do its types.
-  const filter =
-    typesBut !== undefined
-      ? eventTypeFilter({ regex: `^(?!\\$|(?:${typesBut.join('|')})$)`, checkpointReached })
-      : prefixes.includes('')
-        ? streamNameFilter({ regex: '^[^$]', checkpointReached })
-        : streamNameFilter({ prefixes: [...prefixes], checkpointReached })
-  const subscription = client.subscribeToAll({ ...base, fromPosition: after ?? START, filter })
-  subscription.on('confirmation', () => {
-    connection.confirmed = true
-    news.notify()
-  })
-  subscription.on('caughtUp', () => {
-    connection.caughtUp = true
-    news.notify()
-  })
-  subscription.on('fellBehind', () => {
-    connection.caughtUp = false
-  })
   return Object.assign(connection, {
-    pulled: pullFrom<AllStreamResolvedEvent>(subscription, () => subscription.unsubscribe(), news),
+    pulled: pullFrom(
+      client.ask({ of: 'growing-log', from: after, filter: filterOf(prefixes, typesBut) }, base),
+      news,
+      (said) => {
+        if (said.kind === 'confirmed') connection.confirmed = true
+        else if (said.kind === 'caught-up') connection.caughtUp = true
+        else if (said.kind === 'fell-behind') connection.caughtUp = false
+        else if (said.kind === 'checkpoint' && said.place.commit < NO_PLACE) connection.checkpoint = said.place
+      },
+    ),
   })
+}
+
+/** The names of the server's own streams begin with $, and so do its types. */
+function filterOf(prefixes: readonly string[], typesBut: readonly string[] | undefined): LogFilter {
+  if (typesBut !== undefined) return { typePattern: `^(?!\\$|(?:${typesBut.join('|')})$)` }
+  return prefixes.includes('') ? { streamPattern: '^[^$]' } : { streamPrefixes: prefixes }
 }
 
 /** The server's own streams, and what it writes into those of others: that one was deleted. Both begin with $. */
@@ -141,12 +123,10 @@ export async function* follow(
         let settleMs = SETTLE_MS
         while (!stop.signal.aborted) {
           const { checkpoint, caughtUp } = connection
-          const { items, all } = connection.pulled.take()
-          const events = items.flatMap(({ event }) =>
-            event === undefined || event.position.commit <= position || isOfServer(event) ? [] : [event],
-          )
+          const { events: arrived, all } = connection.pulled.take()
           const before = position
-          position = events.at(-1)?.position.commit ?? position
+          const events = arrived.filter((event) => event.position > before && !isOfServer(event))
+          position = events.at(-1)?.position ?? position
           const now = performance.now()
           if (all && checkpoint !== undefined && checkpoint.commit > position) {
             // Right before an event is no event's place: that event is still to come, so this is only where to go on
@@ -244,11 +224,11 @@ async function lookBetween(
   try {
     const last = await lastOfAll(session)
     const node = client.node()
-    if (last === undefined || positionOf(last) < upTo) return 'unknown'
+    if (last === undefined || last.position < upTo) return 'unknown'
     for await (const { events, position, caughtUp } of follow(session, following)) {
       if (events.length > 0) return 'events'
       if (position >= upTo) return position
-      if (caughtUp) return client.node() === node ? positionOf(last) : 'unknown'
+      if (caughtUp) return client.node() === node ? last.position : 'unknown'
     }
   } catch {
     // The subscription itself will learn of it.

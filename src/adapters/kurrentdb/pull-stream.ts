@@ -1,26 +1,19 @@
 /**
- * Reading the client's streams by hand. `for await` on them leaks the call where the loop is left, and waits for ever
- * for a server that says nothing; here the reader takes what has arrived, many events at once, and decides itself how
- * long it waits.
+ * Reading what the server sends by hand. `for await` leaks the call where the loop is left, and waits for ever for a
+ * server that says nothing; here the reader takes what has arrived, many events at once, and decides itself how long it
+ * waits.
  */
+import { convertToCommandError, StreamNotFoundError } from '@eventstore/db-client'
+import type { ClientReadableStream } from '@grpc/grpc-js'
 import type { Signal } from '../../ports/signal.js'
+import type { Received, Recorded } from './wire.js'
 
 /** How many events may wait for the reader. An event has at most about a megabyte. */
 const WAITING_EVENTS = 64
 
-/** What is used of the client's streams, which are made of another version of Node's types. */
-interface Source {
-  on(event: string, listener: (...given: unknown[]) => void): unknown
-  off(event: string, listener: (...given: unknown[]) => void): unknown
-  pause(): unknown
-  resume(): unknown
-  isPaused(): boolean
-  readonly readableLength: number
-}
-
-export interface PullStream<Item> {
-  /** What has arrived; `all` where the client holds nothing more back. */
-  take(): { readonly items: readonly Item[]; readonly all: boolean }
+export interface PullStream {
+  /** The events that have arrived; `all` where the client holds nothing more back. */
+  take(): { readonly events: Recorded[]; readonly all: boolean }
   /** Nothing waits for the reader. */
   isEmpty(): boolean
   /** How it ended, once it has: with an error, or by itself. */
@@ -30,49 +23,72 @@ export interface PullStream<Item> {
 }
 
 /**
- * Listens to a stream of the client that `cancel` ends; `news` is told when something has arrived, and when it ends.
+ * Listens to a call that is being made; `news` is told when something has arrived, and when it ends. What the server
+ * says beside its events goes to `told`, in its place among them: an event that comes before it is already there to be
+ * taken.
  */
-export function pullFrom<Item>(stream: Source, cancel: () => Promise<void>, news: Signal): PullStream<Item> {
-  let waiting: Item[] = []
+export function pullFrom(
+  calling: Promise<ClientReadableStream<Received>>,
+  news: Signal,
+  told: (said: Exclude<Received, Recorded>) => void = ignore,
+): PullStream {
+  let waiting: Recorded[] = []
   let end: { readonly error: unknown } | 'ended' | undefined
   let waking: NodeJS.Immediate | undefined
+  let call: ClientReadableStream<Received> | undefined
+  let isStopped = false
   const wake = (): void => {
     waking = undefined
     news.notify()
   }
-  const arrived = (item: unknown): void => {
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a stream does not say what it gives; its caller knows
-    waiting.push(item as Item)
-    if (waiting.length >= WAITING_EVENTS) stream.pause()
+  const arrived = (item: Received): void => {
+    if (item.kind === 'event') {
+      waiting.push(item)
+      if (waiting.length >= WAITING_EVENTS) call?.pause()
+    } else if (item.kind === 'no-stream') end ??= { error: new StreamNotFoundError(undefined, '') }
+    else told(item)
     // Events come one by one out of one packet of the network: the reader is woken once for all of them.
     waking ??= setImmediate(wake)
   }
-  stream.on('data', arrived)
-  stream.on('end', () => {
-    end ??= 'ended'
+  const failed = (error: unknown): void => {
+    end ??= { error: error instanceof Error ? convertToCommandError(error) : error }
     news.notify()
-  })
-  // The client tells an error twice, and the second time, an AbortError, after the reader has left: this listener
-  // stays.
-  stream.on('error', (error) => {
-    end ??= { error }
-    news.notify()
-  })
+  }
+  const listen = (made: ClientReadableStream<Received>): void => {
+    call = made
+    // It stays when the reader has left: without a listener an error would end the process.
+    made.on('error', failed)
+    if (isStopped) {
+      made.cancel()
+      return
+    }
+    made.on('data', arrived)
+    made.on('end', () => {
+      end ??= 'ended'
+      news.notify()
+    })
+  }
+  void calling.then(listen, failed)
   return {
     take() {
-      const items = waiting
+      const events = waiting
       waiting = []
-      const all = stream.readableLength === 0
-      if (stream.isPaused()) stream.resume()
-      return { items, all }
+      const all = (call?.readableLength ?? 0) === 0
+      if (call?.isPaused() === true) call.resume()
+      return { events, all }
     },
-    isEmpty: () => waiting.length === 0 && stream.readableLength === 0,
+    isEmpty: () => waiting.length === 0 && (call?.readableLength ?? 0) === 0,
     end: () => end,
     stop() {
-      stream.off('data', arrived)
+      isStopped = true
       clearImmediate(waking)
-      // Where the call could not even begin, there is nothing to cancel, and that error was told.
-      cancel().catch(() => undefined)
+      call?.off('data', arrived)
+      // Not within the call's own news: it may be in the middle of telling them.
+      setImmediate(() => call?.cancel())
     },
   }
+}
+
+function ignore(): void {
+  // A read that ends is told nothing beside its events.
 }

@@ -2,25 +2,21 @@
  * Reads that end: what the server has, in batches as it arrives. A read that breaks goes on behind the last event, for
  * as long as something comes within the deadline.
  */
-import { BACKWARDS, END, FORWARDS, START } from '@eventstore/db-client'
-import type { AllStreamResolvedEvent, ResolvedEvent } from '@eventstore/db-client'
 import { backoffMs } from '../../ports/backoff.js'
 import { sleep } from '../../ports/clock.js'
 import type { ReadOptions } from '../../ports/event-store.js'
 import { meaningOf, storeErrorOf } from './client-errors.js'
-import type { Recorded } from './recorded-event.js'
 import type { Session } from './session.js'
 import { pullFrom } from './pull-stream.js'
 import { createSignal } from '../../ports/signal.js'
 import { BACKOFF } from './waiting.js'
+import type { Question, Recorded } from './wire.js'
 
 const LAST_REVISION = 2n ** 63n - 1n
 
-type Read = ReturnType<Session['client']['readStream']> | ReturnType<Session['client']['readAll']>
-
 interface RunningRead {
-  /** Makes the read that gives what follows `last`, after `given` events; undefined where nothing does. */
-  readonly begin: (last: Recorded | undefined, given: number) => Read | undefined
+  /** Asks for what follows `last`, after `given` events; undefined where nothing does. */
+  readonly begin: (last: Recorded | undefined, given: number) => Question | undefined
   /**
    * Whether to try again at all where the server cannot be reached. Default true; a server that is starting is always
    * waited for.
@@ -47,16 +43,15 @@ async function* batches(
   let until = given.until ?? performance.now() + deadlineMs
   for (;;) {
     session.checkOpen()
-    const read = begin(last, count)
-    if (read === undefined) return
+    const question = begin(last, count)
+    if (question === undefined) return
     const news = createSignal(closing, true)
-    const pulled = pullFrom<ResolvedEvent | AllStreamResolvedEvent>(read, () => read.cancel(), news)
+    const pulled = pullFrom(session.client.ask(question, session.base), news)
     let failure: unknown
     try {
       for (;;) {
-        const { items } = pulled.take()
-        if (items.length > 0) {
-          const events = items.flatMap(({ event }) => event ?? [])
+        const { events } = pulled.take()
+        if (events.length > 0) {
           last = events.at(-1) ?? last
           count += events.length
           failures = 0
@@ -104,12 +99,13 @@ export function streamBatches(
       const next = last === undefined ? from : last.revision + (forwards ? 1n : -1n)
       if (given >= limit || (!forwards && next !== undefined && next < 0n)) return undefined
       const wanted = next === undefined || next < 0n ? undefined : next > LAST_REVISION ? LAST_REVISION : next
-      return session.client.readStream(stream, {
-        ...session.base,
-        direction: forwards ? FORWARDS : BACKWARDS,
-        fromRevision: wanted ?? (forwards ? START : END),
-        ...(limit === Infinity ? {} : { maxCount: limit - given }),
-      })
+      return {
+        of: 'stream',
+        stream,
+        from: wanted ?? (forwards ? 'start' : 'end'),
+        backwards: !forwards,
+        limit: limit - given,
+      }
     },
   })
 }
@@ -125,21 +121,16 @@ export async function lastOfAll(
   options: { readonly patient?: boolean } = {},
 ): Promise<Recorded | undefined> {
   const begin: RunningRead['begin'] = (last) =>
-    last === undefined
-      ? session.client.readAll({ ...session.base, direction: BACKWARDS, fromPosition: END, maxCount: 1 })
-      : undefined
+    last === undefined ? { of: 'log', from: 'end', backwards: true, limit: 1 } : undefined
   return await firstOf(batches(session, { ...options, begin }))
 }
 
 /** The first event at or behind a position; the server refuses a position between two events. */
 export async function firstFrom(session: Session, position: bigint): Promise<Recorded | undefined> {
-  const fromPosition = { commit: position, prepare: position }
+  const from = { commit: position, prepare: position }
   return await firstOf(
     batches(session, {
-      begin: (last) =>
-        last === undefined
-          ? session.client.readAll({ ...session.base, direction: FORWARDS, fromPosition, maxCount: 1 })
-          : undefined,
+      begin: (last) => (last === undefined ? { of: 'log', from, backwards: false, limit: 1 } : undefined),
     }),
   )
 }

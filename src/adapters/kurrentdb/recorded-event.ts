@@ -6,10 +6,9 @@
  * The id on the wire is made of all that the event is. The server takes the same id at the same revision for a
  * repetition without looking at the content, so with this id its "success" means that exactly this event stands there.
  */
-import { binaryEvent, jsonEvent } from '@eventstore/db-client'
-import type { EventData, RecordedEvent } from '@eventstore/db-client'
 import { uuidOf } from '../../domain/values/hash.js'
 import type { EventToAppend, StoredEvent } from '../../domain/events/stored-event.js'
+import type { Recorded, Sent } from './wire.js'
 
 /** What the data on the wire stands for: the text under this hash beside the log. */
 export interface Claim {
@@ -31,9 +30,6 @@ interface WireMetadata {
   readonly claim?: Claim
 }
 
-/** An event as the client gives it. */
-export type Recorded = RecordedEvent
-
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
@@ -48,7 +44,7 @@ function sameAsJson(text: string): { readonly value: unknown } | undefined {
 }
 
 /** The event as the server keeps it. */
-export function toWire(stream: string, event: EventToAppend, claimed: ClaimedData | undefined): EventData {
+export function toWire(stream: string, event: EventToAppend, claimed: ClaimedData | undefined): Sent {
   const { id, type, data, metadata: text } = event
   const ours = sameAsJson(text)?.value
   const metadata: WireMetadata = {
@@ -58,14 +54,13 @@ export function toWire(stream: string, event: EventToAppend, claimed: ClaimedDat
     metadata: isObject(ours) ? ours : text,
     ...(claimed === undefined ? {} : { claim: { sha256: claimed.sha256, bytes: claimed.bytes } }),
   }
-  const wire = { id: uuidOf(stream, id, type, data, text), type, metadata: { ...metadata } }
-  if (claimed !== undefined) return jsonEvent({ ...wire, data: dataOfClaim(claimed.preview) })
-  const json = sameAsJson(data)
-  // The client's types know no JSON that is a number, a boolean or null; the wire does.
-  return json === undefined
-    ? binaryEvent({ ...wire, data: Buffer.from(data, 'utf8') })
-    : // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- see above
-      jsonEvent({ ...wire, data: json.value as object & Record<string, unknown> })
+  return {
+    id: uuidOf(stream, id, type, data, text),
+    type,
+    isJson: claimed !== undefined || sameAsJson(data) !== undefined,
+    data: claimed === undefined ? data : JSON.stringify(dataOfClaim(claimed.preview)),
+    metadata: JSON.stringify(metadata),
+  }
 }
 
 /** The data on the wire of an event whose own data lies beside the log. */
@@ -77,40 +72,65 @@ const claimIn = (metadata: Readonly<Record<string, unknown>>): Claim | undefined
   return { sha256: claim['sha256'], bytes: claim['bytes'] }
 }
 
-const bytesAsText = (bytes: Uint8Array): string =>
-  Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8')
-const asText = (value: unknown): string =>
-  value instanceof Uint8Array ? bytesAsText(value) : (JSON.stringify(value) ?? '')
-
-/** Our id of a recorded event. An event that somebody else wrote goes by the server's id. */
-export function eventIdOf({ id, metadata }: Recorded): string {
-  return isObject(metadata) && typeof metadata['eventId'] === 'string' ? metadata['eventId'] : id
+/** What the metadata on the wire say. */
+interface ReadMetadata {
+  /** Undefined where somebody else wrote the event. */
+  readonly eventId: string | undefined
+  readonly metadata: string
+  readonly claim: Claim | undefined
 }
 
-/** The event that was recorded, and the claim on its data where that lies beside the log. */
-export function fromWire(recorded: Recorded): { readonly event: StoredEvent; readonly claim: Claim | undefined } {
-  const wire =
-    isObject(recorded.metadata) && typeof recorded.metadata['eventId'] === 'string' ? recorded.metadata : undefined
-  const ours = wire === undefined ? recorded.metadata : wire['metadata']
+// As `toWire` writes them, up to the beginning of ours.
+const WRITTEN =
+  /^\{(?:"\$correlationId":"[^"\\]*",)?(?:"\$causationId":"[^"\\]*",)?"eventId":"([^"\\]*)","metadata":(?=\{)/u
+
+/**
+ * Ours are one object without another in it, behind which the whole ends: then they are the text between, and nothing
+ * has to be parsed. That was a tenth of what reading an event takes.
+ */
+function readMetadata(text: string): ReadMetadata {
+  const written = WRITTEN.exec(text)
+  if (written !== null) {
+    const from = written[0].length
+    const to = text.length - 1
+    if (text.indexOf('{', from + 1) === -1 && text.indexOf('}', from) === to - 1 && text.charAt(to) === '}')
+      return { eventId: written[1], metadata: text.slice(from, to), claim: undefined }
+  }
+  const parsed = valueIn(text)
+  if (!isObject(parsed) || typeof parsed['eventId'] !== 'string')
+    return { eventId: undefined, metadata: text, claim: undefined }
+  const ours = parsed['metadata']
   return {
-    event: {
-      id: eventIdOf(recorded),
-      type: recorded.type,
-      data: asText(recorded.data),
-      metadata: wire !== undefined && typeof ours === 'string' ? ours : asText(ours),
-      stream: recorded.streamId,
-      revision: recorded.revision,
-      position: positionOf(recorded),
-    },
-    claim: wire === undefined ? undefined : claimIn(wire),
+    eventId: parsed['eventId'],
+    metadata: typeof ours === 'string' ? ours : (JSON.stringify(ours) ?? ''),
+    claim: claimIn(parsed),
   }
 }
 
-/** The place in the whole log; commit and prepare are the same. */
-export function positionOf({ position, streamId, revision }: Recorded): bigint {
-  if (position === undefined)
-    throw new Error(
-      `the server gave no position for ${streamId} revision ${String(revision)}; it has to be of version 22.6 or later`,
-    )
-  return position.commit
+function valueIn(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** Our id of a recorded event. An event that somebody else wrote goes by the server's id. */
+export const eventIdOf = ({ id, metadata }: Recorded): string => readMetadata(metadata).eventId ?? id
+
+/** The event that was recorded, and the claim on its data where that lies beside the log. */
+export function fromWire(recorded: Recorded): { readonly event: StoredEvent; readonly claim: Claim | undefined } {
+  const { eventId = recorded.id, metadata, claim } = readMetadata(recorded.metadata)
+  return {
+    event: {
+      id: eventId,
+      type: recorded.type,
+      data: recorded.data,
+      metadata,
+      stream: recorded.streamId,
+      revision: recorded.revision,
+      position: recorded.position,
+    },
+    claim,
+  }
 }

@@ -15,6 +15,11 @@ export interface Session {
   readonly deadlineMs: number
   /** Aborts when the store is closed. */
   readonly closing: AbortSignal
+  /**
+   * Who waits for an append, called when the store is closed: each has hundreds of them a second, and to listen to a
+   * signal takes longer than to stand in a set.
+   */
+  readonly waits: Set<() => void>
   /** Throws where the store is closed. */
   checkOpen(): void
   /** The server did not answer in time. */
@@ -36,12 +41,14 @@ export function createSession(address: KurrentDbAddress, deadlineMs: number): Se
   const closing = new AbortController()
   // Everybody who waits listens to it.
   setMaxListeners(0, closing.signal)
+  const waits = new Set<() => void>()
   const watching = new Set<Pick<Signal, 'notify'>>()
   let seen = -1n
   let closed: Promise<void> | undefined
 
   async function shutDown(): Promise<void> {
     closing.abort()
+    for (const end of waits) end()
     let timer: NodeJS.Timeout | undefined
     const tooLong = new Promise<void>((resolve) => {
       timer = setTimeout(resolve, DISPOSE_MS)
@@ -56,6 +63,7 @@ export function createSession(address: KurrentDbAddress, deadlineMs: number): Se
     base: wantsLeader(address) ? { requiresLeader: true } : {},
     deadlineMs,
     closing: closing.signal,
+    waits,
     checkOpen() {
       if (closing.signal.aborted) throw new StoreError('StoreUnavailable', `${name} is closed`)
     },

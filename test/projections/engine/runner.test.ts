@@ -87,6 +87,34 @@ describeOnDatabases('runner', (database) => {
     expect(await texts()).toEqual(['m0', 'm1', 'm2', 'm3', 'm4', 'm5'])
   })
 
+  test('batches begin small and double, and one is read ahead while another is written, no more', async () => {
+    await record(store, 'a', messages(5_000))
+    let read = 0
+    const seen: { readonly applied: number; readonly read: number }[] = []
+    let applied = 0
+    await runner({
+      batchSize: 2_500,
+      store: {
+        ...store,
+        async *readAll(options) {
+          for await (const event of store.readAll(options)) {
+            read += 1
+            yield event
+          }
+        },
+      },
+      onApplied: (_projection, _partition, events) => {
+        applied += events
+        seen.push({ applied, read })
+      },
+    }).catchUp()
+    expect(seen.map((one) => one.applied)).toEqual([1_000, 3_000, 5_000])
+    // Of 5,000, none of the third batch before the first was written.
+    expect(seen[0]?.read).toBeLessThanOrEqual(3_000)
+    expect(seen[0]?.read).toBeGreaterThan(1_000)
+    expect(await texts()).toHaveLength(5_000)
+  })
+
   test('several runners at once apply every fact exactly once', async () => {
     await record(store, 'a', messages(300))
     // The trigger counts what is written, also where the same row is written again.

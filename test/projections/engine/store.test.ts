@@ -1,10 +1,10 @@
 /** Changes of rows: written together, written one by one, and folded in memory, they make the same rows. */
 import { beforeEach, expect, test } from '@jest/globals'
 import * as fc from 'fast-check'
-import type { Database } from '../../../src/ports/sql.js'
-import { createFold, createNet } from '../../../projections/engine/fold.js'
+import type { Database, Sql } from '../../../src/ports/sql.js'
+import { coalesce, createFold, createNet } from '../../../projections/engine/fold.js'
 import { changesOf, type Row, type RowChange, type Table } from '../../../projections/engine/projection.js'
-import { createTables, pointViews, writeChanges } from '../../../projections/engine/store.js'
+import { createTables, pointViews, statementsOf, writeChanges, writeNet } from '../../../projections/engine/store.js'
 import { appended as message, recorded } from '../../support/builders.js'
 import { describeOnDatabases, rowsOf, silent } from '../../support/projections.js'
 import { longTest, runsOf } from '../../support/length.js'
@@ -140,14 +140,29 @@ describeOnDatabases('rows', (database) => {
       row: { conversation_id: 'a', place, words: `${String(place)} ${'long '.repeat(place % 300)}` },
     })
     const changes = Array.from({ length: 2_500 }, (_, place) => put(place))
-    await writeChanges(db, projection.tables, 1, changes)
     const fold = createFold(projection.tables)
     fold.apply(changes)
     // No `toEqual` of megabytes: it would print them.
-    expect(
+    const areThere = async (): Promise<boolean> =>
       JSON.stringify((await found())['things']?.map((row) => row['words'])) ===
-        JSON.stringify(fold.rows('things').map((row) => row['words'])),
-    ).toBe(true)
+      JSON.stringify(fold.rows('things').map((row) => row['words']))
+    const net = coalesce(projection.tables, changes)
+    // Some 1.9 million characters, which a server takes at one go.
+    const asked = [
+      { most: statementsOf({ isServer: true }), atLeast: 1, atMost: 1 },
+      { most: statementsOf({ isServer: false }), atLeast: 3, atMost: 8 },
+      { most: { rows: 1_000, characters: Infinity, pauses: false }, atLeast: 3, atMost: 3 },
+      { most: { rows: Infinity, characters: 100_000, pauses: false }, atLeast: 15, atMost: 20 },
+    ]
+    for (const { most, atLeast, atMost } of asked) {
+      await db.script('delete from things_g1')
+      let statements = 0
+      const counting: Sql = { ...db, query: (...asks) => ((statements += 1), db.query(...asks)) }
+      await writeNet(counting, projection.tables, 1, net, most)
+      expect(await areThere()).toBe(true)
+      expect(statements).toBeGreaterThanOrEqual(atLeast)
+      expect(statements).toBeLessThanOrEqual(atMost)
+    }
   })
 })
 
