@@ -87,6 +87,13 @@ export function rememberText(line: Line, text: string, id: string | undefined): 
   if (line.texts.length > MOST_TEXTS) line.texts.shift()
 }
 
+/**
+ * The salt behind a change that takes something back: messages that are said again get other ids. However often that
+ * happens, it stays as long as one hash.
+ */
+export const saltBehind = ({ salt, entries }: Line, change: 'again' | 'anew'): string =>
+  digest(`${salt}\n${change}\n${String(entries.length)}`)
+
 /** The id of a message that stands behind another one. */
 export const idBehind = (line: Line, before: string | undefined, hash: string): string =>
   `p-${digest(`${line.salt}\n${before ?? ''}\n${hash}`)}`

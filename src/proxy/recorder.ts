@@ -17,6 +17,7 @@ import {
   leftOut,
   newLine,
   rememberText,
+  saltBehind,
   stepOf,
   summaryQuestion,
   toolsHash,
@@ -265,7 +266,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
 
     if (step.kind === 'anew') {
       withdrawn.push(...summaryTurns(line, step))
-      const salt = `${line.salt}+${String(line.entries.length)}`
+      const salt = saltBehind(line, 'anew')
       const kept = keptOf(line, step)
       const border = Math.max(step.summaryAt ?? -1, ...step.kept.keys())
       entries = messages.slice(0, border + 1).map((message, at) => entryOf(message, kept.get(at)))
@@ -278,7 +279,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
           withdrawn,
           edited,
           compaction: {
-            sourceId: `${line.salt}${String(line.entries.length)}-${messages[0]?.hash ?? ''}`,
+            sourceId: `${line.salt}-${String(line.entries.length)}-${messages[0]?.hash ?? ''}`,
             trigger: 'unknown',
             summary: summaryOf(summary),
             context: [
@@ -305,7 +306,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
       const from = step.kind === 'again' ? messages.length : step.from
       if (step.kind === 'rewinds') {
         withdrawn.push(...line.entries.slice(from).flatMap(({ id }) => (id === undefined ? [] : [id])))
-        line.salt += `-${String(line.entries.length)}`
+        line.salt = saltBehind(line, 'again')
       }
       if (step.kind === 'goes-on')
         for (const at of step.edits) {
@@ -396,7 +397,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
     from: number,
     whose: Whose,
   ): Promise<Line> {
-    line.salt += `-${String(line.entries.length)}`
+    line.salt = saltBehind(line, 'again')
     const isSame = (at: number): boolean => line.entries[at]?.hash === messages[at]?.hash
     let before: Entry | undefined
     const entries = messages.map((message, at) => {
@@ -448,7 +449,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
     const { program, programVersion } = whose
     const { messages } = asked
     const { kept, summaryAt } = step
-    const next: Line = { ...line, salt: `${line.salt}+${String(line.entries.length)}` }
+    const next: Line = { ...line, salt: saltBehind(line, 'anew') }
     let before: Entry | undefined
     const entries = messages.map((message, at) => {
       const id = kept.get(at) ?? idBehind(next, before?.id, message.hash)
@@ -470,7 +471,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
       compaction: {
         program,
         ...(programVersion === undefined ? {} : { programVersion }),
-        sourceId: `${line.salt}${String(line.entries.length)}-${messages[0]?.hash ?? ''}`,
+        sourceId: `${line.salt}-${String(line.entries.length)}-${messages[0]?.hash ?? ''}`,
         summary: summaryOf(summary),
         context: [
           ...line.instructions.flatMap(({ id }) => (id === undefined ? [] : [{ messageId: id }])),
@@ -592,7 +593,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
       rememberAnswer(line, answer, isSame ? behind[0]?.id : undefined)
       return
     }
-    if (behind.length > 0) line.salt += `-${String(line.entries.length)}`
+    if (behind.length > 0) line.salt = saltBehind(line, 'again')
     const before = line.entries[length - 1]
     const entry = entryOf(message, idBehind(line, before?.id ?? before?.hash, message.hash))
     rememberAnswer(line, answer, entry.id)
@@ -625,7 +626,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
     const withdrawn = line.entries.slice(from).flatMap(({ id }) => (id === undefined ? [] : [id]))
     if (line.maker === 'program') await observe(line, { withdrawn }, whose)
     else await ledger.amend(line.conversationId, { ...actorOf(whose), withdraw: withdrawn })
-    line.salt += `-${String(line.entries.length)}`
+    line.salt = saltBehind(line, 'again')
     line.entries = line.entries.slice(0, from)
     line.concluded = concluded
   }
