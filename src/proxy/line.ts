@@ -273,7 +273,9 @@ export function stepOf(line: Line, asked: Asked, isProgram: boolean): Step {
   const anew = { kind: 'anew', kept: latest(line, kept, from) } as const
   if (summary !== undefined) return { ...anew, ...summary }
   if (isGap && messages.length < line.entries.length) return { ...anew, summaryAt: firstNew(messages, kept) }
-  if (from > 0) return { kind: 'rewinds', from }
+  // Where nothing offers tools there are no errands to be told by them: the list is the conversation's, and was edited.
+  const isToolless = !isProgram && offered === '' && line.tools === ''
+  if (from > 0 || isToolless) return { kind: 'rewinds', from }
   // Errands have tools of their own, and nothing that was answered before.
   const isOwn =
     offered === line.tools ||

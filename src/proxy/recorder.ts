@@ -88,6 +88,8 @@ interface Placed {
   readonly whose: Whose
   /** Messages of the list: the answer stands behind them. */
   readonly length: number
+  /** The last of them, as it is recorded. */
+  readonly last: Entry | undefined
   readonly context: Context | undefined
   /** It may ask for a summary of the program's own: what it asks stands in the line from here on. */
   readonly summary: { readonly from: number; readonly concluded: string | undefined } | undefined
@@ -577,7 +579,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
 
   /** Records an answer behind its request; what was answered before in its place is said no more. */
   async function recordAnswer(placed: Placed, answer: Answer, ending: Ending, more: Fields): Promise<void> {
-    const { length, whose, context } = placed
+    const { length, last, whose, context } = placed
     const line = await lines.get(placed.line.conversationId)
     const input = answerInput(answer, ending, context, more)
     if (input === undefined || line.entries.length < length) {
@@ -586,9 +588,12 @@ export function createRecorder(options: RecorderOptions): Recorder {
     }
     const message = said(input, [])
     const behind = line.entries.slice(length)
-    const isSame = behind[0]?.hash === message.hash
-    // The conversation went on meanwhile, and not from this answer.
-    const isLate = behind.some(({ role }) => role !== 'assistant') || (behind.length > 0 && line.maker !== 'program')
+    const asked = line.entries[length - 1]
+    const isAsked = last?.id === undefined ? asked?.hash === last?.hash : asked?.id === last.id
+    const isSame = isAsked && behind[0]?.hash === message.hash
+    // The conversation went on meanwhile, and not from this answer; or its question was taken back.
+    const isLate =
+      !isAsked || behind.some(({ role }) => role !== 'assistant') || (behind.length > 0 && line.maker !== 'program')
     if (isSame || isLate) {
       rememberAnswer(line, answer, isSame ? behind[0]?.id : undefined)
       return
@@ -689,6 +694,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
       key,
       whose,
       length: asked.messages.length,
+      last: line.entries[asked.messages.length - 1],
       context,
       summary,
     })
