@@ -48,8 +48,9 @@ export async function* readEvents(transport: Transport, wanted: Wanted): AsyncGe
       ;({ done } = answering)
       for await (const { id, data } of sentEvents(answering.chunks, end)) {
         failures = 0
+        // What cannot be read is told, and is no place to go on behind: it would be missing, and nobody would know.
+        if (data !== '') yield eventOf(data, transport.name)
         last = id ?? last
-        if (data !== '') yield cloudEvent.parse(JSON.parse(data))
       }
       // A stream that ends by itself is taken up again at once; one that always does, less and less often.
       failures += 1
@@ -66,6 +67,26 @@ export async function* readEvents(transport: Transport, wanted: Wanted): AsyncGe
     }
     if (isOver(signal)) return
     await delay(backoffMs(failures, BACKOFF), undefined, signal === undefined ? {} : { signal }).catch(() => undefined)
+  }
+}
+
+/** An event; throws where it is none that this version knows. */
+function eventOf(data: string, name: string): CloudEvent {
+  const read = cloudEvent.safeParse(parsedJson(data))
+  if (read.success) return read.data
+  const [issue] = read.error.issues
+  throw new ServiceError(
+    'NotAService',
+    `${name} sent an event in a shape that this version does not know: ${issue?.path.join('.') ?? ''} ${issue?.message ?? ''}`,
+    200,
+  )
+}
+
+function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown
+  } catch {
+    return undefined
   }
 }
 

@@ -7,6 +7,8 @@ export type TakenBody =
   | { readonly kind: 'whole'; readonly bytes: Uint8Array }
   /** It is longer than the limit: what was read, and the rest as it comes. */
   | { readonly kind: 'long'; readonly stream: ReadableStream<Uint8Array> }
+  /** It ended before it was whole: its client is gone, or closed its side of the connection. */
+  | { readonly kind: 'cut' }
 
 /** Reads a body up to a limit. */
 export async function takeBody(body: ReadableStream<Uint8Array> | null, limit: number): Promise<TakenBody> {
@@ -14,12 +16,15 @@ export async function takeBody(body: ReadableStream<Uint8Array> | null, limit: n
   const reader = body.getReader()
   const chunks: Uint8Array[] = []
   let length = 0
-  for (;;) {
-    const { done, value } = await reader.read()
-    if (done) return { kind: 'whole', bytes: Buffer.concat(chunks) }
-    chunks.push(value)
-    length += value.byteLength
-    if (length > limit) break
+  try {
+    while (length <= limit) {
+      const { done, value } = await reader.read()
+      if (done) return { kind: 'whole', bytes: Buffer.concat(chunks) }
+      chunks.push(value)
+      length += value.byteLength
+    }
+  } catch {
+    return { kind: 'cut' }
   }
   const stream = new ReadableStream<Uint8Array>({
     async pull(controller) {

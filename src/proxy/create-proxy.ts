@@ -12,7 +12,7 @@ import type { PolicySettings } from '../domain/values/policy.js'
 import { sentenceOf } from '../ports/store-error.js'
 import { answerBeforeEnd } from '../ports/unread-body.js'
 import type { AgentTool, Ledger } from '../library/ledger.js'
-import type { Api, Asked } from './api.js'
+import type { Api, Asked, Shown } from './api.js'
 import { anthropicMessages } from './apis/anthropic-messages.js'
 import { chatCompletions } from './apis/chat-completions.js'
 import { openaiResponses } from './apis/openai-responses.js'
@@ -314,6 +314,22 @@ function passedOn({ incoming, gate, gone }: Passed): ReadableStream<Uint8Array> 
   )
 }
 
+/** An answer that is there to its end. Node's own connection takes each status that upstream may say, `Response` does not. */
+function whole(
+  outgoing: ServerResponse | undefined,
+  {
+    incoming,
+    status,
+    pairs,
+  }: { readonly incoming: IncomingMessage; readonly status: number; readonly pairs: string[] },
+  bytes?: Uint8Array,
+): Response {
+  if (outgoing === undefined)
+    return new Response(bytes === undefined ? null : new Uint8Array(bytes), { status, headers: asHeaders(pairs) })
+  outgoing.writeHead(status, incoming.statusMessage, pairs).end(bytes)
+  return RESPONSE_ALREADY_SENT
+}
+
 /** When a request is read and recorded that nothing waits for. */
 interface Start {
   readonly begun: Promise<void>
@@ -374,7 +390,7 @@ export function createProxy(options: ProxyOptions): Proxy {
   /** Answers that are on their way to the client, or being recorded. */
   const under = new Set<Promise<unknown>>()
 
-  const refused = (api: Api, status: 400 | 426 | 502 | 503, sentence: string, kind: string): Response =>
+  const refused = (api: Api, status: 400 | 426 | 500 | 502 | 503, sentence: string, kind: string): Response =>
     new Response(JSON.stringify(api.refusal(sentence, kind)), {
       status,
       headers: REFUSED,
@@ -389,6 +405,21 @@ export function createProxy(options: ProxyOptions): Proxy {
       const asked = api.read(body)
       return asked === undefined ? undefined : { api, body, asked }
     } catch (error) {
+      onProblem(error)
+      return undefined
+    }
+  }
+
+  /** The request with the ledger's context in the place of its list; undefined where that cannot be written. */
+  function writtenFor(
+    { api, body }: Reading,
+    shown: readonly Shown[],
+  ): { readonly body: Fields; readonly bytes: Uint8Array } | undefined {
+    try {
+      const written = api.write(body, shown)
+      return { body: written, bytes: bytesOf(written) }
+    } catch (error) {
+      // What is nested without end can be read, and not written.
       onProblem(error)
       return undefined
     }
@@ -412,7 +443,6 @@ export function createProxy(options: ProxyOptions): Proxy {
         : Promise.resolve(true)
     const isRecorded = await recording
     const pairs = answerHeaders(incoming, turn ?? bypassed, true)
-    const head = { status, headers: asHeaders(pairs) }
     if (isCut || (!isRecorded && fail === 'closed')) {
       if (outgoing === undefined)
         return new Response(
@@ -424,13 +454,13 @@ export function createProxy(options: ProxyOptions): Proxy {
               throw new Error('upstream broke off')
             },
           }),
-          head,
+          { status, headers: asHeaders(pairs) },
         )
       outgoing.writeHead(status, incoming.statusMessage, pairs)
       outgoing.write(bytes, () => outgoing.destroy())
       return RESPONSE_ALREADY_SENT
     }
-    return new Response(NO_BODY.has(status) ? null : new Uint8Array(bytes), head)
+    return whole(outgoing, { incoming, status, pairs }, NO_BODY.has(status) ? undefined : bytes)
   }
 
   /** What `settled` waits for. */
@@ -478,6 +508,8 @@ export function createProxy(options: ProxyOptions): Proxy {
       if (checked !== undefined && E.isLeft(checked))
         return refused(api, 400, `the header ${CONVERSATION} ${checked.left.detail}`, 'BadId')
       const taken = await takeBody(request.body, maxBodyBytes)
+      if (taken.kind === 'cut')
+        return refused(api, 400, 'the request ended before it was whole, and was not sent', 'BodyCutOff')
       body = taken.kind === 'whole' ? taken.bytes : taken.stream
       if (taken.kind === 'whole' && isBeside)
         asking = askBeside(api, taken.bytes, { headers: request.headers, actor, begun: start.begun })
@@ -487,12 +519,14 @@ export function createProxy(options: ProxyOptions): Proxy {
       if (reading !== undefined) {
         asking = recorder.ask(api, reading.asked, request.headers, actor)
         turn = await within(asking, ledgerTimeoutMs)
-        if (turn?.shown !== undefined) {
-          const written = api.write(reading.body, turn.shown)
-          body = bytesOf(written)
+        const written = turn?.shown === undefined ? undefined : writtenFor(reading, turn.shown)
+        if (turn?.shown !== undefined && written === undefined)
+          turn = { ...turn, cannotShorten: 'the request cannot be written anew' }
+        if (turn !== undefined && written !== undefined) {
+          body = written.bytes
           headers.delete('content-encoding')
           const tool = options.offerMemory === true ? memoryOf(turn.conversationId) : undefined
-          if (tool !== undefined && !hasTool(reading.asked.tools, tool.name)) memory = { body: written, tool }
+          if (tool !== undefined && !hasTool(reading.asked.tools, tool.name)) memory = { body: written.body, tool }
         }
       }
       if (fail === 'closed' && taken.kind === 'long')
@@ -538,7 +572,8 @@ export function createProxy(options: ProxyOptions): Proxy {
     }
     const status = incoming.statusCode ?? 502
     if (held !== undefined) return await answered(held, status, turn, outgoing)
-    const isAnswer = api !== undefined && asking !== undefined && status >= 200 && status < 300
+    const isBodyless = NO_BODY.has(status) || request.method === 'HEAD'
+    const isAnswer = api !== undefined && asking !== undefined && status >= 200 && status < 300 && !isBodyless
     const copy = isAnswer
       ? createCopy(api, incoming.headers['content-type'] ?? '', incoming.headers['content-encoding'])
       : undefined
@@ -565,7 +600,6 @@ export function createProxy(options: ProxyOptions): Proxy {
       done.catch(onProblem)
       return undefined
     }
-    const isBodyless = NO_BODY.has(status) || request.method === 'HEAD'
     const passed = (): void => {
       start.begin()
     }
@@ -583,11 +617,18 @@ export function createProxy(options: ProxyOptions): Proxy {
     )
     if (gone === undefined) {
       incoming.resume()
-      return new Response(null, { status, headers: asHeaders(pairs) })
+      return whole(outgoing, { incoming, status, pairs })
     }
     if (outgoing !== undefined) return passTo(outgoing, { incoming, gate, gone }, pairs)
     return new Response(passedOn({ incoming, gate, gone }), { status, headers: asHeaders(pairs) })
   })
+  // Without this the framework writes the stack to standard error.
+  app.onError((error, context) => {
+    onProblem(error)
+    const api = APIS.find((each) => each.matches(context.req.path)) ?? chatCompletions
+    return refused(api, 500, 'a mistake of the proxy; its own log has more', 'Bug')
+  })
+
   async function settled(): Promise<void> {
     while (under.size > 0) await Promise.all(under)
   }

@@ -87,6 +87,13 @@ export function rememberText(line: Line, text: string, id: string | undefined): 
   if (line.texts.length > MOST_TEXTS) line.texts.shift()
 }
 
+/**
+ * The salt behind a change that takes something back: messages that are said again get other ids. However often that
+ * happens, it stays as long as one hash.
+ */
+export const saltBehind = ({ salt, entries }: Line, change: 'again' | 'anew'): string =>
+  digest(`${salt}\n${change}\n${String(entries.length)}`)
+
 /** The id of a message that stands behind another one. */
 export const idBehind = (line: Line, before: string | undefined, hash: string): string =>
   `p-${digest(`${line.salt}\n${before ?? ''}\n${hash}`)}`
@@ -266,7 +273,9 @@ export function stepOf(line: Line, asked: Asked, isProgram: boolean): Step {
   const anew = { kind: 'anew', kept: latest(line, kept, from) } as const
   if (summary !== undefined) return { ...anew, ...summary }
   if (isGap && messages.length < line.entries.length) return { ...anew, summaryAt: firstNew(messages, kept) }
-  if (from > 0) return { kind: 'rewinds', from }
+  // Where nothing offers tools there are no errands to be told by them: the list is the conversation's, and was edited.
+  const isToolless = !isProgram && offered === '' && line.tools === ''
+  if (from > 0 || isToolless) return { kind: 'rewinds', from }
   // Errands have tools of their own, and nothing that was answered before.
   const isOwn =
     offered === line.tools ||

@@ -17,6 +17,7 @@ import {
   leftOut,
   newLine,
   rememberText,
+  saltBehind,
   stepOf,
   summaryQuestion,
   toolsHash,
@@ -87,6 +88,8 @@ interface Placed {
   readonly whose: Whose
   /** Messages of the list: the answer stands behind them. */
   readonly length: number
+  /** The last of them, as it is recorded. */
+  readonly last: Entry | undefined
   readonly context: Context | undefined
   /** It may ask for a summary of the program's own: what it asks stands in the line from here on. */
   readonly summary: { readonly from: number; readonly concluded: string | undefined } | undefined
@@ -265,7 +268,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
 
     if (step.kind === 'anew') {
       withdrawn.push(...summaryTurns(line, step))
-      const salt = `${line.salt}+${String(line.entries.length)}`
+      const salt = saltBehind(line, 'anew')
       const kept = keptOf(line, step)
       const border = Math.max(step.summaryAt ?? -1, ...step.kept.keys())
       entries = messages.slice(0, border + 1).map((message, at) => entryOf(message, kept.get(at)))
@@ -278,7 +281,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
           withdrawn,
           edited,
           compaction: {
-            sourceId: `${line.salt}${String(line.entries.length)}-${messages[0]?.hash ?? ''}`,
+            sourceId: `${line.salt}-${String(line.entries.length)}-${messages[0]?.hash ?? ''}`,
             trigger: 'unknown',
             summary: summaryOf(summary),
             context: [
@@ -305,7 +308,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
       const from = step.kind === 'again' ? messages.length : step.from
       if (step.kind === 'rewinds') {
         withdrawn.push(...line.entries.slice(from).flatMap(({ id }) => (id === undefined ? [] : [id])))
-        line.salt += `-${String(line.entries.length)}`
+        line.salt = saltBehind(line, 'again')
       }
       if (step.kind === 'goes-on')
         for (const at of step.edits) {
@@ -396,7 +399,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
     from: number,
     whose: Whose,
   ): Promise<Line> {
-    line.salt += `-${String(line.entries.length)}`
+    line.salt = saltBehind(line, 'again')
     const isSame = (at: number): boolean => line.entries[at]?.hash === messages[at]?.hash
     let before: Entry | undefined
     const entries = messages.map((message, at) => {
@@ -448,7 +451,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
     const { program, programVersion } = whose
     const { messages } = asked
     const { kept, summaryAt } = step
-    const next: Line = { ...line, salt: `${line.salt}+${String(line.entries.length)}` }
+    const next: Line = { ...line, salt: saltBehind(line, 'anew') }
     let before: Entry | undefined
     const entries = messages.map((message, at) => {
       const id = kept.get(at) ?? idBehind(next, before?.id, message.hash)
@@ -470,7 +473,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
       compaction: {
         program,
         ...(programVersion === undefined ? {} : { programVersion }),
-        sourceId: `${line.salt}${String(line.entries.length)}-${messages[0]?.hash ?? ''}`,
+        sourceId: `${line.salt}-${String(line.entries.length)}-${messages[0]?.hash ?? ''}`,
         summary: summaryOf(summary),
         context: [
           ...line.instructions.flatMap(({ id }) => (id === undefined ? [] : [{ messageId: id }])),
@@ -576,7 +579,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
 
   /** Records an answer behind its request; what was answered before in its place is said no more. */
   async function recordAnswer(placed: Placed, answer: Answer, ending: Ending, more: Fields): Promise<void> {
-    const { length, whose, context } = placed
+    const { length, last, whose, context } = placed
     const line = await lines.get(placed.line.conversationId)
     const input = answerInput(answer, ending, context, more)
     if (input === undefined || line.entries.length < length) {
@@ -585,14 +588,17 @@ export function createRecorder(options: RecorderOptions): Recorder {
     }
     const message = said(input, [])
     const behind = line.entries.slice(length)
-    const isSame = behind[0]?.hash === message.hash
-    // The conversation went on meanwhile, and not from this answer.
-    const isLate = behind.some(({ role }) => role !== 'assistant') || (behind.length > 0 && line.maker !== 'program')
+    const asked = line.entries[length - 1]
+    const isAsked = last?.id === undefined ? asked?.hash === last?.hash : asked?.id === last.id
+    const isSame = isAsked && behind[0]?.hash === message.hash
+    // The conversation went on meanwhile, and not from this answer; or its question was taken back.
+    const isLate =
+      !isAsked || behind.some(({ role }) => role !== 'assistant') || (behind.length > 0 && line.maker !== 'program')
     if (isSame || isLate) {
       rememberAnswer(line, answer, isSame ? behind[0]?.id : undefined)
       return
     }
-    if (behind.length > 0) line.salt += `-${String(line.entries.length)}`
+    if (behind.length > 0) line.salt = saltBehind(line, 'again')
     const before = line.entries[length - 1]
     const entry = entryOf(message, idBehind(line, before?.id ?? before?.hash, message.hash))
     rememberAnswer(line, answer, entry.id)
@@ -625,7 +631,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
     const withdrawn = line.entries.slice(from).flatMap(({ id }) => (id === undefined ? [] : [id]))
     if (line.maker === 'program') await observe(line, { withdrawn }, whose)
     else await ledger.amend(line.conversationId, { ...actorOf(whose), withdraw: withdrawn })
-    line.salt += `-${String(line.entries.length)}`
+    line.salt = saltBehind(line, 'again')
     line.entries = line.entries.slice(0, from)
     line.concluded = concluded
   }
@@ -688,6 +694,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
       key,
       whose,
       length: asked.messages.length,
+      last: line.entries[asked.messages.length - 1],
       context,
       summary,
     })

@@ -1,4 +1,6 @@
 /** What of the model's window is not the conversation's: tools that go with each request, and the answer. */
+import { either as E } from 'fp-ts'
+import { checkId } from '../domain/values/ids.js'
 import { defaultEstimator } from '../domain/values/tokens.js'
 import { modelWindow } from '../ports/model-windows.js'
 import type { PolicySettings } from '../domain/values/policy.js'
@@ -18,7 +20,10 @@ const FORM_SHARE = 12
 
 /** The settings that a request asks for; what the user fixed goes over them. */
 export function reservesOf(asked: Asked, fixed: PolicySettings | undefined): PolicySettings {
-  const { model, tools, maxTokens } = asked
+  const { tools, maxTokens } = asked
+  // A server of one model may be asked for none (`""`), and any server by a name that no model has.
+  const isName = asked.model !== undefined && E.isRight(checkId('model', asked.model))
+  const model = isName ? asked.model : undefined
   const window = fixed?.modelMaxTokens ?? modelWindow(model)
   const text = tools.length === 0 ? '' : JSON.stringify(tools)
   const systemReserve = Math.ceil((defaultEstimator.text(text) + tools.length * 8) / STEP_TOKENS) * STEP_TOKENS

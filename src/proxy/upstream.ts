@@ -46,14 +46,17 @@ export function endToEnd(headers: Headers): Headers {
   return kept
 }
 
-/** Where a path of the proxy is upstream: behind upstream's own path, which may end with the version as the path begins. */
+/**
+ * Where a path of the proxy is upstream: behind upstream's own path, which may end with the version as the path begins,
+ * and with upstream's own parameters (`?api-version=…`) behind those of the request.
+ */
 export function addressOf(upstream: URL, path: string, search: string): URL {
   const base = upstream.pathname.replace(/\/+$/u, '')
   const version = /\/v\d+$/u.exec(base)?.[0]
   const isDoubled = version !== undefined && (path === version || path.startsWith(`${version}/`))
   const url = new URL(upstream)
   url.pathname = `${base}${isDoubled ? path.slice(version.length) : path}`
-  url.search = search
+  url.search = [search.slice(1), upstream.search.slice(1)].filter((each) => each !== '').join('&')
   url.hash = ''
   return url
 }

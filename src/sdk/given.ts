@@ -35,6 +35,18 @@ export function conversationIdOf(value: unknown): string {
   return value
 }
 
+/**
+ * A value as JSON gives it back; an error that names the field where it has none.
+ * @param replace what stands for a value that JSON has no word for
+ */
+export function asJsonOf(field: string, value: unknown, replace?: (key: string, value: unknown) => unknown): unknown {
+  try {
+    return JSON.parse(JSON.stringify(value, replace) ?? 'null') as unknown
+  } catch {
+    throw wrong(field, 'holds what JSON cannot say (a cycle, a big integer)')
+  }
+}
+
 /** Checks the options of a way in, which may come from code without types. */
 export function keptIn(what: string, options: KeptIn, known: readonly string[]): TellProblem {
   const given: unknown = options

@@ -386,6 +386,19 @@ it('every other route, and a body that is none, passes as it is', async () => {
   })
 })
 
+it.each([
+  ['', '/v1/models', '/v1/models'],
+  ['/v1', '/v1/models?after=a%20b', '/v1/models?after=a%20b'],
+  ['/openai?api-version=7', '/chat/completions', '/openai/chat/completions?api-version=7'],
+  ['/openai?api-version=7&key=k', '/v1/models?after=a', '/openai/v1/models?after=a&api-version=7&key=k'],
+])('an upstream at %s is asked for %s as %s', async (own, path, asked) => {
+  const proxy = await startProxy({ ledger, upstream: `${upstream.url}${own}`, port: 0, onProblem })
+  others.push(proxy)
+  upstream.answerWith({ json: {} })
+  await (await fetch(`${proxy.url}${path}`)).text()
+  expect(upstream.calls.map((call) => call.path)).toEqual([asked])
+})
+
 it('pages of other sites, and names that lead here from elsewhere, are refused', async () => {
   const page = await post(observe, CHAT, { messages: [user('x')] }, { origin: 'https://evil.example' })
   expect(page.status).toBe(403)

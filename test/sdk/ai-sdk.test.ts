@@ -233,6 +233,56 @@ describe('ledgerMiddleware', () => {
     expect(script.doGenerateCalls[0]?.prompt).toMatchObject([{ role: 'user', content: [{ text: 'Is it?' }] }])
     expect(heard).toHaveLength(1)
   })
+
+  it('hands on whatever a provider answers, and says so where it cannot be recorded', async () => {
+    const odd: readonly unknown[] = [
+      {},
+      { content: null },
+      { content: [null, 5, {}], finishReason: { unified: 'stop' }, usage },
+      { content: [{ type: 'tool-call' }], finishReason: null, usage: null },
+      { content: [{ type: 'text', text: 'x', providerMetadata: { own: { big: 1n } } }], finishReason: {}, usage: {} },
+    ]
+    for (const result of odd) {
+      const heard: unknown[] = []
+      const middleware = ledgerMiddleware({ ledger, conversationId: 'odd', onProblem: (each) => heard.push(each) })
+      const params = { prompt: [] }
+      const model = new MockLanguageModelV4()
+      const given = await middleware.transformParams?.({ type: 'generate', params, model })
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a provider has no types when it runs
+      const doGenerate = async () => result as Generate
+      const call = { doGenerate, doStream: async () => ({ stream: new ReadableStream<Part>() }), model }
+      expect(await middleware.wrapGenerate?.({ ...call, params: given ?? params })).toBe(result)
+      expect(heard).toHaveLength(1)
+    }
+  })
+
+  it('streams on whatever a provider streams, and records what it knows of it', async () => {
+    const heard: unknown[] = []
+    const middleware = ledgerMiddleware({ ledger, conversationId: 'odd parts', onProblem: (each) => heard.push(each) })
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a provider has no types when it runs
+    const parts = [
+      null,
+      5,
+      { type: 'text-start', id: '1' },
+      { type: 'text-delta', id: '1', delta: 'whole' },
+      { type: 'finish' },
+      {},
+    ] as unknown as Part[]
+    const model = new MockLanguageModelV4()
+    const params = { prompt: [] }
+    const given = await middleware.transformParams?.({ type: 'stream', params, model })
+    const wrapped = await middleware.wrapStream?.({
+      doGenerate: async () => says(''),
+      doStream: async () => ({ stream: simulateReadableStream({ chunks: parts }) }),
+      model,
+      params: given ?? params,
+    })
+    const came: unknown[] = []
+    for await (const part of wrapped?.stream ?? []) came.push(part)
+    expect(came).toEqual(parts)
+    expect((await ledger.messages('odd parts')).messages.map(({ content }) => content)).toEqual(['whole'])
+    expect(heard.length).toBeGreaterThan(0)
+  })
 })
 
 describe('ledgerSteps', () => {

@@ -102,6 +102,7 @@ describe('ledgerSessionStore', () => {
     await expect(store().load({ projectKey: 'p', sessionId: 's', subpath: '' })).rejects.toThrow(/key\.subpath/u)
     // @ts-expect-error no type
     await expect(store().append(key, [{ uuid: 'u' }])).rejects.toThrow(/entries\.0\.type/u)
+    await expect(store().append(key, [{ type: 'a', big: 1n }])).rejects.toThrow(/^entries holds what JSON cannot say/u)
   })
 })
 

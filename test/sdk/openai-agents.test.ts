@@ -218,6 +218,10 @@ describe('ledgerSession', () => {
     const session = ledgerSession({ ledger, sessionId: 'g' })
     // @ts-expect-error no item
     await expect(session.addItems([user('One.'), 'two'])).rejects.toThrow(/items\.1/u)
+    const cycle = { ...user('One.'), providerData: {} }
+    cycle.providerData = { cycle }
+    for (const item of [cycle, { ...user('One.'), providerData: { big: 1n } }])
+      await expect(session.addItems([item])).rejects.toThrow(/^items holds what JSON cannot say/u)
     // @ts-expect-error no items
     await expect(session.addItems('one')).rejects.toThrow(/items/u)
     await expect(session.getItems(Number.NaN)).rejects.toThrow(/limit/u)

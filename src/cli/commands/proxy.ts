@@ -77,10 +77,7 @@ export const proxy: Command = {
   },
 }
 
-/** The address without its password. */
-function shown(address: URL): string {
-  const plain = new URL(address)
-  plain.username = ''
-  plain.password = ''
-  return plain.href
+/** The address without its password, and without its parameters, among which a key may be. */
+function shown({ origin, pathname, search }: URL): string {
+  return `${origin}${pathname}${search === '' ? '' : '?…'}`
 }

@@ -21,7 +21,11 @@ import { fieldsOf, indexOf, isFields, listOf, numberOf, others, parseJson, textO
 const ROLES = new Set(['system', 'developer', 'user', 'assistant', 'tool'])
 const KNOWN = new Set(['role', 'content', 'name', 'tool_calls', 'tool_call_id'])
 
-/** Calls as the ledger takes them; one that it does not is undefined, and kept as it came. */
+/** What a function is called with, as the API says it: a text. Some servers write an object in its place. */
+const isNamed = (named: unknown): boolean =>
+  isFields(named) && (textOf(named['name']) ?? '') !== '' && textOf(named['arguments']) !== undefined
+
+/** Calls as the ledger takes them; undefined where one is none, and then all are kept as they came. */
 function callsOf(value: unknown): readonly Fields[] | undefined {
   const calls = listOf(value).map(fieldsOf)
   const ids = new Set<string>()
@@ -31,7 +35,8 @@ function callsOf(value: unknown): readonly Fields[] | undefined {
       typeof id === 'string' &&
       id !== '' &&
       !ids.has(id) &&
-      (type !== 'function' && type !== undefined ? true : isFields(named))
+      (type === undefined || typeof type === 'string') &&
+      (named === undefined ? type !== 'function' && type !== undefined : isNamed(named))
     if (!isCall) return undefined
     ids.add(id)
   }
@@ -48,7 +53,10 @@ function inputOf(message: Fields): MessageInput {
   const callId = textOf(message['tool_call_id'])
   const calls = role === 'assistant' ? callsOf(message['tool_calls']) : undefined
   if (!ROLES.has(role) || !isContent || (role === 'tool' && callId === undefined))
-    return saidInput({ role: 'user', content: typeof content === 'string' ? content : '' }, { message })
+    return saidInput(
+      { role: role === 'assistant' ? role : 'user', content: typeof content === 'string' ? content : '' },
+      { message },
+    )
   const kept = Array.isArray(content) ? content.map(keptPart) : (content ?? '')
   return saidInput(
     {
@@ -106,7 +114,7 @@ function answerOf(body: unknown): Answer {
     message:
       message === undefined
         ? undefined
-        : inputOf({ role: 'assistant', ...message, ...(rest.length === 0 ? {} : { other_choices: rest }) }),
+        : inputOf({ ...message, role: 'assistant', ...(rest.length === 0 ? {} : { other_choices: rest }) }),
     raw: message === undefined ? [] : [message],
     isComplete: message !== undefined,
     responseId: textOf(id),

@@ -58,15 +58,16 @@ function conversationOf({ providerOptions }: CallOptions, own: string | undefine
   return conversationIdOf(id)
 }
 
+/** Records an answer. What it is made of is a provider's, and whatever is wrong with it, the answer is its caller's. */
 async function record(
   ledger: Ledger,
   { conversationId }: KeptCall,
-  message: ReturnType<typeof answerOf>,
+  answer: () => ReturnType<typeof answerOf>,
   tell: TellProblem,
 ): Promise<void> {
-  if (message === undefined) return
   try {
-    await ledger.append(conversationId, message)
+    const message = answer()
+    if (message !== undefined) await ledger.append(conversationId, message)
   } catch (error) {
     tell(error)
   }
@@ -76,7 +77,15 @@ async function record(
 function recorded(
   stream: Streamed['stream'],
   done: (pieces: AnswerInPieces) => Promise<void>,
+  tell: TellProblem,
 ): ReadableStream<StreamPart> {
+  const take = (part: StreamPart): void => {
+    try {
+      pieces.take(part)
+    } catch (error) {
+      tell(error)
+    }
+  }
   const reader = stream.getReader()
   const pieces = new AnswerInPieces()
   let told: Promise<void> | undefined
@@ -91,7 +100,7 @@ function recorded(
             controller.close()
             return
           }
-          pieces.take(next.value)
+          take(next.value)
           controller.enqueue(next.value)
         } catch (error) {
           await end()
@@ -137,9 +146,13 @@ export function ledgerMiddleware(options: LedgerMiddlewareOptions): LanguageMode
       const call = calls.get(params)
       const result = await doGenerate()
       if (call === undefined) return result
-      const { content, usage, finishReason, response } = result
-      const metadata = { model: response?.modelId, responseId: response?.id, finishReason: finishReason.unified, usage }
-      await record(ledger, call, answerOf(content, metadata, call.answers), tell)
+      const answer = (): ReturnType<typeof answerOf> => {
+        const { content, usage, finishReason, response } = result
+        const finish = finishReason.unified
+        const metadata = { model: response?.modelId, responseId: response?.id, finishReason: finish, usage }
+        return answerOf(content, metadata, call.answers)
+      }
+      await record(ledger, call, answer, tell)
       return result
     },
     async wrapStream({ doStream, params }): Promise<Streamed> {
@@ -148,7 +161,11 @@ export function ledgerMiddleware(options: LedgerMiddlewareOptions): LanguageMode
       if (call === undefined) return result
       return {
         ...result,
-        stream: recorded(result.stream, (pieces) => record(ledger, call, pieces.answer(call.answers), tell)),
+        stream: recorded(
+          result.stream,
+          (pieces) => record(ledger, call, () => pieces.answer(call.answers), tell),
+          tell,
+        ),
       }
     },
   }

@@ -109,19 +109,19 @@ export function ledgerSteps(options: LedgerStepsOptions): LedgerSteps {
       }
     },
     async onStepEnd({ model, finishReason, usage, response }) {
-      const [first, ...rest] = asSdk(response.messages).flatMap(toLedger)
-      if (first === undefined) return
-      const { inputTokens, outputTokens, inputTokenDetails, outputTokenDetails } = usage
-      const told = {
-        inputTokens,
-        outputTokens,
-        cacheReadTokens: inputTokenDetails?.cacheReadTokens,
-        cacheWriteTokens: inputTokenDetails?.cacheWriteTokens,
-        reasoningTokens: outputTokenDetails?.reasoningTokens,
-      }
-      const isAnswer = first.role === 'assistant'
-      const attributes = { model: model.modelId, responseId: response.id, finishReason, usage: told }
       try {
+        const [first, ...rest] = asSdk(response.messages).flatMap(toLedger)
+        if (first === undefined) return
+        const { inputTokens, outputTokens, inputTokenDetails, outputTokenDetails } = usage
+        const told = {
+          inputTokens,
+          outputTokens,
+          cacheReadTokens: inputTokenDetails?.cacheReadTokens,
+          cacheWriteTokens: inputTokenDetails?.cacheWriteTokens,
+          reasoningTokens: outputTokenDetails?.reasoningTokens,
+        }
+        const isAnswer = first.role === 'assistant'
+        const attributes = { model: model.modelId, responseId: response.id, finishReason, usage: told }
         await ledger.append(conversationId, [
           { ...first, ...(isAnswer ? { attributes } : {}), ...(isAnswer && answers !== undefined ? { answers } : {}) },
           ...rest,

@@ -8,7 +8,7 @@ import { z } from 'zod'
 import { issueSentence } from '../../domain/values/issue-sentence.js'
 import type { OpenTranscript } from '../../library/ledger.js'
 import { LedgerError, problem } from '../../library/problem.js'
-import { conversationIdOf, keptIn, type KeptIn } from '../given.js'
+import { asJsonOf, conversationIdOf, keptIn, type KeptIn } from '../given.js'
 
 export type { KeptIn }
 
@@ -162,7 +162,7 @@ export function ledgerSessionStore(options: KeptIn): LedgerSessionStore {
       parsed(entriesSchema, 'entries', entries)
       // As they are now, whatever their owner does to them while they wait.
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a copy of what was given
-      const given = JSON.parse(JSON.stringify(entries)) as SessionStoreEntry[]
+      const given = asJsonOf('entries', entries) as SessionStoreEntry[]
       const transcript = sessionKey(to)
       const id = linesOf(transcript)
       const next = (last.get(id) ?? Promise.resolve()).then(() => append(transcript, given))

@@ -6,6 +6,7 @@
 import type { AgentInputItem } from '@openai/agents'
 import { z } from 'zod'
 import type { ChatMessage, MessageInput, MessagePart } from '../../domain/values/chat-message.js'
+import { asJsonOf } from '../given.js'
 
 /** An item, whatever its type. */
 interface Item {
@@ -35,11 +36,9 @@ const textOf = (value: unknown): string => (typeof value === 'string' ? value : 
 const BYTES = '$bytes'
 /** A value as JSON: bytes as base64, and nothing that is not there. */
 export const asJson = (value: unknown): unknown =>
-  JSON.parse(
-    JSON.stringify(value, (_key, each: unknown) =>
-      each instanceof Uint8Array ? { [BYTES]: Buffer.from(each).toString('base64') } : each,
-    ) ?? 'null',
-  ) as unknown
+  asJsonOf('items', value, (_key, each) =>
+    each instanceof Uint8Array ? { [BYTES]: Buffer.from(each).toString('base64') } : each,
+  )
 const fromJson = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(fromJson)
   if (!isObject(value)) return value
