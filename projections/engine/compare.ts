@@ -280,6 +280,31 @@ function rowsByKey(kept: KeptRow, generation: number): string {
     cross join lateral (select * from ${quoted(physicalName(table.name, generation))} t where ${where} limit 1) there`
 }
 
+/** The first and the last of the keys that are asked for. */
+interface Span {
+  readonly column: string
+  readonly from: bigint
+  readonly to: bigint
+}
+
+/**
+ * Where the rows of one conversation have numbers for keys that lie close together, as the messages of a long one have:
+ * their span, which holds few others.
+ */
+function spanOf({ table }: KeptRow, expected: readonly Expected[]): Span | undefined {
+  const [, column, further] = table.key
+  if (column === undefined || further !== undefined || table.columns[column] !== 'int8') return undefined
+  let from: bigint | undefined
+  let to: bigint | undefined
+  for (const { row } of expected) {
+    const key = BigInt(String(row[column]))
+    if (from === undefined || key < from) from = key
+    if (to === undefined || key > to) to = key
+  }
+  if (from === undefined || to === undefined || to - from >= 2n * BigInt(expected.length)) return undefined
+  return { column, from, to }
+}
+
 /**
  * Cells as they come back from the database, which orders the keys of a `jsonb` and the words of a `tsvector` in its
  * own way.
@@ -355,6 +380,21 @@ export function createRowCheck({
     }
   }
 
+  /** The rows of a conversation from one key to another, by their keys. */
+  async function rowsBetween(
+    sql: Sql,
+    kept: KeptRow,
+    generation: number,
+    conversationId: string,
+    { column, from, to }: Span,
+  ): Promise<ReadonlyMap<string, Row>> {
+    const rows = await sql.query<Record<string, Cell>>(
+      `select ${shownColumns(kept, 't')} from ${quoted(physicalName(kept.table.name, generation))} t where conversation_id = $1 and ${quoted(column)} between $2 and $3`,
+      [conversationId, from, to],
+    )
+    return new Map(rows.map((row) => [keyWithin(kept, row), row]))
+  }
+
   /** @param there the rows of these conversations, where they were read; else they are asked for by their keys */
   async function comparedTable(
     sql: Sql,
@@ -371,11 +411,24 @@ export function createRowCheck({
     let found: (Row | undefined)[] = []
     if (there !== undefined) found = all.map(({ of, key }) => there.get(of.conversationId)?.get(key))
     else if (live !== undefined) {
-      const rows = await sql.query<Record<string, Cell>>(
-        rowsByKey(kept, live.generation),
-        kept.table.key.map((column) => all.map(({ expected }) => expected.row[column] ?? null)),
-      )
-      for (const row of rows) found[Number(row['asked place']) - 1] = row
+      const [first] = asked
+      const span =
+        first !== undefined && asked.length === 1
+          ? spanOf(
+              kept,
+              all.map((each) => each.expected),
+            )
+          : undefined
+      if (first !== undefined && span !== undefined) {
+        const its = await rowsBetween(sql, kept, live.generation, first.of.conversationId, span)
+        found = all.map(({ key }) => its.get(key))
+      } else {
+        const rows = await sql.query<Record<string, Cell>>(
+          rowsByKey(kept, live.generation),
+          kept.table.key.map((column) => all.map(({ expected }) => expected.row[column] ?? null)),
+        )
+        for (const row of rows) found[Number(row['asked place']) - 1] = row
+      }
     }
     const expected = await asDatabaseSees(
       sql,
