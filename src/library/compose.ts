@@ -38,7 +38,7 @@ import type { Summarizer } from '../ports/summarizer.js'
 import { createSummarizerFrom } from '../summarizers/from-function.js'
 import { guarded, LONGEST_MS } from '../summarizers/guarded.js'
 import { createExtractiveSummarizer, createSummarizer, parseSummarizerConfig } from '../summarizers/index.js'
-import { isKurrentDb, isPostgres, isService, lacksScheme, schemeOf } from './addresses.js'
+import { isKurrentDb, isPostgres, isService, lacksScheme, lacksSlash, schemeOf } from './addresses.js'
 import type { OpenCompactionProcess, ProjectionProcess, ServiceStores } from './processes.js'
 import { rowCheckOf } from './auditing.js'
 import { createLedger } from './create-ledger.js'
@@ -149,6 +149,11 @@ async function openDatabase(
     throw bad(
       field,
       `"${address}" has no scheme: give postgres://…, esdb://… or a service's http://… (a folder of that name is ./${address})`,
+    )
+  if (lacksSlash(address))
+    throw bad(
+      field,
+      `"${address}" has one slash behind its scheme, where two belong (a folder of that name is ./${address})`,
     )
   if (isService(address))
     throw bad(

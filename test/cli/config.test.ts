@@ -106,6 +106,16 @@ describe('complaints', () => {
     expect((await load({ store: './localhost:7411' })).store).toBe(join(cwd, 'localhost:7411'))
   })
 
+  it.each(['http:/127.0.0.1:7411', 'postgres:/127.0.0.1/db', 'esdb+discover:/host:2113', 'HTTPS:/host'])(
+    'refuses %s, where a slash is missing, of which it would make a folder',
+    async (store) => {
+      await expect(load({ store })).rejects.toThrow('--store has one slash behind its scheme, where two belong')
+      await expect(openLedger({ store })).rejects.toThrow('has one slash behind its scheme')
+      expect((await load({ store: `./${store}` })).store).toBe(join(cwd, store))
+      expect((await load({ store: 'C:/ledger' })).store).toContain('C:/ledger')
+    },
+  )
+
   it.each([
     [{ nonsense: 1 }, '"nonsense" is no setting'],
     [{ summarizer: 'magic' }, 'context-ledger.config.json: summarizer must be extractive or openai'],

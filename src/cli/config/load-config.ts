@@ -8,7 +8,7 @@ import { z } from 'zod'
 import { nameSchema } from '../../domain/values/ids.js'
 import { issueSentence } from '../../domain/values/issue-sentence.js'
 import type { PolicySettings } from '../../domain/values/policy.js'
-import { isKurrentDb, lacksScheme } from '../../library/addresses.js'
+import { isKurrentDb, lacksScheme, lacksSlash } from '../../library/addresses.js'
 import { STRATEGIES } from '../../summarizers/strategy-names.js'
 import { DEFAULT_STORE, settings, type Setting } from '../flags.js'
 import { lastGiven, readConfigFile, type ConfigFile, type ConfigSources } from './config-file.js'
@@ -106,6 +106,11 @@ export async function loadConfig(given: ConfigSources, options: { readonly write
       throw badConfig(
         origins[key] ?? key,
         `has no scheme: http://${address} is a service, and ./${address} a folder of that name`,
+      )
+    if (address !== undefined && lacksSlash(address))
+      throw badConfig(
+        origins[key] ?? key,
+        `has one slash behind its scheme, where two belong: ./${address} is a folder of that name`,
       )
   }
   const baseOf = (key: string): string =>
