@@ -3,6 +3,7 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ratioText, type Figure, type Result } from './support/figures.js'
 import { root } from './support/root.js'
+import { whyMissed } from './why-missed.js'
 
 const judged = ({ met }: Figure): string => (met === undefined ? '' : met ? 'met' : 'MISSED')
 
@@ -149,8 +150,8 @@ export function writeReport(folder: string): string {
     figures
       .filter(({ met }) => met === false)
       .map(
-        ({ name, value, ratio, target, why }) =>
-          `- ${name} (${ENGINE_NAMES[engine]}): ${value}${ratio === undefined ? '' : ` (${ratioText(ratio)})`}, wanted ${target ?? ''}${why === undefined ? '' : `. ${why}`}`,
+        ({ name, value, ratio, target }) =>
+          `- ${name} (${ENGINE_NAMES[engine]}): ${value}${ratio === undefined ? '' : ` (${ratioText(ratio)})`}, wanted ${target ?? ''}${whyMissed(name) === undefined ? '' : `. ${whyMissed(name) ?? ''}`}`,
       ),
   )
   const machines = results.map(({ machine }) => machine)

@@ -18,8 +18,6 @@ export interface Figure {
   readonly met?: boolean
   /** How it was measured, where the name does not say it. */
   readonly note?: string
-  /** Why a target is missed, and what would do it: told where it is. */
-  readonly why?: string
 }
 
 export interface Place {
