@@ -171,6 +171,7 @@ describeOnServer('on servers', () => {
 
       let messages = 0
       let summaries = 0
+      let fallbacks = 0
       let setAside = 0
       let failures = 0
       for (const { conversationId } of (await ledger.list()).conversations) {
@@ -182,6 +183,7 @@ describeOnServer('on servers', () => {
             event.type === 'BatchesResummarized'
           )
             summaries += 1
+          else if (event.type === 'ChunkSummarized') fallbacks += 1
           if (event.type === 'SummarySetAside') setAside += 1
           if (event.type === 'CompactionFailed') failures += 1
         }
@@ -193,7 +195,8 @@ describeOnServer('on servers', () => {
       expect(messages).toBe(imported())
       expect(summaries).toBeGreaterThan(0)
       expect(failures).toBe(0)
-      expect(stub.calls.length).toBeLessThanOrEqual(summaries + setAside + 2 * KILLS)
+      // On a machine with too much to do a call may take too long: at the hard limit a fallback stands in for it.
+      expect(stub.calls.length).toBeLessThanOrEqual(summaries + fallbacks + setAside + 2 * KILLS)
       expect((await ledger.verify()).problems).toEqual([])
       await ledger.projections.rebuild('all')
       const verified = await ledger.verify()
