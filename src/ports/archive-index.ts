@@ -61,6 +61,11 @@ export interface MessageRef {
   readonly revision: number
 }
 
+/** A message with how near its vector is to the question's: their cosine, from -1 to 1. */
+export interface NearMessage extends MessageRef {
+  readonly similarity: number
+}
+
 export interface BatchRef {
   readonly conversationId: string
   readonly batchId: string
@@ -91,13 +96,13 @@ export interface ArchiveReads {
   /** In the order asked; a message that is gone is left out. */
   messages(refs: readonly MessageRef[]): Promise<readonly MessageRow[]>
   batchRows(refs: readonly BatchRef[]): Promise<readonly BatchRow[]>
-  /** Nearest by meaning, where vectors of this model are there; undefined where none are. */
+  /** Nearest by meaning, nearest first, where vectors of this model are there; undefined where none are. */
   nearest(
     within: Within,
     model: string,
     vector: readonly number[],
     limit: number,
-  ): Promise<readonly MessageRef[] | undefined>
+  ): Promise<readonly NearMessage[] | undefined>
 }
 
 export interface ArchiveIndex {

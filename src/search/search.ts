@@ -2,7 +2,7 @@
  * Search: where in a conversation, or in all conversations of a scope, was this said?
  *
  * One ranked list of messages and batches. Full text always; by meaning too where an embedding model is given and
- * vectors are there, the two fused by reciprocal rank. A model that fails, or vectors that are missing, leave the full
+ * vectors are there, the two fused by relative scores. A model that fails, or vectors that are missing, leave the full
  * text: search never fails for want of them.
  */
 import { either as E } from 'fp-ts'
@@ -73,9 +73,9 @@ type Ranked = { readonly score: number } & (
 const DEFAULT_LIMIT = 10
 /** How long a search waits for the vector of its question. */
 const QUESTION_MS = 5_000
-/** How far down the list by meaning counts, and the constant of reciprocal rank fusion (Cormack and others, 2009). */
+/** How many of the nearest count, and what being the nearest of all adds to answering by words, best of which is 1. */
 const NEAREST = 50
-const FUSION = 60
+const MEANING_WEIGHT = 0.25
 /** Places ranked beyond those asked for: some are gone when they are opened. */
 const SPARE = 200
 
@@ -229,21 +229,28 @@ async function foundByMeaning(
   vector: readonly number[],
   within: Within,
 ): Promise<readonly Ranked[]> {
-  const refs = (await reads.nearest(within, model, vector, NEAREST)) ?? []
-  return refs.map((ref, place) => ({ kind: 'message', ...ref, score: 1 / (1 + place) }))
+  const near = (await reads.nearest(within, model, vector, NEAREST)) ?? []
+  return near.map(({ similarity, ...ref }) => ({ kind: 'message', ...ref, score: similarity }))
 }
 
 const keyOf = (found: Ranked): string =>
   JSON.stringify([found.kind, found.conversationId, found.kind === 'message' ? found.revision : found.batchId])
 
-/** Two lists as one, by reciprocal rank: scores of different kinds cannot be added, places can. */
-function fused(...lists: readonly (readonly Ranked[])[]): readonly Ranked[] {
+/**
+ * Two lists as one, by relative score fusion: scores of different kinds cannot be added, but what each is worth beside
+ * the best of its kind can. What is near counts less: an answer mostly repeats a word of its question, and of the fifty
+ * messages that are nearest in any conversation most answer nothing (docs/decisions/0004 has the figures).
+ */
+function fused(byText: readonly Ranked[], byMeaning: readonly Ranked[]): readonly Ranked[] {
   const all = new Map<string, Ranked>()
-  for (const list of lists) {
-    for (const [place, found] of list.entries()) {
-      const key = keyOf(found)
-      all.set(key, { ...found, score: (all.get(key)?.score ?? 0) + 1 / (FUSION + place + 1) })
-    }
+  const best = byText[0]?.score ?? 1
+  for (const found of byText) all.set(keyOf(found), { ...found, score: found.score / best })
+  const nearest = byMeaning[0]?.score ?? 0
+  const span = nearest - (byMeaning.at(-1)?.score ?? 0)
+  for (const found of byMeaning) {
+    const key = keyOf(found)
+    const share = span === 0 ? 1 : 1 - (nearest - found.score) / span
+    all.set(key, { ...found, score: (all.get(key)?.score ?? 0) + MEANING_WEIGHT * share })
   }
   return [...all.values()].toSorted((a, b) => b.score - a.score)
 }

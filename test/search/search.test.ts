@@ -69,7 +69,7 @@ async function embedAll(db: Database, embedding: EmbeddingModel): Promise<void> 
   const vectors = await embedding.embed(messages.map(({ text }) => text))()
   if (vectors._tag === 'Left') throw new Error(vectors.left.detail)
   await db.query(
-    'insert into archive_vectors select $1, u.hash, $2::int4, u.vector::vector from unnest($3::text[], $4::text[]) as u(hash, vector)',
+    'insert into archive_vectors select $1, u.hash, $2::int4, u.vector::vector from unnest($3::text[], $4::text[]) as u(hash, vector) on conflict do nothing',
     [
       embedding.model,
       vectors.right[0]?.length ?? 0,
@@ -228,6 +228,36 @@ function searchIsRight(open: () => Promise<Opened>): void {
       expect(
         ids(await search({ index, embedding }, 'ocean', { within: { scope: 'tenant-a' }, limit: 2 })).toSorted(),
       ).toEqual(['m2', 'm5'])
+    })
+
+    test('what answers by words stays before what is only near, and of two that answer alike the nearer one is first', async () => {
+      const chat = 'near'
+      await project(db, chat, [
+        configured(),
+        said('one', 'The violin of my grandmother is broken'),
+        said('two', 'The violin of my zebra is broken'),
+        said('all', 'I brought the broken violin to Ljubljana to be mended'),
+        // More than fifty that are as near as can be.
+        ...Array.from({ length: 60 }, (_, place) => said(`far${String(place)}`, `Walrus ${String(place)} swam by`)),
+      ])
+      await embedAll(db, embedding)
+      const hits = await search({ index, embedding }, 'Which animal had a broken violin mended in Ljubljana?', {
+        within: { conversationId: chat },
+      })
+      expect(ids(hits).slice(0, 3)).toEqual(['all', 'two', 'one'])
+      expect(ids(hits)[3]).toBe('far0')
+    })
+
+    test('a vector of nothing but zeros is near to nothing', async () => {
+      const nowhere: EmbeddingModel = { model: 'nowhere', embed: (texts) => TE.right(texts.map(() => [0, 0, 0])) }
+      await embedAll(db, nowhere)
+      const by = { within: { conversationId: 'garden' } } as const
+      expect(await search({ index, embedding: nowhere }, 'lighthouse', by)).toEqual(
+        await search({ index }, 'lighthouse', by),
+      )
+      expect(await search({ index, embedding: nowhere }, 'expedition zzz', by)).toEqual(
+        await search({ index }, 'expedition zzz', by),
+      )
     })
 
     test('a model that fails leaves the full text, and says so', async () => {

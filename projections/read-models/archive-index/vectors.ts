@@ -7,7 +7,7 @@
  * Where a search may look at no more messages than `FEW`, all their vectors are compared; beyond that an HNSW index
  * gives the nearest ones, and goes on until enough of them are within the bounds.
  */
-import type { MessageRef, Within } from '../../../src/ports/archive-index.js'
+import type { NearMessage, Within } from '../../../src/ports/archive-index.js'
 import type { Database, Sql } from '../../../src/ports/sql.js'
 import { FEW, isSmall, messagesWithin, withinCondition } from './within.js'
 
@@ -86,27 +86,34 @@ export async function nearestMessages(
   vector: readonly number[],
   limit: number,
   few = FEW,
-): Promise<readonly MessageRef[] | undefined> {
+): Promise<readonly NearMessage[] | undefined> {
   if (vector.length === 0 || !vector.every(Number.isFinite)) return undefined
   const version = await versionOf(sql)
   if (version === undefined) return undefined
   const length = String(vector.length)
   const distance = `embedding::vector(${length}) <=> $2::vector(${length})`
   const ofModel = `model = $3 and dimensions = ${length}`
-  const found = async (statement: string, value: string | null): Promise<readonly MessageRef[]> => {
-    const rows = await sql.query<{ conversationId: string; revision: string }>(statement, [
+  const found = async (statement: string, value: string | null): Promise<readonly NearMessage[]> => {
+    const rows = await sql.query<{ conversationId: string; revision: string; distance: number }>(statement, [
       value,
       asText(vector),
       model,
       limit,
     ])
-    return rows.map(({ conversationId, revision }) => ({ conversationId, revision: Number(revision) }))
+    // A vector of nothing but zeros points nowhere: its distance is no number.
+    return rows
+      .map(({ conversationId, revision, distance: far }) => ({
+        conversationId,
+        revision: Number(revision),
+        similarity: 1 - far,
+      }))
+      .filter(({ similarity }) => Number.isFinite(similarity))
   }
   if (await isSmall(sql, within, few)) {
     const { source, value } = messagesWithin(within, 1)
     // By the key, one look a message: it costs what the bounds hold, whatever else there is.
     return await found(
-      `select m.conversation_id as "conversationId", m.revision from ${source}
+      `select m.conversation_id as "conversationId", m.revision, v.distance from ${source}
        cross join lateral (select ${distance} as distance from archive_vectors v where v.text_hash = m.text_hash and ${ofModel} limit 1) v
        order by v.distance, m.conversation_id, m.revision limit $4`,
       value,
@@ -120,7 +127,7 @@ export async function nearestMessages(
       `set local hnsw.iterative_scan = strict_order; set local hnsw.max_scan_tuples = ${String(MAX_SCANNED)}`,
     )
   return await found(
-    `select conversation_id as "conversationId", revision from (
+    `select conversation_id as "conversationId", revision, v.distance from (
        select text_hash, ${distance} as distance from archive_vectors v
        where ${ofModel} and exists (select from archive_messages where archive_messages.text_hash = v.text_hash and ${condition}) is true
        order by ${distance} limit $4
