@@ -1,6 +1,7 @@
 /**
- * JSON as it came over the wire: valid UTF-8, no key twice in an object, not nested too deep. `JSON.parse` takes the last
- * of two equal keys without a word, so that who checks a body and who reads it could see different ones.
+ * JSON as it came over the wire: valid UTF-8, no key twice in an object, not nested too deep, no number that a double
+ * does not hold. `JSON.parse` takes the last of two equal keys without a word, so that who checks a body and who reads it
+ * could see different ones; and it rounds a whole number beyond 2^53, so that another one would be recorded than was sent.
  */
 import { MOST_LEVELS } from '../domain/values/nesting.js'
 import { Refused } from './problems.js'
@@ -36,6 +37,8 @@ const QUOTE = 34
 const BACKSLASH = 92
 const COMMA = 44
 const COLON = 58
+const MINUS = 45
+const NUMBER = /-?\d+(?<fraction>[.eE][\d.eE+-]*)?/uy
 
 /** Where the string that begins at `from` ends: the place of its closing quote. */
 function endOf(text: string, from: number): number {
@@ -44,6 +47,23 @@ function endOf(text: string, from: number): number {
     while (text.charCodeAt(at - 1 - slashes) === BACKSLASH) slashes += 1
     if (slashes % 2 === 0) return at
   }
+}
+
+/** Where the number that begins at `at` ends: the place of its last letter. */
+function passNumber(text: string, at: number): number {
+  NUMBER.lastIndex = at
+  const found = NUMBER.exec(text)
+  const digits = found?.[0] ?? ''
+  const value = Number(digits)
+  const isWhole = found?.groups?.['fraction'] === undefined
+  // A program that counts in doubles writes 2^60 as 1152921504606847000: that comes to the same double, so it is held.
+  const isHeld = Number.isFinite(value) && (!isWhole || String(value) === digits || BigInt(digits) === BigInt(value))
+  if (!isHeld)
+    throw new Refused(
+      'NumberTooLarge',
+      `the body has the number ${digits.slice(0, 50)}, and a double comes to ${String(value)}: send it as a string`,
+    )
+  return at + digits.length - 1
 }
 
 /** Looks for what `JSON.parse` takes and we do not, in a text that it took. */
@@ -78,5 +98,6 @@ function look(text: string): void {
       awaitsKey = false
     } else if (code === COMMA) awaitsKey = open.at(-1) !== undefined
     else if (code === COLON) awaitsKey = false
+    else if (code === MINUS || (code >= 48 && code <= 57)) at = passNumber(text, at)
   }
 }

@@ -12,6 +12,7 @@ const STATUS = {
   NotUtf8: 400,
   MalformedJson: 400,
   DoubledKey: 400,
+  NumberTooLarge: 400,
   TooDeep: 400,
   KeyMissing: 401,
   KeyRefused: 401,

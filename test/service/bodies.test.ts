@@ -65,6 +65,17 @@ it.each([
   ['no messages', '{"messages":[]}', 'BadRequest'],
   ['a doubled key', '{"messages":[{"role":"user","content":"x","content":"y"}]}', 'DoubledKey'],
   ['a doubled key in two spellings', '{"messages":[{"role":"user","content":"x","r\\u006fle":"user"}]}', 'DoubledKey'],
+  [
+    'a whole number that would be rounded',
+    '{"messages":[{"role":"user","content":"x","extra":9007199254740993}]}',
+    'NumberTooLarge',
+  ],
+  [
+    'the same below zero, in a list',
+    '{"messages":[{"role":"user","content":"x","extra":[1,-9007199254740993]}]}',
+    'NumberTooLarge',
+  ],
+  ['a number without an end', '{"messages":[{"role":"user","content":"x","extra":{"n":1e400}}]}', 'NumberTooLarge'],
   ['deeper than can be read again', deep(220), 'TooDeep'],
   ['far too deep', deep(40_000), 'TooDeep'],
   ['not UTF-8', bytes('{"messages":[{"role":"user","content":"', 0xff, 0xfe, 0x22), 'NotUtf8'],
