@@ -80,7 +80,9 @@ const judgedByRatio = ({ target = '', ratio }: Figure): boolean => ratio !== und
 const amount = (figure: Figure): number => (judgedByRatio(figure) ? (figure.ratio ?? figure.measured) : figure.measured)
 
 function inTheMiddle(last: Result, made: readonly Result[]): Group {
-  const figures = last.figures.map((figure): Told => {
+  // One run may measure what another does not: a conversation of another length, say.
+  const named = new Map(made.flatMap((run) => run.figures).map((figure) => [figure.name, figure]))
+  const figures = [...named.values()].map((figure): Told => {
     const all = made.flatMap((run) => run.figures.find(({ name }) => name === figure.name) ?? [])
     const sorted = all.toSorted((a, b) => amount(a) - amount(b))
     const middle = sorted[Math.floor((sorted.length - 1) / 2)] ?? figure
