@@ -1,5 +1,6 @@
 /** Small things that importers say messages with: a time, a content, and whether the ledger can take a body at all. */
 import { either as E } from 'fp-ts'
+import { exactText, recordable } from '../domain/text/json.js'
 import { parseMessage, type ContentPart, type MessageBody } from '../domain/values/message.js'
 
 export type Fields = Readonly<Record<string, unknown>>
@@ -13,7 +14,11 @@ export const textIn = (value: unknown): string | undefined =>
 
 /** A count that can be one: a number, not below zero. */
 export const countIn = (value: unknown): number | undefined =>
-  typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : undefined
+  typeof value === 'bigint'
+    ? countIn(Number(value))
+    : typeof value === 'number' && Number.isFinite(value) && value >= 0
+      ? value
+      : undefined
 
 /**
  * A time as ISO 8601 with a zone; undefined where the value is none. A local time without a zone is taken as UTC, and a
@@ -39,11 +44,15 @@ export function contentOf(parts: readonly ContentPart[]): string | readonly Cont
 }
 
 /** A value as JSON text; a text stays as it is. */
-export const jsonText = (value: unknown): string =>
-  typeof value === 'string' ? value : (JSON.stringify(value) ?? 'null')
+export const jsonText = (value: unknown): string => (typeof value === 'string' ? value : (exactText(value) ?? 'null'))
+
+/** A value as JSON text with numbers as a double has them, for ids: those that were made so stay what they are. */
+export const roundedText = (value: unknown): string =>
+  JSON.stringify(value, (_key, item: unknown) => (typeof item === 'bigint' ? Number(item) : item)) ?? 'null'
 
 /** Why the ledger would refuse a body; undefined where it takes it. */
 export function refusalOf({ role, content, name, toolCalls, toolCallId, extra }: MessageBody): string | undefined {
-  const parsed = parseMessage({ ...extra, role, content, name, tool_calls: toolCalls, tool_call_id: toolCallId })
+  const input = { ...extra, role, content, name, tool_calls: toolCalls, tool_call_id: toolCallId }
+  const parsed = parseMessage(recordable(input))
   return E.isLeft(parsed) ? `${parsed.left.field} ${parsed.left.detail}` : undefined
 }

@@ -1,5 +1,6 @@
 /** What the records of Claude Code say, as chat messages. Its blocks are those of the Anthropic API. */
 import { z } from 'zod'
+import { exactText } from '../domain/text/json.js'
 import { foreignMessage } from '../domain/values/foreign-messages.js'
 import type { ContentPart, MessageBody, ToolCall } from '../domain/values/message.js'
 import { isTooDeep, MOST_LEVELS } from '../domain/values/nesting.js'
@@ -23,7 +24,7 @@ const resultSchema = z.looseObject({
 
 const jsonText = (value: unknown): string => {
   try {
-    return JSON.stringify(value) ?? ''
+    return exactText(value) ?? ''
   } catch {
     return '[nested too deep to be written]'
   }

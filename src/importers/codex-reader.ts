@@ -8,6 +8,7 @@
  * messages of this conversation too: nothing tells them from its own, and they are its context.
  */
 import { z } from 'zod'
+import { exactText } from '../domain/text/json.js'
 import { isTooDeep, MOST_LEVELS } from '../domain/values/nesting.js'
 import { countIn, isFields, refusalOf, textIn, timeIn, type Fields } from './bodies.js'
 import { damageIn } from './codex-compressed.js'
@@ -251,7 +252,7 @@ function countTokens(state: State, payload: Fields): void {
   const { usage } = state
   const info = isFields(payload['info']) ? payload['info'] : {}
   const last = info['last_token_usage']
-  const total = JSON.stringify(info['total_token_usage'])
+  const total = exactText(info['total_token_usage'])
   if (!isFields(last) || total === usage.lastTotal) return
   usage.lastTotal = total
   const counts = usageOf(last)

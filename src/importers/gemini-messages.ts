@@ -6,7 +6,7 @@
 import { z } from 'zod'
 import { sha256 } from '../domain/values/hash.js'
 import type { ContentPart, MessageBody, ToolCall } from '../domain/values/message.js'
-import { contentOf, countIn, isFields, textIn, timeIn, type Fields } from './bodies.js'
+import { contentOf, countIn, isFields, roundedText, textIn, timeIn, type Fields } from './bodies.js'
 import { argumentsOf, keptPart, textPart } from './kept-part.js'
 import type { Usage } from './transcript.js'
 
@@ -147,7 +147,7 @@ const thoughtOf = (thought: unknown): ContentPart =>
 /** A print of a value, by which another one is the same. */
 export function printOf(value: unknown): string {
   try {
-    return sha256(JSON.stringify(value) ?? '').slice(0, 16)
+    return sha256(value === undefined ? '' : roundedText(value)).slice(0, 16)
   } catch {
     return 'nested too deeply'
   }

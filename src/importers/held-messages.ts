@@ -2,6 +2,7 @@
  * What was said of late, to be said again where somebody returns to a branch that was left. Only so much is held: who
  * reads a file of gigabytes must not keep it in memory. What was left lies at most a window or two back, mostly.
  */
+import { jsonText } from './bodies.js'
 import type { CompactionItem, MessageItem } from './transcript.js'
 
 type HeldItem = MessageItem | CompactionItem
@@ -26,7 +27,7 @@ export function createHeld(): Held {
   return {
     keep: (id, items) => {
       drop(id)
-      const length = JSON.stringify(items).length
+      const length = jsonText(items).length
       held.set(id, { items, length })
       total += length
       for (const oldest of held.keys()) {

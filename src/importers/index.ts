@@ -1,4 +1,5 @@
 /** The programs whose transcripts can be read, how the program of a file is found, and how a file is read. */
+import { recordable } from '../domain/text/json.js'
 import { aider } from './aider.js'
 import { chatgpt } from './chatgpt.js'
 import { claudeCode } from './claude-code.js'
@@ -56,7 +57,7 @@ export async function* readTranscript(
   const reader = importer.read(path)
   const files = (await importer.siblings?.(path)) ?? [path]
   for (const file of files) yield* said(reader, importer.records?.(file, layout) ?? recordsOf(file, layout))
-  yield* reader.end()
+  yield* recordables(reader.end())
 }
 
 /** Whether what a file says is read on, where it grew, by the reader that read it so far. */
@@ -69,12 +70,17 @@ export async function* readOn(
   records: AsyncIterable<RecordOrDamage>,
 ): AsyncGenerator<TranscriptItem> {
   yield* said(reader, records)
-  yield* reader.end()
+  yield* recordables(reader.end())
+}
+
+/** Numbers keep their digits on their way through a reader; what is recorded of them are texts. */
+function* recordables(items: Iterable<TranscriptItem>): Generator<TranscriptItem> {
+  for (const item of items) yield recordable(item)
 }
 
 async function* said(reader: TranscriptReader, records: AsyncIterable<RecordOrDamage>): AsyncGenerator<TranscriptItem> {
   for await (const record of records) {
     if ('kind' in record) yield record
-    else yield* reader.take(record)
+    else yield* recordables(reader.take(record))
   }
 }

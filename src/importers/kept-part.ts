@@ -1,4 +1,5 @@
 /** Parts of another program's messages that have no place of their own in a chat message, kept as they came. */
+import { exactText } from '../domain/text/json.js'
 import { foreignMessage } from '../domain/values/foreign-messages.js'
 import type { ContentPart } from '../domain/values/message.js'
 import { isTooDeep, MOST_LEVELS } from '../domain/values/nesting.js'
@@ -13,7 +14,7 @@ const isPart = (value: unknown): value is ContentPart =>
 /** A value as JSON text, however deep it is. */
 function textOf(value: unknown): string {
   try {
-    return JSON.stringify(value) ?? 'null'
+    return exactText(value) ?? 'null'
   } catch {
     return 'nested too deeply to be written as JSON'
   }

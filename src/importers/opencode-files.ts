@@ -4,6 +4,7 @@
  */
 import { open, readdir, readFile } from 'node:fs/promises'
 import { dirname, join, sep } from 'node:path'
+import { exactJson } from '../domain/text/json.js'
 import { isFields, textIn, type Fields } from './bodies.js'
 import type { Unreadable } from './opencode-reader.js'
 import type { TranscriptRecord } from './transcript.js'
@@ -24,7 +25,7 @@ const jsonFilesIn = async (folder: string): Promise<readonly string[]> =>
 
 async function fieldsOf(file: string): Promise<Fields> {
   try {
-    const value: unknown = JSON.parse(await readFile(file, 'utf8'))
+    const value = exactJson(await readFile(file, 'utf8'))
     return isFields(value) ? value : {}
   } catch {
     return {}
@@ -146,7 +147,7 @@ const sentence = (error: unknown): string => (error instanceof Error ? error.mes
 /** A column of JSON; undefined where it is none. */
 function jsonIn(value: unknown): Fields | undefined {
   try {
-    const parsed: unknown = typeof value === 'string' ? JSON.parse(value) : value
+    const parsed = typeof value === 'string' ? exactJson(value) : value
     return isFields(parsed) ? parsed : undefined
   } catch {
     return undefined

@@ -18,6 +18,7 @@ import type { Clock } from '../ports/clock.js'
 import type { CommandFailure, Conversations } from '../recording/handle-command.js'
 import { decodeEvent, isOfType } from '../recording/read-event.js'
 import type { Log } from '../recording/load-conversation.js'
+import { wasRounded } from './rounded.js'
 import type {
   CompactionItem,
   ContextEntry,
@@ -333,7 +334,7 @@ class Recording {
     this.time = timeOf(item.at) ?? this.time
     const recorded = this.hashes.get(messageId)
     if (recorded !== undefined) {
-      if (!isAlready(body, recorded))
+      if (!isAlready(body, recorded) && !wasRounded(await this.recordedBody(messageId), bodyOf(body)))
         return E.left({
           kind: 'TranscriptsContradict',
           conversationId: this.done.conversationId,

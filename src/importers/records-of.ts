@@ -1,6 +1,7 @@
 /** The records of a file by its layout, and the beginning by which a program is recognized. */
 import { open, readFile } from 'node:fs/promises'
 import { createReadStream } from 'node:fs'
+import { exactJson } from '../domain/text/json.js'
 import { byteLines } from '../ports/byte-lines.js'
 import type { DamageItem, Head, Layout, TranscriptRecord, Where } from './transcript.js'
 
@@ -39,7 +40,7 @@ export function recordOfLine(
   if (layout === 'text') return { value: text, where }
   if (text.trim() === '') return undefined
   try {
-    return { value: JSON.parse(text), where }
+    return { value: exactJson(text), where }
   } catch (error) {
     return damage(where, `is no JSON: ${sentence(error)}`, !isEnded)
   }
@@ -75,7 +76,7 @@ async function* ofJson(path: string): AsyncGenerator<RecordOrDamage> {
     return
   }
   try {
-    yield { value: JSON.parse(text), where }
+    yield { value: exactJson(text), where }
   } catch (error) {
     yield damage(where, `is no JSON: ${sentence(error)}`)
   }

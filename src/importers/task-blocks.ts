@@ -6,7 +6,7 @@
 import { sha256 } from '../domain/values/hash.js'
 import type { ContentPart, MessageBody, ToolCall } from '../domain/values/message.js'
 import { isTooDeep } from '../domain/values/nesting.js'
-import { contentOf, isFields, jsonText, textIn, type Fields } from './bodies.js'
+import { contentOf, isFields, jsonText, roundedText, textIn, type Fields } from './bodies.js'
 import { argumentsOf, keptPart, textPart } from './kept-part.js'
 
 /** One message that a record says. */
@@ -20,9 +20,9 @@ export interface Said {
 const CALL_LEVELS = 150
 
 /** A value as JSON text. What is nested so deeply that JSON cannot say it is named, and not said. */
-function textOf(value: unknown): string {
+function textOf(value: unknown, write = jsonText): string {
   try {
-    return jsonText(value)
+    return write(value)
   } catch {
     return '[nested too deeply]'
   }
@@ -147,7 +147,7 @@ export function saidIn(role: string, content: unknown, extra: Fields | undefined
 export function createContentIds(): (record: unknown) => string {
   const seen = new Map<string, number>()
   return (record) => {
-    const id = sha256(textOf(record)).slice(0, 16)
+    const id = sha256(textOf(record, roundedText)).slice(0, 16)
     const count = (seen.get(id) ?? 0) + 1
     seen.set(id, count)
     return count === 1 ? id : `${id}-${String(count)}`

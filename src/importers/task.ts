@@ -3,7 +3,7 @@
  * compaction deletes nothing. What stands beside the list tells of times, of costs and of what was replaced in it.
  */
 import { basename, dirname } from 'node:path'
-import { countIn, isFields, refusalOf, textIn, timeIn } from './bodies.js'
+import { countIn, isFields, jsonText, refusalOf, textIn, timeIn } from './bodies.js'
 import type { Said } from './task-blocks.js'
 import { entriesOf, saidOf, summaryTextOf, type Entry, type Given } from './task-entries.js'
 import { taskFileOf } from './task-files.js'
@@ -61,7 +61,7 @@ function withBlock(given: Given, { block, text: replacement }: BlockEdit): Given
   return { ...given, content: content.with(block, { ...old, text: replacement }) }
 }
 
-const keyOf = ({ said }: Entry): string => JSON.stringify(said.map(({ body }) => body))
+const keyOf = ({ said }: Entry): string => jsonText(said.map(({ body }) => body))
 
 /**
  * Which record of the list each record of a kept context is, and undefined for what the program put there. The ids of a
@@ -117,7 +117,7 @@ function* differences(
 ): Generator<TranscriptItem> {
   for (const [part, { body }] of said.entries()) {
     const content = now[part]?.body.content
-    if (content !== undefined && JSON.stringify(body.content) !== JSON.stringify(content))
+    if (content !== undefined && jsonText(body.content) !== jsonText(content))
       yield { kind: 'edit', sourceId, part, content, why, at, where }
   }
 }

@@ -3,12 +3,13 @@
  * of the ledger is written as a request. A file an API under `apis/`; nobody else knows their words.
  */
 import { hash } from 'node:crypto'
+import { recordable } from '../domain/text/json.js'
 import type { SentEvent } from '../domain/text/sent-events.js'
 import { given } from '../domain/values/given.js'
 import { foreignMessage } from '../domain/values/foreign-messages.js'
 import { parseMessage, type ChatMessage, type MessageInput } from '../domain/values/message.js'
 import { isTooDeep, MOST_LEVELS } from '../domain/values/nesting.js'
-import { fieldsOf, isFields, listOf, parseJson, textOf, type Fields } from './json.js'
+import { fieldsOf, isFields, jsonText, listOf, parseJson, textOf, type Fields } from './json.js'
 
 /** A message of a request, in the ledger's form, with what it was made of. */
 export interface Said {
@@ -114,6 +115,10 @@ const OWN = new Set(['id', 'pinned', 'attributes', 'answers', 'created_at', 'kin
  * @param unknown fields that the ledger has no word for: they are kept as they came
  */
 export function saidInput(known: MessageInput, unknown: Fields = {}): MessageInput {
+  return recordable(joined(known, unknown))
+}
+
+function joined(known: MessageInput, unknown: Fields): MessageInput {
   const names = Object.keys(unknown)
   // A list is read with each request, all of it: only what the ledger may misunderstand is held against its schema.
   if (names.length === 0) return known
@@ -174,7 +179,7 @@ export function saidHash({ role, content, tool_calls, tool_call_id, name }: Fiel
     calls: listOf(tool_calls).map(normalCall),
     tool_call_id,
   }
-  return hash('sha256', JSON.stringify(normal), 'base64url').slice(0, 24)
+  return hash('sha256', jsonText(normal), 'base64url').slice(0, 24)
 }
 
 /** A message with its hash. */

@@ -18,7 +18,7 @@ import { chatCompletions } from './apis/chat-completions.js'
 import { openaiResponses } from './apis/openai-responses.js'
 import { decoded, takeBody } from './body.js'
 import { createCopy, type Copy } from './copy.js'
-import { isFields, parseJson, type Fields } from './json.js'
+import { isFields, jsonText, parseJson, type Fields } from './json.js'
 import { askWithMemory, hasTool, type Held } from './memory.js'
 import { bypassed, createRecorder, type Ending, type Turn } from './recorder.js'
 import { addressOf, createUpstream, endToEnd, endToEndNames } from './upstream.js'
@@ -357,7 +357,7 @@ function createStart(): Start {
   }
 }
 
-const bytesOf = (body: Fields): Uint8Array => Buffer.from(JSON.stringify(body))
+const bytesOf = (body: Fields): Uint8Array => Buffer.from(jsonText(body))
 
 /** A request as it is recorded. */
 interface Reading {

@@ -1,4 +1,5 @@
 /** JSON of somebody else's, looked at field by field: what is not there, or is of another kind, is undefined. */
+import { exactJson, exactText } from '../domain/text/json.js'
 
 /** An object of JSON. */
 export type Fields = Readonly<Record<string, unknown>>
@@ -10,20 +11,27 @@ export const fieldsOf = (value: unknown): Fields => (isFields(value) ? value : {
 export const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
 export const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined)
 export const numberOf = (value: unknown): number | undefined =>
-  typeof value === 'number' && Number.isFinite(value) ? value : undefined
+  typeof value === 'bigint'
+    ? numberOf(Number(value))
+    : typeof value === 'number' && Number.isFinite(value)
+      ? value
+      : undefined
 export const indexOf = (value: unknown): number | undefined => {
   const index = numberOf(value)
   return index !== undefined && Number.isSafeInteger(index) && index >= 0 && index < 100_000 ? index : undefined
 }
 
-/** The value of a text; undefined where it is no JSON. */
+/** The value of a text, its numbers with all their digits; undefined where it is no JSON. */
 export function parseJson(text: string): unknown {
   try {
-    return JSON.parse(text) as unknown
+    return exactJson(text)
   } catch {
     return undefined
   }
 }
+
+/** A value of JSON as its text. */
+export const jsonText = (value: unknown): string => exactText(value) ?? 'null'
 
 /** The fields of an object that are not among these. */
 export const others = (fields: Fields, names: ReadonlySet<string>): Record<string, unknown> =>

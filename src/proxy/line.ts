@@ -4,7 +4,9 @@
  * asked again, was taken back, began anew behind a compaction of the client's own, or is not meant at all.
  */
 import { createHash } from 'node:crypto'
+import { recordable } from '../domain/text/json.js'
 import { textIn, type Asked, type Said } from './api.js'
+import { jsonText } from './json.js'
 
 /** A message of the list. */
 export interface Entry {
@@ -78,7 +80,7 @@ const digest = (text: string): string => createHash('sha256').update(text).diges
 
 /** The hash of the tools that a request offers. */
 export const toolsHash = (tools: readonly unknown[]): string =>
-  tools.length === 0 ? '' : digest(JSON.stringify(tools))
+  tools.length === 0 ? '' : digest(jsonText(recordable(tools)))
 
 /** Keeps what was answered, to be known again in a summary. */
 export function rememberText(line: Line, text: string, id: string | undefined): void {

@@ -3,6 +3,7 @@
  * conversation after the other; what is new in it is recorded, and the answer behind it.
  */
 import { LRUCache } from 'lru-cache'
+import { recordable } from '../domain/text/json.js'
 import type { PolicySettings } from '../domain/values/policy.js'
 import type { AppendOptions, Context, Ledger, MessageInput, Observation, SeenCompaction } from '../library/ledger.js'
 import { createTurns } from '../ports/turns.js'
@@ -216,7 +217,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
 
   const attributesOf = (asked: Asked, isNew: boolean): Fields => ({
     ...(asked.model === undefined ? {} : { model: asked.model }),
-    ...(isNew && asked.tools.length > 0 ? { tools: asked.tools } : {}),
+    ...(isNew && asked.tools.length > 0 ? { tools: recordable(asked.tools) } : {}),
   })
 
   /** Messages with the ids of their entries; the last one says what it was asked with. */

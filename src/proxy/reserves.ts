@@ -5,6 +5,7 @@ import { defaultEstimator } from '../domain/values/tokens.js'
 import { modelWindow } from '../ports/model-windows.js'
 import type { PolicySettings } from '../domain/values/policy.js'
 import type { Asked } from './api.js'
+import { jsonText } from './json.js'
 
 /** Reserves go up in steps, so that a tool more or less seldom changes what is recorded. */
 const STEP_TOKENS = 256
@@ -25,7 +26,7 @@ export function reservesOf(asked: Asked, fixed: PolicySettings | undefined): Pol
   const isName = asked.model !== undefined && E.isRight(checkId('model', asked.model))
   const model = isName ? asked.model : undefined
   const window = fixed?.modelMaxTokens ?? modelWindow(model)
-  const text = tools.length === 0 ? '' : JSON.stringify(tools)
+  const text = tools.length === 0 ? '' : jsonText(tools)
   const systemReserve = Math.ceil((defaultEstimator.text(text) + tools.length * 8) / STEP_TOKENS) * STEP_TOKENS
   const outputReserve =
     maxTokens === undefined || maxTokens < 1

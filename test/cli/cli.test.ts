@@ -188,6 +188,24 @@ describe('a ledger', () => {
     expect(third.conversations[0]).toMatchObject({ recorded: 0, alreadyThere: 201, cycles: 0 })
   })
 
+  it.each([
+    ['"n":9007199254740993', 'has the number 9007199254740993, and a double comes to 9007199254740992'],
+    ['"id":"a","id":"b"', 'has the key "id" twice in one object'],
+  ])('refuses what would be recorded as another thing than it says: %s', async (field, said) => {
+    const odd = `{"role":"user","content":"hello",${field}}`
+    await writeFile(join(folder, 'odd.jsonl'), `{"role":"user","content":"hello"}\n${odd}\n`)
+    await writeFile(join(folder, 'odd.json'), `[\n  {"role":"user","content":"hello"},\n  ${odd}\n]`)
+    for (const [words, place] of [
+      [['import', 'odd.jsonl'], 'odd.jsonl:2: '],
+      [['import', 'odd.json'], 'odd.json:3: '],
+      [['append', 'odd', '--message', odd], '--message '],
+    ] as const) {
+      const refused = await run(words)
+      expect([refused.status, refused.stdout]).toEqual([2, ''])
+      expect(refused.stderr).toContain(`${place}${said}`)
+    }
+  })
+
   it('gives the context as a document, and as the messages of a request', async () => {
     const document = json(await run(['context', 'sample-harbour', '--json']))
     expect(Object.keys(document).filter((key) => !['overBudget', 'shortened', 'openCalls'].includes(key))).toEqual([

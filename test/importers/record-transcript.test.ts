@@ -134,6 +134,38 @@ describe('a recorded transcript', () => {
     expect(await verified(harness)).toEqual([])
   })
 
+  it('is the same where only the numbers of what is recorded were rounded, and another one where they differ', async () => {
+    const harness = createHarness()
+    const [begins, said] = tell([{ kind: 'say', role: 'assistant', text: 'so', answer: 0 }]).items
+    if (begins === undefined || said?.kind !== 'message') throw new Error('nothing was said')
+    /** As a program's importer reads it, and as one of 0.9.0 did. */
+    const saying = (id: string, read: (digits: string) => unknown, more = ''): TranscriptItem[] => [
+      begins,
+      {
+        ...said,
+        body: {
+          role: 'assistant',
+          content: [{ type: 'x', of: [`at 12345678901234567891${more}`, { n: read(id) }] }],
+          toolCalls: [
+            { id: 'c', type: 'function', function: { name: 'f', arguments: `{"id":${String(read(id))},"n":1}` } },
+          ],
+        },
+      },
+    ]
+    await record(harness, saying('9007199254740993', Number))
+    const before = await dataOf(harness)
+    expect(await record(harness, saying('9007199254740993', String))).toMatchObject({
+      conversations: [{ messages: 0, known: 1 }],
+    })
+    expect(await dataOf(harness)).toEqual(before)
+    for (const other of [
+      saying('9007199254740995', String),
+      saying('9007199254740993', String, '!'),
+      saying('9007199254740993', () => true),
+    ])
+      await expect(record(harness, other)).rejects.toThrow('TranscriptsContradict')
+  })
+
   it('is refused where it claims a message that is recorded with another text, and both files are named', async () => {
     const harness = createHarness()
     const say = (text: string): Step => ({ kind: 'say', role: 'user', text, answer: 0 })

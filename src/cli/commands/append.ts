@@ -6,6 +6,7 @@ import type { MessageInput } from '../../library/ledger.js'
 import { conversation, text, toggle, type Command } from '../command.js'
 import { InputError } from '../errors.js'
 import type { Given } from '../given.js'
+import { valueOf } from '../json-line.js'
 import { count, line, printable, toJson } from '../output.js'
 import { withLedger } from '../session.js'
 
@@ -15,17 +16,6 @@ async function standardInput(what: string): Promise<string> {
   if (process.stdin.isTTY) throw new InputError('Usage', `give ${what}, or pipe it to standard input`)
   const { text: textOf } = await import('node:stream/consumers')
   return await textOf(process.stdin)
-}
-
-function parsed(json: string): unknown {
-  try {
-    return JSON.parse(json)
-  } catch (error) {
-    throw new InputError(
-      'MalformedInput',
-      `--message is no JSON: ${error instanceof Error ? error.message : String(error)}`,
-    )
-  }
 }
 
 /** The message that the flags make; the ledger parses it. */
@@ -50,7 +40,7 @@ async function messageOf(given: Given): Promise<object> {
   }
   if (written !== undefined || role !== undefined)
     throw new InputError('Usage', '--message is a whole message: give no --text and no --role with it')
-  const message = parsed(whole === '-' ? await standardInput('the message') : whole)
+  const message = valueOf(whole === '-' ? await standardInput('the message') : whole, '--message')
   if (typeof message !== 'object' || message === null || Array.isArray(message))
     throw new InputError('MalformedInput', '--message must be a JSON object with role and content')
   return { ...message, ...fields }

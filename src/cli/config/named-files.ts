@@ -1,6 +1,8 @@
 /** Files that a setting names. Where one cannot be read, the sentence says which setting named it. */
 import { readdir, readFile } from 'node:fs/promises'
 import { basename, dirname, resolve } from 'node:path'
+import { either as E } from 'fp-ts'
+import { strictJson } from '../../domain/text/json.js'
 import { didYouMean, nameMeant } from '../../domain/text/known-names.js'
 import { codeOf, sentenceOf } from '../../ports/store-error.js'
 import { InputError } from '../errors.js'
@@ -43,9 +45,7 @@ export async function readNamed(file: string, from: string, what: string): Promi
 }
 
 export function parseJson(content: string, path: string): unknown {
-  try {
-    return JSON.parse(content)
-  } catch (error) {
-    throw new InputError('BadConfig', `${path} is no JSON: ${sentenceOf(error)}`)
-  }
+  const read = strictJson(content)
+  if (E.isLeft(read)) throw new InputError('BadConfig', `${path} ${read.left.detail}`)
+  return read.right
 }

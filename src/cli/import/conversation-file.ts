@@ -6,9 +6,12 @@
 import { createReadStream } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { basename, extname } from 'node:path'
+import { either as E } from 'fp-ts'
+import { strictJson } from '../../domain/text/json.js'
 import { foreignMessage } from '../../domain/values/foreign-messages.js'
 import { InputError } from '../errors.js'
-import { textLines, type TextLine } from '../text-lines.js'
+import { valueOf } from '../json-line.js'
+import { textLines } from '../text-lines.js'
 
 /** What a file turned out to hold. */
 export type Item =
@@ -30,14 +33,6 @@ const isAnotherRecord = (value: unknown): boolean =>
 
 const bad = (where: string, detail: string): InputError => new InputError('MalformedInput', `${where}: ${detail}`)
 
-function parseLine({ text, number }: TextLine, name: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch (error) {
-    throw bad(`${name}:${String(number)}`, `is no JSON: ${error instanceof Error ? error.message : String(error)}`)
-  }
-}
-
 function headerOf(value: Record<string, unknown>, where: string): Item {
   const { id } = value
   if (id !== undefined && (typeof id !== 'string' || id === ''))
@@ -54,7 +49,7 @@ async function* jsonLines(chunks: AsyncIterable<Buffer>, name: string): AsyncIte
       continue
     }
     const where = `${name}:${String(line.number)}`
-    const value = parseLine(line, name)
+    const value = valueOf(line.text, `${where}:`)
     if (first) {
       first = false
       if (isHeader(value)) {
@@ -86,27 +81,18 @@ async function* jsonLines(chunks: AsyncIterable<Buffer>, name: string): AsyncIte
 /** `[{"role": …}]`, or an object that holds such a list in `messages`. */
 async function* chatArray(path: string): AsyncIterable<Item> {
   const bytes = await readFile(path)
-  const fail = (error: unknown): InputError => {
-    const said = error instanceof Error ? error.message : String(error)
-    const position = /position (\d+)/u.exec(said)?.[1]
-    const line =
-      position === undefined ? '' : `:${String(bytes.toString('utf8').slice(0, Number(position)).split('\n').length)}`
-    return bad(`${path}${line}`, `is no JSON: ${said}`)
+  let text: string
+  try {
+    text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch {
+    throw bad(path, 'is no valid UTF-8')
   }
-  const parse = (): unknown => {
-    let text: string
-    try {
-      text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
-    } catch {
-      throw bad(path, 'is no valid UTF-8')
-    }
-    try {
-      return JSON.parse(text)
-    } catch (error) {
-      throw fail(error)
-    }
+  const read = strictJson(text)
+  if (E.isLeft(read)) {
+    const { at, detail } = read.left
+    throw bad(at === undefined ? path : `${path}:${String(text.slice(0, at).split('\n').length)}`, detail)
   }
-  const value = parse()
+  const value = read.right
   const messages = isObject(value) ? value['messages'] : value
   if (!Array.isArray(messages)) throw bad(path, 'is neither a list of messages nor an object with one in "messages"')
   if (isHeader(value)) yield headerOf(value, path)

@@ -19,7 +19,18 @@ import {
   type Said,
   type Shown,
 } from '../api.js'
-import { fieldsOf, indexOf, isFields, listOf, numberOf, others, parseJson, textOf, type Fields } from '../json.js'
+import {
+  fieldsOf,
+  indexOf,
+  isFields,
+  jsonText,
+  listOf,
+  numberOf,
+  others,
+  parseJson,
+  textOf,
+  type Fields,
+} from '../json.js'
 
 const DIRECTIVE = new Set(['role', 'content'])
 const MARK = new Set(['cache_control'])
@@ -43,7 +54,7 @@ function assistantInput(blocks: readonly unknown[]): MessageInput {
       const { type: _type, ...more } = rest
       ids.add(id)
       order.push(id)
-      calls.push({ ...more, id, type: 'function', function: { name, arguments: JSON.stringify(input ?? {}) } })
+      calls.push({ ...more, id, type: 'function', function: { name, arguments: jsonText(input ?? {}) } })
     } else {
       order.push('')
       parts.push(asPart(block))

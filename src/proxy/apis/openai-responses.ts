@@ -23,7 +23,18 @@ import {
   type Said,
   type Shown,
 } from '../api.js'
-import { fieldsOf, indexOf, isFields, listOf, numberOf, others, parseJson, textOf, type Fields } from '../json.js'
+import {
+  fieldsOf,
+  indexOf,
+  isFields,
+  jsonText,
+  listOf,
+  numberOf,
+  others,
+  parseJson,
+  textOf,
+  type Fields,
+} from '../json.js'
 
 const typeOf = (item: unknown): string => {
   const { type, role } = fieldsOf(item)
@@ -68,7 +79,7 @@ function callOf(item: Fields): Fields | undefined {
     return { id, type: 'function', function: { name, arguments: textOf(args) ?? '' } }
   if (type === 'custom_tool_call' && typeof name === 'string')
     return { id, type: 'custom', custom: { name, input: textOf(input) ?? '' } }
-  return { id, type: 'custom', custom: { name: type, input: JSON.stringify(others(item, new Set(['id', 'status']))) } }
+  return { id, type: 'custom', custom: { name: type, input: jsonText(others(item, new Set(['id', 'status']))) } }
 }
 
 /** The items of an answer as one message. */
@@ -103,7 +114,7 @@ function resultSaid(item: Fields): Said {
           ? output
           : Array.isArray(output)
             ? contentOf(partsOf(output))
-            : JSON.stringify(output ?? ''),
+            : jsonText(output ?? ''),
     }),
     [item],
   )
