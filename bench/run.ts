@@ -8,6 +8,7 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { cpus, loadavg, totalmem } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
 import { runsIn, tableOf, writeReport } from './report.js'
 import type { Engine, Group, Machine, Result } from './support/figures.js'
 import { newPlace, server, versionOf } from './support/places.js'
@@ -106,24 +107,40 @@ async function inProcessOfItsOwn(name: string, engine: Engine, first: boolean): 
   })
 }
 
+const USAGE = `npm run bench -- [NAMES…] [--engine native|pglite] [--runs N], or --report to write docs/benchmarks.md anew
+there are ${Object.keys(groups).join(', ')}
+`
+
 async function main(words: readonly string[]): Promise<number> {
-  const at = words.indexOf('--engine')
-  const asked = at === -1 ? undefined : words[at + 1]
-  if (at !== -1 && asked !== 'native' && asked !== 'pglite') throw new Error('--engine is native or pglite')
-  const runsAt = words.indexOf('--runs')
-  const runs = runsAt === -1 ? 1 : Number(words[runsAt + 1])
+  const { values, positionals: names } = parseArgs({
+    args: [...words],
+    allowPositionals: true,
+    options: {
+      engine: { type: 'string' },
+      runs: { type: 'string', default: '1' },
+      report: { type: 'boolean', default: false },
+      help: { type: 'boolean', default: false },
+      here: { type: 'boolean', default: false },
+      'here-again': { type: 'boolean', default: false },
+    },
+  })
+  const { engine: asked } = values
+  if (values.help) {
+    process.stdout.write(USAGE)
+    return 0
+  }
+  if (asked !== undefined && asked !== 'native' && asked !== 'pglite') throw new Error('--engine is native or pglite')
+  const runs = Number(values.runs)
   if (!Number.isInteger(runs) || runs < 1) throw new Error('--runs takes a whole number, 1 or more')
-  const values = new Set([at, runsAt].flatMap((flag) => (flag === -1 ? [] : [flag + 1])))
-  const names = words.filter((word, place) => !word.startsWith('--') && !values.has(place))
   const unknown = names.find((name) => groups[name] === undefined)
   if (unknown !== undefined)
     throw new Error(`there is no benchmark ${unknown}; there are ${Object.keys(groups).join(', ')}`)
-  if (words.includes('--here') || words.includes('--here-again')) {
-    await runHere(names[0] ?? '', asked === 'native' ? 'native' : 'pglite', words.includes('--here'))
+  if (values.here || values['here-again']) {
+    await runHere(names[0] ?? '', asked ?? 'pglite', values.here)
     return 0
   }
   let failed = 0
-  for (const name of words.includes('--report') ? [] : names.length === 0 ? Object.keys(groups) : names) {
+  for (const name of values.report ? [] : names.length === 0 ? Object.keys(groups) : names) {
     const { group } = (await groups[name]?.()) ?? {}
     for (const engine of engines) {
       if (asked !== undefined && engine !== asked) continue
