@@ -176,10 +176,12 @@ async function withinASmallScope(bench: Bench): Promise<Figure[]> {
       for (let at = 0; at < theirs / MESSAGES; at += 1)
         await bulk.write(`theirs ${String(at)}`, MESSAGES, policy, { seed: 100 + at, scope: `tenant ${String(at)}` })
       await bulk.finish()
-      await db.close()
       const ledger = await openLedger({ store: place.store })
       try {
         await ledger.projections.catchUp()
+        // A million messages are written in a minute here: what the server then cleans up is no part of searching.
+        await db.query('vacuum (analyze)')
+        await db.close()
         first = await timed(async () => await ledger.search(word(500), { scope: SMALL }))
         await searches(ledger, 20, 3, () => ({ scope: SMALL }))
         measured.push(await searches(ledger, 100, 17, () => ({ scope: SMALL })))
@@ -194,7 +196,14 @@ async function withinASmallScope(bench: Bench): Promise<Figure[]> {
   const name = `search over a scope of 1,000 beside ${others.toLocaleString('en')} of others`
   const beside = { name: `beside ${FEW_OTHERS.toLocaleString('en')} of others`, value: p95(few) }
   return [
-    against(`${name}, p95`, p95(many), { most: 10 }, milliseconds, beside),
+    against(
+      `${name}, p95`,
+      p95(many),
+      { most: 10 },
+      milliseconds,
+      beside,
+      'since 0.10.0 the database is vacuumed in front of the searches, as a server does within a minute: what it cleaned up behind a million new messages took the other core, and 2 ms of each search',
+    ),
     told(`${name}, p50`, median(many), milliseconds, {
       ...beside,
       value: median(few),
