@@ -20,10 +20,11 @@ import {
 import { GrowingLines } from '../importers/growing-lines.js'
 import { headOf } from '../importers/records-of.js'
 import { fileKey, signatureOf } from '../importers/signature.js'
-import type { DamageItem, TranscriptItem, TranscriptReader } from '../importers/transcript.js'
+import type { DamageItem, Importer, Layout, TranscriptItem, TranscriptReader } from '../importers/transcript.js'
 import type { PolicySettings } from '../domain/values/policy.js'
 import type { Clock } from '../ports/clock.js'
 import type { ImportedFiles } from '../ports/imported-files.js'
+import { codeOf } from '../ports/store-error.js'
 import type { Conversations } from '../recording/handle-command.js'
 import type { Freshness } from './freshness.js'
 import type { Gate } from './gate.js'
@@ -128,6 +129,16 @@ async function ofProgram(file: string, from: string | undefined): Promise<Recogn
   const layout = importer.recognize(await headOf(file))
   if (layout === undefined) throw problem({ kind: 'NotOfProgram', file, program: importer.program })
   return { importer, layout }
+}
+
+/** How the file that stands there by now is one of this program; undefined where it is none. */
+async function layoutNow(file: string, importer: Importer): Promise<Layout | 'gone' | undefined> {
+  try {
+    return importer.recognize(await headOf(file))
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return 'gone'
+    throw error
+  }
 }
 
 export interface TranscriptsParts extends Pick<
@@ -300,6 +311,11 @@ export function createTranscripts(parts: TranscriptsParts): Pick<Ledger, 'import
           // Another importer of the same conversation was faster: what it recorded is known the next time.
           if (E.isLeft(recorded) && MET.has(recorded.left.kind) && readings < READINGS) continue
           const taken = valueOf(recorded, problem)
+          const whose = await layoutNow(file, importer)
+          // It was moved away while it was read: there is nothing to know again.
+          if (whose === 'gone') return shown(file, program, taken)
+          // Another program wrote the file anew, or it was emptied: to this reader it said nothing, and is read again.
+          if (whose !== layout) throw problem({ kind: 'NotOfProgram', file, program })
           if (lines !== undefined) return await kept(file, key, { program, told, lines, reader, recorder }, taken)
           await files.remember(key, signature)
           return shown(file, program, taken)

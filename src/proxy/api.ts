@@ -115,7 +115,7 @@ const OWN = new Set(['id', 'pinned', 'attributes', 'answers', 'created_at', 'kin
  * @param unknown fields that the ledger has no word for: they are kept as they came
  */
 export function saidInput(known: MessageInput, unknown: Fields = {}): MessageInput {
-  return recordable(joined(known, unknown))
+  return joined(recordable(known), recordable(unknown))
 }
 
 function joined(known: MessageInput, unknown: Fields): MessageInput {

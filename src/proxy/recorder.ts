@@ -5,6 +5,7 @@
 import { LRUCache } from 'lru-cache'
 import { recordable } from '../domain/text/json.js'
 import type { PolicySettings } from '../domain/values/policy.js'
+import { LedgerError } from '../library/problem.js'
 import type { AppendOptions, Context, Ledger, MessageInput, Observation, SeenCompaction } from '../library/ledger.js'
 import { createTurns } from '../ports/turns.js'
 import { said, textIn, type Answer, type Api, type Asked, type Said, type Shown } from './api.js'
@@ -353,6 +354,28 @@ export function createRecorder(options: RecorderOptions): Recorder {
     return inputs
   }
 
+  /** Appends with what the request takes of the window kept free. */
+  async function appendReserved(
+    conversationId: string,
+    messages: readonly MessageInput[],
+    asked: Asked,
+    whose: Whose,
+  ): Promise<void> {
+    const append = async (policy: PolicySettings | undefined): Promise<unknown> =>
+      await ledger.append(conversationId, messages, {
+        ...recordOptions(whose),
+        ...(policy === undefined ? {} : { policy }),
+      })
+    try {
+      await append(reservesOf(asked, options.policy))
+    } catch (error) {
+      // The tools alone fill the window, or the ledger has a smaller one than the proxy knows of: what is reckoned
+      // keeps nothing from being recorded.
+      if (!(error instanceof LedgerError && error.failure.kind === 'BadPolicy')) throw error
+      await append(options.policy)
+    }
+  }
+
   /** Records what is new in a list whose context the ledger makes. */
   async function recordOwn(
     line: Line,
@@ -373,8 +396,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
       )
       const fresh = entriesBehind(line, line.entries.at(-1), messages.slice(step.from))
       const given = [...withIds(leading, leads, {}), ...withIds(messages.slice(step.from), fresh, last)]
-      const policy = reservesOf(asked, options.policy)
-      if (given.length > 0) await ledger.append(line.conversationId, given, { ...recordOptions(whose), policy })
+      if (given.length > 0) await appendReserved(line.conversationId, given, asked, whose)
       if (line.maker === 'nobody') line.instructions = leads
       line.maker = 'ledger'
       line.entries.push(...fresh)

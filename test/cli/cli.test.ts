@@ -200,7 +200,7 @@ describe('a ledger', () => {
       [['import', 'odd.json'], 'odd.json:3: '],
       [['append', 'odd', '--message', odd], '--message '],
     ] as const) {
-      const refused = await run(words)
+      const refused = await run([...words, '--store', 'odds'])
       expect([refused.status, refused.stdout]).toEqual([2, ''])
       expect(refused.stderr).toContain(`${place}${said}`)
     }

@@ -86,6 +86,41 @@ it('takes what two import at once, while it is written, each thing once and in i
   expect((await ledger.verify()).problems).toEqual([])
 })
 
+it.each([false, true])(
+  'reads a file again that another program wrote anew between two looks (resumable: %s)',
+  async (resumable) => {
+    const [first, second] = [sessionOf(0, 'session-0'), sessionOf(2, 'session-2')]
+    const text = (session: typeof first): string =>
+      Array.from({ length: 12 }, (_none, at) => `${session.line(at).text}\n`).join('')
+    const file = join(folder, 'log.jsonl')
+    await writeFile(file, text(first))
+    // Whose the file is, is known by the time that it is looked up, and it was not read so far.
+    let isWritten = false
+    const query: Database['query'] = async (sql, values) => {
+      if (!isWritten && sql.includes('from imported_files')) {
+        isWritten = true
+        await writeFile(file, text(second))
+      }
+      return await db.query(sql, values)
+    }
+    const ledger = await ledgerOn(
+      new Proxy(db, { get: (of, name) => (name === 'query' ? query : Reflect.get(of, name)) }),
+      {
+        alone: false,
+      },
+    )
+    await expect(ledger.importTranscript(file, { resumable })).rejects.toThrow('is no transcript of claude-code')
+    expect(isWritten).toBe(true)
+    expect(await ledger.importTranscript(file, { resumable })).toMatchObject({
+      program: 'pi',
+      unchanged: false,
+      conversations: [{ conversationId: second.conversationId }],
+    })
+    expect(await ledger.importTranscript(file, { resumable })).toMatchObject({ unchanged: true })
+    await ledger.close()
+  },
+)
+
 it('refuses a resumable that is neither true nor false', async () => {
   // @ts-expect-error -- a careless caller
   await expect(ledgers[0]?.importTranscript(join(folder, 'x.jsonl'), { resumable: 'yes' })).rejects.toThrow(

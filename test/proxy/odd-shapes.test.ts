@@ -130,7 +130,27 @@ const SHAPES: readonly (readonly [path: string, request: object, answer: object]
   ],
 ]
 
-const ODD: readonly unknown[] = [undefined, null, 5, '', ' ', 'x'.repeat(600), true, [], {}, [null], [{}], { type: 5 }]
+/** Stands for a number that no double holds: `textOf` writes it. */
+const LONG = 'a number of twenty digits'
+const textOf = (value: unknown): string => JSON.stringify(value).replaceAll(`"${LONG}"`, '12345678901234567891')
+const ODD: readonly unknown[] = [
+  undefined,
+  null,
+  5,
+  LONG,
+  '',
+  ' ',
+  'x'.repeat(600),
+  true,
+  [],
+  {},
+  [null],
+  [LONG],
+  [{}],
+  { type: 5 },
+  { type: LONG },
+  { type: 'x', number: LONG },
+]
 
 /** A value with each of its parts, one at a time, in the place of which stands something odd. */
 function* oddOnes(value: unknown): Generator {
@@ -162,10 +182,10 @@ describe.each(MODES)('%s', (mode) => {
       const roles = new Set<string | undefined>()
       for (const [number, [odd, back]] of pairs.entries()) {
         const id = `${mode} ${path} ${String(number)}`
-        const text = JSON.stringify(back)
-        upstream.answerWith({ json: back })
-        const response = await post(mode, path, JSON.stringify(odd), id)
-        expect([JSON.stringify(odd), response.status, await response.text()]).toEqual([JSON.stringify(odd), 200, text])
+        const text = textOf(back)
+        upstream.answerWith({ chunks: [text], headers: { 'content-type': 'application/json' } })
+        const response = await post(mode, path, textOf(odd), id)
+        expect([textOf(odd), response.status, await response.text()]).toEqual([textOf(odd), 200, text])
         await proxyOf(mode).settled()
         expect([odd, back, problems]).toEqual([odd, back, []])
         if (back === answer && response.headers.get('x-context-ledger') === 'recorded')
@@ -242,6 +262,24 @@ longTest(
   },
   60_000,
 )
+
+it.each([
+  ['an answer that may be longer than the window', { max_tokens: 200_000 }],
+  [
+    'tools that fill it',
+    {
+      tools: [{ type: 'function', function: { name: 'f', description: 'does this. '.repeat(10_000), parameters: {} } }],
+    },
+  ],
+])('%s keeps nothing from being recorded', async (name, fields) => {
+  upstream.answerWith({ json: { choices: [{ message: { role: 'assistant', content: 'b' }, finish_reason: 'stop' }] } })
+  const body = { model: 'm', messages: [{ role: 'user', content: 'hi' }], ...fields }
+  const response = await post('compact', CHAT, JSON.stringify(body), name)
+  expect(response.headers.get('x-context-ledger')).toBe('recorded')
+  await proxyOf('compact').settled()
+  expect((await ledger.messages(name)).messages.map(({ content }) => content)).toEqual(['hi', 'b'])
+  expect(problems).toEqual([])
+})
 
 it('all of that is proven', async () => {
   expect((await ledger.verify()).problems).toEqual([])

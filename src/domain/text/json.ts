@@ -131,9 +131,13 @@ export function strictJson(text: string): E.Either<JsonProblem, unknown> {
 const LONG = /\d{16}/u
 const HUGE = /\d[eE]\+?\d{3,}(?:[\s,\]}]|$)/u
 
+/** A number of more digits stays a text: a big integer of a million takes half a second to be written again. */
+const MOST_DIGITS = 1_000
+
 /**
- * The value of a text. A whole number that a double would write with other digits is a big integer in it, and one like
- * `1e400` is the text of it. Only what is nested too deep for anybody to record (thousands of levels) is as `JSON.parse` has it.
+ * The value of a text. A whole number that a double would write with other digits is a big integer in it; one of more
+ * than 1,000 digits, and one like `1e400`, is the text of it. Only what is nested too deep for anybody to record
+ * (thousands of levels) is as `JSON.parse` has it.
  * @throws SyntaxError where it is no JSON
  */
 export function exactJson(text: string): unknown {
@@ -146,7 +150,8 @@ export function exactJson(text: string): unknown {
   walk<never>(text, {
     number(digits, at) {
       if (isWhole(digits) ? String(Number(digits)) === digits : Number.isFinite(Number(digits))) return undefined
-      pieces.push(text.slice(from, at), isWhole(digits) ? `"${mark}${digits}"` : `"${digits}"`)
+      const isInteger = isWhole(digits) && digits.length <= MOST_DIGITS
+      pieces.push(text.slice(from, at), isInteger ? `"${mark}${digits}"` : `"${digits}"`)
       from = at + digits.length
       return undefined
     },

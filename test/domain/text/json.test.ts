@@ -56,6 +56,8 @@ it('what is recorded of it are the same values, and texts of digits', () => {
 })
 
 it('what a double does not come near is kept as its text', () => {
+  const longest = '7'.repeat(5_000_000)
+  expect(exactJson(`[${longest}]`)).toEqual([longest])
   expect(exactJson('{"a":[1e400,-2E+999],"b":1e3,"c":0.1234567890123456789}')).toEqual({
     a: ['1e400', '-2E+999'],
     b: 1000,
