@@ -4,7 +4,8 @@
  */
 import { isFields } from './bodies.js'
 
-const DIGITS = /(\d{16,})/u
+/** A double ends at 309 digits. */
+const DIGITS = /(\d{16,309})/u
 
 const isRoundedTo = (now: string, recorded: string): boolean => String(Number(now)) === recorded
 
@@ -23,7 +24,7 @@ export function wasRounded(recorded: unknown, now: unknown): boolean {
   if (recorded === now) return true
   if (typeof now === 'string')
     return typeof recorded === 'number'
-      ? /^-?\d{16,}$/u.test(now) && Number(now) === recorded
+      ? /^-?\d{16,309}$/u.test(now) && Number(now) === recorded
       : typeof recorded === 'string' && isRoundedText(recorded, now)
   if (Array.isArray(now))
     return (

@@ -21,6 +21,12 @@ class Watched extends StdioServerTransport {
   }
 }
 
+/** A line that is no message is told in a sentence, and not as the list of what each schema misses in it. */
+const told = (problem: unknown): unknown =>
+  problem instanceof Error && (problem.name === 'ZodError' || problem instanceof SyntaxError)
+    ? new Error('the client sent a line that is no message of JSON-RPC 2.0: it was passed over', { cause: problem })
+    : problem
+
 /** A client that is served. */
 export interface ServedClient {
   /** Resolves when the client has gone. */
@@ -37,6 +43,11 @@ export function serveClient(
   onProblem: (problem: unknown) => void,
 ): ServedClient {
   const transport = new Watched(input, output)
-  const handle = serveStdio(mcp.server, { transport, onerror: onProblem })
+  const handle = serveStdio(mcp.server, {
+    transport,
+    onerror: (problem) => {
+      onProblem(told(problem))
+    },
+  })
   return { gone: transport.closed, close: () => handle.close() }
 }

@@ -107,6 +107,10 @@ describe('mcp on standard streams', () => {
     child.stdout.setEncoding('utf8').on('data', (text: string) => {
       out += text
     })
+    let problems = ''
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      problems += text
+    })
     child.stdin.write('no JSON\n{"a":\n[]\nnull\n\n')
     child.stdin.write(OPENING)
     child.stdin.write('{"jsonrpc":"2.0","method":"notifications/initialized"}\n')
@@ -131,6 +135,9 @@ describe('mcp on standard streams', () => {
     expect(answers).toContainEqual(expect.objectContaining({ id: 3, error: expect.anything() }))
     child.stdin.end()
     expect(await once(child, 'close')).toEqual([0, null])
+    expect(new Set(problems.trim().split('\n'))).toEqual(
+      new Set(['warning: the client sent a line that is no message of JSON-RPC 2.0: it was passed over']),
+    )
   })
 
   longTest('ends when its client leaves in the middle of a call, and when it is told to', async () => {

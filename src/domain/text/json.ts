@@ -25,7 +25,8 @@ const BACKSLASH = 92
 const COMMA = 44
 const COLON = 58
 const MINUS = 45
-const NUMBER = /-?\d+(?:[.eE][\d.eE+-]*)?/uy
+/** The letters that stand in a number behind its first. */
+const IN_NUMBER = new Set(Array.from('0123456789.eE+-', (letter) => letter.charCodeAt(0)))
 /** Numbers of fewer digits are held by a double as they are written. */
 const SHORT = 15
 
@@ -46,7 +47,14 @@ function endOf(text: string, from: number): number {
   }
 }
 
-const isWhole = (digits: string): boolean => /^-?\d+$/u.test(digits)
+/** Where the number that begins at `from` ends. No pattern looks for it: one of millions of digits is too long for it. */
+function endOfNumber(text: string, from: number): number {
+  let at = from + 1
+  while (IN_NUMBER.has(text.charCodeAt(at))) at += 1
+  return at
+}
+
+const isWhole = (digits: string): boolean => !['.', 'e', 'E'].some((mark) => digits.includes(mark))
 
 /** A program that counts in doubles writes 2^60 as 1152921504606847000: that comes to the same double, so it is held. */
 function isHeld(digits: string): boolean {
@@ -78,10 +86,10 @@ function walk<Heard>(text: string, listener: Listener<Heard>): Heard | undefined
     } else if (code === COMMA) awaitsKey = open.at(-1) !== undefined
     else if (code === COLON) awaitsKey = false
     else if (code === MINUS || (code >= 48 && code <= 57)) {
-      NUMBER.lastIndex = at
-      const digits = NUMBER.exec(text)?.[0] ?? ''
-      if (digits.length > SHORT || /e/iu.test(digits)) heard = listener.number(digits, at)
-      at += Math.max(digits.length - 1, 0)
+      const end = endOfNumber(text, at)
+      const digits = text.slice(at, end)
+      if (digits.length > SHORT || !isWhole(digits)) heard = listener.number(digits, at)
+      at = end - 1
     }
     if (heard !== undefined) return heard
   }

@@ -69,6 +69,7 @@ it.each([
   ['{"a":1', { kind: 'MalformedJson' }],
   ['{"a":1,"b":{"c":1,"c":2}}', { kind: 'DoubledKey', field: 'c', at: 18 }],
   ['{"a":\n 9007199254740993}', { kind: 'NumberTooLarge', at: 7 }],
+  [`[${'7'.repeat(5_000_000)}]`, { kind: 'NumberTooLarge', at: 1 }],
   [`${'['.repeat(205)}${']'.repeat(205)}`, { kind: 'TooDeep', at: 204 }],
 ])('whoever can be told is told what is wrong, and where: %.30s', (text, problem) => {
   expect(strictJson(text)).toMatchObject(E.left(problem))
