@@ -24,7 +24,7 @@ interface Dialect {
 }
 
 const message = (role: string, content: string): string => `{"role":"${role}","content":${content}}`
-const ASCII = JSON.stringify(ARGUMENTS)
+const QUOTED = JSON.stringify(ARGUMENTS)
 
 const DIALECTS: Readonly<Record<string, Dialect>> = {
   'chat completions': {
@@ -33,10 +33,10 @@ const DIALECTS: Readonly<Record<string, Dialect>> = {
       `{"model":"m","stream":${String(isStream)},"seed":${LONG},"tools":[{"type":"function","function":{"name":"f","parameters":${SCHEMA}}}],"messages":[${elements.join(',')}]}`,
     question: message('user', '"who is it?"'),
     answered: [
-      `{"role":"assistant","content":null,"tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":${ASCII}}}]}`,
+      `{"role":"assistant","content":null,"tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":${QUOTED}}}]}`,
       `{"role":"tool","tool_call_id":"c","content":[{"type":"x_number","number":${LONG}}]}`,
     ],
-    whole: `{"id":"x","choices":[{"index":0,"finish_reason":"tool_calls","message":{"role":"assistant","content":null,"tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":${ASCII}}}]}}]}`,
+    whole: `{"id":"x","choices":[{"index":0,"finish_reason":"tool_calls","message":{"role":"assistant","content":null,"tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":${QUOTED}}}]}}]}`,
     events: [
       {
         id: 'x',
@@ -78,10 +78,10 @@ const DIALECTS: Readonly<Record<string, Dialect>> = {
       `{"model":"m","stream":${String(isStream)},"tools":[{"type":"function","name":"f","parameters":${SCHEMA}}],"input":[${elements.join(',')}]}`,
     question: message('user', '"who is it?"'),
     answered: [
-      `{"type":"function_call","call_id":"c","name":"f","arguments":${ASCII}}`,
+      `{"type":"function_call","call_id":"c","name":"f","arguments":${QUOTED}}`,
       `{"type":"function_call_output","call_id":"c","output":[{"type":"x_number","number":${LONG}}]}`,
     ],
-    whole: `{"id":"x","object":"response","status":"completed","model":"m","output":[{"type":"function_call","call_id":"c","name":"f","arguments":${ASCII}}]}`,
+    whole: `{"id":"x","object":"response","status":"completed","model":"m","output":[{"type":"function_call","call_id":"c","name":"f","arguments":${QUOTED}}]}`,
     events: [
       {
         type: 'response.output_item.done',

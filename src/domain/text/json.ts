@@ -47,7 +47,7 @@ function endOf(text: string, from: number): number {
   }
 }
 
-/** Where the number that begins at `from` ends. No pattern looks for it: one of millions of digits is too long for it. */
+/** Where the number that begins at `from` ends. A pattern that looked for it ran out of stack at millions of digits. */
 function endOfNumber(text: string, from: number): number {
   let at = from + 1
   while (IN_NUMBER.has(text.charCodeAt(at))) at += 1
