@@ -6,21 +6,17 @@ import type { Config } from 'jest'
 // `npm run test:all` sets it, and CI sets it to `rest`: test/support/length.ts says what that means.
 const length = process.env['CONTEXT_LEDGER_TEST_ALL'] ?? ''
 
-/**
- * The files that ask more at length, or of a server, than `npm test` has asked already. Laws alone ask the same of more
- * histories: that is for `npm run test:all`.
- */
+/** The files with tests that `npm test` leaves out, except for laws of more histories (`npm run test:all`). */
 const rest = (): string[] =>
   readdirSync('test', { recursive: true, encoding: 'utf8' })
     .filter((file) => file.endsWith('.test.ts'))
-    .filter((file) => {
-      const text = readFileSync(join('test', file), 'utf8')
-      return (
+    .filter(
+      (file) =>
         file.endsWith('.long.test.ts') ||
-        /longTest|longDescribe|contracts\/event-store|testServer/u.test(text) ||
-        (/isLong|isWhole/u.test(text) && !text.includes('runsOf'))
-      )
-    })
+        /longTest|longDescribe|serverDescribe|describeOnDatabases|contracts\/event-store/u.test(
+          readFileSync(join('test', file), 'utf8'),
+        ),
+    )
     .map((file) => `<rootDir>/test/${file}`)
 
 /** How a file is read: one with markup in it is of another grammar. */

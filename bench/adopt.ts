@@ -1,7 +1,7 @@
 /**
- * Adopting an edition of a conversation of 10,000 messages, and putting it back, while readers ask the three read
- * models again and again: how long the transaction takes that puts it into force, how long a reader is without the new
- * state, and whether any of them sees some of both.
+ * Adopts an edition of a conversation of 10,000 messages, and reverts it, while readers query the three read models
+ * continuously. Measures how long the activating transaction takes, how long a reader waits for the new state, and
+ * whether a reader sees a mixture of both states.
  */
 import { either as E } from 'fp-ts'
 import { projections } from '../projections/index.js'
@@ -17,7 +17,7 @@ import { resolvePolicy } from '../src/domain/values/policy.js'
 import { systemClock } from '../src/ports/clock.js'
 import type { Database, Sql } from '../src/ports/sql.js'
 import { createBulkLog, quickSummarizer } from './support/bulk-log.js'
-import { against, milliseconds, told, type Bench, type Figure, type Group } from './support/figures.js'
+import { against, milliseconds, reported, type Bench, type Figure, type Group } from './support/figures.js'
 import { median, percentile } from './support/measure.js'
 import { openDatabase } from './support/places.js'
 
@@ -38,27 +38,27 @@ const atOnce = async (sql: Sql): Promise<string> => JSON.stringify((await sql.qu
 const oneByOne = async (db: Database): Promise<string> =>
   await db.transaction(async (sql) => {
     await sql.script('set transaction isolation level repeatable read')
-    let seen: Record<string, unknown> = {}
-    for (const part of PARTS) seen = { ...seen, ...(await sql.query(`select ${part}`))[0] }
-    return JSON.stringify(seen)
+    let lastRow: Record<string, unknown> = {}
+    for (const part of PARTS) lastRow = { ...lastRow, ...(await sql.query(`select ${part}`))[0] }
+    return JSON.stringify(lastRow)
   })
 
 interface Read {
   readonly from: number
   readonly to: number
-  readonly seen: string
+  readonly observed: string
 }
 
-/** Readers of both kinds that never rest; `reads` has what they saw since it was emptied last. */
+/** Continuous readers of both kinds; `reads` contains their results since it was last emptied. */
 function startReaders(db: Database): { readonly reads: Read[]; stop(): Promise<void> } {
   const reads: Read[] = []
   const over = new AbortController()
   const reader = async (ask: () => Promise<string>): Promise<void> => {
     while (!over.signal.aborted) {
       const from = performance.now()
-      const seen = await ask()
-      reads.push({ from, to: performance.now(), seen })
-      // The embedded engine answers without leaving the queue of promises, and everybody has to get a turn.
+      const observed = await ask()
+      reads.push({ from, to: performance.now(), observed: observed })
+      // The embedded engine resolves within the promise queue, so other tasks would never get a turn.
       await new Promise(setImmediate)
     }
   }
@@ -72,7 +72,7 @@ function startReaders(db: Database): { readonly reads: Read[]; stop(): Promise<v
   }
 }
 
-/** A database that tells how long its transactions took. */
+/** A database that measures its transactions. */
 function watched(db: Database): { readonly db: Database; readonly transactions: { from: number; to: number }[] } {
   const transactions: { from: number; to: number }[] = []
   return {
@@ -80,7 +80,8 @@ function watched(db: Database): { readonly db: Database; readonly transactions: 
     db: {
       ...db,
       async transaction(work) {
-        // Whoever waits for a connection, or for the one session of the embedded engine, holds nobody up.
+        // Time spent waiting for a connection, or for the single session of the embedded engine, blocks no other
+        // reader.
         let from = 0
         const result = await db.transaction(async (sql) => {
           from = performance.now()
@@ -153,7 +154,7 @@ async function measure(bench: Bench, db: Database): Promise<Figure[]> {
   })
   bench.say('filling the read models')
   await runner.catchUp()
-  // What a server's autovacuum does within a minute, and must not do in the middle of a figure.
+  // A server's autovacuum does this within a minute, and must not run during a measurement.
   if (bench.engine === 'native') await db.script('vacuum analyze')
   runner.start()
   const readers = startReaders(db)
@@ -168,7 +169,7 @@ async function measure(bench: Bench, db: Database): Promise<Figure[]> {
       const advanced = await replay.advance()
       if (advanced.kind !== 'done') throw new Error(`the edition is not made: ${advanced.kind}`)
     }
-    // Nothing else is to be applied in the transaction that is measured.
+    // The measured transaction must not apply anything else.
     await runner.waitFor(await store.head(), 30_000)
     await settle()
     readers.reads.length = 0
@@ -178,10 +179,10 @@ async function measure(bench: Bench, db: Database): Promise<Figure[]> {
     const before = await atOnce(db)
     readers.reads.length = 0
     const state = replay.state()
-    const done = adopts
+    const result = adopts
       ? await conversations.handle(CONVERSATION, [{ type: 'AdoptEdition', edition: state }], BY)
       : await revertEdition({ log, conversations }, CONVERSATION, BY)
-    if (E.isLeft(done)) throw new Error(`it was refused: ${done.left.kind}`)
+    if (E.isLeft(result)) throw new Error(`it was refused: ${result.left.kind}`)
     const answeredAt = performance.now()
     await runner.waitFor(await store.head(), 30_000)
     await settle()
@@ -189,7 +190,7 @@ async function measure(bench: Bench, db: Database): Promise<Figure[]> {
     if (before === after) throw new Error('nothing changed')
     const reads = [...readers.reads]
     const first = reads
-      .filter(({ seen }) => seen === after)
+      .filter(({ observed: seen }) => seen === after)
       .reduce<Read | undefined>((best, read) => (best === undefined || read.to < best.to ? read : best), undefined)
     const applied = rows.transactions
       .filter(({ from }) => first !== undefined && from <= first.to)
@@ -206,7 +207,7 @@ async function measure(bench: Bench, db: Database): Promise<Figure[]> {
       ),
       untilSeen: first.to - answeredAt,
       reads: reads.length,
-      mixed: reads.filter(({ seen }) => seen !== before && seen !== after).length,
+      mixed: reads.filter(({ observed: seen }) => seen !== before && seen !== after).length,
     })
   }
 
@@ -220,7 +221,7 @@ async function measure(bench: Bench, db: Database): Promise<Figure[]> {
       const adopted = swaps.at(-1)
       if (adopted !== undefined && time > 0) adoptions.push(adopted)
       await takeOver(false)
-      // The first warms up.
+      // The first round is a warm-up.
       if (time === 0) quiet.length = 0
     }
   } finally {
@@ -229,7 +230,7 @@ async function measure(bench: Bench, db: Database): Promise<Figure[]> {
   }
   const measured = swaps.slice(2)
   const { batches } = replay.state()
-  const beside = { name: 'a read while nothing is adopted', value: percentile(quiet, 0.99) }
+  const baseline = { name: 'a read while nothing is adopted', value: percentile(quiet, 0.99) }
   const note = `the longest of ${String(measured.length)} adoptions and reverts of ${MESSAGES.toLocaleString('en')} messages in ${String(batches.length)} batches, each applied by the runner while two readers ask without a pause`
   const reads = swaps.reduce((sum, swap) => sum + swap.reads, 0)
   const mixed = swaps.reduce((sum, swap) => sum + swap.mixed, 0)
@@ -248,17 +249,17 @@ async function measure(bench: Bench, db: Database): Promise<Figure[]> {
       longest((swap) => swap.withoutNews),
       { most: 50 },
       milliseconds,
-      beside,
+      baseline,
     ),
     against(
       'adopt: a read meanwhile, longest',
       longest((swap) => swap.longestRead),
       { most: 50 },
       milliseconds,
-      beside,
+      baseline,
     ),
     {
-      ...told(
+      ...reported(
         'adopt: reads that saw some of both',
         mixed,
         (value) => `${value.toLocaleString('en')} of ${reads.toLocaleString('en')}`,
@@ -268,8 +269,8 @@ async function measure(bench: Bench, db: Database): Promise<Figure[]> {
       target: '0',
       met: mixed === 0,
     },
-    told('adopt: the transaction, median', median(adoptions.map((swap) => swap.transaction)), milliseconds),
-    told(
+    reported('adopt: the transaction, median', median(adoptions.map((swap) => swap.transaction)), milliseconds),
+    reported(
       'adopt: from the answer to the one who adopts until a reader sees it, median',
       median(adoptions.map((swap) => swap.untilSeen)),
       milliseconds,
@@ -280,13 +281,13 @@ async function measure(bench: Bench, db: Database): Promise<Figure[]> {
 export const group: Group = {
   title: 'Adopting an edition',
   async run(bench) {
-    const place = await bench.place('adopt')
-    const db = await openDatabase(place.store)
+    const location = await bench.createPlace('adopt')
+    const db = await openDatabase(location.store)
     try {
       return await measure(bench, db)
     } finally {
       await db.close()
-      await place.remove()
+      await location.remove()
     }
   },
 }

@@ -1,7 +1,7 @@
 /**
- * Appending: by the store, by the ledger, ten a call, sixteen writers at once; each beside plain inserts of the same
- * bytes into a table with the same columns, a number for its only key, and nothing else: no revision to expect, no id
- * to know again, no order to keep.
+ * Appends: through the store, through the ledger, ten per call, and sixteen concurrent writers. The baseline is plain
+ * inserts of the same bytes into a table with the same columns and a numeric primary key only: no expected revision, no
+ * deduplication of ids, no global order.
  */
 import { spawn } from 'node:child_process'
 import { createPostgresEventStore } from '../src/adapters/postgres/event-store.js'
@@ -43,7 +43,7 @@ const eventFor = createEventMaker(7)
 const eventsFor = (stream: string, from: number, count: number): EventToAppend[] =>
   Array.from({ length: count }, (_unused, at) => eventFor(stream, BigInt(from + at)))
 
-/** Raw inserts, appends by the store and by a ledger, each block in turns with the others. */
+/** Measures raw inserts, appends through the store and appends through a ledger, in alternating blocks. */
 async function blocks(
   bench: Bench,
   db: Database,
@@ -51,8 +51,8 @@ async function blocks(
   label: string,
   turns: number,
 ): Promise<Record<'raw' | 'store' | 'ledger', number[]>> {
-  const place = await bench.place('append-ledger')
-  const ledger = await openLedger({ store: place.store })
+  const location = await bench.createPlace('append-ledger')
+  const ledger = await openLedger({ store: location.store })
   const conversation = 'in-use'
   for (let at = 0; at < 100; at += 1)
     await ledger.append(conversation, { ...givenAt(1_000_000 + at, random), id: `before-${String(at)}` })
@@ -80,14 +80,14 @@ async function blocks(
         const input = givenAt(recorded, random)
         times.push(await timed(async () => await ledger.append(conversation, input)))
       }
-      // What runs behind the appends ends here, so that it does not run into the next one's time.
+      // Waits for background work after the appends, so that it does not affect the next measurement.
       await ledger.settled()
       await ledger.projections.catchUp()
       return times
     },
   })
   await ledger.close()
-  await place.remove()
+  await location.remove()
   return rounds
 }
 
@@ -109,8 +109,8 @@ async function oneByOne(bench: Bench, db: Database, store: EventStore): Promise<
 
 const BUSY = 4
 
-/** The same while other processes want every core for themselves. */
-async function besideBusyProcesses(bench: Bench, db: Database, store: EventStore): Promise<Figure[]> {
+/** The same, while other processes use every core. */
+async function whileProcessesAreBusy(bench: Bench, db: Database, store: EventStore): Promise<Figure[]> {
   const busy = Array.from({ length: BUSY }, () => spawn(process.execPath, ['-e', 'for (;;);'], { stdio: 'ignore' }))
   try {
     const rounds = await blocks(bench, db, store, '-busy', 4)
@@ -126,7 +126,7 @@ async function besideBusyProcesses(bench: Bench, db: Database, store: EventStore
       ),
     ]
   } finally {
-    for (const other of busy) other.kill('SIGKILL')
+    for (const child of busy) child.kill('SIGKILL')
   }
 }
 
@@ -179,7 +179,7 @@ async function tenACall(bench: Bench, db: Database, store: EventStore): Promise<
 }
 
 /**
- * What sixteen writers left behind: all that they wrote, each once, in the order of each, without a gap between
+ * Checks the result of sixteen writers: every event exactly once, in the order of each writer, without a gap between
  * positions.
  */
 async function faults(
@@ -188,15 +188,15 @@ async function faults(
   prefix: string,
 ): Promise<string[]> {
   const found = new Map<string, string[]>()
-  const seen = new Set<string>()
+  const seenIds = new Set<string>()
   const wrong: string[] = []
   let before = -1n
   for await (const { stream, id, position } of store.readAll()) {
     if (position !== before + 1n) wrong.push(`position ${String(position)} after ${String(before)}`)
     before = position
     if (!stream.startsWith(prefix)) continue
-    if (seen.has(id)) wrong.push(`${id} twice`)
-    seen.add(id)
+    if (seenIds.has(id)) wrong.push(`${id} twice`)
+    seenIds.add(id)
     found.set(stream, [...(found.get(stream) ?? []), id])
   }
   for (const [stream, ids] of written)
@@ -289,9 +289,9 @@ async function sixteenWriters(
 export const group: Group = {
   title: 'Appending',
   async run(bench) {
-    const place = await bench.place('append')
-    const db = await openDatabase(place.store)
-    const wide = bench.engine === 'native' ? await openPostgres(place.store, { connections: WRITERS }) : db
+    const location = await bench.createPlace('append')
+    const db = await openDatabase(location.store)
+    const wide = bench.engine === 'native' ? await openPostgres(location.store, { connections: WRITERS }) : db
     let processes: readonly Writer[] = []
     try {
       await migrateLog(db)
@@ -300,17 +300,17 @@ export const group: Group = {
       bench.say('one message a call')
       const single = await oneByOne(bench, db, store)
       bench.say('beside busy processes')
-      const busy = bench.engine === 'native' ? await besideBusyProcesses(bench, db, store) : []
+      const busy = bench.engine === 'native' ? await whileProcessesAreBusy(bench, db, store) : []
       bench.say('ten a call')
       const ten = await tenACall(bench, db, store)
       bench.say('16 writers')
-      if (bench.engine === 'native') processes = await startWriters(place.store, WRITERS)
+      if (bench.engine === 'native') processes = await startWriters(location.store, WRITERS)
       return [...single, ...busy, ...ten, ...(await sixteenWriters(bench, db, store, wide, processes))]
     } finally {
       for (const each of processes) await each.end()
       if (wide !== db) await wide.close()
       await db.close()
-      await place.remove()
+      await location.remove()
     }
   },
 }

@@ -1,7 +1,7 @@
 /**
- * A context as of any moment of a conversation of 1,000,000 messages, beside the live one. Where in a cycle a
- * conversation stands decides how much of it is live, so the live context is loaded afresh at many places of the cycles
- * that it goes through while this is measured.
+ * Loads a context at any earlier point of a conversation of 1,000,000 messages. The baseline is the live context. The
+ * position within a compaction cycle determines how many messages are live, so the live context is loaded at many
+ * positions of the cycles during the measurement.
  */
 import { either as E } from 'fp-ts'
 import { createMemoryClaims } from '../src/adapters/memory/claims.js'
@@ -18,7 +18,7 @@ import { conversationStream } from '../src/domain/values/ids.js'
 import type { Moment } from '../src/domain/values/moment.js'
 import { systemClock } from '../src/ports/clock.js'
 import { createBulkLog, messageAt, quickSummarizer } from './support/bulk-log.js'
-import { atMost, milliseconds, told, type Bench, type Figure, type Group } from './support/figures.js'
+import { atMost, milliseconds, reported, type Bench, type Figure, type Group } from './support/figures.js'
 import { median, percentile, timed } from './support/measure.js'
 import { openDatabase } from './support/places.js'
 import { randomOf } from './support/text.js'
@@ -26,15 +26,15 @@ import { randomOf } from './support/text.js'
 const MESSAGES = Number(process.env['CONTEXT_LEDGER_BENCH_MESSAGES'] ?? 1_000_000)
 const CONVERSATION = 'long'
 const POLICY = { modelMaxTokens: 8_000 }
-/** Appends between two measurements, and how many there are: together they go through several cycles. */
+/** Appends between two measurements, and number of measurements: together they cover several cycles. */
 const APPENDED = 3
 const PLACES = 120
-/** Of each kind at each place. */
+/** Loads of each kind at each position. */
 const LOADS = 3
 const WARM_UP_PLACES = 20
 
-/** Lets the conversation live on, as a process that appends and compacts does. */
-function livingOn(log: Log): (from: number) => Promise<void> {
+/** Continues the conversation, as a process that appends and compacts does. */
+function continueConversation(log: Log): (from: number) => Promise<void> {
   const conversations = createConversations({ log, clock: systemClock, alone: true })
   const clock = systemClock
   const append = createAppendMessages({ conversations, clock, summarizerWindowTokens: quickSummarizer.windowTokens })
@@ -77,8 +77,8 @@ async function asOf(log: Log, moment: Moment): Promise<void> {
 }
 
 async function run(bench: Bench): Promise<readonly Figure[]> {
-  const place = await bench.place('as_of')
-  const db = await openDatabase(place.store)
+  const location = await bench.createPlace('as_of')
+  const db = await openDatabase(location.store)
   try {
     const bulk = await createBulkLog(db)
     bench.say(`writing ${MESSAGES.toLocaleString('en')} messages`)
@@ -93,7 +93,7 @@ async function run(bench: Bench): Promise<readonly Figure[]> {
     const random = randomOf(3)
     const anyRevision = (): bigint => BigInt(Math.floor(random() * Number(head)))
     const anyTime = (): number => Math.floor(span[0] + random() * (span[1] - span[0]))
-    const goOn = livingOn(log)
+    const goOn = continueConversation(log)
     const times = { live: [] as number[], revision: [] as number[], time: [] as number[] }
     for (let at = 0; at < PLACES + WARM_UP_PLACES; at += 1) {
       await goOn(MESSAGES + at * APPENDED)
@@ -123,7 +123,7 @@ async function run(bench: Bench): Promise<readonly Figure[]> {
         milliseconds,
         `no cache of ours; ${String(times.live.length)} random places, and as many live contexts over the cycles that the conversation goes through meanwhile`,
       ),
-      told(`context as of a revision ${where}, p95`, percentile(times.revision, 0.95), milliseconds, of(0.95)),
+      reported(`context as of a revision ${where}, p95`, percentile(times.revision, 0.95), milliseconds, of(0.95)),
       atMost(
         `context as of a time ${where}, p50`,
         median(times.time),
@@ -132,11 +132,11 @@ async function run(bench: Bench): Promise<readonly Figure[]> {
         milliseconds,
         'the revision of a time is found by point reads, a few at once',
       ),
-      told(`context as of a time ${where}, p95`, percentile(times.time, 0.95), milliseconds, of(0.95)),
+      reported(`context as of a time ${where}, p95`, percentile(times.time, 0.95), milliseconds, of(0.95)),
     ]
   } finally {
     await db.close()
-    await place.remove()
+    await location.remove()
   }
 }
 

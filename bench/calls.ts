@@ -1,7 +1,7 @@
 /**
- * How often a summarizer is asked: all conversations of the data folder, message by message, at the defaults and at a
- * policy of chunks by count alone, summaries of 1,024 tokens and a buffer of 2. What is asked does not depend on the
- * store, so it is counted over the one in memory.
+ * Counts summarizer calls: all conversations of the data directory, message by message, with the default policy and
+ * with a policy of chunks by count only, summaries of 1,024 tokens and a buffer of 2. The calls do not depend on the
+ * store, so the in-memory store is used.
  */
 import { either as E } from 'fp-ts'
 import { createMemoryBodyStore } from '../src/adapters/memory/body-store.js'
@@ -39,9 +39,15 @@ async function callsFor({ id, messages }: DataConversation, settings: PolicySett
   for (const message of messages) {
     const parsed = parseMessage(message)
     if (E.isLeft(parsed)) throw new Error(`a message of ${id} cannot be taken: ${parsed.left.detail}`)
-    const done = await append({ conversationId: id, messages: [parsed.right], settings, scope: undefined, provenance })
-    if (E.isLeft(done)) throw new Error(`a message of ${id} was refused: ${done.left.kind}`)
-    if (isCompactionDue(done.right.state)) await compact(id, 'due')
+    const appended = await append({
+      conversationId: id,
+      messages: [parsed.right],
+      settings,
+      scope: undefined,
+      provenance,
+    })
+    if (E.isLeft(appended)) throw new Error(`a message of ${id} was refused: ${appended.left.kind}`)
+    if (isCompactionDue(appended.right.state)) await compact(id, 'due')
   }
   return calls()
 }
@@ -59,17 +65,17 @@ export const group: Group = {
       [32_000, 0.75],
     ] as const) {
       bench.say(`at ${window.toLocaleString('en')} tokens`)
-      let ours = 0
-      let theirs = 0
+      let defaultCalls = 0
+      let baselineCalls = 0
       for (const conversation of conversationsOf(dataFolder)) {
-        ours += await callsFor(conversation, { modelMaxTokens: window })
-        theirs += await callsFor(conversation, { modelMaxTokens: window, ...BASELINE })
+        defaultCalls += await callsFor(conversation, { modelMaxTokens: window })
+        baselineCalls += await callsFor(conversation, { modelMaxTokens: window, ...BASELINE })
       }
       figures.push(
         atMost(
           `summarizer calls at ${window.toLocaleString('en')} tokens`,
-          ours,
-          { name: 'chunks by count, 1,024 tokens a summary, buffer 2', value: theirs },
+          defaultCalls,
+          { name: 'chunks by count, 1,024 tokens a summary, buffer 2', value: baselineCalls },
           most,
           count,
         ),

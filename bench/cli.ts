@@ -1,8 +1,8 @@
-/** The command line, from its start to its end, beside a Node that does nothing. */
+/** The command line, from start to exit. The baseline is a Node.js process that does nothing. */
 import { spawn } from 'node:child_process'
 import { createBulkLog } from './support/bulk-log.js'
 import { CLI } from './support/command.js'
-import { against, told, type Group } from './support/figures.js'
+import { against, reported, type Group } from './support/figures.js'
 import { inTurns, median, timed } from './support/measure.js'
 import { openDatabase } from './support/places.js'
 
@@ -23,9 +23,9 @@ const seconds = (value: number): string => `${(value / 1_000).toFixed(2)} s`
 export const group: Group = {
   title: 'The command line',
   async run(bench) {
-    const place = await bench.place('cli')
+    const location = await bench.createPlace('cli')
     try {
-      const db = await openDatabase(place.store)
+      const db = await openDatabase(location.store)
       const bulk = await createBulkLog(db)
       await bulk.write('a conversation', 1_000, { modelMaxTokens: 8_000 })
       await bulk.finish()
@@ -33,7 +33,7 @@ export const group: Group = {
       const runs = await inTurns(9, {
         node: async () => await ran(['-e', '0']),
         help: async () => await ran([CLI, '--help']),
-        context: async () => await ran([CLI, 'context', 'a conversation', '--store', place.store]),
+        context: async () => await ran([CLI, 'context', 'a conversation', '--store', location.store]),
       })
       const node = { name: 'node -e 0', value: median(runs.node) }
       return [
@@ -46,10 +46,14 @@ export const group: Group = {
           node,
           'on a ledger of 1,000 messages that is there',
         ),
-        told('context-ledger --help, less what Node takes by itself', median(runs.help) - median(runs.node), seconds),
+        reported(
+          'context-ledger --help, less what Node takes by itself',
+          median(runs.help) - median(runs.node),
+          seconds,
+        ),
       ]
     } finally {
-      await place.remove()
+      await location.remove()
     }
   },
 }

@@ -1,12 +1,12 @@
 /**
- * What an edition itself costs, when the model answers at once: the conversations of the data folder compacted again by
- * another prompt, beside compacting them the first time. Both have the same messages, the same policy and a summarizer
- * that takes no time; both are timed in the ledger as it is used, on the same store.
+ * The cost of an edition without the model's time: all conversations of the data directory are compacted again with
+ * another prompt. The baseline is their first compaction. Both have the same messages, policy and store, and a
+ * summarizer without delay.
  *
- * The first compaction is what an import pays for it: each message appended, and settled, before the next, in its
- * conversation (without read models, which are another process's here). The edition is `replay` over all of them, one
- * at a time: looking for recorded summaries, loading each conversation and reading its messages, planning at each, and
- * recording. The model's own time is in neither.
+ * The first compaction is the cost during an import: each message is appended and settled before the next one (without
+ * read models, which another process runs). The edition is `replay` over all conversations, one at a time: it looks for
+ * recorded summaries, loads each conversation, reads its messages, plans at each message, and records. The model's own
+ * time is in neither.
  */
 import { either as E } from 'fp-ts'
 import { createPostgresBodyStore } from '../src/adapters/postgres/body-store.js'
@@ -28,13 +28,13 @@ import type { Summarizer } from '../src/ports/summarizer.js'
 import { createExtractiveSummarizer, createFoldInSummarizer } from '../src/summarizers/index.js'
 import { createPrompt } from '../src/summarizers/prompts.js'
 import { conversationsOf, dataFolder, NO_DATA, type DataConversation } from './support/data.js'
-import { atMost, milliseconds, told, type Figure, type Group } from './support/figures.js'
+import { atMost, milliseconds, reported, type Figure, type Group } from './support/figures.js'
 import { openDatabase } from './support/places.js'
 
 const WINDOWS = [8_000, 32_000] as const
 const ANSWER = 'Some steps were done, and none of them failed; what is open is still open. '
 
-/** Answers at once, a short text. */
+/** Answers immediately with a short text. */
 const atOnce: LanguageModel = {
   provider: 'bench',
   model: 'at-once',
@@ -65,7 +65,7 @@ interface Used {
 
 const registered = (log: Used['log']): ReturnType<typeof createRegisterPrompt> => createRegisterPrompt(log, clock)
 
-/** Appends and settles message by message; gives the time that it took. */
+/** Appends and settles message by message; returns the duration. */
 async function firstTime(
   { db, conversations, log }: Used,
   histories: readonly DataConversation[],
@@ -89,25 +89,25 @@ async function firstTime(
     for (const message of messages) {
       const parsed = parseMessage(message)
       if (E.isLeft(parsed)) throw new Error(`a message of ${id} cannot be taken: ${parsed.left.detail}`)
-      const done = await append({
+      const appended = await append({
         conversationId: id,
         messages: [parsed.right],
         settings,
         scope: undefined,
         provenance,
       })
-      if (E.isLeft(done)) throw new Error(`a message of ${id} was refused: ${done.left.kind}`)
-      if (isCompactionDue(done.right.state, 'ahead')) await compact(id, 'ahead')
+      if (E.isLeft(appended)) throw new Error(`a message of ${id} was refused: ${appended.left.kind}`)
+      if (isCompactionDue(appended.right.state, 'ahead')) await compact(id, 'ahead')
     }
   }
   return performance.now() - started
 }
 
-async function again(
+async function replayAll(
   { db, log }: Used,
   histories: readonly DataConversation[],
 ): Promise<{ readonly ms: number; readonly done: Replay }> {
-  // A process of its own would know nothing of these conversations either.
+  // A separate process would not have these conversations in memory either.
   const conversations = createConversations({ log, clock })
   const deps = {
     log,
@@ -121,10 +121,10 @@ async function again(
     actor: 'bench',
   }
   const started = performance.now()
-  const done = await replay(deps, { conversationIds: histories.map(({ id }) => id), concurrency: 1 })
+  const replayed = await replay(deps, { conversationIds: histories.map(({ id }) => id), concurrency: 1 })
   const ms = performance.now() - started
-  if (done.conversations.some(({ outcome }) => outcome.kind !== 'done')) throw new Error('the edition is not whole')
-  return { ms, done }
+  if (replayed.conversations.some(({ outcome }) => outcome.kind !== 'done')) throw new Error('the edition is not whole')
+  return { ms, done: replayed }
 }
 
 export const group: Group = {
@@ -135,8 +135,8 @@ export const group: Group = {
     const messages = histories.reduce((sum, conversation) => sum + conversation.messages.length, 0)
     const figures: Figure[] = []
     for (const window of WINDOWS) {
-      const place = await bench.place('editions')
-      const db = await openDatabase(place.store)
+      const location = await bench.createPlace('editions')
+      const db = await openDatabase(location.store)
       try {
         await migrateLog(db)
         const log = { store: createPostgresEventStore(db), bodies: createPostgresBodyStore(db) }
@@ -144,7 +144,7 @@ export const group: Group = {
         bench.say(`the first compaction at ${window.toLocaleString('en')} tokens`)
         const first = await firstTime(used, histories, { modelMaxTokens: window })
         bench.say('the edition')
-        const { ms, done } = await again(used, histories)
+        const { ms, done } = await replayAll(used, histories)
         const name = `an edition at ${window.toLocaleString('en')} tokens`
         figures.push(
           atMost(
@@ -155,14 +155,14 @@ export const group: Group = {
             milliseconds,
             `${messages.toLocaleString('en')} messages in ${String(histories.length)} conversations, ${done.conversations.reduce((sum, { summaries }) => sum + summaries, 0).toLocaleString('en')} summaries; the first one appends each message and settles it, the edition reads them; neither keeps read models`,
           ),
-          told(`${name}, a message`, ms / messages, milliseconds, {
+          reported(`${name}, a message`, ms / messages, milliseconds, {
             name: 'the first compaction',
             value: first / messages,
           }),
         )
       } finally {
         await db.close()
-        await place.remove()
+        await location.remove()
       }
     }
     return figures

@@ -1,20 +1,20 @@
 /**
- * What a message costs as a conversation grows, in time and in bytes that the database writes (its write-ahead log,
- * read models included): around message 100 and around message 3,000. Beside it, where the peers are installed, a
- * LangGraph.js agent that keeps its thread by PostgresSaver.
+ * The cost of a message as a conversation grows, in time and in bytes that the database writes (its write-ahead log,
+ * including read models): around message 100 and around message 3,000. If the peer packages are installed, the baseline
+ * is a LangGraph.js agent that stores its thread with PostgresSaver.
  */
 import pg from 'pg'
 import { openLedger } from '../src/index.js'
 import { givenAt } from './support/bulk-log.js'
 import { watchEngines } from './support/engine-of-folder.js'
-import { atMost, milliseconds, told, type Bench, type Figure, type Group } from './support/figures.js'
+import { atMost, milliseconds, reported, type Bench, type Figure, type Group } from './support/figures.js'
 import { median, timed } from './support/measure.js'
 import { NO_PEERS, peer } from './support/peers.js'
 import { prose, randomOf } from './support/text.js'
 
 const EARLY = 100
 const LATE = 3_000
-/** Messages around each place. */
+/** Number of messages around each position. */
 const AROUND = 100
 const RUNS = 5
 
@@ -23,7 +23,7 @@ interface Cost {
   readonly bytes: number
 }
 
-/** How far the write-ahead log is. */
+/** Returns the position of the write-ahead log. */
 type Written = () => Promise<number>
 
 async function around(
@@ -51,11 +51,11 @@ async function ledgerCosts(
   bench: Bench,
   written: (store: string) => Promise<{ written: Written; end(): Promise<void> }>,
 ): Promise<Figure[]> {
-  const place = await bench.place('growth')
-  const ledger = await openLedger({ store: place.store, policy: { modelMaxTokens: 8_000 } })
+  const location = await bench.createPlace('growth')
+  const ledger = await openLedger({ store: location.store, policy: { modelMaxTokens: 8_000 } })
   const costs: { early: Cost[]; late: Cost[] } = { early: [], late: [] }
   try {
-    const wal = await written(place.store)
+    const wal = await written(location.store)
     for (let run = 0; run <= RUNS; run += 1) {
       const random = randomOf(run)
       const conversation = `run-${String(run)}`
@@ -76,7 +76,7 @@ async function ledgerCosts(
       const early = await around(append, EARLY, wal.written, settled)
       await upTo(EARLY + AROUND, LATE)
       const late = await around(append, LATE, wal.written, settled)
-      // The first run warms up, and touches every page that the server writes whole after a checkpoint.
+      // The first run is a warm-up, and touches every page that the server writes completely after a checkpoint.
       if (run > 0) {
         costs.early.push(early)
         costs.late.push(late)
@@ -85,7 +85,7 @@ async function ledgerCosts(
     await wal.end()
   } finally {
     await ledger.close()
-    await place.remove()
+    await location.remove()
   }
   const time = (all: readonly Cost[]): number => median(all.map(({ ms }) => median(ms)))
   const mean = (all: readonly Cost[]): number =>
@@ -101,10 +101,15 @@ async function ledgerCosts(
       milliseconds,
       'at 8,000 tokens, so cycles fall in both places',
     ),
-    told(`a message at ${LATE.toLocaleString('en')}, mean with the cycles behind it`, mean(costs.late), milliseconds, {
-      name: at,
-      value: mean(costs.early),
-    }),
+    reported(
+      `a message at ${LATE.toLocaleString('en')}, mean with the cycles behind it`,
+      mean(costs.late),
+      milliseconds,
+      {
+        name: at,
+        value: mean(costs.early),
+      },
+    ),
     atMost(
       `bytes written a message at ${LATE.toLocaleString('en')}`,
       bytes(costs.late),
@@ -147,7 +152,7 @@ interface Messages {
   AIMessage: new (text: string) => unknown
 }
 
-/** One question and its answer a turn, in a thread that has so many messages already. */
+/** One question and its answer per turn, in a thread with that many messages. */
 async function peerCosts(bench: Bench): Promise<Figure[] | string> {
   /* oxlint-disable typescript/no-unsafe-type-assertion -- what we use of the packages */
   const saver = peer('@langchain/langgraph-checkpoint-postgres') as Saver | undefined
@@ -155,9 +160,9 @@ async function peerCosts(bench: Bench): Promise<Figure[] | string> {
   const messages = peer('@langchain/core/messages') as Messages | undefined
   /* oxlint-enable typescript/no-unsafe-type-assertion */
   if (saver === undefined || graphs === undefined || messages === undefined) return NO_PEERS
-  const place = await bench.place('growth_peer')
-  const checkpointer = saver.PostgresSaver.fromConnString(place.store)
-  const client = new pg.Client({ connectionString: place.store })
+  const location = await bench.createPlace('growth_peer')
+  const checkpointer = saver.PostgresSaver.fromConnString(location.store)
+  const client = new pg.Client({ connectionString: location.store })
   await client.connect()
   try {
     await checkpointer.setup()
@@ -196,14 +201,14 @@ async function peerCosts(bench: Bench): Promise<Figure[] | string> {
     const ms = (all: readonly Cost[]): number => median(all.flatMap((each) => each.ms)) / 2
     const bytes = (all: readonly Cost[]): number => median(all.map((each) => each.bytes))
     return [
-      told(
+      reported(
         'LangGraph.js PostgresSaver, a message at 3,000, p50',
         ms(late),
         milliseconds,
         { name: 'at 100', value: ms(early) },
         'half a turn: a question and its canned answer in a graph of one node; the thread’s history was put there in one step',
       ),
-      told('LangGraph.js PostgresSaver, bytes written a message at 3,000', bytes(late), bytesText, {
+      reported('LangGraph.js PostgresSaver, bytes written a message at 3,000', bytes(late), bytesText, {
         name: 'at 100',
         value: bytes(early),
       }),
@@ -211,7 +216,7 @@ async function peerCosts(bench: Bench): Promise<Figure[] | string> {
   } finally {
     await client.end()
     await checkpointer.end()
-    await place.remove()
+    await location.remove()
   }
 }
 
@@ -241,10 +246,10 @@ export const group: Group = {
   title: 'Growing conversations',
   async run(bench) {
     if (bench.engine === 'pglite') return await ledgerCosts(bench, walOfFolder())
-    const ours = await ledgerCosts(bench, walOfServer)
+    const ledgerFigures = await ledgerCosts(bench, walOfServer)
     bench.say('PostgresSaver')
     const peers = await peerCosts(bench)
     if (typeof peers === 'string') bench.say(peers)
-    return [...ours, ...(typeof peers === 'string' ? [] : peers)]
+    return [...ledgerFigures, ...(typeof peers === 'string' ? [] : peers)]
   },
 }

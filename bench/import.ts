@@ -1,13 +1,13 @@
 /**
- * Importing all conversations of the data folder, as `context-ledger import` does: message by message, settled after
- * each. The read models follow meanwhile, and the time ends when they have caught up. Each import runs in a process of
- * its own, whose memory is what it took at most.
+ * Imports all conversations of the data directory, as `context-ledger import` does: message by message, settled after
+ * each. The read models follow concurrently, and the measurement ends when they have caught up. Each import runs in a
+ * separate process, whose maximum memory is reported.
  */
 import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { openLedger, type MessageInput, type PolicySettings } from '../src/index.js'
 import { conversationsOf, dataFolder, NO_DATA } from './support/data.js'
-import { against, perSecond, told, type Engine, type Figure, type Group } from './support/figures.js'
+import { against, perSecond, reported, type Engine, type Figure, type Group } from './support/figures.js'
 import { newPlace } from './support/places.js'
 
 interface Imported {
@@ -30,7 +30,7 @@ async function importAll(folder: string, store: string, policy: PolicySettings):
   const started = performance.now()
   const conversations = conversationsOf(folder)
   for (;;) {
-    // Reading the files is no part of it.
+    // The time to read the files is not counted.
     const before = performance.now()
     const next = conversations.next()
     reading += performance.now() - before
@@ -71,9 +71,9 @@ export const group: Group = {
     const imported = new Map<string, Imported>()
     for (const name of Object.keys(POLICIES)) {
       bench.say(name)
-      const place = await newPlace(bench.engine, 'import')
-      imported.set(name, await inChild(bench.engine, place.store, name))
-      await place.remove()
+      const location = await newPlace(bench.engine, 'import')
+      imported.set(name, await inChild(bench.engine, location.store, name))
+      await location.remove()
     }
     const speed = ({ messages, seconds }: Imported): number => messages / seconds
     const without = imported.get('no compaction')
@@ -93,7 +93,7 @@ export const group: Group = {
           `${done.messages.toLocaleString('en')} messages in ${done.seconds.toFixed(0)} s`,
         ),
         {
-          ...told(`resident memory at most, ${name}`, done.maxRssMb, megabytes, memory),
+          ...reported(`resident memory at most, ${name}`, done.maxRssMb, megabytes, memory),
           target: '<= 1,024 MB',
           met: done.maxRssMb <= 1_024,
         },

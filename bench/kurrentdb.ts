@@ -1,10 +1,9 @@
 /**
- * A log in KurrentDB: appends by the adapter, and read models that catch up from it; each beside the bare client on the
- * same server. The bare client appends the very events that the adapter makes of the same facts, and reads by the same
- * subscription and drops what it gets.
+ * A log in KurrentDB: appends through the adapter, and read models that catch up from it. The baseline is the bare
+ * client on the same server: it appends the same events, and reads the same subscription and discards the result.
  *
- * The server may be one that others use, and that earlier runs have filled: every name begins with what this run is
- * called, only these streams are read, and nothing is said of where the log begins or ends.
+ * The server may be shared, and may contain data of earlier runs. Therefore every stream name begins with the name of
+ * this run, only these streams are read, and nothing is assumed about the begin or end of the log.
  */
 import {
   EventStoreDBClient,
@@ -43,7 +42,7 @@ import {
   atMost,
   milliseconds,
   perSecond,
-  told,
+  reported,
   type Bench,
   type Figure,
   type Group,
@@ -53,11 +52,11 @@ import { kurrentName, letGo, openKurrent } from './support/kurrent.js'
 import { inTurns, median, timed } from './support/measure.js'
 import { openDatabase } from './support/places.js'
 
-/** How names begin here, and in no other run on the same server. */
+/** The prefix of stream names, unique for this run. */
 const newRun = (): string => `bench-${randomUUID().slice(0, 8)}`
 const prefixOf = (run: string): string => `${CONVERSATION_PREFIX}${run} `
 
-/** The conversations of one run, out of all that a store has. */
+/** Restricts a store to the conversations of one run. */
 const only = <Store extends EventStore>(run: string, store: Store): Store => ({
   ...store,
   readAll: (options = {}) => store.readAll({ ...options, prefix: prefixOf(run) }),
@@ -74,12 +73,12 @@ const eventFor = createEventMaker(11)
 type Append = (stream: string, revision: number, event: EventToAppend) => () => Promise<unknown>
 
 /**
- * What each append takes, one after the other in each stream, so many streams at once. The event is there before, and
- * its bytes are made within the time, by the bare client as by the adapter: nobody appends without making them.
+ * The duration of each append: sequential in each stream, and concurrent over that many streams. The event exists
+ * before; both the bare client and the adapter serialize it within the measured time, because every real append does.
  */
 async function appends(round: number, name: string, streams: number, each: number, append: Append): Promise<number[]> {
   const works = Array.from({ length: streams }, (_unused, at) => {
-    // No conversation's name, so that no read model will want it.
+    // Not the name of a conversation, so that no read model reads it.
     const stream = `${name}-${String(at)}`
     return Array.from({ length: each }, (_also, place) =>
       append(stream, round * each + place, eventFor(stream, BigInt(round * each + place))),
@@ -95,18 +94,18 @@ async function appends(round: number, name: string, streams: number, each: numbe
 }
 
 /**
- * The event for the bare client: id, data and metadata as the adapter makes them, which asks for JSON whether it brings
- * the texts back as they are.
+ * The event for the bare client: id, data and metadata as the adapter writes them, which requires JSON if it preserves
+ * the texts exactly.
  */
 function bareEvent(stream: string, { id, type, data, metadata: text }: EventToAppend): EventData {
   const value = parsedAsIs(data)
-  const ours = parsedAsIs(text)
-  const { correlationId, causationId } = ours
+  const adapterEvent = parsedAsIs(text)
+  const { correlationId, causationId } = adapterEvent
   const metadata = {
     ...(typeof correlationId === 'string' ? { $correlationId: correlationId } : {}),
     ...(typeof causationId === 'string' ? { $causationId: causationId } : {}),
     eventId: id,
-    metadata: ours,
+    metadata: adapterEvent,
   }
   return jsonEvent({ id: uuidOf(stream, id, type, data, text), type, data: value, metadata })
 }
@@ -131,15 +130,15 @@ async function measureAppends(bench: Bench, address: string): Promise<Figure[]> 
         expectedRevision: revision === 0 ? NO_STREAM : BigInt(revision - 1),
       })
   const unary = createClient(parsed)
-  // The client knows one of the schemes.
+  // The client supports only one of the URL schemes.
   const batch = EventStoreDBClient.connectionString(address.replace(/^(kurrentdb|kdb)\b/u, 'esdb'))
   const store = await openKurrentDbEventStore(address, {
     bodies: createMemoryBodyStore(),
     eventIds: { find: () => Promise.resolve({ revisions: [], upTo: -1n }) },
   })
   const byAdapter: Append = (stream, revision, event) => async () => {
-    const done = await store.append(stream, revision === 0 ? 'no_stream' : BigInt(revision - 1), [event])()
-    if (E.isLeft(done)) throw new Error(`the append failed: ${done.left.kind}`)
+    const appended = await store.append(stream, revision === 0 ? 'no_stream' : BigInt(revision - 1), [event])()
+    if (E.isLeft(appended)) throw new Error(`the append failed: ${appended.left.kind}`)
   }
   const race = async (
     label: string,
@@ -178,14 +177,14 @@ async function measureAppends(bench: Bench, address: string): Promise<Figure[]> 
         milliseconds,
         '16 streams, in each one after the other; since 0.6.0 the bare client too makes its bytes within the time, since 0.9.0 by the benchmark’s own code, which does what the adapter’s did',
       ),
-      told(
+      reported(
         'the bare client by batch, one after the other, p50',
         median(single.batch),
         milliseconds,
         bare(single.bare),
         'the path that the adapter does not take, and why: docs/decisions/0008-kurrentdb-appends.md',
       ),
-      told('the bare client by batch, 16 at once, p50', median(many.batch), milliseconds, bare(many.bare)),
+      reported('the bare client by batch, 16 at once, p50', median(many.batch), milliseconds, bare(many.bare)),
     ]
   } finally {
     await store.close()
@@ -212,7 +211,7 @@ const WINDOW = 8_000
 
 const events = (value: number): string => perSecond(value, 'events')
 
-/** Fills the log in KurrentDB from one in a database, which is faster to make. */
+/** Copies the log from a database, which is faster to fill. */
 async function fill(
   bench: Bench,
   run: string,
@@ -220,8 +219,8 @@ async function fill(
   write: (bulk: Awaited<ReturnType<typeof createBulkLog>>) => Promise<void>,
   bodies: BodyStore,
 ): Promise<void> {
-  const place = await bench.place('kurrentdb-source')
-  const db = await openDatabase(place.store)
+  const location = await bench.createPlace('kurrentdb-source')
+  const db = await openDatabase(location.store)
   const store = await openKurrentDbEventStore(address, {
     bodies,
     eventIds: { find: () => Promise.resolve({ revisions: [], upTo: -1n }) },
@@ -239,11 +238,11 @@ async function fill(
   } finally {
     await store.close()
     await db.close()
-    await place.remove()
+    await location.remove()
   }
 }
 
-/** Reads everything up to the end by the subscription that the adapter reads by, and drops it. */
+/** Reads everything through the adapter's subscription, and discards it. */
 async function drain(client: LedgerClient, run: string): Promise<number> {
   let count = 0
   await new Promise<void>((resolve, reject) => {
@@ -251,16 +250,16 @@ async function drain(client: LedgerClient, run: string): Promise<number> {
       fromPosition: START,
       filter: streamNameFilter({ prefixes: [prefixOf(run)] }),
     })
-    // What it has sent before may still wait in the stream.
-    const done = (): void => {
-      if (subscription.readableLength > 0) setImmediate(done)
+    // Earlier events may still be buffered in the stream.
+    const finish = (): void => {
+      if (subscription.readableLength > 0) setImmediate(finish)
       else subscription.unsubscribe().then(resolve, reject)
     }
     subscription.on('data', ({ event }) => {
       if (event !== undefined) count += 1
     })
     subscription.on('caughtUp', () => {
-      setImmediate(done)
+      setImmediate(finish)
     })
     subscription.on('error', reject)
   })
@@ -283,27 +282,30 @@ async function readForwards(client: LedgerClient): Promise<number> {
 }
 
 interface ReadModels {
-  readonly place: Place
+  readonly location: Place
   readonly db: Database
   readonly log: KurrentDbEventStore
 }
 
 async function openReadModels(bench: Bench, address: string, bodies: BodyStore): Promise<ReadModels> {
-  const place = await bench.place('kurrentdb-rows')
-  const db = await openDatabase(place.store)
+  const location = await bench.createPlace('kurrentdb-rows')
+  const db = await openDatabase(location.store)
   await migrateLog(db)
-  return { place, db, log: await openKurrentDbEventStore(address, { bodies, eventIds: createEventIdIndex(db) }) }
+  return {
+    location: location,
+    db,
+    log: await openKurrentDbEventStore(address, { bodies, eventIds: createEventIdIndex(db) }),
+  }
 }
 
-async function closeReadModels({ place, db, log }: ReadModels): Promise<void> {
+async function closeReadModels({ location: place, db, log }: ReadModels): Promise<void> {
   await log.close()
   await db.close()
   await place.remove()
 }
 
 /**
- * Brings the read models of a new database to the end of the log, as `projections run --partitions` does when it
- * begins.
+ * Runs the read models of a new database up to the end of the log, as `projections run --partitions` does at startup.
  */
 async function catchUp(run: string, { db, log }: ReadModels, bodies: BodyStore, partitions: number): Promise<number> {
   const runner = createProjectionRunner({
@@ -419,7 +421,7 @@ async function synthetic(bench: Bench): Promise<Figure[]> {
       run,
       server.address,
       async (bulk) => {
-        // At once, so that conversations lie between each other, as partitions will find them.
+        // Concurrently, so that conversations are interleaved in the log, as in real use.
         await Promise.all(
           Array.from({ length: CONVERSATIONS }, async (_unused, at) => {
             await bulk.write(`${run} ${String(at)}`, MESSAGES, { modelMaxTokens: WINDOW }, { seed: at })
@@ -461,9 +463,9 @@ async function synthetic(bench: Bench): Promise<Figure[]> {
         target: '>= 1.3 x, or 0.8 x of the bare client',
         met: !differs && (four / one >= 1.3 || four / bare >= 0.8),
       },
-      told(`--partitions ${String(PARTITIONS)}, beside the bare client`, four, events, reads),
-      told('the adapter reads the whole log and drops it', adapter, events, reads),
-      told(
+      reported(`--partitions ${String(PARTITIONS)}, beside the bare client`, four, events, reads),
+      reported('the adapter reads the whole log and drops it', adapter, events, reads),
+      reported(
         'the bare client reads the whole log forwards (`readAll`) and drops it',
         all,
         events,
@@ -507,9 +509,9 @@ async function realConversations(bench: Bench): Promise<Figure[]> {
     const reads = { name: BARE, value: bare }
     const note = `${count.toLocaleString('en')} events of conversations that others published, at 32,000 tokens`
     return [
-      told('read models catch up from KurrentDB, real conversations', one, events, reads, note),
+      reported('read models catch up from KurrentDB, real conversations', one, events, reads, note),
       {
-        ...told(`--partitions ${String(PARTITIONS)}, real conversations`, four, events, {
+        ...reported(`--partitions ${String(PARTITIONS)}, real conversations`, four, events, {
           name: 'one partition',
           value: one,
         }),

@@ -1,7 +1,6 @@
 /**
- * Loading a context: at message 1,000 and at message 1,000,000 of a conversation, without any cache. Where in a cycle a
- * conversation stands decides how much of it is live, so each is loaded as of many revisions, spread over its last
- * cycles.
+ * Loads a context at message 1,000 and at message 1,000,000 of a conversation, without any cache. The position within a
+ * compaction cycle determines how many messages are live, so each is loaded at many revisions over its last cycles.
  */
 import { either as E } from 'fp-ts'
 import { createPostgresBodyStore } from '../src/adapters/postgres/body-store.js'
@@ -14,22 +13,22 @@ import type { Database } from '../src/ports/sql.js'
 import type { RowCheck } from '../src/ports/row-check.js'
 import { checkRequest } from '../src/summarizers/check-request.js'
 import { createBulkLog } from './support/bulk-log.js'
-import { atMost, milliseconds, told, type Bench, type Figure, type Group } from './support/figures.js'
+import { atMost, milliseconds, reported, type Bench, type Figure, type Group } from './support/figures.js'
 import { inTurns, median, percentile, timed } from './support/measure.js'
 import { openDatabase } from './support/places.js'
 
 const MANY = Number(process.env['CONTEXT_LEDGER_BENCH_MESSAGES'] ?? 1_000_000)
 const FEW = 1_000
 const WINDOWS = [8_000, 32_000] as const
-/** Loads of each a round, as of as many revisions. */
+/** Loads per round, each at another revision. */
 const PLACES = 40
 const ROUNDS = 20
-/** As long as the engine takes to compile what a process that serves has compiled for long. */
+/** Enough rounds for the JavaScript engine to compile the code, as in a long-running process. */
 const WARM_UP = 12
-/** Revisions before the last one that the places are spread over: several cycles of both windows. */
+/** The loads are spread over this many revisions before the last one: several cycles of both windows. */
 const SPREAD = 500
 
-/** No read models were made of this log. */
+/** This log has no read models. */
 const noRows: RowCheck = {
   begin: () => undefined,
   take: () => false,
@@ -42,8 +41,7 @@ async function fill(bench: Bench, db: Database): Promise<number> {
   const bulk = await createBulkLog(db)
   for (const window of WINDOWS) {
     await bulk.write(`few-${String(window)}`, FEW, { modelMaxTokens: window }, { seed: window })
-    // The wider window is told and not judged, and a tenth of its length is long enough to see that length is nothing
-    // to it.
+    // The wider window has no target, and a tenth of the length is enough to show that length does not matter.
     const messages = window === WINDOWS[0] ? MANY : MANY / 10
     bench.say(`writing ${messages.toLocaleString('en')} messages at ${window.toLocaleString('en')} tokens`)
     await bulk.write(`many-${String(window)}`, messages, { modelMaxTokens: window }, { seed: window })
@@ -52,8 +50,8 @@ async function fill(bench: Bench, db: Database): Promise<number> {
 }
 
 /**
- * The facts are the ledger's own: coverage, order, hashes and contexts of the shorter conversations, which were written
- * like the longer ones.
+ * Verifies the events: coverage, order, hashes and contexts of the shorter conversations, which were written in the
+ * same way as the longer ones.
  */
 async function prove(log: Log): Promise<void> {
   const verify = createVerify({ log, checkRequest, rowCheck: () => noRows })
@@ -69,8 +67,8 @@ async function prove(log: Log): Promise<void> {
 async function loads(log: Log, conversationId: string): Promise<number[]> {
   const last = await log.store.streamRevision(conversationStream(conversationId))
   const times: number[] = []
-  for (let place = 0; place < PLACES; place += 1) {
-    const at = last - BigInt(Math.floor((place * SPREAD) / PLACES))
+  for (let position = 0; position < PLACES; position += 1) {
+    const at = last - BigInt(Math.floor((position * SPREAD) / PLACES))
     times.push(
       await timed(async () => {
         const context = contextOf(await loadContext(log, conversationId, at))
@@ -84,8 +82,8 @@ async function loads(log: Log, conversationId: string): Promise<number[]> {
 export const group: Group = {
   title: 'Loading a context',
   async run(bench) {
-    const place = await bench.place('load')
-    const db = await openDatabase(place.store)
+    const location = await bench.createPlace('load')
+    const db = await openDatabase(location.store)
     try {
       const started = performance.now()
       const events = await fill(bench, db)
@@ -114,7 +112,7 @@ export const group: Group = {
         const summaries = async (id: string): Promise<string> =>
           String((await loadConversation(log, `${id}-${String(window)}`)).batches.length)
         const counts = `${await summaries('few')} active summaries at ${FEW.toLocaleString('en')} messages and ${await summaries('many')} at ${long}: those that are shown are read, five of them`
-        const slow = told(`${name}, p95`, p95, milliseconds, few(percentile(measured.few, 0.95)))
+        const slow = reported(`${name}, p95`, p95, milliseconds, few(percentile(measured.few, 0.95)))
         if (window === WINDOWS[0]) {
           figures.push(
             atMost(
@@ -133,7 +131,7 @@ export const group: Group = {
           )
         } else {
           figures.push(
-            told(`${name}, p50`, median(measured.many), milliseconds, few(median(measured.few)), counts),
+            reported(`${name}, p50`, median(measured.many), milliseconds, few(median(measured.few)), counts),
             slow,
           )
         }
@@ -141,7 +139,7 @@ export const group: Group = {
       return figures
     } finally {
       await db.close()
-      await place.remove()
+      await location.remove()
     }
   },
 }

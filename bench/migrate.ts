@@ -1,14 +1,13 @@
 /**
- * Copying a log from one server's database to another's, by the command, from its start to its end: read, compared,
- * written, read back and proved. Beside `COPY` of the same table out of the one and into the other, whose keys and
- * indexes are there, as the command's are.
+ * Copies a log from one server's database to another's with the command: read, compare, write, read back and verify.
+ * The baseline is `COPY` of the same table from one to the other, with keys and indexes in place, as for the command.
  */
 import { pipeline } from 'node:stream/promises'
 import pg from 'pg'
 import { migrateLog } from '../src/adapters/postgres/schema.js'
 import { createBulkLog } from './support/bulk-log.js'
 import { runCommand } from './support/command.js'
-import { against, told, perSecond, type Bench, type Figure, type Group, type Place } from './support/figures.js'
+import { against, reported, perSecond, type Bench, type Figure, type Group, type Place } from './support/figures.js'
 import { inTurns, median, timed } from './support/measure.js'
 import { NO_PEERS, peer } from './support/peers.js'
 import { openDatabase } from './support/places.js'
@@ -22,7 +21,7 @@ interface CopyStreams {
   to(sql: string): pg.Submittable & NodeJS.ReadableStream
 }
 
-/** Where the ledger's tables are. */
+/** The ledger's event table. */
 const EVENTS = 'context_ledger.events'
 
 async function connected(address: string): Promise<pg.Client> {
@@ -48,7 +47,7 @@ async function fill(place: Place): Promise<number> {
   const db = await openDatabase(place.store)
   try {
     const bulk = await createBulkLog(db)
-    // At once, so that conversations lie between each other, as in a log of many users.
+    // Concurrently, so that conversations are interleaved in the log, as with many users.
     await Promise.all(
       Array.from({ length: CONVERSATIONS }, async (_unused, at) => {
         await bulk.write(`conversation ${String(at)}`, MESSAGES, { modelMaxTokens: 8_000 }, { seed: at })
@@ -65,9 +64,9 @@ async function measure(bench: Bench, streams: CopyStreams, source: Place): Promi
   const events = await fill(source)
   bench.say(`copying ${events.toLocaleString('en')} events`)
   const itself: number[] = []
-  /** A new database each time; with the tables already there, where they are wanted. */
+  /** Creates a new database, with the ledger's tables if `isLaidOut`. */
   const into = async (isLaidOut: boolean, work: (target: Place) => Promise<void>): Promise<readonly number[]> => {
-    const target = await bench.place('migrate-target')
+    const target = await bench.createPlace('migrate-target')
     try {
       if (isLaidOut) {
         const db = await openDatabase(target.store)
@@ -114,7 +113,7 @@ async function measure(bench: Bench, streams: CopyStreams, source: Place): Promi
       copy,
       `${events.toLocaleString('en')} events, messages of 400 characters among them; from the start of the process to its end, into a new database. COPY proves nothing`,
     ),
-    told(
+    reported(
       '`migrate-log`, by its own clock',
       speed(itself),
       unit,
@@ -131,7 +130,7 @@ export const group: Group = {
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what we use of the package
     const streams = peer('pg-copy-streams') as CopyStreams | undefined
     if (streams === undefined) return NO_PEERS
-    const source = await bench.place('migrate')
+    const source = await bench.createPlace('migrate')
     try {
       return await measure(bench, streams, source)
     } finally {

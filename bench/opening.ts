@@ -1,10 +1,10 @@
-/** The first opening of a folder, from the template and without one, and every later one. */
+/** The first opening of a directory store, with the template and without one, and every later opening. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openFolder, type OpenOptions } from '../src/adapters/pglite/sql.js'
 import { readTemplate } from '../src/adapters/pglite/template.js'
-import { atMost, told, type Group } from './support/figures.js'
+import { atMost, reported, type Group } from './support/figures.js'
 import { inTurns, median } from './support/measure.js'
 
 const seconds = (value: number): string => `${(value / 1_000).toFixed(2)} s`
@@ -31,7 +31,7 @@ export const group: Group = {
       const made = { name: 'created by the engine', value: median(runs.made) }
       return [
         atMost('the first opening of a folder', median(runs.loaded), made, 0.5, seconds),
-        told('every later one', median(runs.again), seconds, made),
+        reported('every later one', median(runs.again), seconds, made),
       ]
     } finally {
       await rm(home, { recursive: true, force: true })

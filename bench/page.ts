@@ -1,7 +1,7 @@
 /**
- * The page on a conversation of 10,000 messages: the first view of a server that has just started, at the server and
- * painted by a Chromium, and the steps of the slider. A bare route of the same server is the baseline: what the way over
- * HTTP takes by itself.
+ * The page of a conversation with 10,000 messages: the first view of a server that has just started, measured at the
+ * server and painted by Chromium, and the steps of the slider. The baseline is an empty route of the same server: the
+ * cost of HTTP itself.
  */
 import { existsSync } from 'node:fs'
 import { chromium, type Browser } from 'playwright-core'
@@ -10,7 +10,7 @@ import { describeEvent } from '../src/cli/reports/describe-event.js'
 import { openLedger } from '../src/index.js'
 import { startPage, type Page } from '../src/page/server.js'
 import { createBulkLog } from './support/bulk-log.js'
-import { against, milliseconds, told, type Bench, type Figure, type Group } from './support/figures.js'
+import { against, milliseconds, reported, type Bench, type Figure, type Group } from './support/figures.js'
 import { median, percentile } from './support/measure.js'
 import { openDatabase } from './support/places.js'
 import { randomOf } from './support/text.js'
@@ -25,14 +25,14 @@ const program = [process.env['CONTEXT_LEDGER_TEST_CHROMIUM'] ?? '', '/usr/bin/ch
   (path) => path !== '' && existsSync(path),
 )
 
-interface Asked {
-  /** Milliseconds until all of the answer is there. */
+interface PageResponse {
+  /** Milliseconds until the response is complete. */
   readonly ms: number
   readonly text: string
 }
 
-/** Asks a page as a browser does that was let in. */
-async function visitor(page: Page): Promise<(path: string) => Promise<Asked>> {
+/** Requests pages as an authenticated browser does. */
+async function visitor(page: Page): Promise<(path: string) => Promise<PageResponse>> {
   const { origin } = new URL(page.url)
   const entered = await fetch(page.url, { redirect: 'manual' })
   const cookie = entered.headers.get('set-cookie')?.split(';')[0] ?? ''
@@ -45,7 +45,7 @@ async function visitor(page: Page): Promise<(path: string) => Promise<Asked>> {
   }
 }
 
-/** From asking for the page to its first paint with a message on it, by the browser's own clock. */
+/** From the request to the first paint with a message, by the browser's own clock. */
 async function painted(browser: Browser, page: Page, path: string): Promise<number> {
   const context = await browser.newContext({ viewport: { width: 1_440, height: 900 } })
   try {
@@ -61,7 +61,7 @@ async function painted(browser: Browser, page: Page, path: string): Promise<numb
   }
 }
 
-/** Steps of the slider as somebody sees them: from moving it to the context in the document. */
+/** Steps of the slider as the user sees them: from moving it to the context in the document. */
 async function stepsSeen(browser: Browser, page: Page, conversation: string): Promise<readonly number[]> {
   const context = await browser.newContext({ viewport: { width: 1_440, height: 900 } })
   try {
@@ -88,7 +88,7 @@ async function stepsSeen(browser: Browser, page: Page, conversation: string): Pr
 
 async function run(bench: Bench): Promise<readonly Figure[]> {
   const { say } = bench
-  const home = await bench.place('page')
+  const home = await bench.createPlace('page')
   let browser: Browser | undefined
   try {
     const db = await openDatabase(home.store)
@@ -105,12 +105,12 @@ async function run(bench: Bench): Promise<readonly Figure[]> {
     const views = { compacted: [] as number[], whole: [] as number[] }
     const paints: number[] = []
     const steps = { compacted: [] as number[], whole: [] as number[], bare: [] as number[] }
-    let seen: readonly number[] = []
+    let stepTimes: readonly number[] = []
     if (program !== undefined) browser = await chromium.launch({ executablePath: program, args: ['--no-sandbox'] })
     for (let round = 0; round < FIRST_VIEWS; round += 1) {
       say(`first views, ${String(round + 1)} of ${String(FIRST_VIEWS)}`)
       for (const conversation of ['compacted', 'whole'] as const) {
-        // A ledger of its own each time: nothing of the conversation is in its memory.
+        // A new ledger each time, with nothing of the conversation in memory.
         const ledger = await openLedger({ store: home.store, readOnly: true, ahead: false })
         const page = await startPage({ ledger, name: 'bench', words, port: 0 })
         try {
@@ -150,7 +150,7 @@ async function run(bench: Bench): Promise<readonly Figure[]> {
           steps.bare.push((await ask('/assets/icon.svg')).ms)
         }
       }
-      if (browser !== undefined) seen = await stepsSeen(browser, page, 'compacted')
+      if (browser !== undefined) stepTimes = await stepsSeen(browser, page, 'compacted')
     } finally {
       await page.close()
       await ledger.close()
@@ -166,7 +166,7 @@ async function run(bench: Bench): Promise<readonly Figure[]> {
         { name: 'a route that reads nothing', value: median(steps.bare) },
         `a ledger that was opened anew each time, window ${WINDOW_TOKENS.toLocaleString('en')} tokens`,
       ),
-      told(
+      reported(
         'the same where nothing was ever compacted: 10,000 messages in the context',
         median(views.whole),
         milliseconds,
@@ -190,18 +190,18 @@ async function run(bench: Bench): Promise<readonly Figure[]> {
         milliseconds,
         bare,
       ),
-      told('a step of the slider to anywhere, p50', median(steps.compacted), milliseconds),
-      ...(seen.length === 0
+      reported('a step of the slider to anywhere, p50', median(steps.compacted), milliseconds),
+      ...(stepTimes.length === 0
         ? []
         : [
-            told(
+            reported(
               'the same in a Chromium, until the context is in the document, p95',
-              percentile(seen, 0.95),
+              percentile(stepTimes, 0.95),
               milliseconds,
-              { name: 'p50', value: median(seen) },
+              { name: 'p50', value: median(stepTimes) },
             ),
           ]),
-      told(
+      reported(
         'the same where nothing was ever compacted, p95',
         percentile(steps.whole, 0.95),
         milliseconds,

@@ -1,6 +1,7 @@
 /**
- * What summaries take of a provider's prompt cache: an agent's requests and its summaries go to one provider, whose
- * cache is reckoned as OpenAI documents it (support/prompt-cache.ts). What is counted is the usage that the facts record.
+ * The effect of summaries on a provider's prompt cache: an agent's requests and its summaries go to one provider, whose
+ * cache is simulated as OpenAI documents it (support/prompt-cache.ts). The figures are the usage in the recorded
+ * events.
  */
 import { either as E } from 'fp-ts'
 import { createMemoryBodyStore } from '../src/adapters/memory/body-store.js'
@@ -27,19 +28,19 @@ const TOOLS = ['read', 'write', 'run', 'search'].map((name) => ({
   function: { name, description: `How to ${name}, and when not to. `.repeat(20), parameters: { type: 'object' } },
 }))
 
-/** What the summaries of a conversation took. */
-export interface Taken {
+/** The usage of the summaries of a conversation. */
+export interface SummaryUsage {
   readonly summaries: number
   readonly promptTokens: number
   readonly cachedTokens: number
 }
 
-/** Plays a conversation: each answer is asked for with the context of then, and what is due is compacted behind it. */
-export async function takenBy(
+/** Plays a conversation: each answer is requested with the current context, and due compactions follow it. */
+export async function summaryUsageOf(
   messages: Iterable<unknown>,
   modelMaxTokens: number,
   create: (model: LanguageModel) => Summarizer,
-): Promise<Taken> {
+): Promise<SummaryUsage> {
   const log = { store: createMemoryEventStore(), bodies: createMemoryBodyStore() }
   const cache = new PromptCache()
   const summarizer = create(createCachedModel(cache, modelMaxTokens * 2))
@@ -63,46 +64,52 @@ export async function takenBy(
       const context = contextOf(await conversations.load('a'))
       if (E.isRight(context)) cache.take(TOOLS, context.right.messages)
     }
-    const done = await append({ conversationId: 'a', messages: [parsed.right], settings, scope: undefined, provenance })
-    if (E.isLeft(done)) throw new Error(`a message was refused: ${done.left.kind}`)
-    if (isCompactionDue(done.right.state)) await compact('a', 'due')
+    const appended = await append({
+      conversationId: 'a',
+      messages: [parsed.right],
+      settings,
+      scope: undefined,
+      provenance,
+    })
+    if (E.isLeft(appended)) throw new Error(`a message was refused: ${appended.left.kind}`)
+    if (isCompactionDue(appended.right.state)) await compact('a', 'due')
   }
-  let taken: Taken = { summaries: 0, promptTokens: 0, cachedTokens: 0 }
+  let usage: SummaryUsage = { summaries: 0, promptTokens: 0, cachedTokens: 0 }
   for await (const stored of log.store.readStream(conversationStream('a'))) {
     const event = await decodeEvent(stored, log.bodies)
     if (!isOfType(event, 'ChunkSummarized', 'BatchesResummarized')) continue
     const { promptTokens = 0, cachedTokens = 0 } = event.data.summarizer.usage ?? {}
-    taken = {
-      summaries: taken.summaries + 1,
-      promptTokens: taken.promptTokens + promptTokens,
-      cachedTokens: taken.cachedTokens + cachedTokens,
+    usage = {
+      summaries: usage.summaries + 1,
+      promptTokens: usage.promptTokens + promptTokens,
+      cachedTokens: usage.cachedTokens + cachedTokens,
     }
   }
-  return taken
+  return usage
 }
 
 /** Both strategies over the same messages. */
 export const compared = async (
   messages: readonly unknown[],
   modelMaxTokens: number,
-): Promise<{ readonly ride: Taken; readonly fold: Taken }> => ({
-  ride: await takenBy(messages, modelMaxTokens, (model) => createRidePrefixSummarizer({ model, tools: TOOLS })),
-  fold: await takenBy(messages, modelMaxTokens, (model) => createFoldInSummarizer({ model })),
+): Promise<{ readonly ride: SummaryUsage; readonly fold: SummaryUsage }> => ({
+  ride: await summaryUsageOf(messages, modelMaxTokens, (model) => createRidePrefixSummarizer({ model, tools: TOOLS })),
+  fold: await summaryUsageOf(messages, modelMaxTokens, (model) => createFoldInSummarizer({ model })),
 })
 
-const sum = (a: Taken, b: Taken): Taken => ({
+const sum = (a: SummaryUsage, b: SummaryUsage): SummaryUsage => ({
   summaries: a.summaries + b.summaries,
   promptTokens: a.promptTokens + b.promptTokens,
   cachedTokens: a.cachedTokens + b.cachedTokens,
 })
-const NONE: Taken = { summaries: 0, promptTokens: 0, cachedTokens: 0 }
-/** What a cached token costs of one that is not, as OpenAI's list has it for most of its models. */
+const NONE: SummaryUsage = { summaries: 0, promptTokens: 0, cachedTokens: 0 }
+/** Price of a cached token relative to an uncached one, in OpenAI's price list for most models. */
 const CACHED_PRICE = 0.1
 
 const tokens = (value: number): string => `${Math.round(value).toLocaleString('en')} tokens`
-const inFull = ({ promptTokens, cachedTokens }: Taken): number => promptTokens - cachedTokens
-const charged = (taken: Taken): number => inFull(taken) + taken.cachedTokens * CACHED_PRICE
-const told = ({ summaries, promptTokens, cachedTokens }: Taken): string =>
+const inFull = ({ promptTokens, cachedTokens }: SummaryUsage): number => promptTokens - cachedTokens
+const charged = (taken: SummaryUsage): number => inFull(taken) + taken.cachedTokens * CACHED_PRICE
+const describe = ({ summaries, promptTokens, cachedTokens }: SummaryUsage): string =>
   `${summaries.toLocaleString('en')} summaries, ${tokens(promptTokens)} of prompts, ${tokens(cachedTokens)} of them cached`
 
 export const group: Group = {
@@ -129,7 +136,7 @@ export const group: Group = {
             1,
             tokens,
           ),
-          note: `ride-prefix: ${told(ride)}; fold-in: ${told(fold)}`,
+          note: `ride-prefix: ${describe(ride)}; fold-in: ${describe(fold)}`,
         },
         {
           ...atMost(

@@ -1,12 +1,12 @@
 /**
- * The proxy beside the same upstream without it: the time to an answer's first byte, and a stream of 100,000 chunks at a
- * pace of 10,000 a second, which is far above any model's. Upstream and who asks run in a thread of their own, so that what they do is not counted as the
- * proxy's.
+ * The proxy. The baseline is the same upstream without it: the time to an answer's first byte, and a stream of 100,000
+ * chunks at 10,000 chunks per second, which is far above any model's rate. The upstream and the clients run in a
+ * separate thread, so that their work does not count as the proxy's.
  */
 import { Worker } from 'node:worker_threads'
 import { openLedger } from '../src/index.js'
 import { startProxy } from '../src/proxy/server.js'
-import { atMost, milliseconds, told, type Bench, type Figure, type Group } from './support/figures.js'
+import { atMost, milliseconds, reported, type Bench, type Figure, type Group } from './support/figures.js'
 import { inTurns, median } from './support/measure.js'
 
 const REQUESTS = 40
@@ -17,8 +17,8 @@ const STREAM_ROUNDS = 3
 const FIRST_BYTE_MS = 5
 
 /**
- * Upstream, and who asks: a stream of as many chunks as the request asks for, each a write of its own. Both have a
- * thread that the proxy has no part in.
+ * The upstream and the client: a stream with the requested number of chunks, each written separately. Both run in a
+ * thread without the proxy.
  */
 const OTHERS = `
 const { createServer, request } = require('node:http')
@@ -54,21 +54,21 @@ parentPort.on('message', ({ base, text, chunks }) => {
 server.listen(0, '127.0.0.1', () => parentPort.postMessage(server.address().port))
 `
 
-interface Asked {
+interface StreamTimes {
   readonly firstByteMs: number
   readonly allMs: number
 }
 
-/** Asks for a stream, and reads it to its end. */
-async function ask(worker: Worker, base: string, text: string, chunks: number): Promise<Asked> {
+/** Requests a stream, and reads it to its end. */
+async function ask(worker: Worker, base: string, text: string, chunks: number): Promise<StreamTimes> {
   // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, and no window
   worker.postMessage({ base, text, chunks })
-  return await new Promise<Asked>((resolve) => worker.once('message', resolve))
+  return await new Promise<StreamTimes>((resolve) => worker.once('message', resolve))
 }
 
 async function run(bench: Bench): Promise<readonly Figure[]> {
   const { say } = bench
-  const home = await bench.place('proxy')
+  const home = await bench.createPlace('proxy')
   const worker = new Worker(OTHERS, { eval: true })
   const port = await new Promise<number>((resolve) => worker.once('message', resolve))
   const upstream = `http://127.0.0.1:${String(port)}`
@@ -77,12 +77,12 @@ async function run(bench: Bench): Promise<readonly Figure[]> {
   try {
     say('first bytes')
     const many =
-      (base: string, ms: (asked: Asked) => number, times: number, chunks: number) =>
+      (base: string, ms: (asked: StreamTimes) => number, times: number, chunks: number) =>
       async (round: number): Promise<readonly number[]> => {
         const values: number[] = []
         for (let each = 0; each < times; each += 1) {
           values.push(ms(await ask(worker, base, `round ${String(round)} of ${base}, request ${String(each)}`, chunks)))
-          // An agent works between its requests, and so does the ledger.
+          // An agent pauses between its requests, and the ledger uses the pauses.
           await proxy.settled()
           await ledger.projections.catchUp()
         }
@@ -115,7 +115,11 @@ async function run(bench: Bench): Promise<readonly Figure[]> {
         1.02,
         milliseconds,
       ),
-      told('an answer of five chunks through the proxy, to its first byte, p50', median(first.through), milliseconds),
+      reported(
+        'an answer of five chunks through the proxy, to its first byte, p50',
+        median(first.through),
+        milliseconds,
+      ),
     ]
   } finally {
     await proxy.close()

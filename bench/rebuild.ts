@@ -1,7 +1,7 @@
 /**
- * Rebuilding all read models from the log, their indexes included; beside `COPY` of the very rows that come out of it
- * into empty tables, then the same keys and indexes. `COPY` is told the rows; a rebuild reads facts, decodes them and
- * works the rows out.
+ * Rebuilds all read models from the log, including their indexes. The baseline is `COPY` of the resulting rows into
+ * empty tables, followed by the same keys and indexes. `COPY` receives finished rows; a rebuild reads events, decodes
+ * them and computes the rows.
  */
 import { PGlite } from '@electric-sql/pglite'
 import pg from 'pg'
@@ -13,7 +13,7 @@ import { createPostgresEventStore } from '../src/adapters/postgres/event-store.j
 import { decodeEvent } from '../src/recording/read-event.js'
 import type { Database } from '../src/ports/sql.js'
 import { createBulkLog } from './support/bulk-log.js'
-import { against, told, type Bench, type Figure, type Group } from './support/figures.js'
+import { against, reported, type Bench, type Figure, type Group } from './support/figures.js'
 import { inTurns, median, timed } from './support/measure.js'
 import { NO_PEERS, peer } from './support/peers.js'
 import { newPlace, openDatabase } from './support/places.js'
@@ -28,7 +28,7 @@ const columnsOf = (table: Table): string =>
     .map(([name, type]) => `${quoted(name)} ${type}${type === 'text' ? ' collate "C"' : ''}`)
     .join(', ')
 
-/** The rows of every table as `COPY` takes them. */
+/** The rows of every table in the format of `COPY`. */
 async function rowsAsText(db: Database): Promise<Map<string, string>> {
   const texts = new Map<string, string>()
   const escaped = (cell: unknown): string => {
@@ -160,7 +160,7 @@ async function measure(bench: Bench, db: Database, target: Target): Promise<Figu
       copy,
       `${count.toLocaleString('en')} facts, ${(CONVERSATIONS * MESSAGES).toLocaleString('en')} messages among them; keys after the COPY, as is fastest`,
     ),
-    told('the runner’s first fill, for comparison', speed(firstFill), eventRate, copy),
+    reported('the runner’s first fill, for comparison', speed(firstFill), eventRate, copy),
   ]
 }
 
@@ -170,17 +170,18 @@ export const group: Group = {
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what we use of the package
     const streams = bench.engine === 'native' ? (peer('pg-copy-streams') as CopyStreams | undefined) : undefined
     if (bench.engine === 'native' && streams === undefined) return NO_PEERS
-    const place = await bench.place('rebuild')
-    const other = await newPlace(bench.engine, 'copy')
-    const db = await openDatabase(place.store)
-    const target = streams === undefined ? await copyToFolder(other.store) : await copyToServer(other.store, streams)
+    const location = await bench.createPlace('rebuild')
+    const copyLocation = await newPlace(bench.engine, 'copy')
+    const db = await openDatabase(location.store)
+    const target =
+      streams === undefined ? await copyToFolder(copyLocation.store) : await copyToServer(copyLocation.store, streams)
     try {
       return await measure(bench, db, target)
     } finally {
       await target.close()
       await db.close()
-      await place.remove()
-      await other.remove()
+      await location.remove()
+      await copyLocation.remove()
     }
   },
 }

@@ -1,7 +1,7 @@
 /**
- * Does a search find what was said? Every question of the data folder whose evidence is known, within its conversation;
- * scored by `evidence-recall.mjs` beside that folder, and read beside its own plain BM25. Nothing here knows the
- * questions' wording.
+ * Does a search find the evidence? Runs every question of the data directory with known evidence, within its
+ * conversation. `evidence-recall.mjs` in the neighboring tools directory scores the results, and its plain BM25 is the
+ * baseline. The search does not know the wording of the questions.
  */
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -9,12 +9,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openLedger, type Ledger, type MessageInput } from '../src/index.js'
 import { conversationsOf, dataFolder, NO_DATA } from './support/data.js'
-import { told, type Figure, type Group } from './support/figures.js'
+import { reported, type Figure, type Group } from './support/figures.js'
 
 const WANTED: Readonly<Record<string, number>> = { locomo: 0.83, beam: 0.54, 'bfcl-memory': 0.985, madial: 0.53 }
 const BIG = 1 << 28
 
-const toolBeside = (folder: string): string =>
+const recallToolOf = (folder: string): string =>
   process.env['CONTEXT_LEDGER_RECALL_TOOL'] ?? join(folder, '..', 'tools', 'evidence-recall.mjs')
 
 function scores(table: string): Map<string, number> {
@@ -57,7 +57,7 @@ export const group: Group = {
   async run(bench) {
     if (dataFolder === undefined) return NO_DATA
     const folder = dataFolder
-    const tool = toolBeside(folder)
+    const tool = recallToolOf(folder)
     if (!existsSync(tool))
       return 'evidence-recall.mjs is not beside the folder of conversations: CONTEXT_LEDGER_RECALL_TOOL names it'
     const score = (...words: string[]): string =>
@@ -69,16 +69,16 @@ export const group: Group = {
     try {
       for (const window of [128_000, 8_000]) {
         bench.say(`at ${window.toLocaleString('en')} tokens`)
-        const place = await bench.place('recall')
-        const ledger = await openLedger({ store: place.store, policy: { modelMaxTokens: window } })
+        const location = await bench.createPlace('recall')
+        const ledger = await openLedger({ store: location.store, policy: { modelMaxTokens: window } })
         await fill(ledger, folder)
         const file = join(work, `hits-${String(window)}.jsonl`)
         writeFileSync(file, await hits(ledger, queries))
         await ledger.close()
-        await place.remove()
+        await location.remove()
         for (const [name, recall] of scores(score('score', folder, file))) {
           const least = WANTED[name]
-          const figure = told(
+          const figure = reported(
             `recall@10, ${name}, imported at ${window.toLocaleString('en')} tokens`,
             recall,
             (value) => value.toFixed(3),

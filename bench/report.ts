@@ -1,4 +1,4 @@
-/** Figures as tables: on the terminal for one group, and `docs/benchmarks.md` from everything that was measured. */
+/** Formats figures as tables: on the terminal for one group, and in `docs/reference/benchmarks.md` for all results. */
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ratioText, type Figure, type Result } from './support/figures.js'
@@ -7,7 +7,7 @@ import { whyMissed } from './why-missed.js'
 
 const judged = ({ met }: Figure): string => (met === undefined ? '' : met ? 'met' : 'MISSED')
 
-/** A group's figures as lines of text. */
+/** The figures of a group as lines of text. */
 export function tableOf({ figures, notRun }: Result): string {
   if (notRun !== undefined) return `  not run: ${notRun}`
   const rows = [
@@ -61,18 +61,18 @@ const ORDER = [
 ]
 const ENGINE_NAMES = { native: 'native Postgres', pglite: 'PGlite folder', any: 'any store' } as const
 
-/** What the runs of a group found, in the order in which they were made. */
+/** The results of the runs of a group, in order. */
 // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- `run.ts` wrote it
 export const runsIn = (file: string): readonly Result[] => JSON.parse(readFileSync(file, 'utf8')) as Result[]
 
-/** A figure of several runs: the one of the run in the middle, and what each of them measured. */
-interface Told extends Figure {
+/** The median figure of several runs, with the values of all runs. */
+interface MedianFigure extends Figure {
   readonly runs: readonly string[]
 }
 
-/** What is told of a group: of each figure the median of its runs, by its ratio where the target is one. */
+/** The reported figures of a group: for each figure the median of its runs, by ratio if the target is a ratio. */
 interface Group extends Omit<Result, 'figures'> {
-  readonly figures: readonly Told[]
+  readonly figures: readonly MedianFigure[]
   readonly made: readonly Result[]
 }
 
@@ -80,9 +80,9 @@ const judgedByRatio = ({ target = '', ratio }: Figure): boolean => ratio !== und
 const amount = (figure: Figure): number => (judgedByRatio(figure) ? (figure.ratio ?? figure.measured) : figure.measured)
 
 function inTheMiddle(last: Result, made: readonly Result[]): Group {
-  // One run may measure what another does not: a conversation of another length, say.
+  // One run may contain figures that another lacks, such as a conversation of another length.
   const named = new Map(made.flatMap((run) => run.figures).map((figure) => [figure.name, figure]))
-  const figures = [...named.values()].map((figure): Told => {
+  const figures = [...named.values()].map((figure): MedianFigure => {
     const all = made.flatMap((run) => run.figures.find(({ name }) => name === figure.name) ?? [])
     const sorted = all.toSorted((a, b) => amount(a) - amount(b))
     const middle = sorted[Math.floor((sorted.length - 1) / 2)] ?? figure
@@ -142,7 +142,7 @@ function section(results: readonly Group[]): string {
   ].join('\n')
 }
 
-/** Writes the page from the results in a folder; gives a sentence about it. */
+/** Writes the page from the results in a directory; returns a sentence about it. */
 export function writeReport(folder: string): string {
   const results = resultsIn(folder)
   if (results.length === 0) return 'no figures yet, so no page was written'
@@ -160,12 +160,14 @@ export function writeReport(folder: string): string {
   const page = [
     '# Benchmarks',
     '',
+    'For readers who want to know what an operation costs, compared with a baseline in the same run.',
+    '',
     '<!-- Written by `npm run bench`; do not edit. -->',
     '',
     `Machines: ${distinct(machines.map(({ cpu, cores, memoryGb }) => `${cpu} (${String(cores)} cores, ${String(memoryGb)} GB)`))}; Node ${distinct(machines.map(({ node }) => node))}; ${distinct(results.map(({ database }) => database).filter((name) => name !== 'in memory'))}; ${distinct(results.map(({ measuredAt }) => measuredAt.slice(0, 10)).toSorted())}.`,
-    'Other programs were running on them, so go by the ratios: a figure and its baseline were measured in turns, and the medians of the turns are compared.',
-    'Where a group was run several times, a row is the run in the middle for that figure, and the last column has all of them.',
-    'The server ran with `fsync` and `synchronous_commit` on. PGlite never calls fsync, so its figures are those of a store that a power cut may cost its last writes.',
+    'Other programs were running on these machines, so compare ratios: a figure and its baseline were measured in alternating rounds, and their medians are compared.',
+    'If a group ran several times, a row shows the median run for that figure, and the last column lists all runs.',
+    'The server ran with `fsync` and `synchronous_commit` on. PGlite never calls fsync, so after a power cut its last writes can be lost.',
     '',
     missed.length === 0 ? 'Every target below is met.' : `Missed:\n\n${missed.join('\n')}`,
     '',
@@ -173,13 +175,15 @@ export function writeReport(folder: string): string {
     ...names.map((name) => section(results.filter(({ group }) => group === name))),
     '## To run them',
     '',
-    '`npm ci --prefix bench` installs the peers, `npm run bench` runs everything, `npm run bench -- append load --engine pglite --runs 3` runs some of it three times, and `npm run bench -- --report` writes this page from what was measured so far.',
-    '`CONTEXT_LEDGER_TEST_POSTGRES` names a server where databases may be created; `CONTEXT_LEDGER_DATA` names the folder of conversations. What has neither is not run, by name.',
-    '`CONTEXT_LEDGER_TEST_KURRENTDB` names a KurrentDB that may be filled; without it the server of the tests stands in, in a process of its own.',
-    '`CONTEXT_LEDGER_BENCH_MESSAGES` (default 1,000,000) and `CONTEXT_LEDGER_BENCH_CONVERSATIONS` (10,000) make the largest logs smaller; `CONTEXT_LEDGER_RECALL_TOOL` names the tool that counts recall, where it is not `tools/evidence-recall.mjs` beside the folder of conversations.',
+    '`npm ci --prefix bench` installs the programs to compare with. `npm run bench` runs all groups, `npm run bench -- append load --engine pglite --runs 3` runs two groups three times, and `npm run bench -- --report` writes this page from the recorded results.',
+    '`CONTEXT_LEDGER_TEST_POSTGRES` is a server on which databases may be created; `CONTEXT_LEDGER_DATA` is the directory of conversations. Groups whose variable is not set are skipped and listed.',
+    '`CONTEXT_LEDGER_TEST_KURRENTDB` is a KurrentDB that may be filled; without it the test server runs in a separate process.',
+    '`CONTEXT_LEDGER_BENCH_MESSAGES` (default 1,000,000) and `CONTEXT_LEDGER_BENCH_CONVERSATIONS` (10,000) make the largest logs smaller; `CONTEXT_LEDGER_RECALL_TOOL` is the tool that counts recall, by default `tools/evidence-recall.mjs` next to the directory of conversations.',
+    '',
+    'Next: [Architecture](../../ARCHITECTURE.md).',
     '',
   ].join('\n')
-  const path = join(root, 'docs', 'benchmarks.md')
+  const path = join(root, 'docs', 'reference', 'benchmarks.md')
   writeFileSync(path, page)
-  return `docs/benchmarks.md is written from ${String(results.length)} runs${missed.length === 0 ? '' : `; missed: ${String(missed.length)}`}`
+  return `wrote docs/reference/benchmarks.md from ${String(results.length)} runs${missed.length === 0 ? '' : `; missed: ${String(missed.length)}`}`
 }

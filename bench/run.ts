@@ -1,7 +1,7 @@
 /**
- * Runs benchmarks: `npm run bench -- [NAMES…] [--engine native|pglite] [--runs N]`. Each run of a group has a process
- * of its own for each engine, so that no group's memory or warm code is another one's; what the runs found lies in
- * `bench/results`, which is kept with the code, and `docs/benchmarks.md` is written from all of that.
+ * Runs benchmarks: `npm run bench -- [NAMES…] [--engine native|pglite] [--runs N]`. Each run of a group has a separate
+ * process for each engine, so that groups share neither memory nor compiled code. Results are stored in
+ * `bench/results`, which is under version control, and `docs/reference/benchmarks.md` is generated from them.
  */
 import { spawn } from 'node:child_process'
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
@@ -51,7 +51,7 @@ const machine = (): Machine => ({
   load: Math.round((loadavg()[0] ?? 0) * 10) / 10,
 })
 
-/** @param first whether what earlier runs found is put away */
+/** @param first whether to delete the results of earlier runs */
 async function runHere(name: string, engine: Engine, first: boolean): Promise<void> {
   const load = groups[name]
   if (load === undefined) throw new Error(`there is no benchmark ${name}`)
@@ -61,7 +61,7 @@ async function runHere(name: string, engine: Engine, first: boolean): Promise<vo
   const state = machine()
   const outcome = await group.run({
     engine,
-    place: async (label) => await newPlace(engine, label),
+    createPlace: async (label) => await newPlace(engine, label),
     say: (text) => {
       process.stderr.write(`  ${name}, ${engine}: ${text}\n`)
     },
@@ -107,7 +107,7 @@ async function inProcessOfItsOwn(name: string, engine: Engine, first: boolean): 
   })
 }
 
-const USAGE = `npm run bench -- [NAMES…] [--engine native|pglite] [--runs N], or --report to write docs/benchmarks.md anew
+const USAGE = `npm run bench -- [NAMES…] [--engine native|pglite] [--runs N], or --report to write docs/reference/benchmarks.md anew
 there are ${Object.keys(groups).join(', ')}
 `
 
@@ -145,7 +145,7 @@ async function main(words: readonly string[]): Promise<number> {
     for (const engine of engines) {
       if (asked !== undefined && engine !== asked) continue
       if (group?.only !== undefined && engine !== group.only) continue
-      // One run serves both.
+      // One run is valid for both engines.
       if (group?.anyEngine === true && engine === 'native' && asked === undefined) continue
       if (engine === 'native' && server === '' && group?.anyEngine !== true) {
         process.stdout.write(`\n${name} (native): not run, because CONTEXT_LEDGER_TEST_POSTGRES names no server\n`)

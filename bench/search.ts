@@ -1,12 +1,12 @@
 /**
- * Searching 100,000 messages and the batches that cover most of them: within one conversation, and over all of a scope.
- * Beside it a scan of the same rows in SQL that looks for the query's words in every text, which is what a program
- * without an index would do.
+ * Searches 100,000 messages and the batches that cover most of them: within one conversation, and over all
+ * conversations of a scope. The baseline is a SQL scan of the same rows that looks for the query's words in every text,
+ * as a program without an index would.
  */
 import { openLedger, type Ledger } from '../src/index.js'
 import { createBulkLog } from './support/bulk-log.js'
 import { watchEngines } from './support/engine-of-folder.js'
-import { against, milliseconds, told, type Bench, type Figure, type Group } from './support/figures.js'
+import { against, milliseconds, reported, type Bench, type Figure, type Group } from './support/figures.js'
 import { inTurns, median, percentile, timed } from './support/measure.js'
 import { openDatabase } from './support/places.js'
 import { randomOf, word } from './support/text.js'
@@ -17,20 +17,20 @@ const SCOPE = 'everybody'
 const LONGEST = 'the longest'
 const LONG = 10_000
 
-/** How frequent the words of a query are: ranks in the language, the first being one word of ten. */
+/** Word frequencies of queries, as ranks in the language. The first word is one in ten. */
 const KINDS = { rare: [3_000, 19_000], middling: [300, 3_000], frequent: [0, 30], mixed: [0, 19_000] } as const
 type Kind = keyof typeof KINDS
 
 function queryOf(kind: Kind, random: () => number): string {
   const [low, high] = KINDS[kind]
   const count = 1 + Math.floor(random() * 5)
-  // Evenly over the logarithm of ranks, so that a mixed query has words of every frequency.
+  // Uniform over the logarithm of ranks, so that a mixed query has words of every frequency.
   return Array.from({ length: count }, () =>
     word(Math.floor(Math.exp(Math.log(low + 1) + random() * (Math.log(high) - Math.log(low + 1)))) - 1),
   ).join(' ')
 }
 
-// One look at each text for each word, and those with most of the words first.
+// Looks for each word in each text; texts with the most words come first.
 const scanOf = (words: readonly string[]): string => {
   const found = words.map((_word, at) => `(strpos(lower(text), $${String(at + 1)}) > 0)::int`).join(' + ')
   return `select * from (
@@ -51,7 +51,7 @@ async function fill(store: string, say: (text: string) => void): Promise<void> {
 }
 
 type Where = { readonly conversationId: string } | { readonly scope: string }
-/** Asks the read models' database itself. */
+/** Queries the read models' database directly. */
 type Ask = (sql: string, values: readonly string[]) => Promise<unknown>
 
 const kinds: readonly Kind[] = ['rare', 'middling', 'frequent', 'mixed']
@@ -68,8 +68,8 @@ async function searches(
   for (const kind of kinds) {
     for (let at = 0; at < count; at += 1) {
       const query = queryOf(kind, random)
-      const place = where(random)
-      times.push(await timed(async () => await ledger.search(query, place)))
+      const filter = where(random)
+      times.push(await timed(async () => await ledger.search(query, filter)))
     }
   }
   return times
@@ -104,9 +104,9 @@ async function withinConversations(ledger: Ledger, most: number, bench: Bench): 
       undefined,
       'one to five rare, middling, frequent or mixed words, in equal parts; the conversation was searched before',
     ),
-    told('search within a conversation of 1,000, p50', median(measured.short), milliseconds),
-    told('search within a conversation of 10,000, p95', p95(measured.long), milliseconds),
-    told(
+    reported('search within a conversation of 1,000, p50', median(measured.short), milliseconds),
+    reported('search within a conversation of 10,000, p95', p95(measured.long), milliseconds),
+    reported(
       'the first search of a conversation of 1,000, p50',
       median(first),
       milliseconds,
@@ -118,36 +118,39 @@ async function withinConversations(ledger: Ledger, most: number, bench: Bench): 
 
 async function overAll(ledger: Ledger, ask: Ask, bench: Bench): Promise<Figure[]> {
   bench.say('over all')
-  const ours: number[] = []
+  const searchTimes: number[] = []
   const scans: number[] = []
   const figures: Figure[] = []
   for (const kind of kinds) {
     const random = randomOf(11)
-    const mine: number[] = []
-    const theirs: number[] = []
+    const ownTimes: number[] = []
+    const scanTimes: number[] = []
     for (let at = 0; at < 25; at += 1) {
       const query = queryOf(kind, random)
       const words = [...new Set(query.split(' '))]
-      mine.push(await timed(async () => await ledger.search(query, { scope: SCOPE })))
-      theirs.push(await timed(async () => await ask(scanOf(words), words)))
+      ownTimes.push(await timed(async () => await ledger.search(query, { scope: SCOPE })))
+      scanTimes.push(await timed(async () => await ask(scanOf(words), words)))
     }
-    ours.push(...mine)
-    scans.push(...theirs)
+    searchTimes.push(...ownTimes)
+    scans.push(...scanTimes)
     figures.push(
-      told(`search over all, ${kind} words, p95`, p95(mine), milliseconds, {
+      reported(`search over all, ${kind} words, p95`, p95(ownTimes), milliseconds, {
         name: 'a sequential scan for the same',
-        value: p95(theirs),
+        value: p95(scanTimes),
       }),
     )
   }
   const scan = { name: 'a sequential scan for the same', value: p95(scans) }
   return [
     {
-      ...told('search over a scope of all 100,000, p95', p95(ours), milliseconds, scan),
+      ...reported('search over a scope of all 100,000, p95', p95(searchTimes), milliseconds, scan),
       target: '<= 0.2 x',
-      met: p95(ours) <= 0.2 * scan.value,
+      met: p95(searchTimes) <= 0.2 * scan.value,
     },
-    told('search over a scope of all 100,000, p50', median(ours), milliseconds, { ...scan, value: median(scans) }),
+    reported('search over a scope of all 100,000, p50', median(searchTimes), milliseconds, {
+      ...scan,
+      value: median(scans),
+    }),
     ...figures,
   ]
 }
@@ -155,31 +158,34 @@ async function overAll(ledger: Ledger, ask: Ask, bench: Bench): Promise<Figure[]
 const SMALL = 'one tenant'
 const SMALL_CONVERSATIONS = 10
 const SMALL_MESSAGES = 100
-/** Messages of others beside the tenant's thousand: few, and many. An embedded engine takes long to be filled. */
+/**
+ * Numbers of messages of other tenants, in addition to the tenant's thousand: few, and many. An embedded engine takes
+ * long to fill.
+ */
 const FEW_OTHERS = 2_000
 const MANY_OTHERS = { native: 1_000_000, pglite: 160_000 } as const
 
-/** What a small tenant waits, whatever others have. */
+/** The search time of a small tenant, for different sizes of other tenants. */
 async function withinASmallScope(bench: Bench): Promise<Figure[]> {
   const measured: number[][] = []
   let first = 0
-  const others = MANY_OTHERS[bench.engine]
-  for (const theirs of [FEW_OTHERS, others]) {
-    bench.say(`a scope of 1,000 beside ${theirs.toLocaleString('en')} of others`)
-    const place = await bench.place('search-scope')
+  const manyOthers = MANY_OTHERS[bench.engine]
+  for (const otherMessages of [FEW_OTHERS, manyOthers]) {
+    bench.say(`a scope of 1,000 beside ${otherMessages.toLocaleString('en')} of others`)
+    const location = await bench.createPlace('search-scope')
     try {
-      const db = await openDatabase(place.store)
+      const db = await openDatabase(location.store)
       const bulk = await createBulkLog(db)
       const policy = { modelMaxTokens: 8_000 }
       for (let at = 0; at < SMALL_CONVERSATIONS; at += 1)
         await bulk.write(`mine ${String(at)}`, SMALL_MESSAGES, policy, { seed: at, scope: SMALL })
-      for (let at = 0; at < theirs / MESSAGES; at += 1)
+      for (let at = 0; at < otherMessages / MESSAGES; at += 1)
         await bulk.write(`theirs ${String(at)}`, MESSAGES, policy, { seed: 100 + at, scope: `tenant ${String(at)}` })
       await bulk.finish()
-      const ledger = await openLedger({ store: place.store })
+      const ledger = await openLedger({ store: location.store })
       try {
         await ledger.projections.catchUp()
-        // A million messages are written in a minute here: what the server then cleans up is no part of searching.
+        // A million messages are written in a minute here. The server's cleanup after that is not part of searching.
         await db.query('vacuum (analyze)')
         await db.close()
         first = await timed(async () => await ledger.search(word(500), { scope: SMALL }))
@@ -189,58 +195,58 @@ async function withinASmallScope(bench: Bench): Promise<Figure[]> {
         await ledger.close()
       }
     } finally {
-      await place.remove()
+      await location.remove()
     }
   }
   const [few = [], many = []] = measured
-  const name = `search over a scope of 1,000 beside ${others.toLocaleString('en')} of others`
-  const beside = { name: `beside ${FEW_OTHERS.toLocaleString('en')} of others`, value: p95(few) }
+  const name = `search over a scope of 1,000 beside ${manyOthers.toLocaleString('en')} of others`
+  const baseline = { name: `beside ${FEW_OTHERS.toLocaleString('en')} of others`, value: p95(few) }
   return [
     against(
       `${name}, p95`,
       p95(many),
       { most: 10 },
       milliseconds,
-      beside,
+      baseline,
       'since 0.10.0 the database is vacuumed in front of the searches, as a server does within a minute: what it cleaned up behind a million new messages took the other core, and 2 ms of each search',
     ),
-    told(`${name}, p50`, median(many), milliseconds, {
-      ...beside,
+    reported(`${name}, p50`, median(many), milliseconds, {
+      ...baseline,
       value: median(few),
     }),
-    told('the first search of that scope', first, milliseconds),
+    reported('the first search of that scope', first, milliseconds),
   ]
 }
 
 export const group: Group = {
   title: 'Searching',
   async run(bench) {
-    const place = await bench.place('search')
+    const location = await bench.createPlace('search')
     try {
-      await fill(place.store, bench.say)
+      await fill(location.store, bench.say)
       const engine = bench.engine === 'pglite' ? watchEngines() : undefined
-      const ledger = await openLedger({ store: place.store })
-      const beside = bench.engine === 'native' ? await openDatabase(place.store) : undefined
+      const ledger = await openLedger({ store: location.store })
+      const database = bench.engine === 'native' ? await openDatabase(location.store) : undefined
       const ask: Ask = async (sql, values) =>
-        await (beside === undefined ? engine?.().query(sql, [...values]) : beside.query(sql, values))
+        await (database === undefined ? engine?.().query(sql, [...values]) : database.query(sql, values))
       try {
         const filled = await timed(async () => await ledger.projections.catchUp())
         bench.say(`read models filled in ${(filled / 1_000).toFixed(0)} s`)
-        // What a server's autovacuum does within a minute, and must not do in the middle of a figure. The embedded
-        // engine has none.
-        await beside?.script('vacuum analyze')
-        const most = bench.engine === 'native' ? 5 : 10
+        // A server's autovacuum does this within a minute, and must not run during a measurement. The embedded engine
+        // has no autovacuum.
+        await database?.script('vacuum analyze')
+        const limit = bench.engine === 'native' ? 5 : 10
         return [
-          ...(await withinConversations(ledger, most, bench)),
+          ...(await withinConversations(ledger, limit, bench)),
           ...(await overAll(ledger, ask, bench)),
           ...(await withinASmallScope(bench)),
         ]
       } finally {
         await ledger.close()
-        await beside?.close()
+        await database?.close()
       }
     } finally {
-      await place.remove()
+      await location.remove()
     }
   },
 }

@@ -1,6 +1,6 @@
 /**
- * The service: one message by POST beside `ledger.append` in the same process, many clients at once, and many streams of
- * events. Clients run in a thread of their own, and take their share of the machine.
+ * The service: one message by POST compared with `ledger.append` in the same process, many concurrent clients, and many
+ * event streams. Clients run in a separate thread and use their share of the machine.
  */
 import { once, setMaxListeners } from 'node:events'
 import { Agent, createServer, request } from 'node:http'
@@ -16,7 +16,7 @@ import {
   atMost,
   milliseconds,
   perSecond,
-  told,
+  reported,
   type Bench,
   type Figure,
   type Group,
@@ -33,7 +33,7 @@ const STREAMS = 1_000
 
 const random = randomOf(7)
 
-/** A thread of clients over connections that are kept. */
+/** A thread of clients over persistent connections. */
 function posters(url: string): {
   post(conversation: string, bodies: readonly (readonly string[])[]): Promise<Posted>
   end(): Promise<void>
@@ -56,7 +56,7 @@ function posters(url: string): {
   }
 }
 
-/** What HTTP costs without a service: it parses a body, appends its messages, and answers. */
+/** The cost of HTTP without the service: parse a body, append its messages, and answer. */
 async function bareServer(ledger: Ledger): Promise<{ readonly url: string; close(): Promise<void> }> {
   const server = createServer((asked, answer) => {
     void (async () => {
@@ -82,7 +82,7 @@ async function bareServer(ledger: Ledger): Promise<{ readonly url: string; close
   }
 }
 
-/** Opens streams, and tells how long the last of them waited for one fact. */
+/** Opens streams, and measures how long the last of them waited for one event. */
 async function manyStreams(server: Server, record: () => Promise<unknown>): Promise<{ open: number; lastMs: number }> {
   const ended = new AbortController()
   // Every stream listens.
@@ -90,7 +90,7 @@ async function manyStreams(server: Server, record: () => Promise<unknown>): Prom
   const agent = new Agent({ keepAlive: true })
   const { hostname, port } = new URL(server.url)
   let open = 0
-  let heard = 0
+  let receivedCount = 0
   let all: () => void = () => undefined
   const everybody = new Promise<void>((resolve) => {
     all = resolve
@@ -100,24 +100,27 @@ async function manyStreams(server: Server, record: () => Promise<unknown>): Prom
       { length: STREAMS },
       () =>
         new Promise<void>((resolve, reject) => {
-          const asked = request({ agent, hostname, port, path: '/v1/events', signal: ended.signal }, (answer) => {
-            if (answer.statusCode !== 200) {
-              reject(new Error(`a stream was answered by ${String(answer.statusCode)}`))
-              return
-            }
-            open += 1
-            resolve()
-            answer.on('error', () => undefined)
-            let isHeard = false
-            answer.on('data', (chunk: Buffer) => {
-              if (isHeard || !chunk.includes('data: ')) return
-              isHeard = true
-              heard += 1
-              if (heard === STREAMS) all()
-            })
-          })
-          asked.on('error', reject)
-          asked.end()
+          const eventRequest = request(
+            { agent, hostname, port, path: '/v1/events', signal: ended.signal },
+            (answer) => {
+              if (answer.statusCode !== 200) {
+                reject(new Error(`a stream was answered by ${String(answer.statusCode)}`))
+                return
+              }
+              open += 1
+              resolve()
+              answer.on('error', () => undefined)
+              let hasReceived = false
+              answer.on('data', (chunk: Buffer) => {
+                if (hasReceived || !chunk.includes('data: ')) return
+                hasReceived = true
+                receivedCount += 1
+                if (receivedCount === STREAMS) all()
+              })
+            },
+          )
+          eventRequest.on('error', reject)
+          eventRequest.end()
         }),
     ),
   )
@@ -131,8 +134,8 @@ async function manyStreams(server: Server, record: () => Promise<unknown>): Prom
 }
 
 async function run(bench: Bench): Promise<Figure[]> {
-  const place = await bench.place('service')
-  const { ledger, ...stores } = await openService({ store: place.store })
+  const location = await bench.createPlace('service')
+  const { ledger, ...stores } = await openService({ store: location.store })
   const server = await startService({ ledger, stores, host: '127.0.0.1', port: 0, mayBeOpen: true })
   const bare = await bareServer(ledger)
   const clients = posters(server.url)
@@ -148,18 +151,18 @@ async function run(bench: Bench): Promise<Figure[]> {
       return JSON.stringify({ messages: [{ ...message, id }] })
     })
   try {
-    const behind = async (): Promise<void> => {
-      // What runs behind the appends ends here, so that it does not run into the next one's time.
+    const finishBackgroundWork = async (): Promise<void> => {
+      // Waits for background work after the appends, so that it does not affect the next measurement.
       await ledger.settled()
       await ledger.projections.catchUp()
     }
-    // First, so that a service is measured that has answered for a while.
+    // Runs first, so that the service is warmed up.
     bench.say(`${String(CLIENTS)} clients`)
     const seconds = await inTurns(3, {
       async clients() {
         const all = Array.from({ length: CLIENTS }, () => bodies(EACH))
         const { allMs } = await clients.post('client', all)
-        await behind()
+        await finishBackgroundWork()
         return [(CLIENTS * EACH * 1_000) / allMs]
       },
     })
@@ -171,17 +174,17 @@ async function run(bench: Bench): Promise<Figure[]> {
           const { id, message } = next()
           times.push(await timed(async () => await ledger.append('in-process', { ...message, id })))
         }
-        await behind()
+        await finishBackgroundWork()
         return times
       },
       async service() {
         const { times } = await clients.post('by-post', [bodies(BLOCK)])
-        await behind()
+        await finishBackgroundWork()
         return times
       },
       async bare() {
         const { times } = await bareClients.post('bare', [bodies(BLOCK)])
-        await behind()
+        await finishBackgroundWork()
         return times
       },
     })
@@ -199,7 +202,7 @@ async function run(bench: Bench): Promise<Figure[]> {
         milliseconds,
         "by a client of sockets since 0.9.0; Node's own client took 0.1 ms and more of what stood here before",
       ),
-      told(
+      reported(
         'the same by a bare server of `node:http` that parses, appends and answers, p50',
         median(rounds.bare),
         milliseconds,
@@ -212,7 +215,11 @@ async function run(bench: Bench): Promise<Figure[]> {
         undefined,
         'clients have a thread of their own; Postgres, clients and service share the machine',
       ),
-      told(`one fact to ${String(streams.open)} streams of events, to the last of them`, streams.lastMs, milliseconds),
+      reported(
+        `one fact to ${String(streams.open)} streams of events, to the last of them`,
+        streams.lastMs,
+        milliseconds,
+      ),
     ]
   } finally {
     await clients.end()
@@ -220,9 +227,8 @@ async function run(bench: Bench): Promise<Figure[]> {
     await bare.close()
     await server.close()
     await ledger.close()
-    await place.remove()
+    await location.remove()
   }
 }
 
-/** The service. */
 export const group: Group = { title: 'The service', run }

@@ -1,11 +1,11 @@
 /**
- * An agent that says something every second and reads its context each time, while its summarizer takes five seconds a
- * chunk; beside it, at the same time in the same process, one whose conversation nobody compacts.
+ * An agent that appends a message every second and reads its context each time, while its summarizer takes five seconds
+ * per chunk. The baseline is another conversation in the same process at the same time, without compaction.
  */
 import { openLedger, type Ledger, type PolicySettings, type Summarizer } from '../src/index.js'
 import { createExtractiveSummarizer } from '../src/summarizers/index.js'
 import { givenAt } from './support/bulk-log.js'
-import { against, atMost, milliseconds, told, type Bench, type Figure, type Group } from './support/figures.js'
+import { against, atMost, milliseconds, reported, type Bench, type Figure, type Group } from './support/figures.js'
 import { median, percentile } from './support/measure.js'
 import { randomOf } from './support/text.js'
 
@@ -20,7 +20,7 @@ const wait = async (ms: number): Promise<void> => {
   })
 }
 
-/** The extractive summarizer, as slow as a model. */
+/** The extractive summarizer, with the delay of a model. */
 function slowed(counted: { summaries: number }): Summarizer {
   const extractive = createExtractiveSummarizer()
   return {
@@ -41,22 +41,22 @@ interface Seen {
 
 async function talk(ledger: Ledger): Promise<Seen> {
   const random = randomOf(5)
-  const seen: Seen = { reads: [], largest: 0, shortened: 0 }
+  const observations: Seen = { reads: [], largest: 0, shortened: 0 }
   const began = performance.now()
   for (let at = 0; at < MESSAGES; at += 1) {
     await ledger.append(CONVERSATION, givenAt(at, random))
-    const asked = performance.now()
+    const startedAt = performance.now()
     const context = await ledger.context(CONVERSATION)
-    seen.reads.push(performance.now() - asked)
-    seen.largest = Math.max(seen.largest, context.tokens)
-    if (context.shortened !== undefined) seen.shortened += 1
+    observations.reads.push(performance.now() - startedAt)
+    observations.largest = Math.max(observations.largest, context.tokens)
+    if (context.shortened !== undefined) observations.shortened += 1
     await wait(began + (at + 1) * EVERY_MS - performance.now())
   }
-  return seen
+  return observations
 }
 
 async function run(bench: Bench): Promise<readonly Figure[]> {
-  const places = [await bench.place('slow'), await bench.place('alone')] as const
+  const places = [await bench.createPlace('slow'), await bench.createPlace('alone')] as const
   const counted = { summaries: 0 }
   const compacted = await openLedger({ store: places[0].store, policy: POLICY, summarizer: slowed(counted) })
   const alone = await openLedger({ store: places[1].store, policy: POLICY, workers: 'elsewhere' })
@@ -64,7 +64,7 @@ async function run(bench: Bench): Promise<readonly Figure[]> {
     bench.say(`${String(MESSAGES)} messages, one a second`)
     const [during, without] = await Promise.all([talk(compacted), talk(alone)])
     const note = `${String(MESSAGES)} messages of 100 tokens, one a second, both conversations at once; ${String(counted.summaries)} summaries of ${String(CHUNK_MS / 1_000)} s each; of the contexts with compaction ${String(during.shortened)} were shown shortened, without ${String(without.shortened)}`
-    const beside = (value: number): { readonly name: string; readonly value: number } => ({
+    const baseline = (value: number): { readonly name: string; readonly value: number } => ({
       name: 'without compaction',
       value,
     })
@@ -73,24 +73,24 @@ async function run(bench: Bench): Promise<readonly Figure[]> {
       atMost(
         'longest wait for a read, a summarizer of 5 s a chunk',
         Math.max(...during.reads),
-        beside(Math.max(...without.reads)),
+        baseline(Math.max(...without.reads)),
         1,
         milliseconds,
         note,
       ),
-      told(
+      reported(
         'wait for a read, p99',
         percentile(during.reads, 0.99),
         milliseconds,
-        beside(percentile(without.reads, 0.99)),
+        baseline(percentile(without.reads, 0.99)),
       ),
-      told('wait for a read, p50', median(during.reads), milliseconds, beside(median(without.reads))),
+      reported('wait for a read, p50', median(during.reads), milliseconds, baseline(median(without.reads))),
       against(
         'largest context, a summarizer of 5 s a chunk',
         during.largest,
         { most: 4_000 },
         tokens,
-        beside(without.largest),
+        baseline(without.largest),
       ),
     ]
   } finally {

@@ -1,7 +1,7 @@
 /**
- * Transcripts of other programs: read without recording, and recorded by `importTranscript`, beside the same messages in
- * a file of our own form, which are imported as `context-ledger import` does. Each measurement runs in a process of its
- * own. Memory is what is held once garbage is collected, at most of ten moments.
+ * Transcripts of other programs: parsed without recording, and recorded by `importTranscript`. The baseline is the same
+ * messages in a file in the ledger's own format, imported as by `context-ledger import`. Each measurement runs in a
+ * separate process. Memory is the maximum of ten measurements after a garbage collection.
  */
 import { spawn } from 'node:child_process'
 import { mkdtemp, rm, stat } from 'node:fs/promises'
@@ -18,7 +18,7 @@ import {
   atLeastShare,
   atMost,
   perSecond,
-  told,
+  reported,
   type Bench,
   type Figure,
   type Group,
@@ -38,8 +38,8 @@ interface Measured {
   readonly megabytes: number
   readonly messages: number
   readonly seconds: number
-  /** In MB; 0 where only time was measured. */
-  readonly held: number
+  /** In MB; 0 if only time was measured. */
+  readonly heapMb: number
 }
 
 async function itemsOf(path: string): Promise<AsyncIterable<TranscriptItem>> {
@@ -48,18 +48,18 @@ async function itemsOf(path: string): Promise<AsyncIterable<TranscriptItem>> {
   return readTranscript(path, found.importer, found.layout)
 }
 
-/** Looks at the memory that is held, ten times over so many items; never where there are none to count. */
-function watchMemory(items: number): { readonly tick: () => void; held: number } {
+/** Measures the memory in use ten times, evenly over that many items; never if `items` is 0. */
+function watchMemory(items: number): { readonly tick: () => void; heapMb: number } {
   setFlagsFromString('--expose-gc')
   const collect: unknown = runInNewContext('gc')
-  let seen = 0
+  let itemCount = 0
   const memory = {
-    held: 0,
+    heapMb: 0,
     tick() {
-      seen += 1
-      if (items === 0 || seen % Math.max(1, Math.floor(items / 10)) !== 0) return
+      itemCount += 1
+      if (items === 0 || itemCount % Math.max(1, Math.floor(items / 10)) !== 0) return
       if (typeof collect === 'function') collect()
-      memory.held = Math.max(memory.held, process.memoryUsage().heapUsed / 1e6)
+      memory.heapMb = Math.max(memory.heapMb, process.memoryUsage().heapUsed / 1e6)
     },
   }
   return memory
@@ -78,10 +78,10 @@ async function parse(path: string, items: number): Promise<Omit<Measured, 'megab
     }
     times.push(performance.now() - started)
   }
-  return { messages, seconds: median(times) / 1_000, held: memory.held }
+  return { messages, seconds: median(times) / 1_000, heapMb: memory.heapMb }
 }
 
-/** Where memory is looked at, read models are left to other processes: what they hold has nothing to do with the file. */
+/** If memory is measured, other processes run the read models, whose memory does not depend on the file. */
 async function record(path: string, items: number, store: string): Promise<Omit<Measured, 'megabytes'>> {
   const ledger = await openLedger({ store, workers: items === 0 ? 'inside' : 'elsewhere' })
   const memory = watchMemory(items)
@@ -90,10 +90,10 @@ async function record(path: string, items: number, store: string): Promise<Omit<
   if (items === 0) await ledger.projections.catchUp()
   const seconds = (performance.now() - started) / 1_000
   await ledger.close()
-  return { messages: conversations.reduce((sum, each) => sum + each.messages, 0), seconds, held: memory.held }
+  return { messages: conversations.reduce((sum, each) => sum + each.messages, 0), seconds, heapMb: memory.heapMb }
 }
 
-/** The same messages as our own form has them: each with its id, and nothing of what its program did with them. */
+/** The same messages in the ledger's own format: with ids, but without the program's compactions. */
 async function ownMessages(path: string): Promise<readonly MessageInput[]> {
   const messages: MessageInput[] = []
   for await (const item of await itemsOf(path)) {
@@ -117,7 +117,7 @@ async function importOwn(path: string, store: string): Promise<Omit<Measured, 'm
   await ledger.projections.catchUp()
   const seconds = (performance.now() - started) / 1_000
   await ledger.close()
-  return { messages: messages.length, seconds, held: 0 }
+  return { messages: messages.length, seconds, heapMb: 0 }
 }
 
 async function measured(what: string, path: string, items: number, store: string): Promise<Measured> {
@@ -126,7 +126,7 @@ async function measured(what: string, path: string, items: number, store: string
   return { megabytes, ...(what === 'own' ? await importOwn(path, store) : await record(path, items, store)) }
 }
 
-/** @param items to count for ten looks at the memory; 0 to measure time alone */
+/** @param items total number of items, for ten measurements of the memory; 0 to measure only time */
 async function inChild(what: 'parse' | 'record' | 'own', path: string, items: number, store = ''): Promise<Measured> {
   const child = spawn(
     process.execPath,
@@ -146,11 +146,11 @@ async function inChild(what: 'parse' | 'record' | 'own', path: string, items: nu
 }
 
 async function withStore(bench: Bench, work: (store: string) => Promise<Measured>): Promise<Measured> {
-  const place = await newPlace(bench.engine, 'transcripts')
+  const location = await newPlace(bench.engine, 'transcripts')
   try {
-    return await work(place.store)
+    return await work(location.store)
   } finally {
-    await place.remove()
+    await location.remove()
   }
 }
 
@@ -177,9 +177,9 @@ const megabytesPerSecond = (value: number): string => `${value.toFixed(1)} MB/s`
 const messagesPerSecond = (value: number): string => perSecond(value, 'messages')
 const speed = ({ messages, seconds }: Measured): number => messages / seconds
 
-function held(name: string, few: Measured, many: Measured): Figure {
-  const of = { name: `at ${few.megabytes.toFixed(0)} MB`, value: few.held }
-  return atMost(`memory held while ${name}, at ${many.megabytes.toFixed(0)} MB`, many.held, of, 1.2, megabytes)
+function memoryFigure(name: string, few: Measured, many: Measured): Figure {
+  const of = { name: `at ${few.megabytes.toFixed(0)} MB`, value: few.heapMb }
+  return atMost(`memory held while ${name}, at ${many.megabytes.toFixed(0)} MB`, many.heapMb, of, 1.2, megabytes)
 }
 
 async function figuresOf(bench: Bench, program: Program, files: Files): Promise<readonly Figure[]> {
@@ -190,7 +190,7 @@ async function figuresOf(bench: Bench, program: Program, files: Files): Promise<
   const parsedMany = await inChild('parse', files.many, files.manyLines)
   bench.say(`${title}: recording`)
   const recorded = await withStore(bench, async (store) => await inChild('record', files.few, 0, store))
-  const own = await withStore(bench, async (store) => await inChild('own', files.few, 0, store))
+  const ownFormat = await withStore(bench, async (store) => await inChild('own', files.few, 0, store))
   const recordedFew = await withStore(bench, async (store) => await inChild('record', files.few, files.fewLines, store))
   const recordedMany = await withStore(
     bench,
@@ -205,29 +205,29 @@ async function figuresOf(bench: Bench, program: Program, files: Files): Promise<
       undefined,
       `${megabytes(parsed.megabytes)}, ${parsed.messages.toLocaleString('en')} messages`,
     ),
-    held(`a transcript of ${title} is read`, parsedFew, parsedMany),
+    memoryFigure(`a transcript of ${title} is read`, parsedFew, parsedMany),
     atLeastShare(
       `recording a transcript of ${title}`,
       speed(recorded),
-      { name: 'the same messages in our own form', value: speed(own) },
+      { name: 'the same messages in our own form', value: speed(ownFormat) },
       0.8,
       messagesPerSecond,
       `${recorded.messages.toLocaleString('en')} messages, until the read models have caught up`,
     ),
-    told(
+    reported(
       `recording ten times as much of ${title}`,
       speed(recordedMany),
       messagesPerSecond,
       { name: `${recorded.megabytes.toFixed(0)} MB`, value: speed(recordedFew) },
       'both without the read models, and with ten looks at the memory',
     ),
-    held(`a transcript of ${title} is recorded`, recordedFew, recordedMany),
+    memoryFigure(`a transcript of ${title} is recorded`, recordedFew, recordedMany),
   ]
 }
 
 export const group: Group = {
   title: 'Transcripts of other programs',
-  // What keeps the read models runs beside it, which a folder does not allow.
+  // A separate process runs the read models, which a directory store does not allow.
   only: 'native',
   async run(bench) {
     const folder = await mkdtemp(join(tmpdir(), 'bench-transcripts-'))

@@ -1,11 +1,11 @@
 /**
- * Why a target was missed when it was measured last, and what would do it, by the beginning of the figure's name. The
- * page tells it of figures that are missed; what is met for good loses its line.
+ * Why a target was missed in the last measurement, and what would meet it, by the beginning of the figure's name. The
+ * page shows the text for missed figures. Remove an entry when its target is met permanently.
  */
 const WHY: readonly (readonly [figure: string, why: string])[] = [
   [
     'recall@10',
-    'Some 900 settings were tried; two small embedding models beside the words gave LoCoMo 0.82, and English notes 0.55 instead of 0.49 ([decision 0004](decisions/0004-search-without-a-model.md)). A larger model might do more.',
+    'Some 900 settings were tried; two small embedding models beside the words gave LoCoMo 0.82, and English notes 0.55 instead of 0.49 ([decision 0004](../decisions/0004-search-without-a-model.md)). A larger model might do more.',
   ],
   [
     'read models catch up from KurrentDB',
@@ -14,7 +14,7 @@ const WHY: readonly (readonly [figure: string, why: string])[] = [
   ['--partitions 4 on two cores', 'One partition and its Postgres already fill two cores.'],
   [
     '`ledger.context` while the conversation is compacted',
-    'Who reads what another process has just appended waits for the disk once ([decision 0002](decisions/0002-event-store-on-postgres.md)). A column of what is on the disk would do it, and cost the writers.',
+    'Who reads what another process has just appended waits for the disk once ([decision 0002](../decisions/0002-event-store-on-postgres.md)). A column of what is on the disk would do it, and cost the writers.',
   ],
   [
     'verify one conversation',
@@ -22,5 +22,5 @@ const WHY: readonly (readonly [figure: string, why: string])[] = [
   ],
 ]
 
-/** What is known of a figure's miss. */
+/** The reason why a figure missed its target; undefined if unknown. */
 export const whyMissed = (name: string): string | undefined => WHY.find(([figure]) => name.startsWith(figure))?.[1]

@@ -1,7 +1,7 @@
 /**
- * A window of a million tokens: 20,000 messages that nothing was compacted of. What folding their facts takes, and twice
- * as many, beside a state that is copied for each fact; and the first context of a folder that was just opened, beside
- * reading the same facts.
+ * A window of a million tokens: 20,000 messages without compaction. Measures the fold of their events, and of twice as
+ * many, with copying the state for each event as the baseline; and the first context of a newly opened directory store,
+ * with reading the same events as the baseline.
  */
 import { evolve, evolveAll } from '../src/domain/conversation/evolve.js'
 import { initialState } from '../src/domain/conversation/conversation.js'
@@ -18,7 +18,7 @@ const POLICY = { modelMaxTokens: 4_000_000 }
 const AN_APPEND = 500
 const ROUNDS = 5
 
-/** Turns of an agent with tools, some 45 tokens a message. */
+/** Turns of an agent with tools, about 45 tokens per message. */
 function turn(at: number, random: () => number): MessageInput {
   const id = `m${String(at)}`
   switch (at % 4) {
@@ -57,7 +57,7 @@ async function eventsOf(store: string): Promise<readonly RecordedEvent[]> {
   return events
 }
 
-/** Opens the store anew each time, so that nothing of the conversation is in memory. */
+/** Opens a new ledger each time, so that nothing of the conversation is in memory. */
 async function cold(store: string, work: 'context' | 'log'): Promise<number> {
   const ledger = await openLedger({ store })
   try {
@@ -73,11 +73,11 @@ async function cold(store: string, work: 'context' | 'log'): Promise<number> {
 export const group: Group = {
   title: 'A window of a million tokens',
   async run(bench) {
-    const place = await bench.place('window')
+    const location = await bench.createPlace('window')
     try {
       bench.say('writing 40,000 messages')
-      await fill(place.store, 2 * MESSAGES)
-      const all = await eventsOf(place.store)
+      await fill(location.store, 2 * MESSAGES)
+      const all = await eventsOf(location.store)
       const half = all.slice(0, MESSAGES + 1)
       const start = initialState(CONVERSATION, findEstimator)
       bench.say('folding')
@@ -104,7 +104,7 @@ export const group: Group = {
         ),
       ]
       bench.say('cold')
-      const whole = await bench.place('window-cold')
+      const whole = await bench.createPlace('window-cold')
       try {
         await fill(whole.store, MESSAGES)
         const colds = await inTurns(ROUNDS, {
@@ -125,7 +125,7 @@ export const group: Group = {
         await whole.remove()
       }
     } finally {
-      await place.remove()
+      await location.remove()
     }
   },
 }

@@ -1,7 +1,7 @@
 /**
- * Workers in processes of their own, as the command line starts them: how far the read models lag behind a stream of
- * appends, how soon the next process takes over from one that was killed, and what compaction costs the agent that
- * reads meanwhile.
+ * Workers in separate processes, as the command line starts them. Measures how far the read models lag during a stream
+ * of appends, how soon the next process takes over after one was killed, and how compaction affects an agent that reads
+ * at the same time.
  */
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -16,29 +16,29 @@ import type { Database } from '../src/ports/sql.js'
 import { startAgent, type Agent } from './support/agent.js'
 import { givenAt } from './support/bulk-log.js'
 import { startWorker, type Worker } from './support/command.js'
-import { against, atMost, milliseconds, told, type Bench, type Figure, type Group } from './support/figures.js'
+import { against, atMost, milliseconds, reported, type Bench, type Figure, type Group } from './support/figures.js'
 import { kurrentName, openKurrent, type KurrentPlace } from './support/kurrent.js'
 import { median, percentile } from './support/measure.js'
 import { openDatabase } from './support/places.js'
 import { randomOf } from './support/text.js'
 
-// --- A ledger whose work is done elsewhere ---
+// --- A ledger whose workers run in other processes ---
 
 interface Elsewhere {
-  /** How the command line is told of it. */
+  /** The command-line arguments for the store. */
   readonly words: readonly string[]
   readonly store: string
   readonly ledger: Ledger
-  /** The database of the read models, by connections of its own. */
+  /** The database of the read models, with separate connections. */
   readonly db: Database
   close(): Promise<void>
 }
 
 async function openElsewhere(bench: Bench, label: string, kurrent?: KurrentPlace): Promise<Elsewhere> {
-  const place = await bench.place(label)
-  const where = kurrent === undefined ? { store: place.store } : { store: kurrent.address, database: place.store }
+  const location = await bench.createPlace(label)
+  const where = kurrent === undefined ? { store: location.store } : { store: kurrent.address, database: location.store }
   const ledger = await openLedger({ ...where, workers: 'elsewhere', actor: 'bench' })
-  const db = await openDatabase(place.store)
+  const db = await openDatabase(location.store)
   return {
     words: ['--store', where.store, ...(where.database === undefined ? [] : ['--database', where.database])],
     store: where.store,
@@ -47,14 +47,14 @@ async function openElsewhere(bench: Bench, label: string, kurrent?: KurrentPlace
     async close() {
       await ledger.close()
       await db.close()
-      await place.remove()
+      await location.remove()
     },
   }
 }
 
 const FILL_MS = 600_000
 
-/** Waits until the worker has the log behind it that it found: a server that others have filled is no new one. */
+/** Waits until the worker has processed the existing log: a shared server may already contain data. */
 async function filled(ledger: Ledger): Promise<void> {
   const { position } = await ledger.append(`bench ${String(process.pid)} first ${String(performance.now())}`, {
     role: 'user',
@@ -64,7 +64,7 @@ async function filled(ledger: Ledger): Promise<void> {
 }
 
 const CONVERSATIONS = 50
-let begun = 0
+let startedCount = 0
 
 interface Acknowledged {
   readonly position: bigint
@@ -72,23 +72,21 @@ interface Acknowledged {
 }
 
 interface Appender {
-  /** What was acknowledged, oldest first. */
+  /** Acknowledged appends, oldest first. */
   readonly acknowledged: readonly Acknowledged[]
-  /** Ends it; gives the appends a second that there were. Throws where one failed. */
+  /** Stops and returns the rate in appends per second. Throws if an append failed. */
   stop(): Promise<number>
 }
 
-/**
- * Appends so many messages a second to many conversations in turn, whether or not those before have been acknowledged.
- */
+/** Appends messages at a fixed rate to many conversations in turn, without waiting for acknowledgements. */
 function startAppender(ledger: Ledger, rate: number): Appender {
   const random = randomOf(5)
   const acknowledged: Acknowledged[] = []
   const underWay = new Set<Promise<void>>()
   const failures: unknown[] = []
   const started = performance.now()
-  begun += 1
-  const name = `bench ${String(process.pid)} ${String(begun)}`
+  startedCount += 1
+  const name = `bench ${String(process.pid)} ${String(startedCount)}`
   const ending = new AbortController()
   let sent = 0
 
@@ -96,7 +94,7 @@ function startAppender(ledger: Ledger, rate: number): Appender {
     const { position } = await ledger.append(`${name} ${String(at % CONVERSATIONS)}`, givenAt(at, random))
     if (position !== undefined) acknowledged.push({ position, at: performance.now() })
   }
-  const done = (async () => {
+  const running = (async () => {
     while (!ending.signal.aborted) {
       for (const due = ((performance.now() - started) * rate) / 1_000; sent < due; sent += 1) {
         const one = append(sent)
@@ -117,20 +115,20 @@ function startAppender(ledger: Ledger, rate: number): Appender {
       ending.abort()
       const took = performance.now() - started
       const count = acknowledged.length
-      await done
+      await running
       if (failures.length > 0) throw failures[0]
       return (count * 1_000) / took
     },
   }
 }
 
-/** How far the rows of all read models are, looked at again and again; `seen` is told of every move. */
+/** Polls the position of all read models, and calls `seen` when it advances. */
 function watchRows({ db }: Elsewhere, seen: (position: bigint, at: number) => void): () => Promise<void> {
   const watch = createProjectionWatch({ db, store: createPostgresEventStore(db), projections })
   const LOOK_MS = 3
   const ending = new AbortController()
   let before = -1n
-  const done = (async () => {
+  const running = (async () => {
     while (!ending.signal.aborted) {
       const live = await watch.live()
       const least =
@@ -142,7 +140,7 @@ function watchRows({ db }: Elsewhere, seen: (position: bigint, at: number) => vo
   })()
   return async () => {
     ending.abort()
-    await done
+    await running
   }
 }
 
@@ -152,30 +150,29 @@ const RATE = 500
 const WARM_UP_MS = 4_000
 const LAG_MS = 20_000
 const LAG_LIMIT = { most: 50 }
-/** A rate that was not reached is another figure. */
+/** Below this share of the target rate, the figure is not comparable. */
 const LEAST_SHARE_OF_RATE = 0.95
 
 async function lag(bench: Bench, name: string, kurrent?: KurrentPlace): Promise<Figure[]> {
   bench.say(`lag at ${String(RATE)} appends/s, ${name}`)
-  const place = await openElsewhere(bench, 'lag', kurrent)
-  const worker = startWorker(['projections', 'run', ...place.words])
+  const location = await openElsewhere(bench, 'lag', kurrent)
+  const worker = startWorker(['projections', 'run', ...location.words])
   const lags: number[] = []
   let appender: Appender | undefined
   try {
     await worker.said('working')
-    await filled(place.ledger)
-    appender = startAppender(place.ledger, RATE)
+    await filled(location.ledger)
+    appender = startAppender(location.ledger, RATE)
     const began = performance.now() + WARM_UP_MS
     let next = 0
     const { acknowledged } = appender
-    const unwatch = watchRows(place, (position, at) => {
+    const unwatch = watchRows(location, (position, at) => {
       for (
         let first = acknowledged[next];
         first !== undefined && first.position <= position;
         first = acknowledged[next]
       ) {
-        // What is acknowledged together may be out of order by a place or two; the later one of them waits for the look
-        // that shows it.
+        // Concurrent acknowledgements may be slightly out of order; the later one waits for the next poll.
         if (first.at >= began) lags.push(Math.max(0, at - first.at))
         next += 1
       }
@@ -183,21 +180,21 @@ async function lag(bench: Bench, name: string, kurrent?: KurrentPlace): Promise<
     await delay(WARM_UP_MS + LAG_MS)
     const rate = await appender.stop()
     const last = acknowledged.reduce((most, { position }) => (position > most ? position : most), -1n)
-    await place.ledger.list({ waitFor: last, timeout: 60_000 })
+    await location.ledger.list({ waitFor: last, timeout: 60_000 })
     await unwatch()
-    const [shown] = await place.db.query<{ count: string }>(
+    const [shown] = await location.db.query<{ count: string }>(
       `select count(*)::text as count from live_messages where conversation_id like $1`,
-      [`bench ${String(process.pid)} ${String(begun)} %`],
+      [`bench ${String(process.pid)} ${String(startedCount)} %`],
     )
     const isComplete = Number(shown?.count) === acknowledged.length
     const isFast = rate >= RATE * LEAST_SHARE_OF_RATE
-    const behind = acknowledged.length - next
+    const pendingCount = acknowledged.length - next
     const note = [
       `from the acknowledgement of \`ledger.append\` until the rows of all read models are there, over ${String(LAG_MS / 1_000)} s at ${rate.toFixed(0)} appends/s`,
       ...(kurrent === undefined ? [] : [`the log is in ${kurrentName}`]),
       isComplete ? 'no row is missing' : 'WRONG: rows are missing',
       ...(isFast ? [] : ['the rate was not reached']),
-      ...(behind === 0 ? [] : [`${String(behind)} appends behind when it ended`]),
+      ...(pendingCount === 0 ? [] : [`${String(pendingCount)} appends behind when it ended`]),
     ].join('; ')
     const figure = against(
       `lag at ${String(RATE)} appends/s, ${name}, p99`,
@@ -209,33 +206,33 @@ async function lag(bench: Bench, name: string, kurrent?: KurrentPlace): Promise<
     )
     return [
       { ...figure, met: figure.met === true && isComplete && isFast },
-      told(`lag at ${String(RATE)} appends/s, ${name}, p50`, median(lags), milliseconds),
+      reported(`lag at ${String(RATE)} appends/s, ${name}, p50`, median(lags), milliseconds),
     ]
   } finally {
     await appender?.stop().catch(() => 0)
     await worker.end()
-    await place.close()
+    await location.close()
   }
 }
 
 // --- Takeover ---
 
 const KILLS = 6
-/** Nobody waits longer for one that does not take over at all. */
+/** Maximum wait for a takeover. */
 const GIVE_UP_MS = 60_000
 const FEW = 50
 const seconds = (value: number): string => `${(value / 1_000).toFixed(2)} s`
 
 async function takeover(bench: Bench, name: string, kurrent?: KurrentPlace): Promise<Figure[]> {
   bench.say(`takeover, ${name}`)
-  const place = await openElsewhere(bench, 'takeover', kurrent)
-  const start = (): Worker => startWorker(['projections', 'run', ...place.words])
+  const location = await openElsewhere(bench, 'takeover', kurrent)
+  const start = (): Worker => startWorker(['projections', 'run', ...location.words])
   let working = start()
   let next: Worker | undefined
   const times: number[] = []
   let appender: Appender | undefined
   const waiting = new Set<{ readonly position: bigint; readonly resolve: (at: number) => void }>()
-  const unwatch = watchRows(place, (position, at) => {
+  const unwatch = watchRows(location, (position, at) => {
     for (const one of waiting) {
       if (position < one.position) continue
       waiting.delete(one)
@@ -244,16 +241,16 @@ async function takeover(bench: Bench, name: string, kurrent?: KurrentPlace): Pro
   })
   try {
     await working.said('working')
-    await filled(place.ledger)
-    appender = startAppender(place.ledger, FEW)
+    await filled(location.ledger)
+    appender = startAppender(location.ledger, FEW)
     for (let kill = 0; kill < KILLS; kill += 1) {
       next = start()
       await next.said('standing-by')
-      // A claim is extended again and again: the kills fall all over the time between.
+      // A claim is renewed periodically: the kills are spread over the interval.
       await delay(1_500 + ((kill * 370) % 1_000))
       const killedAt = performance.now()
       await working.end('SIGKILL')
-      // What was acknowledged after it is in no transaction that the dead one may have left to the server.
+      // Appends acknowledged after the kill are not in a transaction of the killed process.
       let first: Acknowledged | undefined
       while (first === undefined) {
         await delay(5)
@@ -280,34 +277,34 @@ async function takeover(bench: Bench, name: string, kurrent?: KurrentPlace): Pro
         undefined,
         note,
       ),
-      told(`takeover after kill -9 of \`projections run\`, ${name}, p50`, median(times), seconds),
+      reported(`takeover after kill -9 of \`projections run\`, ${name}, p50`, median(times), seconds),
     ]
   } finally {
     await appender?.stop().catch(() => 0)
     await unwatch()
     await working.end('SIGKILL')
     await next?.end('SIGKILL')
-    await place.close()
+    await location.close()
   }
 }
 
 // --- An agent that reads while its conversation is compacted ---
 
-/** What a model takes for a summary here. Ones that are slower leave the machine idle for longer. */
+/** Duration of a summary. With slower models, the machine is only idle for longer. */
 const ANSWER_MS = 60
 const ROUNDS = 40
 /**
- * As many as bring what the last compaction left above the soft limit, so that each round has its compaction, and not
- * above the hard one.
+ * Enough messages to exceed the soft limit after the last compaction, so that each round has one, and to stay below the
+ * hard limit.
  */
 const A_ROUND = 65
 const STILL_MS = 400
-/** How often it is looked whether the worker is done. */
+/** Poll interval for an idle worker. */
 const IDLE_LOOK_MS = 20
 const ANSWER = 'They spoke of many things, agreed on most of them, and left two questions open for the next day.'
 
-/** A model that answers after its time, and tells when it was asked. */
-async function startModel(asked: () => void): Promise<{ readonly address: string; readonly server: Server }> {
+/** A model that answers after a delay, and calls `onRequest` for each request. */
+async function startModel(onRequest: () => void): Promise<{ readonly address: string; readonly server: Server }> {
   const body = JSON.stringify({
     id: 'chatcmpl-bench',
     object: 'chat.completion',
@@ -317,7 +314,7 @@ async function startModel(asked: () => void): Promise<{ readonly address: string
     usage: { prompt_tokens: 1_000, completion_tokens: 30, total_tokens: 1_030 },
   })
   const server = createServer((request, response) => {
-    asked()
+    onRequest()
     request.resume()
     request.on('end', () => {
       setTimeout(() => {
@@ -333,7 +330,7 @@ async function startModel(asked: () => void): Promise<{ readonly address: string
   return { address: `http://127.0.0.1:${String(port)}/v1`, server }
 }
 
-/** True as soon as the worker has seen a position and has nothing left to do. */
+/** True if the worker has processed a position and has no work left. */
 async function isIdle(queue: ReturnType<typeof createPostgresWorkQueue>, position: bigint): Promise<boolean> {
   const checkpoint = await queue.checkpoint()
   if (checkpoint === undefined || checkpoint.position < position) return false
@@ -344,15 +341,15 @@ async function isIdle(queue: ReturnType<typeof createPostgresWorkQueue>, positio
 
 async function agentsRead(bench: Bench): Promise<Figure[]> {
   bench.say('an agent reads while its conversation is compacted')
-  const place = await openElsewhere(bench, 'read')
-  let firstAsked = Infinity
+  const location = await openElsewhere(bench, 'read')
+  let firstRequestAt = Infinity
   const model = await startModel(() => {
-    firstAsked = Math.min(firstAsked, performance.timeOrigin + performance.now())
+    firstRequestAt = Math.min(firstRequestAt, performance.timeOrigin + performance.now())
   })
   const worker = startWorker([
     'compaction',
     'run',
-    ...place.words,
+    ...location.words,
     '--summarizer',
     'openai',
     '--model',
@@ -365,17 +362,17 @@ async function agentsRead(bench: Bench): Promise<Figure[]> {
     '128000',
   ])
   const conversation = 'a conversation'
-  const queue = createPostgresWorkQueue(place.db)
+  const queue = createPostgresWorkQueue(location.db)
   const random = randomOf(3)
   const without: number[] = []
   const during: number[] = []
   let revision = -1n
   let agent: Agent | undefined
 
-  /** When the last fact was recorded. */
+  /** Time of the last recorded event. */
   async function lastRecorded(): Promise<number> {
     let last = 0
-    for await (const event of place.ledger.log(conversation, { from: revision + 1n })) {
+    for await (const event of location.ledger.log(conversation, { from: revision + 1n })) {
       revision = event.revision
       last = new Date(event.metadata.recordedAt).getTime()
     }
@@ -383,28 +380,28 @@ async function agentsRead(bench: Bench): Promise<Figure[]> {
   }
 
   try {
-    agent = await startAgent(place.store, conversation)
+    agent = await startAgent(location.store, conversation)
     await worker.said('working')
     for (let round = 0; round < ROUNDS; round += 1) {
-      // The same conversation at the same place, with the worker standing still and with the worker at work; looked at
-      // as often.
+      // The same conversation at the same position, with the worker stopped and with the worker running, with the same
+      // number of reads.
       worker.signal('SIGSTOP')
       const messages = Array.from({ length: A_ROUND }, (_unused, at) => givenAt(round * A_ROUND + at, random))
       const position = await agent.append(messages, 8_000)
-      // The first rounds warm up.
+      // The first rounds are a warm-up.
       const isCounted = round >= 4
       const still = await agent.readWhile(async () => {
         for (const until = performance.now() + STILL_MS; performance.now() < until; await delay(IDLE_LOOK_MS))
           await isIdle(queue, position)
       })
       if (isCounted) without.push(...still.map(({ took }) => took))
-      firstAsked = Infinity
+      firstRequestAt = Infinity
       const reads = await agent.readWhile(async () => {
         worker.signal('SIGCONT')
         while (!(await isIdle(queue, position))) await delay(IDLE_LOOK_MS)
       })
       const ended = await lastRecorded()
-      if (isCounted) for (const { from, took } of reads) if (from >= firstAsked && from <= ended) during.push(took)
+      if (isCounted) for (const { from, took } of reads) if (from >= firstRequestAt && from <= ended) during.push(took)
     }
     const compacted = worker.count('compacted')
     if (compacted < ROUNDS || during.length < 100)
@@ -422,7 +419,7 @@ async function agentsRead(bench: Bench): Promise<Figure[]> {
         milliseconds,
         note,
       ),
-      told(
+      reported(
         '`ledger.context` while the conversation is compacted, p50',
         median(during),
         milliseconds,
@@ -435,7 +432,7 @@ async function agentsRead(bench: Bench): Promise<Figure[]> {
     await agent?.close()
     model.server.close()
     model.server.closeAllConnections()
-    await place.close()
+    await location.close()
   }
 }
 

@@ -1,7 +1,7 @@
 /**
- * A session store of the Claude Agent SDK in a ledger: what was said in one run is there in the next one, on any
- * machine. Here a stand-in takes the place of the SDK's `query`, and hands over the lines of a sample, so that this runs
- * without the SDK and without a key. Run it with `node node_modules/context-ledger/dist/examples/claude-agent-sdk.js`.
+ * A session store of the Claude Agent SDK in a ledger: a session of one run can be resumed in the next one, on any
+ * machine. A stub replaces the SDK's `query` and writes the lines of a sample, so that this example runs without the SDK
+ * and without a key. Run it with `node node_modules/context-ledger/dist/examples/claude-agent-sdk.js`.
  */
 import { openLedger } from 'context-ledger'
 import {
@@ -25,19 +25,19 @@ function linesOf(): SessionStoreEntry[] {
         .split('\n')
         .map((line) => JSON.parse(line) as SessionStoreEntry) // oxlint-disable-line typescript/no-unsafe-type-assertion
     } catch {
-      // Compiled, this file lies beside others than the sample.
+      // The compiled file is not in the directory of the sample.
     }
   }
   throw new Error('the sample is not there')
 }
 
-/** What the example asks of the SDK: `import { query } from '@anthropic-ai/claude-agent-sdk'`. */
+/** The part of the SDK that the example uses: `import { query } from '@anthropic-ai/claude-agent-sdk'`. */
 type Query = (asked: {
   prompt: string
   options: { sessionStore: LedgerSessionStore; resume?: string }
 }) => AsyncIterable<{ type: string; session_id?: string }>
 
-/** In the place of the SDK: the first run writes the first lines of the sample, a resumed one the rest. */
+/** A stub of the SDK: the first run writes the first lines of the sample, a resumed run the rest. */
 const fromSample: Query = async function* (asked) {
   const { sessionStore, resume } = asked.options
   const entries = linesOf()
@@ -59,7 +59,7 @@ export async function claudeAgentSdk(
     let sessionId = ''
     for await (const message of query({ prompt: 'Why does the export lose rows?', options: { sessionStore } }))
       sessionId = message.session_id ?? sessionId
-    // Later, elsewhere: the session goes on from what the ledger has.
+    // Later, on another machine: the session continues from the ledger.
     const options = { sessionStore, resume: sessionId }
     for await (const message of query({ prompt: 'And now mend it.', options })) say(message.type)
 

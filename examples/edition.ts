@@ -1,7 +1,7 @@
 /**
- * An edition from prompt to adoption: a prompt forgets what matters, another one compacts the same history again, the
- * two are compared, the better one is put into force, and put back again. No message is lost on the way, and nothing of
- * it needs a key: the model is a stand-in that keeps the sentences which have one of the words that its prompt names.
+ * An edition from prompt to adoption: a prompt loses important facts, another one compacts the same history, the two are
+ * compared, the better one is adopted, and then reverted. No message is lost. The example needs no key: the model is a
+ * stub that keeps the sentences with one of the words that its prompt names.
  * Run it with `node node_modules/context-ledger/dist/examples/edition.js`.
  */
 import { createHash } from 'node:crypto'
@@ -13,7 +13,7 @@ import { openLedger, type EditionReport, type PreparedSummary, type Summarizer }
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
 
-/** A prompt, and a stand-in for the model that follows it: of all sentences those that have one of its quoted words. */
+/** A prompt, and a stub of the model that follows it: it keeps the sentences with one of the quoted words. */
 function summarizerWith(name: string, prompt: string): Summarizer {
   const words = [...prompt.matchAll(/"(\w+)"/gu)].map((match) => match[1] ?? '')
   const events = { strategy: 'sentences', provider: 'stand-in', model: 'stand-in-1' }
@@ -28,7 +28,7 @@ function summarizerWith(name: string, prompt: string): Summarizer {
       const kept = texts
         .flatMap((text) => text.split(/(?<=[.?!])\s+/u))
         .filter((sentence) => words.some((word) => sentence.includes(word)))
-      // Four characters are about a token; a summary above `maxSummaryTokens` would be refused.
+      // Four characters are about a token; a summary above `maxSummaryTokens` would be rejected.
       const request = (kept.length === 0 ? 'Nothing of note.' : kept.join(' ')).slice(0, job.maxSummaryTokens * 3)
       return {
         job,
@@ -50,11 +50,11 @@ const careful = summarizerWith('careful', 'Keep every sentence with "must", "nev
 const CONVERSATION = 'release'
 export interface EditionStory {
   readonly report: EditionReport
-  /** The context before the edition, with it, and after it was put back. */
+  /** The context before the edition, with it, and after the revert. */
   readonly contexts: readonly [string, string, string]
 }
 
-/** Tells it all, and what it came to. */
+/** Runs the example and returns its results. */
 export async function edition(say: (line: string) => void = console.log): Promise<EditionStory> {
   const folder = await mkdtemp(join(tmpdir(), 'context-ledger-example-'))
   try {
@@ -63,6 +63,8 @@ export async function edition(say: (line: string) => void = console.log): Promis
       (await ledger.context(CONVERSATION)).messages
         .map(({ content }) => (typeof content === 'string' ? content : ''))
         .join('\n')
+    // The first request of a conversation is repeated after a compaction, so the rule is in the second one.
+    await ledger.append(CONVERSATION, { role: 'user', content: 'Good morning. Today is the release.' })
     await ledger.append(CONVERSATION, {
       role: 'user',
       content: 'Never deploy from a branch. The release must have ticket REL-412 in src/release/notes.md.',
@@ -82,7 +84,7 @@ export async function edition(say: (line: string) => void = console.log): Promis
     }
     const before = await shown()
 
-    // What a policy would come to is told before anything is made: nothing is recorded, and no model is asked.
+    // The effect of a policy is computed first: nothing is recorded, and no model is called.
     const tried = await ledger.whatIf([CONVERSATION], {
       policies: [{ name: 'twice the window', settings: { modelMaxTokens: 4_000 } }],
     })
@@ -91,7 +93,7 @@ export async function edition(say: (line: string) => void = console.log): Promis
         say(`${name}: ${String(cycles)} cycles, ${String(tokensSent)} tokens sent`)
     await ledger.close()
 
-    // The summarizer that a ledger is opened with is the one that writes its editions.
+    // The summarizer of the ledger writes its editions.
     ledger = await openLedger({ store: folder, summarizer: careful })
     const { editionId, ended } = await ledger.editions.replay({ conversations: [CONVERSATION] })
     if (ended !== 'done') throw new Error(`the replay ended: ${ended}`)

@@ -35,8 +35,9 @@ export async function firstCompaction(store = 'memory', say: (line: string) => v
     say(
       `${String(context.messages.length)} messages, ${String(context.tokens)} tokens, hash ${context.hash.slice(0, 12)}`,
     )
-    const view = context.messages[1]?.content
-    say(typeof view === 'string' ? view : '')
+    // The view of what was compacted is the end of the system message.
+    const system = context.messages[context.viewAt ?? 0]?.content
+    say(typeof system === 'string' ? system.slice(context.viewOffset ?? 0) : '')
 
     const {
       hits: [hit],

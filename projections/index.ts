@@ -1,4 +1,4 @@
-/** The read models. A new one is a folder beside this file and a line here. */
+/** The read models. To add one, create a directory in `read-models` and add a line here. */
 import { archiveIndex } from './read-models/archive-index/projection.js'
 import { clipArchive } from './read-models/clip-archive/projection.js'
 import { editionsProjection } from './read-models/editions/projection.js'
@@ -9,6 +9,6 @@ import type { EventStore } from '../src/ports/event-store.js'
 
 export const projections: readonly Projection[] = [liveMessages, archiveIndex, clipArchive, editionsProjection]
 
-/** Those that a log wants: one that does not recognize every id that comes back needs to know where each stands. */
+/** The read models for a log. A store that does not always recognize a repeated id needs the index of message ids. */
 export const projectionsFor = ({ recognizes }: Pick<EventStore, 'recognizes'>): readonly Projection[] =>
   recognizes === 'always' ? projections : [...projections, messageIdsProjection]

@@ -1,8 +1,8 @@
 /**
- * Builds the program into `dist`: esbuild writes the JavaScript, the compiler checks the types and writes their
- * declarations, which `--without-types` leaves out (the program runs the same). Beside it, on another core, it makes the
- * template of an empty database that src/adapters/pglite/template.ts loads, where `dist` has none of this version of the
- * engine. Other words behind the command go to the compiler.
+ * Builds the program into `dist`: esbuild writes the JavaScript, and the compiler checks the types and writes their
+ * declarations, which `--without-types` omits (the program runs the same). In parallel, it creates the template of an
+ * empty database that src/adapters/pglite/template.ts loads, if `dist` has none for this version of the engine. Other
+ * arguments of the command are passed to the compiler.
  */
 import { PGlite } from '@electric-sql/pglite'
 import { build } from 'esbuild'
@@ -30,8 +30,8 @@ async function makeTemplate() {
   await db.exec('checkpoint')
   const archive = Buffer.from(await (await db.dumpDataDir('none')).arrayBuffer())
   await db.close()
-  // It holds three copies of one database, megabytes apart: a window that sees them all makes it a third of what gzip
-  // does, at once.
+  // The archive contains three copies of one database, megabytes apart: a window over all of them makes it a third of
+  // the size of gzip.
   const packed = await promisify(brotliCompress)(archive, {
     params: {
       [constants.BROTLI_PARAM_QUALITY]: 4,
@@ -40,7 +40,7 @@ async function makeTemplate() {
     },
   })
   await mkdir(dist, { recursive: true })
-  // Another build may do the same at this moment; whoever is last leaves one that is as good.
+  // Another build may do the same concurrently; whichever is last leaves an equivalent file.
   const draft = join(dist, `${name}.${String(process.pid)}`)
   await writeFile(draft, Buffer.concat([createHash('sha256').update(packed).digest(), packed]))
   await rename(draft, join(dist, name))
@@ -93,7 +93,7 @@ async function forNode(sources) {
   })
 }
 
-/** What the page sends to a browser: each file whole, with what it uses of other packages in it. */
+/** The files that the page sends to a browser, each bundled with its dependencies. */
 async function forBrowsers() {
   const client = join(root, 'src/page/client')
   const options = {
@@ -108,7 +108,7 @@ async function forBrowsers() {
   const licence = await readFile(join(root, 'node_modules/uplot/LICENSE'), 'utf8')
   await Promise.all([
     build({ ...options, entryPoints: [join(client, 'page.ts'), join(client, 'page.css')], external: ['./plot.js'] }),
-    // The plot has uPlot in it, and with it goes its licence.
+    // The plot contains uPlot, so its licence is included.
     build({ ...options, entryPoints: [join(client, 'plot.ts')], banner: { js: `/*! uPlot\n${licence}*/` } }),
   ])
 }
@@ -116,7 +116,7 @@ async function forBrowsers() {
 const checked = withTypes ? checkTypes() : Promise.resolve(0)
 await writeJavaScript()
 await makeTemplate().catch((error) => {
-  // The program does without.
+  // The program works without the template.
   console.warn(
     `no template of an empty database, so the first opening of a ledger takes some seconds more: ${error instanceof Error ? error.message : String(error)}`,
   )

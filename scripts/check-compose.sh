@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Checks docker-compose.yml under each of its profiles, with the values of .env.example and without any. No engine is needed.
-# Where the machine has no compose plugin, the one of the next Debian is unpacked into a folder that goes away again (root on Debian).
+# Validates docker-compose.yml under each of its profiles, with the values of .env.example and without any. No Docker engine is needed.
+# If the machine has no compose plugin, unpacks the one of the next Debian release into a temporary directory (root on Debian).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 work=$(mktemp -d)

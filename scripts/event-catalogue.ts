@@ -1,6 +1,6 @@
 /**
- * Writes docs/events.md from the events: what each says, and its schema: `npm run catalogue`. With `--check` it only compares, for the
- * checks.
+ * `npm run catalogue`: writes docs/reference/events.md from the event definitions. With `--check` it compares the file
+ * with them and writes nothing.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { z } from 'zod'
@@ -44,15 +44,17 @@ function table(schema: z.ZodType): string {
 }
 
 const page = [
-  '# The facts',
+  '# Events',
   '',
-  'Written by `npm run catalogue` from `src/domain/events/index.ts`; do not edit. Streams: `conversation-<conversationId>`, `edition-<editionId>-<conversationId>` for a history that is compacted again, and `prompt-<SHA-256>` for prompts.',
-  'Data above 64 KiB lies beside the log under its SHA-256; the event then carries `{ claimCheck: { sha256, bytes, preview } }`.',
+  'For developers who read the log. `npm run catalogue` writes this page from `src/domain/events/index.ts`; do not edit it.',
   '',
-  '## Metadata of every fact',
+  'Streams: `conversation-<conversationId>`, `edition-<editionId>-<conversationId>` for a history that is compacted again, and `prompt-<SHA-256>` for prompts.',
+  'Data above 64 KiB is stored outside the event, under its SHA-256; the event then has `{ claimCheck: { sha256, bytes, preview } }`.',
+  '',
+  '## Metadata of every event',
   '',
   table(metadataSchema),
-  ...Object.entries(eventTypes).flatMap(([type, { says, version, schema }]) => [
+  ...Object.entries(eventTypes).flatMap(([type, { description: says, version, schema }]) => [
     '',
     `## ${type} (version ${String(version)})`,
     '',
@@ -61,12 +63,14 @@ const page = [
     table(schema),
   ]),
   '',
+  'Next: [A log in a file](log-file.md).',
+  '',
 ].join('\n')
 
-const file = new URL('../docs/events.md', import.meta.url)
+const file = new URL('../docs/reference/events.md', import.meta.url)
 if (process.argv.includes('--check')) {
   if (readFileSync(file, 'utf8') !== page) {
-    console.error('docs/events.md is not what the schemas say: run npm run catalogue')
+    console.error('docs/reference/events.md differs from the event schemas: run npm run catalogue')
     process.exitCode = 1
   }
 } else writeFileSync(file, page)

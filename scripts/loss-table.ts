@@ -1,8 +1,8 @@
 /**
- * How much of what somebody may ask for again the summarizer without a model keeps: every conversation of the folder
- * that `CONTEXT_LEDGER_DATA` names (without it, the sample) is compacted message by message, and the loss report counts
- * what its summaries and live messages still say. `npx tsx scripts/loss-table.ts [WINDOW…]`; the windows are in tokens,
- * 8000 and 32000 by default.
+ * How much retrievable content the summarizer without a model keeps: every conversation of the directory in
+ * `CONTEXT_LEDGER_DATA` (without it, the sample) is compacted message by message, and the loss report counts what the
+ * summaries and live messages still contain. `npx tsx scripts/loss-table.ts [WINDOW…]`; the windows are in tokens, 8000
+ * and 32000 by default.
  */
 import { either as E } from 'fp-ts'
 import { createMemoryBodyStore } from '../src/adapters/memory/body-store.js'
@@ -24,7 +24,7 @@ import { realConversations, type RealConversation } from '../test/support/real-c
 
 const BY = { actor: 'measurement', correlationId: 'measurement', causationId: 'measurement' }
 
-/** Compacts a conversation as `import` does, and counts what is left of it. */
+/** Compacts a conversation as `import` does, and counts the kept content. */
 async function lossesOf({ id, messages }: RealConversation, modelMaxTokens: number): Promise<readonly KindReport[]> {
   const log = { store: createMemoryEventStore(), bodies: createMemoryBodyStore() }
   const conversations = createConversations({ log, clock, alone: true })
@@ -39,17 +39,17 @@ async function lossesOf({ id, messages }: RealConversation, modelMaxTokens: numb
     registerPrompt: createRegisterPrompt(log, clock),
     actor: BY.actor,
   })
-  for (const given of messages) {
-    const message = parseMessage(given)
-    if (E.isLeft(message)) throw new Error(`${id}: ${message.left.field} ${message.left.detail}`)
-    const done = await appendMessages({
+  for (const message of messages) {
+    const parsed = parseMessage(message)
+    if (E.isLeft(parsed)) throw new Error(`${id}: ${parsed.left.field} ${parsed.left.detail}`)
+    const appended = await appendMessages({
       conversationId: id,
-      messages: [message.right],
+      messages: [parsed.right],
       settings: { modelMaxTokens },
       scope: undefined,
       provenance: BY,
     })
-    if (E.isLeft(done)) throw new Error(`${id}: ${done.left.kind}`)
+    if (E.isLeft(appended)) throw new Error(`${id}: ${appended.left.kind}`)
     await compact(id, 'due')
   }
   const state: Conversation = await conversations.load(id)

@@ -1,7 +1,7 @@
 /**
- * What a second look at EventStoreDB 24.2.0 found, beside the questions of `kurrentdb-wire-server.long.test.ts`: asked
- * of the server that stands in for it, and of a real one where `CONTEXT_LEDGER_TEST_KURRENTDB` names it. Streams are
- * new at each run, so a used server will do; what is true of a new log alone is asked of the stand-in alone.
+ * Further behaviour of EventStoreDB 24.2.0, in addition to `kurrentdb-wire-server.long.test.ts`. Runs against the test
+ * server, and against a real server if `CONTEXT_LEDGER_TEST_KURRENTDB` names one. Each run uses new streams, so the real
+ * server need not be empty; the test that needs a new log runs only against the test server.
  */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import esdb from '@eventstore/db-client'
@@ -10,11 +10,12 @@ import { randomUUID } from 'node:crypto'
 import { startWireServer, type WireServer } from './support/kurrentdb/server.js'
 
 const { ANY, BACKWARDS, END, FORWARDS, NO_STREAM, START } = esdb
-const NOWHERE = 2n ** 64n - 1n
+/** The server's internal -1. */
+const NO_POSITION = 2n ** 64n - 1n
 
 const real = process.env['CONTEXT_LEDGER_TEST_KURRENTDB'] ?? ''
 
-/** What a catch-up with this filter is sent, until it has caught up. */
+/** The events and checkpoints that a filtered subscription receives until it has caught up. */
 async function catchUp(
   client: EventStoreDBClient,
   prefix: string,
@@ -71,57 +72,63 @@ for (const { name, address } of [
       return position
     }
 
-    test('a new log is not empty: what the server writes for itself comes first', async () => {
+    test("a new log is not empty: it begins with the server's own events", async () => {
       for await (const { event } of client.readAll({ direction: FORWARDS, fromPosition: START, maxCount: 1 }))
         expect(event?.streamId).toMatch(/^\$/u)
     })
 
-    test('a catch-up ends with a checkpoint at the last event that was sent, or where it began, and not where it has looked to', async () => {
+    test('a catch-up ends with a checkpoint at the last event sent, or at its start, not at the last event examined', async () => {
       const stream = newStream()
       const first = await append(stream)
       const second = await append(stream)
-      const behind = await append(newStream('noise'), 3)
+      const later = await append(newStream('noise'), 3)
       const afterFirst = await catchUp(client, stream, first)
       expect(afterFirst.events).toEqual([second.commit])
       expect(afterFirst.checkpoints.at(-1)?.commit).toBe(second.commit)
       const afterSecond = await catchUp(client, stream, second)
       expect(afterSecond.events).toEqual([])
       expect(afterSecond.checkpoints.at(-1)?.commit).toBe(second.commit)
-      expect(behind.commit).toBeGreaterThan(second.commit)
+      expect(later.commit).toBeGreaterThan(second.commit)
     })
 
-    // With more events in the log than a server looks at at one go, there is a checkpoint on the way.
-    test('from the start, where nothing matches, a lonely checkpoint is no place', async () => {
+    // If the log has more events than the server examines in one batch, there is also a checkpoint on the way.
+    test('from the start without a match, a single checkpoint is not a valid position', async () => {
       const { events, checkpoints } = await catchUp(client, newStream('nobody'), START)
       expect(events).toEqual([])
-      const [lonely = { commit: NOWHERE, prepare: NOWHERE }] = checkpoints.length === 1 ? checkpoints : []
-      expect(lonely).toEqual({ commit: NOWHERE, prepare: NOWHERE })
+      const [single = { commit: NO_POSITION, prepare: NO_POSITION }] = checkpoints.length === 1 ? checkpoints : []
+      expect(single).toEqual({ commit: NO_POSITION, prepare: NO_POSITION })
     })
 
-    test('the checkpoints on the way of a catch-up have no prepare, and each is a place to go on from: nothing is lost, and nothing comes twice', async () => {
+    test('a checkpoint during a catch-up is at a sent event or has prepare 0, and a subscription can resume from each without losing or repeating an event', async () => {
       const stream = newStream()
       const first = await append(stream)
-      const ours: bigint[] = []
+      const positions: bigint[] = []
       for (let round = 0; round < 6; round++) {
         await append(newStream('noise'), 30 + round)
-        ours.push((await append(stream)).commit)
+        positions.push((await append(stream)).commit)
       }
       await append(newStream('noise'), 70)
       const { events, checkpoints } = await catchUp(client, stream, first)
-      expect(events).toEqual(ours)
+      expect(events).toEqual(positions)
       expect(checkpoints.length).toBeGreaterThan(3)
-      expect(checkpoints.slice(0, -1).map(({ prepare }) => prepare)).toEqual(checkpoints.slice(0, -1).map(() => 0n))
-      for (const place of checkpoints) {
-        const rest = (await catchUp(client, stream, place)).events
-        // A place right before an event is where that event comes next.
+      const onTheWay = checkpoints.slice(0, -1)
+      const between = onTheWay.filter(({ prepare }) => prepare === 0n)
+      const atEvents = onTheWay.filter(({ prepare, commit }) => prepare === commit && positions.includes(commit))
+      expect(between.length + atEvents.length).toBe(onTheWay.length)
+      // Most batches of about 30 events contain one of ours; the last 70 events contain none.
+      expect(atEvents.length).toBeGreaterThan(between.length)
+      expect(between.length).toBeGreaterThan(0)
+      for (const checkpoint of checkpoints) {
+        const rest = (await catchUp(client, stream, checkpoint)).events
+        // After a position directly before an event, that event comes next.
         expect([
-          ours.filter((commit) => commit > place.commit),
-          ours.filter((commit) => commit >= place.commit),
+          positions.filter((commit) => commit > checkpoint.commit),
+          positions.filter((commit) => commit >= checkpoint.commit),
         ]).toContainEqual(rest)
       }
     })
 
-    test('a position between two events, as those of another log mostly are, is an error; one beyond the end is taken in silence', async () => {
+    test('a position between two events is an error; one beyond the end is accepted', async () => {
       const { commit } = await append(newStream(), 2)
       await expect(catchUp(client, 'x', { commit: commit - 1n, prepare: commit - 1n })).rejects.toThrow(
         'Trying to read from an invalid position.',
@@ -129,11 +136,11 @@ for (const { name, address } of [
       expect(await catchUp(client, 'x', { commit: 2n ** 60n, prepare: 2n ** 60n })).toMatchObject({ events: [] })
     })
 
-    test('a stream that was deleted, for good or not, or cut, is still in $all', async () => {
-      const [gone, deleted, cut] = [newStream(), newStream(), newStream()]
+    test('a stream that was tombstoned, deleted or truncated is still in $all', async () => {
+      const [tombstoned, deleted, cut] = [newStream(), newStream(), newStream()]
       const before = await append(newStream('noise'))
-      for (const stream of [gone, deleted, cut]) await append(stream, 3)
-      await client.tombstoneStream(gone)
+      for (const stream of [tombstoned, deleted, cut]) await append(stream, 3)
+      await client.tombstoneStream(tombstoned)
       await client.deleteStream(deleted)
       await client.setStreamMetadata(cut, { truncateBefore: 2 })
       const read = async (stream: string): Promise<string> => {
@@ -145,22 +152,22 @@ for (const { name, address } of [
         }
         return types.join(' ')
       }
-      expect([await read(gone), await read(deleted), await read(cut)]).toEqual([
+      expect([await read(tombstoned), await read(deleted), await read(cut)]).toEqual([
         'stream-deleted',
         'stream-not-found',
         'E2',
       ])
       const all: string[] = []
       for await (const { event } of client.readAll({ direction: FORWARDS, fromPosition: before })) {
-        const place = [gone, deleted, cut].indexOf(event?.streamId ?? '')
-        if (place >= 0) all.push(`${['gone', 'deleted', 'cut'][place] ?? ''} ${event?.type ?? ''}`)
+        const index = [tombstoned, deleted, cut].indexOf(event?.streamId ?? '')
+        if (index >= 0) all.push(`${['tombstoned', 'deleted', 'cut'][index] ?? ''} ${event?.type ?? ''}`)
       }
-      expect(all.filter((what) => !what.startsWith('gone $'))).toEqual(
-        ['gone', 'deleted', 'cut'].flatMap((what) => ['E0', 'E1', 'E2'].map((type) => `${what} ${type}`)),
+      expect(all.filter((entry) => !entry.startsWith('tombstoned $'))).toEqual(
+        ['tombstoned', 'deleted', 'cut'].flatMap((stream) => ['E0', 'E1', 'E2'].map((type) => `${stream} ${type}`)),
       )
-      expect(all.filter((what) => what.startsWith('gone $'))).toEqual(['gone $streamDeleted'])
+      expect(all.filter((entry) => entry.startsWith('tombstoned $'))).toEqual(['tombstoned $streamDeleted'])
       await expect(
-        client.appendToStream(gone, esdb.jsonEvent({ type: 'E', data: {} }), {
+        client.appendToStream(tombstoned, esdb.jsonEvent({ type: 'E', data: {} }), {
           expectedRevision: NO_STREAM,
           credentials: { username: 'admin', password: 'changeit' },
         }),
@@ -169,7 +176,7 @@ for (const { name, address } of [
   })
 }
 
-test('a log that was just made has its head at 548, and a catch-up that matches nothing in it ends at an internal -1', async () => {
+test('a new log has its head at 548, and a catch-up without a match ends at an internal -1', async () => {
   const server = await startWireServer()
   const client = esdb.EventStoreDBClient.connectionString(server.connectionString)
   const head: unknown[] = []
@@ -178,7 +185,7 @@ test('a log that was just made has its head at 548, and a catch-up that matches 
   expect(head).toEqual([{ commit: 548n, prepare: 548n }])
   expect(await catchUp(client, 'nobody', START)).toEqual({
     events: [],
-    checkpoints: [{ commit: NOWHERE, prepare: NOWHERE }],
+    checkpoints: [{ commit: NO_POSITION, prepare: NO_POSITION }],
   })
   await client.dispose()
   await server.close()

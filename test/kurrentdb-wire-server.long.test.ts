@@ -1,7 +1,6 @@
 /**
- * The server that stands in for KurrentDB answers the real client as a real one does, and fails as a real one fails.
- * The first test asks all the questions that were put to EventStoreDB 24.2.0; the others need nothing beside the
- * repository.
+ * The test server for KurrentDB answers the real client like a real server, and fails like one. The first test repeats
+ * every question that was put to EventStoreDB 24.2.0; the others need only the repository.
  */
 import { afterEach, describe, expect, jest, test } from '@jest/globals'
 import esdb from '@eventstore/db-client'
@@ -42,7 +41,7 @@ function connect(connectionString: string): EventStoreDBClient {
   return client
 }
 
-/** Makes dead connections show soon. The client warns of figures as small as these. */
+/** Detects dead connections early. The client warns about such low values. */
 const IMPATIENT = '&keepAliveInterval=200&keepAliveTimeout=1000'
 function connectImpatiently(connectionString: string): EventStoreDBClient {
   const warn = jest.spyOn(console, 'warn').mockImplementation(() => undefined)
@@ -71,7 +70,7 @@ function newFolder(): string {
   return folder
 }
 
-/** Named, so that a test can tell what lies in a stream. */
+/** An event whose type is its name, so that a test can list the events of a stream. */
 const event = (name: string, data: Record<string, unknown> = {}): JSONEventData =>
   esdb.jsonEvent({ id: randomUUID(), type: name, data })
 
@@ -81,7 +80,7 @@ async function typesIn(client: EventStoreDBClient, stream: string, options: Read
   return types.join(' ')
 }
 
-/** Credentials make the client append by the unary call. */
+/** With credentials the client appends by the unary call. */
 const paths = [
   { path: 'batch', by: {} },
   { path: 'unary', by: { credentials: { username: 'admin', password: 'changeit' } } },
@@ -93,15 +92,15 @@ const failureOf = async (promise: Promise<unknown>): Promise<Error & { type?: st
     (error: unknown) => (error instanceof Error ? error : new Error(String(error))),
   )
 
-/** What a subscription has been sent so far; `until` resolves once it is enough. */
+/** Records what a subscription receives; `until` resolves when that fulfils a condition. */
 function watch(subscription: AllStreamSubscription | StreamSubscription): {
-  seen: string[]
-  until(enough: (seen: readonly string[]) => boolean): Promise<readonly string[]>
+  received: string[]
+  until(fulfilled: (received: readonly string[]) => boolean): Promise<readonly string[]>
 } {
-  const seen: string[] = []
+  const received: string[] = []
   const change = changes()
-  const note = (what: string): void => {
-    seen.push(what)
+  const note = (entry: string): void => {
+    received.push(entry)
     change.happened()
   }
   subscription.on('confirmation', () => note('confirmation'))
@@ -111,10 +110,10 @@ function watch(subscription: AllStreamSubscription | StreamSubscription): {
   subscription.on('data', (resolved: { event?: { type: string } }) => note(resolved.event?.type ?? ''))
   cleanups.push(() => subscription.unsubscribe())
   return {
-    seen,
-    async until(enough) {
-      while (!enough(seen)) await change.next()
-      return seen
+    received,
+    async until(fulfilled) {
+      while (!fulfilled(received)) await change.next()
+      return received
     },
   }
 }
@@ -130,7 +129,7 @@ describeWithShared('the questions that were put to a real server (needs ../share
 })
 
 describe('appends', () => {
-  test.each(paths)('$path: exactly one of many at the same revision wins', async ({ by }) => {
+  test.each(paths)('$path: exactly one of many appends at the same revision wins', async ({ by }) => {
     const { client } = await started()
     const all = await Promise.all(
       Array.from({ length: 20 }, () =>
@@ -204,7 +203,7 @@ describe('appends', () => {
     expect([types, [...b, ...a].map(({ type }) => type).join(' ')]).toContain(await typesIn(client, 's'))
   })
 
-  test('batch: what comes after its deadline is not stored', async () => {
+  test('batch: an append that arrives after its deadline is not stored', async () => {
     const { client } = await started()
     expect(await failureOf(client.appendToStream('s', event('x'), { deadline: -1_000 }))).toMatchObject({
       type: 'deadline-exceeded',
@@ -212,7 +211,7 @@ describe('appends', () => {
     expect(await failureOf(typesIn(client, 's'))).toMatchObject({ type: 'stream-not-found' })
   })
 
-  test('batch: one message above 16 MiB takes the pending appends of everybody along', async () => {
+  test('batch: one message above 16 MiB fails all pending appends of the client', async () => {
     const { server, client } = await started()
     await client.appendToStream('s', event('a'))
     server.hang()
@@ -243,13 +242,19 @@ describe('reads and subscriptions', () => {
     await client.appendToStream('watched-1', [event('W1'), event('W2')])
     await client.appendToStream('noise', event('N1'))
     const watched = watch(client.subscribeToAll({ fromPosition: START, filter: by() }))
-    await watched.until((seen) => seen.includes('caughtUp'))
+    await watched.until((received) => received.includes('caughtUp'))
     await client.appendToStream('noise', event('N2'))
     await client.appendToStream('watched-1', event('W3'))
-    expect(await watched.until((seen) => seen.includes('W3'))).toEqual(['confirmation', 'W1', 'W2', 'caughtUp', 'W3'])
+    expect(await watched.until((received) => received.includes('W3'))).toEqual([
+      'confirmation',
+      'W1',
+      'W2',
+      'caughtUp',
+      'W3',
+    ])
   })
 
-  test('a checkpoint comes each so many events looked at, also where none of them matches', async () => {
+  test('a checkpoint follows each batch of examined events, even if none of them matches', async () => {
     const { client } = await started()
     const checkpoints: bigint[] = []
     const filter = esdb.streamNameFilter({
@@ -259,21 +264,21 @@ describe('reads and subscriptions', () => {
       checkpointReached: async (_subscription, position) => void checkpoints.push(position.commit),
     })
     const watched = watch(client.subscribeToAll({ fromPosition: END, filter }))
-    await watched.until((seen) => seen.includes('caughtUp'))
+    await watched.until((received) => received.includes('caughtUp'))
     const positions: bigint[] = []
     for (let number = 0; number < 20; number++)
       positions.push((await client.appendToStream('noise', event('N'))).position?.commit ?? -1n)
-    // A second subscription hears of the event after these, and the first one's answers have been sent before that.
+    // When the event after these arrives, every checkpoint before it has been sent.
     await client.appendToStream('nobody-1', event('last'))
-    await watched.until((seen) => seen.includes('last'))
+    await watched.until((received) => received.includes('last'))
     expect(checkpoints).toEqual([positions[9], positions[19]])
   })
 
-  test('one that does not keep up falls behind, and has caught up again when it has read the rest', async () => {
+  test('a slow subscription reports fellBehind, and caughtUp when it has read the rest', async () => {
     const { client } = await started()
     const subscription = client.subscribeToStream('s', { fromRevision: START })
     const watched = watch(subscription)
-    await watched.until((seen) => seen.includes('caughtUp'))
+    await watched.until((received) => received.includes('caughtUp'))
     subscription.pause()
     for (let number = 0; number < 5; number++)
       await client.appendToStream(
@@ -282,12 +287,13 @@ describe('reads and subscriptions', () => {
       )
     subscription.resume()
     await watched.until(
-      (seen) => seen.lastIndexOf('caughtUp') > seen.lastIndexOf('fellBehind') && seen.includes('fellBehind'),
+      (received) =>
+        received.lastIndexOf('caughtUp') > received.lastIndexOf('fellBehind') && received.includes('fellBehind'),
     )
-    expect(watched.seen.filter((what) => what === 'x')).toHaveLength(1_000)
+    expect(watched.received.filter((entry) => entry === 'x')).toHaveLength(1_000)
   })
 
-  test('a stream can be truncated, deleted and revived, and deleted for good', async () => {
+  test('a stream can be truncated, deleted, recreated and tombstoned', async () => {
     const { client } = await started()
     await client.appendToStream('s', [event('a'), event('b'), event('c')])
     await client.setStreamMetadata('s', { truncateBefore: 1 })
@@ -313,21 +319,21 @@ describe('reads and subscriptions', () => {
       expect(await failureOf(client.appendToStream('s', event('e'), { ...by }))).toMatchObject({
         type: 'stream-deleted',
       })
-    expect(await watch(client.subscribeToStream('s')).until((seen) => seen.length > 0)).toEqual([
+    expect(await watch(client.subscribeToStream('s')).until((received) => received.length > 0)).toEqual([
       'error stream-deleted',
     ])
   })
 })
 
 describe('a server that fails', () => {
-  test('stopped: reads and appends are refused, a subscription ends, and the same client works again after a start', async () => {
+  test('stopped: reads and appends fail, a subscription ends, and the same client works after a restart', async () => {
     const { server, client } = await started()
     await client.appendToStream('s', event('a'))
     const watched = watch(client.subscribeToStream('s'))
-    await watched.until((seen) => seen.includes('caughtUp'))
+    await watched.until((received) => received.includes('caughtUp'))
     await server.stop()
     expect(server.isRunning).toBe(false)
-    expect((await watched.until((seen) => seen.some((what) => what.startsWith('error')))).slice(3)).toContain(
+    expect((await watched.until((received) => received.some((entry) => entry.startsWith('error')))).slice(3)).toContain(
       'error unavailable',
     )
     expect(await failureOf(typesIn(client, 's'))).toMatchObject({ type: 'unavailable', code: 14 })
@@ -337,7 +343,7 @@ describe('a server that fails', () => {
     expect(await typesIn(client, 's')).toBe('a c')
   })
 
-  test('hanging: pings are answered and nothing else is; a unary append ends by its deadline, and is stored when the server goes on', async () => {
+  test('hanging: only pings are answered; a unary append ends at its deadline, and is stored when the server resumes', async () => {
     const { server } = await started()
     const client = connectImpatiently(server.connectionString)
     await client.appendToStream('s', event('a'))
@@ -356,7 +362,7 @@ describe('a server that fails', () => {
     expect(await typesIn(client, 'other')).toBe('c')
   })
 
-  test('stopped while it hangs: what was waiting is lost', async () => {
+  test('stopped while it hangs: waiting appends are lost', async () => {
     const { server, client } = await started()
     await client.appendToStream('s', event('a'))
     server.hang()
@@ -403,7 +409,7 @@ describe('a server that fails', () => {
     },
   )
 
-  test.each(paths)('$path: it dies with appends in flight, of which some are stored', async ({ path, by }) => {
+  test.each(paths)('$path: it dies during appends, and has stored some of them', async ({ path, by }) => {
     const { server, client } = await started()
     await client.appendToStream('s', event('a'), { ...by })
     const died = server.dieDuringAppends({ stored: 2, lost: 1 })
@@ -419,10 +425,10 @@ describe('a server that fails', () => {
     expect(path === 'batch' ? stored : ['s', 'b', 'c']).toEqual(['s', 'b', 'c'])
   })
 
-  test('it closes, whatever clients do', async () => {
+  test('it closes even while clients wait', async () => {
     const { server, client } = await started()
     const watched = watch(client.subscribeToAll())
-    await watched.until((seen) => seen.includes('caughtUp'))
+    await watched.until((received) => received.includes('caughtUp'))
     server.hang()
     const pending = [failureOf(client.appendToStream('s', event('a'))), failureOf(typesIn(client, 's'))]
     await server.close()
@@ -430,8 +436,8 @@ describe('a server that fails', () => {
   })
 })
 
-describe('a server in a process of its own', () => {
-  test('killed and started again on its file, it has everything that it acknowledged', async () => {
+describe('a server in a separate process', () => {
+  test('killed and restarted with its file, it has every acknowledged event', async () => {
     const file = join(newFolder(), 'events.jsonl')
     const first = await startedProcess({ file })
     const client = connect(first.connectionString)
@@ -451,7 +457,7 @@ describe('a server in a process of its own', () => {
     const second = await startedProcess({ port: first.port, file })
     expect(second.port).toBe(first.port)
     const found = (await typesIn(client, 's')).split(' ')
-    // One more may have been stored than was heard of.
+    // One more event may have been stored than acknowledged.
     expect(found.slice(0, acknowledged.length)).toEqual(acknowledged)
     expect(found.length).toBeLessThanOrEqual(acknowledged.length + 1)
     const positions: bigint[] = []
@@ -459,7 +465,7 @@ describe('a server in a process of its own', () => {
     expect(positions.every((position, at) => at === 0 || position > (positions[at - 1] ?? 0n))).toBe(true)
   })
 
-  test('a last line that a kill has torn counts as not written, and the next append begins a line of its own', () => {
+  test('a last line that a kill has cut off is ignored, and the next append starts a new line', () => {
     const path = join(newFolder(), 'events.jsonl')
     const proposed = (type: string) => ({
       id: randomUUID(),
@@ -481,7 +487,7 @@ describe('a server in a process of its own', () => {
     after.close()
   })
 
-  test('frozen, it does not answer pings either: the client gives the connection up', async () => {
+  test('suspended, it does not answer pings either: the client drops the connection', async () => {
     const child = await startedProcess()
     const client = connectImpatiently(child.connectionString)
     await client.appendToStream('s', event('a'))
@@ -491,7 +497,7 @@ describe('a server in a process of its own', () => {
     expect(await typesIn(client, 's')).toMatch(/^a( b)?$/u)
   })
 
-  test('told to die during appends, it leaves in its file what it stored of them', async () => {
+  test('if it dies during appends, its file keeps those that it stored', async () => {
     const file = join(newFolder(), 'events.jsonl')
     const first = await startedProcess({ file })
     const client = connect(first.connectionString)
@@ -504,7 +510,7 @@ describe('a server in a process of its own', () => {
     expect(await typesIn(connect(second.connectionString), 's')).toBe('a b')
   })
 
-  test('it obeys the lines on its standard input', async () => {
+  test('it executes commands from its standard input', async () => {
     const child = await startedProcess()
     const client = connect(child.connectionString)
     await client.appendToStream('s', event('a'))
@@ -540,7 +546,7 @@ describe('a cluster', () => {
     return { cluster, first, second }
   }
 
-  test('the client finds the leader by gossip, and the next one when it has gone', async () => {
+  test('the client finds the leader by gossip, and the next leader after that one has stopped', async () => {
     const { cluster, first, second } = await startedCluster(3)
     const client = connect(cluster.connectionString)
     const a = event('a')
@@ -551,11 +557,11 @@ describe('a cluster', () => {
     )
     expect(leaderless.message).toMatch(/UNAVAILABLE|Server Is Not Ready/)
     cluster.elect(second)
-    // By now the client may have gone to any of the two that are left, and the wrong one names the right one.
-    const again = async (): Promise<unknown> =>
+    // The client may have connected to either remaining node; the follower names the leader.
+    const repeat = async (): Promise<unknown> =>
       client.appendToStream('s', a, { expectedRevision: NO_STREAM, requiresLeader: true })
-    const repeated = await again().catch(async (error: { type?: string }) =>
-      error.type === 'not-leader' ? again() : Promise.reject(error),
+    const repeated = await repeat().catch(async (error: { type?: string }) =>
+      error.type === 'not-leader' ? repeat() : Promise.reject(error),
     )
     expect(repeated).toMatchObject({ nextExpectedRevision: 0n })
     await client.appendToStream('s', event('c'), { expectedRevision: 0n, requiresLeader: true })
@@ -563,27 +569,27 @@ describe('a cluster', () => {
   })
 
   test.each(paths)(
-    '$path: a former leader names the new one where the leader is asked for, and passes other appends on',
+    '$path: a former leader names the new one if an append requires the leader, and forwards other appends',
     async ({ by }) => {
       const { cluster, first, second } = await startedCluster(2)
-      // Two clients: whether a batch stream asks for the leader is decided by the append that opens it.
-      const [asking, contented] = [connect(first.server.connectionString), connect(first.server.connectionString)]
-      await asking.appendToStream('s', event('a'), { requiresLeader: true, ...by })
+      // Two clients, because the first append on a batch stream decides whether the stream requires the leader.
+      const [strict, lenient] = [connect(first.server.connectionString), connect(first.server.connectionString)]
+      await strict.appendToStream('s', event('a'), { requiresLeader: true, ...by })
       cluster.elect(second)
-      await contented.appendToStream('s', event('b'), { ...by })
-      const refused = await failureOf(asking.appendToStream('s', event('c'), { requiresLeader: true, ...by }))
+      await lenient.appendToStream('s', event('b'), { ...by })
+      const refused = await failureOf(strict.appendToStream('s', event('c'), { requiresLeader: true, ...by }))
       expect(refused).toMatchObject({
         type: 'not-leader',
         leader: { address: second.server.host, port: second.server.port },
       })
-      // The error has told the client where to go.
-      await asking.appendToStream('s', event('d'), { requiresLeader: true, ...by })
-      expect(await typesIn(asking, 's', { requiresLeader: true })).toBe('a b d')
-      expect(await failureOf(typesIn(contented, 's', { requiresLeader: true }))).toMatchObject({ type: 'not-leader' })
+      // The error has named the leader to the client.
+      await strict.appendToStream('s', event('d'), { requiresLeader: true, ...by })
+      expect(await typesIn(strict, 's', { requiresLeader: true })).toBe('a b d')
+      expect(await failureOf(typesIn(lenient, 's', { requiresLeader: true }))).toMatchObject({ type: 'not-leader' })
     },
   )
 
-  test('while nobody leads, a follower is not ready', async () => {
+  test('without a leader, a follower is not ready', async () => {
     const { first, second } = await startedCluster(2)
     const client = connect(second.server.connectionString)
     await first.server.stop()
@@ -594,28 +600,28 @@ describe('a cluster', () => {
     await client.appendToStream('s', event('a'))
   })
 
-  test('a follower that is behind does not show what was acknowledged, until it catches up', async () => {
+  test('a lagging follower does not return acknowledged events until it catches up', async () => {
     const { first, second } = await startedCluster(2)
     const [atLeader, atFollower] = [connect(first.server.connectionString), connect(second.server.connectionString)]
     await atLeader.appendToStream('s', event('a'))
     const watched = watch(atFollower.subscribeToAll({ fromPosition: END }))
-    await watched.until((seen) => seen.includes('caughtUp'))
+    await watched.until((received) => received.includes('caughtUp'))
     second.fallBehind()
     const { position } = await atLeader.appendToStream('s', event('b'))
     await atLeader.appendToStream('new', event('c'))
     expect(await typesIn(atLeader, 's')).toBe('a b')
     expect(await typesIn(atFollower, 's')).toBe('a')
     expect(await failureOf(typesIn(atFollower, 'new'))).toMatchObject({ type: 'stream-not-found' })
-    expect(watched.seen).not.toContain('b')
+    expect(watched.received).not.toContain('b')
     second.catchUp()
-    expect(await watched.until((seen) => seen.includes('c'))).toEqual(['confirmation', 'caughtUp', 'b', 'c'])
+    expect(await watched.until((received) => received.includes('c'))).toEqual(['confirmation', 'caughtUp', 'b', 'c'])
     expect(await typesIn(atFollower, 'new')).toBe('c')
     expect(position).toBeDefined()
   })
 })
 
 describe('TLS', () => {
-  test('a client that is given the certificate appends and reads; one without it is refused', async () => {
+  test('a client with the certificate appends and reads; one without it is rejected', async () => {
     const { path, ...tls } = await certificateIn(newFolder())
     const { server, client } = await started({ tls })
     const trusting = connect(`${server.connectionString}&tlsCAFile=${path}`)

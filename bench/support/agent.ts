@@ -1,7 +1,6 @@
 /**
- * An agent in a process of its own: it appends to one conversation and reads its context. What a benchmark does beside
- * it (it plays the model, looks whether the workers are done, reads what they say) is then no part of what the agent
- * waits for.
+ * An agent in a separate process: it appends to one conversation and reads its context. The benchmark itself (which
+ * simulates the model, polls the workers and reads their output) therefore does not slow the agent down.
  */
 import { fork } from 'node:child_process'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -11,12 +10,12 @@ import { openLedger, type MessageInput, type LedgerOptions } from '../../src/ind
 const READ_PAUSE_MS = 2
 
 interface Read {
-  /** By the clock that all processes share, in milliseconds. */
+  /** Start time in milliseconds, by the clock that all processes share. */
   readonly from: number
   readonly took: number
 }
 
-type Asked =
+type AgentRequest =
   | { readonly kind: 'open'; readonly options: LedgerOptions; readonly conversation: string }
   | { readonly kind: 'append'; readonly messages: readonly MessageInput[]; readonly modelMaxTokens: number }
   | { readonly kind: 'read' }
@@ -26,25 +25,25 @@ type Asked =
 type Answer = { readonly position?: bigint | undefined; readonly reads?: readonly Read[] } | { readonly error: string }
 
 export interface Agent {
-  /** Appends, and gives the position of what was recorded. */
+  /** Appends, and returns the position of the last event. */
   append(messages: readonly MessageInput[], modelMaxTokens: number): Promise<bigint>
-  /** Reads the context again and again until `work` is done, and gives what each read took. */
+  /** Reads the context repeatedly until `work` is done, and returns the duration of each read. */
   readWhile(work: () => Promise<void>): Promise<readonly Read[]>
   close(): Promise<void>
 }
 
-/** Starts an agent whose ledger leaves the work to others. */
+/** Starts an agent whose ledger leaves background work to other processes. */
 export async function startAgent(store: string, conversation: string): Promise<Agent> {
   const child = fork(fileURLToPath(import.meta.url), ['agent'], {
     serialization: 'advanced',
     execArgv: ['--disable-warning=ExperimentalWarning'],
   })
-  const gone = new Promise<void>((resolve) => {
+  const exited = new Promise<void>((resolve) => {
     child.on('close', () => {
       resolve()
     })
   })
-  async function ask(asked: Asked): Promise<Exclude<Answer, { error: string }>> {
+  async function ask(asked: AgentRequest): Promise<Exclude<Answer, { error: string }>> {
     const answer = await new Promise<Answer>((resolve) => {
       const ended = (): void => {
         resolve({ error: 'it ended' })
@@ -76,7 +75,7 @@ export async function startAgent(store: string, conversation: string): Promise<A
     },
     async close() {
       if (child.connected) child.send({ kind: 'close' })
-      await gone
+      await exited
     },
   }
 }
@@ -97,7 +96,7 @@ async function runAgent(): Promise<void> {
     }
     return reads
   }
-  async function answer(asked: Asked): Promise<Answer> {
+  async function answer(asked: AgentRequest): Promise<Answer> {
     switch (asked.kind) {
       case 'open':
         ledger = await openLedger(asked.options)
@@ -113,7 +112,7 @@ async function runAgent(): Promise<void> {
       case 'read':
         stopping = new AbortController()
         reading = readUntil(stopping.signal)
-        // Its failure is told where it is awaited.
+        // The error is reported where the promise is awaited.
         reading.catch(() => undefined)
         return {}
       case 'stop':
@@ -125,14 +124,14 @@ async function runAgent(): Promise<void> {
     }
     return asked satisfies never
   }
-  async function reply(asked: Asked): Promise<void> {
-    const given = await answer(asked).catch((error: unknown): Answer => ({
+  async function reply(asked: AgentRequest): Promise<void> {
+    const result = await answer(asked).catch((error: unknown): Answer => ({
       error: error instanceof Error ? error.message : String(error),
     }))
     if (asked.kind === 'close') process.disconnect()
-    else process.send?.(given)
+    else process.send?.(result)
   }
-  process.on('message', (asked: Asked) => {
+  process.on('message', (asked: AgentRequest) => {
     void reply(asked)
   })
 }

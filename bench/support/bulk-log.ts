@@ -1,7 +1,7 @@
 /**
- * Long conversations in a log, quickly: the real decider, plan and cycle run in memory, and their facts are written in
- * bulk. They are the facts that the ledger itself would have written, hash chain and closed books included (`load` has
- * `verify` say so); only the summaries are made up, because a summary's text is not what is measured.
+ * Writes long conversations to a log quickly: the real decider, plan and cycle run in memory, and their events are
+ * written in bulk. The events are those that the ledger itself would write, with hash chain and checkpoint events
+ * (`load` verifies them). Only the summaries are artificial, because their text is not measured.
  */
 import { Readable } from 'node:stream'
 import { either as E, taskEither as TE } from 'fp-ts'
@@ -24,7 +24,7 @@ import { prose, randomOf } from './text.js'
 
 const TEXT_CHARACTERS = 400
 
-/** The n-th message of a conversation: a question and its answer in turns, half a minute apart. */
+/** The n-th message of a conversation: questions and answers alternate, half a minute apart. */
 export function messageAt(
   at: number,
   random: () => number,
@@ -38,7 +38,7 @@ export function messageAt(
   }
 }
 
-/** The same message as a host gives it. */
+/** The same message in the form in which a host passes it. */
 export function givenAt(at: number, random: () => number): MessageInput {
   const { messageId, content, createdAt } = messageAt(at, random)
   return { id: messageId, role: at % 2 === 0 ? 'user' : 'assistant', content, created_at: createdAt }
@@ -55,7 +55,7 @@ const spokenOf = (job: SummaryJob): string[] =>
     ? job.messages.map(({ content }) => (typeof content === 'string' ? content : ''))
     : job.summaries.map(({ text }) => text)
 
-/** As long as a summary may be, and made in no time. */
+/** Returns summaries of the maximum length without delay. */
 export const quickSummarizer: Summarizer = {
   strategy: 'bench',
   provider: 'none',
@@ -104,7 +104,7 @@ const INSERT = `
   select * from unnest($1::bigint[], $2::bigint[], $3::uuid[], $4::text[], $5::text[], $6::text[], $7::text[])`
 
 export interface BulkLog {
-  /** Writes a conversation of so many messages. */
+  /** Writes a conversation of that many messages. */
   write(
     conversationId: string,
     messages: number,
@@ -112,8 +112,8 @@ export interface BulkLog {
     options?: { readonly scope?: string; readonly seed?: number; readonly characters?: number },
   ): Promise<void>
   /**
-   * Writes a conversation of these messages. Several that are written at once lie between each other in the log, as
-   * where they were held at the same time.
+   * Writes a conversation of these messages. Conversations that are written concurrently are interleaved in the log, as
+   * in real use.
    */
   record(
     conversationId: string,
@@ -121,11 +121,11 @@ export interface BulkLog {
     settings: PolicySettings,
     scope?: string,
   ): Promise<void>
-  /** Writes what is left, and tells the log how far it goes. Nothing is appended any other way before that. */
+  /** Writes the remaining events and updates the log's position. Do not append in another way before this. */
   finish(): Promise<{ readonly events: number }>
 }
 
-/** Fills the log of a new database; its tables are made here. */
+/** Fills the log of a new database; creates its tables. */
 export async function createBulkLog(db: Database, summarizer = quickSummarizer): Promise<BulkLog> {
   await migrateLog(db)
   const revisions = new Map<string, bigint>()
@@ -154,7 +154,7 @@ export async function createBulkLog(db: Database, summarizer = quickSummarizer):
   const store: EventStore = {
     append: (stream, expected, events) => async () => {
       let revision = revisions.get(stream) ?? -1n
-      // Conversations that are written at once register the same prompt.
+      // Conversations that are written concurrently register the same prompt.
       if (expected === 'no_stream' && revision >= 0n)
         return E.left({ kind: 'RevisionConflict', stream, expected, actual: revision })
       for (const event of events) {
@@ -168,18 +168,18 @@ export async function createBulkLog(db: Database, summarizer = quickSummarizer):
           flushing = undefined
         })
       }
-      // Of conversations that are written at once all wait, or none would leave the database its turn.
+      // All concurrent writers wait here; otherwise none would let the database run.
       await flushing
       return E.right({ revision, position: head, repeated: false })
     },
-    // Of a new conversation there is nothing to read; of one that is being written everything is in memory.
+    // A new conversation has nothing to read, and one that is being written is in memory.
     readStream: (stream) => (revisions.has(stream) ? unread() : Readable.from([])),
     recognizes: 'always',
     readRevisions: unread,
     findByIds: unread,
     eventAt: unread,
     readAll: unread,
-    readPlaces: unread,
+    readPositions: unread,
     streams: unread,
     subscribe: unread,
     head: () => Promise.resolve(head),
@@ -189,7 +189,7 @@ export async function createBulkLog(db: Database, summarizer = quickSummarizer):
   const clock = systemClock
   const registerPrompt = createRegisterPrompt(log, clock)
 
-  /** `messages` gives the n-th message, which need not be there before it is wanted. */
+  /** `messages` returns the n-th message, which is created on demand. */
   async function record(
     conversationId: string,
     count: number,
@@ -227,8 +227,8 @@ export async function createBulkLog(db: Database, summarizer = quickSummarizer):
       })
       if (E.isLeft(appended)) throw new Error(`the message could not be written: ${appended.left.kind}`)
       if (!isCompactionDue(appended.right.state)) continue
-      const done = await compact(conversationId, 'due')
-      if (done.failure !== undefined) throw new Error(`the cycle failed: ${done.failure.kind}`)
+      const compacted = await compact(conversationId, 'due')
+      if (compacted.failure !== undefined) throw new Error(`the cycle failed: ${compacted.failure.kind}`)
     }
   }
 
@@ -238,12 +238,12 @@ export async function createBulkLog(db: Database, summarizer = quickSummarizer):
       await record(conversationId, messages, (at) => messageAt(at, random, characters), settings, scope)
     },
     async record(conversationId, messages, settings, scope) {
-      const given = (at: number): NewMessage => {
+      const messageOf = (at: number): NewMessage => {
         const message = messages[at]
         if (message === undefined) throw new Error(`there is no message ${String(at)}`)
         return message
       }
-      await record(conversationId, messages.length, given, settings, scope)
+      await record(conversationId, messages.length, messageOf, settings, scope)
     },
     async finish() {
       await flush()

@@ -1,30 +1,30 @@
 /**
- * The built command line in processes of its own: commands that end, and workers that run until they are told to end,
- * or are killed.
+ * The built command line in separate processes: commands that end by themselves, and workers that run until they are
+ * stopped or killed.
  */
 import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 
-// Built beside this file, from the same sources as the package's own.
+// Built with this file, from the same sources as the package.
 export const CLI = fileURLToPath(new URL('../../src/cli/main.js', import.meta.url))
 
-/** What the environment of whoever runs the benchmarks must not decide. */
+/** Removes the settings of the ledger from the environment, so that they do not affect the benchmark. */
 const environment = Object.fromEntries(
   Object.entries(process.env).filter(([name]) => !/^(CONTEXT_LEDGER_(?!TEST_)|OPENAI_)/u.test(name)),
 )
 
 export interface Worker {
-  /** Resolves once it has said a line of that kind, at once where it has already. */
+  /** Resolves when the worker has logged a line of that kind, immediately if it already has. */
   said(kind: string): Promise<void>
   /** Lines of one kind so far. */
   count(kind: string): number
   signal(signal: NodeJS.Signals): void
-  /** Sends the signal, and resolves when it is gone. */
+  /** Sends the signal, and resolves when the process has exited. */
   end(signal?: NodeJS.Signals): Promise<void>
 }
 
-/** Starts a worker of the command line, which says what it does as lines of JSON on standard error. */
+/** Starts a worker of the command line, which logs JSON lines to standard error. */
 export function startWorker(words: readonly string[]): Worker {
   const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', CLI, ...words, '--json'], {
     stdio: ['ignore', 'ignore', 'pipe'],
@@ -34,7 +34,7 @@ export function startWorker(words: readonly string[]): Worker {
   const waiting = new Set<() => void>()
   const lines: string[] = []
   let ended = false
-  const gone = new Promise<void>((resolve) => {
+  const exited = new Promise<void>((resolve) => {
     child.on('close', () => {
       ended = true
       for (const look of waiting) look()
@@ -70,12 +70,12 @@ export function startWorker(words: readonly string[]): Worker {
     },
     async end(signal = 'SIGTERM') {
       if (!ended) child.kill(signal)
-      await gone
+      await exited
     },
   }
 }
 
-/** Runs a command that ends and says what it found as JSON. */
+/** Runs a command and parses its JSON output. */
 export async function runCommand(words: readonly string[]): Promise<unknown> {
   const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', CLI, ...words, '--json'], {
     stdio: ['ignore', 'pipe', 'pipe'],

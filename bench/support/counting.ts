@@ -1,4 +1,4 @@
-/** A summarizer that counts what is asked of it. */
+/** A summarizer that counts its calls. */
 import type { Summarizer } from '../../src/ports/summarizer.js'
 
 export interface Counted {

@@ -1,15 +1,15 @@
 /**
- * Conversations that others published, read where they lie and never copied: the folder that CONTEXT_LEDGER_DATA names,
- * or `shared/data` beside this repository. Where it is not, the figures that need it are not run.
+ * Published conversations, read from their directory and never copied: the directory in CONTEXT_LEDGER_DATA, or
+ * `shared/data` next to this repository. Without it, the figures that need it are skipped.
  */
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { root } from './root.js'
 
-const beside = join(root, '..', 'shared', 'data')
+const sharedData = join(root, '..', 'shared', 'data')
 
 /** The folder, or undefined. */
-export const dataFolder: string | undefined = [process.env['CONTEXT_LEDGER_DATA'], beside].find(
+export const dataFolder: string | undefined = [process.env['CONTEXT_LEDGER_DATA'], sharedData].find(
   (folder) => folder !== undefined && folder !== '' && existsSync(folder),
 )
 

@@ -1,10 +1,10 @@
 /**
- * The engine behind a ledger in a folder. A folder has one session, which is the ledger's own, so whoever wants to ask
- * its database something meanwhile has to take it where it is made.
+ * The engine of a ledger in a directory. A directory allows one session, which is the ledger's own, so a benchmark that
+ * queries the database at the same time must intercept the engine when it is created.
  */
 import { PGlite } from '@electric-sql/pglite'
 
-/** From now on remembers the engine that was opened last. */
+/** Starts recording the engine that was opened last. */
 export function watchEngines(): () => PGlite {
   const create = PGlite.create.bind(PGlite)
   let last: PGlite | undefined

@@ -1,46 +1,46 @@
-/** What a benchmark gives: figures, each beside the baseline that was measured in the same run. */
+/** The results of benchmarks: figures, each with the baseline that was measured in the same run. */
 
 export type Engine = 'native' | 'pglite'
 
 export interface Figure {
-  /** What was measured. */
+  /** The name of the figure. */
   readonly name: string
   /** The measured value with its unit. */
   readonly value: string
-  /** The same as a number, which several runs are put in order by. */
+  /** The value as a number, for sorting runs. */
   readonly measured: number
-  /** What it is read beside, with its own value; undefined where a limit stands for itself. */
+  /** The baseline with its value; undefined if the figure has an absolute limit. */
   readonly baseline?: string
   /** Value over baseline. */
   readonly ratio?: number
-  /** In words; undefined for a figure that is told and not judged. */
+  /** The target in words; undefined for a figure without a target. */
   readonly target?: string
   readonly met?: boolean
-  /** How it was measured, where the name does not say it. */
+  /** How it was measured, if the name does not explain it. */
   readonly note?: string
 }
 
 export interface Place {
-  /** What `openLedger` takes as its store. */
+  /** The `store` option for `openLedger`. */
   readonly store: string
   remove(): Promise<void>
 }
 
 export interface Bench {
   readonly engine: Engine
-  /** A new, empty database on the server, or a folder that is not there yet. */
-  place(label: string): Promise<Place>
-  /** Says what it is doing; nothing of it is a figure. */
+  /** A new, empty database on the server, or a directory that does not exist yet. */
+  createPlace(label: string): Promise<Place>
+  /** Logs progress. */
   readonly say: (text: string) => void
 }
 
 export interface Group {
   readonly title: string
-  /** True where the figures have nothing to do with the engine, and one run serves both. */
+  /** True if the figures do not depend on the engine, so that one run is valid for both. */
   readonly anyEngine?: boolean
-  /** The one engine that it is for, where it is not for both. */
+  /** The only engine that it supports; undefined for both. */
   readonly only?: Engine
-  /** Gives its figures, or says in a sentence why it cannot run here. */
+  /** Returns the figures, or a sentence that explains why it cannot run here. */
   run(bench: Bench): Promise<readonly Figure[] | string>
 }
 
@@ -52,7 +52,7 @@ export interface Machine {
   readonly load: number
 }
 
-/** What a run of a group found. The report is written from all runs that were made one behind the other. */
+/** The results of one run of a group. The report combines all runs that were made in succession. */
 export interface Result {
   readonly group: string
   readonly title: string
@@ -72,7 +72,7 @@ export const perSecond = (value: number, what: string): string => `${Math.round(
 const compared = (ratio: number): string => (ratio < 10 ? ratio.toFixed(2) : ratio.toFixed(0))
 export const ratioText = (ratio: number | undefined): string => (ratio === undefined ? '' : `${compared(ratio)} x`)
 
-/** A figure that must not be more than so many times its baseline. */
+/** A figure with an upper limit as a multiple of its baseline. */
 export const atMost = (
   name: string,
   value: number,
@@ -91,7 +91,7 @@ export const atMost = (
   ...(note === undefined ? {} : { note }),
 })
 
-/** A figure that must be at least such a share of its baseline. */
+/** A figure with a lower limit as a share of its baseline. */
 export const atLeastShare = (
   name: string,
   value: number,
@@ -110,7 +110,7 @@ export const atLeastShare = (
   ...(note === undefined ? {} : { note }),
 })
 
-/** A figure that is held against a limit of its own, and read beside its baseline. */
+/** A figure with an absolute limit, and a baseline for comparison. */
 export function against(
   name: string,
   value: number,
@@ -132,8 +132,8 @@ export function against(
   }
 }
 
-/** A figure that is told and not judged. */
-export const told = (
+/** A figure without a target. */
+export const reported = (
   name: string,
   value: number,
   unit: (value: number) => string,

@@ -1,7 +1,7 @@
 /**
- * A KurrentDB for a benchmark: the one that CONTEXT_LEDGER_TEST_KURRENTDB names, else the server of the tests, in a
- * process of its own. What is measured is the adapter beside the bare client on the same server; the stand-in's own
- * figures say nothing of a KurrentDB.
+ * A KurrentDB for a benchmark: the server in CONTEXT_LEDGER_TEST_KURRENTDB, otherwise the substitute server of the
+ * tests in a separate process. The benchmark compares the adapter with the bare client on the same server. Figures of
+ * the substitute do not apply to a real KurrentDB.
  */
 import { createInterface } from 'node:readline'
 import { spawn } from 'node:child_process'
@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { root } from './root.js'
 
-/** The address of a server that may be filled; empty where there is none. */
+/** The address of a server for test data; empty if there is none. */
 const kurrentServer = process.env['CONTEXT_LEDGER_TEST_KURRENTDB'] ?? ''
 
 export interface KurrentPlace {
@@ -17,11 +17,11 @@ export interface KurrentPlace {
   close(): Promise<void>
 }
 
-/** What stands behind the figures, for their notes. */
+/** The name of the server, for the notes of figures. */
 export const kurrentName =
   kurrentServer === '' ? 'the server of the tests in a process of its own, which is no KurrentDB' : 'a KurrentDB'
 
-/** A server: an empty one of its own, or the one that the environment names as it is. */
+/** Starts an empty server, or returns the one from the environment unchanged. */
 export async function openKurrent(): Promise<KurrentPlace> {
   if (kurrentServer !== '') return { address: kurrentServer, close: () => Promise.resolve() }
   const child = spawn(
@@ -29,7 +29,7 @@ export async function openKurrent(): Promise<KurrentPlace> {
     ['--import', 'tsx', join('test', 'support', 'kurrentdb', 'start-wire-server.ts')],
     { cwd: root, stdio: ['pipe', 'pipe', 'inherit'] },
   )
-  const gone = new Promise<void>((resolve) => {
+  const exited = new Promise<void>((resolve) => {
     child.on('close', () => {
       resolve()
     })
@@ -46,14 +46,14 @@ export async function openKurrent(): Promise<KurrentPlace> {
     address: ready,
     async close() {
       child.kill('SIGKILL')
-      await gone
+      await exited
     },
   }
 }
 
 const LET_GO_MS = 2_000
 
-/** Ends a client's calls. It waits for streams that were left before their end, and may wait for ever. */
+/** Closes a client. The client waits for streams that were abandoned before their end, and may wait forever. */
 export async function letGo(ended: Promise<void>): Promise<void> {
   const tooLong = new AbortController()
   await Promise.race([ended, delay(LET_GO_MS, undefined, { signal: tooLong.signal }).catch(() => undefined)])

@@ -1,6 +1,6 @@
 /**
- * Clocks and medians. A shared machine drifts by half within minutes, so what is compared is measured in turns (a, b,
- * a, b …) and the median of the turns counts.
+ * Clocks and medians. The speed of a shared machine varies by half within minutes. Therefore, alternatives are measured
+ * in turns (a, b, a, b …), and the median of the turns counts.
  */
 
 export async function timed(work: () => Promise<unknown>): Promise<number> {
@@ -9,7 +9,7 @@ export async function timed(work: () => Promise<unknown>): Promise<number> {
   return performance.now() - start
 }
 
-/** The value that a share of all lies at or below. */
+/** The percentile: the value that a share of all values does not exceed. */
 export function percentile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b)
   return sorted[Math.min(sorted.length - 1, Math.max(0, Math.ceil(share * sorted.length) - 1))] ?? Number.NaN
@@ -18,8 +18,8 @@ export function percentile(values: readonly number[], share: number): number {
 export const median = (values: readonly number[]): number => percentile(values, 0.5)
 
 /**
- * Each of `works` once a round, so many rounds, what they return by their names. The first round warms up and is left
- * out.
+ * Runs each of `works` once per round, and returns their results by name. The first round is a warm-up and is not
+ * counted.
  */
 export async function inTurns<Name extends string>(
   rounds: number,

@@ -1,7 +1,4 @@
-/**
- * Where a benchmark keeps its data: a database of its own on the server that the environment names, or a folder that is
- * thrown away.
- */
+/** The storage of a benchmark: a new database on the server from the environment, or a temporary directory. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -11,7 +8,7 @@ import { openPostgres } from '../../src/adapters/postgres/sql.js'
 import type { Database } from '../../src/ports/sql.js'
 import type { Engine, Place } from './figures.js'
 
-/** The server for figures of a native Postgres; empty where there is none. */
+/** The server for figures of a native PostgreSQL; empty if there is none. */
 export const server = process.env['CONTEXT_LEDGER_TEST_POSTGRES'] ?? ''
 
 async function onServer<T>(work: (client: pg.Client) => Promise<T>): Promise<T> {
@@ -48,11 +45,11 @@ async function newFolder(label: string): Promise<Place> {
 export const newPlace = async (engine: Engine, label: string): Promise<Place> =>
   engine === 'native' ? await newDatabase(label) : await newFolder(label)
 
-/** Opens the database itself, as the ledger does. */
+/** Opens the database directly, as the ledger does. */
 export const openDatabase = async (store: string): Promise<Database> =>
   /^postgres(ql)?:/u.test(store) ? await openPostgres(store, { statementTimeoutMs: 600_000 }) : await openFolder(store)
 
-/** What the database calls itself. */
+/** The version that the database reports. */
 export async function versionOf(engine: Engine): Promise<string> {
   if (engine === 'native')
     return await onServer(

@@ -1,15 +1,15 @@
 /**
- * Clients that post messages, in a thread of their own, over connections that stay open. They write bytes and read up to
- * the length that the answer names, as load generators do: a client that parses HTTP took as long as the service itself.
+ * Clients that post messages, in a separate thread over persistent connections. They write bytes and read up to the
+ * content length, as load generators do: a client that parses HTTP took as long as the service itself.
  */
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { parentPort } from 'node:worker_threads'
 
-/** What a thread of clients is asked for. */
+/** The work of a thread of clients. */
 export interface Posting {
   readonly url: string
-  /** The messages of each client, which go to a conversation of its own, one behind the other. */
+  /** The messages of each client. Each client has its own conversation and posts sequentially. */
   readonly bodies: readonly (readonly string[])[]
   readonly conversation: string
 }
@@ -20,7 +20,7 @@ export interface Posted {
   readonly allMs: number
 }
 
-/** Hands out each answer that is whole. */
+/** Returns complete answers one by one. */
 function answersOf(socket: Socket): () => Promise<string> {
   let unread = ''
   let give: ((answer: string) => void) | undefined
@@ -45,7 +45,7 @@ function answersOf(socket: Socket): () => Promise<string> {
     })
 }
 
-/** Posts one message behind the other over one connection, and tells the milliseconds of each. */
+/** Posts messages sequentially over one connection, and returns the milliseconds of each. */
 async function postEach(url: string, path: string, bodies: readonly string[]): Promise<number[]> {
   const { hostname, port, host } = new URL(url)
   const socket = connect({ host: hostname, port: Number(port), noDelay: true })

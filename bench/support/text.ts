@@ -1,9 +1,9 @@
 /**
- * Text that nobody wrote: sentences of made-up words, as frequent as words are (the n-th has a share of 1/n), the same
- * on every machine.
+ * Generated text, the same on every machine: sentences of made-up words with natural frequencies (the n-th word has a
+ * share of 1/n).
  */
 
-/** Numbers that look random, from a seed (mulberry32). */
+/** Pseudo-random numbers from a seed (mulberry32). */
 export function randomOf(seed: number): () => number {
   let state = seed >>> 0
   return () => {
@@ -46,7 +46,7 @@ export function word(rank: number): string {
     text += SYLLABLES[rest % SYLLABLES.length] ?? ''
     rest = Math.floor(rest / SYLLABLES.length)
   } while (rest > 0)
-  // Without an ending of its own a word could be taken for another one's stem.
+  // Without this ending, a word could be the stem of another one.
   return `${text}o`
 }
 
@@ -58,18 +58,18 @@ const shares = (() => {
 })()
 
 function pick(random: () => number): number {
-  const wanted = random()
+  const target = random()
   let low = 0
   let high = WORDS - 1
   while (low < high) {
     const middle = (low + high) >>> 1
-    if ((shares[middle] ?? 1) < wanted) low = middle + 1
+    if ((shares[middle] ?? 1) < target) low = middle + 1
     else high = middle
   }
   return low
 }
 
-/** Sentences of so many characters. */
+/** Sentences of that many characters. */
 export function prose(random: () => number, characters: number): string {
   const words: string[] = []
   let length = 0

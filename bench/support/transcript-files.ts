@@ -1,13 +1,12 @@
 /**
- * Transcripts of programs that nobody wrote, the same on every machine: the records and the lengths of lines that Claude
- * Code (2.7 KB on average) and Codex (1.6 KB) have in real ones. The program compacts each time that its model's window is
- * full.
+ * Generated transcripts, the same on every machine, with the records and line lengths of real files: Claude Code 2.7 KB
+ * on average, Codex 1.6 KB. The program compacts each time its model's window is full.
  */
 import { createWriteStream } from 'node:fs'
 import { once } from 'node:events'
 import { prose, randomOf } from './text.js'
 
-/** Characters of text behind which a program compacts: about 155,000 tokens. */
+/** Characters of text after which a program compacts: about 155,000 tokens. */
 const WINDOW = 620_000
 const POOL = 1_000_000
 
@@ -15,11 +14,11 @@ export type Program = 'claude-code' | 'codex'
 
 interface Writer {
   readonly random: () => number
-  /** A text of about so many characters, with lines and quotes in it as code has them. */
+  /** A text of about that many characters, with lines and quotes as in code. */
   readonly text: (characters: number) => string
-  /** An id that was not given before. */
+  /** A new id. */
   readonly id: (prefix: string) => string
-  /** A second later each time. */
+  /** The time; each call advances it by one second. */
   readonly now: () => string
 }
 
@@ -54,7 +53,7 @@ function* claudeCode(writer: Writer): Generator<string> {
   const { text, id, now, random } = writer
   const sessionId = id('session')
   let parentUuid: string | null = null
-  let said = 0
+  let writtenBytes = 0
   const record = (fields: Readonly<Record<string, unknown>>): string => {
     const uuid = id('uuid')
     const line = JSON.stringify({
@@ -71,7 +70,7 @@ function* claudeCode(writer: Writer): Generator<string> {
       timestamp: now(),
     })
     parentUuid = uuid
-    said += line.length
+    writtenBytes += line.length
     return line
   }
   for (;;) {
@@ -108,8 +107,8 @@ function* claudeCode(writer: Writer): Generator<string> {
         sourceToolAssistantUUID: parentUuid,
       })
     }
-    if (said < WINDOW) continue
-    said = 0
+    if (writtenBytes < WINDOW) continue
+    writtenBytes = 0
     const logicalParentUuid = parentUuid
     parentUuid = null
     yield record({
@@ -125,10 +124,10 @@ function* claudeCode(writer: Writer): Generator<string> {
 
 function* codex(writer: Writer): Generator<string> {
   const { text, id, now, random } = writer
-  let said = 0
+  let writtenBytes = 0
   const line = (type: string, payload: Readonly<Record<string, unknown>>): string => {
     const written = JSON.stringify({ timestamp: now(), type, payload })
-    said += written.length
+    writtenBytes += written.length
     return written
   }
   const item = (payload: Readonly<Record<string, unknown>>): string => line('response_item', payload)
@@ -177,13 +176,13 @@ function* codex(writer: Writer): Generator<string> {
       }
       yield line('event_msg', {
         type: 'token_count',
-        info: { total_token_usage: { ...counts, at: said }, last_token_usage: counts },
+        info: { total_token_usage: { ...counts, at: writtenBytes }, last_token_usage: counts },
       })
     }
     yield item(message('assistant', 'output_text', text(900)))
-    if (said < WINDOW) continue
-    said = 0
-    // Codex keeps the last prompts beside its summary.
+    if (writtenBytes < WINDOW) continue
+    writtenBytes = 0
+    // Codex retains the last prompts in addition to its summary.
     prompts = prompts.slice(-8)
     yield line('compacted', {
       message: '',
@@ -195,7 +194,7 @@ function* codex(writer: Writer): Generator<string> {
 
 const PROGRAMS: Readonly<Record<Program, (writer: Writer) => Generator<string>>> = { 'claude-code': claudeCode, codex }
 
-/** Writes a transcript of at least so many bytes, and gives its lines. */
+/** Writes a transcript of at least that many bytes, and returns the number of lines. */
 export async function writeTranscript(path: string, program: Program, bytes: number): Promise<number> {
   const file = createWriteStream(path)
   let written = 0

@@ -1,6 +1,6 @@
 /**
- * A writer that is a process with a connection of its own: it appends by the store, or inserts into the raw table, as
- * often as it is told.
+ * A writer in a separate process with its own connection: it appends through the store, or inserts into the raw table,
+ * on request.
  */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -29,11 +29,11 @@ export async function mustAppend(
   at: number,
   events: readonly EventToAppend[],
 ): Promise<void> {
-  const done = await store.append(stream, at === 0 ? 'no_stream' : BigInt(at - 1), events)()
-  if (E.isLeft(done)) throw new Error(`the append failed: ${done.left.kind}`)
+  const appended = await store.append(stream, at === 0 ? 'no_stream' : BigInt(at - 1), events)()
+  if (E.isLeft(appended)) throw new Error(`the append failed: ${appended.left.kind}`)
 }
 
-/** What a writer is told: into which table, and which events of its stream. */
+/** A request to a writer: the table, and the events of its stream. */
 interface Turn {
   readonly into: 'raw' | 'log'
   readonly stream: string
@@ -42,7 +42,7 @@ interface Turn {
 }
 
 export interface Writer {
-  /** Writes so many events, and gives their ids. */
+  /** Writes that many events, and returns their ids. */
   write(turn: Turn): Promise<readonly string[]>
   end(): Promise<void>
 }
@@ -57,13 +57,13 @@ export async function startWriters(address: string, count: number): Promise<read
       const ended = once(child, 'exit').then(() => {
         throw new Error('a writer ended')
       })
-      const said = async (): Promise<unknown> => (await Promise.race([once(child, 'message'), ended]))[0]
-      await said()
+      const nextMessage = async (): Promise<unknown> => (await Promise.race([once(child, 'message'), ended]))[0]
+      await nextMessage()
       return {
         async write(turn) {
           child.send(turn)
-          // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- said by ourselves, below
-          return (await said()) as readonly string[]
+          // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- sent by this file, below
+          return (await nextMessage()) as readonly string[]
         },
         async end() {
           child.disconnect()

@@ -1,15 +1,16 @@
 /**
- * The loop that the runner and a rebuild share: read a batch of facts, turn it into rows, commit rows and checkpoints
- * together.
+ * The loop that the runner and a rebuild share: it reads a batch of events, turns it into rows, and commits rows and
+ * checkpoints in one transaction.
  *
- * Several projections take the same batch, decoded once. Where conversations are spread over partitions, each partition
- * commits its own transaction on its own connection, all of a batch at the same time: decoding is one processor's work,
- * and storing that of others. A transaction is of all projections that take the batch, which is what makes an adopted
- * edition appear in all of them at once. A fact that cannot be read, answered or stored stops its own conversation,
- * with its editions, right before it and by name: later facts of it are passed over until its rows are made anew.
- * Everybody else's go on, and the checkpoint moves.
+ * A batch is decoded once for all projections. If there are several partitions, each commits its own transaction on its
+ * own connection, at the same time as the others: one processor decodes while others store. A transaction contains all
+ * projections that apply the batch, so an adopted edition appears in all of them at the same time.
+ *
+ * An event that cannot be read, handled or stored stops its conversation (editions included) right before that event.
+ * The stop is recorded, and later events of that conversation are skipped until its rows are rebuilt. All other
+ * conversations continue, and the checkpoint moves.
  */
-import { claimOf } from '../../src/domain/events/codec.js'
+import { dataLengthOf } from '../../src/domain/events/codec.js'
 import type { RecordedEvent } from '../../src/domain/events/index.js'
 import { conversationStream, EDITION_PREFIX } from '../../src/domain/values/ids.js'
 import { thrownSentence } from '../../src/domain/values/thrown.js'
@@ -18,49 +19,48 @@ import type { Database } from '../../src/ports/sql.js'
 import {
   advance,
   countStopped,
-  forgetStopped,
+  leastPosition,
+  removeStopped,
   recordStopped,
   type ConversationStop,
   type EventMark,
   type Generation,
-  type CheckpointPlace,
+  type ExpectedCheckpoint,
   type Stop,
 } from './checkpoints.js'
-import { createNet, type NetChanges } from './fold.js'
+import { createChangeCollector, type NetChanges } from './fold.js'
 import { partitionOfStream } from './partitions.js'
 import { CellRefused, changesOf, type Projection } from './projection.js'
-import { statementsOf, writeNet } from './store.js'
+import { statementLimits, writeNetChanges } from './store.js'
 import { PROJECTED_PREFIXES, stoppedAt } from './streams.js'
 
-/** What projections live from. */
+/** The log that projections read, and the database that they write to. */
 export interface ProjectionSource {
   readonly db: Database
   readonly store: EventStore
-  /** Reads a stored event; throws where it cannot be read. */
+  /** Decodes a stored event; throws if it cannot be read. */
   readonly decode: (stored: StoredEvent) => Promise<RecordedEvent>
   readonly projections: readonly Projection[]
-  /**
-   * Of the claim under which this process works. Once a larger one is on the checkpoints, nothing is written any more.
-   */
+  /** Fence of this process's claim. Once the checkpoints have a larger one, this process cannot write. */
   readonly fence?: bigint
 }
 
-/** A partition of a generation that takes facts. Mutable: applying moves it on. */
+/** A partition of a generation to which events are applied. Mutable: applying a batch moves its position. */
 export interface Target {
   readonly projection: Projection
   readonly generation: number
   readonly partition: number
   readonly partitions: number
   position: bigint
-  /** Why it does not go on at all. */
+  /** Why the whole partition stopped. */
   stop?: Stop | undefined
-  /** The conversations of the generation that do not go on, by their ids. */
+  /** The stopped conversations of the generation, by id. */
   readonly stopped: Map<string, ConversationStop>
-  /** How many of them the database refused: what was prepared without knowing it is prepared anew. */
+  /** How many conversations the database refused. A step that was prepared before the last refusal is prepared again. */
   refusals: number
 }
 
-/** The targets that a generation consists of. */
+/** One target for each partition of a generation. */
 export function targetsOf(projection: Projection, { generation, checkpoints, stopped }: Generation): Target[] {
   const known = new Map(stopped.map((stop) => [stop.conversationId, stop]))
   return checkpoints.map(({ partition, position, stop }) => ({
@@ -75,7 +75,7 @@ export function targetsOf(projection: Projection, { generation, checkpoints, sto
   }))
 }
 
-const placeOf = ({ projection, generation, partition, partitions, position }: Target): CheckpointPlace => ({
+const checkpointOf = ({ projection, generation, partition, partitions, position }: Target): ExpectedCheckpoint => ({
   name: projection.name,
   generation,
   partition,
@@ -85,21 +85,21 @@ const placeOf = ({ projection, generation, partition, partitions, position }: Ta
 
 interface Batch {
   readonly events: number
-  /** All that matters up to here was in the batch or lies before it, other streams included. */
+  /** All projected events up to this position are in this batch or an earlier one. */
   readonly upTo: bigint
-  /** True where there is nothing behind it that is wanted. */
+  /** True if no further event is to be read. */
   readonly ended: boolean
 }
 
-// A batch is held in memory with its rows; a log of large messages must not make it many times its usual size.
+// A batch and its rows are in memory. This limit keeps a log of large messages from multiplying the usual size.
 const BATCH_CHARACTERS = 16 * 1024 * 1024
 
-// The first batch is small, for the database has nothing to do until it is there; each next one is twice as large, for a
-// large one leaves less to write.
+// The database is idle until the first batch is ready, so that one is small. Each following batch is twice as large,
+// because a large batch needs fewer writes.
 const FIRST_BATCH = 1_000
 
-// So many events are read, decoded and answered in some 3 ms. The transaction that runs beside waits for its turns as
-// well: with 64 a server stood idle between two statements for longer than it worked.
+// Reading, decoding and handling this number of events takes about 3 ms. The concurrent transaction needs its turns of
+// the event loop too: with 64 events a server was idle between two statements for longer than it worked.
 const TURN_EVENTS = 16
 
 function stopAt(
@@ -117,29 +117,23 @@ function stopAt(
   }
 }
 
-// A body beside the log is as long as the content that came from it; the event itself is then a short claim.
-const charactersOf = (stored: StoredEvent, event: RecordedEvent): number =>
-  claimOf(stored) === undefined
-    ? stored.data.length
-    : JSON.stringify(event.data, (_key, value: unknown) => (typeof value === 'bigint' ? null : value)).length
-
-/** Who hears of the events of a batch, in their order. */
-interface Listener {
+/** Receives the events of a batch, in order. */
+interface BatchReceiver {
   event(event: RecordedEvent): void
-  /** One that could not be read. */
-  refused(stored: StoredEvent, error: unknown): void
+  /** An event that could not be read. */
+  unreadable(stored: StoredEvent, error: unknown): void
 }
 
 interface Reader {
-  /** The next events, at most `limit` of them; each is shown to `listener` as soon as it is decoded. */
-  next(limit: number, listener: Listener): Promise<Batch>
+  /** Reads up to `limit` events and passes each to `receiver` as soon as it is decoded. */
+  next(limit: number, receiver: BatchReceiver): Promise<Batch>
   close(): Promise<void>
 }
 
 /**
- * Reads the log behind `after` in batches. One reading of the store from end to end, since a store pages better when it
- * is not asked anew for each batch. With `end` no event behind that place is given, and the last batch ends right
- * there: it has to be a place that the store itself has named.
+ * Reads the log after `after` in batches. All batches come from one iteration, since a store pages better than with a
+ * new query for each batch.
+ * @param end the last batch ends exactly at this position; must be a position that the store returned
  */
 function createReader(
   { store, decode }: Pick<ProjectionSource, 'store' | 'decode'>,
@@ -151,10 +145,10 @@ function createReader(
   let stored: AsyncIterator<StoredEvent> | undefined
 
   return {
-    async next(limit, listener) {
+    async next(limit, receiver) {
       if (stored === undefined) {
-        // Asked before the events: what is committed until then is among them, so up to here the log was seen even
-        // where no event matched.
+        // Read before the events: the iteration contains everything committed up to this head, so the batch covers the
+        // log up to it even if no event matches.
         head = await store.head()
         stored = store.readAll({ after, prefix: PROJECTED_PREFIXES })[Symbol.asyncIterator]()
       }
@@ -163,21 +157,20 @@ function createReader(
       while (events < limit && characters < BATCH_CHARACTERS) {
         const item = await stored.next()
         if (item.done === true || (end !== undefined && item.value.position > end)) {
-          const seen = end ?? head
-          return { events, upTo: seen > upTo ? seen : upTo, ended: true }
+          const covered = end ?? head
+          return { events, upTo: covered > upTo ? covered : upTo, ended: true }
         }
         try {
           const event = await decode(item.value)
-          listener.event(event)
-          characters += charactersOf(item.value, event)
+          receiver.event(event)
+          characters += dataLengthOf(item.value)
         } catch (error) {
-          if (isOfTheWorld(error)) throw error
-          listener.refused(item.value, error)
+          if (isInfrastructureFailure(error)) throw error
+          receiver.unreadable(item.value, error)
         }
         upTo = item.value.position
         events += 1
-        // Timers and requests get their turn: the embedded engine and a decoded text leave the queue of promises to
-        // nobody else.
+        // Lets timers and requests run: the embedded engine and the decoder only queue microtasks.
         if (events % TURN_EVENTS === 0) await new Promise(setImmediate)
       }
       return { events, upTo, ended: false }
@@ -188,57 +181,56 @@ function createReader(
   }
 }
 
-/**
- * What a batch means for one target. Without the facts themselves: two batches of them in memory are work for the
- * garbage collector.
- */
+/** The changes that a batch makes in one target. Does not contain the events, so that two batches need little memory. */
 interface Step {
   readonly target: Target
-  /** How many facts it is of, and the last of them. */
+  /** Number of applied events. */
   readonly events: number
+  /** The last applied event. */
   readonly last?: EventMark | undefined
-  readonly net: NetChanges
+  readonly changes: NetChanges
   readonly upTo: bigint
-  /** Conversations that stop in it. */
+  /** Conversations that stop in this step. */
   readonly stops: readonly ConversationStop[]
-  /** Conversations of which it passed facts over, because they had stopped before. */
-  readonly passedOver: ReadonlySet<string>
-  /** How many refusals of the database it knows of. */
+  /** Conversations of which the step skipped events, because they had stopped before. */
+  readonly skipped: ReadonlySet<string>
+  /** The value of `Target.refusals` when the step was prepared. */
   readonly refusals: number
 }
 
 interface Collector {
   readonly target: Target
   add(event: RecordedEvent): void
+  /** Stops the conversation of an event that could not be read. */
   refuse(stored: StoredEvent, error: unknown): void
   step(upTo: bigint): Step
 }
 
 /**
- * Collects what facts mean for a target, one by one as they are decoded. Where its position is behind them is looked at
- * once, since no batch begins before the last one ended.
+ * Collects the changes of events for one target. It reads the target's position once: no batch begins before the
+ * previous one ended.
  */
 function createCollector(target: Target): Collector {
   const { projection, position, stopped, refusals } = target
-  const collected = createNet(projection.tables)
+  const collected = createChangeCollector(projection.tables)
   const stops: ConversationStop[] = []
-  const passedOver = new Set<string>()
+  const skipped = new Set<string>()
   let events = 0
   let last: EventMark | undefined
-  /** Whether the conversation of a stream stopped at this place or before. */
+  /** Whether the conversation of a stream stopped at this position or before it. */
   function isStopped(stream: string, at: bigint): boolean {
     if (stopped.size === 0) return false
     const id = stoppedAt(stream)
-    const known = stopped.get(id)
-    if (known === undefined || at < known.position) return false
-    // What stops in this very step is recorded with it; all else has to stand in the database.
-    if (!stops.includes(known)) passedOver.add(id)
+    const earlier = stopped.get(id)
+    if (earlier === undefined || at < earlier.position) return false
+    // A stop of this step is recorded when the step commits; any other must already be in the database.
+    if (!stops.includes(earlier)) skipped.add(id)
     return true
   }
-  function stop(stored: Parameters<typeof stopAt>[0], error: unknown): void {
-    const at = stopAt(stored, error)
-    stopped.set(at.conversationId, at)
-    stops.push(at)
+  function addStop(event: Parameters<typeof stopAt>[0], error: unknown): void {
+    const stop = stopAt(event, error)
+    stopped.set(stop.conversationId, stop)
+    stops.push(stop)
   }
   return {
     target,
@@ -250,23 +242,23 @@ function createCollector(target: Target): Collector {
         events += 1
         last = { position: event.position, id: event.id }
       } catch (error) {
-        stop(event, error)
+        addStop(event, error)
       }
     },
     refuse(stored, error) {
-      if (stored.position > position && !isStopped(stored.stream, stored.position)) stop(stored, error)
+      if (stored.position > position && !isStopped(stored.stream, stored.position)) addStop(stored, error)
     },
-    step: (upTo) => ({ target, events, last, net: collected.net, upTo, stops, passedOver, refusals }),
+    step: (upTo) => ({ target, events, last, changes: collected.changes, upTo, stops, skipped, refusals }),
   }
 }
 
-/** An event of a step, read once more: as a fact, or why it is none. */
-type Item =
+/** An event of a step that was read again: decoded, or with the error. */
+type ReadEvent =
   | { readonly stored: StoredEvent; readonly event: RecordedEvent }
   | { readonly stored: StoredEvent; readonly error: unknown }
 
-function stepOf(target: Target, items: readonly Item[], upTo: bigint): Step {
-  // What stopped in these is found again; else it would count as known, and not be told to the database.
+function stepOf(target: Target, items: readonly ReadEvent[], upTo: bigint): Step {
+  // Conversations that stopped at one of these events stop again; otherwise the stop would not be recorded.
   for (const { stored } of items)
     if (target.stopped.get(stoppedAt(stored.stream))?.position === stored.position)
       target.stopped.delete(stoppedAt(stored.stream))
@@ -278,82 +270,80 @@ function stepOf(target: Target, items: readonly Item[], upTo: bigint): Step {
   return collector.step(upTo)
 }
 
-/** Finds the collectors that an event concerns. Two generations may be divided in different ways. */
+/** Finds the collectors of a stream. Generations can have different numbers of partitions. */
 function createDispatch(collectors: readonly Collector[]): (stream: string) => readonly Collector[] {
-  const divisions = new Map<number, Collector[][]>()
+  const byCount = new Map<number, Collector[][]>()
   for (const collector of collectors) {
     const { partition, partitions } = collector.target
-    const division = divisions.get(partitions) ?? Array.from({ length: partitions }, () => [])
-    divisions.set(partitions, division)
-    division[partition]?.push(collector)
+    const byPartition = byCount.get(partitions) ?? Array.from({ length: partitions }, () => [])
+    byCount.set(partitions, byPartition)
+    byPartition[partition]?.push(collector)
   }
-  const [[partitions, only] = [1, []], ...others] = divisions
-  if (others.length === 0) return (stream) => only[partitionOfStream(stream, partitions)] ?? []
-  return (stream) => [...divisions].flatMap(([count, division]) => division[partitionOfStream(stream, count)] ?? [])
+  const [[partitions, only] = [1, []], ...further] = byCount
+  if (further.length === 0) return (stream) => only[partitionOfStream(stream, partitions)] ?? []
+  return (stream) => [...byCount].flatMap(([count, byPartition]) => byPartition[partitionOfStream(stream, count)] ?? [])
 }
 
-interface Prepared extends Batch {
+interface PreparedBatch extends Batch {
   readonly steps: readonly Step[]
 }
 
-async function prepare(reader: Reader, targets: readonly Target[], limit: number): Promise<Prepared> {
+async function prepare(reader: Reader, targets: readonly Target[], limit: number): Promise<PreparedBatch> {
   const collectors = targets.filter((target) => target.stop === undefined).map(createCollector)
-  const concerned = createDispatch(collectors)
+  const collectorsOf = createDispatch(collectors)
   const batch = await reader.next(limit, {
     event(event) {
-      for (const collector of concerned(event.stream)) collector.add(event)
+      for (const collector of collectorsOf(event.stream)) collector.add(event)
     },
-    refused(stored, error) {
-      for (const collector of concerned(stored.stream)) collector.refuse(stored, error)
+    unreadable(stored, error) {
+      for (const collector of collectorsOf(stored.stream)) collector.refuse(stored, error)
     },
   })
   return { ...batch, steps: collectors.map((collector) => collector.step(batch.upTo)) }
 }
 
-// A body beside the log that cannot be fetched now is no fault of its event. 08, 53, 57 and 58: connection, resources,
-// somebody stepped in, its system.
-const isOfTheWorld = (error: unknown): boolean =>
+// A failure that says nothing about the event: the body store is unavailable, or an SQL state of class 08 (connection),
+// 53 (resources), 57 (operator intervention) or 58 (system error).
+const isInfrastructureFailure = (error: unknown): boolean =>
   (error instanceof Error && 'kind' in error && error.kind === 'StoreUnavailable') ||
   /^(08|53|57|58)/.test(sqlState(error))
 
 class CheckpointMoved extends Error {}
 
-/** Five characters of the database, where the failure is its own. */
+/** The SQL state of a database failure; empty for any other failure. */
 const sqlState = (error: unknown): string => {
   const code: unknown = error instanceof Error && 'code' in error ? error.code : undefined
   return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) ? code : ''
 }
 
-// 22: a value that its type cannot hold. 23: a constraint. 54: a limit of the program, as for a key too long for its
-// index. The same rows would fail for ever.
+// 22: a value outside its type. 23: a constraint. 54: a program limit, such as a key too long for its index. The same
+// rows would always fail.
 const isRefusedRow = (error: unknown): boolean => error instanceof CellRefused || /^(22|23|54)/.test(sqlState(error))
-// 40: a deadlock or a serialization failure. 42P01: the table was dropped by the one who swapped generations in the
-// meantime.
+// 40: a deadlock or a serialization failure. 42P01: a concurrent swap of generations dropped the table.
 const isRace = (error: unknown): boolean => error instanceof CheckpointMoved || /^(40|42P01)/.test(sqlState(error))
 
-/** How transactions are made, and how many facts each target has taken by them. */
-type Manner = Pick<ApplyOptions, 'isQuick'> & {
+type CommitOptions = Pick<ApplyOptions, 'isQuick'> & {
   readonly fence: bigint | undefined
+  /** Counts the applied events of each target. */
   readonly applied: Map<Target, number>
 }
 
-// A text index collects what is new in a list and tidies up when the list is full: at the default of 4 MB that is one
-// statement of a second, at this size one of 50 ms. All in all it costs a third more, so it is for rows that somebody
-// waits for.
+// A text index collects new entries in a list and merges the list when it is full. At the default of 4 MB the merge is
+// one statement of 1 s, at this size one of 50 ms. The total cost is a third higher, so this is only for live rows.
 const QUICK = `select set_config('gin_pending_list_limit', '256', true)`
 
-async function commit(db: Database, steps: readonly Step[], { fence, isQuick, applied }: Manner): Promise<void> {
+async function commit(db: Database, steps: readonly Step[], { fence, isQuick, applied }: CommitOptions): Promise<void> {
   await db.transaction(async (sql) => {
     if (isQuick === true) await sql.query(QUICK)
-    for (const { target, last, upTo, stops, passedOver } of steps) {
-      if (!(await advance(sql, placeOf(target), upTo, last, fence))) throw new CheckpointMoved()
-      // Somebody else may have completed the rows of one of them since: then its facts must not be passed over.
-      if (passedOver.size > 0 && (await countStopped(sql, placeOf(target), [...passedOver])) < passedOver.size)
+    for (const { target, last, upTo, stops, skipped } of steps) {
+      if (!(await advance(sql, checkpointOf(target), upTo, last, fence))) throw new CheckpointMoved()
+      // Another process may have completed the rows of a stopped conversation; then its events must not be skipped.
+      if (skipped.size > 0 && (await countStopped(sql, checkpointOf(target), [...skipped])) < skipped.size)
         throw new CheckpointMoved()
-      await recordStopped(sql, placeOf(target), stops)
+      await recordStopped(sql, checkpointOf(target), stops)
     }
-    for (const { target, net } of steps)
-      await writeNet(sql, target.projection.tables, target.generation, net, statementsOf(db))
+    for (const { target, changes } of steps)
+      await writeNetChanges(sql, target.projection.tables, target.generation, changes, statementLimits(db))
   })
   for (const { target, events, upTo } of steps) {
     target.position = upTo
@@ -361,46 +351,46 @@ async function commit(db: Database, steps: readonly Step[], { fence, isQuick, ap
   }
 }
 
-/** The events of a step, once more from the log. */
+/** Reads the events of a step from the log again. */
 async function itemsOf(
   { store, decode }: Pick<ProjectionSource, 'store' | 'decode'>,
   { target, upTo }: Step,
-): Promise<Item[]> {
-  const items: Item[] = []
+): Promise<ReadEvent[]> {
+  const items: ReadEvent[] = []
   for await (const stored of store.readAll({ after: target.position, prefix: PROJECTED_PREFIXES })) {
     if (stored.position > upTo) break
     if (partitionOfStream(stored.stream, target.partitions) === target.partition)
-      items.push(await itemOf(decode, stored))
+      items.push(await readEvent(decode, stored))
   }
   return items
 }
 
-async function itemOf(decode: ProjectionSource['decode'], stored: StoredEvent): Promise<Item> {
+async function readEvent(decode: ProjectionSource['decode'], stored: StoredEvent): Promise<ReadEvent> {
   try {
     return { stored, event: await decode(stored) }
   } catch (error) {
-    if (isOfTheWorld(error)) throw error
+    if (isInfrastructureFailure(error)) throw error
     return { stored, error }
   }
 }
 
 /**
- * Commits events of which one is refused. Halves find it in as many commits as the batch has binary digits; its
- * conversation stops right before it, and all others go on.
+ * Commits events of which the database refuses at least one. A binary search finds the refused event: its conversation
+ * stops right before it, and all other events are committed.
  */
 async function commitAround(
   db: Database,
   target: Target,
-  items: readonly Item[],
+  items: readonly ReadEvent[],
   upTo: bigint,
   refusal: unknown,
-  manner: Manner,
+  options: CommitOptions,
 ): Promise<void> {
   const [item] = items
   if (item === undefined) throw refusal
   if (items.length === 1) {
     target.refusals += 1
-    await commit(db, [stepOf(target, [{ stored: item.stored, error: refusal }], upTo)], manner)
+    await commit(db, [stepOf(target, [{ stored: item.stored, error: refusal }], upTo)], options)
     return
   }
   const half = Math.ceil(items.length / 2)
@@ -410,30 +400,28 @@ async function commitAround(
     { items: items.slice(half), upTo },
   ]) {
     try {
-      await commit(db, [stepOf(target, part.items, part.upTo)], manner)
+      await commit(db, [stepOf(target, part.items, part.upTo)], options)
     } catch (error) {
       if (!isRefusedRow(error)) throw error
-      await commitAround(db, target, part.items, part.upTo, error, manner)
+      await commitAround(db, target, part.items, part.upTo, error, options)
     }
   }
 }
 
-/**
- * Commits steps; where rows are refused, looks for the facts at fault and stops their conversations right before them.
- */
-async function commitOrFind(source: ProjectionSource, steps: readonly Step[], manner: Manner): Promise<void> {
+/** Commits steps. If the database refuses rows, finds their events and stops those conversations right before them. */
+async function commitOrStop(source: ProjectionSource, steps: readonly Step[], options: CommitOptions): Promise<void> {
   try {
-    await commit(source.db, steps, manner)
+    await commit(source.db, steps, options)
   } catch (error) {
     if (!isRefusedRow(error)) throw error
-    const [step, ...others] = steps
+    const [step, ...further] = steps
     if (step === undefined) return
-    if (others.length > 0) for (const alone of steps) await commitOrFind(source, [alone], manner)
-    else await commitAround(source.db, step.target, await itemsOf(source, step), step.upTo, error, manner)
+    if (further.length > 0) for (const each of steps) await commitOrStop(source, [each], options)
+    else await commitAround(source.db, step.target, await itemsOf(source, step), step.upTo, error, options)
   }
 }
 
-/** The step as it is by now: what was prepared while the database refused a conversation does not know of it. */
+/** Prepares a step again if the database has refused a conversation since it was prepared. */
 async function upToDate(source: ProjectionSource, step: Step): Promise<Step> {
   return step.refusals === step.target.refusals ? step : stepOf(step.target, await itemsOf(source, step), step.upTo)
 }
@@ -441,34 +429,34 @@ async function upToDate(source: ProjectionSource, step: Step): Promise<Step> {
 const inOrder = (a: Target, b: Target): number =>
   a.projection.name === b.projection.name ? a.partition - b.partition : a.projection.name < b.projection.name ? -1 : 1
 
-// Below so many facts a transaction for each partition costs more than it saves.
-const TOGETHER = 100
+// A batch of at most this number of events is one transaction: one for each partition would cost more than it saves.
+const ONE_TRANSACTION_EVENTS = 100
 
-/**
- * What one partition (or all, of a few facts) takes of a batch: one transaction. Throws where a checkpoint stood
- * elsewhere.
- */
-async function applyPart(source: ProjectionSource, steps: readonly Step[], manner: Manner): Promise<void> {
-  // In one order, so that two runners lock checkpoints alike and one waits instead of both.
+/** Applies steps of a batch in one transaction. Throws if a checkpoint has moved. */
+async function applyPart(source: ProjectionSource, steps: readonly Step[], options: CommitOptions): Promise<void> {
+  // Sorted, so that two runners lock checkpoints in the same order and cannot deadlock.
   const moving = steps
     .filter(({ target, upTo }) => upTo > target.position)
     .toSorted((a, b) => inOrder(a.target, b.target))
   if (moving.length === 0) return
-  await commitOrFind(source, await Promise.all(moving.map((step) => upToDate(source, step))), manner)
+  await commitOrStop(source, await Promise.all(moving.map((step) => upToDate(source, step))), options)
 }
 
 /**
- * Applies a batch to all targets that are behind it, rows and checkpoints of each partition in one transaction, and
- * moves the targets on. 'moved' where a checkpoint stood elsewhere (another runner, a swap): that partition was not
- * written, and the targets have to be read anew.
+ * Applies a batch to all targets that have not applied it yet, with the rows and checkpoints of each partition in one
+ * transaction, and moves the targets. Returns 'moved' if another runner or a swap has moved a checkpoint: that partition
+ * was not written, and the caller must read the targets again.
  */
-async function applyBatch(source: ProjectionSource, batch: Prepared, manner: Manner): Promise<'applied' | 'moved'> {
+async function applyBatch(
+  source: ProjectionSource,
+  batch: PreparedBatch,
+  options: CommitOptions,
+): Promise<'applied' | 'moved'> {
   const parts = new Map<string, Step[]>()
-  // What one fact changes in several read models is in one transaction, so that no reader sees it in one of them and
-  // not yet in the other. A partition is that for all of them where they are divided alike; where they are not, only
-  // the whole is.
-  const isDividedAlike = new Set(batch.steps.map(({ target }) => target.partitions)).size <= 1
-  const isOne = batch.events <= TOGETHER || !isDividedAlike
+  // All changes of one event are in one transaction, so that no reader sees it in one read model and not in another. A
+  // transaction for each partition does that only if all read models have the same number of partitions.
+  const hasEqualPartitions = new Set(batch.steps.map(({ target }) => target.partitions)).size <= 1
+  const isOne = batch.events <= ONE_TRANSACTION_EVENTS || !hasEqualPartitions
   for (const step of batch.steps) {
     const { partition, partitions, stop } = step.target
     // A target may have stopped since the batch was prepared.
@@ -476,32 +464,30 @@ async function applyBatch(source: ProjectionSource, batch: Prepared, manner: Man
     const part = isOne ? 'all' : `${String(partition)}/${String(partitions)}`
     parts.set(part, [...(parts.get(part) ?? []), step])
   }
-  const done = await Promise.allSettled([...parts.values()].map((steps) => applyPart(source, steps, manner)))
-  const failures = done.flatMap((one) => (one.status === 'rejected' ? [one.reason as unknown] : []))
-  const failure = failures.find((one) => !isRace(one))
+  const results = await Promise.allSettled([...parts.values()].map((steps) => applyPart(source, steps, options)))
+  const failures = results.flatMap((result) => (result.status === 'rejected' ? [result.reason as unknown] : []))
+  const failure = failures.find((each) => !isRace(each))
   if (failure !== undefined) throw failure
   return failures.length === 0 ? 'applied' : 'moved'
 }
 
-/** The place from which the next batch has to be read, or undefined where no target goes on. */
+/** The position after which the next batch is read; undefined if no target needs one. */
 function nextAfter(targets: readonly Target[], until: bigint): bigint | undefined {
-  const waiting = targets
-    .filter((target) => target.stop === undefined && target.position < until)
-    .map((target) => target.position)
-  return waiting.length === 0 ? undefined : waiting.reduce((least, position) => (position < least ? position : least))
+  const waiting = targets.filter((target) => target.stop === undefined && target.position < until)
+  return waiting.length === 0 ? undefined : leastPosition(waiting)
 }
 
 export interface ApplyOptions {
   readonly batchSize: number
   readonly signal?: AbortSignal
   /**
-   * Ends right at `until`, which has to be a place that the store itself has named; else with the batch that it falls
-   * in.
+   * True ends exactly at `until`, which must be a position that the store returned; false at the end of the batch that
+   * contains it.
    */
   readonly exactly?: boolean
-  /** Rows soon rather than cheaply. */
+  /** True prefers short statements to the lowest total cost. */
   readonly isQuick?: boolean
-  /** Told after each batch how many facts each target has taken, and how many events were read for it. */
+  /** Called after each batch with the number of events that each target applied, and the number of events read. */
   readonly onBatch?: (
     applied: readonly { readonly target: Target; readonly events: number }[],
     storedEvents: number,
@@ -509,8 +495,8 @@ export interface ApplyOptions {
 }
 
 /**
- * Applies all that the log has up to `until`. The next batch is read, decoded and turned into rows while the one before
- * is written: on a server these are two processors' work.
+ * Applies the log up to `until`. Reads, decodes and prepares the next batch while the previous one is written: with a
+ * server, two processors work in parallel.
  */
 export async function applyUntil(
   source: ProjectionSource,
@@ -526,11 +512,11 @@ export async function applyUntil(
   try {
     for (;;) {
       const batch = await next
-      const goesOn = !batch.ended && batch.upTo < until && options.signal?.aborted !== true
-      if (goesOn) {
+      const continues = !batch.ended && batch.upTo < until && options.signal?.aborted !== true
+      if (continues) {
         limit = Math.min(limit * 2, options.batchSize)
         next = prepare(reader, targets, limit)
-        // Its failure is told where it is awaited, which is after the write; until then it must not count as unhandled.
+        // A failure is thrown when `next` is awaited, after the write; until then it must not count as unhandled.
         next.catch(ignore)
       }
       const applied = new Map<Target, number>()
@@ -544,7 +530,7 @@ export async function applyUntil(
         batch.events,
       )
       if (result === 'moved') return 'moved'
-      if (!goesOn || nextAfter(targets, until) === undefined) return 'done'
+      if (!continues || nextAfter(targets, until) === undefined) return 'done'
     }
   } finally {
     await next.catch(ignore)
@@ -553,13 +539,12 @@ export async function applyUntil(
 }
 
 function ignore(): void {
-  // Told elsewhere.
+  // The failure is reported when the promise is awaited.
 }
 
 /**
- * Tries the conversations again at which targets stopped: what a program of its time could not read may be readable by
- * now. Each is completed in one transaction, from the fact on at which it stopped up to where its checkpoint stands;
- * where it cannot be, it stays as it is.
+ * Retries stopped conversations: a newer program may be able to read their events. Completes each in one transaction,
+ * from the event at which it stopped up to its checkpoint. A conversation that still fails stays stopped.
  */
 export async function retryStopped(source: ProjectionSource, targets: readonly Target[]): Promise<void> {
   for (const target of targets) {
@@ -569,21 +554,14 @@ export async function retryStopped(source: ProjectionSource, targets: readonly T
         stop.position > target.position
       )
         continue
-      const net = await completed(source, target, stop)
-      if (net === undefined) continue
+      const changes = await missingChanges(source, target, stop)
+      if (changes === undefined) continue
       try {
         await source.db.transaction(async (sql) => {
-          if (!(await advance(sql, placeOf(target), target.position, undefined, source.fence)))
-            throw new CheckpointMoved()
-          if (
-            !(await forgetStopped(
-              sql,
-              { name: target.projection.name, generation: target.generation },
-              stop.conversationId,
-            ))
-          )
-            throw new CheckpointMoved()
-          await writeNet(sql, target.projection.tables, target.generation, net, statementsOf(source.db))
+          const checkpoint = checkpointOf(target)
+          if (!(await advance(sql, checkpoint, target.position, undefined, source.fence))) throw new CheckpointMoved()
+          if (!(await removeStopped(sql, checkpoint, stop.conversationId))) throw new CheckpointMoved()
+          await writeNetChanges(sql, target.projection.tables, target.generation, changes, statementLimits(source.db))
         })
         target.stopped.delete(stop.conversationId)
       } catch (error) {
@@ -593,38 +571,38 @@ export async function retryStopped(source: ProjectionSource, targets: readonly T
   }
 }
 
-/** The rows of a conversation from where it stopped; undefined where it still cannot be applied. */
-async function completed(
+/** The changes of a stopped conversation since its stop; undefined if one of its events still cannot be applied. */
+async function missingChanges(
   { store, decode }: ProjectionSource,
   { projection, position }: Target,
   stop: ConversationStop,
 ): Promise<NetChanges | undefined> {
-  // Mostly nothing has changed, and then one look at the one event is all.
+  // Usually the event still fails, so it is tried before the rest is read.
   const first = await store.eventAt(stop.position)
   if (first === undefined) return undefined
-  const again = await itemOf(decode, first)
-  if (!('event' in again)) return undefined
+  const item = await readEvent(decode, first)
+  if (!('event' in item)) return undefined
   try {
-    changesOf(projection, again.event)
+    changesOf(projection, item.event)
     const events: RecordedEvent[] = []
-    for (const stream of await streamsStoppedWith(store, stop)) {
+    for (const stream of await streamsOf(store, stop)) {
       for await (const stored of store.readStream(stream)) {
         if (stored.position > position) break
         if (stored.position >= stop.position) events.push(await decode(stored))
       }
     }
-    const collected = createNet(projection.tables)
+    const collected = createChangeCollector(projection.tables)
     for (const event of events.toSorted((a, b) => (a.position < b.position ? -1 : 1)))
       collected.add(changesOf(projection, event))
-    return collected.net
+    return collected.changes
   } catch (error) {
-    if (isOfTheWorld(error)) throw error
+    if (isInfrastructureFailure(error)) throw error
     return undefined
   }
 }
 
-/** The stream of a conversation that stopped, and those of its editions. */
-async function streamsStoppedWith(store: EventStore, stop: ConversationStop): Promise<string[]> {
+/** The stream of a stopped conversation and the streams of its editions. */
+async function streamsOf(store: EventStore, stop: ConversationStop): Promise<string[]> {
   const streams = [conversationStream(stop.conversationId)]
   for await (const stream of store.streams(EDITION_PREFIX))
     if (stoppedAt(stream) === stop.conversationId) streams.push(stream)

@@ -1,20 +1,19 @@
 /**
- * How far the rows have come: a row for each generation and partition in `projection_checkpoints`.
+ * Checkpoints: the table `projection_checkpoints` has one row for each generation and partition.
  *
- * A checkpoint moves in the transaction that writes the rows, which is what makes delivery exactly once. It also keeps
- * what other processes have to know: which event was applied last (so that another log is noticed), why a projection
- * stopped, and the fence of the process that keeps it.
+ * A checkpoint moves in the transaction that writes the rows, so each event is applied exactly once. It also stores what
+ * other processes need to know: the last applied event (to detect another log), why a projection stopped, and the fence
+ * of the process that applies events.
  */
-import { storable } from '../../src/domain/text-search/terms.js'
+import { storable } from '../../src/domain/text/terms.js'
 import type { Sql } from '../../src/ports/sql.js'
 import type { Projection } from './projection.js'
 
-/** Why a projection does not go on: a sentence, with the stream, revision and type where one fact is the reason. */
+/** Why a projection stopped: a sentence, with the stream, revision and type if one event is the reason. */
 export interface Stop {
   readonly reason: string
   /**
-   * What may be done about it, for who wants the rows. Who proves the log is not told: to make rows anew is to lose
-   * what they witness.
+   * Advice for a user who needs the rows. `verify` does not print it: a rebuild would destroy evidence in the rows.
    */
   readonly advice?: string
   readonly stream?: string
@@ -22,37 +21,34 @@ export interface Stop {
   readonly type?: string
 }
 
-/**
- * Why the rows of one conversation, its editions' included, do not go on: they show everything before `position`, and
- * nothing from there on.
- */
+/** Why the rows of one conversation and its editions stopped. They show all events before `position` and none after. */
 export interface ConversationStop extends Stop {
-  /** The conversation; of a stream that is of none, the stream's name. */
+  /** The conversation, or the stream's name if the stream belongs to no conversation. */
   readonly conversationId: string
-  /** Of the first fact that could not be applied. */
+  /** Position of the first event that could not be applied. */
   readonly position: bigint
 }
 
-/** An event by its place and its id, which together belong to one log alone. */
+/** Position and id of an event, which together identify the log. */
 export interface EventMark {
   readonly position: bigint
   readonly id: string
 }
 
 /**
- * `building` is filled beside the live one and resumed after a crash; `retired` was live, and its tables wait to be
- * dropped.
+ * `building`: a rebuild fills it while the live one is in use, and resumes it after a crash. `retired`: it was live, and
+ * its tables are to be dropped.
  */
 export type GenerationState = 'building' | 'live' | 'retired'
 
 interface Checkpoint {
   readonly partition: number
-  /** The last position that its rows show; -1n before the first. */
+  /** Position up to which all events are applied; -1n at the start. */
   readonly position: bigint
-  /** The last event among those that it has applied; undefined before the first. */
+  /** The last applied event; undefined if there is none. */
   readonly event?: EventMark
   readonly stop?: Stop
-  /** Of the claim under which it was moved last; 0n where none was needed. */
+  /** Fence of the claim under which it last moved; 0n if there was no claim. */
   readonly fence: bigint
   readonly updatedAt: string
 }
@@ -62,34 +58,31 @@ export interface Generation {
   readonly generation: number
   readonly version: number
   readonly state: GenerationState
-  /**
-   * The names of its tables, without the generation. A later version may have others, and these must still be found to
-   * be dropped.
-   */
+  /** Names of its tables, without the generation. Stored, so that a version with other tables can still drop these. */
   readonly tables: readonly string[]
-  /** One a partition, in their order. */
+  /** One for each partition, in order. */
   readonly checkpoints: readonly Checkpoint[]
-  /** Conversations whose rows do not go on. Empty where it was not asked for. */
+  /** Stopped conversations. Empty if they were not read. */
   readonly stopped: readonly ConversationStop[]
 }
 
-/** The place that all rows of a generation have come to. */
+/** The position up to which all of these checkpoints have applied the log; -1n if there are none. */
 export const leastPosition = (checkpoints: readonly { readonly position: bigint }[]): bigint =>
   checkpoints.reduce((least, { position }) => (position < least ? position : least), checkpoints[0]?.position ?? -1n)
 
-/** The place that the rows furthest ahead have come to. */
+/** The position of the checkpoint that is furthest; -1n if there are none. */
 export const mostPosition = (checkpoints: readonly { readonly position: bigint }[]): bigint =>
   checkpoints.reduce((most, { position }) => (position > most ? position : most), -1n)
 
 const CHECKPOINTS = 'projection_checkpoints'
 /**
- * The conversations at which a generation stopped. A row comes and goes in a transaction that holds the checkpoint of
- * its conversation's partition.
+ * The stopped conversations of each generation. A row is inserted or deleted in a transaction that locks the checkpoint
+ * of the conversation's partition.
  */
 const STOPS = 'projection_stops'
 
-// The first statement is the table as it was before there were partitions; what follows brings it, new or old, to what
-// it is now. One live generation a name is a rule of the database, so that no mistake here can show readers two.
+// The first statement creates the table as it was before partitions; the following ones upgrade a new or an old table.
+// The unique index ensures that a projection has only one live generation.
 const CHECKPOINTS_SQL = `
   create table if not exists ${CHECKPOINTS} (
     name text not null,
@@ -122,8 +115,8 @@ const CHECKPOINTS_SQL = `
   )`
 
 /**
- * Waits until nobody else lays out tables in this schema; two processes that create the same table at once make one of
- * them fail. Held until the transaction ends.
+ * Locks table changes in this schema until the transaction ends. Without it, one of two processes that create the same
+ * table concurrently would fail.
  */
 export async function lockLayout(sql: Sql): Promise<void> {
   await sql.query(
@@ -132,23 +125,20 @@ export async function lockLayout(sql: Sql): Promise<void> {
 }
 
 /**
- * Waits until nobody else builds indexes for a rebuild in this schema: two that build the same index at once make one
- * of them fail. Held until the transaction ends.
+ * Locks index builds of rebuilds in this schema until the transaction ends. Without it, one of two processes that build
+ * the same index concurrently would fail.
  */
 export async function lockIndexes(sql: Sql): Promise<void> {
   await sql.query(`select pg_advisory_xact_lock(hashtextextended('context_ledger.indexes.' || current_schema(), 0))`)
 }
 
-/**
- * Creates the table of checkpoints where it is missing, and brings one of an older program up to date. Wants
- * `lockLayout`.
- */
+/** Creates the table of checkpoints, or upgrades one of an older program. Requires `lockLayout`. */
 export async function createCheckpoints(sql: Sql): Promise<void> {
-  // Altering a table waits for everybody who uses it, also where there is nothing to alter.
+  // `alter table` waits for all users of the table even if it changes nothing, so it runs only if necessary.
   if (!(await hasCheckpoints(sql))) await sql.script(CHECKPOINTS_SQL)
 }
 
-/** False where nothing was ever projected into this database, or an older program did. What was made last tells. */
+/** True if the tables exist in their current form. Checks the parts that were added last. */
 export async function hasCheckpoints(sql: Sql): Promise<boolean> {
   const [row] = await sql.query<{ exists: boolean }>(
     `select to_regclass('${STOPS}') is not null and exists (select from pg_attribute where attrelid = to_regclass('${CHECKPOINTS}') and attname = 'fence' and not attisdropped) as exists`,
@@ -173,9 +163,8 @@ interface CheckpointRow {
 }
 
 /**
- * The generations of these projections, by name and number, with their checkpoints. With `lock` they stand still until
- * the transaction ends; without `stops` they do not say which conversations are stopped, which who looks again and
- * again need not know.
+ * Reads the generations of these projections, sorted by name and number, with their checkpoints. `lock` locks the
+ * checkpoints until the transaction ends. `stops: false` does not read the stopped conversations, for callers that poll.
  */
 export async function readGenerations(
   sql: Sql,
@@ -229,7 +218,7 @@ function checkpointOf({
 
 function stopsOf(text: string | null): ConversationStop[] {
   if (text === null) return []
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- made by the query that asked for it
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the shape that the query builds
   const rows = JSON.parse(text) as [conversationId: string, position: string, stop: string][]
   return rows.map(([conversationId, position, stop]) => ({
     ...parseStop(stop),
@@ -239,13 +228,13 @@ function stopsOf(text: string | null): ConversationStop[] {
 }
 
 function parseStop(text: string): Stop {
-  // We wrote it: see `recordStop`.
+  // Written by `recordStop`.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   const { revision, ...stop } = JSON.parse(text) as Omit<Stop, 'revision'> & { readonly revision?: string }
   return revision === undefined ? stop : { ...stop, revision: BigInt(revision) }
 }
 
-/** The live generation among several. */
+/** The live generation of a projection. */
 export const liveOf = (generations: readonly Generation[], name: string): Generation | undefined =>
   generations.find((generation) => generation.name === name && generation.state === 'live')
 
@@ -271,10 +260,7 @@ export async function addGeneration(
   )
 }
 
-/**
- * What a swap changes of a generation: its state, and the fence, which must not fall behind that of the rows it takes
- * the place of.
- */
+/** Sets the state of a generation, and raises its fence to at least that of the generation that it replaces. */
 export async function setState(
   sql: Sql,
   name: string,
@@ -293,8 +279,8 @@ export async function removeGeneration(sql: Sql, name: string, generation: numbe
   await sql.query(`delete from ${STOPS} where name = $1 and generation = $2`, [name, generation])
 }
 
-/** A checkpoint by its name, as a worker has it in mind. */
-export interface CheckpointPlace {
+/** A checkpoint, and the position at which the caller expects it. */
+export interface ExpectedCheckpoint {
   readonly name: string
   readonly generation: number
   readonly partition: number
@@ -302,30 +288,26 @@ export interface CheckpointPlace {
   readonly position: bigint
 }
 
-/**
- * How long a transaction that is fenced may stand idle: a process that was stopped in the middle of one holds its rows
- * no longer than that.
- */
+/** Idle timeout of a fenced transaction: a process that is suspended within one releases its row locks after it. */
 const IDLE_MS = 3_000
 
-// Where it still stands, and nobody with a larger fence has come since.
-const STANDS = 'name = $1 and generation = $2 and partition = $3 and partitions = $4 and position = $5'
+const AT_EXPECTED_POSITION = 'name = $1 and generation = $2 and partition = $3 and partitions = $4 and position = $5'
 
 /**
- * Moves a checkpoint on, where it still stands at its place; false where somebody else was faster, the generation is
- * gone or divided anew, or the fence is an old one. The first statement of a transaction that writes rows: the row lock
- * that it takes makes a second runner wait, and then see that it lost.
+ * Moves a checkpoint if it is still at the expected position. Returns false if another process has moved it, the
+ * generation was dropped or repartitioned, or the checkpoint has a larger fence. Must be the first statement of a
+ * transaction that writes rows: a second runner waits for its row lock and then gets false.
  */
 export async function advance(
   sql: Sql,
-  from: CheckpointPlace,
+  from: ExpectedCheckpoint,
   to: bigint,
   event: EventMark | undefined,
   fence: bigint | undefined,
 ): Promise<boolean> {
   const moved = await sql.query(
     `update ${CHECKPOINTS} set position = $6, event_position = coalesce($7::int8, event_position), event_id = coalesce($8, event_id), stop = null, updated_at = clock_timestamp()
-     where ${STANDS} and state <> 'retired' and ($9::int8 is null or fence <= $9::int8)
+     where ${AT_EXPECTED_POSITION} and state <> 'retired' and ($9::int8 is null or fence <= $9::int8)
      returning case when $9::int8 is not null then set_config('idle_in_transaction_session_timeout', '${String(IDLE_MS)}', true) end`,
     [
       from.name,
@@ -342,17 +324,17 @@ export async function advance(
   return moved.length === 1
 }
 
-// A reason quotes what could not be read, and a list reads it by SQL: there NUL and half a letter would be an error of
-// everybody's list.
+// A reason can quote unreadable text. SQL parses this JSON, and NUL or a lone surrogate in it would make every query of
+// the stops fail.
 const stopText = ({ reason, advice, stream, revision, type }: Stop): string =>
   JSON.stringify({ reason, advice, stream, revision: revision?.toString(), type }, (_key, value: unknown) =>
     typeof value === 'string' ? storable(value) : value,
   )
 
-/** Notes that rows of these conversations do not go on. Wants the transaction that moves the checkpoint past them. */
+/** Records that these conversations stopped. Requires the transaction that moves the checkpoint past their events. */
 export async function recordStopped(
   sql: Sql,
-  { name, generation }: Pick<CheckpointPlace, 'name' | 'generation'>,
+  { name, generation }: Pick<ExpectedCheckpoint, 'name' | 'generation'>,
   stopped: readonly ConversationStop[],
 ): Promise<void> {
   if (stopped.length === 0) return
@@ -369,10 +351,10 @@ export async function recordStopped(
   )
 }
 
-/** How many of these conversations are stopped, as the transaction sees it. */
+/** How many of these conversations are recorded as stopped. */
 export async function countStopped(
   sql: Sql,
-  { name, generation }: Pick<CheckpointPlace, 'name' | 'generation'>,
+  { name, generation }: Pick<ExpectedCheckpoint, 'name' | 'generation'>,
   conversationIds: readonly string[],
 ): Promise<number> {
   const [row] = await sql.query<{ count: string }>(
@@ -383,12 +365,12 @@ export async function countStopped(
 }
 
 /**
- * Forgets that a conversation is stopped, because its rows are complete again. False where somebody else was faster.
- * Wants the transaction that completes them.
+ * Removes a conversation from the stopped ones. Returns false if another process has already done so. Requires the
+ * transaction that completes the conversation's rows.
  */
-export async function forgetStopped(
+export async function removeStopped(
   sql: Sql,
-  { name, generation }: Pick<CheckpointPlace, 'name' | 'generation'>,
+  { name, generation }: Pick<ExpectedCheckpoint, 'name' | 'generation'>,
   conversationId: string,
 ): Promise<boolean> {
   return (
@@ -402,9 +384,9 @@ export async function forgetStopped(
   )
 }
 
-/** Notes why a checkpoint does not move, for `status` in any process; not where somebody has moved it since. */
-export async function recordStop(sql: Sql, at: CheckpointPlace, stop: Stop): Promise<void> {
-  await sql.query(`update ${CHECKPOINTS} set stop = $6, updated_at = clock_timestamp() where ${STANDS}`, [
+/** Records why a checkpoint stopped, for `status` in any process. Does nothing if the checkpoint has moved. */
+export async function recordStop(sql: Sql, at: ExpectedCheckpoint, stop: Stop): Promise<void> {
+  await sql.query(`update ${CHECKPOINTS} set stop = $6, updated_at = clock_timestamp() where ${AT_EXPECTED_POSITION}`, [
     at.name,
     at.generation,
     at.partition,
@@ -414,22 +396,22 @@ export async function recordStop(sql: Sql, at: CheckpointPlace, stop: Stop): Pro
   ])
 }
 
-/** Forgets why these stopped, because they are tried again. */
+/** Removes the recorded reasons of these projections before they are retried. */
 export async function clearStops(sql: Sql, names: readonly string[]): Promise<void> {
   await sql.query(`update ${CHECKPOINTS} set stop = null where name = any($1::text[]) and stop is not null`, [names])
 }
 
-/** Another process has the claim by now: its fence is on the checkpoints. */
+/** The checkpoints have a larger fence: another process has the claim. */
 export class Fenced extends Error {
   constructor() {
-    super('another process keeps the read models by now')
+    super('another process has taken over the read models')
     this.name = 'Fenced'
   }
 }
 
 /**
- * Puts a fence on all checkpoints of these projections. From then on nobody with a smaller one moves them; throws
- * `Fenced` where a larger one is there.
+ * Raises the fence of all checkpoints of these projections, so that a process with a smaller fence can no longer move
+ * them. Throws `Fenced` if one has a larger fence.
  */
 export async function raiseFence(sql: Sql, names: readonly string[], fence: bigint): Promise<void> {
   await sql.query(
@@ -444,10 +426,10 @@ export async function raiseFence(sql: Sql, names: readonly string[], fence: bigi
 }
 
 /**
- * Divides a generation anew: so many checkpoints, all at one place, in place of those it has. False where these do not
- * all stand at one place (then they have to be brought there first) or one of them is stopped. Wants a transaction.
+ * Replaces the checkpoints of a generation by this number of checkpoints at the same position. Returns false if its
+ * checkpoints are not all at one position or one of them is stopped. Requires a transaction.
  */
-export async function divide(sql: Sql, name: string, generation: number, partitions: number): Promise<boolean> {
+export async function repartition(sql: Sql, name: string, generation: number, partitions: number): Promise<boolean> {
   const found = (await readGenerations(sql, [name], { lock: true })).find((one) => one.generation === generation)
   if (found === undefined) return false
   const { checkpoints } = found

@@ -1,39 +1,40 @@
 /**
- * How far a checkpoint is behind the log, counted. Positions say nothing of it: in some stores they are byte offsets,
- * and events of other streams lie between.
+ * Counts the events that a checkpoint lags the log. The difference of positions is not that number: in some stores
+ * positions are byte offsets, and other streams have events in between.
  */
-import type { EventPlace, EventStore } from '../../src/ports/event-store.js'
+import type { EventPosition, EventStore } from '../../src/ports/event-store.js'
 import { partitionOfStream } from './partitions.js'
 import { PROJECTED_PREFIXES } from './streams.js'
 
-/** Beyond so many events it is no longer counted, but said to be at least so many: each look would read them all. */
+/** The lag is counted up to this number of events, since counting reads each of them. */
 export const COUNTED_EVENTS = 10_000
 
 export interface Lag {
-  /** Events of conversations and their editions that are not applied yet. */
+  /** Number of events of conversations and editions that are not applied yet. */
   readonly events: number
-  /** True where there are more than were counted. */
+  /** True if the count stopped at its limit, so that there may be more. */
   readonly isAtLeast: boolean
-  /** Since the first of them was recorded; 0 where there is none. */
+  /** Seconds since the first of them was recorded; 0 if there is none. */
   readonly seconds: number
 }
 
-/** What of a log somebody takes, and how far they have come. */
-interface LagPlace {
+/** A partition and the position up to which it has applied the log. */
+interface LagCheckpoint {
   readonly position: bigint
   readonly partition: number
   readonly partitions: number
 }
 
-/** The lag of each place, in their order. Several places that stand close together are counted in one reading. */
-export async function lagsOf(store: EventStore, places: readonly LagPlace[], now: number): Promise<Lag[]> {
-  const counted = new Map<bigint, { readonly events: readonly EventPlace[]; readonly isAtLeast: boolean }>()
-  let events: readonly EventPlace[] = []
+/** The lag of each checkpoint, in the same order. Each part of the log is read once for all checkpoints. */
+export async function lagsOf(store: EventStore, checkpoints: readonly LagCheckpoint[], now: number): Promise<Lag[]> {
+  const counted = new Map<bigint, { readonly events: readonly EventPosition[]; readonly isAtLeast: boolean }>()
+  let events: readonly EventPosition[] = []
   let isAtLeast = false
   let end: bigint | undefined
-  // From the place nearest to the head backwards: what is behind the next one is what lies between the two, and what is
-  // behind this one.
-  for (const position of [...new Set(places.map((place) => place.position))].toSorted((a, b) => (a > b ? -1 : 1))) {
+  // From the highest position to the lowest: the events after a position are those up to the next higher position, and
+  // the events after that one.
+  const positions = [...new Set(checkpoints.map(({ position }) => position))].toSorted((a, b) => (a > b ? -1 : 1))
+  for (const position of positions) {
     const between = await eventsBetween(store, position, end)
     const all = [...between, ...events]
     isAtLeast ||= all.length > COUNTED_EVENTS
@@ -41,27 +42,31 @@ export async function lagsOf(store: EventStore, places: readonly LagPlace[], now
     counted.set(position, { events, isAtLeast })
     end = position
   }
-  return places.map(({ position, partition, partitions }) => {
-    const behind = counted.get(position)
-    const mine = (behind?.events ?? []).filter(
+  return checkpoints.map(({ position, partition, partitions }) => {
+    const following = counted.get(position)
+    const ofPartition = (following?.events ?? []).filter(
       ({ stream }) => partitions === 1 || partitionOfStream(stream, partitions) === partition,
     )
-    return { events: mine.length, isAtLeast: behind?.isAtLeast === true, seconds: secondsSince(mine[0], now) }
+    return {
+      events: ofPartition.length,
+      isAtLeast: following?.isAtLeast === true,
+      seconds: secondsSince(ofPartition[0], now),
+    }
   })
 }
 
-async function eventsBetween(store: EventStore, after: bigint, end: bigint | undefined): Promise<EventPlace[]> {
-  const found: EventPlace[] = []
-  for await (const place of store.readPlaces({ after, prefix: PROJECTED_PREFIXES, limit: COUNTED_EVENTS + 1 })) {
-    if (end !== undefined && place.position > end) break
-    found.push(place)
+async function eventsBetween(store: EventStore, after: bigint, end: bigint | undefined): Promise<EventPosition[]> {
+  const found: EventPosition[] = []
+  for await (const event of store.readPositions({ after, prefix: PROJECTED_PREFIXES, limit: COUNTED_EVENTS + 1 })) {
+    if (end !== undefined && event.position > end) break
+    found.push(event)
   }
   return found
 }
 
-function secondsSince(event: EventPlace | undefined, now: number): number {
-  // The clock of who appended may be ahead of ours; and metadata that cannot be read is what stops a projection, not
-  // what breaks its status.
+function secondsSince(event: EventPosition | undefined, now: number): number {
+  // The clock of the process that appended may be ahead, hence the maximum. Unreadable metadata stops the projection;
+  // it must not make the status fail too.
   const time = Date.parse(event?.recordedAt ?? '')
   return Number.isNaN(time) ? 0 : Math.max(0, (now - time) / 1_000)
 }

@@ -1,31 +1,28 @@
-/**
- * What `projections status` says, as metrics of Prometheus. Asked when they are scraped, so they are never older than
- * the scrape.
- */
+/** The output of `projections status` as Prometheus metrics. The status is read at each scrape. */
 import { Counter, Gauge, type Registry } from 'prom-client'
 import { partitionOf } from './partitions.js'
 import type { ProjectionStatus } from './watch.js'
 
 export interface ProjectionMetrics {
-  /** To be told of every fact that was applied. */
+  /** Counts applied events. */
   applied(projection: string, partition: number, events: number): void
 }
 
 const labelNames = ['projection', 'partition'] as const
 
-/** Registers the metrics; `status` and `isWorking` are asked at each scrape. */
+/** Registers the metrics. Each scrape calls `status` and `isWorking`. */
 export function createProjectionMetrics(
   register: Registry,
   status: () => Promise<ProjectionStatus[]>,
   isWorking: () => boolean,
 ): ProjectionMetrics {
-  // All gauges of a scrape are asked at once, and made of one look at the database.
-  let looking: Promise<ProjectionStatus[]> | undefined
-  const look = async (): Promise<ProjectionStatus[]> => {
-    looking ??= status().finally(() => {
-      looking = undefined
+  // A scrape collects all gauges concurrently; they share one read of the database.
+  let reading: Promise<ProjectionStatus[]> | undefined
+  const readStatus = async (): Promise<ProjectionStatus[]> => {
+    reading ??= status().finally(() => {
+      reading = undefined
     })
-    return await looking
+    return await reading
   }
 
   function gauge(
@@ -39,10 +36,10 @@ export function createProjectionMetrics(
       labelNames,
       registers: [register],
       async collect() {
-        const all = await look()
-        // With other partitions than before, the old ones are gone.
+        const projections = await readStatus()
+        // Removes partitions that no longer exist.
         metric.reset()
-        for (const projection of all) {
+        for (const projection of projections) {
           for (const partition of projection.partitions)
             metric.set(
               { projection: projection.name, partition: String(partition.partition) },
@@ -53,34 +50,23 @@ export function createProjectionMetrics(
     })
   }
 
-  gauge(
-    'lag_events',
-    'Events of conversations that the rows do not show yet. Counted up to 10,000.',
-    ({ lagEvents }) => lagEvents,
-  )
-  gauge(
-    'lag_seconds',
-    'Seconds since the first event that the rows do not show was recorded.',
-    ({ lagSeconds }) => lagSeconds,
-  )
-  gauge(
-    'stopped',
-    '1 where the projection does not go on at all, and waits for somebody to look.',
-    ({ stop }, projection) =>
-      (stop ??
-      (projection.state === 'stopped' && projection.partitions.every((partition) => partition.stop === undefined)))
-        ? 1
-        : 0,
+  gauge('lag_events', 'Events that are not applied yet. Counted up to 10,000.', ({ lagEvents }) => lagEvents)
+  gauge('lag_seconds', 'Age in seconds of the oldest event that is not applied.', ({ lagSeconds }) => lagSeconds)
+  gauge('stopped', '1 if the projection stopped and needs attention.', ({ stop }, projection) =>
+    (stop ??
+    (projection.state === 'stopped' && projection.partitions.every((partition) => partition.stop === undefined)))
+      ? 1
+      : 0,
   )
   gauge(
     'stopped_conversations',
-    'Conversations that the projection goes on without, because it met an event of theirs that it cannot apply.',
+    'Conversations that the projection skips because one of their events cannot be applied.',
     ({ partition }, { stopped, partitions }) =>
       stopped.filter(({ conversationId }) => partitionOf(conversationId, partitions.length) === partition).length,
   )
   const working: Gauge = new Gauge({
     name: 'context_ledger_projection_working',
-    help: '1 in the process that keeps the read models, 0 in one that stands by.',
+    help: '1 in the process that applies events, 0 in a process that stands by.',
     registers: [register],
     collect() {
       working.set(isWorking() ? 1 : 0)
@@ -88,7 +74,7 @@ export function createProjectionMetrics(
   })
   const counter = new Counter({
     name: 'context_ledger_projection_applied_events_total',
-    help: 'Events that this process has applied.',
+    help: 'Events that this process applied.',
     labelNames,
     registers: [register],
   })

@@ -1,19 +1,18 @@
 /**
- * The contract of a read model: a name, a version, its tables, and a pure answer for every type of fact.
+ * The contract of a read model: a name, a version, its tables, and a pure handler for every event type.
  *
- * A handler turns one recorded fact into changes of rows that are named by their key, and reads nothing. So the same
- * code keeps the rows in Postgres (`runner.ts`), fills them anew beside the old ones (`rebuild.ts`), and computes in
- * memory what they must be (`fold.ts`, which `verify` and the laws compare with). A type that a projection does not
- * care for says 'ignore': silence is written down. A changed table or handler is `version + 1`; the runner then
- * rebuilds beside.
+ * A handler turns one recorded event into row changes by key, and reads nothing. So the same code updates the rows in
+ * Postgres (`runner.ts`), fills a new generation (`rebuild.ts`), and computes the expected rows in memory (`fold.ts`, for
+ * `verify` and the property tests). A projection declares 'ignore' for each event type that it does not use. If a table
+ * or a handler changes, increment `version`; the runner then rebuilds the rows.
  */
 import type { EventType, RecordedEvent } from '../../src/domain/events/index.js'
 
 /**
- * What a cell holds. Times are ISO 8601 texts in UTC, which sort as they are; JSON is kept as the text that was given.
- * A text with NUL or a lone surrogate is refused (its conversation stops there, since Postgres would refuse or alter
- * it): text that may hold them goes through `JSON.stringify`, which escapes both. A `tsvector` cell is text in that
- * type's own syntax (`'word':1,4 'other':2`).
+ * The value of a cell. Times are ISO 8601 texts in UTC, which sort correctly as text. JSON is stored as text. A text
+ * with NUL or a lone surrogate is refused and stops its conversation, since Postgres would refuse or alter it; pass
+ * text that can contain them through `JSON.stringify`, which escapes both. A `tsvector` cell is text in the syntax of
+ * that type (`'word':1,4 'other':2`).
  */
 export type Cell = string | number | bigint | boolean | null
 
@@ -22,14 +21,11 @@ export type ColumnType = 'text' | 'int8' | 'int4' | 'float8' | 'boolean' | 'json
 export interface Table {
   readonly name: string
   readonly columns: Readonly<Record<string, ColumnType>>
-  /**
-   * The columns of the primary key; the first is `conversation_id`, by which `compare.ts` finds the rows of a
-   * conversation.
-   */
+  /** The columns of the primary key. The first must be `conversation_id`, by which `compare.ts` finds rows. */
   readonly key: readonly string[]
   /**
-   * Further indexes: what stands behind `create index … on <table>`, for example `(conversation_id, revision)` or
-   * `using gin (terms)`. Built last in a rebuild.
+   * Further indexes: the part after `create index … on <table>`, for example `(conversation_id, revision)` or
+   * `using gin (terms)`. Built at the end of a rebuild.
    */
   readonly indexes: readonly string[]
 }
@@ -37,11 +33,11 @@ export interface Table {
 export type Row = Readonly<Record<string, Cell>>
 
 export type RowChange =
-  /** This row is there, whatever was there under its key before. */
+  /** Inserts the row or replaces the one with the same key. */
   | { readonly op: 'put'; readonly table: string; readonly row: Row }
-  /** These cells of the row under this key change, where there is such a row. */
+  /** Sets cells of the row with this key, if it exists. */
   | { readonly op: 'patch'; readonly table: string; readonly key: Row; readonly set: Row }
-  /** No row is under this key. */
+  /** Deletes the row with this key, if it exists. */
   | { readonly op: 'delete'; readonly table: string; readonly key: Row }
 
 type Handler<Type extends EventType> = (event: RecordedEvent<Type>) => readonly RowChange[]
@@ -53,7 +49,7 @@ export interface Projection {
   readonly handlers: { readonly [Type in EventType]: Handler<Type> | 'ignore' }
 }
 
-/** A cell that Postgres would refuse, or that would come back as another text. */
+/** A cell that Postgres would refuse or store differently. */
 export class CellRefused extends Error {
   constructor(table: string, column: string, detail: string) {
     super(`${table}.${column} ${detail}`)
@@ -63,18 +59,17 @@ export class CellRefused extends Error {
 
 const INTEGERS = { int4: [-(2n ** 31n), 2n ** 31n - 1n], int8: [-(2n ** 63n), 2n ** 63n - 1n] } as const
 
-/** Why a column cannot hold a cell, or undefined. */
-function refusedBy(type: ColumnType, cell: Cell): string | undefined {
+/** Why a column cannot store a cell; undefined if it can. */
+function refusalOf(type: ColumnType, cell: Cell): string | undefined {
   if (typeof cell === 'string') {
-    // Postgres refuses NUL in a text, and a driver turns a lone surrogate into U+FFFD, so that two keys could become
-    // one.
-    if (cell.includes('\0')) return 'holds NUL, which a text of Postgres cannot'
-    return cell.isWellFormed() ? undefined : 'holds a lone surrogate, which UTF-8 cannot'
+    // Postgres refuses NUL in a text. A driver replaces a lone surrogate by U+FFFD, so that two keys could become equal.
+    if (cell.includes('\0')) return 'contains NUL, which Postgres cannot store in a text'
+    return cell.isWellFormed() ? undefined : 'contains a lone surrogate, which UTF-8 cannot encode'
   }
   if (cell === null || typeof cell === 'boolean' || (type !== 'int4' && type !== 'int8')) return undefined
-  if (typeof cell === 'number' && !Number.isSafeInteger(cell)) return `holds ${String(cell)}, which is no whole number`
-  const [least, most] = INTEGERS[type]
-  return cell < least || cell > most ? `holds ${String(cell)}, which ${type} cannot` : undefined
+  if (typeof cell === 'number' && !Number.isSafeInteger(cell)) return `is ${String(cell)}, which is not a safe integer`
+  const [smallest, largest] = INTEGERS[type]
+  return cell < smallest || cell > largest ? `is ${String(cell)}, which is out of range for ${type}` : undefined
 }
 
 function checkCells(tables: readonly Table[], name: string, row: Row): void {
@@ -82,14 +77,14 @@ function checkCells(tables: readonly Table[], name: string, row: Row): void {
   for (const column of Object.keys(row)) {
     const type = columns?.[column]
     if (type === undefined) throw new Error(`There is no column ${column} in ${name}.`)
-    const refused = refusedBy(type, row[column] ?? null)
-    if (refused !== undefined) throw new CellRefused(name, column, refused)
+    const refusal = refusalOf(type, row[column] ?? null)
+    if (refusal !== undefined) throw new CellRefused(name, column, refusal)
   }
 }
 
 /**
- * The changes that a fact makes to a read model. Throws where no database could keep them: fact by fact, so that the
- * same one is refused however many are written together, and whoever computes the rows in memory meets the same.
+ * The changes that an event makes to a read model. Throws if Postgres could not store them. The check runs for each
+ * event, so the same event is refused in every batch, and also when rows are computed in memory.
  */
 export function changesOf<Type extends EventType>(
   projection: Projection,

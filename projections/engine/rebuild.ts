@@ -1,15 +1,14 @@
 /**
- * Rows again from the start of the log, beside the ones that readers see.
+ * Rebuilds rows from the start of the log while readers use the existing ones.
  *
- * The next generation of tables is filled by the same loop that the runner uses, its further indexes are built at the
- * end (on a server), and then one transaction points the views at it. Readers and the live runner go on all the while;
- * nobody sees a hole or a mixture, and no model is called. The new generation has as many partitions as the live one. A
- * rebuild that was killed is resumed by the next one of the same version, from its own checkpoint; one of another
- * version is dropped, and so is one that stopped at a conversation: a rebuild tries all of them again, and goes on
- * without those that still cannot be applied.
+ * The loop of the runner fills the next generation of tables. On a server, its further indexes are built at the end.
+ * Then one transaction points the views at the new tables. Readers and the live runner continue meanwhile, readers never
+ * see incomplete or mixed rows, and no model is called. The new generation has as many partitions as the live one.
  *
- * One limit: a reader in a REPEATABLE READ transaction that began before the rows were written finds the new tables
- * without them.
+ * If a rebuild was killed, the next one of the same version resumes it from its checkpoint. An unfinished rebuild of
+ * another version is dropped, and so is one in which a conversation stopped, since a rebuild retries all conversations.
+ *
+ * Limitation: a REPEATABLE READ transaction that began before the rows were written sees the new tables as empty.
  */
 import { Mutex } from 'async-mutex'
 import { sleep } from '../../src/ports/clock.js'
@@ -32,11 +31,11 @@ import {
 import { foreignLog } from './log-identity.js'
 import type { Projection } from './projection.js'
 import {
-  beginGeneration,
   createTables,
   dropGeneration,
   gatherStatistics,
   indexStatements,
+  nextGeneration,
   pointViews,
   runsInProcess,
 } from './store.js'
@@ -45,36 +44,36 @@ import {
 export interface RebuildProgress {
   /** The read models that are rebuilt. */
   readonly names: readonly string[]
-  /** What is being done. */
+  /** The current phase. */
   readonly phase: 'rows' | 'indexes' | 'swap' | 'done'
-  /** Places of the log: in some stores these are no numbers of events, but offsets of bytes. */
+  /** Position in the log. In some stores this is a byte offset, not a number of events. */
   readonly done: number
-  /** The place that `done` goes up to. */
+  /** The position at which `done` ends. */
   readonly total: number
-  /** Events of conversations that this rebuild has read so far. */
+  /** Number of events that this rebuild has read so far. */
   readonly events: number
-  /** Undefined until there is something to reckon from. */
+  /** Estimated from the speed of this rebuild; undefined until there is enough data. */
   readonly secondsLeft?: number
 }
 
-/** How to rebuild, and who hears meanwhile. */
+/** Options of a rebuild. */
 export interface RebuildOptions {
-  /** Hears how far it is. */
+  /** Called with the progress. */
   readonly onProgress?: (progress: RebuildProgress) => void
-  /** Ends it between two steps; a later rebuild goes on from there. */
+  /** Stops the rebuild after the current step. A later rebuild resumes it. */
   readonly signal?: AbortSignal
   /**
-   * Facts a transaction; default 8,000 on a server, 1,000 on the embedded engine. More of them leave less to write,
-   * since what came and went within a batch is never written.
+   * Events in a transaction. Default 8,000 on a server, 1,000 on the embedded engine. Larger batches write less, since a
+   * row that is added and removed within one batch is never written.
    */
   readonly batchSize?: number
-  /** Begin anew where an earlier rebuild of the same version was cut off, instead of going on from there. */
+  /** Start from the beginning instead of resuming an unfinished rebuild. */
   readonly fresh?: boolean
 }
 
-/** A rebuild that could not be finished. What it has done stays for the next one; readers see the old rows. */
+/** A rebuild did not finish. The next one resumes it; readers use the old rows. */
 export class RebuildFailed extends Error {
-  /** @param stop the fact that it met and could not apply, where that is why */
+  /** @param stop the event that could not be applied, if that is the reason */
   constructor(
     message: string,
     readonly stop?: Stop,
@@ -85,155 +84,190 @@ export class RebuildFailed extends Error {
 }
 
 const SERVER_BATCH = 8_000
-// On the embedded engine everybody waits for the transaction: 1,000 facts take it 150 to 190 ms.
+// On the embedded engine everything else waits for the transaction: 1,000 events take 150 to 190 ms.
 const EMBEDDED_BATCH = 1_000
-// Postgres looks for deadlocks after a second. The swap gives up its turn long before, so that it is never a reader who
-// is thrown out, and a reader that waits behind it waits no longer than this.
+// Postgres resolves deadlocks after 1 s, possibly by cancelling a reader. The swap gives up its lock well before that,
+// and a reader that waits for the swap waits at most this long.
 const SWAP_LOCK_MS = 250
-const SWAP_PATIENCE_MS = 60_000
+const SWAP_TIMEOUT_MS = 60_000
 
 const isLockTimeout = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && (error.code === '55P03' || error.code === '40P01')
 
 /**
- * Rebuilds the named projections, or all of them, in one pass over the log. Resolves when readers see the new rows and
- * the old tables are gone.
+ * Rebuilds the named projections, or all of them, in one pass over the log. Resolves when readers use the new rows and
+ * the old tables are dropped.
  */
 export async function rebuild(
   source: ProjectionSource,
   names: readonly string[] | 'all',
   options: RebuildOptions = {},
 ): Promise<void> {
-  const { db, store } = source
-  const { signal } = options
-  const unknown =
-    names === 'all'
-      ? undefined
-      : names.find((name) => !source.projections.some((projection) => projection.name === name))
+  const chosen = chosenOf(source.projections, names)
+  if (chosen.length === 0) return
+  const isEmbedded = await runsInProcess(source.db)
+  const foreign = await foreignAmong(source)
+  const targets = await openBuilding(source, chosen, {
+    fresh: options.fresh === true,
+    indexesFirst: isEmbedded,
+    foreign,
+  })
+  await new Rebuild(source, chosen, targets, {
+    ...options,
+    batchSize: options.batchSize ?? (isEmbedded ? EMBEDDED_BATCH : SERVER_BATCH),
+    isEmbedded,
+    foreign,
+  }).run()
+}
+
+function chosenOf(projections: readonly Projection[], names: readonly string[] | 'all'): readonly Projection[] {
+  if (names === 'all') return projections
+  const unknown = names.find((name) => !projections.some((projection) => projection.name === name))
   if (unknown !== undefined)
     throw new RebuildFailed(
-      `there is no projection ${unknown}; there are ${source.projections.map(({ name }) => name).join(', ')}`,
+      `there is no projection ${unknown}; there are ${projections.map(({ name }) => name).join(', ')}`,
     )
-  const chosen = source.projections.filter((projection) => names === 'all' || names.includes(projection.name))
-  if (chosen.length === 0) return
+  return projections.filter(({ name }) => names.includes(name))
+}
 
-  const isEmbedded = await runsInProcess(db)
-  const batchSize = options.batchSize ?? (isEmbedded ? EMBEDDED_BATCH : SERVER_BATCH)
-  const foreign = await foreignAmong(source)
-  let targets = await open(source, chosen, { fresh: options.fresh === true, indexesFirst: isEmbedded, foreign })
-  const progress = progressOf(chosen, options.onProgress)
-  const stopped = (): void => {
-    if (signal?.aborted === true) throw new RebuildFailed('the rebuild was stopped; the next one goes on from here')
-    const stop = targets.find((target) => target.stop !== undefined)?.stop
+class Rebuild {
+  private readonly progress: ProgressReporter
+
+  constructor(
+    private readonly source: ProjectionSource,
+    private readonly chosen: readonly Projection[],
+    private targets: readonly Target[],
+    private readonly options: RebuildOptions & SwapOptions,
+  ) {
+    this.progress = new ProgressReporter(
+      chosen.map(({ name }) => name),
+      options.onProgress,
+    )
+  }
+
+  async run(): Promise<void> {
+    if ((await this.applyLog('rows')) === 'applied') {
+      this.reportAt('indexes')
+      await this.buildIndexes()
+      await this.swapGenerations()
+    }
+    await dropRetired(this.source, this.chosen)
+    this.reportAt('done')
+  }
+
+  private reportAt(phase: RebuildProgress['phase']): void {
+    this.progress.report(phase, leastPosition(this.targets), leastPosition(this.targets))
+  }
+
+  private throwIfStopped(): void {
+    if (this.options.signal?.aborted === true)
+      throw new RebuildFailed('the rebuild was stopped; the next rebuild resumes it')
+    const stop = this.targets.find((target) => target.stop !== undefined)?.stop
     if (stop !== undefined) throw new RebuildFailed(stop.reason, stop)
   }
-  const refreshed = async (): Promise<'again' | 'swapped'> => {
-    const known = await positions(source, targets)
-    targets = known.targets
-    if (known.swapped) return 'swapped'
-    if (known.missing !== undefined)
-      throw new RebuildFailed(`somebody else began to rebuild ${known.missing}, and dropped what was built here`)
-    return 'again'
+
+  /** Reads the targets again after a checkpoint has moved. Returns true if another rebuild has already swapped them. */
+  private async isSwappedByOther(): Promise<boolean> {
+    const { targets, swapped, missing } = await refreshTargets(this.source, this.targets)
+    this.targets = targets
+    if (!swapped && missing !== undefined)
+      throw new RebuildFailed(`another process started a rebuild of ${missing} and dropped the tables of this one`)
+    return swapped
   }
-  /**
-   * How far the new rows are to come: to the end of the log; where other read models stay as they are, to where these
-   * are, since a fact that changes several of them has to appear in all at once.
-   */
-  async function goal(): Promise<bigint> {
-    const known = await readGenerations(
+
+  private async readKnown(): Promise<Generation[]> {
+    const { db, projections } = this.source
+    return await readGenerations(
       db,
-      source.projections.map(({ name }) => name),
+      projections.map(({ name }) => name),
     )
-    if (liveTargets(source, known, foreign, chosen).length === 0) return await store.head()
+  }
+
+  /**
+   * The position that the new rows must reach: the head of the log, or the position of the other read models if these
+   * are not rebuilt, since an event that changes several read models must appear in all of them at the same time.
+   */
+  private async goal(): Promise<bigint> {
+    const { foreign } = this.options
+    const known = await this.readKnown()
+    if (liveTargets(this.source, known, foreign, this.chosen).length === 0) return await this.source.store.head()
     return mostPosition(
-      source.projections.flatMap(({ name }) => {
+      this.source.projections.flatMap(({ name }) => {
         const live = liveOf(known, name)
         return live === undefined || foreign.has(keyOf(live)) ? [] : live.checkpoints
       }),
     )
   }
+
   /**
-   * Applies what the log has until there; two rebuilds at once share the work, each seeing the other's steps as moved
+   * Applies the log up to the goal. Two concurrent rebuilds share the work: each sees the other's commits as moved
    * checkpoints.
    */
-  const drained = async (phase: RebuildProgress['phase']): Promise<'drained' | 'swapped'> => {
+  private async applyLog(phase: RebuildProgress['phase']): Promise<'applied' | 'swapped'> {
+    const { batchSize, signal } = this.options
     for (;;) {
-      const head = await goal()
-      progress.at(phase, leastPosition(targets), head)
-      const result = await applyUntil(source, targets, head, {
+      const goal = await this.goal()
+      this.progress.report(phase, leastPosition(this.targets), goal)
+      const result = await applyUntil(this.source, this.targets, goal, {
         batchSize,
         exactly: true,
         ...(signal === undefined ? {} : { signal }),
         onBatch: (_applied, events) => {
-          progress.read(events)
-          progress.at(phase, leastPosition(targets), head)
+          this.progress.countEvents(events)
+          this.progress.report(phase, leastPosition(this.targets), goal)
         },
       })
-      stopped()
-      if (result === 'done') return 'drained'
-      if ((await refreshed()) === 'swapped') return 'swapped'
+      this.throwIfStopped()
+      if (result === 'done') return 'applied'
+      if (await this.isSwappedByOther()) return 'swapped'
     }
   }
 
-  if ((await drained('rows')) === 'drained') {
-    progress.at('indexes', leastPosition(targets), leastPosition(targets))
-    for (const { projection, generation } of targets.filter(({ partition }) => partition === 0)) {
+  private async buildIndexes(): Promise<void> {
+    const { db } = this.source
+    for (const { projection, generation } of this.targets.filter(({ partition }) => partition === 0)) {
       for (const statement of indexStatements(projection, generation)) {
         await db.transaction(
           async (sql) => {
-            // Not the lock of the layout: whoever opens the ledger meanwhile waits for that one.
+            // Not `lockLayout`: a process that opens the ledger would wait for the index.
             await lockIndexes(sql)
             await sql.script(statement)
           },
           { isPatient: true },
         )
-        stopped()
+        this.throwIfStopped()
       }
       await gatherStatistics(db, projection, generation)
     }
-    await swapped()
-  }
-  await dropRetired(source, chosen)
-  progress.at('done', leastPosition(targets), leastPosition(targets))
-
-  /**
-   * Where some of the rows that readers see are behind others, or behind the new ones, all of them come to one place,
-   * together.
-   */
-  async function alongside(): Promise<void> {
-    if (chosen.length === source.projections.length) return
-    const live = liveTargets(
-      source,
-      await readGenerations(
-        db,
-        source.projections.map(({ name }) => name),
-      ),
-      foreign,
-    )
-    await applyUntil(source, live, mostPosition([...live, ...targets]), { batchSize, exactly: true })
   }
 
-  async function swapped(): Promise<void> {
-    const patience = Date.now() + SWAP_PATIENCE_MS
+  private async swapGenerations(): Promise<void> {
+    const deadline = Date.now() + SWAP_TIMEOUT_MS
     for (;;) {
-      if ((await drained('swap')) === 'swapped') return
-      await alongside()
-      const outcome = await swap(source, targets, { batchSize, isEmbedded, foreign })
+      if ((await this.applyLog('swap')) === 'swapped') return
+      await this.alignOthers()
+      const outcome = await swap(this.source, this.targets, this.options)
       if (outcome === 'swapped') return
-      if (outcome === 'moved' && (await refreshed()) === 'swapped') return
-      stopped()
-      if (Date.now() > patience)
-        throw new RebuildFailed(
-          'readers hold the old tables for a minute now, so the new ones cannot take their place; try again',
-        )
+      if (outcome === 'moved' && (await this.isSwappedByOther())) return
+      this.throwIfStopped()
+      if (Date.now() > deadline)
+        throw new RebuildFailed('readers have locked the old tables for a minute; try again later')
       await sleep(20)
     }
+  }
+
+  /** Applies events to the read models that are not rebuilt, so that all are at the position of the new rows. */
+  private async alignOthers(): Promise<void> {
+    if (this.chosen.length === this.source.projections.length) return
+    const { batchSize, foreign } = this.options
+    const live = liveTargets(this.source, await this.readKnown(), foreign)
+    await applyUntil(this.source, live, mostPosition([...live, ...this.targets]), { batchSize, exactly: true })
   }
 }
 
 const keyOf = ({ name, generation }: Pick<Generation, 'name' | 'generation'>): string => `${name}/${String(generation)}`
 
-/** Generations whose rows were made from another log: their places mean nothing here. */
+/** Generations whose rows were made from another log, so that their positions have no meaning in this one. */
 async function foreignAmong({ db, store, projections }: ProjectionSource): Promise<ReadonlySet<string>> {
   await db.transaction(async (sql) => {
     await lockLayout(sql)
@@ -250,18 +284,18 @@ async function foreignAmong({ db, store, projections }: ProjectionSource): Promi
   return foreign
 }
 
-/** The live rows as far as this program keeps them: not what stopped, nor what is of another version or log. */
+/** Targets of the live generations to which this program applies events: not stopped, of this version and this log. */
 function liveTargets(
   { projections }: ProjectionSource,
   known: readonly Generation[],
   foreign: ReadonlySet<string>,
-  but: readonly Projection[] = [],
+  except: readonly Projection[] = [],
 ): Target[] {
   return projections.flatMap((projection) => {
     const live = liveOf(known, projection.name)
     if (
       live?.version !== projection.version ||
-      but.includes(projection) ||
+      except.includes(projection) ||
       foreign.has(keyOf(live)) ||
       live.checkpoints.some(({ stop }) => stop !== undefined)
     )
@@ -276,29 +310,32 @@ interface OpenOptions {
   readonly foreign: ReadonlySet<string>
 }
 
-/** The generations to fill: what an earlier rebuild of this version left, or new ones. */
-async function open({ db }: ProjectionSource, chosen: readonly Projection[], how: OpenOptions): Promise<Target[]> {
+/** Returns the generations to fill: an unfinished one of this version if there is one, otherwise new ones. */
+async function openBuilding(
+  { db }: ProjectionSource,
+  chosen: readonly Projection[],
+  { fresh, indexesFirst, foreign }: OpenOptions,
+): Promise<Target[]> {
   return await db.transaction(async (sql) => {
     await lockLayout(sql)
     const names = chosen.map(({ name }) => name)
     const known = await readGenerations(sql, names)
     const filled = new Map<string, number>()
     for (const projection of chosen) {
-      const left = known.filter(({ name, state }) => name === projection.name && state === 'building')
-      const resumed = how.fresh
+      const unfinished = known.filter(({ name, state }) => name === projection.name && state === 'building')
+      const resumed = fresh
         ? undefined
-        : left.find(
-            (one) => one.version === projection.version && one.stopped.length === 0 && !how.foreign.has(keyOf(one)),
+        : unfinished.find(
+            (each) => each.version === projection.version && each.stopped.length === 0 && !foreign.has(keyOf(each)),
           )
-      for (const leftover of left) if (leftover !== resumed) await dropGeneration(sql, leftover)
-      const generation = resumed?.generation ?? (await beginGeneration(sql, known, projection))
+      for (const each of unfinished) if (each !== resumed) await dropGeneration(sql, each)
+      const generation = resumed?.generation ?? (await nextGeneration(sql, known, projection))
       if (resumed === undefined) {
         await createTables(sql, projection, generation)
-        // Built at the end, the text index of 40,000 messages is one statement of 1.5 s, for which the whole process
-        // stands still with the embedded engine. Kept from the start it costs the same in all (6.4 s against 6.8 s), in
-        // statements of some 30 ms, 0.2 s where the index tidies up.
-        if (how.indexesFirst)
-          for (const statement of indexStatements(projection, generation)) await sql.script(statement)
+        // Built at the end, the text index of 40,000 messages is one statement of 1.5 s, which blocks the process on the
+        // embedded engine. Built from the start it costs the same in total (6.4 s compared with 6.8 s), in statements of
+        // about 30 ms (0.2 s when the index merges its pending list).
+        if (indexesFirst) for (const statement of indexStatements(projection, generation)) await sql.script(statement)
         await addGeneration(
           sql,
           projection,
@@ -313,7 +350,7 @@ async function open({ db }: ProjectionSource, chosen: readonly Projection[], how
     return chosen.flatMap((projection) =>
       found
         .filter(({ name, generation }) => name === projection.name && generation === filled.get(name))
-        .flatMap((one) => targetsOf(projection, one)),
+        .flatMap((each) => targetsOf(projection, each)),
     )
   })
 }
@@ -322,21 +359,22 @@ const projectionsOf = (targets: readonly Target[]): Projection[] => [
   ...new Set(targets.map(({ projection }) => projection)),
 ]
 
-/** The generation that these targets fill. */
+/** The generation of a projection that these targets fill. */
 const filledBy = (
   known: readonly Generation[],
   targets: readonly Target[],
   { name }: Projection,
 ): Generation | undefined =>
   known.find(
-    (one) =>
-      one.name === name && one.generation === targets.find(({ projection }) => projection.name === name)?.generation,
+    (each) =>
+      each.name === name && each.generation === targets.find(({ projection }) => projection.name === name)?.generation,
   )
 
 /**
- * Where the generations that are being built stand now. `swapped` where another rebuild has put them in place already.
+ * Reads the targets again. `swapped`: another rebuild has already made them live. `missing`: a projection whose new
+ * generation was dropped.
  */
-async function positions(
+async function refreshTargets(
   { db }: ProjectionSource,
   targets: readonly Target[],
 ): Promise<{ targets: Target[]; swapped: boolean; missing?: string }> {
@@ -345,13 +383,13 @@ async function positions(
     db,
     chosen.map(({ name }) => name),
   )
-  const here = chosen.map((projection) => ({ projection, generation: filledBy(known, targets, projection) }))
-  const missing = here.find(({ generation }) => generation === undefined)
+  const current = chosen.map((projection) => ({ projection, generation: filledBy(known, targets, projection) }))
+  const missing = current.find(({ generation }) => generation === undefined)
   return {
-    targets: here.flatMap(({ projection, generation }) =>
+    targets: current.flatMap(({ projection, generation }) =>
       generation === undefined ? [] : targetsOf(projection, generation),
     ),
-    swapped: here.every(({ generation }) => generation?.state === 'live'),
+    swapped: current.every(({ generation }) => generation?.state === 'live'),
     ...(missing === undefined ? {} : { missing: missing.projection.name }),
   }
 }
@@ -363,67 +401,44 @@ interface SwapOptions {
 }
 
 /**
- * Puts the new generations in place of the live ones. 'moved' where a checkpoint is not where `targets` has it, 'busy'
- * where a reader or the live runner was in the way. The new rows are never behind the old ones, so that nobody who
- * waited for a position finds it gone again; nor do they stand elsewhere than those of the other projections, so that
- * nobody sees a fact in one read model and not in the other.
+ * Makes the new generations live. Returns 'moved' if a checkpoint is not at the position that `targets` has, and 'busy'
+ * if a reader or the live runner holds a lock. The new rows never lag the old ones, so that a reader which waited
+ * for a position still finds it. They are at the same position as the other projections, so that no reader sees an event
+ * in one read model and not in another.
  */
 async function swap(
   source: ProjectionSource,
   targets: readonly Target[],
-  how: SwapOptions,
+  options: SwapOptions,
 ): Promise<'swapped' | 'moved' | 'busy'> {
-  const { db, fence } = source
   const chosen = projectionsOf(targets)
   try {
-    return await db.transaction(async (sql) => {
+    return await source.db.transaction(async (sql) => {
       await sql.script(`set local lock_timeout = ${String(SWAP_LOCK_MS)}`)
       await lockLayout(sql)
-      // Under this lock the live runner stands still.
+      // With this lock the live runner cannot commit.
       const known = await readGenerations(
         sql,
         source.projections.map(({ name }) => name),
         { lock: true },
       )
-      const stands = targets.every((target) => {
-        const here = filledBy(known, targets, target.projection)
-        return (
-          here?.state === 'building' &&
-          here.checkpoints.length === target.partitions &&
-          here.checkpoints[target.partition]?.position === target.position
-        )
-      })
-      if (!stands) return 'moved'
-      const lives = chosen.map(({ name }) => liveOf(known, name))
-      const all = [...targets, ...liveTargets(source, known, how.foreign, chosen)]
+      if (!areAtPositions(known, targets)) return 'moved'
+      const replaced = chosen.flatMap(({ name }) => liveOf(known, name) ?? [])
+      const all = [...targets, ...liveTargets(source, known, options.foreign, chosen)]
       const ahead = mostPosition([
         ...all,
-        ...lives.flatMap((live) => (live === undefined || how.foreign.has(keyOf(live)) ? [] : live.checkpoints)),
+        ...replaced.flatMap((live) => (options.foreign.has(keyOf(live)) ? [] : live.checkpoints)),
       ])
       if (ahead > leastPosition(all)) {
-        // The live runner came further since the last look. Where the log can be read beside this transaction, the
-        // little that is missing is applied in it: under steady appends there may be no moment at which both stand at
-        // one place. The embedded engine has one session, and this is it.
-        if (how.isEmbedded) return 'busy'
-        const done = await applyUntil({ ...source, db: within(db, sql) }, all, ahead, {
-          batchSize: how.batchSize,
-          exactly: true,
-        }).catch((failure: unknown) => {
-          if (isLockTimeout(failure)) throw failure
-          return 'failed' as const
-        })
-        if (done !== 'done' || all.some((target) => target.stop !== undefined || target.position < ahead))
-          throw new SwapFailed()
+        // The live runner has moved since the last pass. If the log can be read during this transaction, the missing
+        // events are applied in it: under steady appends both might never be at one position. The embedded engine has
+        // one session, which this transaction uses.
+        if (options.isEmbedded) return 'busy'
+        await applyWithin(source, sql, all, ahead, options.batchSize)
       }
-      for (const [at, projection] of chosen.entries()) {
-        const live = lives[at]
+      for (const projection of chosen) {
         const generation = filledBy(known, targets, projection)?.generation ?? 0
-        const fenced =
-          live?.checkpoints.reduce((most, checkpoint) => (checkpoint.fence > most ? checkpoint.fence : most), 0n) ?? 0n
-        if (fence !== undefined && fenced > fence) throw new Fenced()
-        if (live !== undefined) await setState(sql, live.name, live.generation, 'retired')
-        await setState(sql, projection.name, generation, 'live', fenced)
-        await pointViews(sql, projection, generation, live?.tables ?? [])
+        await makeLive(sql, projection, generation, liveOf(known, projection.name), source.fence)
       }
       return 'swapped'
     })
@@ -434,31 +449,70 @@ async function swap(
   }
 }
 
-/**
- * A database whose transactions are all part of one that is open already, one after the other since it has one
- * connection.
- */
+/** Whether the generations of these targets are still being built, with their checkpoints at the known positions. */
+const areAtPositions = (known: readonly Generation[], targets: readonly Target[]): boolean =>
+  targets.every((target) => {
+    const generation = filledBy(known, targets, target.projection)
+    return (
+      generation?.state === 'building' &&
+      generation.checkpoints.length === target.partitions &&
+      generation.checkpoints[target.partition]?.position === target.position
+    )
+  })
+
+/** Applies the last events inside the transaction of a swap. Throws `SwapFailed` if a target does not reach `until`. */
+async function applyWithin(
+  source: ProjectionSource,
+  sql: Sql,
+  targets: readonly Target[],
+  until: bigint,
+  batchSize: number,
+): Promise<void> {
+  const result = await applyUntil({ ...source, db: within(source.db, sql) }, targets, until, {
+    batchSize,
+    exactly: true,
+  }).catch((failure: unknown) => {
+    if (isLockTimeout(failure)) throw failure
+    return 'failed' as const
+  })
+  if (result !== 'done' || targets.some((target) => target.stop !== undefined || target.position < until))
+    throw new SwapFailed()
+}
+
+async function makeLive(
+  sql: Sql,
+  projection: Projection,
+  generation: number,
+  replaced: Generation | undefined,
+  fence: bigint | undefined,
+): Promise<void> {
+  const replacedFence =
+    replaced?.checkpoints.reduce((most, checkpoint) => (checkpoint.fence > most ? checkpoint.fence : most), 0n) ?? 0n
+  if (fence !== undefined && replacedFence > fence) throw new Fenced()
+  if (replaced !== undefined) await setState(sql, replaced.name, replaced.generation, 'retired')
+  await setState(sql, projection.name, generation, 'live', replacedFence)
+  await pointViews(sql, projection, generation, replaced?.tables ?? [])
+}
+
+/** Runs transactions inside an open one, one after the other because that has one connection. */
 function within(db: Database, sql: Sql): Database {
   const mutex = new Mutex()
   return {
     ...db,
     query: (text, values) => sql.query(text, values),
     script: (text) => sql.script(text),
-    // Who comes after a failure finds out by itself that the transaction is broken.
+    // After a failure the transaction is aborted, so the next call fails too.
     transaction: (work) => mutex.runExclusive(() => work(sql)),
   }
 }
 
 /**
- * The last facts could not be applied under the lock: they are applied outside, where what is wrong shows, and then it
- * is tried again.
+ * The last events could not be applied during the swap. They are applied outside of it, which reports the reason, and
+ * the swap is tried again.
  */
 class SwapFailed extends Error {}
 
-/**
- * Drops the tables of generations that nobody sees any more. What is still held by an old transaction stays for the
- * next time.
- */
+/** Drops the tables of retired generations. Skips a table that an old transaction still locks, until the next call. */
 export async function dropRetired(
   { db }: Pick<ProjectionSource, 'db'>,
   projections: readonly Projection[],
@@ -480,34 +534,33 @@ export async function dropRetired(
   }
 }
 
-interface Progress {
-  /** So many events more. */
-  read(events: number): void
-  at(phase: RebuildProgress['phase'], at: bigint, head: bigint): void
-}
+/** Reports progress, with the remaining time estimated from the speed of this run. */
+class ProgressReporter {
+  private started: { readonly at: bigint; readonly time: number } | undefined
+  private events = 0
 
-/** Tells how far it is, with the time left reckoned from the speed of this run. */
-function progressOf(chosen: readonly Projection[], onProgress: RebuildOptions['onProgress']): Progress {
-  const names = chosen.map(({ name }) => name)
-  let started: { readonly at: bigint; readonly time: number } | undefined
-  let events = 0
-  return {
-    read(more) {
-      events += more
-    },
-    at(phase, at, head) {
-      started ??= { at, time: performance.now() }
-      const gone = Number(at - started.at)
-      const left = Number(head > at ? head - at : 0n)
-      const secondsLeft = gone > 0 ? ((performance.now() - started.time) / 1_000 / gone) * left : undefined
-      onProgress?.({
-        names,
-        phase,
-        done: Number(at) + 1,
-        total: Number(head > at ? head : at) + 1,
-        events,
-        ...(secondsLeft === undefined ? {} : { secondsLeft }),
-      })
-    },
+  constructor(
+    private readonly names: readonly string[],
+    private readonly onProgress: RebuildOptions['onProgress'],
+  ) {}
+
+  countEvents(events: number): void {
+    this.events += events
+  }
+
+  report(phase: RebuildProgress['phase'], at: bigint, head: bigint): void {
+    this.started ??= { at, time: performance.now() }
+    const applied = Number(at - this.started.at)
+    const remaining = Number(head > at ? head - at : 0n)
+    const elapsedSeconds = (performance.now() - this.started.time) / 1_000
+    const secondsLeft = applied > 0 ? (elapsedSeconds / applied) * remaining : undefined
+    this.onProgress?.({
+      names: this.names,
+      phase,
+      done: Number(at) + 1,
+      total: Number(head > at ? head : at) + 1,
+      events: this.events,
+      ...(secondsLeft === undefined ? {} : { secondsLeft }),
+    })
   }
 }

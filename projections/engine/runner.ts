@@ -1,21 +1,18 @@
 /**
- * Keeps the read models: from their checkpoints on over the streams of conversations and editions, rows and checkpoint
- * in one transaction.
+ * Applies events to the read models, from their checkpoints on: rows and checkpoint in one transaction.
  *
- * Two runners on one database share the work and never apply twice. A projection whose version is newer than its rows
- * is rebuilt beside them at the start; one whose rows are newer than this program stands still, because two programs of
- * different age would rebuild in turns for ever. Where a process of its own keeps the read models, `worker.ts` lets one
- * runner of several work at a time.
+ * Two runners on one database share the work and never apply an event twice. If a projection's version is newer than its
+ * rows, the runner rebuilds them when it starts, while readers use the old rows. If the rows are newer than this
+ * program, the projection stops, because programs of two versions would rebuild in turns for ever. `worker.ts` runs one
+ * of several runners at a time.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import { Mutex } from 'async-mutex'
 import { thrownSentence } from '../../src/domain/values/thrown.js'
 import type { Claims } from '../../src/ports/claims.js'
-import { createSignal } from '../../src/ports/signal.js'
-import { applyUntil, retryStopped, targetsOf, type ProjectionSource, type Target } from './apply.js'
+import { applyUntil, retryStopped, targetsOf, type ApplyOptions, type ProjectionSource, type Target } from './apply.js'
 import {
   clearStops,
-  divide,
   hasCheckpoints,
   leastPosition,
   liveOf,
@@ -23,19 +20,20 @@ import {
   mostPosition,
   raiseFence,
   recordStop,
+  repartition,
   type Generation,
   type Stop,
 } from './checkpoints.js'
+import { followLog } from './follow-log.js'
 import { foreignLog } from './log-identity.js'
-import type { Projection } from './projection.js'
 import { dropRetired, rebuild, type RebuildOptions } from './rebuild.js'
 import { openGenerations, runsInProcess } from './store.js'
-import { PROJECTED_PREFIXES } from './streams.js'
 import {
   createProjectionWatch,
   ProjectionStopped,
-  type Behind,
+  type RowsLag,
   type ProjectionStatus,
+  type ProjectionWatch,
   type Refusal,
   type StoppedConversation,
   type WaitOptions,
@@ -44,115 +42,196 @@ import {
 export { ProjectionStopped } from './watch.js'
 
 export interface RunnerOptions extends ProjectionSource {
-  /** Most facts a transaction. Default 500 on the embedded engine, 4,000 on a server. */
+  /** Maximum events in a transaction. Default 500 on the embedded engine, 4,000 on a server. */
   readonly batchSize?: number
   /**
-   * Where it follows the log: how long after one transaction the next may begin, unless `eagerEvents` wait. Default 200
-   * ms on the embedded engine, 20 ms on a server.
+   * Minimum time between two transactions while following the log, unless `eagerEvents` wait. Default 200 ms on the
+   * embedded engine, 20 ms on a server.
    */
   readonly intervalMs?: number
+  /** Number of waiting events that are applied without waiting for the interval. Default 200. */
   readonly eagerEvents?: number
-  /** Over how many partitions the conversations are spread. Default: over as many as the rows were last kept by. */
+  /** Number of partitions. Default: the number that the rows have. */
   readonly partitions?: number
-  /** For the status: who holds the claim. */
+  /** If given, the status names the process that holds the claim. */
   readonly claims?: Claims
-  /** Told of what it goes on after by itself: a database that did not answer, a rebuild that failed. */
+  /** Called with failures after which the runner continues: an unavailable database, a failed rebuild. */
   readonly onFailure?: (failure: unknown) => void
-  /** Told of facts that were applied. */
+  /** Called after events were applied. */
   readonly onApplied?: (projection: string, partition: number, events: number) => void
-  /** Told once of each projection that does not go on at all, and of each conversation that it goes on without. */
+  /** Called once for each projection that stops, and for each conversation that a projection skips. */
   readonly onStop?: (projection: string, stop: Stop) => void
 }
 
 export interface ProjectionRunner {
   /**
-   * Applies what the log has up to `until` (default: its head now) and says how far all rows have come, those of
-   * stopped conversations excepted. Throws `ProjectionStopped` where a projection cannot go on at all; the others have.
+   * Applies the log up to `until` (default: the current head) and returns the position that all rows have reached,
+   * except those of stopped conversations. Throws `ProjectionStopped` if a projection stopped; the others were applied.
    */
   catchUp(until?: bigint): Promise<bigint>
-  /** Follows the log until `stop`. What stopped before is tried again. */
+  /** Follows the log until `stop`. Retries conversations that stopped before. */
   start(): void
   /**
-   * Resolves to true as soon as all rows show `position`, those of stopped conversations excepted, to false after
-   * `timeoutMs`; throws `ProjectionStopped` where a projection, or the conversation that is waited for, stopped before
-   * it. Works wherever the runner runs, and without one.
+   * Resolves to true when all rows have reached `position`, except those of stopped conversations, and to false after
+   * `timeoutMs`. Throws `ProjectionStopped` if a projection or the given conversation stopped before `position`. Also
+   * works if another process applies the events.
    */
   waitFor(position: bigint, timeoutMs: number, options?: WaitOptions): Promise<boolean>
   status(): Promise<ProjectionStatus[]>
-  /** Where rows of a conversation, or of any, do not go on, and why. */
+  /** Stopped conversations (or only the given one), with the reason. */
   stopped(conversationId?: string): Promise<StoppedConversation[]>
-  /** How far the rows are behind the log, whoever keeps them; undefined where they are not. */
-  behind(options?: WaitOptions): Promise<Behind | undefined>
+  /** How far the rows lag the log; undefined if they do not. */
+  behind(options?: WaitOptions): Promise<RowsLag | undefined>
   rebuild(names: readonly string[] | 'all', options?: RebuildOptions): Promise<void>
-  /** Ends following; resolves when no statement of this runner is under way. */
+  /** Stops following; resolves when this runner executes no more statements. */
   stop(): Promise<void>
 }
 
-// 500 facts of usual size are one transaction of about 100 ms on the embedded engine, for which long an append waits.
-// On a server nobody waits.
-const EMBEDDED = { batchSize: 500, intervalMs: 200, isQuick: false }
-const SERVER = { batchSize: 4_000, intervalMs: 20, isQuick: true }
+interface Pace {
+  readonly batchSize: number
+  readonly intervalMs: number
+  readonly isQuick: boolean
+}
+
+// On the embedded engine an append waits for the transaction: 500 events of usual size take about 100 ms. On a server an
+// append does not wait.
+const EMBEDDED: Pace = { batchSize: 500, intervalMs: 200, isQuick: false }
+const SERVER: Pace = { batchSize: 4_000, intervalMs: 20, isQuick: true }
 const RETRY_MS = 1_000
 
-/** Creates a runner; it does nothing until it is asked. */
-export function createProjectionRunner(options: RunnerOptions): ProjectionRunner {
-  const {
-    db,
-    store,
-    projections,
-    fence,
-    partitions,
-    eagerEvents = 200,
-    onFailure = ignore,
-    onApplied = ignore,
-    onStop = ignore,
-  } = options
-  const names = projections.map(({ name }) => name)
-  const watch = createProjectionWatch(options)
-  /**
-   * Why this program cannot keep a projection, as it is at the moment, at all. What stops at a fact is noted with its
-   * checkpoint.
-   */
-  const refused = new Map<string, Refusal>()
-  const rebuilding = new Set<string>()
-  let pace: typeof EMBEDDED | undefined
-  let targets: Target[] = []
-  /** One pass at a time: two of one process would only make each other's checkpoints move. */
-  const passing = new Mutex()
-  let hasLookedAtLog = false
-  /** Whether this runner has tried the conversations again that stopped before its time. */
-  let hasRetried = false
-  const told = new Set<string>()
-  let following: { readonly abort: AbortController; readonly done: Promise<void> } | undefined
+class FollowingRunner implements ProjectionRunner {
+  private readonly names: readonly string[]
+  private readonly watch: ProjectionWatch
+  /** Why this program cannot apply events to a live generation. A stop at an event is recorded with its checkpoint. */
+  private readonly refusals = new Map<string, Refusal>()
+  private readonly rebuilding = new Set<string>()
+  private defaultPace: Pace | undefined
+  private targets: Target[] = []
+  /** One pass at a time: two in one process would only move each other's checkpoints. */
+  private readonly passing = new Mutex()
+  /** Whether the generations were compared with the log since it was last opened. */
+  private hasCheckedLog = false
+  /** Whether this runner has retried the conversations that stopped before it was created. */
+  private hasRetried = false
+  /** Keys of the stopped conversations that were passed to `onStop`. */
+  private readonly reportedStops = new Set<string>()
+  private following: { readonly abort: AbortController; readonly ended: Promise<void> } | undefined
 
-  async function paceOf(): Promise<typeof EMBEDDED> {
-    pace ??= (await runsInProcess(db)) ? EMBEDDED : SERVER
+  constructor(private readonly options: RunnerOptions) {
+    this.names = options.projections.map(({ name }) => name)
+    this.watch = createProjectionWatch(options)
+  }
+
+  async catchUp(until?: bigint): Promise<bigint> {
+    const { store } = this.options
+    // Every search calls this, and usually there is nothing to apply.
+    const reached = await this.reachedPosition(until ?? (await store.head()))
+    if (reached !== undefined) return reached
+    await this.passing.runExclusive(async () => {
+      const outdated = await this.refreshAndRetry()
+      if (outdated.length > 0) {
+        await rebuild(this.options, namesOf(outdated))
+        await this.refresh()
+      }
+      await this.pass(until ?? (await store.head()))
+    })
+    this.throwRefusal()
+    for (const { projection, stop } of this.targets)
+      if (stop !== undefined) throw new ProjectionStopped(projection.name, stop)
+    return leastPosition(this.targets)
+  }
+
+  start(): void {
+    if (this.following !== undefined) return
+    const abort = new AbortController()
+    this.following = { abort, ended: this.followUntil(abort.signal) }
+  }
+
+  async stop(): Promise<void> {
+    const { following } = this
+    this.following = undefined
+    following?.abort.abort()
+    await following?.ended
+    await this.passing.waitForUnlock()
+  }
+
+  async waitFor(position: bigint, timeoutMs: number, waitOptions: WaitOptions = {}): Promise<boolean> {
+    return await this.watch.waitFor(position, timeoutMs, waitOptions, async () => {
+      this.throwRefusal()
+      // Applies the events without waiting for the interval.
+      if (this.following !== undefined) await this.passing.runExclusive(() => this.pass(position)).catch(ignore)
+    })
+  }
+
+  async stopped(conversationId?: string): Promise<StoppedConversation[]> {
+    return await this.watch.stopped(conversationId)
+  }
+
+  async behind(waitOptions?: WaitOptions): Promise<RowsLag | undefined> {
+    return await this.watch.behind(waitOptions)
+  }
+
+  async status(): Promise<ProjectionStatus[]> {
+    return await this.watch.status({
+      isFollowing: this.following !== undefined,
+      rebuilding: this.rebuilding,
+      stops: this.refusals,
+    })
+  }
+
+  async rebuild(which: readonly string[] | 'all', rebuildOptions: RebuildOptions = {}): Promise<void> {
+    const chosen = which === 'all' ? this.names : which
+    for (const name of chosen) this.rebuilding.add(name)
+    try {
+      await rebuild(this.options, chosen, rebuildOptions)
+      // The new generation was applied from the start, so earlier refusals no longer apply.
+      for (const name of chosen) this.refusals.delete(name)
+    } finally {
+      for (const name of chosen) this.rebuilding.delete(name)
+    }
+    await this.passing.runExclusive(() => this.refresh())
+  }
+
+  private async pace(): Promise<Pace> {
+    const { db, batchSize, intervalMs } = this.options
+    this.defaultPace ??= (await runsInProcess(db)) ? EMBEDDED : SERVER
+    const { defaultPace } = this
     return {
-      ...pace,
-      batchSize: options.batchSize ?? pace.batchSize,
-      intervalMs: options.intervalMs ?? pace.intervalMs,
+      ...defaultPace,
+      batchSize: batchSize ?? defaultPace.batchSize,
+      intervalMs: intervalMs ?? defaultPace.intervalMs,
     }
   }
 
+  private throwRefusal(): void {
+    for (const [name, { stop }] of this.refusals) throw new ProjectionStopped(name, stop)
+  }
+
+  private refuse(name: string, generation: number, stop: Stop): void {
+    this.refusals.set(name, { stop, generation })
+    this.options.onStop?.(name, stop)
+  }
+
   /**
-   * Reads where the rows stand; what this program cannot keep is left out, with the reason in `refused`. Gives those
-   * whose rows are of an older version.
+   * Reads the live generations and sets the targets. A generation to which this program cannot apply events is refused.
+   * Returns the generations of an older version.
    */
-  async function refresh(): Promise<Generation[]> {
+  private async refresh(): Promise<Generation[]> {
+    const { db, projections, partitions, fence } = this.options
     let live = await openGenerations(db, projections, partitions)
-    if (fence !== undefined) await raiseFence(db, names, fence)
-    if (!hasLookedAtLog) await lookAtLog(live)
-    if (await divideAll(live)) live = await watch.live()
+    if (fence !== undefined) await raiseFence(db, this.names, fence)
+    if (!this.hasCheckedLog) await this.checkLog(live)
+    if (await this.repartitionAll(live)) live = await this.watch.live()
     const outdated: Generation[] = []
-    targets = projections.flatMap((projection): Target[] => {
+    this.targets = projections.flatMap((projection): Target[] => {
       const generation = liveOf(live, projection.name)
-      if (generation === undefined || refused.has(projection.name)) return []
+      if (generation === undefined || this.refusals.has(projection.name)) return []
       if (generation.version < projection.version) {
         outdated.push(generation)
         return []
       }
       if (generation.version > projection.version) {
-        refuse(projection.name, generation.generation, {
+        this.refuse(projection.name, generation.generation, {
           reason: `has rows of version ${String(generation.version)}, which is newer than this program's version ${String(projection.version)}`,
         })
         return []
@@ -162,49 +241,48 @@ export function createProjectionRunner(options: RunnerOptions): ProjectionRunner
     return outdated
   }
 
-  function refuse(name: string, generation: number, stop: Stop): void {
-    refused.set(name, { stop, generation })
-    onStop(name, stop)
+  /** Like `refresh`, but first clears the reasons why projections stopped, and retries stopped conversations once. */
+  private async refreshAndRetry(): Promise<Generation[]> {
+    const { db } = this.options
+    this.refusals.clear()
+    this.hasCheckedLog = false
+    // A database without checkpoints has no recorded stops.
+    if (await hasCheckpoints(db)) await clearStops(db, this.names)
+    const outdated = await this.refresh()
+    if (!this.hasRetried) await retryStopped(this.options, this.targets)
+    this.hasRetried = true
+    return outdated
   }
 
   /**
-   * Whether somebody else has rebuilt, or brought on, what does not go on here: then it is taken up again. What stands
-   * still would not notice by itself, because it moves no checkpoint. One query, and only where something has stopped.
+   * Whether another process has rebuilt or moved a projection that stopped here, so that it can be applied again. A
+   * stopped target would not notice, because it moves no checkpoint. Costs one query, and only if something stopped.
    */
-  async function isMended(): Promise<boolean> {
-    const stopped = targets.filter(({ stop }) => stop !== undefined)
-    if (refused.size === 0 && stopped.length === 0) return false
-    const live = await watch.live()
-    const replaced = [...refused].filter(([name, { generation }]) => liveOf(live, name)?.generation !== generation)
-    for (const [name] of replaced) refused.delete(name)
-    if (replaced.length > 0) hasLookedAtLog = false
+  private async isRepaired(): Promise<boolean> {
+    const stopped = this.targets.filter(({ stop }) => stop !== undefined)
+    if (this.refusals.size === 0 && stopped.length === 0) return false
+    const live = await this.watch.live()
+    const replaced = [...this.refusals].filter(
+      ([name, { generation }]) => liveOf(live, name)?.generation !== generation,
+    )
+    for (const [name] of replaced) this.refusals.delete(name)
+    if (replaced.length > 0) this.hasCheckedLog = false
     return (
       replaced.length > 0 ||
       stopped.some(({ projection, generation, partition, position }) => {
-        const now = liveOf(live, projection.name)
-        return now?.generation !== generation || now.checkpoints[partition]?.position !== position
+        const current = liveOf(live, projection.name)
+        return current?.generation !== generation || current.checkpoints[partition]?.position !== position
       })
     )
   }
 
-  /** Forgets why projections stopped, so that they are tried again, on this log. */
-  async function tryAgain(): Promise<Generation[]> {
-    refused.clear()
-    hasLookedAtLog = false
-    // Where nothing was ever projected there is nothing to forget.
-    if (await hasCheckpoints(db)) await clearStops(db, names)
-    const outdated = await refresh()
-    if (!hasRetried) await retryStopped(options, targets)
-    hasRetried = true
-    return outdated
-  }
-
-  /** Rows that were made from another log stop their projection: going on would mix two logs without a word. */
-  async function lookAtLog(live: readonly Generation[]): Promise<void> {
-    for (const generation of live.filter(({ name }) => !refused.has(name))) {
+  /** Stops projections whose rows were made from another log: applying this log to them would mix the two. */
+  private async checkLog(live: readonly Generation[]): Promise<void> {
+    const { db, store } = this.options
+    for (const generation of live.filter(({ name }) => !this.refusals.has(name))) {
       const stop = await foreignLog(store, generation)
       if (stop === undefined) continue
-      refuse(generation.name, generation.generation, stop)
+      this.refuse(generation.name, generation.generation, stop)
       const { name, checkpoints } = generation
       for (const { partition, position } of checkpoints)
         await recordStop(
@@ -213,265 +291,148 @@ export function createProjectionRunner(options: RunnerOptions): ProjectionRunner
           stop,
         )
     }
-    hasLookedAtLog = true
+    this.hasCheckedLog = true
   }
 
-  /** Brings every generation to the number of partitions that this runner was told; true where one was changed. */
-  async function divideAll(live: readonly Generation[]): Promise<boolean> {
-    const kept = projections.flatMap((projection) => {
+  /** Gives every generation the configured number of partitions. Returns true if the checkpoints must be read again. */
+  private async repartitionAll(live: readonly Generation[]): Promise<boolean> {
+    const { projections, partitions } = this.options
+    if (partitions === undefined) return false
+    const current = projections.flatMap((projection) => {
       const generation = liveOf(live, projection.name)
-      return generation?.version !== projection.version || refused.has(projection.name)
+      return generation?.version !== projection.version || this.refusals.has(projection.name)
         ? []
         : [{ projection, generation }]
     })
-    const others = kept.filter(
-      ({ generation }) => partitions !== undefined && generation.checkpoints.length !== partitions,
-    )
-    if (partitions === undefined || others.length === 0) return false
-    // A checkpoint says of all conversations of its partition how far they are, so there must be one place that is true
-    // of all. All projections go there together, also those that stay as they are: a reader must not see a fact in one
-    // of them and not in the other.
-    const old = kept.flatMap(({ projection, generation }) => targetsOf(projection, generation))
-    const { batchSize } = await paceOf()
-    if ((await applyUntil(options, old, mostPosition(old), { batchSize, exactly: true })) === 'moved') return true
-    for (const { projection, generation } of others) await divideOne(projection, generation, partitions)
+    const changing = current.filter(({ generation }) => generation.checkpoints.length !== partitions)
+    if (changing.length === 0) return false
+    // A checkpoint holds for all conversations of its partition, so all checkpoints must first be at one position. All
+    // projections move there together, also those that keep their partitions: a reader must not see an event in one
+    // projection and not in another.
+    const targets = current.flatMap(({ projection, generation }) => targetsOf(projection, generation))
+    const { batchSize } = await this.pace()
+    const options = { batchSize, exactly: true }
+    if ((await applyUntil(this.options, targets, mostPosition(targets), options)) === 'moved') return true
+    for (const { generation } of changing) await this.repartitionOne(generation, partitions)
     return true
   }
 
-  async function divideOne({ name }: Projection, { generation, checkpoints }: Generation, into: number): Promise<void> {
-    const isDone = await db.transaction(async (sql) => {
+  private async repartitionOne({ name, generation, checkpoints }: Generation, partitions: number): Promise<void> {
+    const isRepartitioned = await this.options.db.transaction(async (sql) => {
       await lockLayout(sql)
-      return await divide(sql, name, generation, into)
+      return await repartition(sql, name, generation, partitions)
     })
-    if (!isDone)
-      onFailure(
-        new Error(
-          `${name} stays in ${String(checkpoints.length)} partitions, and does not come to ${String(into)}, for as long as one of them is stopped`,
-        ),
-      )
-  }
-
-  async function pass(until: bigint, signal?: AbortSignal, isLive = false): Promise<void> {
-    const { batchSize, isQuick } = await paceOf()
-    if (await isMended()) await refresh()
-    const applying = {
-      batchSize,
-      isQuick: isLive && isQuick,
-      ...(signal === undefined ? {} : { signal }),
-      onBatch: (applied: readonly { readonly target: Target; readonly events: number }[]) => {
-        for (const { target, events } of applied)
-          if (events > 0) onApplied(target.projection.name, target.partition, events)
-      },
-    }
-    while ((await applyUntil(options, targets, until, applying)) === 'moved') await refresh()
-    tellStopped()
-  }
-
-  /** Tells of the conversations that projections go on without, each once. */
-  function tellStopped(): void {
-    for (const { projection, generation, stopped } of targets) {
-      for (const stop of stopped.values()) {
-        const key = JSON.stringify([projection.name, generation, stop.conversationId])
-        if (told.has(key)) continue
-        told.add(key)
-        onStop(projection.name, stop)
-      }
-    }
-  }
-
-  async function rebuildNamed(which: readonly string[] | 'all', rebuildOptions: RebuildOptions = {}): Promise<void> {
-    const chosen = which === 'all' ? names : which
-    for (const name of chosen) rebuilding.add(name)
-    try {
-      await rebuild(options, chosen, rebuildOptions)
-      // New rows from the start are as good as never stopped; what stops them again has stopped the rebuild already.
-      for (const name of chosen) refused.delete(name)
-    } finally {
-      for (const name of chosen) rebuilding.delete(name)
-    }
-    await passing.runExclusive(refresh)
+    if (isRepartitioned) return
+    this.options.onFailure?.(
+      new Error(
+        `cannot change ${name} from ${String(checkpoints.length)} to ${String(partitions)} partitions while one of them is stopped`,
+      ),
+    )
   }
 
   /**
-   * How far all rows have come, where they are of this very version and show `wanted`: two queries, where laying out
-   * tables takes eight.
+   * The position that all rows have reached, if it is at least `wanted` and all rows have the version of this program.
+   * Costs two queries; opening the generations costs eight.
    */
-  async function shown(wanted: bigint): Promise<bigint | undefined> {
-    const live = await watch.live()
-    if (!hasLookedAtLog) await lookAtLog(live)
-    if (!hasRetried && live.some(({ stopped }) => stopped.length > 0)) return undefined
-    if (refused.size > 0 || !projections.every(({ name, version }) => liveOf(live, name)?.version === version))
-      return undefined
+  private async reachedPosition(wanted: bigint): Promise<bigint | undefined> {
+    const live = await this.watch.live()
+    if (!this.hasCheckedLog) await this.checkLog(live)
+    if (!this.hasRetried && live.some(({ stopped }) => stopped.length > 0)) return undefined
+    const isCurrent = this.options.projections.every(({ name, version }) => liveOf(live, name)?.version === version)
+    if (this.refusals.size > 0 || !isCurrent) return undefined
     const checkpoints = live.flatMap((generation) => generation.checkpoints)
     const least = leastPosition(checkpoints)
     return least >= wanted && checkpoints.every(({ stop }) => stop === undefined) ? least : undefined
   }
 
-  async function catchUp(until?: bigint): Promise<bigint> {
-    // Every search asks, and nearly always there is nothing to do.
-    const there = await shown(until ?? (await store.head()))
-    if (there !== undefined) return there
-    await passing.runExclusive(async () => {
-      const outdated = await tryAgain()
-      if (outdated.length > 0) {
-        await rebuild(
-          options,
-          outdated.map(({ name }) => name),
-        )
-        await refresh()
+  /** Applies the log up to `until` to all targets. `isLive`: readers wait for these rows. */
+  private async pass(until: bigint, signal?: AbortSignal, isLive = false): Promise<void> {
+    const { batchSize, isQuick } = await this.pace()
+    if (await this.isRepaired()) await this.refresh()
+    const applyOptions: ApplyOptions = {
+      batchSize,
+      isQuick: isLive && isQuick,
+      ...(signal === undefined ? {} : { signal }),
+      onBatch: (applied) => {
+        for (const { target, events } of applied)
+          if (events > 0) this.options.onApplied?.(target.projection.name, target.partition, events)
+      },
+    }
+    while ((await applyUntil(this.options, this.targets, until, applyOptions)) === 'moved') await this.refresh()
+    this.reportStopped()
+  }
+
+  /** Passes each stopped conversation to `onStop` once. */
+  private reportStopped(): void {
+    for (const { projection, generation, stopped } of this.targets) {
+      for (const stop of stopped.values()) {
+        const key = JSON.stringify([projection.name, generation, stop.conversationId])
+        if (this.reportedStops.has(key)) continue
+        this.reportedStops.add(key)
+        this.options.onStop?.(projection.name, stop)
       }
-      await pass(until ?? (await store.head()))
-    })
-    for (const [name, { stop }] of refused) throw new ProjectionStopped(name, stop)
-    for (const { projection, stop } of targets)
-      if (stop !== undefined) throw new ProjectionStopped(projection.name, stop)
-    return leastPosition(targets)
-  }
-
-  /** Follows once, from where the rows stand, until the signal or a failure of the world. */
-  async function follow(signal: AbortSignal, isFirst: boolean): Promise<void> {
-    const from = await store.head()
-    // A connection that broke may have been to another log, so each time it is looked at anew.
-    hasLookedAtLog = false
-    const outdated = await passing.runExclusive(isFirst ? tryAgain : refresh)
-    await dropRetired(options, projections)
-    // Beside, and not before: the other projections go on, and readers keep the old rows until the new ones are there.
-    const beside =
-      outdated.length === 0
-        ? undefined
-        : rebuildNamed(
-            outdated.map(({ name }) => name),
-            { signal },
-          )
-    beside?.catch((failure: unknown) => {
-      if (signal.aborted) return
-      for (const { name, generation } of outdated) refuse(name, generation, { reason: thrownSentence(failure) })
-      onFailure(failure)
-    })
-    try {
-      await passing.runExclusive(() => pass(from, signal))
-      await keepApplying(from, signal)
-    } finally {
-      await beside?.catch(ignore)
     }
   }
 
-  /**
-   * The subscription says that something came; the facts themselves are read from the checkpoints on, which is one way
-   * in for all that can have happened between (a second runner, a swap, a retry). The first event after a pause is
-   * applied at once, further ones together.
-   */
-  async function keepApplying(from: bigint, signal: AbortSignal): Promise<void> {
-    const { intervalMs } = await paceOf()
-    const news = createSignal()
-    const stopListening = new AbortController()
-    // By hand and not with `AbortSignal.any`: Node 20 lets the joined signal be collected, and then the subscription
-    // never hears of the end.
-    const ending = (): void => {
-      stopListening.abort()
-    }
-    signal.addEventListener('abort', ending)
-    if (signal.aborted) ending()
-    const heard = { position: from, events: 0, ended: false }
-    let late: NodeJS.Timeout | undefined
-    const listening = (async () => {
+  /** Follows the log until the signal aborts; after a failure it begins again. */
+  private async followUntil(signal: AbortSignal): Promise<void> {
+    for (let isFirst = true; !signal.aborted;) {
       try {
-        for await (const item of store.subscribe({
-          after: from,
-          prefix: PROJECTED_PREFIXES,
-          signal: stopListening.signal,
-        })) {
-          if (item.kind === 'event') heard.events += 1
-          // Some stores say that all was given only from time to time.
-          if (heard.events === 1) {
-            clearTimeout(late)
-            late = setTimeout(() => {
-              news.notify()
-            }, intervalMs).unref()
-          }
-          heard.position = item.kind === 'event' ? item.event.position : item.position
-          if (item.kind === 'caught-up' || heard.events >= eagerEvents) news.notify()
-          // The subscription works only while it is asked: under a stream of appends it looks once an interval, and not
-          // after each of them (measured on the embedded engine: two queries an append, more than the append itself).
-          if (item.kind === 'caught-up')
-            await delay(intervalMs, undefined, { signal: stopListening.signal, ref: false }).catch(ignore)
-        }
-      } finally {
-        heard.ended = true
-        news.notify()
+        await this.followOnce(signal, isFirst)
+        isFirst = false
+      } catch (failure) {
+        if (!signal.aborted) this.options.onFailure?.(failure)
       }
-    })()
-    listening.catch(ignore)
-
-    let applied = from
-    let lastAt = -intervalMs
-    try {
-      while (!heard.ended && !signal.aborted) {
-        const isBehind = heard.position > applied
-        const dueInMs = heard.events >= eagerEvents ? 0 : lastAt + intervalMs - performance.now()
-        if (!isBehind || dueInMs > 0) {
-          await news.wait(isBehind ? dueInMs : undefined)
-          continue
-        }
-        const until = heard.position
-        heard.events = 0
-        await passing.runExclusive(() => pass(until, signal, true))
-        applied = until
-        lastAt = performance.now()
-      }
-    } finally {
-      signal.removeEventListener('abort', ending)
-      ending()
-      clearTimeout(late)
-      await listening.catch(ignore)
+      if (!signal.aborted) await delay(RETRY_MS, undefined, { signal, ref: false }).catch(ignore)
     }
-    // A subscription that broke throws here, so that the caller begins anew.
-    await listening
   }
 
-  function start(): void {
-    if (following !== undefined) return
-    const abort = new AbortController()
-    const done = (async () => {
-      for (let isFirst = true; !abort.signal.aborted;) {
-        try {
-          await follow(abort.signal, isFirst)
-          isFirst = false
-        } catch (failure) {
-          if (!abort.signal.aborted) onFailure(failure)
-        }
-        if (!abort.signal.aborted) await delay(RETRY_MS, undefined, { signal: abort.signal, ref: false }).catch(ignore)
-      }
-    })()
-    following = { abort, done }
+  /** Follows the log from the checkpoints, until the signal aborts or the database or the store fails. */
+  private async followOnce(signal: AbortSignal, isFirst: boolean): Promise<void> {
+    const { store, projections, eagerEvents = 200 } = this.options
+    const from = await store.head()
+    // After a lost connection the log may be another one.
+    this.hasCheckedLog = false
+    const outdated = await this.passing.runExclusive(() => (isFirst ? this.refreshAndRetry() : this.refresh()))
+    await dropRetired(this.options, projections)
+    // Runs concurrently: the other projections continue, and readers use the old rows until the new ones are complete.
+    const rebuilt = this.rebuildOutdated(outdated, signal)
+    try {
+      await this.passing.runExclusive(() => this.pass(from, signal))
+      const { intervalMs } = await this.pace()
+      await followLog({
+        store,
+        from,
+        signal,
+        intervalMs,
+        eagerEvents,
+        apply: (until) => this.passing.runExclusive(() => this.pass(until, signal, true)),
+      })
+    } finally {
+      await rebuilt
+    }
   }
 
-  async function waitFor(position: bigint, timeoutMs: number, waitOptions: WaitOptions = {}): Promise<boolean> {
-    return await watch.waitFor(position, timeoutMs, waitOptions, async () => {
-      for (const [name, { stop }] of refused) throw new ProjectionStopped(name, stop)
-      // Whoever waits need not wait for the interval too.
-      if (following !== undefined) await passing.runExclusive(() => pass(position)).catch(ignore)
-    })
-  }
-
-  return {
-    catchUp,
-    start,
-    waitFor,
-    stopped: (conversationId) => watch.stopped(conversationId),
-    behind: (waitOptions) => watch.behind(waitOptions),
-    status: () => watch.status({ isFollowing: following !== undefined, rebuilding, stops: refused }),
-    rebuild: rebuildNamed,
-    async stop() {
-      const ending = following
-      following = undefined
-      ending?.abort.abort()
-      await ending?.done
-      await passing.waitForUnlock()
-    },
+  /** Rebuilds generations of an older version. If that fails, their projections are refused. Never rejects. */
+  private async rebuildOutdated(outdated: readonly Generation[], signal: AbortSignal): Promise<void> {
+    if (outdated.length === 0) return
+    try {
+      await this.rebuild(namesOf(outdated), { signal })
+    } catch (failure) {
+      if (signal.aborted) return
+      for (const { name, generation } of outdated) this.refuse(name, generation, { reason: thrownSentence(failure) })
+      this.options.onFailure?.(failure)
+    }
   }
 }
 
+const namesOf = (generations: readonly Generation[]): string[] => generations.map(({ name }) => name)
+
+/** Creates a runner. It does nothing before its first call. */
+export function createProjectionRunner(options: RunnerOptions): ProjectionRunner {
+  return new FollowingRunner(options)
+}
+
 function ignore(): void {
-  // Told elsewhere: to the caller whose work it was, or to `onFailure`.
+  // The failure is reported to the caller that started the work, or to `onFailure`.
 }

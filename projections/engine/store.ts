@@ -1,9 +1,9 @@
 /**
- * Where the rows lie, and how changes get there.
+ * The tables of projections, and the statements that write changes to them.
  *
- * A table `t` of a projection is a view `t` upon a physical table `t_g<generation>`. Readers know the view alone; a
- * rebuild fills the tables of the next generation and then points the views at them. `checkpoints.ts` says which
- * generation readers see, and how far each has come.
+ * A table `t` of a projection is a view `t` of the physical table `t_g<generation>`. Readers use only the view; a
+ * rebuild fills the tables of the next generation and then points the views at them. `checkpoints.ts` stores which
+ * generation is live.
  */
 import type { Database, Sql } from '../../src/ports/sql.js'
 import {
@@ -23,8 +23,8 @@ export const physicalName = (table: string, generation: number): string => `${ta
 const quoted = (identifier: string): string => `"${identifier.replaceAll('"', '""')}"`
 
 /**
- * Creates the tables of a generation, without their further indexes. Texts compare by their bytes: a locale's order
- * makes indexes larger and slower, and ISO times need none.
+ * Creates the tables of a generation, without their further indexes. Texts compare by bytes: a locale makes indexes
+ * larger and slower, and ISO times need none.
  */
 export async function createTables(sql: Sql, projection: Projection, generation: number): Promise<void> {
   for (const table of projection.tables) {
@@ -39,8 +39,8 @@ export async function createTables(sql: Sql, projection: Projection, generation:
 }
 
 /**
- * The live generation of each projection; one that has none yet gets its tables, empty, at the start of the log, in so
- * many partitions; where no number is given, in as many as the others have.
+ * Returns the live generation of each projection. Creates a missing one with empty tables at the start of the log.
+ * @param partitions number of partitions of a new generation. Default: the largest number that another projection has.
  */
 export async function openGenerations(
   db: Database,
@@ -53,51 +53,51 @@ export async function openGenerations(
     const names = projections.map((projection) => projection.name)
     const known = await readGenerations(sql, names)
     const missing = projections.filter(({ name }) => liveOf(known, name) === undefined)
-    const alike = known
+    const largest = known
       .filter(({ state }) => state === 'live')
       .reduce((most, { checkpoints }) => Math.max(most, checkpoints.length), 1)
     for (const projection of missing) {
-      const generation = await beginGeneration(sql, known, projection)
+      const generation = await nextGeneration(sql, known, projection)
       await createTables(sql, projection, generation)
       for (const statement of indexStatements(projection, generation)) await sql.script(statement)
       await pointViews(sql, projection, generation, [])
-      await addGeneration(sql, projection, generation, 'live', partitions ?? alike)
+      await addGeneration(sql, projection, generation, 'live', partitions ?? largest)
     }
     return (missing.length === 0 ? known : await readGenerations(sql, names)).filter(({ state }) => state === 'live')
   })
 }
 
 /**
- * The number of a generation that is not there yet. Where none is known, but views and tables stand from before the
- * checkpoints were lost, those go: nobody can say how far they are.
+ * The number of the next generation. If no generation is known, drops views and tables that remain from before the
+ * checkpoints were lost, since their position is unknown.
  */
-export async function beginGeneration(
+export async function nextGeneration(
   sql: Sql,
   known: readonly Generation[],
   { name, tables }: Projection,
 ): Promise<number> {
-  const mine = known.filter((one) => one.name === name)
-  if (mine.length === 0) {
+  const existing = known.filter((generation) => generation.name === name)
+  if (existing.length === 0) {
     await dropViews(
       sql,
       tables.map((table) => table.name),
     )
-    const left = await sql.query<{ name: string }>(
+    const orphans = await sql.query<{ name: string }>(
       `select tablename as name from pg_tables where schemaname = current_schema() and tablename ~ '_g[0-9]+$' and regexp_replace(tablename, '_g[0-9]+$', '') = any($1)`,
       [tables.map((table) => table.name)],
     )
-    for (const table of left) await sql.script(`drop table ${quoted(table.name)}`)
+    for (const table of orphans) await sql.script(`drop table ${quoted(table.name)}`)
   }
-  return 1 + mine.reduce((most, one) => Math.max(most, one.generation), 0)
+  return 1 + existing.reduce((last, { generation }) => Math.max(last, generation), 0)
 }
 
-/** Whether the database runs inside this process (PGlite), where nothing else runs for as long as a statement does. */
+/** Whether the database runs inside this process (PGlite), so that a statement blocks everything else. */
 export async function runsInProcess(sql: Sql): Promise<boolean> {
   const [row] = await sql.query<{ version: string }>('select version() as version')
   return row?.version.includes('emscripten') === true
 }
 
-/** The statements that build the further indexes of a generation; each may be repeated. */
+/** The statements that build the further indexes of a generation. Each can be repeated. */
 export function indexStatements(projection: Projection, generation: number): string[] {
   return projection.tables.flatMap((table) => {
     const name = physicalName(table.name, generation)
@@ -108,9 +108,9 @@ export function indexStatements(projection: Projection, generation: number): str
 }
 
 /**
- * Gathers the planner's statistics of a table that was just filled; on the embedded engine nothing ever does that by
- * itself. From a tenth of the usual sample: an index on an expression has it computed for every row of the sample,
- * which took 0.8 s of a rebuild of 40,000 messages.
+ * Gathers the planner's statistics of tables that were just filled; the embedded engine never does it automatically. It
+ * uses a tenth of the usual sample, because an index on an expression computes it for every sampled row: that took 0.8 s
+ * of a rebuild of 40,000 messages.
  */
 export async function gatherStatistics(db: Database, projection: Projection, generation: number): Promise<void> {
   for (const table of projection.tables) {
@@ -126,17 +126,17 @@ export async function gatherStatistics(db: Database, projection: Projection, gen
 }
 
 /**
- * Points the views of a projection at the tables of a generation. `gone` are tables of the generation before, whose
- * views go too.
+ * Points the views of a projection at the tables of a generation.
+ * @param replaced tables of the previous generation; their views are dropped
  */
 export async function pointViews(
   sql: Sql,
   projection: Projection,
   generation: number,
-  gone: readonly string[],
+  replaced: readonly string[],
 ): Promise<void> {
-  // Dropped and made anew, because `create or replace` refuses a view whose columns changed.
-  await dropViews(sql, [...gone, ...projection.tables.map((table) => table.name)])
+  // Dropped and created, because `create or replace` refuses a view whose columns changed.
+  await dropViews(sql, [...replaced, ...projection.tables.map((table) => table.name)])
   for (const table of projection.tables) {
     const columns = Object.keys(table.columns).map(quoted).join(', ')
     await sql.script(
@@ -145,7 +145,7 @@ export async function pointViews(
   }
 }
 
-/** In one order, so that two who do it wait and do not deadlock. */
+/** Sorted by name, so that two concurrent calls cannot deadlock. */
 async function dropViews(sql: Sql, names: readonly string[]): Promise<void> {
   for (const name of new Set(names.toSorted())) await sql.script(`drop view if exists ${quoted(name)}`)
 }
@@ -159,10 +159,7 @@ export async function dropGeneration(
   await removeGeneration(sql, name, generation)
 }
 
-/**
- * About how many rows the tables of a generation have: the planner's own numbers, which cost nothing, or undefined
- * where it has none yet.
- */
+/** The planner's estimate of the rows of a generation, which costs nothing to read; undefined if there is none yet. */
 export async function estimatedRows(sql: Sql, { tables, generation }: Generation): Promise<number | undefined> {
   const rows = await sql.query<{ rows: string | null }>(
     `select sum(greatest(c.reltuples, 0))::int8 as rows from unnest($1::text[]) as t(name) join pg_class c on c.oid = to_regclass(quote_ident(t.name)) having min(c.reltuples) >= 0`,
@@ -172,27 +169,25 @@ export async function estimatedRows(sql: Sql, { tables, generation }: Generation
   return count === undefined || count === null ? undefined : Number(count)
 }
 
-/** How much one statement may write. */
-export interface Statements {
+/** Limits of one statement. */
+export interface StatementLimits {
   readonly rows: number
   readonly characters: number
-  /** Whether timers and requests get a turn between two of them. */
+  /** Whether timers and requests run between two statements. */
   readonly pauses: boolean
 }
 
-// A statement of at most so many rows and characters takes PGlite well below 100 ms, for which long nothing else in the
-// process runs. It answers without ever leaving the queue of promises, so timers and requests would wait for the whole
-// batch.
-const IN_PROCESS: Statements = { rows: 1_000, characters: 512 * 1024, pauses: true }
-// A server stands idle between two statements, for as long as this process decodes what comes next.
-const ON_SERVER: Statements = { rows: 4_000, characters: 2 * 1024 * 1024, pauses: false }
+// A statement within these limits takes PGlite well below 100 ms, during which nothing else in the process runs. PGlite
+// answers through microtasks only, so without pauses timers and requests would wait for the whole batch.
+const IN_PROCESS: StatementLimits = { rows: 1_000, characters: 512 * 1024, pauses: true }
+// A server is idle between two statements while this process decodes the next events, so statements are larger.
+const ON_SERVER: StatementLimits = { rows: 4_000, characters: 2 * 1024 * 1024, pauses: false }
 
-/** How much one statement may write to a database. */
-export const statementsOf = ({ isServer }: Pick<Database, 'isServer'>): Statements =>
+/** The limits of one statement for a database. */
+export const statementLimits = ({ isServer }: Pick<Database, 'isServer'>): StatementLimits =>
   isServer ? ON_SERVER : IN_PROCESS
 
-// `unnest` takes one array a column. Types without an array form that every driver knows go as text and are cast behind
-// it.
+// `unnest` takes one array for each column. Types whose arrays not every driver supports are sent as text and then cast.
 const ELEMENT: Readonly<Record<ColumnType, string>> = {
   text: 'text',
   int8: 'int8',
@@ -210,43 +205,61 @@ function typeOf(table: Table, column: string): ColumnType {
   return type
 }
 
-/** `(select … from unnest(…))` with typed columns: the rows of a statement as a table. */
-function given(table: Table, columns: readonly string[]): string {
-  const shown = columns.map((column) => `${quoted(column)}${CAST[typeOf(table, column)] ?? ''} as ${quoted(column)}`)
+/** A query that returns the rows of a statement, with typed columns. */
+type RowsQuery = (table: Table, columns: readonly string[]) => string
+
+/** `select … from unnest(…)`: each parameter is a column, as an array with a value for each row. */
+const manyRows: RowsQuery = (table, columns) => {
+  const selected = columns.map((column) => `${quoted(column)}${CAST[typeOf(table, column)] ?? ''} as ${quoted(column)}`)
   const arrays = columns.map((column, at) => `$${String(at + 1)}::${ELEMENT[typeOf(table, column)]}[]`)
-  return `select ${shown.join(', ')} from unnest(${arrays.join(', ')}) as u(${columns.map(quoted).join(', ')})`
+  return `select ${selected.join(', ')} from unnest(${arrays.join(', ')}) as u(${columns.map(quoted).join(', ')})`
+}
+
+/** `select …`: each parameter is a cell of a single row. */
+const oneRow: RowsQuery = (table, columns) => {
+  const cells = columns.map((column, at) => {
+    const type = typeOf(table, column)
+    return `$${String(at + 1)}::${ELEMENT[type]}${CAST[type] ?? ''} as ${quoted(column)}`
+  })
+  return `select ${cells.join(', ')}`
 }
 
 const onKey = (table: Table): string =>
   table.key.map((column) => `t.${quoted(column)} = n.${quoted(column)}`).join(' and ')
 
-function putStatement(table: Table, physical: string, columns: readonly string[]): string {
+function putStatement(table: Table, physical: string, columns: readonly string[], query: RowsQuery): string {
   const rest = columns.filter((column) => !table.key.includes(column))
   const update =
     rest.length === 0
       ? 'nothing'
       : `update set ${rest.map((column) => `${quoted(column)} = excluded.${quoted(column)}`).join(', ')}`
   const names = columns.map(quoted).join(', ')
-  return `insert into ${quoted(physical)} (${names}) ${given(table, columns)} on conflict (${table.key.map(quoted).join(', ')}) do ${update}`
+  return `insert into ${quoted(physical)} (${names}) ${query(table, columns)} on conflict (${table.key.map(quoted).join(', ')}) do ${update}`
 }
 
-function patchStatement(table: Table, physical: string, set: readonly string[]): string {
+function patchStatement(table: Table, physical: string, set: readonly string[], query: RowsQuery): string {
   const cells = set.map((column) => `${quoted(column)} = n.${quoted(column)}`).join(', ')
-  return `update ${quoted(physical)} as t set ${cells} from (${given(table, [...table.key, ...set])}) as n where ${onKey(table)}`
+  return `update ${quoted(physical)} as t set ${cells} from (${query(table, [...table.key, ...set])}) as n where ${onKey(table)}`
 }
 
-const deleteStatement = (table: Table, physical: string): string =>
-  `delete from ${quoted(physical)} as t using (${given(table, table.key)}) as n where ${onKey(table)}`
+const deleteStatement = (table: Table, physical: string, query: RowsQuery): string =>
+  `delete from ${quoted(physical)} as t using (${query(table, table.key)}) as n where ${onKey(table)}`
 
-/** Sends rows in statements of bounded size, one array a column. */
+/**
+ * A row with more characters is sent in its own statement, as single values. The text form of an array escapes quotes
+ * and backslashes, so the driver and the database would copy a large value several times.
+ */
+const LARGE_ROW_CHARACTERS = 64 * 1024
+
+/** Sends rows in statements of limited size, one array for each column. A large row gets its own statement. */
 async function send(
   sql: Sql,
-  table: Table,
-  statement: string,
+  statementFor: (query: RowsQuery) => string,
   columns: readonly string[],
   rows: readonly Row[],
-  most: Statements,
+  limits: StatementLimits,
 ): Promise<void> {
+  const statement = statementFor(manyRows)
   let arrays: Cell[][] = columns.map(() => [])
   let characters = 0
   let count = 0
@@ -256,31 +269,31 @@ async function send(
     arrays = columns.map(() => [])
     characters = 0
     count = 0
-    if (most.pauses) await new Promise(setImmediate)
+    if (limits.pauses) await new Promise(setImmediate)
   }
   for (const row of rows) {
-    for (let at = 0; at < columns.length; at += 1) {
-      const column = columns[at] ?? ''
-      const cell = row[column] ?? null
-      arrays[at]?.push(cell)
-      if (typeof cell === 'string') characters += cell.length
+    const cells = columns.map((column) => row[column] ?? null)
+    const size = cells.reduce<number>((sum, cell) => sum + (typeof cell === 'string' ? cell.length : 0), 0)
+    if (size > LARGE_ROW_CHARACTERS) {
+      await sql.query(statementFor(oneRow), cells)
+      if (limits.pauses) await new Promise(setImmediate)
+      continue
     }
+    for (const [at, cell] of cells.entries()) arrays[at]?.push(cell)
+    characters += size
     count += 1
-    if (count >= most.rows || characters >= most.characters) await flush()
+    if (count >= limits.rows || characters >= limits.characters) await flush()
   }
   await flush()
 }
 
-/**
- * Writes net changes to the tables of a generation: a few statements a table, whatever the number of rows. Inside a
- * transaction.
- */
-export async function writeNet(
+/** Writes net changes to the tables of a generation, with few statements for each table. Requires a transaction. */
+export async function writeNetChanges(
   sql: Sql,
   tables: readonly Table[],
   generation: number,
   net: NetChanges,
-  most = IN_PROCESS,
+  limits = IN_PROCESS,
 ): Promise<void> {
   for (const table of tables) {
     const changes = net.get(table.name)
@@ -288,16 +301,18 @@ export async function writeNet(
     const physical = physicalName(table.name, generation)
     const puts: Row[] = []
     const deletes: Row[] = []
-    // Patches that set the same columns share a statement; a projection has few such sets.
+    // By set of columns: patches that set the same columns share a statement, and a projection has few such sets.
     const patches = new Map<string, { readonly set: readonly string[]; readonly rows: Row[] }>()
     for (const change of changes.values()) sortChange(change, puts, deletes, patches)
 
-    // Each key stands in one of the three, so their order is free.
-    if (deletes.length > 0) await send(sql, table, deleteStatement(table, physical), table.key, deletes, most)
+    // Each key is in one of the three, so their order does not matter.
+    if (deletes.length > 0)
+      await send(sql, (query) => deleteStatement(table, physical, query), table.key, deletes, limits)
     const columns = Object.keys(table.columns)
-    if (puts.length > 0) await send(sql, table, putStatement(table, physical, columns), columns, puts, most)
+    if (puts.length > 0)
+      await send(sql, (query) => putStatement(table, physical, columns, query), columns, puts, limits)
     for (const { set, rows } of patches.values())
-      await send(sql, table, patchStatement(table, physical, set), [...table.key, ...set], rows, most)
+      await send(sql, (query) => patchStatement(table, physical, set, query), [...table.key, ...set], rows, limits)
   }
 }
 
@@ -325,12 +340,12 @@ function sortChange(
   }
 }
 
-/** Writes changes in their order, by way of their net effect. Inside a transaction. */
+/** Writes the net effect of changes. Requires a transaction. */
 export async function writeChanges(
   sql: Sql,
   tables: readonly Table[],
   generation: number,
   changes: Iterable<RowChange>,
 ): Promise<void> {
-  await writeNet(sql, tables, generation, coalesce(tables, changes))
+  await writeNetChanges(sql, tables, generation, coalesce(tables, changes))
 }

@@ -1,6 +1,6 @@
 /**
- * The streams that read models are made from: those of conversations and of their editions. An edition's facts belong
- * to its conversation, so both are met in one order and lie in one partition.
+ * The streams that projections read: conversations and their editions. An edition's events belong to its conversation,
+ * so both are read in one order and are in one partition.
  */
 import type { RecordedEvent } from '../../src/domain/events/index.js'
 import { CONVERSATION_PREFIX, conversationOf, EDITION_PREFIX, editionOf } from '../../src/domain/values/ids.js'
@@ -8,39 +8,37 @@ import type { RowChange } from './projection.js'
 
 export const PROJECTED_PREFIXES = [CONVERSATION_PREFIX, EDITION_PREFIX] as const
 
-/** What a stream is of. */
+/** The conversation or edition whose events a stream has. */
 export interface Subject {
   readonly conversationId: string
-  /** Undefined where it is the conversation's own. */
+  /** Undefined if the stream is the conversation itself. */
   readonly editionId: string | undefined
 }
 
-/** An edition of a conversation. */
 export type EditionSubject = Subject & { readonly editionId: string }
 
-/** The conversation that a stream is of, and the edition; undefined where it is of neither. */
+/** The subject of a stream; undefined if it belongs to neither a conversation nor an edition. */
 export function subjectOf(stream: string): Subject | undefined {
   const conversationId = conversationOf(stream)
   return conversationId === undefined ? editionOf(stream) : { conversationId, editionId: undefined }
 }
 
 /**
- * Whose rows stop where a fact of a stream cannot be applied: the conversation's; of a stream that is of none, its own
- * name. As a database can keep it.
+ * The id under which a stop is recorded if an event of this stream cannot be applied: the conversation, or the stream's
+ * name if it belongs to none. NUL and lone surrogates are replaced, since a database cannot store them.
  */
 export const stoppedAt = (stream: string): string =>
   (subjectOf(stream)?.conversationId ?? stream).toWellFormed().replaceAll('\0', '\ufffd')
 
-/** The subject of a fact; a fact of another stream here is a mistake of the one who passed it. */
+/** The subject of an event; throws if the event's stream has none. */
 export function subjectOfEvent(event: Pick<RecordedEvent, 'stream'>): Subject {
   const subject = subjectOf(event.stream)
-  if (subject === undefined) throw new Error(`${event.stream} is no stream of a conversation or of its edition.`)
+  if (subject === undefined) throw new Error(`Stream ${event.stream} belongs to no conversation.`)
   return subject
 }
 
 /**
- * An answer to what happens in a conversation's own stream. What an edition does on its own changes nothing until it is
- * adopted.
+ * A handler for events in a conversation's own stream only. Events of an edition change nothing until it is adopted.
  */
 export function inConversation<Event extends RecordedEvent>(
   handler: (event: Event) => readonly RowChange[],
@@ -48,7 +46,7 @@ export function inConversation<Event extends RecordedEvent>(
   return (event) => (subjectOfEvent(event).editionId === undefined ? handler(event) : [])
 }
 
-/** An answer to what happens in an edition's stream. */
+/** A handler for events in an edition's stream only. */
 export function inEdition<Event extends RecordedEvent>(
   handler: (event: Event, edition: EditionSubject) => readonly RowChange[],
 ): (event: Event) => readonly RowChange[] {

@@ -1,6 +1,6 @@
 /**
- * What any process can say of the read models, whoever keeps them: how far they are, why one does not go on, who works.
- * All of it is read from the checkpoints, the claim and the log.
+ * The status of the read models as any process can read it: how far the rows are, why a projection stopped, and which
+ * process applies events. All of it comes from the checkpoints, the claim and the log.
  */
 import type { Claims } from '../../src/ports/claims.js'
 import { sleep } from '../../src/ports/clock.js'
@@ -16,74 +16,74 @@ import {
   type Generation,
   type Stop,
 } from './checkpoints.js'
-import { lagsOf } from './lag.js'
+import { lagsOf, type Lag } from './lag.js'
 import { partitionOf } from './partitions.js'
 import type { Projection } from './projection.js'
 import { estimatedRows } from './store.js'
 import { PROJECTED_PREFIXES, subjectOf } from './streams.js'
 
-/** Of the claim that the one working process holds. */
+/** Key of the claim that the one working process holds. */
 export const PROJECTIONS_CLAIM = 'projections'
 
 /** How far one partition of a read model is. */
 export interface PartitionStatus {
   /** Number of the partition, from 0. */
   readonly partition: number
-  /** Position in the log that its rows show. */
+  /** Position of the log up to which its events are applied. */
   readonly position: bigint
-  /** Events of its conversations that it does not show yet. */
+  /** Number of events of its conversations that are not applied yet. */
   readonly lagEvents: number
-  /** True where there are more than were counted. */
+  /** True if the count stopped at its limit, so that the lag may be larger. */
   readonly lagIsAtLeast: boolean
-  /** Since the first of them was recorded. */
+  /** Seconds since the first of these events was recorded. */
   readonly lagSeconds: number
-  /** Where and why it stands still; absent where it goes on. */
+  /** The event and the reason why it stopped; absent if it did not. */
   readonly stop?: Stop
 }
 
-/** How far a read model is. Positions are places of the log; lag is in events and seconds. */
+/** How far a read model is. Positions are positions of the log; lag is in events and seconds. */
 export interface ProjectionStatus {
   /** The read model. */
   readonly name: string
-  /** Of the rows that readers see. */
+  /** Version of the rows that readers see. */
   readonly version: number
-  /** How often its rows were made anew. */
+  /** Number of the generation of its rows; each rebuild adds one. */
   readonly generation: number
-  /** All rows show the log up to here. */
+  /** Position of the log up to which all events are applied. */
   readonly position: bigint
-  /** Position of the end of the log. */
+  /** Position of the last event of the log. */
   readonly head: bigint
-  /** Events that its rows do not show yet. */
+  /** Number of events that are not applied yet. */
   readonly lagEvents: number
-  /** True where the lag was counted up to a bound and is larger. */
+  /** True if the count stopped at its limit, so that the lag may be larger. */
   readonly lagIsAtLeast: boolean
-  /** Age of the oldest fact that the rows do not show, in seconds. */
+  /** Age of the oldest event that is not applied, in seconds. */
   readonly lagSeconds: number
-  /** Each partition by itself. */
+  /** The status of each partition. */
   readonly partitions: readonly PartitionStatus[]
   /**
-   * 'idle' where nobody keeps it at the moment, 'following' where this process or the holder of the claim does,
-   * 'rebuilding' where this process fills new rows beside.
+   * 'following' if this process or the holder of the claim applies events, 'rebuilding' if this process fills a new
+   * generation, 'idle' if no process applies events.
    */
   readonly state: 'idle' | 'following' | 'rebuilding' | 'stopped'
-  /** Why it does not go on at all. */
+  /** Why the whole projection stopped. */
   readonly stop?: Stop
   /**
-   * The conversations that it goes on without, each with the fact that could not be applied, in the order of the log. A
-   * rebuild tries them again.
+   * The conversations that the projection skips, each with the event that could not be applied, in the order of the
+   * log. A rebuild tries them again.
    */
   readonly stopped: readonly ConversationStop[]
-  /** The process that holds the claim, where one does. */
+  /** The process that holds the claim, if one does. */
   readonly holder?: string
-  /** About how many, where the database has an estimate. */
+  /** The database's estimate of the number of rows, if it has one. */
   readonly rows?: number
-  /** When its rows moved last, ISO 8601. */
+  /** When a checkpoint last moved, ISO 8601. */
   readonly updatedAt: string
 }
 
 /**
- * Rows of a projection do not go on: all of them, or those of one conversation, at a fact that cannot be applied. They
- * show everything before it.
+ * A projection stopped, or the rows of one conversation in it, at an event that cannot be applied. The rows show all
+ * events before it.
  */
 export class ProjectionStopped extends Error {
   constructor(
@@ -99,62 +99,67 @@ export interface WatchOptions {
   readonly db: Database
   readonly store: EventStore
   readonly projections: readonly Projection[]
-  /** Where they are given, the status names the process that holds the claim. */
+  /** If given, the status names the process that holds the claim. */
   readonly claims?: Claims
 }
 
-/** Why this program cannot keep the rows that are live; those that take their place are another matter. */
+/** Why this program cannot apply events to the live generation. It does not apply to a later generation. */
 export interface Refusal {
   readonly stop: Stop
   readonly generation: number
 }
 
-/** A conversation whose rows in one read model do not go on. */
+/** A conversation that one projection skips. */
 export type StoppedConversation = ConversationStop & { readonly projection: string }
 
-/** What this process knows beside what is recorded. */
-interface OwnKnowledge {
+/** State of this process that the database does not have. */
+interface ProcessState {
   readonly isFollowing: boolean
   readonly rebuilding: ReadonlySet<string>
-  /** Projections that this program cannot keep. */
+  /** Projections to which this program cannot apply events. */
   readonly stops: ReadonlyMap<string, Refusal>
 }
 
-/** What the rows do not show yet of what is recorded. */
-export interface Behind {
-  /** Events of conversations and their editions. */
+/** How far the rows lag the log. */
+export interface RowsLag {
+  /** Number of events of conversations and editions that are not applied yet. */
   readonly events: number
-  /** True where there are more than were counted. */
+  /** True if the count stopped at its limit, so that there may be more. */
   readonly isAtLeast: boolean
 }
 
 export interface ProjectionWatch {
-  /** How far the rows are behind the log, those of one conversation where it is named; undefined where they are not. */
-  behind(options?: WaitOptions): Promise<Behind | undefined>
+  /** How far the rows (of one conversation, if given) lag the log; undefined if they do not. */
+  behind(options?: WaitOptions): Promise<RowsLag | undefined>
   /** The live generation of each projection that has one. */
   live(): Promise<Generation[]>
-  status(own?: OwnKnowledge): Promise<ProjectionStatus[]>
-  /** As `ProjectionRunner.stopped`. */
+  status(process?: ProcessState): Promise<ProjectionStatus[]>
+  /** See `ProjectionRunner.stopped`. */
   stopped(conversationId?: string): Promise<StoppedConversation[]>
-  /** As `ProjectionRunner.waitFor`; `nudge` is called before each look but the first. */
-  waitFor(position: bigint, timeoutMs: number, options?: WaitOptions, nudge?: () => Promise<void>): Promise<boolean>
+  /** See `ProjectionRunner.waitFor`. Calls `beforePoll` before each poll except the first. */
+  waitFor(
+    position: bigint,
+    timeoutMs: number,
+    options?: WaitOptions,
+    beforePoll?: () => Promise<void>,
+  ): Promise<boolean>
 }
 
 export interface WaitOptions {
-  /**
-   * Only the rows of this conversation matter: with several partitions, another one that is behind or stopped does not.
-   */
+  /** Wait only for the rows of this conversation, whatever the state of other partitions. */
   readonly conversationId?: string
 }
 
-/** Beyond so many events whoever reads rows need not know how far they are behind. */
-const BEHIND_COUNTED = 1_000
+/** The lag is counted up to this number of events. */
+const MAX_COUNTED_EVENTS = 1_000
 
-// A look is one small query. Who waits for its own write mostly waits for some ten milliseconds, and who waits for long
-// can wait a little longer.
-const FIRST_LOOKS_MS = 10
-const LATER_LOOKS_MS = 50
-const LATER_AFTER_MS = 500
+// A poll is one small query. A caller that waits for its own write usually waits about 10 ms; a long wait can poll less
+// often.
+const FIRST_POLL_MS = 10
+const LATER_POLL_MS = 50
+const LATER_POLL_AFTER_MS = 500
+
+const IDLE_PROCESS: ProcessState = { isFollowing: false, rebuilding: new Set(), stops: new Map() }
 
 const stoppedIn = (generations: readonly Generation[], conversationId: string | undefined): StoppedConversation[] =>
   generations.flatMap(({ name, stopped }) =>
@@ -163,188 +168,247 @@ const stoppedIn = (generations: readonly Generation[], conversationId: string | 
     ),
   )
 
-/** Looks at the read models from outside; writes nothing. */
-export function createProjectionWatch({ db, store, projections, claims }: WatchOptions): ProjectionWatch {
-  const names = projections.map(({ name }) => name)
-  /** Generations that were found to be of this log. */
-  const known = new Set<string>()
-  let isThere = false
+/** A checkpoint with the name of its projection. */
+type NamedCheckpoint = Generation['checkpoints'][number] & { readonly name: string; readonly partitions: number }
 
-  async function live(): Promise<Generation[]> {
-    // Once made, the table stays. One of an older program is brought up to date by the first that keeps the read
-    // models.
-    isThere ||= await hasCheckpoints(db)
-    if (!isThere) return []
-    return (await readGenerations(db, names)).filter(({ state }) => state === 'live')
+const checkpointsOf = (generations: readonly Generation[]): NamedCheckpoint[] =>
+  generations.flatMap(({ name, checkpoints }) =>
+    checkpoints.map((checkpoint) => ({ ...checkpoint, name, partitions: checkpoints.length })),
+  )
+
+/** The checkpoints of the partition that a conversation belongs to, in every projection; all of them without an id. */
+const checkpointsFor = (generations: readonly Generation[], conversationId: string | undefined): NamedCheckpoint[] =>
+  checkpointsOf(generations).filter(
+    ({ partition, partitions }) =>
+      conversationId === undefined || partition === partitionOf(conversationId, partitions),
+  )
+
+const keyOf = ({ name, generation }: Generation): string => `${name}/${String(generation)}`
+
+class DatabaseWatch implements ProjectionWatch {
+  private readonly names: readonly string[]
+  /** Generations that are known to belong to this log. */
+  private readonly ofThisLog = new Set<string>()
+  private hasTables = false
+
+  constructor(private readonly options: WatchOptions) {
+    this.names = options.projections.map(({ name }) => name)
   }
 
-  async function status(
-    own: OwnKnowledge = { isFollowing: false, rebuilding: new Set(), stops: new Map() },
-  ): Promise<ProjectionStatus[]> {
-    const generations = await live()
+  async live(): Promise<Generation[]> {
+    const { db } = this.options
+    // Once created, the table stays. The first process that applies events upgrades a table of an older program.
+    this.hasTables ||= await hasCheckpoints(db)
+    if (!this.hasTables) return []
+    return (await readGenerations(db, this.names)).filter(({ state }) => state === 'live')
+  }
+
+  async stopped(conversationId?: string): Promise<StoppedConversation[]> {
+    return stoppedIn(await this.live(), conversationId)
+  }
+
+  async status(process = IDLE_PROCESS): Promise<ProjectionStatus[]> {
+    const { store, projections, claims } = this.options
+    const generations = await this.live()
     const [head, holder] = await Promise.all([store.head(), claims?.holder(PROJECTIONS_CLAIM)])
-    const foreign = await foreignAmong(generations)
-    const places = generations.flatMap(({ name, checkpoints }) =>
-      checkpoints.map((checkpoint) => ({ ...checkpoint, name, partitions: checkpoints.length })),
-    )
-    // A place of another log is none of this one, which its rows do not show at all.
-    const counted = places.map((place) => (foreign.has(place.name) ? { ...place, position: -1n } : place))
-    // Rows that nobody has made yet are as far behind as can be.
-    const unmade = names.some((name) => liveOf(generations, name) === undefined)
+    const foreign = await this.foreignAmong(generations)
+    const checkpoints = checkpointsOf(generations)
+    // A position of another log has no meaning in this one, so the whole of this log counts as lag.
+    const counted = checkpoints.map((each) => (foreign.has(each.name) ? { ...each, position: -1n } : each))
+    // The lag of a projection that was never built, computed once for all of them.
+    const notBuilt = this.names.some((name) => liveOf(generations, name) === undefined)
       ? [{ position: -1n, partition: 0, partitions: 1 }]
       : []
-    const lags = await lagsOf(store, [...counted, ...unmade], Date.now())
-    const parts = places.map((place, at) => ({ place, lag: lags[at] ?? { events: 0, isAtLeast: false, seconds: 0 } }))
-    const all: ProjectionStatus[] = []
+    const lags = await lagsOf(store, [...counted, ...notBuilt], Date.now())
+    const measured = checkpoints.map((checkpoint, at) => ({ checkpoint, lag: lags[at] ?? NO_LAG }))
+    const statuses: ProjectionStatus[] = []
     for (const { name, version } of projections) {
       const generation = liveOf(generations, name)
-      const mine = parts.filter(({ place }) => place.name === name)
-      const partitions = mine.map(({ place, lag }): PartitionStatus => ({
-        partition: place.partition,
-        position: place.position,
-        lagEvents: lag.events,
-        lagIsAtLeast: lag.isAtLeast,
-        lagSeconds: lag.seconds,
-        ...(place.stop === undefined ? {} : { stop: place.stop }),
-      }))
-      const position = leastPosition(partitions)
-      const behind = generation === undefined ? lags.slice(places.length) : mine.map(({ lag }) => lag)
-      const refusal = own.stops.get(name)
-      const stop =
-        (refusal?.generation === generation?.generation ? refusal?.stop : undefined) ??
-        foreign.get(name) ??
-        partitions.find((partition) => partition.stop !== undefined)?.stop
-      const isKept = own.isFollowing || holder !== undefined
-      const rows = generation === undefined ? undefined : await estimatedRows(db, generation)
-      all.push({
-        name,
-        version: generation?.version ?? version,
-        generation: generation?.generation ?? 0,
-        position,
-        head,
-        lagEvents: behind.reduce((sum, { events }) => sum + events, 0),
-        lagIsAtLeast: behind.some(({ isAtLeast }) => isAtLeast),
-        lagSeconds: behind.reduce((most, { seconds }) => Math.max(most, seconds), 0),
-        partitions,
-        stopped: generation?.stopped ?? [],
-        state: own.rebuilding.has(name) ? 'rebuilding' : stop !== undefined ? 'stopped' : isKept ? 'following' : 'idle',
-        ...(stop === undefined ? {} : { stop }),
-        ...(holder === undefined ? {} : { holder: holder.owner }),
-        ...(rows === undefined ? {} : { rows }),
-        updatedAt:
-          generation?.checkpoints.reduce((last, { updatedAt }) => (updatedAt > last ? updatedAt : last), '') ?? '',
-      })
+      const refusal = process.stops.get(name)
+      statuses.push(
+        await this.statusOf({
+          name,
+          version,
+          generation,
+          head,
+          holder: holder?.owner,
+          parts:
+            generation === undefined
+              ? lags.slice(checkpoints.length).map((lag) => ({ checkpoint: undefined, lag }))
+              : measured.filter(({ checkpoint }) => checkpoint.name === name),
+          stop: (refusal?.generation === generation?.generation ? refusal?.stop : undefined) ?? foreign.get(name),
+          isRebuilding: process.rebuilding.has(name),
+          isFollowing: process.isFollowing || holder !== undefined,
+        }),
+      )
     }
-    return all
+    return statuses
   }
 
-  /** Why rows do not belong to this log, by their projection. */
-  async function foreignAmong(generations: readonly Generation[]): Promise<ReadonlyMap<string, Stop>> {
+  private async statusOf(input: StatusInput): Promise<ProjectionStatus> {
+    const { name, version, generation, head, holder, parts } = input
+    const partitions = parts.flatMap(({ checkpoint, lag }): PartitionStatus[] =>
+      checkpoint === undefined
+        ? []
+        : [
+            {
+              partition: checkpoint.partition,
+              position: checkpoint.position,
+              lagEvents: lag.events,
+              lagIsAtLeast: lag.isAtLeast,
+              lagSeconds: lag.seconds,
+              ...(checkpoint.stop === undefined ? {} : { stop: checkpoint.stop }),
+            },
+          ],
+    )
+    const stop = input.stop ?? partitions.find((partition) => partition.stop !== undefined)?.stop
+    const rows = generation === undefined ? undefined : await estimatedRows(this.options.db, generation)
+    return {
+      name,
+      version: generation?.version ?? version,
+      generation: generation?.generation ?? 0,
+      position: leastPosition(partitions),
+      head,
+      lagEvents: parts.reduce((sum, { lag }) => sum + lag.events, 0),
+      lagIsAtLeast: parts.some(({ lag }) => lag.isAtLeast),
+      lagSeconds: parts.reduce((longest, { lag }) => Math.max(longest, lag.seconds), 0),
+      partitions,
+      stopped: generation?.stopped ?? [],
+      state: input.isRebuilding
+        ? 'rebuilding'
+        : stop !== undefined
+          ? 'stopped'
+          : input.isFollowing
+            ? 'following'
+            : 'idle',
+      ...(stop === undefined ? {} : { stop }),
+      ...(holder === undefined ? {} : { holder }),
+      ...(rows === undefined ? {} : { rows }),
+      updatedAt:
+        generation?.checkpoints.reduce((last, { updatedAt }) => (updatedAt > last ? updatedAt : last), '') ?? '',
+    }
+  }
+
+  /** Why rows do not belong to this log, by projection. */
+  private async foreignAmong(generations: readonly Generation[]): Promise<ReadonlyMap<string, Stop>> {
     const foreign = new Map<string, Stop>()
     for (const generation of generations) {
-      const stop = await foreignLog(store, generation)
+      const stop = await foreignLog(this.options.store, generation)
       if (stop !== undefined) foreign.set(generation.name, stop)
     }
     return foreign
   }
 
   /**
-   * Throws where rows were made from another log, whose places say nothing of this one. What was found to be of this
-   * log stays so.
+   * Throws if rows were made from another log, whose positions have no meaning in this one. A generation that was found
+   * to belong to this log is not checked again.
    */
-  async function refuseForeign(generations: readonly Generation[]): Promise<void> {
-    const unknown = generations.filter(({ name, generation }) => !known.has(`${name}/${String(generation)}`))
-    for (const [name, stop] of await foreignAmong(unknown)) throw new ProjectionStopped(name, stop)
-    for (const { name, generation, checkpoints } of unknown)
-      if (checkpoints.some(({ event }) => event !== undefined)) known.add(`${name}/${String(generation)}`)
+  private async rejectForeign(generations: readonly Generation[]): Promise<void> {
+    const unchecked = generations.filter((generation) => !this.ofThisLog.has(keyOf(generation)))
+    for (const [name, stop] of await this.foreignAmong(unchecked)) throw new ProjectionStopped(name, stop)
+    for (const generation of unchecked)
+      if (generation.checkpoints.some(({ event }) => event !== undefined)) this.ofThisLog.add(keyOf(generation))
   }
 
   /**
-   * The place of the first event behind `after` that rows are made of; undefined where the log has come to `position`,
-   * and has none up to there.
+   * Position of the first event after `after` that projections read. Undefined if the log has reached `position` and
+   * has no such event up to there.
    */
-  async function nextEvent(after: bigint, position: bigint): Promise<bigint | undefined> {
+  private async nextEvent(after: bigint, position: bigint): Promise<bigint | undefined> {
+    const { store } = this.options
     const head = await store.head()
-    for await (const place of store.readPlaces({ after, prefix: PROJECTED_PREFIXES, limit: 1 }))
-      if (place.position <= position) return place.position
+    for await (const next of store.readPositions({ after, prefix: PROJECTED_PREFIXES, limit: 1 }))
+      if (next.position <= position) return next.position
     return head < position ? position : undefined
   }
 
-  async function howFarBehind({ conversationId }: WaitOptions = {}): Promise<Behind | undefined> {
-    const [generations, head] = await Promise.all([live(), store.head()])
-    const wanted = generations.flatMap(({ checkpoints }) =>
-      checkpoints.filter(
-        ({ partition }) =>
-          conversationId === undefined || partition === partitionOf(conversationId, checkpoints.length),
-      ),
-    )
-    const after = generations.length < projections.length ? -1n : leastPosition(wanted)
+  async behind({ conversationId }: WaitOptions = {}): Promise<RowsLag | undefined> {
+    const { store, projections } = this.options
+    const [generations, head] = await Promise.all([this.live(), store.head()])
+    const after =
+      generations.length < projections.length ? -1n : leastPosition(checkpointsFor(generations, conversationId))
     if (after >= head) return undefined
-    let looked = 0
+    let read = 0
     let events = 0
-    for await (const { stream } of store.readPlaces({ after, prefix: PROJECTED_PREFIXES, limit: BEHIND_COUNTED + 1 })) {
-      looked += 1
+    for await (const { stream } of store.readPositions({
+      after,
+      prefix: PROJECTED_PREFIXES,
+      limit: MAX_COUNTED_EVENTS + 1,
+    })) {
+      read += 1
       if (
-        looked <= BEHIND_COUNTED &&
+        read <= MAX_COUNTED_EVENTS &&
         (conversationId === undefined || subjectOf(stream)?.conversationId === conversationId)
       )
         events += 1
     }
-    const isAtLeast = looked > BEHIND_COUNTED
+    const isAtLeast = read > MAX_COUNTED_EVENTS
     return events === 0 && !isAtLeast ? undefined : { events, isAtLeast }
   }
 
-  async function waitFor(
+  async waitFor(
     position: bigint,
     timeoutMs: number,
     { conversationId }: WaitOptions = {},
-    nudge?: () => Promise<void>,
+    beforePoll?: () => Promise<void>,
   ): Promise<boolean> {
     const startedAt = performance.now()
-    let stoodAt: bigint | undefined
-    /** Rows that have not come here lack an event. */
+    let lastLeast: bigint | undefined
+    /** The position of an event that is known to exist: until the rows reach it, the log need not be read again. */
     let next = -1n
     for (;;) {
-      const generations = await live()
-      await refuseForeign(generations)
-      const places = generations.flatMap(({ name, checkpoints }) =>
-        checkpoints.map((checkpoint) => ({ ...checkpoint, name, partitions: checkpoints.length })),
-      )
-      const wanted = places.filter(
-        ({ partition, partitions }) =>
-          conversationId === undefined || partition === partitionOf(conversationId, partitions),
-      )
-      const behind = wanted.filter((place) => place.position < position)
-      const [own] =
-        conversationId === undefined
-          ? []
-          : stoppedIn(generations, conversationId).filter((stop) => stop.position <= position)
-      if (own !== undefined) throw new ProjectionStopped(own.projection, own)
-      const isMade = generations.length === projections.length
-      if (isMade && behind.length === 0) return true
-      for (const { name, stop } of behind) if (stop !== undefined) throw new ProjectionStopped(name, stop)
-      // Up to `position` there may be nothing but events that no row is made of, those of other systems in the same log
-      // among them: of these nobody tells who keeps the rows. Asked where the rows stand still, since mostly they are
-      // on their way.
-      const least = leastPosition(behind)
-      if (isMade && least === stoodAt && least >= next) {
-        const found = await nextEvent(least, position)
+      const generations = await this.live()
+      await this.rejectForeign(generations)
+      const late = checkpointsFor(generations, conversationId).filter((checkpoint) => checkpoint.position < position)
+      const isBuilt = generations.length === this.options.projections.length
+      throwIfStopped(generations, conversationId, position)
+      if (isBuilt && late.length === 0) return true
+      for (const { name, stop } of late) if (stop !== undefined) throw new ProjectionStopped(name, stop)
+      // The log may have no projected event up to `position`, for example only events of other systems. Checkpoints do
+      // not move for those. Checked only after a poll without progress, since usually the runner is still working.
+      const least = leastPosition(late)
+      if (isBuilt && least === lastLeast && least >= next) {
+        const found = await this.nextEvent(least, position)
         if (found === undefined) return true
         next = found
       }
-      stoodAt = least
+      lastLeast = least
       const waited = performance.now() - startedAt
       if (waited >= timeoutMs) return false
-      await nudge?.()
-      await sleep(Math.min(waited < LATER_AFTER_MS ? FIRST_LOOKS_MS : LATER_LOOKS_MS, Math.max(1, timeoutMs - waited)))
+      await beforePoll?.()
+      const pollMs = waited < LATER_POLL_AFTER_MS ? FIRST_POLL_MS : LATER_POLL_MS
+      await sleep(Math.min(pollMs, Math.max(1, timeoutMs - waited)))
     }
   }
+}
 
-  return {
-    live,
-    behind: howFarBehind,
-    status,
-    stopped: async (conversationId) => stoppedIn(await live(), conversationId),
-    waitFor,
-  }
+const NO_LAG: Lag = { events: 0, isAtLeast: false, seconds: 0 }
+
+interface StatusInput {
+  readonly name: string
+  readonly version: number
+  readonly generation: Generation | undefined
+  readonly head: bigint
+  readonly holder: string | undefined
+  readonly parts: readonly { readonly checkpoint: NamedCheckpoint | undefined; readonly lag: Lag }[]
+  /** A reason to stop other than one that its checkpoints record. */
+  readonly stop: Stop | undefined
+  readonly isRebuilding: boolean
+  readonly isFollowing: boolean
+}
+
+/** Throws if a projection skips the conversation from a position that the caller waits for. */
+function throwIfStopped(
+  generations: readonly Generation[],
+  conversationId: string | undefined,
+  position: bigint,
+): void {
+  if (conversationId === undefined) return
+  const stop = stoppedIn(generations, conversationId).find((each) => each.position <= position)
+  if (stop !== undefined) throw new ProjectionStopped(stop.projection, stop)
+}
+
+/** Creates a watch, which only reads. */
+export function createProjectionWatch(options: WatchOptions): ProjectionWatch {
+  return new DatabaseWatch(options)
 }

@@ -1,34 +1,34 @@
 /**
- * The process that keeps the read models. Several may run; the one that holds the claim works, and the next takes over
- * when it ends or dies.
+ * The process that applies events to the read models. Several can run: the one that holds the claim works, and another
+ * takes over when it ends or dies.
  *
- * What makes that safe is not the claim but its fence: it is written on the checkpoints when a process begins to work,
- * and every transaction that moves one refuses a smaller fence. So a process that stood still, lost its claim and wakes
- * up again commits nothing.
+ * Safety comes from the claim's fence, not from the claim itself. A process writes its fence to the checkpoints when it
+ * begins to work, and a transaction with a smaller fence cannot move a checkpoint. So a process that was suspended and
+ * lost its claim commits nothing after it resumes.
  */
 import type { ClaimHolder, Claims } from '../../src/ports/claims.js'
 import { takeLease } from '../../src/ports/lease.js'
 import { createProjectionRunner, type RunnerOptions } from './runner.js'
 import { createProjectionWatch, PROJECTIONS_CLAIM, type ProjectionStatus } from './watch.js'
 
-/** Between two transactions. A process that does nothing else need not leave its time to appends. */
-const ALONE_MS = 10
+/** Interval between two transactions. Shorter than the default, because this process has no appends to serve. */
+const WORKER_INTERVAL_MS = 10
 
 export type WorkerState =
   | { readonly kind: 'starting' }
   | { readonly kind: 'standing-by'; readonly holder: ClaimHolder }
   | { readonly kind: 'working'; readonly fence: bigint }
-  /** Another process has the claim, or the database could not be asked for too long. It stands by again. */
+  /** Another process has the claim, or the database was unavailable for longer than `ttlMs`. Then it stands by. */
   | { readonly kind: 'lost' }
   | { readonly kind: 'ended' }
 
 export interface WorkerOptions extends Omit<RunnerOptions, 'fence'> {
   readonly claims: Claims
-  /** Names this process to people and to the others; unlike that of any other process. */
+  /** Unique name of this process, for users and other processes. */
   readonly owner: string
   /**
-   * How long the claim lasts without being extended: so long, and a sixth, after the working process died the next one
-   * has taken over. Default 3 s.
+   * How long the claim lasts if it is not extended. After the working process died, another one takes over within this
+   * time and a sixth of it. Default 3 s.
    */
   readonly ttlMs?: number
   readonly onState?: (state: WorkerState) => void
@@ -37,13 +37,13 @@ export interface WorkerOptions extends Omit<RunnerOptions, 'fence'> {
 export interface ProjectionWorker {
   readonly state: () => WorkerState
   status(): Promise<ProjectionStatus[]>
-  /** Finishes the transactions that are under way, lets the next one take over, and resolves. */
+  /** Finishes the current transactions and releases the claim. */
   stop(): Promise<void>
 }
 
 const TTL_MS = 3_000
 
-/** Begins to work as soon as nobody else does, until `stop`. */
+/** Works until `stop`, whenever no other process holds the claim. */
 export function startProjectionWorker(options: WorkerOptions): ProjectionWorker {
   const { claims, owner, ttlMs = TTL_MS, onState = ignore, onFailure = ignore } = options
   const watch = createProjectionWatch(options)
@@ -71,7 +71,7 @@ export function startProjectionWorker(options: WorkerOptions): ProjectionWorker 
         },
       })
       if (lease === undefined) break
-      const runner = createProjectionRunner({ intervalMs: ALONE_MS, ...options, fence: lease.fence })
+      const runner = createProjectionRunner({ intervalMs: WORKER_INTERVAL_MS, ...options, fence: lease.fence })
       become({ kind: 'working', fence: lease.fence })
       runner.start()
       status = () => runner.status()
@@ -83,31 +83,31 @@ export function startProjectionWorker(options: WorkerOptions): ProjectionWorker 
     }
     become({ kind: 'ended' })
   }
-  const done = work()
+  const ended = work()
 
   return {
     state: () => state,
     status: () => status(),
     async stop() {
       ending.abort()
-      await done
+      await ended
     },
   }
 }
 
-async function eitherAborts(one: AbortSignal, other: AbortSignal): Promise<void> {
+async function eitherAborts(first: AbortSignal, second: AbortSignal): Promise<void> {
   await new Promise<void>((resolve) => {
     const aborted = (): void => {
-      one.removeEventListener('abort', aborted)
-      other.removeEventListener('abort', aborted)
+      first.removeEventListener('abort', aborted)
+      second.removeEventListener('abort', aborted)
       resolve()
     }
-    one.addEventListener('abort', aborted)
-    other.addEventListener('abort', aborted)
-    if (one.aborted || other.aborted) aborted()
+    first.addEventListener('abort', aborted)
+    second.addEventListener('abort', aborted)
+    if (first.aborted || second.aborted) aborted()
   })
 }
 
 function ignore(): void {
-  // Nobody asked to be told.
+  // The caller passed no listener.
 }

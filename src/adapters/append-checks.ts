@@ -1,46 +1,46 @@
 /**
- * What no store takes, checked before one is asked, so that every store refuses the same events in the same words; and
- * what a repeated append comes to.
+ * Checks of an append that all stores share, so that every store rejects the same events with the same message; and the
+ * result of a repeated append.
  */
 import { either as E } from 'fp-ts'
 import type { Appended, AppendFailure, EventToAppend, ExpectedRevision, StoredEvent } from '../ports/event-store.js'
 
 /**
- * A stream's name stands in two indexes of Postgres, whose entries end at about 2,700 bytes. The longest name that this
- * program makes has 512 bytes of a conversation's id and an edition's id before them.
+ * A stream name is part of two Postgres indexes, whose entries hold about 2,700 bytes. The longest name of this program
+ * has 512 bytes of a conversation id and an edition id before it.
  */
 const MAX_STREAM_NAME_BYTES = 2_000
 
 const UUID = /^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}$/
 
 /**
- * Why a text cannot be kept as it is, or undefined. Postgres has no NUL in its texts, and a lone surrogate has no
- * UTF-8.
+ * The reason that a text cannot be stored unchanged, or undefined. A Postgres text cannot contain a NUL, and a lone
+ * surrogate has no UTF-8 form.
  */
-function unkeepable(text: string): string | undefined {
+function unstorable(text: string): string | undefined {
   if (text.includes('\0')) return 'has a NUL character'
   return text.isWellFormed() ? undefined : 'has a lone surrogate'
 }
 
 const no = (detail: string): E.Either<AppendFailure, never> => E.left({ kind: 'AppendRefused', detail })
 
-/** Right where the events may be offered to a store; Left says what is wrong with the first that may not. */
+/** Right if a store can accept the events; Left with the problem of the first invalid one. */
 export function checkAppend(
   stream: string,
   expected: ExpectedRevision,
   events: readonly EventToAppend[],
 ): E.Either<AppendFailure, readonly EventToAppend[]> {
-  if (stream === '') return no('the name of the stream is empty')
-  const badName = unkeepable(stream)
-  if (badName !== undefined) return no(`the name of the stream ${badName}`)
+  if (stream === '') return no('the stream name is empty')
+  const badName = unstorable(stream)
+  if (badName !== undefined) return no(`the stream name ${badName}`)
   if (Buffer.byteLength(stream, 'utf8') > MAX_STREAM_NAME_BYTES)
-    return no(`the name of the stream is longer than ${String(MAX_STREAM_NAME_BYTES)} bytes`)
-  if (typeof expected === 'bigint' && expected < -1n) return no(`${String(expected)} is no revision`)
+    return no(`the stream name is longer than ${String(MAX_STREAM_NAME_BYTES)} bytes`)
+  if (typeof expected === 'bigint' && expected < -1n) return no(`${String(expected)} is not a valid revision`)
   if (events.length === 0) return no('there is no event to append')
   const ids = new Set<string>()
   for (const event of events) {
-    if (!UUID.test(event.id)) return no(`the event id ${JSON.stringify(event.id)} is no UUID in lower case`)
-    if (ids.has(event.id)) return no(`the event id ${event.id} comes twice in one append`)
+    if (!UUID.test(event.id)) return no(`the event id ${JSON.stringify(event.id)} is not a lower-case UUID`)
+    if (ids.has(event.id)) return no(`the event id ${event.id} appears twice in one append`)
     ids.add(event.id)
     if (event.type === '') return no(`the type of event ${event.id} is empty`)
     for (const [field, text] of [
@@ -48,7 +48,7 @@ export function checkAppend(
       ['data', event.data],
       ['metadata', event.metadata],
     ] as const) {
-      const bad = unkeepable(text)
+      const bad = unstorable(text)
       if (bad !== undefined) return no(`the ${field} of event ${event.id} ${bad}`)
     }
   }
@@ -56,8 +56,8 @@ export function checkAppend(
 }
 
 /**
- * What an append comes to of which `found` are in the stream already: its first result where it is their repetition,
- * else a refusal that names them; undefined where none is.
+ * The result of an append if some of its events (`found`) are already in the stream: the first result if the append
+ * repeats them exactly, otherwise a failure with their ids. Undefined if none is found.
  */
 export function repetition(
   stream: string,
@@ -71,9 +71,11 @@ export function repetition(
   if (first === undefined || last === undefined) return undefined
   const same =
     known.length === events.length &&
-    events.every((event, place) => {
-      const was = known[place]
-      return was?.type === event.type && was.data === event.data && was.revision === first.revision + BigInt(place)
+    events.every((event, index) => {
+      const stored = known[index]
+      return (
+        stored?.type === event.type && stored.data === event.data && stored.revision === first.revision + BigInt(index)
+      )
     })
   return same
     ? E.right({ revision: last.revision, position: last.position, repeated: true })

@@ -1,6 +1,6 @@
 /**
- * Names in the order of their UTF-8 bytes, which is that of a database with the collation "C"; a JavaScript string
- * sorts by its code units.
+ * Sorts names by their UTF-8 bytes, like a database with the collation "C". JavaScript itself sorts strings by code
+ * units.
  */
 export function inByteOrder(names: readonly string[]): string[] {
   return names

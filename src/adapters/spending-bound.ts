@@ -1,22 +1,26 @@
-/** The bound on an edition's spending, as every adapter reckons it. */
+/** The check of an edition's spending bound, shared by the adapters. */
 import { costMicros, tokensOf, type TokenUsage } from '../domain/reports/prices.js'
-import type { NoRoom, SpendingBound } from '../ports/spending.js'
+import type { LimitReached, SpendingLimits } from '../ports/spending.js'
 
-/** Why a call has no room beside what is spent; undefined where it has. */
-export function noRoomFor(asked: TokenUsage, spent: TokenUsage, { tokens, cost }: SpendingBound): NoRoom | undefined {
-  const both: TokenUsage = {
-    promptTokens: spent.promptTokens + asked.promptTokens,
-    completionTokens: spent.completionTokens + asked.completionTokens,
+/** The refusal of a call that would exceed the bound; undefined if the call is within it. */
+export function refusalFor(
+  requested: TokenUsage,
+  spent: TokenUsage,
+  { tokens, cost }: SpendingLimits,
+): LimitReached | undefined {
+  const total: TokenUsage = {
+    promptTokens: spent.promptTokens + requested.promptTokens,
+    completionTokens: spent.completionTokens + requested.completionTokens,
   }
-  if (tokens !== undefined && tokensOf(both) > tokens)
-    return { kind: 'no-room', of: 'tokens', bound: tokens, spent: tokensOf(spent), asked: tokensOf(asked) }
-  if (cost !== undefined && costMicros(both, cost.price) > cost.micros)
+  if (tokens !== undefined && tokensOf(total) > tokens)
+    return { kind: 'no-room', of: 'tokens', bound: tokens, spent: tokensOf(spent), asked: tokensOf(requested) }
+  if (cost !== undefined && costMicros(total, cost.price) > cost.micros)
     return {
       kind: 'no-room',
       of: 'cost',
       bound: cost.micros,
       spent: costMicros(spent, cost.price),
-      asked: costMicros(asked, cost.price),
+      asked: costMicros(requested, cost.price),
     }
   return undefined
 }

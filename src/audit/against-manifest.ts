@@ -1,6 +1,6 @@
 /**
- * A log held against a manifest that was taken of it before: every stream is there, at least as long, and at that
- * revision the very event that it had.
+ * Compares a log with an earlier manifest of it: every stream must exist, be at least as long, and have the same event
+ * at the recorded revision.
  */
 import { either as E } from 'fp-ts'
 import { decodeMetadata, eventHash } from '../domain/events/codec.js'
@@ -9,7 +9,7 @@ import type { LogOrigin, Manifest, StreamHead } from '../ports/manifest.js'
 import type { Problem } from './check-stream.js'
 import type { Log } from '../recording/load-conversation.js'
 
-/** The first event of a log; undefined where it is empty. */
+/** The first event of a log; undefined if it is empty. */
 export async function originOf(log: Log): Promise<LogOrigin | undefined> {
   for await (const { stream, id } of log.store.readAll({ prefix: LEDGER_PREFIXES, limit: 1 })) return { stream, id }
   return undefined
@@ -18,22 +18,22 @@ export async function originOf(log: Log): Promise<LogOrigin | undefined> {
 async function headProblem(log: Log, { stream, revision, hash }: StreamHead): Promise<string | undefined> {
   const [event] = await log.store.readRevisions(stream, [revision])
   if (event === undefined) {
-    // By the events alone: what the store says of a stream's end may be as untrue as the rest.
+    // Reads the events themselves, since the stored end of a stream may be wrong too.
     for await (const last of log.store.readStream(stream, { direction: 'backwards', limit: 1 })) {
       return last.revision >= revision
-        ? 'the fact that stood here is gone'
-        : `the facts from revision ${(last.revision + 1n).toString()} to ${revision.toString()} are gone: the stream was cut`
+        ? 'the event at this revision is missing'
+        : `the events from revision ${(last.revision + 1n).toString()} to ${revision.toString()} are missing: the stream was cut`
     }
-    return 'the stream is gone'
+    return 'the stream is missing'
   }
   const metadata = decodeMetadata(event)
   if (E.isLeft(metadata)) return metadata.left.detail
   if (metadata.right.hash !== hash)
-    return 'its hash is not the one that it had then: something at or before it was changed, and the chain computed anew'
+    return 'its hash differs from the manifest: an event at or before it was changed, and the hash chain recomputed'
   return eventHash(event, metadata.right) === hash ? undefined : 'it is not what its hash says'
 }
 
-/** Whether a stream holds facts of a conversation: its own, or one of its editions'. */
+/** Whether a stream contains events of a conversation: its own, or those of an edition. */
 const isOf = (stream: string, conversationId: string): boolean =>
   stream === conversationStream(conversationId) || editionOf(stream)?.conversationId === conversationId
 
@@ -43,26 +43,26 @@ export async function isNamed({ heads }: Pick<Manifest, 'heads'>, conversationId
   return false
 }
 
-/** What of a manifest a log was held against. */
-export interface HeldAgainst {
+/** How much of a manifest was compared. */
+export interface ManifestCoverage {
   readonly streams: number
   readonly events: number
 }
 
 /**
- * Holds a log against a manifest; says how much of it that was.
- * @param conversationId the one whose streams are looked at, its editions' too; undefined: every stream that the
- * manifest names
- * @param tell hears what is wrong
+ * Compares a log with a manifest and returns how much was compared.
+ * @param conversationId the conversation whose streams are compared, including its editions; undefined: every stream of
+ * the manifest
+ * @param report called with each problem
  */
 export async function againstManifest(
   log: Log,
   { header, heads }: Pick<Manifest, 'header' | 'heads'>,
   conversationId: string | undefined,
-  tell: (problem: Problem) => void,
-): Promise<HeldAgainst> {
+  report: (problem: Problem) => void,
+): Promise<ManifestCoverage> {
   const found = (stream: string, revision: bigint, detail: string): void => {
-    tell({
+    report({
       stream,
       conversationId: conversationOf(stream),
       revision,
@@ -71,7 +71,7 @@ export async function againstManifest(
     })
   }
   const origin = await originOf(log)
-  // Of another log every stream would be missing: said once.
+  // In another log every stream would be missing, so this is reported once.
   if (origin?.stream !== header.origin.stream || origin.id !== header.origin.id) {
     found(
       header.origin.stream,
@@ -91,12 +91,12 @@ export async function againstManifest(
     const problem = await headProblem(log, head)
     if (problem !== undefined) found(head.stream, head.revision, problem)
   }
-  // Who asks for this conversation must not take silence for a proof of it.
+  // A missing conversation must not look like a successful check.
   if (!named && conversationId !== undefined)
     found(
       conversationStream(conversationId),
       -1n,
-      'the manifest does not name this conversation, so its facts were held against nothing',
+      'the manifest does not name this conversation, so its events were not compared',
     )
   return { streams, events }
 }

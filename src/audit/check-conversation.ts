@@ -1,14 +1,13 @@
 /**
- * One conversation, fact by fact, in memory that does not grow with its length: the state that the decider has, the
- * facts that a load would read by revision, and nothing of what has left the live window.
+ * Checks one conversation, event by event, in memory that does not grow with its length. It keeps the decider's state
+ * and the events that a load reads by revision, but no message after it was removed.
  *
- * Coverage is proved step by step. After every append the live messages and those that left are together all that were
- * appended. A message leaves once, because only a live one can, and only with the batch that was archived for it right
- * before. Batches become part of one that takes their place, and the fact that closes the books carries just the active
- * ones, which cover as many messages as have left. So each message that left is covered by exactly one chain of
- * batches, though no list of all messages is ever held. A fact that puts other batches into force holds them and the
- * messages that come back whole: these are held against the facts that recorded them, and both are counted in the same
- * way.
+ * Coverage is proved step by step. After every append, the live and the removed messages together are all appended
+ * messages. A message is removed only once, because only a live one can be removed, and only with the batch that
+ * archives it directly before. Batches become part of the batch that replaces them, and the checkpoint event carries
+ * exactly the active ones, which cover as many messages as were removed. So each removed message is covered by exactly
+ * one chain of batches, without a list of all messages. An event that activates other batches contains them and the
+ * restored messages in full: these are compared with the events that recorded them, and counted in the same way.
  */
 import { Fold } from '../domain/conversation/evolve.js'
 import { initialState, messagesInForce, type Conversation } from '../domain/conversation/conversation.js'
@@ -23,10 +22,10 @@ import { ContextWatch } from './context-laws.js'
 import { eventLaws, type Finding } from './event-laws.js'
 import { decodeEvent, isOfType, isReplacement, UnreadableEventError } from '../recording/read-event.js'
 import type { Log } from '../recording/load-conversation.js'
-import type { SeenIds } from './seen-ids.js'
+import type { IdFilter } from './id-filter.js'
 
-/** What a load may read by revision. */
-const isHeld = (event: RecordedEvent): boolean =>
+/** The events that a load may read by revision. */
+const isNeededByLoad = (event: RecordedEvent): boolean =>
   isOfType(event, 'MessageAppended', 'BatchArchived', 'BatchesResummarized', 'ChunkSummarized', 'CompactionObserved') ||
   isReplacement(event)
 
@@ -34,25 +33,25 @@ export class ConversationCheck {
   private readonly fold: Fold
   private readonly context = new ContextWatch()
   /**
-   * By revision: the facts of live messages, of batches and chunks since the books were closed, and what was carried
-   * then.
+   * By revision: the events of live messages, of batches and chunks since the last checkpoint event, and those that it
+   * carries.
    */
-  private held = new Map<bigint, RecordedEvent>()
-  /** The batches that were archived right before, whose prune has to follow. */
+  private loadable = new Map<bigint, RecordedEvent>()
+  /** The batches archived directly before, until their prune follows. */
   private archived: ArchivedEvent[] = []
-  /** Event ids that may have come before. */
-  private readonly suspects = new Set<string>()
+  /** Ids of events that may be duplicates. */
+  private readonly possibleDuplicates = new Set<string>()
   private stopped = false
 
   constructor(
     private readonly conversationId: string,
     private readonly stream: StreamCheck,
     private readonly requests: RequestWatch,
-    private readonly seen: SeenIds,
+    private readonly ids: IdFilter,
     private readonly log: Log,
   ) {
     this.fold = new Fold(initialState(conversationId, findEstimator))
-    seen.begin()
+    ids.begin()
   }
 
   private get state(): Conversation {
@@ -74,26 +73,26 @@ export class ConversationCheck {
 
   private archiveOrder(event: RecordedEvent): Finding[] {
     if (this.archived.length === 0 && isOfType(event, 'MessagesPruned') && event.data.pruned.length > 0)
-      return [{ rule: 'archive-before-prune', detail: 'prunes, and no batch was archived right before it' }]
+      return [{ rule: 'archive-before-prune', detail: 'prunes, but no batch was archived directly before it' }]
     const follows = isOfType(event, 'BatchArchived', 'MessagesPruned')
     return this.archived.length === 0 || follows
       ? []
-      : [{ rule: 'archive-before-prune', detail: 'stands between archived batches and the prune that belongs to them' }]
+      : [{ rule: 'archive-before-prune', detail: 'separates archived batches from their prune' }]
   }
 
   private origin(before: Conversation, event: OriginEvent): Finding[] {
     const findings = [
-      ...originLaws(before, event, this.state, this.archived, { messages: this.held, made: this.held }),
+      ...originLaws(before, event, this.state, this.archived, { messages: this.loadable, made: this.loadable }),
       ...this.context.closed(before, this.state),
     ]
     const { messages, made } = revisionsCarried(event)
     const carried = new Set([...messages, ...made])
-    const held = [...this.held].filter(
+    const stillLoadable = [...this.loadable].filter(
       ([revision, each]) =>
         carried.has(revision) || (isOfType(each, 'MessageAppended') && revision >= event.data.windowStart),
     )
-    this.held = new Map(held)
-    if (isHeld(event)) this.held.set(event.revision, event)
+    this.loadable = new Map(stillLoadable)
+    if (isNeededByLoad(event)) this.loadable.set(event.revision, event)
     return findings
   }
 
@@ -106,17 +105,17 @@ export class ConversationCheck {
       findings.push(...this.context.follow(before, this.state, event))
       if (isOfType(event, 'BatchArchived')) this.archived.push(event)
       else this.archived = []
-      if (isHeld(event)) this.held.set(event.revision, event)
+      if (isNeededByLoad(event)) this.loadable.set(event.revision, event)
       if (isOfType(event, 'MessagesWithdrawn'))
-        for (const { revision } of event.data.messages) this.held.delete(revision)
+        for (const { revision } of event.data.messages) this.loadable.delete(revision)
     }
     findings.push(...this.appendLaws(event))
     return findings
   }
 
   /**
-   * Takes the next fact. Only a summary, whose prompt may have to be read, and what puts other batches into force are
-   * waited for.
+   * Takes the next event. Asynchronous only for a summary, whose prompt may have to be read, and for an event that
+   * activates other batches.
    */
   take(event: RecordedEvent): Promise<void> | undefined {
     if (this.stopped) return undefined
@@ -124,12 +123,12 @@ export class ConversationCheck {
       this.stopped = true
       this.stream.report(
         'readable',
-        `goes by the token estimator "${event.data.estimator}", which is not registered here, so nothing from here on can be proved`,
+        `uses the token estimator "${event.data.estimator}", which is not registered here, so nothing after it can be proved`,
         event.revision,
       )
       return undefined
     }
-    if (isOfType(event, 'MessageAppended') && this.seen.add(event.id)) this.suspects.add(event.id)
+    if (isOfType(event, 'MessageAppended') && this.ids.add(event.id)) this.possibleDuplicates.add(event.id)
     const before = this.state
     this.fold.take(event)
     if (closesBooks(event) || isOfType(event, 'ConversationConfigured')) this.requests.follow(this.state)
@@ -138,7 +137,7 @@ export class ConversationCheck {
     return isSummarized(event) ? this.summary(before, event) : undefined
   }
 
-  /** What comes back is read where it was recorded, because nothing of it is held any more. */
+  /** Restored messages are read again from the log, since they are no longer in memory. */
   private async replacement(before: Conversation, event: RecordedEvent<ReplacementType>): Promise<void> {
     const { findings, restored } = await restoredLaws(event, async (editionId, revisions) => {
       const stream =
@@ -148,7 +147,7 @@ export class ConversationCheck {
       const events: RecordedEvent[] = []
       for (const stored of await this.log.store.readRevisions(stream, revisions)) {
         const read = await decodeEvent(stored, this.log.bodies).catch((error: unknown) => {
-          // Its own stream says what is wrong with it; here it is not what it should be.
+          // The check of that stream reports the reason; here it only counts as a difference.
           if (error instanceof UnreadableEventError) return undefined
           throw error
         })
@@ -156,7 +155,7 @@ export class ConversationCheck {
       }
       return events
     })
-    for (const each of restored) this.held.set(each.revision, each)
+    for (const each of restored) this.loadable.set(each.revision, each)
     this.stream.found([...findings, ...this.laws(before, event)], event.revision)
   }
 
@@ -164,12 +163,12 @@ export class ConversationCheck {
     this.stream.found(await this.requests.summarized(before, event), event.revision)
   }
 
-  /** The suspects, looked at again: the same message id twice, wherever. */
+  /** Reads the stream again and reports messages with the same id. */
   private async twice(): Promise<void> {
-    if (this.suspects.size === 0) return
+    if (this.possibleDuplicates.size === 0) return
     const first = new Map<string, bigint>()
     for await (const stored of this.log.store.readStream(conversationStream(this.conversationId))) {
-      if (!this.suspects.has(stored.id)) continue
+      if (!this.possibleDuplicates.has(stored.id)) continue
       const before = first.get(stored.id)
       if (before === undefined) first.set(stored.id, stored.revision)
       else {
@@ -183,17 +182,16 @@ export class ConversationCheck {
     }
   }
 
-  /** At the end of the stream. */
   async end(): Promise<void> {
     const last = this.stream.count - 1n
     if (this.stopped) return
     if (this.archived.length > 0)
-      this.stream.report('archive-before-prune', 'archives batches, and no prune follows', last)
+      this.stream.report('archive-before-prune', 'archives batches, but no prune follows', last)
     this.stream.found(this.context.end(this.state), last)
     await this.twice()
   }
 
-  /** The state at the end, for whoever compares it with a load. */
+  /** The state at the end, for comparison with a load. */
   get folded(): Conversation {
     return this.state
   }

@@ -1,6 +1,6 @@
 /**
- * Proves one edition, event by event, by the laws of a conversation. Each event of an edition says how much of the
- * conversation it had seen. So both streams are read together, once, up to where the edition has come.
+ * Checks one edition, event by event, by the rules of a conversation. Each event of an edition says how much of the
+ * conversation it had seen, so both streams are read together, once.
  */
 import { evolve } from '../domain/conversation/evolve.js'
 import { initialEdition, messagesInForce, type Conversation } from '../domain/conversation/conversation.js'
@@ -15,7 +15,7 @@ import { ContextWatch } from './context-laws.js'
 import { eventLaws, type Finding } from './event-laws.js'
 import { isOfType, isReplacement, UnreadableEventError } from '../recording/read-event.js'
 
-/** The conversation's facts behind a revision, up to another one. */
+/** The conversation's events after one revision, up to another. */
 export type ConversationEvents = (after: bigint, until: bigint) => AsyncIterable<RecordedEvent>
 
 const order = (detail: string): Finding[] => [{ rule: 'order', detail }]
@@ -23,7 +23,10 @@ const order = (detail: string): Finding[] => [{ rule: 'order', detail }]
 export class EditionCheck {
   private state: Conversation
   private readonly context = new ContextWatch()
-  /** What a load would read by revision: messages by the conversation's, what was made of them by the edition's. */
+  /**
+   * Events that a load would read by revision: messages by the conversation's revision, batches and chunks by the
+   * edition's.
+   */
   private messages = new Map<bigint, RecordedEvent>()
   private made = new Map<bigint, RecordedEvent>()
   private archived: ArchivedEvent[] = []
@@ -47,16 +50,16 @@ export class EditionCheck {
       : [
           {
             rule: 'id',
-            detail: `begins edition ${editionId} of ${conversationId}, which its stream is not named after`,
+            detail: `begins edition ${editionId} of ${conversationId}, but its stream has another name`,
           },
         ]
   }
 
-  /** Sees the conversation as far as the fact says. */
+  /** Reads the conversation up to the revision that the event names. */
   private async advance({ data: { conversationRevision } }: RecordedEvent<'EditionAdvanced'>): Promise<Finding[]> {
     if (conversationRevision <= this.state.conversationRevision)
       return order(
-        `has seen the conversation up to revision ${conversationRevision.toString()}, and had come to ${this.state.conversationRevision.toString()} before`,
+        `has seen the conversation up to revision ${conversationRevision.toString()}, but had seen it up to ${this.state.conversationRevision.toString()} before`,
       )
     const findings: Finding[] = []
     try {
@@ -76,14 +79,14 @@ export class EditionCheck {
         ...findings,
         {
           rule: 'readable',
-          detail: `stands upon revision ${error.event.revision.toString()} of ${error.event.stream}, which cannot be read, so nothing from here on can be proved`,
+          detail: `depends on revision ${error.event.revision.toString()} of ${error.event.stream}, which cannot be read, so nothing after it can be proved`,
         },
       ]
     }
     if (this.state.conversationRevision < conversationRevision)
       findings.push(
         ...order(
-          `has seen the conversation up to revision ${conversationRevision.toString()}, and it has none behind ${this.state.conversationRevision.toString()}`,
+          `has seen the conversation up to revision ${conversationRevision.toString()}, but it ends at ${this.state.conversationRevision.toString()}`,
         ),
       )
     return findings
@@ -96,17 +99,17 @@ export class EditionCheck {
     ]
     const carried = revisionsCarried(event)
     const messages = new Set(carried.messages)
-    const held = new Set(carried.made)
+    const made = new Set(carried.made)
     this.messages = new Map(
       [...this.messages].filter(([revision]) => messages.has(revision) || revision >= event.data.windowStart),
     )
-    this.made = new Map([...this.made].filter(([revision]) => held.has(revision)))
+    this.made = new Map([...this.made].filter(([revision]) => made.has(revision)))
     this.archived = []
     return findings
   }
 
   private compacted(before: Conversation, event: RecordedEvent): Finding[] {
-    if (before.configuration === undefined) return order('stands before the edition was begun')
+    if (before.configuration === undefined) return order('comes before the edition was begun')
     if (
       isReplacement(event) ||
       isOfType(
@@ -119,20 +122,20 @@ export class EditionCheck {
         'PromptRegistered',
       )
     )
-      return order('does not belong into an edition')
+      return order('does not belong in an edition')
     const findings = eventLaws(before, event)
     if (closesBooks(event))
       return [
         ...findings,
         ...(this.archived.length === 0
-          ? [{ rule: 'archive-before-prune' as const, detail: 'prunes, and no batch was archived right before it' }]
+          ? [{ rule: 'archive-before-prune' as const, detail: 'prunes, but no batch was archived directly before it' }]
           : []),
         ...this.origin(before, event),
       ]
     if (this.archived.length > 0 && !isOfType(event, 'BatchArchived'))
       findings.push({
         rule: 'archive-before-prune',
-        detail: 'stands between archived batches and the prune that belongs to them',
+        detail: 'separates archived batches from their prune',
       })
     if (isOfType(event, 'BatchArchived')) this.archived.push(event)
     else this.archived = []
@@ -140,14 +143,14 @@ export class EditionCheck {
     return [...findings, ...this.context.follow(before, this.state, event)]
   }
 
-  /** Takes the next fact of the edition's stream. */
+  /** Takes the next event of the edition's stream. */
   async take(event: RecordedEvent): Promise<void> {
     if (this.stopped) return
     if (isOfType(event, 'EditionStarted') && !isRegisteredEstimator(event.data.configuration.estimator)) {
       this.stopped = true
       this.stream.report(
         'readable',
-        `goes by the token estimator "${event.data.configuration.estimator}", which is not registered here, so nothing from here on can be proved`,
+        `uses the token estimator "${event.data.configuration.estimator}", which is not registered here, so nothing after it can be proved`,
         event.revision,
       )
       return
@@ -167,18 +170,17 @@ export class EditionCheck {
     if (accounted !== inForce)
       findings.push({
         rule: 'coverage',
-        detail: `after this ${event.type} ${String(inForce)} messages are seen and not withdrawn, and ${String(accounted)} are live or have left`,
+        detail: `after this ${event.type} ${String(inForce)} messages are seen and not withdrawn, but ${String(accounted)} are live or removed`,
       })
     if (isSummarized(event)) findings.push(...(await this.requests.summarized(before, event)))
     this.stream.found(findings, event.revision)
   }
 
-  /** At the end of the stream. */
   end(): void {
     const last = this.stream.count - 1n
     if (this.stopped) return
     if (this.archived.length > 0)
-      this.stream.report('archive-before-prune', 'archives batches, and no prune follows', last)
+      this.stream.report('archive-before-prune', 'archives batches, but no prune follows', last)
     this.stream.found(this.context.end(this.state), last)
   }
 }

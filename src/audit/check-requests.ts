@@ -1,8 +1,9 @@
 /**
- * Proves where summaries came from. The request of each summary is made again, from its messages, the background, the
- * recorded prompt and the parameters. Its hash must be the recorded one. A request that cannot be made again is
- * counted: it is neither passed nor blamed.
+ * Proves the origin of summaries. The request of each summary is rebuilt from its messages, the background, the
+ * recorded prompt and the parameters. Its hash must equal the recorded one. A request that cannot be rebuilt is only
+ * counted.
  */
+import { summariesBefore } from '../domain/conversation/summaries-before.js'
 import { either as E } from 'fp-ts'
 import { summaryOf, type Batch } from '../domain/conversation/batch.js'
 import { prefixUpTo } from '../domain/compaction/prefix.js'
@@ -16,36 +17,34 @@ import { decodeEvent, isOfType, UnreadableEventError } from '../recording/read-e
 import { sourcesOf, type Finding } from './event-laws.js'
 import type { Log } from '../recording/load-conversation.js'
 
-/** Summaries of one verification. */
+/** Summary counts of one verification. */
 export interface Requests {
   recomputed: number
   notRecomputed: number
 }
 
-/** A prompt as its stream has it, or what is wrong with it. */
+/** The text of a prompt, or the problem with its stream. */
 export type PromptText = E.Either<string, string>
 
-/** Prompts that are kept in memory; a ledger has a handful. */
+/** The number of cached prompts; a ledger has a handful. */
 const PROMPTS_KEPT = 200
-/** Chunks that a later one may continue: those of its own run, of which there are never so many. */
+/** The number of earlier chunks that a later one may continue. A run makes far fewer. */
 const CHUNKS_KEPT = 1_000
 /**
- * Backgrounds and temperatures of before. While a summary is made other batches may be put into force, or another
- * temperature; what it was asked with is older then.
+ * The number of earlier backgrounds and temperatures. Batches or the temperature may change while a summary is made, so
+ * a request may use older ones.
  */
 const KEPT_OF_BEFORE = 8
 
-/** What is wrong with the first fact of a prompt's stream; undefined where it is what the stream's name says. */
+/** The problem with the first event of a prompt's stream; undefined if it matches the name of the stream. */
 export function promptProblem(event: RecordedEvent): string | undefined {
   if (!isOfType(event, 'PromptRegistered')) return 'does not begin with a registered prompt'
   if (promptStream(event.data.sha256) !== event.stream)
-    return `registers the prompt ${event.data.sha256}, which its stream is not named after`
-  return sha256(event.data.text) === event.data.sha256
-    ? undefined
-    : 'holds another text than the one whose SHA-256 it names'
+    return `registers the prompt ${event.data.sha256}, but its stream has another name`
+  return sha256(event.data.text) === event.data.sha256 ? undefined : 'has a text with another SHA-256 than it names'
 }
 
-/** The registered prompts, each read once. */
+/** Reads registered prompts, each once. */
 export function createPromptTexts(log: Log): (promptSha256: string) => Promise<PromptText> {
   const known = new Map<string, PromptText>()
   async function read(promptSha256: string): Promise<PromptText> {
@@ -82,12 +81,14 @@ const VERDICTS: readonly RequestVerdict[] = ['same', 'unknown', 'other']
 const kindest = (verdicts: readonly RequestVerdict[]): RequestVerdict =>
   VERDICTS.find((verdict) => verdicts.includes(verdict)) ?? 'unknown'
 
-/** The summaries of one conversation, in their order. */
+/** Checks the summaries of one conversation, in order. */
 export class RequestWatch {
   private readonly chunks = new Map<string, string>()
   private readonly backgrounds: (string | undefined)[] = [undefined]
   private readonly temperatures: number[] = []
   private lastVisible: Batch | undefined
+  /** The active batches, and those before the last changes: a request may have used either. */
+  private readonly activeBatches: (readonly Batch[])[] = []
 
   constructor(
     private readonly check: CheckRequest,
@@ -95,18 +96,27 @@ export class RequestWatch {
     private readonly requests: Requests,
   ) {}
 
-  /** Notes what summaries are asked with from here on; to be called after each fact that may change it. */
+  /** Notes the inputs of future requests. Called after each event that may change them. */
   follow(state: Conversation): void {
     const temperature = state.configuration?.policy.temperature
     if (temperature !== undefined && temperature !== this.temperatures[0]) {
       this.temperatures.unshift(temperature)
       this.temperatures.length = Math.min(this.temperatures.length, KEPT_OF_BEFORE)
     }
+    if (state.batches !== this.activeBatches[0]) {
+      this.activeBatches.unshift(state.batches)
+      this.activeBatches.length = Math.min(this.activeBatches.length, KEPT_OF_BEFORE)
+    }
     const last = state.visibleBatches.at(-1)
     if (last === this.lastVisible) return
     this.lastVisible = last
     this.backgrounds.unshift(last === undefined ? undefined : summaryOf(last))
     this.backgrounds.length = Math.min(this.backgrounds.length, KEPT_OF_BEFORE)
+  }
+
+  /** The distinct backgrounds that a request for one of these batches may have had. */
+  private backgroundsBefore(sourceBatchIds: readonly string[]): readonly (string | undefined)[] {
+    return [...new Set(this.activeBatches.map((batches) => summariesBefore(batches, sourceBatchIds)))]
   }
 
   private noteChunk(event: SummarizedEvent): void {
@@ -117,8 +127,8 @@ export class RequestWatch {
   }
 
   /**
-   * What may have been asked, each a job: with each temperature and, for a first chunk, each background that it may
-   * have had. Undefined where it names what is not there.
+   * The possible requests, as jobs: with each temperature and, for a first chunk, each possible background. Undefined
+   * if the event refers to messages or batches that do not exist.
    */
   private jobs(state: Conversation, event: SummarizedEvent, persona: string): readonly RecordedJob[] | undefined {
     if (isOfType(event, 'BatchesResummarized')) {
@@ -132,7 +142,15 @@ export class RequestWatch {
       }))
       return summaries === undefined
         ? undefined
-        : this.temperatures.map((temperature) => ({ persona, temperature, kind: 'resummarize', summaries }))
+        : this.temperatures.flatMap((temperature) =>
+            this.backgroundsBefore(event.data.sourceBatchIds).map((existingSummary) => ({
+              persona,
+              temperature,
+              kind: 'resummarize',
+              summaries,
+              existingSummary,
+            })),
+          )
     }
     const live = new Map([...state.retained, ...state.window].map((message) => [message.messageId, message]))
     const messages: LiveMessage[] = event.data.messageIds.flatMap((id) => live.get(id) ?? [])
@@ -140,10 +158,10 @@ export class RequestWatch {
     const { continues } = event.data
     if (continues !== undefined && !this.chunks.has(continues)) return undefined
     const backgrounds = continues === undefined ? this.backgrounds : [this.chunks.get(continues)]
-    // What rode the agent's context had its beginning in front, which the facts before this one still make.
-    const rode = 'prefixMessages' in event.data.summarizer.parameters
-    const prefix = rode ? prefixUpTo(state, event.data.messageIds) : undefined
-    const riding = prefix === undefined ? {} : { prefix }
+    // A request that reuses the agent's context begins with its messages, which the earlier events still produce.
+    const usesPrefix = 'prefixMessages' in event.data.summarizer.parameters
+    const prefix = usesPrefix ? prefixUpTo(state, event.data.messageIds) : undefined
+    const prefixOption = prefix === undefined ? {} : { prefix }
     return this.temperatures.flatMap((temperature) =>
       backgrounds.map((existingSummary) => ({
         persona,
@@ -151,12 +169,12 @@ export class RequestWatch {
         kind: 'chunk',
         messages,
         existingSummary,
-        ...riding,
+        ...prefixOption,
       })),
     )
   }
 
-  /** The text behind a hash; a finding where there is none. */
+  /** The text with this hash. Adds a finding if there is none. */
   private async text(what: string, promptSha256: string, findings: Finding[]): Promise<string | undefined> {
     const text = await this.prompts(promptSha256)
     if (E.isRight(text)) return text.right
@@ -164,14 +182,14 @@ export class RequestWatch {
     return undefined
   }
 
-  /** What is wrong with the origin of a summary. */
+  /** The problems with the origin of a summary. */
   async summarized(state: Conversation, event: SummarizedEvent): Promise<Finding[]> {
     const { summarizer }: { readonly summarizer: SummarizerRecord } = event.data
     const findings: Finding[] = []
     const template = await this.text('prompt', summarizer.prompt.sha256, findings)
     const persona =
       summarizer.persona === undefined ? '' : await this.text('persona', summarizer.persona.sha256, findings)
-    // What was taken over from another line was made upon that line's background, and proved where it was made.
+    // A reused summary was made with the background of another lineage, and is checked there.
     const reused = summarizer.reused === true
     const unknown =
       !reused &&
@@ -181,7 +199,7 @@ export class RequestWatch {
     if (unknown)
       findings.push({
         rule: 'request',
-        detail: `continues the chunk ${event.data.continues ?? ''}, which is none of those before it`,
+        detail: `continues the chunk ${event.data.continues ?? ''}, which is not one of those before it`,
       })
     const jobs = persona === undefined || unknown ? undefined : this.jobs(state, event, persona)
     this.noteChunk(event)
@@ -192,14 +210,14 @@ export class RequestWatch {
       verdicts.push(this.check(summarizer, job, template))
       if (verdicts.at(-1) === 'same') break
     }
-    const found = kindest(verdicts)
-    const verdict = reused && found === 'other' ? 'unknown' : found
+    const best = kindest(verdicts)
+    const verdict = reused && best === 'other' ? 'unknown' : best
     if (verdict === 'unknown') this.requests.notRecomputed += 1
     else this.requests.recomputed += 1
     if (verdict === 'other')
       findings.push({
         rule: 'request',
-        detail: `its requestHash is not the one of the request that its messages, background, prompt and parameters make`,
+        detail: `its requestHash differs from that of the request that its messages, background, prompt and parameters make`,
       })
     return findings
   }

@@ -1,6 +1,6 @@
 /**
- * Compares the rows with what the events make of them. `verify` reads every event anyway and hands each one to the
- * comparison. Where there is a second thread, the comparison reads the log for itself, and the two work side by side.
+ * Compares the rows with the result of the events. `verify` passes each event that it reads to the comparison. If a
+ * second thread is available, the comparison reads the log itself, concurrently.
  */
 import { CONVERSATION_PREFIX, conversationOf, conversationStream } from '../domain/values/ids.js'
 import type { RecordedEvent } from '../domain/events/index.js'
@@ -12,8 +12,8 @@ import type { Log } from '../recording/load-conversation.js'
 import { readAhead } from './read-ahead.js'
 
 /**
- * Gives the facts of conversations to a comparison of rows; those of an edition before the conversation's own, since
- * its rows are made of them too.
+ * Passes the events of conversations to a comparison of rows. The events of an edition come before the conversation's
+ * own, since the conversation's rows depend on them too.
  */
 export class RowFeed {
   private readonly found: RowDifference[] = []
@@ -32,8 +32,8 @@ export class RowFeed {
   }
 
   /**
-   * Begins with a conversation, and takes the facts of its editions. Where one cannot be read nothing can be said of
-   * the rows; its own stream says why.
+   * Begins a conversation with the events of its editions. If one of them cannot be read, the rows are not judged; the
+   * check of that stream reports the reason.
    */
   async begin(conversationId: string): Promise<void> {
     this.rows.begin(conversationId)
@@ -42,12 +42,12 @@ export class RowFeed {
       await this.read(this.log.store.readStream(stream))
   }
 
-  /** Takes its next fact; what is returned is to be waited for. */
+  /** Takes the next event of the conversation. A returned promise must be awaited. */
   take(event: RecordedEvent): Promise<void> | undefined {
     return this.rows.take(event) ? this.compare() : undefined
   }
 
-  /** Takes facts as they are stored, up to one that cannot be read. */
+  /** Takes stored events up to the first one that cannot be read. */
   async read(events: AsyncIterable<StoredEvent>): Promise<void> {
     try {
       for await (const stored of events) {
@@ -61,20 +61,20 @@ export class RowFeed {
     }
   }
 
-  /** Ends the conversation. `trusted` is false where its facts have problems of their own. */
+  /** Ends the conversation. `trusted` is false if its events have problems. */
   async end(trusted: boolean): Promise<void> {
     if (this.rows.end(trusted && this.readable)) await this.compare()
   }
 
-  /** Compares the rest; says what differs. */
+  /** Compares the remaining rows and returns all differences. */
   async finish(): Promise<readonly RowDifference[]> {
     return [...this.found, ...(await this.rows.finish())]
   }
 }
 
 /**
- * Compares for somebody who does not read the log.
- * @param rowCheck compares rows; for one conversation, or for every one of the log
+ * Compares rows without `verify`.
+ * @param rowCheck compares rows, for one conversation or for all
  */
 export function createCheckRows(log: Log, rowCheck: (everyConversation: boolean) => RowCheck): CheckRows {
   return async (conversationId, signal) => {
@@ -94,10 +94,10 @@ export function createCheckRows(log: Log, rowCheck: (everyConversation: boolean)
   }
 }
 
-/** Events from which on a thread of its own is worth its start. */
+/** The number of events from which a second thread is worth its start. */
 const APART_FROM = 20_000n
 
-/** Whether there is so much to compare that it is worth a thread of its own. */
+/** Whether there is enough to compare for a second thread. */
 export async function isMuch({ store }: Log, conversationId: string | undefined): Promise<boolean> {
   return (
     (conversationId === undefined
@@ -110,16 +110,15 @@ export interface CheckRowsApart {
   readonly log: Log
   /** Compares in the thread of the caller. */
   readonly here: CheckRows
-  /** Compares in a thread of its own, and does not wait for rows that are behind. */
+  /** Compares in a second thread, without waiting for rows that lag. */
   readonly apart: CheckRows
-  /** Hears why there was no thread. */
+  /** Called if the thread could not be used. */
   readonly onProblem: (problem: unknown) => void
 }
 
 /**
- * Compares in a thread of its own. That thread does not wait for rows that are behind. So this process looks again, and
- * waits, at each conversation in which the thread found a difference. Where there can be no thread, this process looks
- * at all of them.
+ * Compares in a second thread, which does not wait for rows that lag. This process then checks each conversation with a
+ * difference again, with waiting. If no thread can be started, this process checks all of them.
  */
 export function createCheckRowsApart({ log, here, apart, onProblem }: CheckRowsApart): CheckRows {
   return async (conversationId, signal) => {
@@ -131,11 +130,11 @@ export function createCheckRowsApart({ log, here, apart, onProblem }: CheckRowsA
       onProblem(error)
       return await here(conversationId, signal)
     }
-    const told: RowDifference[] = []
+    const confirmed: RowDifference[] = []
     for (const id of new Set(found.map((each) => each.conversationId))) {
       const isRecorded = (await log.store.streamRevision(conversationStream(id))) >= 0n
-      told.push(...(isRecorded ? await here(id, signal) : found.filter((each) => each.conversationId === id)))
+      confirmed.push(...(isRecorded ? await here(id, signal) : found.filter((each) => each.conversationId === id)))
     }
-    return told
+    return confirmed
   }
 }

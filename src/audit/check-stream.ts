@@ -1,7 +1,6 @@
 /**
- * What must be true of any stream of the log, whatever it holds: revisions without a gap, positions in their order, an
- * unbroken hash chain, times that never go back, ids that derive from what is recorded, a cause that came before, and
- * facts that can be read.
+ * The rules for every stream of the log: consecutive revisions, ascending positions, an unbroken hash chain, times that
+ * do not decrease, ids derived from the content, causes that come earlier, and readable events.
  */
 import { either as E } from 'fp-ts'
 import { claimOf, decodeWith, eventHash, GENESIS_HASH, readMetadata } from '../domain/events/codec.js'
@@ -11,33 +10,33 @@ import type { StoredEvent } from '../ports/event-store.js'
 import type { Finding, Rule } from './event-laws.js'
 import type { Log } from '../recording/load-conversation.js'
 
-/** Something that `verify` found wrong. */
+/** A problem that `verify` found. */
 export interface Problem {
-  /** The stream; where it is about a whole read model (`rows`), the name of that. */
+  /** The stream, or the name of a read model if the problem (`rows`) concerns it as a whole. */
   readonly stream: string
-  /** Undefined where the stream is no conversation's. */
+  /** Undefined if the stream does not belong to a conversation. */
   readonly conversationId: string | undefined
-  /** Revision at which the rule breaks; -1n where it is about the whole stream. */
+  /** Revision of the event, or -1n if the problem concerns the whole stream. */
   readonly revision: bigint
-  /** The rule that is broken. */
+  /** The broken rule. */
   readonly rule: Rule
-  /** What is wrong, in a sentence. */
+  /** The problem, as a sentence. */
   readonly detail: string
 }
 
-/** Problems of one stream that are told one by one; what breaks in every fact needs no more. */
+/** The maximum number of problems listed for one stream. */
 const MOST_PROBLEMS = 100
-/** Causes that were looked up lately: one request leads to many facts. */
+/** The size of the cache of causes: one request causes many events. */
 const CAUSES_KEPT = 1_000
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/u
 
-/** Follows one stream, event by event. */
+/** Checks one stream, event by event. */
 export class StreamCheck {
   readonly problems: Problem[] = []
-  /** What another program did otherwise than our laws have it, as its transcript says. */
+  /** Deviations of another program from our rules, according to its transcript. */
   readonly observations: Problem[] = []
-  /** False from the first event on that is not what was recorded: what is folded from there proves nothing. */
+  /** False from the first event that is not what was recorded: a state folded from there proves nothing. */
   sound = true
   private next = 0n
   private previousHash = GENESIS_HASH
@@ -53,9 +52,15 @@ export class StreamCheck {
 
   report(rule: Rule, detail: string, revision: bigint): void {
     if (this.problems.length > MOST_PROBLEMS) return
-    const told =
-      this.problems.length < MOST_PROBLEMS ? detail : `${detail}; what else is wrong with this stream is not listed`
-    this.problems.push({ stream: this.stream, conversationId: this.conversationId, revision, rule, detail: told })
+    const shownDetail =
+      this.problems.length < MOST_PROBLEMS ? detail : `${detail}; further problems of this stream are not listed`
+    this.problems.push({
+      stream: this.stream,
+      conversationId: this.conversationId,
+      revision,
+      rule,
+      detail: shownDetail,
+    })
   }
 
   found(findings: readonly Finding[], revision: bigint): void {
@@ -77,7 +82,7 @@ export class StreamCheck {
     return this.previousPosition
   }
 
-  /** Events of the stream so far. */
+  /** Number of events so far. */
   get count(): bigint {
     return this.next
   }
@@ -88,8 +93,8 @@ export class StreamCheck {
   }
 
   /**
-   * The fact of the next event; undefined where the event is not one that can be trusted or read. Only a body beside
-   * the log and a cause are waited for.
+   * Decodes the next event; undefined if it cannot be trusted or read. Asynchronous only for a body outside the log or
+   * a new cause.
    */
   event(stored: StoredEvent): RecordedEvent | undefined | Promise<RecordedEvent | undefined> {
     const { revision } = stored
@@ -99,16 +104,15 @@ export class StreamCheck {
       this.broken(
         'order',
         revision > expected
-          ? `stands where revision ${expected.toString()} is expected: ${revision === expected + 1n ? 'that fact is' : `the facts from there to ${(revision - 1n).toString()} are`} missing`
-          : `stands where revision ${expected.toString()} is expected: facts are doubled or out of order`,
+          ? `is in place of revision ${expected.toString()}: ${revision === expected + 1n ? 'that event is' : `the events from there to ${(revision - 1n).toString()} are`} missing`
+          : `is in place of revision ${expected.toString()}: events are duplicated or out of order`,
         revision,
       )
-    // Who reads by revision does not notice; who goes by position, as the read models do, is given the facts in another
-    // order.
+    // Readers by revision do not notice this, but read models, which read by position, get the events in another order.
     if (stored.position <= this.previousPosition)
       this.report(
         'order',
-        `stands at position ${stored.position.toString()} of the log, which is not behind its predecessor's, ${this.previousPosition.toString()}`,
+        `has position ${stored.position.toString()} in the log, which is not after that of its predecessor, ${this.previousPosition.toString()}`,
         revision,
       )
     this.previousPosition = stored.position
@@ -116,12 +120,12 @@ export class StreamCheck {
     if (E.isLeft(read)) return this.broken('readable', read.left.detail, revision)
     const { metadata, asRecorded } = read.right
     const { previousHash, hash, recordedAt, causationId, correlationId } = metadata
-    // Behind a gap the chain cannot hold, which the gap has said.
+    // After a gap the chain cannot match; the gap is reported already.
     if (revision === expected && previousHash !== this.previousHash)
-      this.broken('hash', 'does not chain to the fact before it', revision)
+      this.broken('hash', 'does not chain to the event before it', revision)
     if (eventHash(stored, metadata) !== hash)
       this.broken('hash', `this ${stored.type} is not what was recorded: its hash differs`, revision)
-    // The hash covers what the metadata say; how they are written is part of what was recorded too.
+    // The hash covers the content of the metadata. Their exact text is part of the recording too.
     else if (!asRecorded) this.broken('hash', 'its metadata are not written as they were recorded', revision)
     if (recordedAt < this.previousTime)
       this.report('time', `is recorded at ${recordedAt}, before its predecessor at ${this.previousTime}`, revision)
@@ -142,7 +146,7 @@ export class StreamCheck {
     return this.read(stored, metadata, claim === undefined ? undefined : await this.log.bodies.get(claim))
   }
 
-  /** A cause is a command, which is no event, or an earlier event of the stream. */
+  /** A cause is a command, which is not an event, or an earlier event of the stream. */
   private async lookUpCause(cause: string, revision: bigint): Promise<void> {
     if (this.causes.size >= CAUSES_KEPT) this.causes.clear()
     const [stored] = UUID.test(cause) ? await this.log.store.findByIds(this.stream, [cause]) : []
@@ -167,28 +171,28 @@ export class StreamCheck {
       event.type === 'MessageAppended'
         ? messageEventId(this.stream, event.data.messageId)
         : eventIdOf(this.stream, event.revision, event.type, body ?? stored.data)
-    if (id !== stored.id) this.report('id', `has the id ${stored.id}, and what it records makes ${id}`, stored.revision)
+    if (id !== stored.id) this.report('id', `has the id ${stored.id}, but its content requires ${id}`, stored.revision)
     return event
   }
 
   /**
-   * At the end of the stream: whether the store itself knows of more.
+   * Checks at the end of the stream whether the store knows of further events.
    * @param last its last revision by the store's own count
    */
   async end(last: bigint): Promise<void> {
     if (last < this.next - 1n)
       this.report(
         'order',
-        `the store says that the stream ends at revision ${last.toString()}, and it goes on to ${(this.next - 1n).toString()}`,
+        `the store says that the stream ends at revision ${last.toString()}, but it continues to ${(this.next - 1n).toString()}`,
         -1n,
       )
     if (last <= this.next - 1n) return
-    // Somebody may have appended since; then the event is there by now.
+    // If another process appended meanwhile, the event can be read now.
     const [stored] = await this.log.store.readRevisions(this.stream, [last])
     if (stored === undefined)
       this.report(
         'order',
-        `the store says that the stream ends at revision ${last.toString()}, and the facts from ${this.next.toString()} on are missing`,
+        `the store says that the stream ends at revision ${last.toString()}, but the events from ${this.next.toString()} on are missing`,
         -1n,
       )
   }

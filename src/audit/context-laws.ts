@@ -1,23 +1,22 @@
 /**
- * What must be true of the context that is handed out after every append: valid for the chat API, never above the hard
- * limit, each pinned message in it word for word, and between two cycles longer at its end and nowhere else.
+ * The rules for the context after every append: valid for the chat API, never above the hard limit, each pinned message
+ * verbatim, and between two cycles changed only at its end.
  *
- * To make a whole context costs as much as the window is long. So it is not made after every message. What is looked at
- * when:
- * - after every message: its own shape, that a result answers a call that waits, the tokens of the context by the
- * fold's running sum. A
- *   message that stands at the end and belongs there cannot make what is before it invalid.
- * - the whole context: after what closes the books, a configuration, a result that came late or to a compacted call, and
- * at the stream's end. Above
- *   the hard limit, where texts are shortened and groups left out, whenever the window has grown by an eighth: a
- * conversation that never comes
- *   below it costs its length a few times over, and not its square.
- * - the prefix: at each of these places the messages are held against those at the last one.
+ * Building a whole context costs time proportional to the window, so it is not built after every message. The checks
+ * are:
+ *
+ * - After every message: its own shape, that a result answers an open call, and the running sum of the context's
+ *   tokens. A valid message at the end cannot make the messages before it invalid.
+ * - The whole context: after a checkpoint event, a configuration, a result that is late or answers a compacted call,
+ *   and at the end of the stream. Above the hard limit, texts are shortened and groups omitted; there it is checked
+ *   whenever the window has grown by an eighth, which costs the length of the conversation a few times, not its square.
+ * - The prefix: at each of these points the messages are compared with those at the previous one.
  */
 import { isDeepStrictEqual } from 'node:util'
 import { either as E } from 'fp-ts'
 import { callGroups } from '../domain/conversation/call-groups.js'
 import { chatProblem } from '../domain/values/chat-rules.js'
+import { rulesOf, shapedMessage } from '../domain/conversation/shape.js'
 import { contextOf, type Context } from '../domain/compaction/context.js'
 import type { Conversation } from '../domain/conversation/conversation.js'
 import type { LiveMessage } from '../domain/conversation/live-message.js'
@@ -27,24 +26,25 @@ import { hardLimit } from '../domain/values/policy.js'
 import type { Finding } from './event-laws.js'
 
 /**
- * The first pinned message that a context does not show word for word. Contexts of the first rendering left some out
- * where nothing else helped.
+ * The first pinned message that a context does not show verbatim. Contexts of the first renderer version omitted some
+ * as a last resort.
  */
 function pinnedLost(state: Conversation, context: Context): LiveMessage | undefined {
   if (state.configuration === undefined || state.configuration.rendererVersion < 2) return undefined
-  const shown = new Map(context.messageIds.map((id, at) => [id, context.messages[at]]))
+  const rules = rulesOf(state.configuration)
+  const messageById = new Map(context.messageIds.map((id, at) => [id, context.messages[at]]))
   return [...state.retained, ...state.window].find((message) => {
-    const now = message.pinned ? shown.get(message.messageId) : undefined
-    // A result whose call was compacted is said by the user, its text word for word.
-    const isSaid =
+    const now = message.pinned ? messageById.get(message.messageId) : undefined
+    // A result without its compacted call is shown as a user message that ends with its exact text.
+    const isShownByUser =
       message.role === 'tool' && now?.role === 'user' && contentText(now.content).endsWith(contentText(message.content))
-    return message.pinned && !isSaid && !isDeepStrictEqual(now, toChatMessage(message))
+    return message.pinned && !isShownByUser && !isDeepStrictEqual(now, toChatMessage(shapedMessage(message, rules)))
   })
 }
 
 /**
- * The context of a state, and what is wrong with it. There is none where leading messages, or pinned ones beside them,
- * do not fit by themselves, which whoever asks is told.
+ * The context of a state, and its problems. There is no context if leading or pinned messages alone exceed the limit;
+ * the caller reports that.
  */
 export function contextLaws(state: Conversation): {
   readonly context: Context | undefined
@@ -59,16 +59,17 @@ export function contextLaws(state: Conversation): {
   if (context.tokens > limit)
     findings.push({
       rule: 'hard-limit',
-      detail: `leaves a context of ${String(context.tokens)} tokens, and the hard limit is ${String(limit)}`,
+      detail: `leaves a context of ${String(context.tokens)} tokens, above the hard limit of ${String(limit)}`,
     })
-  if (context.shortened === undefined && context.tokens !== state.tokens)
+  // Above the limit, the repeated request is replaced by a shorter line, which does not count as a shortened message.
+  if (context.shortened === undefined && state.tokens <= limit && context.tokens !== state.tokens)
     findings.push({
       rule: 'figures',
-      detail: `leaves a context of ${String(context.tokens)} tokens, and the sum of its parts is ${String(state.tokens)}`,
+      detail: `leaves a context of ${String(context.tokens)} tokens, but the sum of its parts is ${String(state.tokens)}`,
     })
-  const invalid = chatProblem(context.messages)
+  const invalid = chatProblem(context.messages, rulesOf(state.configuration))
   if (invalid !== undefined)
-    findings.push({ rule: 'context', detail: `leaves a context that the chat API refuses: ${invalid}` })
+    findings.push({ rule: 'context', detail: `leaves a context that the chat API rejects: ${invalid}` })
   const lost = pinnedLost(state, context)
   if (lost !== undefined)
     findings.push({
@@ -78,19 +79,19 @@ export function contextLaws(state: Conversation): {
   return { context, findings }
 }
 
-/** The messages, with a result for each call at the end that has none yet: it is still to come. */
+/** The messages, with a result for each open call at the end, since those are still expected. */
 function answered(messages: readonly ChatMessage[]): ChatMessage[] {
   const at = messages.findLastIndex(({ role }) => role !== 'tool')
   const caller = messages[at]
-  const given = new Set(messages.slice(at + 1).map((message) => message.tool_call_id))
-  const open = caller?.role === 'assistant' ? (caller.tool_calls ?? []).filter(({ id }) => !given.has(id)) : []
+  const answeredIds = new Set(messages.slice(at + 1).map((message) => message.tool_call_id))
+  const open = caller?.role === 'assistant' ? (caller.tool_calls ?? []).filter(({ id }) => !answeredIds.has(id)) : []
   return [...messages, ...open.map(({ id }): ChatMessage => ({ role: 'tool', tool_call_id: id, content: '' }))]
 }
 
-/** What another program's context breaks of our laws is an observation; that its figures are right is ours to keep. */
+/** Deviations of another program's context from our rules are observations. Wrong token counts are our own errors. */
 function observedLaws(state: Conversation, context: Context): Finding[] {
   const { policy, settings } = state.configuration ?? {}
-  // A window that nobody named is assumed, and nobody passed it.
+  // A window that was assumed and not configured cannot be exceeded.
   const isNamed = settings?.modelMaxTokens !== undefined || settings?.model !== undefined
   const window = isNamed ? policy?.modelMaxTokens : undefined
   const invalid = chatProblem(answered(context.messages))
@@ -100,11 +101,11 @@ function observedLaws(state: Conversation, context: Context): Finding[] {
       ? [
           observation(
             'hard-limit',
-            `leaves a context of ${String(context.tokens)} tokens, and the window of the model has ${String(window)}`,
+            `leaves a context of ${String(context.tokens)} tokens, above the model window of ${String(window)}`,
           ),
         ]
       : []),
-    ...(invalid === undefined ? [] : [observation('context', `leaves a context that a chat API refuses: ${invalid}`)]),
+    ...(invalid === undefined ? [] : [observation('context', `leaves a context that a chat API rejects: ${invalid}`)]),
   ]
 }
 
@@ -115,40 +116,35 @@ interface Baseline {
 }
 
 const liveOf = (state: Conversation): readonly LiveMessage[] => [...state.retained, ...state.window]
-/** A pin gives a message another object, and the same body. */
-const same = (a: LiveMessage, b: LiveMessage | undefined): boolean =>
+/** Pinning creates a new object with the same body. */
+const isSameMessage = (a: LiveMessage, b: LiveMessage | undefined): boolean =>
   a === b || (a.messageId === b?.messageId && a.content === b.content && a.toolCalls === b.toolCalls)
 const startsWith = (longer: readonly LiveMessage[], shorter: readonly LiveMessage[]): boolean =>
-  shorter.every((message, at) => same(message, longer[at]))
+  shorter.every((message, at) => isSameMessage(message, longer[at]))
 
 /** Follows the context of one conversation. */
 export class ContextWatch {
-  /** Call → the message that makes it, of the calls whose result is still to come. */
+  /** The message of each call with a result that is still expected, by call id. */
   private open = new Map<string, string>()
-  /** The message whose results may still come without any of them being late. */
+  /** The last message, while results may follow it without being late. */
   private atEnd: string | undefined
   private baseline: Baseline = { leading: [], view: undefined, live: [] }
-  /** Length of the window when a context above the hard limit was last made whole. */
+  /** Length of the window when a context above the hard limit was last built. */
   private wholeAt = 0
 
-  /** What is wrong after a message; true in `whole` where the whole context has to be looked at. */
+  /** The problems after a message. `whole` is true if the whole context must be checked. */
   private message(
     before: Conversation,
     after: Conversation,
     { data }: RecordedEvent<'MessageAppended'>,
   ): { readonly findings: readonly Finding[]; readonly whole: boolean } {
-    const said = (detail: string): Finding[] => [{ rule: 'context', detail }]
+    const contextFinding = (detail: string): Finding[] => [{ rule: 'context', detail }]
     let whole = false
     if (data.role === 'tool') {
       const id = data.toolCallId ?? ''
       const caller = this.open.get(id)
-      if (caller === undefined && !before.compactedCalls.some((call) => call.callId === id)) {
-        if (before.observed !== undefined) return { findings: [], whole }
-        // An edition of what another program recorded shows such a result in the user's place.
-        if (before.editionId === undefined)
-          return { findings: said(`answers the call ${id}, and no such call waits for a result`), whole }
-      }
-      // What another program makes is looked at as a whole where it compacts, and at the end.
+      // A host's list may have a result without its call: it is shown as a user message, and the whole context is
+      // checked. A context of another program is checked only after compactions and at the end.
       whole = before.observed === undefined && (caller === undefined || caller !== this.atEnd)
       if (whole) this.atEnd = undefined
       this.open.delete(id)
@@ -156,15 +152,15 @@ export class ContextWatch {
       const calls = data.toolCalls ?? []
       for (const call of calls) this.open.set(call.id, data.messageId)
       this.atEnd = calls.length > 0 ? data.messageId : undefined
-      // The shape of the one message; its results, which are still to come, are left out.
-      const { tool_calls: asked, ...alone } = toChatMessage(data)
+      // The shape of this message only; its results are still expected.
+      const { tool_calls: toolCalls, ...alone } = toChatMessage(data)
       const invalid =
         chatProblem([alone]) ??
-        (asked !== undefined && new Set(asked.map((call) => call.id)).size < asked.length
+        (toolCalls !== undefined && new Set(toolCalls.map((call) => call.id)).size < toolCalls.length
           ? 'uses the same call id twice'
           : undefined)
       if (invalid !== undefined && before.observed === undefined)
-        return { findings: said(`leaves a context that the chat API refuses: ${invalid}`), whole }
+        return { findings: contextFinding(`leaves a context that the chat API rejects: ${invalid}`), whole }
     }
     const { configuration, window } = after
     if (
@@ -182,16 +178,16 @@ export class ContextWatch {
     const isSame = startsWith(state.leading, leading) && state.view?.text === view && startsWith(liveOf(state), live)
     return isSame
       ? []
-      : [{ rule: 'prefix', detail: 'stands upon a context that did not only grow at its end since the last cycle' }]
+      : [{ rule: 'prefix', detail: 'follows a context that changed before its end since the last cycle' }]
   }
 
-  /** Begins anew: what is before the end of the context may be another from here on. */
+  /** Resets the baseline: the context before its end may differ from here on. */
   private rebase(state: Conversation): void {
     this.baseline = { leading: state.leading, view: state.view?.text, live: liveOf(state) }
     this.wholeAt = state.window.length
   }
 
-  /** After a fact that closes the books, whose context its own laws look at. */
+  /** After a checkpoint event. Its context has its own checks. */
   closed(before: Conversation, after: Conversation): Finding[] {
     const findings = this.prefix(before)
     const messages = liveOf(after)
@@ -206,7 +202,7 @@ export class ContextWatch {
     return findings
   }
 
-  /** After any other fact. */
+  /** After any other event. */
   follow(before: Conversation, after: Conversation, event: RecordedEvent): Finding[] {
     if (event.type === 'MessageAppended') {
       const { findings, whole } = this.message(before, after, event)
@@ -216,7 +212,7 @@ export class ContextWatch {
       return found
     }
     if (event.type === 'MessagesWithdrawn') {
-      // What is said no more is shown no more, and calls without their results wait anew.
+      // Withdrawn messages are no longer shown, and their calls may be open again.
       return this.closed(before, after)
     }
     if (event.type === 'ContributionEdited' || event.type === 'ConversationObserved') {
@@ -225,19 +221,18 @@ export class ContextWatch {
       return found
     }
     if (event.type === 'ConversationConfigured') {
-      // Another view, renderer or estimator shows what was compacted in another way: asked for, and so no breach of the
-      // prefix.
+      // Another view, renderer or estimator changes how compacted messages are shown. That is requested, so it does not
+      // break the prefix.
       const found = [...this.prefix(before), ...contextLaws(after).findings]
       this.rebase(after)
       return found
     }
-    // Nothing else changes what is shown: not a byte, and not its tokens. A pin changes what may be compacted later.
+    // No other event changes the shown context or its tokens. A pin changes only what later cycles may compact.
     return after.tokens === before.tokens
       ? []
-      : [{ rule: 'prefix', detail: 'changes the tokens of a context that it must not change' }]
+      : [{ rule: 'prefix', detail: 'changes the tokens of a context, which this event must not' }]
   }
 
-  /** At the end of the stream. */
   end(state: Conversation): Finding[] {
     return [...this.prefix(state), ...contextLaws(state).findings]
   }

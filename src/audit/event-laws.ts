@@ -1,7 +1,7 @@
 /**
- * What must be true of an event, given the state before it: its numbers, times, ids and texts follow from that state.
- * Whoever recorded it, an event is right where these laws hold. Nobody asks whether the decider would decide the same
- * today.
+ * The rules for a single event, given the state before it: its numbers, times, ids and texts must follow from that
+ * state. An event is correct if these rules hold, no matter which version recorded it; whether the decider would decide
+ * the same today is not checked.
  */
 import { isDeepStrictEqual } from 'node:util'
 import { archivedContent, batchLabel, headerLine, summaryOf, type Batch } from '../domain/conversation/batch.js'
@@ -33,36 +33,36 @@ export type Rule =
   | 'rows'
   | 'manifest'
 
-/** What is wrong with a fact, in words that go on from "this fact". */
+/** A problem of an event, as a predicate for "this event". */
 export interface Finding {
   readonly rule: Rule
   readonly detail: string
-  /** Another program did it so, and its transcript says so: nothing of the log is damaged. */
+  /** Another program caused it, according to its transcript: the log is not damaged. */
   readonly isObservation?: true
 }
 
 const finding = (rule: Rule, detail: string): Finding => ({ rule, detail })
 
-/** One finding where two values differ, naming both where they are short. */
+/** A finding if two values differ, with both values if they are short. */
 function unequal(rule: Rule, what: string, recorded: unknown, follows: unknown): Finding[] {
   if (Object.is(recorded, follows) || isDeepStrictEqual(recorded, follows)) return []
   const short = (value: unknown): string =>
     typeof value === 'string' || typeof value === 'number' || typeof value === 'bigint'
       ? String(value).slice(0, 80)
       : ''
-  const said =
+  const reason =
     short(recorded) === '' || short(follows) === ''
-      ? 'is not what follows from the facts before it'
-      : `is ${short(recorded)}, and ${short(follows)} follows from the facts before it`
-  return [finding(rule, `its ${what} ${said}`)]
+      ? 'does not follow from the events before it'
+      : `is ${short(recorded)}, but ${short(follows)} follows from the events before it`
+  return [finding(rule, `its ${what} ${reason}`)]
 }
 
 /** The live messages that a cycle may compact, by id. */
 const foldable = (state: Conversation): Map<string, LiveMessage> =>
   new Map([...state.retained, ...state.window].map((message) => [message.messageId, message]))
 
-const least = (times: readonly string[]): string => times.reduce((a, b) => (a <= b ? a : b))
-const most = (times: readonly string[]): string => times.reduce((a, b) => (a >= b ? a : b))
+const earliest = (times: readonly string[]): string => times.reduce((a, b) => (a <= b ? a : b))
+const latest = (times: readonly string[]): string => times.reduce((a, b) => (a >= b ? a : b))
 
 function messageLaws(state: Conversation, { data }: RecordedEvent<'MessageAppended'>): Finding[] {
   const tokens =
@@ -81,7 +81,7 @@ function chunkLaws(state: Conversation, { data }: RecordedEvent<'ChunkSummarized
   const times = messages.map((message) => message.createdAt)
   return [
     ...(new Set(data.messageIds).size === data.messageIds.length ? [] : [finding('coverage', 'names a message twice')]),
-    // One that was taken over keeps the id of the line that it was made in.
+    // A reused chunk keeps the id of the lineage in which it was made.
     ...(data.summarizer.reused === true
       ? []
       : unequal(
@@ -92,8 +92,8 @@ function chunkLaws(state: Conversation, { data }: RecordedEvent<'ChunkSummarized
         )),
     ...unequal('figures', 'firstRevision', data.firstRevision, revisions[0]),
     ...unequal('figures', 'lastRevision', data.lastRevision, revisions.at(-1)),
-    ...unequal('figures', 'startTime', data.startTime, least(times)),
-    ...unequal('figures', 'endTime', data.endTime, most(times)),
+    ...unequal('figures', 'startTime', data.startTime, earliest(times)),
+    ...unequal('figures', 'endTime', data.endTime, latest(times)),
     ...unequal('figures', 'messageCount', data.messageCount, messages.length),
   ]
 }
@@ -101,19 +101,24 @@ function chunkLaws(state: Conversation, { data }: RecordedEvent<'ChunkSummarized
 const textTokens = (state: Conversation, text: string): number | undefined =>
   state.configuration === undefined ? undefined : state.findEstimator(state.configuration.estimator).text(text)
 
-/** A compaction of another program that was told right before, as the chunk that its batch archives. */
+/** A compaction of another program that was recorded directly before, as the chunk that its batch archives. */
 function announced(
   state: Conversation,
   chunkId: string,
 ):
   | (Omit<EventData<'BatchArchived'>, 'batchId' | 'label' | 'depth' | 'content' | 'tokens'> & { summary: string })
   | undefined {
-  const told = state.observed?.announced
-  if (told?.covered === undefined || told.chunkId !== chunkId) return undefined
-  return { ...told.covered, chunkId, sections: undefined, summary: textOfSummary(told.summary) }
+  const announcedCompaction = state.observed?.announced
+  if (announcedCompaction?.covered === undefined || announcedCompaction.chunkId !== chunkId) return undefined
+  return {
+    ...announcedCompaction.covered,
+    chunkId,
+    sections: undefined,
+    summary: textOfSummary(announcedCompaction.summary),
+  }
 }
 
-/** What another program did has to name live messages, all of them: as covered, or as what stays. */
+/** An observed compaction must name every live message, as covered or as remaining. */
 function observedLaws(state: Conversation, { data }: RecordedEvent<'CompactionObserved'>): Finding[] {
   if (state.observed === undefined) return []
   const live = foldable(state)
@@ -134,7 +139,7 @@ function observedLaws(state: Conversation, { data }: RecordedEvent<'CompactionOb
       ? [
           {
             rule: 'coverage' as const,
-            detail: `nothing stands for the ${String(covered.length)} messages that left`,
+            detail: `no summary replaces the ${String(covered.length)} removed messages`,
             isObservation: true as const,
           },
         ]
@@ -170,7 +175,7 @@ function archiveLaws(state: Conversation, { data }: RecordedEvent<'BatchArchived
   ]
 }
 
-/** The active batches that a fact condenses; undefined where they are not a run of them. */
+/** The active batches that an event condenses; undefined if they are not consecutive. */
 export function sourcesOf(state: Conversation, sourceBatchIds: readonly string[]): readonly Batch[] | undefined {
   const first = state.batches.findIndex((batch) => batch.batchId === sourceBatchIds[0])
   const sources = first < 0 ? [] : state.batches.slice(first, first + sourceBatchIds.length)
@@ -185,7 +190,7 @@ function resummarizedLaws(state: Conversation, { data }: RecordedEvent<'BatchesR
     return [
       finding(
         'coverage',
-        `condenses the batches ${data.sourceBatchIds.join(', ')}, which are not active one behind the other`,
+        `condenses the batches ${data.sourceBatchIds.join(', ')}, which are not active one after the other`,
       ),
     ]
   const revisions = sources
@@ -193,8 +198,8 @@ function resummarizedLaws(state: Conversation, { data }: RecordedEvent<'BatchesR
     .toSorted((a, b) => (a < b ? -1 : 1))
   const span = {
     depth: 1 + Math.max(...sources.map((batch) => batch.depth)),
-    startTime: least(sources.map((batch) => batch.startTime)),
-    endTime: most(sources.map((batch) => batch.endTime)),
+    startTime: earliest(sources.map((batch) => batch.startTime)),
+    endTime: latest(sources.map((batch) => batch.endTime)),
     messageCount: sources.reduce((sum, batch) => sum + batch.messageCount, 0),
   }
   return [
@@ -250,12 +255,12 @@ function withdrawalLaws(state: Conversation, { data }: RecordedEvent<'MessagesWi
 }
 
 /**
- * What is wrong with a fact on the state before it, apart from what it leaves of the context and, where it closes the
- * books, of what it carries.
+ * The problems of an event, given the state before it, apart from the resulting context and from the data that a
+ * checkpoint event carries.
  */
 export function eventLaws(state: Conversation, event: RecordedEvent): Finding[] {
   if (state.configuration === undefined && event.type !== 'ConversationConfigured')
-    return [finding('order', 'stands before any configuration')]
+    return [finding('order', 'comes before any configuration')]
   switch (event.type) {
     case 'ConversationConfigured':
       return state.configuration === undefined
@@ -272,7 +277,7 @@ export function eventLaws(state: Conversation, event: RecordedEvent): Finding[] 
     case 'MessagesWithdrawn':
       return withdrawalLaws(state, event)
     case 'ConversationObserved':
-      return state.messagesAppended > 0 ? [finding('order', 'stands behind messages of the conversation')] : []
+      return state.messagesAppended > 0 ? [finding('order', 'comes after messages of the conversation')] : []
     case 'CompactionObserved':
       return observedLaws(state, event)
     case 'ContributionEdited':
@@ -285,9 +290,8 @@ export function eventLaws(state: Conversation, event: RecordedEvent): Finding[] 
     case 'EditionAdvanced':
     case 'EditionDropped':
     case 'EditionCompared':
-      return [finding('order', 'does not belong into a conversation')]
-    // What closes the books has a file of its own; a failure, and a summary that came too late, say nothing of the
-    // conversation.
+      return [finding('order', 'does not belong in a conversation')]
+    // Checkpoint events have their own file. A failure or a late summary does not change the conversation.
     case 'MessagesPruned':
     case 'EditionAdopted':
     case 'EditionReverted':

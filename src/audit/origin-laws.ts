@@ -1,13 +1,13 @@
 /**
- * What must be true of a fact that closes the books: everything that it carries is what the facts before it make, so
- * that a load which begins at it gives what folding every fact gives; what leaves the live window is covered, and no
- * call is parted from its results; what comes back is what was recorded.
+ * The rules for checkpoint events. All data that such an event carries must follow from the earlier events, so that a
+ * load that begins at it equals a fold of every event. Messages that leave the live window are covered, no call is
+ * separated from its results, and restored data equals what was recorded.
  *
- * One function serves every type of fact that closes the books; what only a prune does, and what only a fact does that
- * puts other batches into force, has a branch of its own.
+ * One function checks every type of checkpoint event; a prune and an event that activates other batches have additional
+ * rules.
  */
 import { isDeepStrictEqual } from 'node:util'
-import type { Batch } from '../domain/conversation/batch.js'
+import { carriedBatch, type Batch } from '../domain/conversation/batch.js'
 import { callGroups, callName } from '../domain/conversation/call-groups.js'
 import { contextLaws } from './context-laws.js'
 import { resumeAt, revisionsCarried } from '../domain/conversation/resume-at.js'
@@ -27,20 +27,20 @@ import { isOfType } from '../recording/read-event.js'
 import type { Finding, Rule } from './event-laws.js'
 import { hardLimit, softLimit } from '../domain/values/policy.js'
 
-/** The facts that close the books. */
+/** The checkpoint events. */
 export type OriginEvent = RecordedEvent<OriginType>
 
 export const closesBooks = (event: RecordedEvent): event is OriginEvent => isOfType(event, ...originTypes)
 
 const finding = (rule: Rule, detail: string): Finding => ({ rule, detail })
-const when = (wrong: boolean, rule: Rule, detail: string): Finding[] => (wrong ? [finding(rule, detail)] : [])
+const findingIf = (wrong: boolean, rule: Rule, detail: string): Finding[] => (wrong ? [finding(rule, detail)] : [])
 
-/** What stands right behind each other in one append with the fact that closes the books. */
+/** The events directly before a checkpoint event in the same append. */
 export type ArchivedEvent = RecordedEvent<'BatchArchived'>
 
 /**
- * What a load would read by revision: the facts of messages, and of what was made of them. A conversation has both in
- * one stream, an edition in two.
+ * The events that a load reads by revision: those of messages, and those of batches and chunks. A conversation has both
+ * in one stream, an edition in two.
  */
 export interface HeldState {
   readonly messages: ReadonlyMap<bigint, RecordedEvent>
@@ -50,13 +50,13 @@ export interface HeldState {
 const byRevision = (events: readonly RecordedEvent[]): RecordedEvent[] =>
   events.toSorted((a, b) => (a.revision < b.revision ? -1 : 1))
 
-/** A load that begins here, against the fold: from the facts that it would read, which `held` has. */
+/** Compares a load that begins here with the fold. `held` has the events that the load reads. */
 function loadLaws(after: Conversation, event: OriginEvent, held: HeldState): Finding[] {
   const { messages, made } = revisionsCarried(event)
   const missing =
     messages.find((revision) => !held.messages.has(revision)) ?? made.find((revision) => !held.made.has(revision))
   if (missing !== undefined)
-    return [finding('carried', `carries revision ${missing.toString()}, which is nothing that a load needs`)]
+    return [finding('carried', `carries revision ${missing.toString()}, which a load does not need`)]
   const read = byRevision([...new Set(messages)].flatMap((revision) => held.messages.get(revision) ?? []))
   const readMade = byRevision([...new Set(made)].flatMap((revision) => held.made.get(revision) ?? []))
   const window = [...held.messages.values()]
@@ -65,7 +65,7 @@ function loadLaws(after: Conversation, event: OriginEvent, held: HeldState): Fin
         isOfType(each, 'MessageAppended') && each.revision >= event.data.windowStart,
     )
     .toSorted((a, b) => (a.revision < b.revision ? -1 : 1))
-  const taken = resumeAt(
+  const resumedState = resumeAt(
     after,
     event,
     {
@@ -76,19 +76,20 @@ function loadLaws(after: Conversation, event: OriginEvent, held: HeldState): Fin
     },
     window,
   )
-  // How far an edition has seen its conversation is said by another fact of its stream.
+  // Another event of the edition's stream says how much of the conversation it has seen.
   const { editionId, pinnedAhead, conversationRevision } = after
-  const resumed = editionId === undefined ? taken : { ...taken, editionId, pinnedAhead, conversationRevision }
+  const resumed =
+    editionId === undefined ? resumedState : { ...resumedState, editionId, pinnedAhead, conversationRevision }
   if (isDeepStrictEqual(resumed, after)) return []
   const fields = new Set([...Object.keys(resumed), ...Object.keys(after)])
-  const others = [...fields].filter(
+  const differing = [...fields].filter(
     (field) => !isDeepStrictEqual(Reflect.get(resumed, field), Reflect.get(after, field)),
   )
-  return [finding('carried', `a load from here gives another ${others.join(', ')} than the facts before it make`)]
+  return [finding('carried', `a load from here gives another ${differing.join(', ')} than the events before it`)]
 }
 
 /**
- * Calls that leave without their result, and those that left before whose result is still to come or live, in their
+ * Calls that are removed without their result, and those removed earlier whose result is still expected or live, in
  * order.
  */
 function compactedCallsAfter(before: Conversation, batchOf: ReadonlyMap<string, string>): CarryForward['foldedCalls'] {
@@ -107,7 +108,7 @@ function compactedCallsAfter(before: Conversation, batchOf: ReadonlyMap<string, 
   return [...before.compactedCalls.filter((call) => !answered.has(call.callId)), ...now]
 }
 
-/** Where another program makes the context, what it did is an observation. */
+/** If another program manages the context, its deviations are observations. */
 const asObservedBy = (state: Conversation, findings: readonly Finding[]): Finding[] =>
   state.observed === undefined ? [...findings] : findings.map((each) => ({ ...each, isObservation: true }))
 
@@ -135,83 +136,89 @@ function pruneLaws(
     .filter((chunk) => !chunk.messageIds.some((id) => batchOf.has(id)))
     .map((chunk) => chunk.revision)
   return [
-    ...when(
+    ...findingIf(
       !isDeepStrictEqual(pruned, covers),
       'archive-before-prune',
       'does not prune exactly what the batches right before it archive',
     ),
-    ...when(notLive !== undefined, 'coverage', `prunes message ${notLive ?? ''}, which is not live`),
-    ...when(batchOf.size !== leaving.length, 'coverage', 'prunes a message twice'),
+    ...findingIf(notLive !== undefined, 'coverage', `prunes message ${notLive ?? ''}, which is not live`),
+    ...findingIf(batchOf.size !== leaving.length, 'coverage', 'prunes a message twice'),
     ...asObservedBy(
       before,
-      when(
+      findingIf(
         parted !== undefined,
         'context',
         `parts the calls of message ${messages[parted?.call ?? -1]?.messageId ?? ''} from their results`,
       ),
     ),
-    ...when(
+    ...findingIf(
       (why.trigger === 'observed') !== isObserved,
       'carried',
       isObserved
-        ? 'calls the cycle ours, and another program makes the context'
-        : "calls the cycle another program's, and the context is ours",
+        ? 'marks the cycle as made by the ledger, but another program manages the context'
+        : 'marks the cycle as made by another program, but the ledger manages the context',
     ),
-    ...when(
+    ...findingIf(
       !isDeepStrictEqual(
         carried.batches,
-        // Before version 4 a prune did not say how deep they are.
-        before.batches.map(({ batchId, revision, depth }) =>
-          event.metadata.schemaVersion < 4 ? { batchId, revision } : { batchId, revision, depth },
-        ),
+        before.batches.map((batch) => carriedSince(event.metadata.schemaVersion, batch)),
       ),
       'coverage',
-      'does not carry just the batches that are active',
+      'does not carry exactly the batches that are active',
     ),
-    ...when(
+    ...findingIf(
       event.data.cycle !== before.cycles + 1,
       'carried',
-      `calls itself cycle ${String(event.data.cycle)} behind cycle ${String(before.cycles)}`,
+      `calls itself cycle ${String(event.data.cycle)} after cycle ${String(before.cycles)}`,
     ),
-    ...when(
+    ...findingIf(
       !isDeepStrictEqual(carried.line, before.lineage),
       'carried',
-      'carries another line of batches than the one in force',
+      'carries another line of batches than the active one',
     ),
-    ...when(
+    ...findingIf(
       carried.messagesCompressed !== before.messagesCompressed + leaving.length,
       'carried',
-      `says that ${String(carried.messagesCompressed)} messages are compressed, and ${String(before.messagesCompressed + leaving.length)} are`,
+      `says that ${String(carried.messagesCompressed)} messages are compressed, but ${String(before.messagesCompressed + leaving.length)} are`,
     ),
-    ...when(
+    ...findingIf(
       !isDeepStrictEqual(carried.chunks, waiting),
       'carried',
-      'does not carry just the chunks that wait to be archived',
+      'does not carry exactly the chunks that wait to be archived',
     ),
-    // How many it carries at the most is the decider's choice; which ones is not.
-    ...when(
+    // The decider chooses how many calls it carries, but they must be the last ones.
+    ...findingIf(
       !isDeepStrictEqual(
         carried.foldedCalls,
         carried.foldedCalls.length === 0 ? [] : compacted.slice(-carried.foldedCalls.length),
       ) ||
         (carried.foldedCalls.length === 0 && compacted.length > 0),
       'carried',
-      'does not carry the calls that left without their result',
+      'does not carry the calls that were removed without their result',
     ),
-    ...when(
+    ...findingIf(
       why.trigger !== 'observed' && limit !== why.threshold,
       'figures',
-      `names the threshold ${why.trigger === 'observed' ? '' : String(why.threshold)}, and its terms make ${String(limit)}`,
+      `names the threshold ${why.trigger === 'observed' ? '' : String(why.threshold)}, but its policy requires ${String(limit)}`,
     ),
   ]
+}
+
+/**
+ * The fields of a batch that a prune carries: since schema version 4 its depth, since version 5 all that views need.
+ */
+function carriedSince(schemaVersion: number, batch: Batch): CarryForward['batches'][number] {
+  const { batchId, revision, depth } = batch
+  if (schemaVersion < 4) return { batchId, revision }
+  return schemaVersion < 5 ? { batchId, revision, depth } : carriedBatch(batch)
 }
 
 function replacementLaws(before: Conversation, event: RecordedEvent<ReplacementType>): Finding[] {
   const { batches, retired, restored, left, carried } = event.data
   const live = new Set([...before.retained, ...before.window].map((message) => message.messageId))
   const inForce = new Set(batches.map(({ batchId }) => batchId))
-  const back = restored.find(({ messageId }) => live.has(messageId))
-  const gone = left.find((id) => !live.has(id))
+  const alreadyLive = restored.find(({ messageId }) => live.has(messageId))
+  const notLive = left.find((id) => !live.has(id))
   const pinned = [...before.retained, ...before.window].find(
     (message) => message.pinned && left.includes(message.messageId),
   )
@@ -222,56 +229,60 @@ function replacementLaws(before: Conversation, event: RecordedEvent<ReplacementT
       : carried.line?.edition
   const scope = before.configuration?.scope
   return [
-    ...when(
+    ...findingIf(
       !isDeepStrictEqual(
         carried.batches,
         batches.map(({ batchId }) => ({ batchId, revision: event.revision })),
       ),
       'carried',
-      'does not carry just the batches that it puts into force',
+      'does not carry exactly the batches that it activates',
     ),
-    ...when(inForce.size !== batches.length, 'coverage', 'puts a batch into force twice'),
-    ...when(
+    ...findingIf(inForce.size !== batches.length, 'coverage', 'activates a batch twice'),
+    ...findingIf(
       !isDeepStrictEqual(
         retired,
         before.batches.flatMap(({ batchId }) => (inForce.has(batchId) ? [] : [batchId])),
       ),
       'coverage',
-      'does not retire just the batches that it takes out of force',
+      'does not retire exactly the batches that it deactivates',
     ),
-    ...when(back !== undefined, 'coverage', `puts message ${back?.messageId ?? ''} back, which is live`),
-    ...when(gone !== undefined, 'coverage', `takes message ${gone ?? ''} out, which is not live`),
-    ...when(
+    ...findingIf(
+      alreadyLive !== undefined,
+      'coverage',
+      `restores message ${alreadyLive?.messageId ?? ''}, which is live`,
+    ),
+    ...findingIf(notLive !== undefined, 'coverage', `removes message ${notLive ?? ''}, which is not live`),
+    ...findingIf(
       new Set([...left, ...restored.map(({ messageId }) => messageId)]).size !== left.length + restored.length,
       'coverage',
       'names a message twice',
     ),
-    ...when(pinned !== undefined, 'coverage', `takes message ${pinned?.messageId ?? ''} out, which is pinned`),
-    ...when(
+    ...findingIf(pinned !== undefined, 'coverage', `removes message ${pinned?.messageId ?? ''}, which is pinned`),
+    ...findingIf(
       carried.line?.since !== event.revision || !isDeepStrictEqual(carried.line.edition, edition),
       'carried',
-      'does not say which line of batches begins with it',
+      'does not name the line of batches that begins with it',
     ),
-    ...when(carried.configuration.scope !== scope, 'messages', 'carries another scope than the conversation has'),
+    ...findingIf(carried.configuration.scope !== scope, 'messages', 'carries another scope than the conversation has'),
     ...(isOfType(event, 'EditionReverted')
-      ? when(
+      ? findingIf(
           before.lineage?.edition?.editionId !== event.data.editionId ||
             before.lineage.edition.adoptedAt !== event.data.adoptedAt,
           'carried',
-          'reverts an edition that is not in force',
+          'reverts an edition that is not active',
         )
       : []),
     ...(isOfType(event, 'CycleUndone')
-      ? when(
+      ? findingIf(
           event.data.cycle !== Math.min(...event.data.undone.map(({ cycle }) => cycle)) - 1,
           'carried',
-          'leaves other cycles in force than those before the ones that it undoes',
+          'leaves other cycles active than those before the ones that it undoes',
         )
       : []),
   ]
 }
 
-/** A batch as a fact holds it that puts it into force, without what says where it comes from. */
+/** A batch as an event contains it in full, without its origin. */
 const whole = ({
   batchId,
   label,
@@ -298,7 +309,7 @@ const whole = ({
   tokens,
 })
 
-/** The compaction that an observed context goes by again, against the fact that recorded it. */
+/** Compares the compaction of a restored observed context with the event that recorded it. */
 async function observedAgain(
   { revision, ...compaction }: NonNullable<EventData<ReplacementType>['observed']>,
   read: (editionId: string | undefined, revisions: readonly bigint[]) => Promise<readonly RecordedEvent[]>,
@@ -306,16 +317,16 @@ async function observedAgain(
   const [recorded] = await read(undefined, [revision])
   const same =
     recorded !== undefined && isOfType(recorded, 'CompactionObserved') && isDeepStrictEqual(recorded.data, compaction)
-  return when(
+  return findingIf(
     !same,
     'carried',
-    `puts the compaction ${compaction.chunkId} into force as another than revision ${revision.toString()} records`,
+    `activates the compaction ${compaction.chunkId} in another form than revision ${revision.toString()} records`,
   )
 }
 
 /**
- * What a fact holds whole that puts other batches into force, against the facts that recorded it.
- * @param read the fact at a revision of the conversation's stream, or of an edition's
+ * Compares the data that an event contains in full with the events that recorded them.
+ * @param read returns the events at revisions of the conversation's stream, or of an edition's
  */
 export async function restoredLaws(
   event: RecordedEvent<ReplacementType>,
@@ -331,7 +342,7 @@ export async function restoredLaws(
   const recordedAt = new Map(messages.map((each) => [each.revision, each]))
   for (const { revision, ...message } of restored) {
     const recorded = recordedAt.get(revision)
-    // Whether it is pinned by now is no part of how it was recorded.
+    // Whether a message is pinned now is not part of its recording.
     const same =
       recorded !== undefined &&
       isOfType(recorded, 'MessageAppended') &&
@@ -340,21 +351,21 @@ export async function restoredLaws(
       findings.push(
         finding(
           'carried',
-          `puts message ${message.messageId} back as another than revision ${revision.toString()} records`,
+          `restores message ${message.messageId} in another form than revision ${revision.toString()} records`,
         ),
       )
   }
   for (const editionId of new Set(batches.map(({ origin }) => origin.editionId))) {
-    const mine = batches.filter(({ origin }) => origin.editionId === editionId)
+    const batchesOfEdition = batches.filter(({ origin }) => origin.editionId === editionId)
     const made = new Map(
       (
         await read(
           editionId,
-          mine.map(({ origin }) => origin.revision),
+          batchesOfEdition.map(({ origin }) => origin.revision),
         )
       ).map((each) => [each.revision, each]),
     )
-    for (const { origin, ...batch } of mine) {
+    for (const { origin, ...batch } of batchesOfEdition) {
       const recorded = made.get(origin.revision)
       const same =
         recorded !== undefined &&
@@ -364,7 +375,7 @@ export async function restoredLaws(
         findings.push(
           finding(
             'carried',
-            `puts batch ${batch.batchId} into force as another than revision ${origin.revision.toString()}${editionId === undefined ? '' : ` of edition ${editionId}`} records`,
+            `activates batch ${batch.batchId} in another form than revision ${origin.revision.toString()}${editionId === undefined ? '' : ` of edition ${editionId}`} records`,
           ),
         )
     }
@@ -373,10 +384,9 @@ export async function restoredLaws(
 }
 
 /**
- * What is wrong with a fact that closes the books.
- * @param archived the `BatchArchived` facts right before it
- * @param held the facts that record the live messages and the original task, and the active batches and waiting chunks,
- * before it
+ * The problems of a checkpoint event.
+ * @param archived the `BatchArchived` events directly before it
+ * @param held the events of the live messages, the original task, the active batches and the waiting chunks, before it
  */
 export function originLaws(
   before: Conversation,
@@ -390,33 +400,33 @@ export function originLaws(
   const covered = after.batches.reduce((sum, batch) => sum + batch.messageCount, 0)
   return [
     ...(isOfType(event, 'MessagesPruned') ? pruneLaws(before, event, archived) : replacementLaws(before, event)),
-    ...when(
+    ...findingIf(
       covered !== after.messagesCompressed,
       'coverage',
-      `its batches cover ${String(covered)} messages, and ${String(after.messagesCompressed)} have left the live window`,
+      `its batches cover ${String(covered)} messages, but ${String(after.messagesCompressed)} were removed from the live window`,
     ),
-    ...when(data.previous !== before.lastOrigin, 'carried', 'does not name the fact that closed the books before it'),
-    ...when(
+    ...findingIf(data.previous !== before.lastOrigin, 'carried', 'does not name the checkpoint event before it'),
+    ...findingIf(
       data.tokensBefore !== before.tokens,
       'figures',
-      `says that there were ${String(data.tokensBefore)} tokens before it, and there were ${String(before.tokens)}`,
+      `says that there were ${String(data.tokensBefore)} tokens before it, but there were ${String(before.tokens)}`,
     ),
-    ...when(
+    ...findingIf(
       data.tokensAfter !== after.tokens,
       'figures',
-      `says that there are ${String(data.tokensAfter)} tokens after it, and there are ${String(after.tokens)}`,
+      `says that there are ${String(data.tokensAfter)} tokens after it, but there are ${String(after.tokens)}`,
     ),
-    // Where leading messages do not fit by themselves there is no context to hash.
+    // If leading messages alone exceed the limit, there is no context to hash.
     ...findings,
-    ...when(
+    ...findingIf(
       data.contextHash !== (context?.hash ?? hashOf([])),
       'context',
-      'the context that its facts make is not the one whose hash it recorded',
+      'the hash of the context that its events make differs from the recorded one',
     ),
-    ...when(
+    ...findingIf(
       data.viewHash !== hashOf(after.view?.text ?? ''),
       'context',
-      'the view that its facts make is not the one whose hash it recorded',
+      'the hash of the view that its events make differs from the recorded one',
     ),
     ...loadLaws(after, event, held),
   ]

@@ -1,6 +1,6 @@
 /**
- * Many streams one after the other, without a question for each: of many short ones the waiting would take longer than
- * the work. From a store that answers only for one stream each is opened while the one before it is worked on.
+ * Reads many streams in sequence with few round trips: for many short streams, waiting would take longer than the work.
+ * If the store can read only one stream at a time, each is opened while the previous one is processed.
  */
 import type { StoredEvent } from '../ports/event-store.js'
 import type { Log } from '../recording/load-conversation.js'
@@ -10,11 +10,11 @@ export interface OpenedStream {
   readonly events: AsyncIterable<StoredEvent>
 }
 
-/** A stream whose first events are asked for before anybody wants them. */
+/** A stream that is opened before it is read. */
 function opened(log: Log, stream: string): OpenedStream {
   const events = log.store.readStream(stream)[Symbol.asyncIterator]()
   const first = events.next()
-  // Whoever reads hears of a failure; until then it is nobody's.
+  // The reader gets a failure from `first`; this only prevents an unhandled rejection.
   first.catch(() => undefined)
   async function* all(): AsyncGenerator<StoredEvent> {
     try {
@@ -36,7 +36,7 @@ async function* oneByOne(log: Log, prefix: string): AsyncGenerator<OpenedStream>
   if (before !== undefined) yield before
 }
 
-/** Events that come stream by stream, as streams. Who takes the next stream is done with the one before it. */
+/** Groups consecutive events by stream. Taking the next stream ends the previous one. */
 async function* byStream(events: AsyncIterable<StoredEvent>): AsyncGenerator<OpenedStream> {
   const all = events[Symbol.asyncIterator]()
   let next = await all.next()

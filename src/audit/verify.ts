@@ -1,11 +1,11 @@
 /**
- * The proof that nothing was lost: every stream of the log is read, in memory that does not grow with it. Of each the
- * order, the hash chain, ids and causes; of a conversation the laws that hold after every append, what each fact that
- * closes the books carries, and where each summary came from; and that the projected rows are what the facts make them,
- * which somebody else proves beside it where there is much to compare.
+ * Proves that the log is complete and unchanged. It reads every stream, in constant memory: for each stream the order,
+ * the hash chain, ids and causes; for a conversation the invariants after every append, the data that each checkpoint
+ * event carries, and the origin of each summary; and it compares the projected rows with the events, in a second thread
+ * if there is much to compare.
  *
- * The list of streams comes by their names and not from the log itself, which would read everything twice; and stream
- * by stream rather than in one pass over the log, because that would need the state of every conversation at once.
+ * The streams are listed by name and read one by one. Listing them from the log would read every event twice, and one
+ * pass over the whole log would need the state of every conversation at the same time.
  */
 import { isDeepStrictEqual } from 'node:util'
 import { contextOf } from '../domain/compaction/context.js'
@@ -21,8 +21,8 @@ import type { RecordedEvent } from '../domain/events/index.js'
 import type { Manifest, StreamHead } from '../ports/manifest.js'
 import type { StoredEvent } from '../ports/event-store.js'
 import type { CheckRequest } from '../ports/request-check.js'
-import type { CheckRows, RowCheck, StoppedRows } from '../ports/row-check.js'
-import { againstManifest, type HeldAgainst } from './against-manifest.js'
+import type { CheckRows, RowCheck, RowDifference, StoppedRows } from '../ports/row-check.js'
+import { againstManifest, type ManifestCoverage } from './against-manifest.js'
 import { ConversationCheck } from './check-conversation.js'
 import { EditionCheck } from './check-edition.js'
 import { createCheckRows, isMuch, RowFeed } from './check-rows.js'
@@ -32,275 +32,312 @@ import { editionStreams, streamsOf } from '../recording/conversation-streams.js'
 import { decodeEvent } from '../recording/read-event.js'
 import { loadConversation, type Log } from '../recording/load-conversation.js'
 import { readAhead } from './read-ahead.js'
-import { SeenIds } from './seen-ids.js'
+import { IdFilter } from './id-filter.js'
 
 export type { Problem } from './check-stream.js'
 
-/** What `verify` found. */
+/** The result of `verify`. */
 export interface Verification {
-  /** True where nothing is wrong. */
+  /** True if there are no problems. */
   readonly ok: boolean
-  /** Streams that were read, and how many of them are conversations. */
+  /** The number of streams that were read. */
   readonly streams: number
-  /** Conversations that were looked at. */
+  /** The number of conversations that were checked. */
   readonly conversations: number
-  /** Events that were looked at. */
+  /** The number of events that were checked. */
   readonly events: number
   /**
-   * Summaries whose request was made again and compared by its hash, and those whose request this program cannot make
-   * again.
+   * Summaries whose request was rebuilt and compared by its hash, and those whose request this program cannot rebuild.
    */
   readonly summaries: Readonly<Requests>
-  /** What is wrong, each with its place. */
+  /** Each problem with its location. */
   readonly problems: readonly Problem[]
   /**
-   * What other programs did otherwise than our laws have it, in conversations of theirs: a result parted from its call, a
-   * window passed, nothing that stands for what left. Nothing of it is damage.
+   * Deviations of imported conversations from the ledger's rules, as the other program's transcript has them: a result
+   * without its call, a context above the window, removed messages without a summary. They are not damage.
    */
   readonly observations: readonly Problem[]
-  /** What of a manifest it was held against, where one was given. */
-  readonly against?: HeldAgainst
+  /** How much of a manifest was compared, if one was given. */
+  readonly against?: ManifestCoverage
 }
 
-/** What was read so far. */
+/** Progress so far. */
 export interface VerifyProgress {
-  /** Conversations that are done. */
+  /** Conversations that are complete. */
   readonly conversations: number
-  /** Events that were looked at so far. */
+  /** Events that were checked. */
   readonly events: number
 }
 
 export interface VerifyDependencies {
   readonly log: Log
   readonly checkRequest: CheckRequest
-  /**
-   * Compares rows in the course of reading; for one conversation, or for every one of the log. `catchUp` waits for rows
-   * that are behind.
-   */
+  /** Compares rows while the events are read, for one conversation or for all. `catchUp` waits for rows that lag. */
   readonly rowCheck: (everyConversation: boolean, catchUp: () => Promise<void>) => RowCheck
-  /** Compares rows by reading the log itself, where there is much to compare; `here` does so in this thread. */
+  /**
+   * Compares rows in a second thread that reads the log itself, if there is much to compare; `here` does the same in
+   * this thread.
+   */
   readonly checkRowsApart?: ((here: CheckRows) => CheckRows) | undefined
   /**
-   * Brings the rows to the end of the log, as far as they come; says which do not, and why. Left out where nobody keeps
-   * them.
+   * Updates the rows to the end of the log as far as possible, and returns the read models that stopped, with the
+   * reason. Omitted if no rows are maintained.
    */
   readonly catchUp?: () => Promise<readonly StoppedRows[]>
 }
 
-/** Who hears meanwhile, and what to compare with. */
+/** Callbacks, and the data to compare with. */
 export interface VerifyOptions {
-  /** Hears how far it is. What it throws breaks nothing. */
+  /** Called with the progress. Errors that it throws are ignored. */
   readonly onProgress?: (progress: VerifyProgress) => void
-  /** Called with each stream once it was read; what it returns is waited for. */
+  /** Called with each stream after it was read; the returned promise is awaited. */
   readonly onStream?: (head: StreamHead) => Promise<void>
-  /** A manifest that was taken before: every stream has to be there, at least as long, and the same. */
+  /** An earlier manifest: every stream must exist, be at least as long, and have the same events. */
   readonly against?: Pick<Manifest, 'header' | 'heads'>
 }
 
 export type Verify = (conversationId?: string, options?: VerifyOptions) => Promise<Verification>
 
-/** How many events lie between two calls of `onProgress`. */
+/** The number of events between two calls of `onProgress`. */
 const PROGRESS_EVERY = 2_000
-/** Problems that are told one by one. */
+/** The maximum number of problems that are listed. */
 const MOST_PROBLEMS = 10_000
 
-/** Builds the use case `verify(conversationId?)`. */
-export function createVerify({ log, checkRequest, rowCheck, checkRowsApart, catchUp }: VerifyDependencies): Verify {
-  return async (conversationId, { onProgress = () => undefined, onStream, against } = {}) => {
-    // Whatever a proof remembers is its own: several may run at once.
-    const seen = new SeenIds()
-    const problems: Problem[] = []
-    const observations: Problem[] = []
-    const summaries: Requests = { recomputed: 0, notRecomputed: 0 }
-    const prompts = createPromptTexts(log)
-    /** Conversations whose facts, or whose editions' facts, have problems: then nothing can be said of their rows. */
-    const distrusted = new Set<string>()
-    // Whatever keeps the rows back is one problem among the others: the facts are proved without them.
-    const stopped = (await catchUp?.()) ?? []
-    /** What keeps the rows back: once something does, none of their differences is waited for. */
-    const ofAll = (rows: readonly StoppedRows[]): readonly StoppedRows[] =>
-      rows.filter((each) => each.conversationId === undefined)
-    let keptBack = ofAll(stopped)
-    const rowsOf = (everyConversation: boolean): RowCheck =>
-      rowCheck(everyConversation, async () => {
-        if (keptBack.length === 0) keptBack = ofAll((await catchUp?.()) ?? [])
-      })
+/** The read models that stopped as a whole, not only for one conversation. */
+const stoppedWhole = (rows: readonly StoppedRows[]): readonly StoppedRows[] =>
+  rows.filter((each) => each.conversationId === undefined)
+
+/** One verification. Each has its own state, so several may run at the same time. */
+class VerifyRun {
+  private readonly log: Log
+  private readonly ids = new IdFilter()
+  private readonly problems: Problem[] = []
+  private readonly observations: Problem[] = []
+  private readonly summaries: Requests = { recomputed: 0, notRecomputed: 0 }
+  private readonly prompts: ReturnType<typeof createPromptTexts>
+  /** Conversations with problems in their events or in those of their editions. Their rows cannot be judged. */
+  private readonly distrusted = new Set<string>()
+  /** The read models that stopped as a whole. After one stopped, differences are reported without waiting. */
+  private stoppedModels: readonly StoppedRows[] = []
+  /** Compares the rows in this thread while the events are read; undefined if a second thread compares them. */
+  private feed: RowFeed | undefined
+  /** Events and rows may be checked concurrently. If one of the two fails, the other is aborted. */
+  private readonly stop = new AbortController()
+  private streams = 0
+  private conversations = 0
+  private eventCount = 0
+  /** The event with the highest position in the log so far. */
+  private furthest = { stream: '', revision: -1n, position: -1n }
+  /** Streams whose stored count differs from their events, each with the last revision by that count. */
+  private readonly miscounted = new Map<string, bigint>()
+  /** Whether the store can list those in one query, instead of a query for each stream. */
+  private readonly countedAll: boolean
+
+  constructor(
+    private readonly deps: VerifyDependencies,
+    private readonly conversationId: string | undefined,
+    private readonly options: VerifyOptions,
+  ) {
+    this.log = deps.log
+    this.prompts = createPromptTexts(deps.log)
+    this.countedAll = conversationId === undefined && deps.log.store.miscountedStreams !== undefined
+  }
+
+  private report(found: readonly Problem[]): void {
+    this.problems.push(...found.slice(0, Math.max(0, MOST_PROBLEMS - this.problems.length)))
+  }
+
+  private reportProgress(): void {
+    this.options.onProgress?.({ conversations: this.conversations, events: this.eventCount })
+  }
+
+  private countEvent(): void {
+    this.eventCount += 1
+    if (this.eventCount % PROGRESS_EVERY !== 0) return
+    this.reportProgress()
+    this.stop.signal.throwIfAborted()
+  }
+
+  private requestWatch(): RequestWatch {
+    return new RequestWatch(this.deps.checkRequest, this.prompts, this.summaries)
+  }
+
+  /** The comparison of rows, which waits for rows that lag until a read model stopped. */
+  private readonly rowsOf = (everyConversation: boolean): RowCheck =>
+    this.deps.rowCheck(everyConversation, async () => {
+      if (this.stoppedModels.length === 0) this.stoppedModels = stoppedWhole((await this.deps.catchUp?.()) ?? [])
+    })
+
+  private async endStream(check: StreamCheck): Promise<void> {
+    const last = this.countedAll
+      ? (this.miscounted.get(check.stream) ?? check.count - 1n)
+      : await this.log.store.streamRevision(check.stream)
+    await check.end(last)
+    if (this.conversationId === undefined && check.count === 0n && last < 0n)
+      check.report(
+        'order',
+        'the log names this stream but has no event of it: the stream was deleted or cut to nothing',
+        -1n,
+      )
+    this.streams += 1
+    if (check.position > this.furthest.position)
+      this.furthest = { stream: check.stream, revision: check.count - 1n, position: check.position }
+    this.report(check.problems)
+    this.observations.push(...check.observations.slice(0, Math.max(0, MOST_PROBLEMS - this.observations.length)))
+    const id = conversationOf(check.stream) ?? editionOf(check.stream)?.conversationId
+    if (id !== undefined && check.problems.length > 0) this.distrusted.add(id)
+    if (check.count > 0n)
+      await this.options.onStream?.({ stream: check.stream, revision: check.count - 1n, hash: check.head })
+  }
+
+  /** The check of an edition's events. Its messages are checked with the conversation. */
+  private editionCheck(stream: string, check: StreamCheck): EditionCheck | undefined {
+    const { log } = this
+    const of = editionOf(stream)
+    if (of === undefined) return undefined
+    async function* conversationEvents(after: bigint, until: bigint): AsyncGenerator<RecordedEvent> {
+      const range = { from: after + 1n, limit: Number(until - after) }
+      for await (const stored of log.store.readStream(conversationStream(of?.conversationId ?? ''), range))
+        yield await decodeEvent(stored, log.bodies)
+    }
+    return new EditionCheck(of, check, this.requestWatch(), conversationEvents)
+  }
+
+  private readonly conversation = async (stream: string, storedEvents: AsyncIterable<StoredEvent>): Promise<void> => {
+    const { log, feed } = this
+    const id = conversationOf(stream) ?? ''
+    const check = new StreamCheck(stream, id, log)
+    const deep = new ConversationCheck(id, check, this.requestWatch(), this.ids, log)
+    await feed?.begin(id)
+    for await (const stored of storedEvents) {
+      const read = check.event(stored)
+      const event: RecordedEvent | undefined = read instanceof Promise ? await read : read
+      this.countEvent()
+      // Nothing can be proved after an event that cannot be trusted; only the chain is checked further.
+      if (event === undefined || !check.sound) continue
+      const waiting = deep.take(event)
+      if (waiting !== undefined) await waiting
+      const comparing = feed?.take(event)
+      if (comparing !== undefined) await comparing
+    }
+    if (check.sound) await deep.end()
+    if (this.conversationId !== undefined && check.problems.length === 0) {
+      const loaded = contextOf(await loadConversation(log, id, deep.folded.revision))
+      if (!isDeepStrictEqual(loaded, contextOf(deep.folded)))
+        check.report('load', 'a load gives another context than all events do', deep.folded.revision)
+    }
+    await this.endStream(check)
+    await feed?.end(check.problems.length === 0)
+    this.conversations += 1
+    this.reportProgress()
+  }
+
+  /** Checks the stream of an edition or a prompt. A prompt must match the name of its stream. */
+  private readonly editionOrPrompt = async (
+    stream: string,
+    storedEvents: AsyncIterable<StoredEvent>,
+  ): Promise<void> => {
+    const check = new StreamCheck(stream, undefined, this.log)
+    const edition = this.editionCheck(stream, check)
+    for await (const stored of storedEvents) {
+      const event = await check.event(stored)
+      this.countEvent()
+      if (event !== undefined && check.sound) await edition?.take(event)
+      if (event === undefined || !stream.startsWith(PROMPT_PREFIX)) continue
+      const problem =
+        event.revision === 0n ? promptProblem(event) : 'is in the stream of a prompt, which has only one event'
+      if (problem !== undefined) check.report('prompt', problem, event.revision)
+    }
+    if (check.sound) edition?.end()
+    await this.endStream(check)
+  }
+
+  /**
+   * Checks the streams with a prefix. Streams without events that the store still counts come last; the end of each
+   * reports that.
+   */
+  private async withPrefix(
+    prefix: string,
+    each: (stream: string, stored: AsyncIterable<StoredEvent>) => Promise<void>,
+  ): Promise<void> {
+    const { log } = this
+    const emptied: string[] = []
+    for await (const { stream, counted, last } of log.store.miscountedStreams?.(prefix) ?? []) {
+      if (this.miscounted.size > MOST_PROBLEMS) break
+      this.miscounted.set(stream, counted)
+      if (last < 0n) emptied.push(stream)
+    }
+    for await (const { stream, events: stored } of readAhead(log, prefix)) await each(stream, stored)
+    for (const stream of emptied) await each(stream, log.store.readStream(stream))
+  }
+
+  /** Checks the end of the log: no event comes after it, and the last event is the one that the store names. */
+  private async logEnd(): Promise<void> {
+    const head = await this.log.store.head()
+    const { stream, revision, position } = this.furthest
+    const found = (detail: string): void => {
+      this.report([{ stream, conversationId: conversationOf(stream), revision, rule: 'order', detail }])
+    }
+    if (position > head)
+      found(`has position ${position.toString()}, but the store says that the log ends at ${head.toString()}`)
+    else if (
+      this.conversationId === undefined &&
+      position >= 0n &&
+      position < head &&
+      (await this.log.store.eventAt(head)) === undefined
+    )
+      found(
+        `is the last event of the log, at position ${position.toString()}, but the store says that the log ends at ${head.toString()}, which has no event`,
+      )
+  }
+
+  private async events(): Promise<void> {
+    const { log, conversationId } = this
+    if (conversationId === undefined) {
+      await this.withPrefix(CONVERSATION_PREFIX, this.conversation)
+      for (const prefix of [EDITION_PREFIX, PROMPT_PREFIX]) await this.withPrefix(prefix, this.editionOrPrompt)
+    } else {
+      const stream = conversationStream(conversationId)
+      await this.conversation(stream, log.store.readStream(stream))
+      const editions = new Set((await editionStreams(log)).get(conversationId))
+      for await (const { stream: edition } of log.store.miscountedStreams?.(EDITION_PREFIX) ?? [])
+        if (editionOf(edition)?.conversationId === conversationId) editions.add(edition)
+      for (const edition of editions) await this.editionOrPrompt(edition, log.store.readStream(edition))
+    }
+    await this.logEnd()
+  }
+
+  /** Checks the events, and the rows in a second thread if there is much to compare; returns the differing rows. */
+  private async eventsAndRows(): Promise<readonly RowDifference[]> {
+    const { log, conversationId, stop } = this
+    const { checkRowsApart } = this.deps
     const apart =
       checkRowsApart !== undefined && (await isMuch(log, conversationId))
-        ? checkRowsApart(createCheckRows(log, rowsOf))
+        ? checkRowsApart(createCheckRows(log, this.rowsOf))
         : undefined
-    const feed = apart === undefined ? new RowFeed(log, rowsOf(conversationId === undefined)) : undefined
-    /** Facts and rows may be looked at beside each other: where one of the two fails, the other has no use any more. */
-    const stop = new AbortController()
+    this.feed = apart === undefined ? new RowFeed(log, this.rowsOf(conversationId === undefined)) : undefined
     const giveUp = (error: unknown): never => {
       stop.abort(error)
       throw error
     }
-    let streams = 0
-    let conversations = 0
-    let eventCount = 0
-    /** The event that stands furthest behind in the log, among those that were read. */
-    let furthest = { stream: '', revision: -1n, position: -1n }
-
-    /** Streams that the store counts other events of than are there, each with the last revision that it counts. */
-    const miscounted = new Map<string, bigint>()
-    /** Whether those are asked for at one go, in place of the count of each stream. */
-    const countedAll = conversationId === undefined && log.store.miscountedStreams !== undefined
-
-    const tell = (found: readonly Problem[]): void => {
-      problems.push(...found.slice(0, Math.max(0, MOST_PROBLEMS - problems.length)))
-    }
-    const countEvent = (): void => {
-      eventCount += 1
-      if (eventCount % PROGRESS_EVERY !== 0) return
-      onProgress({ conversations, events: eventCount })
-      stop.signal.throwIfAborted()
-    }
-    async function ended(check: StreamCheck): Promise<void> {
-      const last = countedAll
-        ? (miscounted.get(check.stream) ?? check.count - 1n)
-        : await log.store.streamRevision(check.stream)
-      await check.end(last)
-      if (conversationId === undefined && check.count === 0n && last < 0n)
-        check.report(
-          'order',
-          'the log names this stream, and has no event of it any more: somebody deleted it, or cut off all that it had',
-          -1n,
-        )
-      streams += 1
-      if (check.position > furthest.position)
-        furthest = { stream: check.stream, revision: check.count - 1n, position: check.position }
-      tell(check.problems)
-      observations.push(...check.observations.slice(0, Math.max(0, MOST_PROBLEMS - observations.length)))
-      const id = conversationOf(check.stream) ?? editionOf(check.stream)?.conversationId
-      if (id !== undefined && check.problems.length > 0) distrusted.add(id)
-      if (onStream !== undefined && check.count > 0n)
-        await onStream({ stream: check.stream, revision: check.count - 1n, hash: check.head })
-    }
-
-    /** An edition's facts under the laws of a conversation; its messages are proved where the conversation is. */
-    function editionCheck(stream: string, check: StreamCheck): EditionCheck | undefined {
-      const of = editionOf(stream)
-      if (of === undefined) return undefined
-      async function* conversationEvents(after: bigint, until: bigint): AsyncGenerator<RecordedEvent> {
-        const range = { from: after + 1n, limit: Number(until - after) }
-        for await (const stored of log.store.readStream(conversationStream(of?.conversationId ?? ''), range))
-          yield await decodeEvent(stored, log.bodies)
-      }
-      return new EditionCheck(of, check, new RequestWatch(checkRequest, prompts, summaries), conversationEvents)
-    }
-
-    async function conversation(stream: string, storedEvents: AsyncIterable<StoredEvent>): Promise<void> {
-      const id = conversationOf(stream) ?? ''
-      const check = new StreamCheck(stream, id, log)
-      const deep = new ConversationCheck(id, check, new RequestWatch(checkRequest, prompts, summaries), seen, log)
-      await feed?.begin(id)
-      for await (const stored of storedEvents) {
-        const read = check.event(stored)
-        const event: RecordedEvent | undefined = read instanceof Promise ? await read : read
-        countEvent()
-        // What stands upon a fact that cannot be trusted proves nothing; the chain goes on being looked at.
-        if (event === undefined || !check.sound) continue
-        const waiting = deep.take(event)
-        if (waiting !== undefined) await waiting
-        const comparing = feed?.take(event)
-        if (comparing !== undefined) await comparing
-      }
-      if (check.sound) await deep.end()
-      if (conversationId !== undefined && check.problems.length === 0) {
-        const loaded = contextOf(await loadConversation(log, id, deep.folded.revision))
-        if (!isDeepStrictEqual(loaded, contextOf(deep.folded)))
-          check.report('load', 'a load gives another context than all facts do', deep.folded.revision)
-      }
-      await ended(check)
-      await feed?.end(check.problems.length === 0)
-      conversations += 1
-      onProgress({ conversations, events: eventCount })
-    }
-
-    /** A stream beside the conversations: an edition, or a prompt, which has to say what its name says. */
-    async function other(stream: string, storedEvents: AsyncIterable<StoredEvent>): Promise<void> {
-      const check = new StreamCheck(stream, undefined, log)
-      const edition = editionCheck(stream, check)
-      for await (const stored of storedEvents) {
-        const event = await check.event(stored)
-        countEvent()
-        if (event !== undefined && check.sound) await edition?.take(event)
-        if (event === undefined || !stream.startsWith(PROMPT_PREFIX)) continue
-        const problem =
-          event.revision === 0n ? promptProblem(event) : 'stands in the stream of a prompt, which has one fact'
-        if (problem !== undefined) check.report('prompt', problem, event.revision)
-      }
-      if (check.sound) edition?.end()
-      await ended(check)
-    }
-
-    /**
-     * The streams of a prefix. Those that no event names any more, and that the store still counts, come last: the end
-     * of each says so.
-     */
-    async function withPrefix(
-      prefix: string,
-      each: (stream: string, stored: AsyncIterable<StoredEvent>) => Promise<void>,
-    ): Promise<void> {
-      const emptied: string[] = []
-      for await (const { stream, counted, last } of log.store.miscountedStreams?.(prefix) ?? []) {
-        if (miscounted.size > MOST_PROBLEMS) break
-        miscounted.set(stream, counted)
-        if (last < 0n) emptied.push(stream)
-      }
-      for await (const { stream, events: stored } of readAhead(log, prefix)) await each(stream, stored)
-      for (const stream of emptied) await each(stream, log.store.readStream(stream))
-    }
-
-    /** The end of the log: nothing stands behind it, and the event that it is said to be is there. */
-    async function logEnd(): Promise<void> {
-      const head = await log.store.head()
-      const { stream, revision, position } = furthest
-      const found = (detail: string): void => {
-        tell([{ stream, conversationId: conversationOf(stream), revision, rule: 'order', detail }])
-      }
-      if (position > head)
-        found(`stands at position ${position.toString()}, and the store says that the log ends at ${head.toString()}`)
-      else if (
-        conversationId === undefined &&
-        position >= 0n &&
-        position < head &&
-        (await log.store.eventAt(head)) === undefined
-      )
-        found(
-          `is the last that is left of the log, at position ${position.toString()}, and the store says that the log ends at ${head.toString()}, where there is no event`,
-        )
-    }
-
-    async function events(): Promise<void> {
-      if (conversationId === undefined) {
-        await withPrefix(CONVERSATION_PREFIX, conversation)
-        for (const prefix of [EDITION_PREFIX, PROMPT_PREFIX]) await withPrefix(prefix, other)
-      } else {
-        const stream = conversationStream(conversationId)
-        await conversation(stream, log.store.readStream(stream))
-        const editions = new Set((await editionStreams(log)).get(conversationId))
-        for await (const { stream: edition } of log.store.miscountedStreams?.(EDITION_PREFIX) ?? [])
-          if (editionOf(edition)?.conversationId === conversationId) editions.add(edition)
-        for (const edition of editions) await other(edition, log.store.readStream(edition))
-      }
-      await logEnd()
-    }
-
     const [, rows] = await Promise.allSettled([
-      events().catch(giveUp),
+      this.events().catch(giveUp),
       apart?.(conversationId, stop.signal).catch(giveUp),
     ])
     stop.signal.throwIfAborted()
-    const differences = (await feed?.finish()) ?? (rows.status === 'fulfilled' ? rows.value : undefined) ?? []
-    // One that nobody asked of is not named.
-    const asked = stopped.filter(
+    return (await this.feed?.finish()) ?? (rows.status === 'fulfilled' ? rows.value : undefined) ?? []
+  }
+
+  private reportRows(stopped: readonly StoppedRows[], differences: readonly RowDifference[]): void {
+    // A conversation that was not requested is not reported.
+    const relevant = stopped.filter(
       (each) =>
-        conversationId === undefined || each.conversationId === undefined || each.conversationId === conversationId,
+        this.conversationId === undefined ||
+        each.conversationId === undefined ||
+        each.conversationId === this.conversationId,
     )
-    for (const { readModel, at, detail } of asked)
-      tell([
+    for (const { readModel, at, detail } of relevant)
+      this.report([
         {
           stream: at?.stream ?? readModel,
           conversationId: conversationOf(at?.stream ?? ''),
@@ -310,29 +347,43 @@ export function createVerify({ log, checkRequest, rowCheck, checkRowsApart, catc
         },
       ])
     for (const { conversationId: id, revision, detail } of differences) {
-      if (!distrusted.has(id))
-        tell([{ stream: conversationStream(id), conversationId: id, revision, rule: 'rows', detail }])
+      if (!this.distrusted.has(id))
+        this.report([{ stream: conversationStream(id), conversationId: id, revision, rule: 'rows', detail }])
     }
-    const held =
+  }
+
+  async run(): Promise<Verification> {
+    // If the rows cannot be updated, that is one problem among others: the events are checked without them.
+    const stopped = (await this.deps.catchUp?.()) ?? []
+    this.stoppedModels = stoppedWhole(stopped)
+    this.reportRows(stopped, await this.eventsAndRows())
+    const { against } = this.options
+    const compared =
       against === undefined
         ? undefined
-        : await againstManifest(log, against, conversationId, (problem) => {
-            tell([problem])
+        : await againstManifest(this.log, against, this.conversationId, (problem) => {
+            this.report([problem])
           })
     return {
-      ok: problems.length === 0,
-      streams,
-      conversations,
-      events: eventCount,
-      summaries,
-      problems,
-      observations,
-      ...(held === undefined ? {} : { against: held }),
+      ok: this.problems.length === 0,
+      streams: this.streams,
+      conversations: this.conversations,
+      events: this.eventCount,
+      summaries: this.summaries,
+      problems: this.problems,
+      observations: this.observations,
+      ...(compared === undefined ? {} : { against: compared }),
     }
   }
 }
 
-/** Facts of a conversation's editions, then its own, behind those that were seen. */
+/** Creates the use case `verify(conversationId?)`. */
+export const createVerify =
+  (deps: VerifyDependencies): Verify =>
+  (conversationId, options = {}) =>
+    new VerifyRun(deps, conversationId, options).run()
+
+/** The events of a conversation's editions, then its own, after the given revisions. */
 export async function* eventsFrom(
   log: Log,
   conversationId: string,

@@ -1,10 +1,10 @@
 /**
- * A log copied from one place to another, stores or files alike: the same streams, revisions, ids, types, data and
- * metadata, hence the same times and hashes, in exactly the order of the source's log. Positions are the target's own.
+ * Copies a log between stores and files: the same streams, revisions, ids, types, data and metadata, hence the same times
+ * and hashes, in the order of the source. Only the positions are those of the target.
  *
- * Nothing is remembered beside the target: what it holds has to be the start of the same log, which is compared event
- * by event, and the copy goes on behind it. So a copy that was killed goes on, and one that is made again brings what
- * came since. In the end the target is read back and has to come to the same digest.
+ * The copy has no state except the target. The events of the target must be a prefix of the same log; they are compared
+ * one by one, and the copy continues after them. So a killed copy can be resumed, and a repeated copy appends the events
+ * that were added since. Finally the target is read back and must have the same digest.
  */
 import { either as E } from 'fp-ts'
 import { claimOf } from '../domain/events/codec.js'
@@ -24,41 +24,40 @@ import {
 
 export interface CopyProgress {
   readonly doing: 'copying' | 'proving'
-  /** Of `of`, in positions. */
+  /** Position up to which it is done; `of` is the last one. */
   readonly done: number
   readonly of: number
   readonly events: number
 }
 
 export interface CopyOptions {
-  /** Stops between two writes; what was written to a store stays, and the next copy goes on from there. */
+  /** Stops between two writes. Events written to a store remain, and the next copy resumes after them. */
   readonly signal?: AbortSignal
   readonly onProgress?: (progress: CopyProgress) => void
 }
 
 export interface Copied {
-  /** Position of the source's last event when the copy started; later ones were left out. */
+  /** Position of the source's last event when the copy started. Later events were not copied. */
   readonly head: bigint
-  /** What the target holds, as it was read back. */
+  /** The content of the target, as it was read back. */
   readonly totals: LogTotals
-  /** Events that the target held before. */
+  /** Number of events that the target had before. */
   readonly alreadyThere: number
-  /** The first difference that reading the target back found; undefined where both are equal. */
+  /** The first difference found by reading the target back; undefined if both are equal. */
   readonly difference: string | undefined
 }
 
-// What one write holds: enough for a bulk path to be fast, and little enough that the few that are under way fit any
-// memory.
-const EVENTS_TOGETHER = 2_000
-const CHARACTERS_TOGETHER = 4_000_000
-// What one append holds where there is no bulk path: far below the 1 MiB that a server may limit an append to.
+// Size of one write: large enough for a fast bulk path, small enough to have two of them in memory.
+const WRITE_EVENTS = 2_000
+const WRITE_CHARACTERS = 4_000_000
+// Size of one append if there is no bulk path: well below 1 MiB, to which a server may limit an append.
 const APPEND_EVENTS = 500
 const APPEND_CHARACTERS = 200_000
 const PROGRESS_EVERY = 500
 
 /**
- * Copies what `from` holds to `to` and proves it equal. Throws a `LogCopyError` where it cannot; what differs in the
- * end is returned.
+ * Copies the log of `from` to `to` and verifies that both are equal. Throws a `LogCopyError` if it cannot copy; returns
+ * the difference if verification finds one.
  */
 export async function copyLog(from: LogSource, to: LogTarget, options: CopyOptions = {}): Promise<Copied> {
   try {
@@ -82,8 +81,8 @@ async function copy(
   { signal, onProgress }: CopyOptions,
 ): Promise<{ digest: string; alreadyThere: number }> {
   const tally = createLogTally()
-  const there = to.entries(await to.head())[Symbol.asyncIterator]()
-  const writer = createWriter(to)
+  const existing = to.entries(await to.head())[Symbol.asyncIterator]()
+  const writer = new BatchWriter(to)
   let comparing = true
   try {
     for await (const entry of from.entries(head)) {
@@ -98,12 +97,11 @@ async function copy(
           events: tally.events,
         })
       if (comparing) {
-        const next = await there.next()
+        const next = await existing.next()
         if (next.done === true) comparing = false
         else {
-          refuseOther(differenceBetween(entry.event, next.value.event, from.name, to.name), to.name)
-          // A body was put before the event that names it; whether it is still there shows when the target is read
-          // back.
+          rejectDifference(differenceBetween(entry.event, next.value.event, from.name, to.name), to.name)
+          // Its body was written before the event. Reading the target back shows whether it still exists.
           continue
         }
       }
@@ -111,72 +109,65 @@ async function copy(
     }
     const alreadyThere = tally.events - writer.written
     if (comparing) {
-      const next = await there.next()
-      if (next.done !== true) refuseOther(differenceBetween(undefined, next.value.event, from.name, to.name), to.name)
+      const next = await existing.next()
+      if (next.done !== true)
+        rejectDifference(differenceBetween(undefined, next.value.event, from.name, to.name), to.name)
     }
     await writer.flush()
     return { digest: tally.totals().sha256, alreadyThere }
   } finally {
     await writer.settled()
-    await there.return?.()
+    await existing.return?.()
   }
 }
 
-function refuseOther(difference: string | undefined, name: string): void {
+function rejectDifference(difference: string | undefined, name: string): void {
   if (difference !== undefined)
     throw new LogCopyError(
       'TargetDiffers',
-      `${name} holds another log, and nothing was written to it: ${difference}. Name an empty one, or the one that an earlier copy of this log went to`,
+      `${name} contains another log, so nothing was written to it: ${difference}. Use an empty target, or the target of an earlier copy of this log`,
     )
 }
 
-interface Writer {
-  add(entry: FilledEntry): Promise<void>
-  /** Writes what is left, and waits for it. */
-  flush(): Promise<void>
-  /** Waits for what is under way, however it ends. */
-  settled(): Promise<void>
-  /** Events that were given. */
-  readonly written: number
-}
+/** Writes events in batches. While one batch is written, the next is read. */
+class BatchWriter {
+  private batch: FilledEntry[] = []
+  private characters = 0
+  /** Number of events passed to `add`. */
+  written = 0
+  private writing: Promise<void> = Promise.resolve()
 
-/** Writes by the batch; while one is written the next is read. */
-function createWriter(to: LogTarget): Writer {
-  let batch: FilledEntry[] = []
-  let characters = 0
-  let written = 0
-  let underWay: Promise<void> = Promise.resolve()
+  constructor(private readonly to: LogTarget) {}
 
-  async function next(): Promise<void> {
-    await underWay
-    underWay = to.write(batch)
-    // Whoever waits for it next hears of a failure; until then it is no unhandled one.
-    underWay.catch(() => undefined)
-    batch = []
-    characters = 0
+  async add(entry: FilledEntry): Promise<void> {
+    this.batch.push(entry)
+    this.written += 1
+    this.characters += entry.event.data.length + entry.event.metadata.length + (entry.body?.text.length ?? 0)
+    if (this.batch.length >= WRITE_EVENTS || this.characters >= WRITE_CHARACTERS) await this.writeBatch()
   }
 
-  return {
-    async add(entry) {
-      batch.push(entry)
-      written += 1
-      characters += entry.event.data.length + entry.event.metadata.length + (entry.body?.text.length ?? 0)
-      if (batch.length >= EVENTS_TOGETHER || characters >= CHARACTERS_TOGETHER) await next()
-    },
-    async flush() {
-      if (batch.length > 0) await next()
-      await underWay
-    },
-    async settled() {
-      await underWay.catch(() => undefined)
-    },
-    get written() {
-      return written
-    },
+  /** Writes the remaining events and waits for them. */
+  async flush(): Promise<void> {
+    if (this.batch.length > 0) await this.writeBatch()
+    await this.writing
+  }
+
+  /** Waits for the current write, ignoring its failure. */
+  async settled(): Promise<void> {
+    await this.writing.catch(() => undefined)
+  }
+
+  private async writeBatch(): Promise<void> {
+    await this.writing
+    this.writing = this.to.write(this.batch)
+    // The next call awaits this write and throws its failure; until then it must not count as unhandled.
+    this.writing.catch(() => undefined)
+    this.batch = []
+    this.characters = 0
   }
 }
 
-/** Reads the target back, bodies and all. */
+/** Reads the target back, including bodies. */
 async function readBack(to: LogTarget, { signal, onProgress }: CopyOptions): Promise<LogTotals> {
   const tally = createLogTally()
   const head = await to.head()
@@ -190,26 +181,26 @@ async function readBack(to: LogTarget, { signal, onProgress }: CopyOptions): Pro
   return tally.totals()
 }
 
-/** Where two logs part, looked for event by event: only a digest that differs is worth that. */
+/** The first difference of two logs. Compares them event by event, so it runs only if the digests differ. */
 async function firstDifference(from: LogSource, to: LogTarget, head: bigint): Promise<string> {
-  const there = to.entries(await to.head())[Symbol.asyncIterator]()
+  const copied = to.entries(await to.head())[Symbol.asyncIterator]()
   try {
     for await (const { event } of from.entries(head)) {
-      const next = await there.next()
+      const next = await copied.next()
       const difference = differenceBetween(event, next.done === true ? undefined : next.value.event, from.name, to.name)
       if (difference !== undefined) return difference
     }
-    const next = await there.next()
+    const next = await copied.next()
     if (next.done !== true) return differenceBetween(undefined, next.value.event, from.name, to.name) ?? ''
-    return 'what was read back differed from what was copied, and reading both again finds them equal: one of them gives different answers'
+    return 'the copy had another digest than the source, but a second reading found both equal: one of the two does not return the same events each time'
   } finally {
-    await there.return?.()
+    await copied.return?.()
   }
 }
 
 const placeOf = (event: StoredEvent): string => `${event.stream} revision ${event.revision.toString()}`
 
-/** In what two events at the same place of two logs differ, or undefined. */
+/** The difference of two events at the same index of two logs; undefined if they are equal. */
 function differenceBetween(
   source: StoredEvent | undefined,
   target: StoredEvent | undefined,
@@ -217,41 +208,41 @@ function differenceBetween(
   targetName: string,
 ): string | undefined {
   if (target === undefined) return source === undefined ? undefined : `${placeOf(source)} is not in ${targetName}`
-  if (source === undefined) return `${placeOf(target)} is in ${targetName}, and ${sourceName} ends before it`
+  if (source === undefined) return `${placeOf(target)} is in ${targetName}, but ${sourceName} ends before it`
   if (source.stream !== target.stream || source.revision !== target.revision)
-    return `${targetName} has ${placeOf(target)} where ${sourceName} has ${placeOf(source)}`
+    return `${targetName} has ${placeOf(target)}, but ${sourceName} has ${placeOf(source)}`
   const fields = (['id', 'type', 'data', 'metadata'] as const).filter((field) => source[field] !== target[field])
   return fields.length === 0 ? undefined : `${placeOf(source)} differs in its ${fields.join(', ')}`
 }
 
-/** A store as it is read and written here. */
+/** A store that is copied from or to. */
 export interface CopiedStore {
   readonly name: string
   readonly store: EventStore
   readonly bodies: BodyStore
-  /** Takes events of many streams at once, where the store can. */
+  /** Appends events of many streams in one call, if the store supports it. */
   readonly bulk?: BulkTarget
 }
 
-/** A store that was opened for a copy alone. */
+/** A store that was opened only for a copy. */
 export interface OpenedLog extends CopiedStore {
   close(): Promise<void>
 }
 
-/** A store as what a log is copied from. */
+/** Uses a store as the source of a copy. */
 export function storeSource({ name, store, bodies }: CopiedStore): LogSource {
   return {
     name,
     head: () => store.head(),
     async *entries(upTo) {
-      const given = new Set<string>()
-      // What others keep in the same store is no part of the log.
+      const returned = new Set<string>()
+      // Streams of other programs in the same store are not part of the log.
       for await (const event of store.readAll({ prefix: LEDGER_PREFIXES })) {
         if (event.position > upTo) return
         const claim = claimOf(event)
-        if (claim === undefined || given.has(claim)) yield { event }
+        if (claim === undefined || returned.has(claim)) yield { event }
         else {
-          given.add(claim)
+          returned.add(claim)
           yield { event, body: () => bodyOf(event, claim, bodies, name) }
         }
       }
@@ -267,25 +258,25 @@ async function bodyOf(
 ): ReturnType<NonNullable<LogEntry['body']>> {
   const text = await bodies.get(claim)
   if (text === undefined)
-    throw new LogCopyError('BodyLost', `${placeOf(event)}: its body ${claim} is not beside the log of ${name}`)
+    throw new LogCopyError('BodyLost', `${placeOf(event)}: its body ${claim} is missing in ${name}`)
   if (sha256(text) !== claim)
     throw new LogCopyError(
       'BodyLost',
-      `${placeOf(event)}: the body beside the log of ${name} is not the one that was recorded (${claim})`,
+      `${placeOf(event)}: its body in ${name} differs from the recorded one (${claim})`,
     )
   return { sha256: claim, text }
 }
 
-/** A store as what a log is copied to. */
-export function storeTarget(place: CopiedStore): LogTarget {
-  const { name, store, bodies, bulk } = place
+/** Uses a store as the target of a copy. */
+export function storeTarget(target: CopiedStore): LogTarget {
+  const { name, store, bodies, bulk } = target
   return {
-    ...storeSource(place),
+    ...storeSource(target),
     async write(entries) {
-      // Before the events, so that no event is there without its body.
+      // Bodies are written first, so that no event exists without its body.
       await Promise.all(entries.flatMap(({ body }) => (body === undefined ? [] : [bodies.put(body.sha256, body.text)])))
-      // Without a bulk path one append waits for the other, though they are of different streams: the order of the log
-      // is part of what is copied.
+      // Without a bulk path the appends run one after the other, also for different streams, to preserve the order of
+      // the log.
       if (bulk === undefined)
         for (const run of runs(entries.map(({ event }) => event))) await appendRun(store, run, name)
       else await bulk.appendInOrder(entries)
@@ -296,7 +287,7 @@ export function storeTarget(place: CopiedStore): LogTarget {
   }
 }
 
-/** Events that stand behind each other in one stream, as many as one append may take. */
+/** Groups consecutive events of one stream, as many as one append may contain. */
 function* runs(events: readonly StoredEvent[]): Generator<readonly [StoredEvent, ...StoredEvent[]]> {
   let run: [StoredEvent, ...StoredEvent[]] | undefined
   let characters = 0
@@ -336,7 +327,7 @@ async function appendRun(
   if (result.right.revision !== first.revision + BigInt(run.length - 1))
     throw new LogCopyError(
       'TargetChanged',
-      `${name} gave ${placeOf(first)} the revision ${result.right.revision.toString()}`,
+      `${name} recorded ${placeOf(first)} at revision ${result.right.revision.toString()}`,
     )
 }
 
@@ -345,19 +336,22 @@ function appendError(failure: AppendFailure, first: StoredEvent, name: string): 
     case 'RevisionConflict':
       return new LogCopyError(
         'TargetChanged',
-        `${placeOf(first)} cannot be written to ${name}: the stream ends there at revision ${failure.actual.toString()}. Either somebody else writes to it, or the source has a gap before it`,
+        `${placeOf(first)} cannot be written to ${name}: the stream ends there at revision ${failure.actual.toString()}. Either another program writes to it, or the source has a gap before this event`,
       )
     case 'IdsRecorded':
       return new LogCopyError(
         'TargetChanged',
-        `${placeOf(first)} cannot be written to ${name}: the stream has these ids already (${failure.ids.join(', ')})`,
+        `${placeOf(first)} cannot be written to ${name}: the stream already has these ids (${failure.ids.join(', ')})`,
       )
     case 'StoreUnavailable':
       return new LogCopyError(
         'TargetUnavailable',
-        `${name} does not answer: ${failure.detail}; the same copy again goes on from where it was`,
+        `${name} does not answer: ${failure.detail}; run the same copy again to continue`,
       )
     case 'AppendRefused':
-      return new LogCopyError('TargetRefuses', `${name} refuses ${placeOf(first)} or one behind it: ${failure.detail}`)
+      return new LogCopyError(
+        'TargetRefuses',
+        `${name} refuses ${placeOf(first)} or one of the events after it: ${failure.detail}`,
+      )
   }
 }

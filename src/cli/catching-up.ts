@@ -1,23 +1,23 @@
 /**
- * Shows how far the read models have come while a reader waits for them. Behind a large import they need a minute to
+ * Shows the progress of the read models while a reader waits for them. After a large import they need about a minute to
  * reach the end of the log.
  */
 import type { Ledger } from '../library/ledger.js'
 import { startProgress, type Progress } from './progress.js'
 
-const LOOK_EVERY_MS = 1_000
+const POLL_MS = 1_000
 
-/** Waits for what is read, and shows how far the read models have come while it is not there. */
-export async function tellingCatchUp<T>(
+/** Runs `read` and shows the progress of the read models until it resolves. */
+export async function withCatchUpProgress<T>(
   projections: Pick<Ledger['projections'], 'status'>,
   read: () => Promise<T>,
-  everyMs = LOOK_EVERY_MS,
+  everyMs = POLL_MS,
 ): Promise<T> {
   let progress: Promise<Progress> | undefined
   let from: bigint | undefined
   let ended = false
-  let looking: Promise<void> | undefined
-  async function look(): Promise<void> {
+  let polling: Promise<void> | undefined
+  async function poll(): Promise<void> {
     const status = await projections.status()
     const position = status.reduce<bigint | undefined>(
       (least, each) => (least === undefined || each.position < least ? each.position : least),
@@ -27,15 +27,15 @@ export async function tellingCatchUp<T>(
     if (ended || position === undefined || head === undefined || position >= head) return
     from ??= position
     progress ??= startProgress('read models', Number(head - from))
-    const shown = await progress
-    if (!ended) shown.update(Number(position - from), '')
+    const bar = await progress
+    if (!ended) bar.update(Number(position - from), '')
   }
   const timer = setInterval(() => {
-    // What cannot be asked is told by the reading itself.
-    looking ??= look()
+    // `read` itself reports a read model that cannot be queried.
+    polling ??= poll()
       .catch(() => undefined)
       .finally(() => {
-        looking = undefined
+        polling = undefined
       })
   }, everyMs)
   timer.unref()
@@ -44,8 +44,8 @@ export async function tellingCatchUp<T>(
   } finally {
     ended = true
     clearInterval(timer)
-    await looking
-    const shown = await progress
-    shown?.stop()
+    await polling
+    const bar = await progress
+    bar?.stop()
   }
 }

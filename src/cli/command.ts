@@ -1,38 +1,40 @@
 /**
- * What a file under `commands/` says of its command, and the flags that several commands share. It is loaded with
- * `--help`, so neither this file nor a command's loads more at its top than other files of words; what is heavy is
- * loaded by `run`.
+ * The type of a command, and the flags that several commands share. `--help` loads this file and all commands, so their
+ * top-level imports must be light. `run` imports heavy modules itself.
  */
 import type { Options, PositionalOptions } from 'yargs'
 import type { WaitOptions } from '../library/ledger.js'
-import type { Given } from './given.js'
+import type { Use } from './flags.js'
+import type { CommandArgs } from './command-args.js'
 
-export interface Command {
-  /** As yargs has it: name, <demanded>, [optional], [several..]. */
+export interface CliCommand {
+  /** In yargs syntax: name, <required>, [optional], [several..]. */
   readonly words: string
   readonly describe: string
+  /** Determines which settings the command accepts. */
+  readonly uses: readonly Use[]
   readonly positionals?: Readonly<Record<string, PositionalOptions>>
   readonly options?: Readonly<Record<string, Options>>
   readonly examples?: readonly (readonly [string, string])[]
-  /** Has the policy's flags: what it writes is recorded under them. */
+  /** True if the command accepts the policy flags. */
   readonly policy?: boolean
   /**
-   * Only shows: it ends as well where nobody reads on (`| head`). Any other one goes on to its end, and its status says
-   * what came of it.
+   * The command only prints, so it ends when its reader closes the pipe (`| head`). Any other command continues, and
+   * its status reports the outcome.
    */
   readonly reads?: true
-  readonly run: (given: Given) => Promise<void>
+  readonly run: (args: CommandArgs) => Promise<void>
 }
 
-/** Commands of two words. */
+/** Commands with a common first word. */
 export interface CommandGroup {
-  /** The word that its commands stand behind. */
+  /** The common first word. */
   readonly word: string
   readonly describe: string
-  readonly commands: readonly Command[]
+  readonly commands: readonly CliCommand[]
 }
 
-/** A flag with a text. */
+/** A flag with a text value. */
 export const text = (describe: string, choices?: readonly string[]): Options => ({
   type: 'string',
   requiresArg: true,
@@ -40,43 +42,43 @@ export const text = (describe: string, choices?: readonly string[]): Options => 
   ...(choices === undefined ? {} : { choices }),
 })
 
-/** A flag that is given or not. */
+/** A boolean flag. */
 export const toggle = (describe: string): Options => ({ type: 'boolean', default: false, describe })
 
 export const conversation = { type: 'string', demandOption: true, describe: 'Id of the conversation' } as const
 export const message = { type: 'string', demandOption: true, describe: 'Id of the message' } as const
-export const conversations = { type: 'string', array: true, describe: 'Ids of conversations' } as const
+export const conversations = { type: 'string', array: true, describe: 'Ids of the conversations' } as const
 export const edition = {
   type: 'string',
   demandOption: true,
-  describe: 'Id of the edition, or its beginning',
+  describe: 'Id of the edition, or the start of the id',
 } as const
 
-/** Of what changes an edition. */
-export const allOfEdition = { all: toggle('All conversations that it is of') }
+/** The flag of commands that change an edition. */
+export const allOfEdition = { all: toggle('All conversations of the edition') }
 
-/** Of what may ask a model for much. */
+/** Spending limits of commands that call a model. */
 export const bounds = {
-  'max-tokens': text('Tokens that the edition may take in all, earlier runs included'),
-  'max-cost': text('What it may cost in all, by the price of its model (--prices)'),
+  'max-tokens': text('Token limit for the edition, including earlier runs'),
+  'max-cost': text('Cost limit for the edition, including earlier runs, by --prices'),
 }
-export const yes = toggle('Begin without a question')
+export const yes = toggle('Start without asking for confirmation')
 
-/** Of a process that works until it is told to end. */
+/** Flags of worker processes. */
 export const metrics = {
   'metrics-port': text('Serve /metrics (Prometheus) and /health on this port'),
   'metrics-host': text('Address to serve them on [default: 127.0.0.1]'),
 }
 
-/** Of what reads the read models. */
+/** Flags of commands that query the read models. */
 export const waiting = {
-  'wait-for': text('Position, as `append --json` gives it, that has to be among what is read'),
-  'wait-timeout': text('Seconds to wait for it [default: 5]'),
+  'wait-for': text('Wait until the read models include this position (from `append --json`)'),
+  'wait-timeout': text('Timeout of --wait-for, in seconds [default: 5]'),
 }
 
-export function waitOf(given: Given): WaitOptions {
-  const position = given.whole('wait-for')
-  const seconds = given.whole('wait-timeout')
+export function waitOf(args: CommandArgs): WaitOptions {
+  const position = args.whole('wait-for')
+  const seconds = args.whole('wait-timeout')
   return {
     ...(position === undefined ? {} : { waitFor: BigInt(position) }),
     ...(seconds === undefined ? {} : { timeout: seconds * 1_000 }),

@@ -1,26 +1,26 @@
-/** How a process that works in the background is told to end. */
+/** Waits for SIGINT or SIGTERM. */
 
 /**
- * Resolves `signalled` when the process is told to end, and keeps it alive until then. Told again, it ends at once, as
- * it would have without this.
+ * Resolves `signalled` at the first SIGINT or SIGTERM, and keeps the process alive until then. A second signal ends the
+ * process immediately, as by default.
  */
 export function endSignals(): { readonly signalled: Promise<void>; forget(): void } {
   let end: () => void = () => undefined
   const signalled = new Promise<void>((resolve) => {
     end = resolve
   })
-  // What waits for work does not keep a process alive by itself: nobody's own program should be held by a ledger.
-  const holding = setInterval(() => undefined, 60_000)
+  // The workers of the ledger do not keep a process alive, so that they never delay the exit of a host program.
+  const keepAlive = setInterval(() => undefined, 60_000)
   const forget = (): void => {
-    clearInterval(holding)
-    process.off('SIGINT', asked)
-    process.off('SIGTERM', asked)
+    clearInterval(keepAlive)
+    process.off('SIGINT', onSignal)
+    process.off('SIGTERM', onSignal)
   }
-  function asked(): void {
+  function onSignal(): void {
     forget()
     end()
   }
-  process.on('SIGINT', asked)
-  process.on('SIGTERM', asked)
+  process.on('SIGINT', onSignal)
+  process.on('SIGTERM', onSignal)
   return { signalled, forget }
 }

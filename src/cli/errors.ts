@@ -1,7 +1,4 @@
-/**
- * What a command ends with: the exit status, and the one sentence (or the one document, with `--json`) on standard
- * error.
- */
+/** The exit status of a command, and its error message on standard error (with `--json`, an error document). */
 import type { Fault } from '../library/problem.js'
 import { OutputFailed } from './output.js'
 
@@ -18,15 +15,15 @@ export class InputError extends Error {
   }
 }
 
-/** Something was found out and shown already; only the exit status is left to tell. */
-export class Ended extends Error {
-  override readonly name = 'Ended'
+/** Ends the command with an exit status, without another message. */
+export class CommandExit extends Error {
+  override readonly name = 'CommandExit'
   constructor(readonly exitCode: number) {
-    super(`ends with status ${String(exitCode)}`)
+    super(`exit with status ${String(exitCode)}`)
   }
 }
 
-export interface ToldProblem {
+export interface ErrorReport {
   readonly exitCode: number
   readonly kind: string
   readonly message: string
@@ -34,7 +31,7 @@ export interface ToldProblem {
 
 const exitOf: Readonly<Record<Fault | 'bug', number>> = {
   input: EXIT.input,
-  // What was asked does not fit what is recorded: the asking is wrong, not the record.
+  // The request conflicts with the recorded state, so the request is at fault.
   state: EXIT.input,
   world: EXIT.world,
   data: EXIT.untrusted,
@@ -42,15 +39,15 @@ const exitOf: Readonly<Record<Fault | 'bug', number>> = {
 }
 
 const hints: Partial<Record<string, string>> = {
-  KeyMissing: '; CONTEXT_LEDGER_SERVICE_KEY holds the key of the command line',
-  NoSuchConversation: '; `context-ledger list` shows those that are there',
-  NoSuchBatch: '; `context-ledger explain CONV` shows those that are there',
+  KeyMissing: '; set CONTEXT_LEDGER_SERVICE_KEY',
+  NoSuchConversation: '; `context-ledger list` lists the conversations',
+  NoSuchBatch: '; `context-ledger explain CONV` lists the batches',
   FolderLocked:
-    '; what only reads (`list`, `context`, `search`, `log`, …) goes beside that process. To write, do it there or end it; `context-ledger migrate-log --from FOLDER --to postgres://…` moves the ledger to a server, where many write',
+    '; commands that only read (`list`, `context`, `search`, `log`, …) work while that process runs. To write, use that process or stop it. A server store allows many writers: `context-ledger migrate-log --from DIRECTORY --to postgres://…`',
 }
 
-/** What the library calls otherwise than whoever typed it. */
-const typedAs: Partial<Record<string, string>> = {
+/** Field names of the library, and the argument names of the command line. */
+const argumentNames: Partial<Record<string, string>> = {
   editionId: 'EDITION',
   against: '--against',
   conversationId: 'CONVERSATION',
@@ -62,15 +59,17 @@ const typedAs: Partial<Record<string, string>> = {
   importTranscript: 'a transcript of another program',
 }
 
-/** The sentence about a value that was refused, which begins with the name of its field, by the name that was typed. */
-function asTyped(failure: object, message: string): string {
+/** Replaces the library's field name at the start of the message with the name of the argument. */
+function withArgumentName(failure: object, message: string): string {
   const field = 'field' in failure && typeof failure.field === 'string' ? failure.field : ''
-  const typed = Object.hasOwn(typedAs, field) ? typedAs[field] : undefined
-  return typed === undefined || !message.startsWith(`${field} `) ? message : `${typed}${message.slice(field.length)}`
+  const argumentName = Object.hasOwn(argumentNames, field) ? argumentNames[field] : undefined
+  return argumentName === undefined || !message.startsWith(`${field} `)
+    ? message
+    : `${argumentName}${message.slice(field.length)}`
 }
 
-/** What to tell of an error. `problem.ts` knows whose fault it is, and is loaded only now. */
-export async function tell(error: unknown): Promise<ToldProblem> {
+/** The exit status, kind and message of an error. Loads `problem.ts` only when needed. */
+export async function describeError(error: unknown): Promise<ErrorReport> {
   if (error instanceof InputError) return { exitCode: EXIT.input, kind: error.kind, message: error.message }
   if (error instanceof OutputFailed) return { exitCode: EXIT.world, kind: error.name, message: error.message }
   const { faultOf, kindOf, LedgerError } = await import('../library/problem.js')
@@ -80,5 +79,5 @@ export async function tell(error: unknown): Promise<ToldProblem> {
     return { exitCode: exitOf[fault], kind, message: `${message}${hints[kind] ?? ''}` }
   const { failure } = error
   const reason = failure.kind === 'ServiceRefused' ? failure.refusal : kind
-  return { exitCode: exitOf[fault], kind, message: `${asTyped(failure, message)}${hints[reason] ?? ''}` }
+  return { exitCode: exitOf[fault], kind, message: `${withArgumentName(failure, message)}${hints[reason] ?? ''}` }
 }

@@ -1,20 +1,30 @@
 /**
- * The settings that a flag, the environment or the config file gives, as plain data, so that `--help` can show them
- * without loading a parser or a database. Which values they take is said once, in `config/load-config.ts`.
+ * The settings that flags, the environment and the config file can set, as plain data, so that `--help` does not load a
+ * parser or a database. `config/load-config.ts` validates the values.
  */
 import { DEFAULT_STRATEGY, STRATEGIES } from '../summarizers/strategy-names.js'
 
+/**
+ * What a command does with a ledger: opens it, records events, summarizes, searches, or computes costs. A command
+ * accepts the settings of its uses.
+ */
+export type Use = 'open' | 'record' | 'summarize' | 'search' | 'price'
+
 export interface Setting {
-  /** Its name in the config file; the flag is the same in kebab case. */
+  /** Name in the config file; the flag is the same name in kebab case. */
   readonly key: string
   readonly flag: string
-  /** The environment variable of our own. */
+
   readonly env: string
-  /** Everybody's variable for the same thing, used where nothing of ours is set. */
+  /** A variable shared with other programs, used if the flag, our variable and the config file are not set. */
   readonly fallbackEnv?: string
   readonly describe: string
   readonly group: 'Ledger:' | 'Summarizer:'
+  /** A command accepts the flag if it has one of these uses. */
+  readonly uses: readonly Use[]
   readonly choices?: readonly string[]
+  /** The value is a secret, or an address that may contain a password. `@FILE` reads it from a file. */
+  readonly secret?: 'value' | 'address'
 }
 
 export const settings: readonly Setting[] = [
@@ -23,53 +33,64 @@ export const settings: readonly Setting[] = [
     flag: 'store',
     env: 'CONTEXT_LEDGER_STORE',
     group: 'Ledger:',
-    describe: 'Folder of the ledger, postgres://…, esdb://…, or https://… of a service [default: .context-ledger]',
+    uses: ['open'],
+    secret: 'address',
+    describe:
+      'Ledger: a directory, postgres://…, esdb://…, or https://… of a service; @FILE reads the address [default: .context-ledger]',
   },
   {
     key: 'database',
     flag: 'database',
     env: 'CONTEXT_LEDGER_DATABASE',
     group: 'Ledger:',
-    describe: 'Where the read models are, for a log in KurrentDB: postgres://…, or a folder',
+    uses: ['open'],
+    secret: 'address',
+    describe: 'Read models of a log in KurrentDB: postgres://… or a directory; @FILE reads the address',
   },
   {
     key: 'serviceKey',
     flag: 'service-key',
     env: 'CONTEXT_LEDGER_SERVICE_KEY',
     group: 'Ledger:',
-    describe: 'Key of the service that --store names (better in the environment)',
+    uses: ['open'],
+    secret: 'value',
+    describe: 'Key of the service in --store; use @FILE or the environment, because flags are visible to other users',
   },
   {
     key: 'workers',
     flag: 'workers',
     env: 'CONTEXT_LEDGER_WORKERS',
     group: 'Ledger:',
+    uses: ['open'],
     choices: ['inside', 'elsewhere'],
     describe:
-      'Who keeps the read models and compacts: this process, or `projections run` and `compaction run` [default: inside]',
+      'inside: this process updates read models and compacts; elsewhere: `projections run` and `compaction run` do [default: inside]',
   },
   {
     key: 'actor',
     flag: 'actor',
     env: 'CONTEXT_LEDGER_ACTOR',
     group: 'Ledger:',
-    describe: 'Who asks, recorded with all that is written [default: USER@HOST]',
+    uses: ['record'],
+    describe: 'Name recorded with every written event [default: USER@HOST]',
   },
   {
     key: 'summarizer',
     flag: 'summarizer',
     env: 'CONTEXT_LEDGER_SUMMARIZER',
     group: 'Summarizer:',
+    uses: ['summarize'],
     choices: ['extractive', 'openai'],
-    describe: 'Who summarizes [default: extractive]',
+    describe: 'Summarizer: extractive works without a model [default: extractive]',
   },
   {
     key: 'strategy',
     flag: 'strategy',
     env: 'CONTEXT_LEDGER_STRATEGY',
     group: 'Summarizer:',
+    uses: ['summarize'],
     choices: STRATEGIES,
-    describe: `How the model is asked [default: ${DEFAULT_STRATEGY}]`,
+    describe: `Prompting strategy [default: ${DEFAULT_STRATEGY}]`,
   },
   {
     key: 'model',
@@ -77,7 +98,8 @@ export const settings: readonly Setting[] = [
     env: 'CONTEXT_LEDGER_MODEL',
     fallbackEnv: 'OPENAI_MODEL',
     group: 'Summarizer:',
-    describe: 'Model that summarizes',
+    uses: ['summarize'],
+    describe: 'Model of the summarizer',
   },
   {
     key: 'baseUrl',
@@ -85,7 +107,8 @@ export const settings: readonly Setting[] = [
     env: 'CONTEXT_LEDGER_BASE_URL',
     fallbackEnv: 'OPENAI_BASE_URL',
     group: 'Summarizer:',
-    describe: 'Address of an API that speaks OpenAI’s',
+    uses: ['summarize', 'search'],
+    describe: 'Base URL of an OpenAI-compatible API',
   },
   {
     key: 'apiKey',
@@ -93,57 +116,67 @@ export const settings: readonly Setting[] = [
     env: 'CONTEXT_LEDGER_API_KEY',
     fallbackEnv: 'OPENAI_API_KEY',
     group: 'Summarizer:',
-    describe: 'Its key (better in the environment)',
+    uses: ['summarize', 'search'],
+    secret: 'value',
+    describe: 'Key of that API; use @FILE or the environment, because flags are visible to other users',
   },
   {
     key: 'windowTokens',
     flag: 'window-tokens',
     env: 'CONTEXT_LEDGER_WINDOW_TOKENS',
     group: 'Summarizer:',
-    describe: 'What that model’s window takes',
+    uses: ['summarize'],
+    describe: 'Context window of the summarizer’s model, in tokens',
   },
   {
     key: 'timeout',
     flag: 'timeout',
     env: 'CONTEXT_LEDGER_TIMEOUT',
     group: 'Summarizer:',
-    describe: 'Seconds that one request may take [default: 120]',
+    uses: ['summarize', 'search'],
+    describe: 'Timeout of one request, in seconds [default: 120]',
   },
   {
     key: 'prompt',
     flag: 'prompt',
     env: 'CONTEXT_LEDGER_PROMPT',
     group: 'Summarizer:',
-    describe: 'File with a prompt template of your own, or one that was used before: NAME, NAME@VERSION or its hash',
+    uses: ['summarize'],
+    describe: 'Prompt template: a file, or a recorded prompt as NAME, NAME@VERSION or hash',
   },
   {
     key: 'persona',
     flag: 'persona',
     env: 'CONTEXT_LEDGER_PERSONA',
     group: 'Summarizer:',
-    describe: 'Whom the summaries are for: a text, or @FILE',
+    uses: ['summarize'],
+    describe: 'Description of the agent that reads the summaries: a text, or @FILE',
   },
   {
     key: 'embeddingModel',
     flag: 'embedding-model',
     env: 'CONTEXT_LEDGER_EMBEDDING_MODEL',
     group: 'Ledger:',
-    describe: 'Model for search by meaning, at the same API',
+    uses: ['search'],
+    describe: 'Embedding model for search by meaning, at the same API',
   },
   {
     key: 'prices',
     flag: 'prices',
     env: 'CONTEXT_LEDGER_PRICES',
     group: 'Ledger:',
-    describe:
-      'JSON file of prices by model, for the cost in `stats` and in the estimate of `replay`, and for --max-cost',
+    uses: ['price'],
+    describe: 'JSON file with prices by model, for `stats`, for the estimate of `replay`, and for --max-cost',
   },
 ]
+
+export const settingsFor = (uses: readonly Use[]): readonly Setting[] =>
+  settings.filter((setting) => setting.uses.some((use) => uses.includes(use)))
 
 export const CONFIG_FILE = 'context-ledger.config.json'
 export const DEFAULT_STORE = '.context-ledger'
 
-/** What yargs makes of the command line: a flag's value by its name as it was typed. */
+/** The command line as parsed by yargs: values by flag name. */
 export type Flags = Readonly<Record<string, unknown>>
 
 /** `keepRecent` → `keep-recent`. */

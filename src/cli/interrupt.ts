@@ -1,24 +1,24 @@
-/** Ctrl-C for a command that can stop between two steps. */
+/** Ctrl-C for a command that can stop between steps. */
 import { EXIT } from './errors.js'
 
-/** Somebody asked to stop, and the command has. */
+/** The user interrupted the command. */
 export class Interrupted extends Error {}
 
-/** The first Ctrl-C asks to stop, and a second one ends the process at once. */
-export function watchInterrupt(onAsked: () => void = () => undefined): {
+/** The first Ctrl-C aborts the signal; the second ends the process immediately. */
+export function watchInterrupt(onInterrupt: () => void = () => undefined): {
   readonly signal: AbortSignal
   forget(): void
 } {
-  const asked = new AbortController()
+  const controller = new AbortController()
   const onSignal = (): void => {
-    if (asked.signal.aborted) process.exit(EXIT.interrupted)
-    asked.abort(new Interrupted())
-    onAsked()
+    if (controller.signal.aborted) process.exit(EXIT.interrupted)
+    controller.abort(new Interrupted())
+    onInterrupt()
   }
   process.on('SIGINT', onSignal)
   process.on('SIGTERM', onSignal)
   return {
-    signal: asked.signal,
+    signal: controller.signal,
     forget() {
       process.off('SIGINT', onSignal)
       process.off('SIGTERM', onSignal)

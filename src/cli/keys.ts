@@ -1,9 +1,9 @@
-/** The keys of the service for the time of one command. */
+/** Opens the key store of the service for one command. */
 import type { KeyStore } from '../ports/service-state.js'
 import type { Config } from './config/load-config.js'
 import type { Flags } from './flags.js'
 
-/** Opens them, does `work`, and closes. */
+/** Opens the key store, calls `work` and closes the store. */
 export async function withKeys<T>(flags: Flags, work: (keys: KeyStore, config: Config) => Promise<T>): Promise<T> {
   const { loadConfig } = await import('./config/load-config.js')
   const config = await loadConfig({ flags, env: process.env, cwd: process.cwd() }, { writes: false })

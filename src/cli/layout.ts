@@ -1,6 +1,6 @@
 /**
- * Text laid out for a terminal: lines broken between words, tables that fit. Where no terminal shows them, both are
- * whole and always the same.
+ * Lays out text for a terminal: wraps lines between words and fits tables. Without a terminal, lines and tables are not
+ * shortened.
  */
 import stringWidth from 'string-width'
 import wrapAnsi from 'wrap-ansi'
@@ -8,10 +8,10 @@ import { colours, columns } from './output.js'
 
 const INDENT = /^[\s│├└─]*/u
 
-/** The indent of the lines that a broken line goes on with: as deep as the line itself, with the trunk of its tree. */
-const goesOn = (indent: string): string => indent.replaceAll('├', '│').replaceAll(/[└─]/gu, ' ')
+/** The indent of continuation lines: as deep as the first line, with the vertical lines of its tree. */
+const continuationIndent = (indent: string): string => indent.replaceAll('├', '│').replaceAll(/[└─]/gu, ' ')
 
-/** A text of which no line is wider than that; what is goes on below, as deep as it begins. */
+/** Wraps lines wider than `most` columns. Continuation lines keep the indent. */
 export function fitted(text: string, most: number): string {
   return text
     .split('\n')
@@ -20,48 +20,48 @@ export function fitted(text: string, most: number): string {
       const indent = INDENT.exec(line)?.[0] ?? ''
       if (stringWidth(indent) > most / 2) return wrapAnsi(line, most, { hard: true, trim: false })
       const lines = wrapAnsi(line.slice(indent.length), most - stringWidth(indent), { hard: true }).split('\n')
-      return lines.map((part, at) => `${at === 0 ? indent : goesOn(indent)}${part}`).join('\n')
+      return lines.map((part, at) => `${at === 0 ? indent : continuationIndent(indent)}${part}`).join('\n')
     })
     .join('\n')
 }
 
-/** A text of at most so many columns. */
+/** Cuts a text to `most` columns. */
 function cut(text: string, most: number): string {
   if (stringWidth(text) <= most) return text
-  let kept = ''
+  let result = ''
   for (const { segment } of new Intl.Segmenter().segment(text)) {
-    if (stringWidth(kept) + stringWidth(segment) > most - 1) break
-    kept += segment
+    if (stringWidth(result) + stringWidth(segment) > most - 1) break
+    result += segment
   }
-  return `${kept}…`
+  return `${result}…`
 }
 
 const pad = (text: string, width: number): string => ' '.repeat(Math.max(0, width - stringWidth(text)))
 
-/** A time to the minute: what is left out is in `--json`. */
+/** Drops the seconds of a time; `--json` has them. */
 const briefTime = (cell: string): string =>
   cell.replace(/^(\d{4}-\d{2}-\d{2})T(\d{2}:\d{2}):\d{2}(?:\.\d+)?Z$/u, '$1 $2')
 
 const GAP = 2
-/** A column of text keeps at least so much, so that the id of an edition is never cut, and one of times all of it. */
+/** Minimum width of a text column, so that edition ids are never cut. Time columns are never cut. */
 const LEAST = 12
 const isTime = (cell: string): boolean => /^\d{4}-\d{2}-\d{2} \d{2}:\d{2}$/u.test(cell)
 
-/** The columns' titles, those that are wider than what is below them a line a word. */
+/** The titles as lines. A title wider than its column is split, one word per line. */
 function titleLines(head: readonly string[], widthOf: (column: number) => number): string[][] {
   const words = head.map((title, at) => (stringWidth(title) > widthOf(at) ? title.split(' ') : [title]))
   const height = Math.max(1, ...words.map(({ length }) => length))
   return Array.from({ length: height }, (_none, at) => words.map((each) => each[at - height + each.length] ?? ''))
 }
 
-/** A row as a sentence, for a terminal too narrow for the table: the first cell, then each cell behind its title. */
-const told = (head: readonly string[], row: readonly string[]): string =>
+/** A row as a sentence, for a terminal too narrow for the table: the first cell, then each title with its cell. */
+const rowSentence = (head: readonly string[], row: readonly string[]): string =>
   `${row[0] ?? ''}: ${head.flatMap((title, at) => (at === 0 || (row[at] ?? '') === '' ? [] : [`${title} ${row[at] ?? ''}`.trim()])).join(', ')}`
 
 /**
  * Rows as a table with right-aligned numbers. On a terminal the table is made to fit: first times lose their seconds,
- * then wide titles take a line a word, then the widest texts are cut. Where that is not enough, each row becomes a
- * sentence.
+ * then wide titles are split into lines, then the widest texts are cut. If the table is still too wide, each row
+ * becomes a sentence.
  */
 export function table(
   head: readonly string[],
@@ -70,22 +70,24 @@ export function table(
   most = columns(),
 ): string[] {
   let titles: readonly (readonly string[])[] = [head]
-  let shown = rows
+  let displayedRows = rows
   const widthsNow = (): number[] =>
     head.map((_title, at) =>
-      [...titles, ...shown].reduce((widest, row) => Math.max(widest, stringWidth(row[at] ?? '')), 0),
+      [...titles, ...displayedRows].reduce((widest, row) => Math.max(widest, stringWidth(row[at] ?? '')), 0),
     )
   const wide = (widths: readonly number[]): number => widths.reduce((sum, width) => sum + width + GAP, -GAP)
   let widths = widthsNow()
   if (most !== undefined && wide(widths) > most) {
-    shown = rows.map((row) => row.map(briefTime))
+    displayedRows = rows.map((row) => row.map(briefTime))
     widths = widthsNow()
     if (wide(widths) > most) {
-      titles = titleLines(head, (at) => shown.reduce((widest, row) => Math.max(widest, stringWidth(row[at] ?? '')), 0))
+      titles = titleLines(head, (at) =>
+        displayedRows.reduce((widest, row) => Math.max(widest, stringWidth(row[at] ?? '')), 0),
+      )
       widths = widthsNow()
     }
     const fixed = new Set(
-      head.flatMap((_title, at) => (numeric.has(at) || shown.some((row) => isTime(row[at] ?? '')) ? [at] : [])),
+      head.flatMap((_title, at) => (numeric.has(at) || displayedRows.some((row) => isTime(row[at] ?? '')) ? [at] : [])),
     )
     const leastOf = head.map((_title, at) =>
       titles.reduce((least, line) => Math.max(least, stringWidth(line[at] ?? '')), LEAST),
@@ -96,7 +98,7 @@ export function table(
           fixed.has(at) || width <= (leastOf[at] ?? LEAST) || (best >= 0 && width <= (widths[best] ?? 0)) ? best : at,
         -1,
       )
-      if (widest < 0) return shown.map((row) => told(head, row))
+      if (widest < 0) return displayedRows.map((row) => rowSentence(head, row))
       widths[widest] = (widths[widest] ?? 0) - 1
     }
   }
@@ -109,5 +111,5 @@ export function table(
       })
       .join(' '.repeat(GAP))
       .trimEnd()
-  return [...titles.map((line) => colours.dim(render(line))), ...shown.map(render)]
+  return [...titles.map((line) => colours.dim(render(line))), ...displayedRows.map(render)]
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** The command line as a process: `program.ts` with this process's words, and its status. */
+/** Entry point: runs `program.ts` with the arguments of the process. */
 import { runProgram } from './program.js'
 
 process.exitCode = await runProgram(process.argv.slice(2))

@@ -1,7 +1,7 @@
 /**
- * A ledger for a process that may run for days and is asked now and then: opened by the first call that needs it, and
- * closed when nothing was asked for a while. A folder belongs to one process at a time, and others want it meanwhile. What
- * only reads goes beside a process that has the folder; what records has to have it.
+ * A ledger for a process that runs for days and gets occasional calls. The first call opens the ledger, and an idle
+ * time closes it, because a directory has one owner at a time and other processes need it too. A call that only reads
+ * works while another process owns the directory; a call that records must own it.
  */
 import { Mutex } from 'async-mutex'
 import type { RecordedEvent } from '../domain/events/index.js'
@@ -9,58 +9,57 @@ import type { Ledger } from '../library/ledger.js'
 import { COMPACT_CONTEXT, toolOf } from '../library/agent-tools.js'
 import { kindOf } from '../library/problem.js'
 import type { McpLedger } from '../mcp/tool.js'
-import { MEMORY_READ } from '../search/read-memory.js'
+import { MEMORY_READ } from '../retrieval/read-memory.js'
 
-/** How often a call is tried where the process that it goes by ends each time. */
+/** Attempts per call, if the process that serves the read ends each time. */
 const TRIES = 3
 
-/** A ledger that is open, until it is let go. */
+/** An open ledger. */
 export interface Opened {
   readonly ledger: Ledger
-  /** How long it stays open while nobody asks; `undefined` for one that nobody else waits for. */
+  /** Idle time after which it is closed; `undefined` keeps it open, because no other process waits for it. */
   readonly idleMs: number | undefined
   readonly close: () => Promise<void>
 }
 
-/** What is open now. */
+/** The ledger that is open now. */
 interface Current extends Opened {
   readonly writes: boolean
   users: number
-  /** The process by way of which a folder was read has gone. */
+  /** The process that served the reads has ended. */
   isLost?: boolean
   timer?: NodeJS.Timeout
 }
 
-/** A ledger that is open while it is used. */
 export interface LedgerOnDemand {
   readonly ledger: McpLedger
-  /** Waits for what is under way, and closes what is open. */
+  /** Waits for open calls and closes the ledger. */
   readonly close: () => Promise<void>
 }
 
-/** Makes one; nothing is opened yet. */
+/** Creates the ledger without opening it. */
 export function ledgerOnDemand(
   open: (writes: boolean) => Promise<Opened>,
   onProblem: (problem: unknown) => void,
 ): LedgerOnDemand {
-  const door = new Mutex()
+  const mutex = new Mutex()
   let current: Current | undefined
-  let isIdle: () => void = () => undefined
+  let onIdle: () => void = () => undefined
 
   async function closeCurrent(): Promise<void> {
-    const open_ = current
-    if (open_ === undefined) return
-    clearTimeout(open_.timer)
-    if (open_.users > 0)
+    const closing = current
+    if (closing === undefined) return
+    clearTimeout(closing.timer)
+    if (closing.users > 0)
       await new Promise<void>((resolve) => {
-        isIdle = resolve
+        onIdle = resolve
       })
     current = undefined
-    await open_.close()
+    await closing.close()
   }
 
-  async function taken(writes: boolean): Promise<Current> {
-    return await door.runExclusive(async () => {
+  async function acquire(writes: boolean): Promise<Current> {
+    return await mutex.runExclusive(async () => {
       if (current === undefined || current.isLost === true || (writes && !current.writes)) {
         await closeCurrent().catch(onProblem)
         current = { ...(await open(writes)), writes, users: 0 }
@@ -71,13 +70,13 @@ export function ledgerOnDemand(
     })
   }
 
-  function released(used: Current): void {
+  function release(used: Current): void {
     used.users -= 1
     if (used.users > 0) return
-    isIdle()
+    onIdle()
     if (used.idleMs === undefined || used !== current) return
     used.timer = setTimeout(() => {
-      door
+      mutex
         .runExclusive(async () => {
           if (used === current && used.users === 0) await closeCurrent()
         })
@@ -85,61 +84,61 @@ export function ledgerOnDemand(
     }, used.idleMs)
   }
 
-  /** Whether the process by way of which a folder was read has gone: opened again, it is read all the same. */
+  /** Whether the process that served the reads has ended. If so, the ledger can be opened again. */
   function isLost(used: Current, error: unknown): boolean {
     if (used.writes || used.idleMs === undefined || kindOf(error) !== 'StoreUnavailable') return false
     used.isLost = true
     return true
   }
 
-  async function using<T>(writes: boolean, work: (ledger: Ledger) => Promise<T>): Promise<T> {
+  async function withRetries<T>(writes: boolean, work: (ledger: Ledger) => Promise<T>): Promise<T> {
     for (let tries = 1; ; tries += 1) {
-      const used = await taken(writes)
+      const used = await acquire(writes)
       try {
         return await work(used.ledger)
       } catch (error) {
         if (!isLost(used, error) || tries === TRIES) throw error
       } finally {
-        released(used)
+        release(used)
       }
     }
   }
-  const reading = <T>(work: (ledger: Ledger) => Promise<T>): Promise<T> => using(false, work)
-  const writing = <T>(work: (ledger: Ledger) => Promise<T>): Promise<T> => using(true, work)
+  const reading = <T>(work: (ledger: Ledger) => Promise<T>): Promise<T> => withRetries(false, work)
+  const writing = <T>(work: (ledger: Ledger) => Promise<T>): Promise<T> => withRetries(true, work)
 
   return {
     ledger: {
-      context: (...given) => reading((ledger) => ledger.context(...given)),
-      messages: (...given) => reading((ledger) => ledger.messages(...given)),
-      diff: (...given) => reading((ledger) => ledger.diff(...given)),
-      explain: (...given) => reading((ledger) => ledger.explain(...given)),
-      forgotten: (...given) => reading((ledger) => ledger.forgotten(...given)),
-      list: (...given) => reading((ledger) => ledger.list(...given)),
-      search: (...given) => reading((ledger) => ledger.search(...given)),
-      undo: (...given) => writing((ledger) => ledger.undo(...given)),
-      pin: (...given) => writing((ledger) => ledger.pin(...given)),
-      // Read to its end at once: half of it would be given twice where the process that it goes by ends meanwhile. Whoever
-      // asks here asks for so many facts at most.
-      async *log(...given) {
+      context: (...args) => reading((ledger) => ledger.context(...args)),
+      messages: (...args) => reading((ledger) => ledger.messages(...args)),
+      diff: (...args) => reading((ledger) => ledger.diff(...args)),
+      explain: (...args) => reading((ledger) => ledger.explain(...args)),
+      forgotten: (...args) => reading((ledger) => ledger.forgotten(...args)),
+      list: (...args) => reading((ledger) => ledger.list(...args)),
+      search: (...args) => reading((ledger) => ledger.search(...args)),
+      undo: (...args) => writing((ledger) => ledger.undo(...args)),
+      pin: (...args) => writing((ledger) => ledger.pin(...args)),
+      // Buffers all events: if the serving process ended in the middle, a retry would return some events twice. Callers
+      // set a limit on the number of events.
+      async *log(...args) {
         yield* await reading(async (ledger) => {
           const events: RecordedEvent[] = []
-          for await (const event of ledger.log(...given)) events.push(event)
+          for await (const event of ledger.log(...args)) events.push(event)
           return events
         })
       },
-      tools: (...given) => [
+      tools: (...args) => [
         {
           name: MEMORY_READ,
-          call: (args) => reading((ledger) => toolOf(ledger.tools(...given), MEMORY_READ).call(args)),
+          call: (input) => reading((ledger) => toolOf(ledger.tools(...args), MEMORY_READ).call(input)),
         },
         {
           name: COMPACT_CONTEXT,
-          call: (args) => writing((ledger) => toolOf(ledger.tools(...given), COMPACT_CONTEXT).call(args)),
+          call: (input) => writing((ledger) => toolOf(ledger.tools(...args), COMPACT_CONTEXT).call(input)),
         },
       ],
     },
     async close() {
-      await door.runExclusive(closeCurrent)
+      await mutex.runExclusive(closeCurrent)
     },
   }
 }

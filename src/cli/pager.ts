@@ -1,20 +1,17 @@
-/**
- * A pager for long output on a terminal: `$PAGER`, else `less`, which ends by itself where everything fits on one
- * screen.
- */
+/** A pager for long output on a terminal: `$PAGER`, or `less`, which exits if the output fits on one screen. */
 import { once } from 'node:events'
 import type { Writable } from 'node:stream'
 
 export interface Pager {
   readonly input: Writable
-  /** Resolves when the person has closed it. */
+  /** Resolves when the user has closed the pager. */
   done(): Promise<void>
 }
 
-// Ends on one screen, keeps colours, leaves what was read on the screen.
+// F: exit if the output fits on one screen; R: keep colours; X: do not clear the screen.
 const LESS = 'FRX'
 
-/** The words of the pager's command; undefined where output is to go to the terminal as it is. */
+/** The command of the pager; undefined if output goes directly to the terminal. */
 export function pagerOf(
   { PAGER, CI = '', TERM }: Readonly<Record<string, string | undefined>>,
   { isTerminal, isWanted }: { readonly isTerminal: boolean; readonly isWanted: boolean },
@@ -24,7 +21,7 @@ export function pagerOf(
   return words[0] === '' || words[0] === 'cat' ? undefined : words
 }
 
-/** Starts it; undefined where there is no such program. `onClosed` hears that the person has seen enough. */
+/** Starts the pager; undefined if the program does not exist. `onClosed` is called when the user closes it. */
 export async function startPager(
   [file = '', ...args]: readonly string[],
   onClosed: () => void,
@@ -37,10 +34,10 @@ export async function startPager(
     return undefined
   }
   const closed = once(child, 'close')
-  // What it does not read any more is no error of ours.
+  // A write after the user closed the pager is not an error.
   child.stdin.on('error', onClosed)
   child.once('close', onClosed)
-  // Ctrl-C is the pager's: it stops searching by it, and the person ends it by a key of its own.
+  // Ctrl-C belongs to the pager: it cancels a search there.
   const ignore = (): void => undefined
   process.on('SIGINT', ignore)
   return {

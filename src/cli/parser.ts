@@ -1,74 +1,80 @@
-/** The commands and flags as the CLI library takes them: help behind a command, strictness, suggestions, completion. */
+/** Defines the commands and flags for yargs: help of a command, strict checks, suggestions, completion. */
 import yargs, { type Argv } from 'yargs'
-import type { Command } from './command.js'
+import type { CliCommand } from './command.js'
 import { commands, groups } from './commands/index.js'
 import { InputError } from './errors.js'
-import { settings, type Flags } from './flags.js'
-import { asWord, givenBy } from './given.js'
-import { ABOUT, COMPLETION, EPILOGUE, globalFlags } from './help.js'
-import { goOnWithoutReader, keepLinesWhole, usePager } from './output.js'
+import { settingsFor, type Flags } from './flags.js'
+import { asWord, readArgs } from './command-args.js'
+import { ABOUT, COMPLETION, EPILOGUE_OF_COMMAND, globalFlags } from './help.js'
+import { ignoreClosedReader, keepLinesWhole, usePager } from './output.js'
 import type { PolicyFlag } from './policy-flags.js'
-import { usageSentence } from './usage.js'
+import { commandOf, usageSentence } from './usage.js'
 import { version } from './version.js'
 
 const WIDTH = 116
 
-/** Whether what is printed is a document, or lines of them. */
+/** Whether the output is JSON. */
 const isForPrograms = (flags: Flags): boolean =>
   flags['json'] === true || flags['format'] === 'json' || flags['format'] === 'openai' || flags['queries'] !== undefined
 
-type Run = (command: Command, flags: Flags) => Promise<void>
+type Run = (command: CliCommand, flags: Flags) => Promise<void>
 
-async function run(command: Command, flags: Flags): Promise<void> {
+async function run(command: CliCommand, flags: Flags): Promise<void> {
   if (isForPrograms(flags)) keepLinesWhole()
   else if (command.reads === true) usePager()
-  if (command.reads !== true) goOnWithoutReader()
-  await command.run(givenBy(flags))
+  if (command.reads !== true) ignoreClosedReader()
+  const { warnOfSecrets } = await import('./config/secrets.js')
+  warnOfSecrets(flags)
+  await command.run(readArgs(flags))
 }
 
-function define(parser: Argv, command: Command, policyFlags: readonly PolicyFlag[], runs: Run): Argv {
-  const { words, describe, positionals = {}, options = {}, examples = [], policy = false } = command
+/** Adds the flags of a command. The help lists groups in the order of their first flag. */
+function addOptions(
+  argv: Argv,
+  { options = {}, uses, policy = false }: CliCommand,
+  policyFlags: readonly PolicyFlag[],
+) {
+  for (const [name, option] of Object.entries(options)) argv.option(name, { group: 'Options:', ...option })
+  const valued = (flag: string, group: string, describe: string, choices?: readonly string[]): void => {
+    argv.option(flag, {
+      type: 'string',
+      requiresArg: true,
+      group,
+      describe,
+      ...(choices === undefined ? {} : { choices }),
+    })
+  }
+  if (policy) valued('policy', 'Policy:', 'JSON file of policy settings, or settings: NAME=VALUE,NAME=VALUE')
+  if (policy) for (const { flag, describe, choices } of policyFlags) valued(flag, 'Policy:', describe, choices)
+  for (const { flag, group, describe, choices } of settingsFor(uses))
+    if (!Object.hasOwn(options, flag)) valued(flag, group, describe, choices)
+  if (uses.length > 0) valued('config', 'Ledger:', globalFlags.config)
+}
+
+function define(parser: Argv, command: CliCommand, policyFlags: readonly PolicyFlag[], runs: Run): Argv {
+  const { words, describe, positionals = {} } = command
   return parser.command(
     words,
     describe,
     (argv) => {
       for (const [name, positional] of Object.entries(positionals)) argv.positional(name, positional)
-      for (const [name, option] of Object.entries(options)) argv.option(name, option)
-      for (const [line, what] of examples) argv.example(line, what)
-      if (policy)
-        argv.option('policy', {
-          type: 'string',
-          requiresArg: true,
-          group: 'Policy:',
-          describe: 'JSON file of policy settings',
-        })
-      if (policy)
-        for (const { flag, describe: what, choices } of policyFlags)
-          argv.option(flag, {
-            type: 'string',
-            requiresArg: true,
-            group: 'Policy:',
-            describe: what,
-            ...(choices === undefined ? {} : { choices }),
-          })
+      addOptions(argv, command, policyFlags)
       return argv
     },
     (flags) => runs(command, flags),
   )
 }
 
-/**
- * The parser for these words; a wrong one throws an `InputError`. @param runs what is done with the command that they
- * call
- */
+/** The parser for these words. An invalid word throws an `InputError`. @param runs called with the command */
 export async function parserOf(words: readonly string[], runs: Run = run): Promise<Argv> {
-  // The policy's flags are read off its schema, and the schema's parser is loaded by the commands alone that have them.
-  const called = (command: Command): boolean =>
+  // The policy flags come from the policy schema. Only commands that accept them load it.
+  const called = (command: CliCommand): boolean =>
     command.policy === true && words.includes(command.words.split(' ')[0] ?? '')
   const writes =
     commands.some(called) || groups.some((group) => words.includes(group.word) && group.commands.some(called))
   const policyFlags = writes ? (await import('./policy-flags.js')).policyFlags() : []
-  // The library keeps what stands behind `--` from its positionals; ids that begin with a dash have no other way in.
+  // yargs does not use words after `--` as positionals, so they are marked and passed on. Ids that begin with a dash
+  // need this.
   const end = words.indexOf('--')
   const parser = yargs(end < 0 ? words : [...words.slice(0, end), ...words.slice(end + 1).map(asWord)])
     .scriptName('context-ledger')
@@ -81,35 +87,39 @@ export async function parserOf(words: readonly string[], runs: Run = run): Promi
     .demandCommand(1, 'name a command')
     .version(version())
     .alias({ h: 'help', V: 'version' })
-    .epilogue(EPILOGUE)
-    .fail((said, error: Error | undefined) => {
-      // The library's own errors carry its sentence too; a command's come alone.
-      throw typeof said === 'string' && said !== ''
-        ? new InputError('Usage', usageSentence(said, words, policyFlags))
-        : (error ?? new InputError('Usage', 'the command line is wrong'))
+    .fail((message, error: Error | undefined) => {
+      // For its own errors yargs passes a message; for an error of a command only the error.
+      throw typeof message === 'string' && message !== ''
+        ? new InputError('Usage', usageSentence(message, words, policyFlags))
+        : (error ?? new InputError('Usage', 'the command line is not valid'))
     })
     .option('json', { type: 'boolean', default: false, group: 'Output:', describe: globalFlags.json })
     .option('color', { type: 'boolean', nargs: 0, group: 'Output:', describe: globalFlags.color })
     .option('pager', { type: 'boolean', nargs: 0, default: true, group: 'Output:', describe: globalFlags.pager })
-    .option('config', { type: 'string', requiresArg: true, group: 'Ledger:', describe: globalFlags.config })
-  for (const { flag, describe, group, choices } of settings) {
-    parser.option(flag, {
-      type: 'string',
-      requiresArg: true,
-      group,
-      describe,
-      ...(choices === undefined ? {} : { choices }),
-    })
-  }
+    .group(['help', 'version'], 'Output:')
   for (const command of commands) define(parser, command, policyFlags, runs)
   for (const group of groups) {
     parser.command(group.word, group.describe, (argv) => {
       for (const command of group.commands) define(argv, command, policyFlags, runs)
       return argv.demandCommand(
         1,
-        `say what to do: ${group.commands.map(({ words: own }) => `${group.word} ${own.split(' ')[0] ?? ''}`).join(', ')}`,
+        `name a command: ${group.commands.map((command) => `${group.word} ${command.words.split(' ')[0] ?? ''}`).join(', ')}`,
       )
     })
   }
   return parser.completion('completion', COMPLETION)
+}
+
+/** The help text of a command or a group. */
+export async function helpOf(words: readonly string[]): Promise<string> {
+  // With `--help` among the words, yargs would also print the text.
+  const parser = await parserOf(words.filter((word) => word !== '--help' && word !== '-h'))
+  const examples = commandOf(words)?.command.examples ?? []
+  // yargs would wrap examples in the middle of a command.
+  const lines = examples.map(([typed, effect]) => `  # ${effect}\n  ${typed.replaceAll('$0', 'context-ledger')}\n`)
+  return [
+    await parser.getHelp(),
+    ...(lines.length === 0 ? [] : [`Examples:\n${lines.join('\n').trimEnd()}`]),
+    EPILOGUE_OF_COMMAND,
+  ].join('\n\n')
 }

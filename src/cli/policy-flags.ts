@@ -1,6 +1,6 @@
 /**
- * One flag for each setting of the policy. They are read from the policy's schema, so a new setting has its flag by
- * itself. Only commands that write load this file, because it loads the schema.
+ * One flag for each policy setting, derived from the policy schema. Only commands that write load this file, because it
+ * loads the schema.
  */
 import { either as E } from 'fp-ts'
 import { policySettingsSchema, resolvePolicy, type Policy, type PolicySettings } from '../domain/values/policy.js'
@@ -14,34 +14,35 @@ export interface PolicyFlag {
   readonly describe: string
 }
 
-// `--model` names the summarizer's model; the policy's is the one that the agent talks to.
+// `--model` is the model of the summarizer; the policy setting `model` is the model of the agent.
 const renamed: Partial<Record<string, string>> = { model: 'agent-model' }
 
 const described: Partial<Record<string, string>> = {
-  model: 'Model of the agent, whose window counts where --model-max-tokens is not given',
-  modelMaxTokens: 'Tokens that the agent’s model takes; by --agent-model where it is not given',
-  contextBudget: 'Share of the window that starts a cycle',
-  systemReserve: 'Tokens kept free for what the host adds',
-  outputReserve: 'Tokens kept free for the answer',
-  safetyBuffer: 'Tokens kept free for the estimate’s error',
-  chunkSize: 'Messages a chunk has at least',
-  chunkMinTokens: 'Tokens a chunk has at least; 0 for chunks by count alone',
-  chunkMaxTokens: 'Tokens a chunk has at most; by the summarizer’s window where it is not given',
-  keepRecent: 'Messages at the end that stay as they are',
-  clipFirst: 'Earliest batches shown',
-  clipMiddle: 'Deepest batches in between shown',
-  clipLast: 'Latest batches shown',
-  buffer: 'Batches beyond those shown before the oldest become one',
-  maxSummaryTokens: 'Tokens a summary has at most; no more than a part of the soft limit where it is not given',
+  model: 'Model of the agent; sets the window if --model-max-tokens is not given',
+  modelMaxTokens: 'Context window of the agent’s model, in tokens [default: from --agent-model]',
+  contextBudget: 'Share of the window at which a cycle starts',
+  systemReserve: 'Tokens reserved for additions of the host',
+  outputReserve: 'Tokens reserved for the answer',
+  safetyBuffer: 'Tokens reserved for estimation errors',
+  chunkSize: 'Minimum messages of a chunk',
+  chunkMinTokens: 'Minimum tokens of a chunk; 0 uses only the message count',
+  chunkMaxTokens: 'Maximum tokens of a chunk [default: from the summarizer’s window]',
+  keepRecent: 'Most recent messages that are not compacted',
+  clipFirst: 'Earliest batches in the view',
+  clipMiddle: 'Deepest batches between them in the view',
+  clipLast: 'Latest batches in the view',
+  buffer: 'Batches outside the view before the oldest are merged',
+  maxSummaryTokens: 'Maximum tokens of a summary [default: a share of the soft limit]',
   temperature: 'Temperature of the summarizer',
-  view: 'How the compacted part is shown',
-  standIn: 'Who summarizes at the hard limit when the summarizer fails',
+  view: 'Format of the compacted part',
+  shape: 'API whose message rules the context follows; strict: all APIs',
+  standIn: 'Fallback at the hard limit if the summarizer fails',
 }
 
-/** Settings whose default follows from others: one number would be a wrong answer. */
+/** Settings whose default depends on other settings, so the help shows no default. */
 const derived = new Set(['chunkMinTokens', 'chunkMaxTokens', 'maxSummaryTokens'])
 
-/** Every setting's flag, in the order of the schema. */
+/** The flags in the order of the schema. */
 export function policyFlags(): readonly PolicyFlag[] {
   const resolved = resolvePolicy({})
   const defaults: Partial<Policy> = E.isRight(resolved) ? resolved.right : {}
@@ -50,7 +51,7 @@ export function policyFlags(): readonly PolicyFlag[] {
     return value === undefined || derived.has(name) ? '' : ` [default: ${String(value)}]`
   }
   return Object.entries(policySettingsSchema.shape).map(([name, schema]) => {
-    // The schema's own keys are the settings' names.
+    // The keys of the schema are the names of the settings.
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion
     const key = name as keyof PolicySettings
     const inner = schema.unwrap()

@@ -1,28 +1,31 @@
-/** A port of this machine, as it is asked for and where it cannot be had. */
+/** The `--port` flag, and errors of a port that cannot be used. */
 import { codeOf } from '../ports/store-error.js'
 import { InputError } from './errors.js'
-import type { Given } from './given.js'
+import type { CommandArgs } from './command-args.js'
 
 const LAST_PORT = 65_535
 
-/** The port that was given; undefined where none was. */
-export function portOf(given: Given): number | undefined {
-  const port = given.whole('port')
+/** The value of `--port`; undefined without the flag. */
+export function portOf(args: CommandArgs): number | undefined {
+  const port = args.whole('port')
   if (port !== undefined && port > LAST_PORT)
-    throw new InputError('Usage', `--port must be a port, and is ${String(port)}`)
+    throw new InputError('Usage', `--port must be at most 65535; got ${String(port)}`)
   return port
 }
 
-/** Why nothing can be served there. */
+/** An `InputError` with the reason why the port cannot be used, if the reason is known. */
 export function unusablePort(error: unknown, what: string, port: number | undefined): unknown {
   const code = codeOf(error)
   const reason =
     code === 'EADDRINUSE'
-      ? 'another program listens there'
+      ? 'another program uses this port'
       : code === 'EACCES'
-        ? 'this user may not listen there'
+        ? 'this user has no permission'
         : undefined
   return reason === undefined || port === undefined
     ? error
-    : new InputError('PortUnusable', `cannot serve ${what} on port ${String(port)}: ${reason}; --port names another`)
+    : new InputError(
+        'PortUnusable',
+        `cannot serve ${what} on port ${String(port)}: ${reason}; choose another with --port`,
+      )
 }

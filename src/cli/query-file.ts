@@ -1,4 +1,4 @@
-/** The file of `search --queries`: a line a query. */
+/** The file of `search --queries`: one query per line. */
 import { createReadStream } from 'node:fs'
 import { z } from 'zod'
 import { LedgerError } from '../library/problem.js'
@@ -7,17 +7,17 @@ import { InputError } from './errors.js'
 import { parseJsonLine } from './json-line.js'
 import { textLines } from './text-lines.js'
 
-/** Hits that one query may ask for. */
-const MOST_HITS = 10_000
+/** Maximum hits of one query. */
+const MAX_HITS = 10_000
 
 const queryLine = z.object({
   query: z.string(),
   conversationId: z.string().min(1).optional(),
-  limit: z.number().int().min(1).max(MOST_HITS).optional(),
+  limit: z.number().int().min(1).max(MAX_HITS).optional(),
 })
 export type Query = z.infer<typeof queryLine>
 
-/** Answers one query after the other; one that cannot be answered is named by its line. */
+/** Answers the queries in order. An error names the line of the query. */
 export async function answerQueries(file: string, answer: (query: Query) => Promise<void>): Promise<void> {
   const name = file === '-' ? 'standard input' : file
   for await (const { text, number } of textLines(chunksOf(file), name)) {
@@ -38,6 +38,6 @@ async function* chunksOf(file: string): AsyncIterable<Buffer> {
   try {
     yield* file === '-' ? process.stdin : createReadStream(file)
   } catch (error) {
-    throw new InputError('Usage', `--queries ${file} cannot be read: ${sentenceOf(error)}`)
+    throw new InputError('FileUnusable', `--queries ${file} cannot be read: ${sentenceOf(error)}`)
   }
 }

@@ -1,8 +1,8 @@
-/** Writes a report where `--html` says, or tells why not there. */
+/** Writes the report file of `--html`. */
 import { codeOf, sentenceOf } from '../ports/store-error.js'
 import { InputError } from './errors.js'
 
-/** Writes what `make` gives to a new file; gives its size. */
+/** Writes the text that `make` returns to a new file. Returns the size in bytes. */
 export async function writeReportFile(file: string, make: () => Promise<string>): Promise<number> {
   const { writeReport } = await import('../page/report-file.js')
   let isMade = true
@@ -19,13 +19,12 @@ export async function writeReportFile(file: string, make: () => Promise<string>)
   }
 }
 
-/** Why the report cannot be written there. */
+/** An `InputError` with the reason why the file cannot be written. */
 function unwritable(error: unknown, file: string): unknown {
   const code = codeOf(error)
-  if (code === 'EEXIST')
-    return new InputError('FileExists', `${file} is there already, and is not written over: name another file`)
+  if (code === 'EEXIST') return new InputError('FileExists', `${file} already exists: choose another file`)
   return code === undefined
     ? error
-    : // The file that it begins with has a name of its own, which says nothing to anybody.
+    : // The message ends with the name of a temporary file, which is removed.
       new InputError('FileUnusable', `${file} cannot be written: ${sentenceOf(error).replace(/, \w+ '.*$/u, '')}`)
 }

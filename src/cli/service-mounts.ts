@@ -1,4 +1,4 @@
-/** The other ways in that `serve` has below its own address: MCP, and a proxy for agents that know no ledger. */
+/** Additional interfaces of `serve`: MCP, and a proxy for agents without ledger support. */
 import { LRUCache } from 'lru-cache'
 import type { Ledger } from '../library/ledger.js'
 import { createMcp, type Mcp } from '../mcp/create-mcp.js'
@@ -8,26 +8,26 @@ import { createBounds, type Access } from '../service/access.js'
 import type { Mount } from '../service/app.js'
 import { Refused } from '../service/problems.js'
 
-/** A mount, and what ends it. */
-export interface EndedMount {
+/** A mount that can be closed. */
+export interface ClosableMount {
   readonly mount: Mount
-  /** Waits until what passed is recorded. */
+  /** Waits until all forwarded requests are recorded. */
   settled?(): Promise<void>
   close(): Promise<void>
 }
 
 const CONVERSATION = 'x-context-ledger-conversation'
-/** Servers of MCP that are kept; one is made anew in no time. */
-const SERVERS = 200
+/** Maximum number of cached MCP servers. */
+const MAX_SERVERS = 200
 
 /**
- * MCP over HTTP: `/mcp/conversations/{id}`, `/mcp/scopes/{scope}`, and `/mcp` for the key's own scope, or for the
- * conversations that name none. A key with the role operate has the tools that record something.
+ * MCP over HTTP: `/mcp/conversations/{id}`, `/mcp/scopes/{scope}`, and `/mcp` for the scope of the key, or for
+ * conversations without a scope. Tools that write need a key with the role `operate`.
  */
-export function mcpMount(ledger: Ledger, version: string, onProblem: (problem: unknown) => void): EndedMount {
+export function mcpMount(ledger: Ledger, version: string, onProblem: (problem: unknown) => void): ClosableMount {
   const bounds = createBounds(ledger)
   const servers = new LRUCache<string, Mcp>({
-    max: SERVERS,
+    max: MAX_SERVERS,
     dispose: (mcp) => {
       void mcp.close().catch(onProblem)
     },
@@ -38,15 +38,16 @@ export function mcpMount(ledger: Ledger, version: string, onProblem: (problem: u
     const [, kind, name] = /^\/mcp(?:\/(conversations|scopes)\/([^/]+))?\/?$/u.exec(pathname) ?? []
     if (kind === undefined && !/^\/mcp\/?$/u.test(pathname))
       throw new Refused('NoSuchRoute', 'MCP is at /mcp, /mcp/conversations/ID and /mcp/scopes/SCOPE')
-    const id = decoded(name)
+    const id = decodePart(name)
     if (kind === 'conversations') {
       await bounds.check(access, id)
       return { conversationId: id }
     }
     if (bound !== undefined && 'prefix' in bound)
-      throw new Refused('KeyBound', 'the key is bound to a prefix of ids: name a conversation, /mcp/conversations/ID')
+      throw new Refused('KeyBound', 'the key is restricted to an id prefix: use /mcp/conversations/ID')
     if (kind === undefined) return { scope: bound?.scope ?? null }
-    if (bound !== undefined && bound.scope !== id) throw new Refused('KeyBound', 'the key is bound to another scope')
+    if (bound !== undefined && bound.scope !== id)
+      throw new Refused('KeyBound', 'the key is restricted to another scope')
     return { scope: id }
   }
 
@@ -73,13 +74,13 @@ export function mcpMount(ledger: Ledger, version: string, onProblem: (problem: u
 }
 
 /**
- * The proxy below `/proxy`: `http://…/proxy/v1` is an agent's base URL. `authorization` is the upstream's; the key of the
- * service comes as `x-context-ledger-key`. Lists that are alike are taken for one conversation, whoever sends them, so a
- * key that is bound has to name its conversation.
+ * The proxy under `/proxy`: `http://…/proxy/v1` is an agent's base URL. `authorization` is for the upstream;
+ * `x-context-ledger-key` has the key of the service. A request with a restricted key must name its conversation. The
+ * name is checked here, and the recorder checks each conversation of the request again.
  */
-export function proxyMount(options: ProxyOptions): EndedMount {
+export function proxyMount(options: ProxyOptions): ClosableMount {
   const bounds = createBounds(options.ledger)
-  /** One for each scope that conversations begin in. */
+  /** One proxy for each scope of new conversations. */
   const proxies = new Map<string, ReturnType<typeof createProxy>>()
   const proxyOf = (scope: string | undefined): ReturnType<typeof createProxy> => {
     const known = proxies.get(scope ?? '')
@@ -101,17 +102,24 @@ export function proxyMount(options: ProxyOptions): EndedMount {
           if (named === '')
             throw new Refused(
               'KeyBound',
-              `the key is bound to a part of the ledger: name the conversation by ${CONVERSATION}`,
+              `the key is restricted to a part of the ledger: name the conversation in the header ${CONVERSATION}`,
             )
           await bounds.check(access, named, true)
         }
         const url = new URL(request.url)
         url.pathname = url.pathname.slice('/proxy'.length) || '/'
         const { method, headers, body, signal } = request
-        const within = { method, headers, signal, ...(body === null ? {} : { body, duplex: 'half' as const }) }
+        const init = { method, headers, signal, ...(body === null ? {} : { body, duplex: 'half' as const }) }
         return await proxyOf(bound !== undefined && 'scope' in bound ? bound.scope : undefined).fetch(
-          new Request(url, within),
-          { ...Object(env), actor: access.actor },
+          new Request(url, init),
+          {
+            ...Object(env),
+            caller: {
+              actor: access.actor,
+              keyId: access.keyId,
+              mayUse: (conversationId: string) => bounds.has(access, conversationId, true),
+            },
+          },
         )
       },
     },
@@ -124,7 +132,7 @@ export function proxyMount(options: ProxyOptions): EndedMount {
   }
 }
 
-function decoded(text: string | undefined): string {
+function decodePart(text: string | undefined): string {
   try {
     return decodeURIComponent(text ?? '')
   } catch {

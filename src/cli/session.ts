@@ -1,45 +1,43 @@
-/**
- * A ledger for the time of one command: configured, opened, and closed whatever happens. The heavy modules are loaded
- * here, and not before.
- */
+/** Opens the ledger for one command and always closes it. Heavy modules are loaded here. */
 import type { Config } from './config/load-config.js'
 import { isService } from '../library/addresses.js'
-import type { Ledger } from '../library/ledger.js'
+import type { Ledger, LedgerOptions } from '../library/ledger.js'
 import type { ServiceStores } from '../library/processes.js'
 import { InputError } from './errors.js'
 import type { Flags } from './flags.js'
 import { note, noteColours } from './output.js'
 
 export interface SessionNeeds {
-  /** Makes the store where there is none; everybody else is told how to make one. */
+  /** Creates the store if it does not exist. Other commands fail with a hint how to create one. */
   readonly creates?: boolean
-  /** Records nothing: goes beside a process that has the folder open. */
+  /** Only reads, so it works while another process has the directory open. */
   readonly reads?: true
-  /**
-   * Goes by the policy and the summarizer that are configured: `import`, `append`, `compact`, `replay`, `editions
-   * adopt`.
-   */
+  /** Uses the configured policy and summarizer: `import`, `append`, `compact`, `replay`, `editions adopt`. */
   readonly writes?: boolean
-  /** False for a command that ends right away: it would wait only for summaries that are made ahead of need. */
+  /** The command makes its own summarizers, so the configured one is not opened: `evaluate`. */
+  readonly makesSummarizers?: true
+  /** False for a short command: it must not wait for summaries made ahead of need. */
   readonly ahead?: boolean
-  /** The name that a prompt from a file is recorded under, where it is not the file's. */
+  /** Name under which a prompt file is recorded; default: the file name. */
   readonly promptName?: string | undefined
-  /** Searches, or writes what is searched: by meaning too, where an embedding model is configured. */
+  /** Called with each request to the summarizer's model. */
+  readonly onRequest?: NonNullable<LedgerOptions['onRequest']>
+  /** Searches, or updates the search index. Uses the embedding model, if one is configured. */
   readonly searches?: boolean
 }
 
 export interface Session {
   readonly ledger: Ledger
-  /** What the service keeps beside it. */
+  /** Stores of the service, such as keys. */
   readonly stores: ServiceStores
   readonly config: Config
-  /** What went wrong behind the command so far, each sentence once. */
+  /** Background errors so far, each message once. */
   readonly warnings: readonly string[]
 }
 
 /**
- * The same error, with the conversation that may have been meant. It is told at the terminal alone: a library's caller
- * may be somebody's tenant.
+ * Adds the most similar conversation id to the error. Only the CLI does this: the caller of the library may be a tenant
+ * who must not see other ids.
  */
 async function withSuggestion(ledger: Ledger, error: unknown): Promise<unknown> {
   const { LedgerError, problem } = await import('../library/problem.js')
@@ -51,7 +49,7 @@ async function withSuggestion(ledger: Ledger, error: unknown): Promise<unknown> 
     return error
   const { conversationId } = error.failure
   const { nameMeant } = await import('../domain/text/known-names.js')
-  // Rows that are not there, or not to be read, are no reason for another error.
+  // If the read models cannot be read, report the original error.
   const near = nameMeant(
     conversationId,
     (await ledger.list().catch(() => ({ conversations: [] }))).conversations.map((each) => each.conversationId),
@@ -59,17 +57,17 @@ async function withSuggestion(ledger: Ledger, error: unknown): Promise<unknown> 
   return near === undefined ? error : problem({ kind: 'NoSuchConversation', conversationId, nearest: near })
 }
 
-/** What says how this process would summarize or write, where a service does it by its own settings. */
+/** Settings that only a local process uses. A service has its own. */
 const OF_THE_SERVICE = ['database', 'workers', 'actor', 'summarizer', 'strategy', 'model', 'prompt', 'persona'] as const
 
-/** The same with a ledger behind a service. */
+/** `withLedger` for the ledger of a service. */
 async function withService<T>(config: Config, work: (session: Session) => Promise<T>): Promise<T> {
-  // What the environment or a file holds may be meant for ledgers of this machine; a flag is meant for this very call.
-  const idle = OF_THE_SERVICE.find((key) => config.origins[key]?.startsWith('--') === true)
-  if (idle !== undefined)
+  // Values from the environment or the config file may be for local ledgers; a flag is for this call.
+  const ignored = OF_THE_SERVICE.find((key) => config.origins[key]?.startsWith('--') === true)
+  if (ignored !== undefined)
     throw new InputError(
       'Usage',
-      `${config.origins[idle] ?? idle} says nothing to a service, which goes by its own settings`,
+      `${config.origins[ignored] ?? ignored} has no effect with a service, which uses its own settings`,
     )
   const { openRemoteLedger } = await import('../client/remote-ledger.js')
   let ledger: Ledger
@@ -86,7 +84,10 @@ async function withService<T>(config: Config, work: (session: Session) => Promis
   const session: Session = {
     ledger,
     get stores(): never {
-      throw new InputError('Usage', `${new URL(config.store).origin} is a service: this is done beside its store`)
+      throw new InputError(
+        'Usage',
+        `${new URL(config.store).origin} is a service: run this command on the machine of its store`,
+      )
     },
     config,
     warnings: [],
@@ -100,13 +101,13 @@ async function withService<T>(config: Config, work: (session: Session) => Promis
   }
 }
 
-/** Opens the ledger, does `work` with it, and closes it. */
+/** Opens the ledger, calls `work` and closes the ledger. */
 export async function withLedger<T>(
   flags: Flags,
   needs: SessionNeeds,
   work: (session: Session) => Promise<T>,
 ): Promise<T> {
-  const [{ actorOf }, { loadConfig }, { blindPrompt, personaOf, summarizerOf }] = await Promise.all([
+  const [{ actorOf }, { loadConfig }, { warningForPrompt, personaOf, summarizerOf, timeLimitOf }] = await Promise.all([
     import('./config/actor.js'),
     import('./config/load-config.js'),
     import('./config/summarizer.js'),
@@ -117,18 +118,15 @@ export async function withLedger<T>(
     import('../library/compose.js'),
     import('../library/problem.js'),
   ])
-  const nowhere = needs.creates === true ? undefined : await nameWithoutLedger(config.store)
-  if (nowhere !== undefined) {
+  const missingStore = needs.creates === true ? undefined : await nameWithoutLedger(config.store)
+  if (missingStore !== undefined) {
     throw new InputError(
       'NoLedger',
-      `there is no ledger in ${nowhere}: \`context-ledger import FILE\` makes one there; --store or CONTEXT_LEDGER_STORE names another`,
+      `there is no ledger in ${missingStore}: create one with \`context-ledger import FILE\`, or choose another with --store or CONTEXT_LEDGER_STORE`,
     )
   }
-  /**
-   * The prompt of this name among those that the ledger has recorded. It has to be known before the ledger is opened
-   * with it.
-   */
-  const registered = async (which: string): Promise<{ readonly name: string; readonly text: string } | undefined> => {
+  /** Finds a recorded prompt by name. It must be known before the ledger is opened with it. */
+  const findPrompt = async (which: string): Promise<{ readonly name: string; readonly text: string } | undefined> => {
     if (needs.creates === true && (await nameWithoutLedger(config.store)) !== undefined) return undefined
     const { templateMeant } = await import('../recording/list-prompts.js')
     const reading = await openLedger({
@@ -142,9 +140,11 @@ export async function withLedger<T>(
     }
   }
   const summarizer =
-    needs.writes === true ? await summarizerOf(config, { promptName: needs.promptName, registered }) : undefined
-  const blind = blindPrompt(summarizer)
-  if (blind !== undefined) note(`${noteColours.yellow('warning:')} ${blind}`)
+    needs.writes === true && needs.makesSummarizers !== true
+      ? await summarizerOf(config, { promptName: needs.promptName, findPrompt })
+      : undefined
+  const promptWarning = warningForPrompt(summarizer)
+  if (promptWarning !== undefined) note(`${noteColours.yellow('warning:')} ${promptWarning}`)
   const warnings: string[] = []
   const { ledger, ...stores } = await openService({
     store: config.store,
@@ -152,7 +152,8 @@ export async function withLedger<T>(
     ...(needs.reads === true ? { readOnly: true } : {}),
     ahead: needs.ahead !== false,
     ...(config.database === undefined ? {} : { database: config.database }),
-    ...(summarizer !== undefined ? { summarizer, persona: await personaOf(config) } : {}),
+    ...(summarizer === undefined ? {} : { summarizer }),
+    ...(needs.writes === true ? { persona: await personaOf(config) } : {}),
     ...(config.policy === undefined ? {} : { policy: config.policy }),
     ...(needs.searches === true && config.embeddingModel !== undefined
       ? {
@@ -160,11 +161,13 @@ export async function withLedger<T>(
             model: config.embeddingModel,
             ...(config.baseUrl === undefined ? {} : { baseUrl: config.baseUrl }),
             ...(config.apiKey === undefined ? {} : { apiKey: config.apiKey }),
+            ...timeLimitOf(config),
           },
         }
       : {}),
     actor: actorOf(config),
     onOpening: note,
+    ...(needs.onRequest === undefined ? {} : { onRequest: needs.onRequest }),
     onProblem: (problem) => {
       const sentence = sentenceOfProblem(problem)
       if (warnings.includes(sentence)) return

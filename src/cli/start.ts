@@ -1,12 +1,13 @@
 /**
- * `npm start`: the main job on the sample conversation, in a ledger that stays: import with compaction, the context
- * that a model would get, what was saved, one search hit with its provenance, and what to type next. Needs no key and
- * no server. A second time it finds everything recorded already, and shows the same.
+ * `npm start`: a tour with the sample conversation: import with compaction, the model's context, the tokens saved, one
+ * search hit with its provenance, and the next commands. Needs no key and no server. The ledger persists; a second run
+ * skips the recorded messages and prints the same.
  */
 import { join } from 'node:path'
 import type { Context, Ledger, SearchHit } from '../library/ledger.js'
+import { viewText } from '../domain/compaction/context.js'
 import { contentText } from '../domain/values/message.js'
-import { tell } from './errors.js'
+import { describeError } from './errors.js'
 import { DEFAULT_STORE, type Flags } from './flags.js'
 import { runImport } from './import/import-files.js'
 import { allWritten, brief, colours, count, line, many, note, printable, watchOutput } from './output.js'
@@ -17,7 +18,7 @@ const SAMPLE = join('examples', 'sample-conversation.jsonl')
 const CONVERSATION = 'sample-harbour'
 const QUERY = 'why is the total of invoice INV-2026-00317 wrong'
 
-// A window so small that 201 messages need many cycles, and so few batches that they are summarized again.
+// A window so small that 201 messages need many cycles, and a buffer so small that batches are re-summarized.
 const POLICY = { 'model-max-tokens': '2400', buffer: '4' } as const
 const flags: Flags = { store: DEFAULT_STORE, summarizer: 'extractive', ...POLICY }
 
@@ -28,15 +29,18 @@ const heading = (text: string): Promise<void> => line(`\n${colours.bold(colours.
 
 async function showContext(context: Context): Promise<void> {
   for (const [at, message] of context.messages.entries()) {
-    const text = contentText(message.content)
-    if (at === context.viewAt) {
-      const lines = printable(text)
+    const whole = contentText(message.content)
+    const view = at === context.viewAt ? viewText(context) : undefined
+    const text = view === undefined ? whole : whole.slice(0, whole.length - view.length).trimEnd()
+    if (view !== undefined) {
+      if (text !== '') await line(`${colours.bold(message.role)} ${brief(text, LINE_CHARACTERS)}`)
+      const lines = printable(view)
         .split('\n')
         .filter((part) => part.trim() !== '')
-      await line(`${colours.bold(message.role)} ${colours.dim('(what was compacted)')}`)
+      await line(`${colours.bold(message.role)} ${colours.dim('(compacted part)')}`)
       for (const part of lines.slice(0, VIEW_LINES)) await line(`    ${brief(part, LINE_CHARACTERS)}`)
       if (lines.length > VIEW_LINES)
-        await line(colours.dim(`    … ${many(lines.length - VIEW_LINES, 'further line')} of summaries`))
+        await line(colours.dim(`    … ${many(lines.length - VIEW_LINES, 'more line')} of summaries`))
     } else {
       const calls = (message.tool_calls ?? []).map(
         (call) => `→ ${call.function?.name ?? call.type}(${call.function?.arguments ?? ''})`,
@@ -49,27 +53,27 @@ async function showContext(context: Context): Promise<void> {
 }
 
 async function showSavings(ledger: Ledger, context: Context): Promise<void> {
-  const seen = { messages: 0, tokens: 0, cycles: 0, batches: 0, again: 0 }
+  const counts = { messages: 0, tokens: 0, cycles: 0, batches: 0, resummarized: 0 }
   for await (const event of ledger.log(CONVERSATION)) {
     if (event.type === 'MessageAppended') {
-      seen.messages += 1
-      seen.tokens += event.data.tokens
-    } else if (event.type === 'MessagesPruned') seen.cycles += 1
-    else if (event.type === 'BatchArchived') seen.batches += 1
-    else if (event.type === 'BatchesResummarized') seen.again += 1
+      counts.messages += 1
+      counts.tokens += event.data.tokens
+    } else if (event.type === 'MessagesPruned') counts.cycles += 1
+    else if (event.type === 'BatchArchived') counts.batches += 1
+    else if (event.type === 'BatchesResummarized') counts.resummarized += 1
   }
   const { ok, events } = await ledger.verify(CONVERSATION)
-  const share = Math.round((100 * context.tokens) / Math.max(1, seen.tokens))
+  const share = Math.round((100 * context.tokens) / Math.max(1, counts.tokens))
   await line(
-    `${many(seen.messages, 'message')} with ${count(seen.tokens)} tokens → a context of ${count(context.tokens)} tokens (${String(share)} %)`,
+    `${many(counts.messages, 'message')} with ${count(counts.tokens)} tokens → a context of ${count(context.tokens)} tokens (${String(share)} %)`,
   )
   await line(
-    `${many(seen.cycles, 'compaction cycle')}, ${many(seen.batches, 'batch', 'batches')}, ${many(seen.again, 're-summarization')}, each recorded with who made it from what`,
+    `${many(counts.cycles, 'compaction cycle')}, ${many(counts.batches, 'batch', 'batches')}, ${many(counts.resummarized, 're-summarization')}, each recorded with its summarizer and sources`,
   )
   await line(
     ok
-      ? `verified over ${many(events, 'event')}: every message is live, or covered by exactly one batch`
-      : colours.red('verification found problems: see `verify` below'),
+      ? `verified over ${many(events, 'event')}: every message is live or covered by exactly one batch`
+      : colours.red('verification found problems: run `verify`, see below'),
   )
 }
 
@@ -82,9 +86,9 @@ async function showHit(hit: SearchHit | undefined): Promise<void> {
   await line(colours.dim(provenance(hit)))
 }
 
-/** What to type next; with the store named where the environment would lead elsewhere. */
+/** The next commands; with `--store` if the environment names another store. */
 function nextCommands(hit: SearchHit | undefined): string[] {
-  const elsewhere = (process.env['CONTEXT_LEDGER_STORE'] ?? '') === '' ? '' : ` --store ${DEFAULT_STORE}`
+  const storeFlag = (process.env['CONTEXT_LEDGER_STORE'] ?? '') === '' ? '' : ` --store ${DEFAULT_STORE}`
   const from = hit === undefined ? '' : ` --from ${hit.firstRevision.toString()} --limit 5`
   return [
     `context ${CONVERSATION}`,
@@ -93,7 +97,7 @@ function nextCommands(hit: SearchHit | undefined): string[] {
     'list',
     'verify',
     '--help',
-  ].map((words) => (words === '--help' ? 'npx context-ledger --help' : `npx context-ledger ${words}${elsewhere}`))
+  ].map((words) => (words === '--help' ? 'npx context-ledger --help' : `npx context-ledger ${words}${storeFlag}`))
 }
 
 async function play(): Promise<void> {
@@ -106,15 +110,15 @@ async function play(): Promise<void> {
   })
   await withLedger({ store: DEFAULT_STORE }, {}, async ({ ledger }) => {
     const context = await ledger.context(CONVERSATION)
-    await heading('2. What the model would get now (shortened for the screen)')
+    await heading('2. The model’s context now (shortened for the screen)')
     await showContext(context)
-    await heading('3. What was saved')
+    await heading('3. Tokens saved')
     await showSavings(ledger, context)
-    await heading(`4. What left the context is found again: "${QUERY}"`)
+    await heading(`4. Removed messages can still be found: "${QUERY}"`)
     const { hits } = await ledger.search(QUERY, { conversationId: CONVERSATION })
     const hit = hits.find(({ batchId }) => batchId !== null) ?? hits[0]
     await showHit(hit)
-    await heading('5. Go on with this ledger')
+    await heading('5. Continue with this ledger')
     for (const command of nextCommands(hit)) await line(`  ${command}`)
   })
 }
@@ -124,7 +128,7 @@ try {
   await play()
   await allWritten()
 } catch (error) {
-  const { exitCode, message } = await tell(error)
+  const { exitCode, message } = await describeError(error)
   note(message)
   process.exitCode = exitCode
 }

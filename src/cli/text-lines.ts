@@ -1,17 +1,17 @@
-/** The lines of a file of texts, each with its number, and with its bytes for who shows how far a file is read. */
-import { byteLines } from '../ports/byte-lines.js'
+/** The lines of a text file, each with its number and its size in bytes for progress displays. */
+import { byteLines } from '../lib/byte-lines.js'
 import { InputError } from './errors.js'
 
 export interface TextLine {
   readonly text: string
   readonly number: number
-  /** Its end included. */
+  /** Including the line break. */
   readonly bytes: number
 }
 
 /**
- * Reads the lines; one that is no UTF-8 is named by its number, and not recorded with replacement characters.
- * @param name what the file is called in a complaint
+ * Reads the lines. A line that is not valid UTF-8 is an error, instead of text with replacement characters. @param name
+ * the name of the file in error messages
  */
 export async function* textLines(chunks: AsyncIterable<Buffer>, name: string): AsyncGenerator<TextLine> {
   const decoder = new TextDecoder('utf-8', { fatal: true })
@@ -22,7 +22,7 @@ export async function* textLines(chunks: AsyncIterable<Buffer>, name: string): A
     try {
       text = decoder.decode(bytes).replace(/\r$/u, '')
     } catch {
-      throw new InputError('MalformedInput', `${name}:${String(number)}: is no valid UTF-8`)
+      throw new InputError('MalformedInput', `${name}:${String(number)}: is not valid UTF-8`)
     }
     yield { text, number, bytes: bytes.length + 1 }
   }

@@ -1,52 +1,65 @@
-/** Wrong words on the command line, as sentences that say what to type instead. */
+/** Messages for an invalid command line, with the command or flag that was probably meant. */
 import { nearest } from '../domain/text/edit-distance.js'
 import { nameMeant } from '../domain/text/known-names.js'
-import type { Command } from './command.js'
+import type { CliCommand } from './command.js'
 import { commands, groups } from './commands/index.js'
-import { settings } from './flags.js'
+import { settings, settingsFor } from './flags.js'
 import { globalFlags } from './help.js'
 import type { PolicyFlag } from './policy-flags.js'
 
-/** The command that these words call, and the words that it is called by. */
-function commandOf(words: readonly string[]): { readonly path: string; readonly command: Command } | undefined {
-  const named = (list: readonly Command[], before: string): { path: string; command: Command } | undefined => {
-    const command = list.find(({ words: own }) => words.includes(own.split(' ')[0] ?? ''))
+/** The command that the words name, and its full path. */
+export function commandOf(
+  words: readonly string[],
+): { readonly path: string; readonly command: CliCommand } | undefined {
+  const named = (list: readonly CliCommand[], before: string): { path: string; command: CliCommand } | undefined => {
+    const command = list.find((each) => words.includes(each.words.split(' ')[0] ?? ''))
     return command === undefined ? undefined : { path: `${before}${command.words}`, command }
   }
   const group = groups.find(({ word }) => words.includes(word))
   return group === undefined ? named(commands, '') : named(group.commands, `${group.word} `)
 }
 
+/** The path of the command, without its arguments. */
+const namedCommand = (words: readonly string[]): string | undefined => commandOf(words)?.path.split(/ [<[]/u)[0]
+
+/** A pointer to the help text, shown after a usage error. */
+export function helpHint(words: readonly string[]): string {
+  const command = namedCommand(words)
+  return command === undefined
+    ? '`context-ledger --help` lists the commands.'
+    : `\`context-ledger ${command} --help\` shows its flags and examples.`
+}
+
 /**
- * The flag that somebody may have meant, among those of all commands, of this one, and of the policy where it takes
+ * The most similar flag among the global flags, the flags of this command, and the policy flags if the command accepts
  * them.
  */
 function nearestFlag(typed: string, words: readonly string[], policyFlags: readonly PolicyFlag[]): string | undefined {
-  const { options = {}, policy = false } = commandOf(words)?.command ?? {}
+  const { options = {}, policy = false, uses = [] } = commandOf(words)?.command ?? {}
   const ofPolicy = policy ? ['policy', ...policyFlags.map(({ flag }) => flag)] : []
   return nearest(typed, [
     ...Object.keys(globalFlags),
     'help',
     'version',
-    ...settings.map(({ flag }) => flag),
+    ...settingsFor(uses).map(({ flag }) => flag),
+    'config',
     ...Object.keys(options),
     ...ofPolicy,
   ])
 }
 
-/** What people type for something that has another name here. */
-const called: Readonly<Record<string, string>> = {
+/** Answers for command names that users try but that do not exist. */
+const answers: Readonly<Record<string, string>> = {
   export:
-    '`log CONV --json` prints every fact of a conversation, `context CONV --format openai` the messages that the model gets, and `migrate-log --from STORE --to NAME.clog.gz` copies the whole log to a file',
+    '`log CONV --json` prints every event of a conversation, `context CONV --format openai` the messages of the model’s context, and `migrate-log --from STORE --to NAME.clog.gz` copies the whole log to a file',
   backup: '`migrate-log --from STORE --to NAME.clog.gz` copies the whole log to a file',
   restore: '`migrate-log --from NAME.clog.gz --to STORE` copies a log back from a file',
-  delete:
-    'nothing is deleted: a log keeps what was recorded; `editions drop` gives an edition up, and `undo` puts messages back into the window',
-  show: '`context CONV` shows what the model gets, `log CONV` every fact, and `explain CONV` where the summaries come from',
+  delete: 'recorded events are never deleted; `editions drop` drops an edition, and `undo` restores compacted messages',
+  show: '`context CONV` prints the model’s context, `log CONV` every event, and `explain CONV` the sources of the summaries',
   ls: '`list` lists the conversations',
-  init: '`import FILE` or `append CONV` makes the ledger where there is none',
+  init: '`import FILE` and `append CONV` create the ledger if it does not exist',
 }
-const sameAs: Readonly<Record<string, string>> = {
+const synonyms: Readonly<Record<string, string>> = {
   dump: 'export',
   rm: 'delete',
   remove: 'delete',
@@ -57,10 +70,10 @@ const sameAs: Readonly<Record<string, string>> = {
   new: 'init',
 }
 
-/** What to type instead of a command that there is none of. */
-function instead(typed: string): string {
-  const word = Object.hasOwn(sameAs, typed) ? (sameAs[typed] ?? typed) : typed
-  if (Object.hasOwn(called, word)) return `: ${called[word] ?? ''}`
+/** A suggestion for an unknown command, or an empty string. */
+function suggestion(typed: string): string {
+  const word = Object.hasOwn(synonyms, typed) ? (synonyms[typed] ?? typed) : typed
+  if (Object.hasOwn(answers, word)) return `: ${answers[word] ?? ''}`
   const paths = groups.flatMap((group) =>
     group.commands.map(({ words }) => ({
       word: words.split(' ')[0] ?? '',
@@ -82,44 +95,50 @@ const firstWords = (): string[] => [
 ]
 
 /**
- * What is wrong with the command that help is asked of; undefined where there is one. The parser would show the help of
- * the whole instead.
+ * The error message if `--help` is requested for a command that does not exist. Without this check, the parser would
+ * print the general help.
  */
 export function noSuchCommand(words: readonly string[]): string | undefined {
   const [typed, second] = words
   if (typed === undefined || typed.startsWith('-')) return undefined
-  if (!firstWords().includes(typed)) return `there is no command "${typed}"${instead(typed)}`
-  const own = groups.find(({ word }) => word === typed)?.commands.map((command) => command.words.split(' ')[0] ?? '')
-  if (own === undefined || second === undefined || second.startsWith('-') || own.includes(second)) return undefined
-  const near = nameMeant(second, own)
-  return `there is no command "${typed} ${second}"${near === undefined ? `: there are ${own.map((word) => `${typed} ${word}`).join(', ')}` : `: did you mean \`${typed} ${near}\`?`}`
+  if (!firstWords().includes(typed)) return `there is no command "${typed}"${suggestion(typed)}`
+  const commandWords = groups
+    .find(({ word }) => word === typed)
+    ?.commands.map((command) => command.words.split(' ')[0] ?? '')
+  if (commandWords === undefined || second === undefined || second.startsWith('-') || commandWords.includes(second))
+    return undefined
+  const near = nameMeant(second, commandWords)
+  return `there is no command "${typed} ${second}"${near === undefined ? `: the commands are ${commandWords.map((word) => `${typed} ${word}`).join(', ')}` : `: did you mean \`${typed} ${near}\`?`}`
 }
 
 const typedAsFlag = (name: string, words: readonly string[]): boolean =>
   words.some((word) => word === `--${name}` || word.startsWith(`--${name}=`) || word === `-${name}`)
 
-/** What yargs says of wrong words, as a sentence; the policy's flags are those that its parser has. */
-export function usageSentence(said: string, words: readonly string[], policyFlags: readonly PolicyFlag[]): string {
+/** Rewrites an error message of yargs. `policyFlags` are the flags that the parser was built with. */
+export function usageSentence(message: string, words: readonly string[], policyFlags: readonly PolicyFlag[]): string {
   const wrong = noSuchCommand(words)
   if (wrong !== undefined) return wrong
-  const unknown = /^Unknown (?:command|argument)s?: (.+)$/u.exec(said)?.[1]
+  const unknown = /^Unknown (?:command|argument)s?: (.+)$/u.exec(message)?.[1]
   if (unknown !== undefined) {
     const flag = unknown.split(', ').find((name) => typedAsFlag(name, words))
     if (flag !== undefined) {
+      const path = namedCommand(words)
+      if (path !== undefined && settings.some((setting) => setting.flag === flag))
+        return `\`${path}\` does not use --${flag}: remove it`
       const near = nearestFlag(flag, words, policyFlags)
-      return `there is no flag --${flag} here${near === undefined ? '' : `: did you mean --${near}?`}`
+      return `unknown flag --${flag}${near === undefined ? '' : `: did you mean --${near}?`}`
     }
-    return commandOf(words) === undefined ? `there is no command "${unknown}"` : `"${unknown}" is one word too many`
+    return commandOf(words) === undefined ? `there is no command "${unknown}"` : `unexpected argument "${unknown}"`
   }
-  const choice = /Argument: (.+), Given: (.+), Choices: (.+)$/mu.exec(said)
+  const choice = /Argument: (.+), Given: (.+), Choices: (.+)$/mu.exec(message)
   if (choice !== null)
-    return `--${choice[1] ?? ''} must be one of ${(choice[3] ?? '').replaceAll('"', '')}, and is ${choice[2] ?? ''}`
-  if (said.startsWith('Not enough non-option arguments')) {
-    return `something is missing: context-ledger ${commandOf(words)?.path ?? 'COMMAND'}`
+    return `--${choice[1] ?? ''} must be one of ${(choice[3] ?? '').replaceAll('"', '')}; got ${choice[2] ?? ''}`
+  if (message.startsWith('Not enough non-option arguments')) {
+    return `missing arguments: context-ledger ${commandOf(words)?.path ?? 'COMMAND'}`
   }
-  const valued = /^Argument unexpected for: (.+)$/u.exec(said)?.[1]
+  const valued = /^Argument unexpected for: (.+)$/u.exec(message)?.[1]
   if (valued !== undefined) return `--${valued} takes no value`
-  if (said.startsWith('Not enough arguments following'))
-    return `${said.replace('Not enough arguments following: ', '--')} needs a value`
-  return said
+  if (message.startsWith('Not enough arguments following'))
+    return `${message.replace('Not enough arguments following: ', '--')} needs a value`
+  return message
 }

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 
-/** The version of the package that this file is part of, wherever it was built to. */
+/** The version of the package, found in any build directory. */
 export function version(): string {
   for (let folder = new URL('.', import.meta.url), above: URL; ; folder = above) {
     above = new URL('..', folder)

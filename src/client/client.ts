@@ -1,7 +1,4 @@
-/**
- * The service's API as functions, one a route, with the types of the schemas that the service itself goes by. What a
- * function takes and answers stands in `contract/`.
- */
+/** The service's API as functions, one per route, typed by the service's own schemas in `contract/`. */
 import type { z } from 'zod'
 import type { cloudEvent } from '../service/contract/events.js'
 import { routes, type RouteName } from '../service/contract/index.js'
@@ -62,10 +59,7 @@ export type Calls = {
 export interface EventsOptions {
   /** One conversation alone. */
   readonly conversationId?: string
-  /**
-   * The first position to give, or the first revision where a conversation is named. Default: what is recorded from now
-   * on.
-   */
+  /** The first position, or the first revision if a conversation is named. Default: events recorded from now on. */
   readonly from?: bigint | number
   readonly signal?: AbortSignal | undefined
 }
@@ -77,13 +71,13 @@ export interface Client {
   /** One function a route. */
   readonly calls: Calls
   /**
-   * Facts as they are recorded, each once and in order, until the signal aborts: where the connection ends it goes on
-   * behind the last one that came.
+   * New events, each once and in order, until the signal aborts. After a lost connection it resumes after the last
+   * event.
    */
   events(options?: EventsOptions): AsyncIterable<CloudEvent>
   /**
-   * Waits until a job has ended, and gives what came of it. Throws a `ServiceError` with the problem of one that failed.
-   * Where the signal aborts, the job is asked to end.
+   * Waits until a job has ended and returns it. Throws a `ServiceError` with the problem of a failed job. If the
+   * signal aborts, the job is cancelled.
    */
   ended(
     job: Job,
@@ -145,8 +139,8 @@ async function call(
     path: pathOf(route, given.params),
     query,
     headers: {
-      // The same request, sent again where no answer came, records nothing twice. Where every message has its id the ledger
-      // knows them by that, and says of those that it has that they are not new.
+      // With this key, a repeated request records nothing twice. If every message has an id, the ledger recognizes
+      // them by id and reports those that it already has.
       ...(route.id === 'appendMessages' && !namesAll(given.body)
         ? { 'idempotency-key': globalThis.crypto.randomUUID() }
         : {}),
@@ -174,7 +168,7 @@ async function call(
       `${transport.name} answered ${route.id} in a shape that this version does not know: ${parsed.error.issues[0]?.path.join('.') ?? ''} ${parsed.error.issues[0]?.message ?? ''}`,
       response.status,
     )
-  // As it came: what a schema hands back has its fields in another order.
+  // As received, because parsed values have their fields in another order.
   return { ...answered, value }
 }
 
@@ -209,7 +203,7 @@ async function ended(
 ): Promise<Job> {
   let job = begun
   let isCancelled = false
-  let told: string | undefined
+  let lastProgress: string | undefined
   while (job.state === 'running') {
     const params = { job: job.id }
     if (signal?.aborted === true && !isCancelled) {
@@ -220,7 +214,7 @@ async function ended(
       await calls
         .getJob({
           params,
-          // How far it is interests who listens sooner than who waits for the end.
+          // A caller with `onProgress` wants the state sooner than one that only waits for the end.
           headers: { prefer: onProgress === undefined ? JOB_WAIT : 'wait=1' },
           signal: isCancelled ? undefined : signal,
         })
@@ -230,8 +224,8 @@ async function ended(
         })
     ).value
     const progress = JSON.stringify(job.progress)
-    if (progress !== undefined && progress !== told) onProgress?.(job.progress)
-    told = progress
+    if (progress !== undefined && progress !== lastProgress) onProgress?.(job.progress)
+    lastProgress = progress
   }
   if (job.state === 'failed') {
     const { kind = 'Bug', detail = 'the job failed', status } = job.problem ?? {}

@@ -1,10 +1,7 @@
-/**
- * A stream of server-sent events, read for as long as somebody wants it: where the connection ends, the next one begins
- * behind the last event that came.
- */
+/** Reads server-sent events until the caller stops. After a lost connection it resumes after the last event. */
 import { setTimeout as delay } from 'node:timers/promises'
 import { createSentEventReader, type SentEvent } from '../domain/text/sent-events.js'
-import { backoffMs } from '../ports/backoff.js'
+import { backoffMs } from '../lib/backoff.js'
 import { cloudEvent } from '../service/contract/events.js'
 import { routes } from '../service/contract/index.js'
 import type { CloudEvent } from './client.js'
@@ -34,7 +31,7 @@ export async function* readEvents(transport: Transport, wanted: Wanted): AsyncGe
       ended.abort()
     }
     signal?.addEventListener('abort', end)
-    let done = (): void => undefined
+    let release = (): void => undefined
     try {
       const answering = await transport.send(route, {
         path,
@@ -45,10 +42,10 @@ export async function* readEvents(transport: Transport, wanted: Wanted): AsyncGe
         signal: ended.signal,
         isStream: true,
       })
-      ;({ done } = answering)
+      release = answering.done
       for await (const { id, data } of sentEvents(answering.chunks, end)) {
         failures = 0
-        // What cannot be read is told, and is no place to go on behind: it would be missing, and nobody would know.
+        // Throw if an event cannot be read. To resume after it would skip it without notice.
         if (data !== '') yield eventOf(data, transport.name)
         last = id ?? last
       }
@@ -56,13 +53,13 @@ export async function* readEvents(transport: Transport, wanted: Wanted): AsyncGe
       failures += 1
     } catch (error) {
       if (isOver(signal)) return
-      const isGone = !(error instanceof ServiceError) || error.status === undefined || error.status >= 500
-      if (!isGone || (error instanceof ServiceError && error.kind === 'NotAService')) throw error
+      const isUnreachable = !(error instanceof ServiceError) || error.status === undefined || error.status >= 500
+      if (!isUnreachable || (error instanceof ServiceError && error.kind === 'NotAService')) throw error
       failures += 1
     } finally {
-      done()
+      release()
       signal?.removeEventListener('abort', end)
-      // Whoever leaves in the middle leaves no connection behind.
+      // A caller that leaves the loop closes the connection.
       end()
     }
     if (isOver(signal)) return
@@ -70,7 +67,7 @@ export async function* readEvents(transport: Transport, wanted: Wanted): AsyncGe
   }
 }
 
-/** An event; throws where it is none that this version knows. */
+/** Parses an event; throws if this version does not know its form. */
 function eventOf(data: string, name: string): CloudEvent {
   const read = cloudEvent.safeParse(parsedJson(data))
   if (read.success) return read.data

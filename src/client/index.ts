@@ -1,4 +1,4 @@
-/** `context-ledger/client`: a service as typed functions, and a ledger behind one. */
+/** `context-ledger/client`: a typed client of the service, and a `Ledger` over it. */
 export {
   createClient,
   type Answered,

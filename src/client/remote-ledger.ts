@@ -1,8 +1,8 @@
 /**
- * A ledger behind a service, with the functions of one that is opened on a store: what a program or the command line does
- * with the one it does with the other. Where a service cannot do what a process beside the store can, a sentence says so.
+ * A `Ledger` over a service, so that programs and the command line work with both. A function that the service
+ * cannot offer throws an error that says so.
  */
-import { given } from '../domain/values/given.js'
+import { withoutUndefined } from '../lib/without-undefined.js'
 import type { RecordedEvent } from '../domain/events/index.js'
 import { eventTypes, isEventType } from '../domain/events/index.js'
 import { createAgentTools } from '../library/agent-tools.js'
@@ -19,7 +19,7 @@ import type {
   ListOptions,
   LogOptions,
 } from '../library/ledger.js'
-import { dataOfProblem, LedgerError, problem, problemSaid } from '../library/problem.js'
+import { dataOfProblem, LedgerError, problem, problemWithSentence } from '../library/problem.js'
 import { thrownSentence } from '../domain/values/thrown.js'
 import { StoreError } from '../ports/store-error.js'
 import { createClient, type Client, type Job } from './client.js'
@@ -32,7 +32,7 @@ export interface RemoteLedgerOptions extends ClientOptions {
   readonly policy?: AppendOptions['policy']
 }
 
-/** What a model is told of the tools; the service answers their calls. */
+/** Tool definitions for the model; the service answers the calls. */
 const toolDefinitions = createAgentTools({
   memoryRead: () => Promise.resolve([]),
   compact: () => Promise.reject(new Error('the service answers it')),
@@ -44,8 +44,8 @@ const MESSAGES_PAGE = 10_000
 const CHAT_FIELDS: ReadonlySet<string> = new Set(['messages'])
 
 /**
- * Opens a ledger behind a service. Nothing is sent before something is asked.
- * @throws TypeError where an option is wrong
+ * Opens a ledger over a service. It sends no request before the first call.
+ * @throws TypeError if an option is invalid
  */
 export function openRemoteLedger({ policy, ...reach }: RemoteLedgerOptions): Ledger {
   const client = createClient(reach)
@@ -53,12 +53,12 @@ export function openRemoteLedger({ policy, ...reach }: RemoteLedgerOptions): Led
   let isClosed = false
 
   /** What a call of the service gives, its failures as a ledger's own. */
-  async function asked<T>(call: (client: Client) => Promise<T>): Promise<T> {
+  async function callService<T>(call: (client: Client) => Promise<T>): Promise<T> {
     if (isClosed) throw problem({ kind: 'LedgerClosed' })
     try {
       return await call(client)
     } catch (error) {
-      throw told(error)
+      throw toLedgerError(error)
     }
   }
 
@@ -66,7 +66,7 @@ export function openRemoteLedger({ policy, ...reach }: RemoteLedgerOptions): Led
   async function value<T>(call: () => Promise<{ readonly value: unknown }>, own?: ReadonlySet<string>): Promise<T> {
     // The law of test/client holds each of them against the ledger's own.
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-    return withWholeNumbers((await asked(call)).value, own) as T
+    return withWholeNumbers((await callService(call)).value, own) as T
   }
 
   /** What came of a job. */
@@ -78,11 +78,11 @@ export function openRemoteLedger({ policy, ...reach }: RemoteLedgerOptions): Led
     } = {},
   ): Promise<T> {
     const { signal, onProgress } = how
-    const ended = await asked(async () =>
+    const ended = await callService(async () =>
       client.ended((await begin()).value, {
         signal,
-        // What a listener throws breaks nothing.
-        ...(onProgress === undefined ? {} : { onProgress: (progress) => heard(onProgress, progress) }),
+        // Errors of a listener are ignored.
+        ...(onProgress === undefined ? {} : { onProgress: (progress) => callListener(onProgress, progress) }),
       }),
     )
     if (ended.result === undefined) signal?.throwIfAborted()
@@ -98,10 +98,10 @@ export function openRemoteLedger({ policy, ...reach }: RemoteLedgerOptions): Led
     let cursor: string | undefined
     while (left > 0) {
       const page = (
-        await asked(() =>
+        await callService(() =>
           calls.getLog({
             params: { conversation: conversationId },
-            query: given({
+            query: withoutUndefined({
               from: cursor === undefined ? from : undefined,
               cursor,
               direction,
@@ -127,26 +127,30 @@ export function openRemoteLedger({ policy, ...reach }: RemoteLedgerOptions): Led
     after,
     ...rest
   }: ListOptions = {}): Promise<ConversationList> {
-    const within = given({ ...rest, since: timeOf(since), until: timeOf(until), waitFor, timeout })
+    const within = withoutUndefined({ ...rest, since: timeOf(since), until: timeOf(until), waitFor, timeout })
     // The service gives pages by id alone; a short list it gives in any order.
     if (sort !== 'id' && limit !== undefined && limit <= PAGE)
       return await value(() => calls.listConversations({ query: { ...within, sort, limit } }))
     const conversations: ConversationSummary[] = []
     let first: ConversationList | undefined
     let cursor: string | undefined
-    const most = sort === 'id' ? (limit ?? Number.POSITIVE_INFINITY) : Number.POSITIVE_INFINITY
+    const maxCount = sort === 'id' ? (limit ?? Number.POSITIVE_INFINITY) : Number.POSITIVE_INFINITY
     do {
       const page: ConversationList & { readonly next?: string } = await value(() =>
         calls.listConversations({
-          query: given({ ...within, cursor, limit: Math.min(PAGE, Math.max(1, most - conversations.length)) }),
+          query: withoutUndefined({
+            ...within,
+            cursor,
+            limit: Math.min(PAGE, Math.max(1, maxCount - conversations.length)),
+          }),
         }),
       )
-      conversations.push(...page.conversations.filter((each) => after === undefined || isBehind(after, each)))
+      conversations.push(...page.conversations.filter((each) => after === undefined || isAfter(after, each)))
       first ??= page
       cursor = page.next
-    } while (cursor !== undefined && conversations.length < most)
+    } while (cursor !== undefined && conversations.length < maxCount)
     const sorted = sort === 'id' ? conversations : conversations.toSorted(ORDERS[sort])
-    return given({
+    return withoutUndefined({
       conversations: sorted.slice(0, limit),
       unlisted: first.unlisted,
       behind: first.behind,
@@ -197,7 +201,7 @@ export function openRemoteLedger({ policy, ...reach }: RemoteLedgerOptions): Led
       type Wire = Omit<ContextAsOf, 'messageIds'> & { readonly messageIds: readonly (string | null)[] }
       const params = { conversation: conversationId }
       const context: Wire = await value(
-        () => calls.getContext({ params, query: given({ at: momentOf(at), view, ...wait }) }),
+        () => calls.getContext({ params, query: withoutUndefined({ at: momentOf(at), view, ...wait }) }),
         CHAT_FIELDS,
       )
       return { ...context, messageIds: context.messageIds.map((id) => id ?? undefined) }
@@ -208,7 +212,7 @@ export function openRemoteLedger({ policy, ...reach }: RemoteLedgerOptions): Led
         await value(() =>
           calls.getMessages({
             params: { conversation: conversationId },
-            query: given({
+            query: withoutUndefined({
               at: cursor === undefined ? momentOf(at) : undefined,
               cursor,
               limit: MESSAGES_PAGE,
@@ -230,21 +234,26 @@ export function openRemoteLedger({ policy, ...reach }: RemoteLedgerOptions): Led
       const between =
         'cycle' in options ? { cycle: options.cycle } : { from: momentOf(options.from), to: momentOf(options.to) }
       return await value(() =>
-        calls.diff({ params: { conversation: conversationId }, query: given({ ...between, waitFor, timeout }) }),
+        calls.diff({
+          params: { conversation: conversationId },
+          query: withoutUndefined({ ...between, waitFor, timeout }),
+        }),
       )
     },
     compact: async (conversationId, options = {}) => {
-      const body = given(ofKey(options))
+      const body = withoutUndefined(ofKey(options))
       return await job(() => calls.compact({ params: { conversation: conversationId }, body }))
     },
     undo: async (conversationId, undone) =>
       await value(() => calls.undo({ params: { conversation: conversationId }, body: bodyOf(ofKey(undone)) })),
     async settled(conversationId) {
       if (conversationId === undefined) return
-      await asked(() => calls.settle({ params: { conversation: conversationId } }))
+      await callService(() => calls.settle({ params: { conversation: conversationId } }))
     },
     search: async (query, searched = {}) =>
-      await value(() => calls.search({ body: given({ query, ...searched, waitFor: searched.waitFor?.toString() }) })),
+      await value(() =>
+        calls.search({ body: withoutUndefined({ query, ...searched, waitFor: searched.waitFor?.toString() }) }),
+      ),
     log,
     async *follow({ after = -1n, untilHead = false, signal }) {
       if (untilHead) throw elsewhere('follow with untilHead', 'read the logs of the conversations')
@@ -273,11 +282,13 @@ export function openRemoteLedger({ policy, ...reach }: RemoteLedgerOptions): Led
             }),
           }
       } catch (error) {
-        throw told(error)
+        throw toLedgerError(error)
       }
     },
     explain: async (conversationId, options = {}) =>
-      await value(() => calls.explain({ params: { conversation: conversationId }, body: given({ ...options }) })),
+      await value(() =>
+        calls.explain({ params: { conversation: conversationId }, body: withoutUndefined({ ...options }) }),
+      ),
     async forgotten(conversationId, { cycle, onCycle } = {}) {
       interface Found extends Awaited<ReturnType<Ledger['forgotten']>> {
         readonly cycles: readonly ForgottenCycle[]
@@ -285,7 +296,9 @@ export function openRemoteLedger({ policy, ...reach }: RemoteLedgerOptions): Led
       const { cycles, ...found }: Found =
         conversationId === undefined
           ? await job(() => calls.forgottenAll({}))
-          : await value(() => calls.forgotten({ params: { conversation: conversationId }, query: given({ cycle }) }))
+          : await value(() =>
+              calls.forgotten({ params: { conversation: conversationId }, query: withoutUndefined({ cycle }) }),
+            )
       for (const each of cycles) await onCycle?.(each)
       return found
     },
@@ -293,7 +306,7 @@ export function openRemoteLedger({ policy, ...reach }: RemoteLedgerOptions): Led
       type Total = Awaited<ReturnType<Ledger['stats']>>
       type Counted = Parameters<NonNullable<typeof onConversation>>[0]
       const { conversations, total }: { readonly conversations: readonly Counted[]; readonly total: Total } = await job(
-        () => calls.statsAll({ body: given({ prices, conversationId }) }),
+        () => calls.statsAll({ body: withoutUndefined({ prices, conversationId }) }),
       )
       for (const each of conversations) await onConversation?.(each)
       return total
@@ -313,13 +326,13 @@ export function openRemoteLedger({ policy, ...reach }: RemoteLedgerOptions): Led
     identity: async () => await value(() => calls.getLedger({})),
     async pin(conversationId, messageId, request = {}) {
       const params = { conversation: conversationId, message: messageId }
-      const query = given(ofKey(request))
-      await asked(() => calls.pinMessage({ params, query }))
+      const query = withoutUndefined(ofKey(request))
+      await callService(() => calls.pinMessage({ params, query }))
     },
     async unpin(conversationId, messageId, request = {}) {
       const params = { conversation: conversationId, message: messageId }
-      const query = given(ofKey(request))
-      await asked(() => calls.unpinMessage({ params, query }))
+      const query = withoutUndefined(ofKey(request))
+      await callService(() => calls.unpinMessage({ params, query }))
     },
     editions: {
       estimate: async ({ signal, ...request }) =>
@@ -346,12 +359,14 @@ export function openRemoteLedger({ policy, ...reach }: RemoteLedgerOptions): Led
       async revert(conversationId, editionId, { actor } = {}) {
         withoutActor(actor)
         const params = { conversation: conversationId }
-        return await value(() => calls.revertEdition({ params, body: given({ editionId }) }))
+        return await value(() => calls.revertEdition({ params, body: withoutUndefined({ editionId }) }))
       },
       async drop(conversationId, editionId, { actor } = {}) {
         withoutActor(actor)
         return await value(() => calls.dropEdition({ params: { conversation: conversationId, edition: editionId } }))
       },
+      estimateEvaluation: () => Promise.reject(elsewhere('editions.estimateEvaluation', EVALUATED_AT_THE_STORE)),
+      evaluate: () => Promise.reject(elsewhere('editions.evaluate', EVALUATED_AT_THE_STORE)),
       compare: async (conversations, editionId, { onConversation, waitFor, timeout, ...rest } = {}) => {
         if (waitFor !== undefined || timeout !== undefined)
           throw elsewhere('waitFor', 'a job waits for what the service recorded')
@@ -379,7 +394,7 @@ export function openRemoteLedger({ policy, ...reach }: RemoteLedgerOptions): Led
         return (await value<{ readonly position: bigint }>(() => calls.catchUpProjections({}))).position
       },
       fillVectors: async ({ limit, signal, onProgress } = {}) =>
-        await job(() => calls.fillVectors({ body: given({ limit }) }), { signal, onProgress }),
+        await job(() => calls.fillVectors({ body: withoutUndefined({ limit }) }), { signal, onProgress }),
     },
     whatIf: async (conversations, { onConversation, ...rest }) =>
       await job(() => calls.whatIf({ body: bodyOf({ ...rest, conversations }) }), {
@@ -390,7 +405,8 @@ export function openRemoteLedger({ policy, ...reach }: RemoteLedgerOptions): Led
       return toolDefinitions.map((tool) => {
         const use = async (body: object): Promise<string> => {
           const params = { conversation: conversationId, tool: tool.name }
-          return (await asked(() => calls.useTool(bodyOf({ params, query: given(limits), body })))).value.content
+          return (await callService(() => calls.useTool(bodyOf({ params, query: withoutUndefined(limits), body }))))
+            .value.content
         }
         return {
           ...tool,
@@ -414,7 +430,7 @@ export function openRemoteLedger({ policy, ...reach }: RemoteLedgerOptions): Led
     async compress(history, conversationId, { actor } = {}) {
       try {
         withoutActor(actor)
-        const { value: compressed } = await asked(() =>
+        const { value: compressed } = await callService(() =>
           calls.compress({ params: { conversation: conversationId }, body: bodyOf({ messages: history }) }),
         )
         // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- as the service's own ledger gave it
@@ -455,25 +471,27 @@ function expectedOf(revision: bigint | undefined): Readonly<Record<string, strin
 
 /** A body for the service, which says what is wrong with it. */
 // oxlint-disable-next-line typescript/no-unsafe-type-assertion, typescript/no-unnecessary-type-parameters
-const bodyOf = <T>(body: object): T => given(body) as T
+const bodyOf = <T>(body: object): T => withoutUndefined(body) as T
 
 /** What a service cannot do, and what does it. */
+const EVALUATED_AT_THE_STORE = 'evaluate on the machine of the store: the candidates have models and keys of their own'
+
 const elsewhere = (field: string, detail: string): Error =>
   problem({ kind: 'BadInput', field, detail: `does not go through a service: ${detail}` })
 
-/** Throws where a caller names who asks: the service knows it by the key. */
+/** Throws if the caller names an actor: the service takes it from the key. */
 function withoutActor(actor: string | undefined): void {
   if (actor !== undefined) throw elsewhere('actor', 'the service records the name of the key')
 }
 
-/** The options without one that names who asks. */
+/** The options without `actor`. */
 function ofKey<Options extends ActorOptions>({ actor, ...rest }: Options): Omit<Options, 'actor'> {
   withoutActor(actor)
   return rest
 }
 
 /** A listener that throws ends nothing. */
-function heard(listener: (progress: never) => void, progress: unknown): void {
+function callListener(listener: (progress: never) => void, progress: unknown): void {
   try {
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what the service says of this job
     listener(withWholeNumbers(progress) as never)
@@ -488,8 +506,8 @@ const doneOf =
     listener(done, of)
   }
 
-/** A failure of the service as the ledger would have told it. */
-function told(error: unknown): unknown {
+/** An error of the service as the ledger's own. */
+function toLedgerError(error: unknown): unknown {
   if (!(error instanceof ServiceError)) return error
   const { kind, message, status, problem: about } = error
   if (kind === 'ServiceUnreachable' || kind === 'NotAService' || kind === 'StoreUnavailable')
@@ -497,7 +515,7 @@ function told(error: unknown): unknown {
   const { type: _type, title: _title, status: _status, requestId: _requestId, ...rest } = about
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a record of a problem
   const failure = withWholeNumbers(rest) as Record<string, unknown>
-  const own = problemSaid({ ...failure, kind }, message)
+  const own = problemWithSentence({ ...failure, kind }, message)
   if (own !== undefined) return own
   return new LedgerError(
     { kind: 'ServiceRefused', refusal: kind, detail: message, status },
@@ -512,7 +530,7 @@ const timeOf = (time: Date | string | undefined): string | undefined =>
 const momentOf = (at: At | undefined): string | undefined =>
   at === undefined ? undefined : at instanceof Date ? at.toISOString() : String(at)
 
-const isBehind = (id: string, { conversationId }: ConversationSummary): boolean =>
+const isAfter = (id: string, { conversationId }: ConversationSummary): boolean =>
   Buffer.compare(Buffer.from(conversationId), Buffer.from(id)) > 0
 
 const byId = (a: ConversationSummary, b: ConversationSummary): number =>

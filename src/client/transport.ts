@@ -1,9 +1,9 @@
 /**
- * Requests to a service: one address, one key, a limit of time, and the same again where that cannot do harm. What the
- * service says no to is an error with the problem that it answered.
+ * HTTP requests to a service, with a key, timeouts, and retries of requests that are safe to repeat. A refusal
+ * throws an error with the service's problem.
  */
 import { setTimeout as delay } from 'node:timers/promises'
-import { backoffMs } from '../ports/backoff.js'
+import { backoffMs } from '../lib/backoff.js'
 import { codeOf, sentenceOf } from '../ports/store-error.js'
 import type { Route } from '../service/contract/route.js'
 
@@ -65,7 +65,7 @@ export interface Answering {
 /** What sends requests. */
 export interface Transport {
   readonly name: string
-  /** The answer of a request that succeeded, its body not read yet; whoever gets it calls `done`. */
+  /** The answer of a successful request, with an unread body. The caller must call `done`. */
   send(route: Pick<Route, 'id' | 'method'>, sent: Sent): Promise<Answering>
 }
 
@@ -117,7 +117,7 @@ export function createTransport(options: ClientOptions): Transport {
     if (signal?.aborted === true) onAbort()
     let reader: ReadableStreamDefaultReader<Uint8Array> | undefined
     const letGo = (): void => {
-      // What is cancelled may have failed before.
+      // The body may have failed before.
       reader?.cancel().catch(() => undefined)
     }
     const done = (): void => {
@@ -139,8 +139,8 @@ export function createTransport(options: ClientOptions): Transport {
         signal: limit.signal,
       })
       reader = response.body?.getReader()
-      // Node 20 forgets the signal of a request when garbage is collected behind its headers: the body of an answer is
-      // ended by its reader.
+      // After a garbage collection Node 20 loses the signal of a request whose headers have arrived, so the reader
+      // ends the body.
       limit.signal.addEventListener('abort', letGo)
       if (isStream) clearTimeout(timer)
       const chunks = chunksOf(reader, limit.signal, base.origin)
@@ -167,9 +167,9 @@ export function createTransport(options: ClientOptions): Transport {
           const { kind, status, problem } = error
           const isWorld = status === undefined || status === 429 || status >= 500
           if (!isWorld || kind === 'NotAService' || !(isHarmless || NOT_BEGUN.has(kind))) throw error
-          const asked = Number(problem['retryAfterSeconds'] ?? 0) * 1_000
-          if (asked > MOST_PATIENCE_MS) throw error
-          const pauseMs = Math.max(asked, backoffMs(failures, BACKOFF))
+          const retryAfterMs = Number(problem['retryAfterSeconds'] ?? 0) * 1_000
+          if (retryAfterMs > MOST_PATIENCE_MS) throw error
+          const pauseMs = Math.max(retryAfterMs, backoffMs(failures, BACKOFF))
           await delay(pauseMs, undefined, sent.signal === undefined ? {} : { signal: sent.signal })
         }
       }
@@ -177,7 +177,7 @@ export function createTransport(options: ClientOptions): Transport {
   }
 }
 
-/** What Node calls a certificate that nobody it trusts has signed. */
+/** Node's codes for a certificate without a trusted issuer. */
 const UNTRUSTED = /SELF_SIGNED_CERT|UNABLE_TO_(?:VERIFY|GET_ISSUER)/u
 
 function unreachable(origin: string, error: unknown): ServiceError {

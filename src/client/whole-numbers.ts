@@ -1,6 +1,6 @@
 /**
- * Revisions and positions, which come over the wire as texts, as the bigints that the library has. They are known by the
- * names of their fields; what stands below a field that holds somebody's own data stays as it is, whatever it is called.
+ * Converts revisions and positions, which are texts in JSON, to bigint. It recognizes them by field name. Below a
+ * field with data of the caller nothing is converted.
  */
 
 /** Fields that hold a revision or a position wherever the library has them. */
@@ -22,7 +22,7 @@ const WHOLE: ReadonlySet<string> = new Set([
   'actual',
 ])
 
-/** Fields below which everything is somebody's own. */
+/** Fields with data of the caller. */
 const OWN: ReadonlySet<string> = new Set([
   'content',
   'attributes',

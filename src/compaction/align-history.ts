@@ -1,11 +1,11 @@
 /**
- * What a host's list changes. The list is held against what the conversation says: the longest part of it from the
- * front that stands there in the same order stays; what the list does not have is withdrawn; the rest of the list is
- * appended, behind what stays, so that the order is the list's.
+ * Computes the changes of a host's list. The list is compared with the recorded messages: the longest prefix of it that
+ * is recorded in the same order stays; recorded messages that the list lacks are withdrawn; the rest of the list is
+ * appended after them, so that the order is that of the list.
  *
- * A tool result belongs to its call, wherever it stands. What is only shown (a view, a placeholder, a note) is no
- * message, and a message that is shown shortened is the one that it comes from. Nothing is recognized by the first
- * words of a text.
+ * A tool result belongs to its call, wherever it is in the list. Messages that are only shown (a view, a placeholder, a
+ * note) are ignored, and a message in shortened form counts as its original. Nothing is recognized by the first words
+ * of a text.
  */
 import { callGroups } from '../domain/conversation/call-groups.js'
 import type { MessageToAppend } from '../domain/decide/index.js'
@@ -14,55 +14,55 @@ import { hashOf } from '../domain/values/hash.js'
 import { derivedMessageId } from '../domain/values/ids.js'
 import { isInstruction, messageHash, toChatMessage, type NewMessage } from '../domain/values/message.js'
 import { placeholderFor } from '../domain/conversation/placeholders.js'
-import type { Said, SaidList } from './said-list.js'
+import type { SourceMessage, SourceList } from './source-list.js'
 
-/** What contexts that a host may have been given showed. */
+/** The forms that a context given to the host may have shown. */
 export interface ShownForms {
-  /** Hashes of what is only shown, and the messages that a note stands for. */
+  /** Hashes of messages that are only shown, with the messages that a note replaces. */
   readonly only: ReadonlyMap<string, readonly string[]>
-  /** By message id: hashes of what it was shown as, other than it is. */
+  /** By message id: hashes of the other forms in which it was shown. */
   readonly forms: ReadonlyMap<string, ReadonlySet<string>>
 }
 
-/** A message of the list: the one that it is, or the one that it becomes; no id for what is only shown. */
+/** A message of the list, with the id of the recorded or new message; no id if it is only shown. */
 interface PlacedMessage {
   readonly messageId: string | undefined
   readonly isNew: boolean
-  /** It has the content that is recorded. */
+  /** It has the recorded content. */
   readonly exact: boolean
 }
 
 export interface Changes {
   readonly placed: readonly PlacedMessage[]
-  readonly withdraw: readonly Said[]
+  readonly withdraw: readonly SourceMessage[]
   readonly why: EventData<'MessagesWithdrawn'>['why']
   readonly append: readonly MessageToAppend[]
 }
 
-/** What changes where the list stands for all but `hidden`: messages that a view of the list, or a note, stands for. */
+/** One way to read the list. `hidden` are the messages that a view of the list, or a note, replaces. */
 export interface ListReading {
   readonly conversationId: string
-  readonly list: SaidList
-  readonly shown: ShownForms
-  /** Places of the list that hold a view, and no message. */
+  readonly list: SourceList
+  readonly shownForms: ShownForms
+  /** Indexes of the list that contain a view instead of a message. */
   readonly views: ReadonlySet<number>
   readonly hidden: ReadonlySet<string>
 }
 
 const chatHash = (message: NewMessage): string => hashOf(toChatMessage(message))
-/** What stands in the place of a result that has not come. */
+/** A message shown for a result that has not arrived. */
 export const isPlaceholder = (message: NewMessage): boolean =>
   message.role === 'tool' &&
   message.toolCallId !== undefined &&
   chatHash(message) === hashOf(toChatMessage(placeholderFor(message.toolCallId)))
 
-/** A message and the results of its calls, by their places. */
+/** A message and the results of its calls, by index. */
 interface Unit {
   readonly at: number
   readonly results: readonly number[]
 }
 
-function unitsOf(bodies: readonly Said['body'][]): Unit[] {
+function unitsOf(bodies: readonly SourceMessage['body'][]): Unit[] {
   const { groups } = callGroups(bodies)
   const results = new Map(groups.map((group) => [group.call, group.results]))
   const placed = new Set(groups.flatMap((group) => group.results))
@@ -71,27 +71,27 @@ function unitsOf(bodies: readonly Said['body'][]): Unit[] {
 
 type Match = 'exact' | 'shown' | undefined
 
-function createMatch({ list, shown }: ListReading): (message: NewMessage, said: Said) => Match {
-  const taken = new Set(
-    [...list.leading, ...list.rest].flatMap(({ messageId, ownId }) =>
+function createMatch({ list, shownForms: shown }: ListReading): (message: NewMessage, source: SourceMessage) => Match {
+  const knownIds = new Set(
+    [...list.leading, ...list.rest].flatMap(({ messageId, hostId: ownId }) =>
       ownId === undefined ? [messageId] : [messageId, ownId],
     ),
   )
   const hashes = new Map<NewMessage, { readonly chat: string; readonly message: string }>()
   return (message, said) => {
     const { messageId } = message
-    const isNamed = messageId !== undefined && (messageId === said.messageId || messageId === said.ownId)
-    // An id that is another message's, or that this one does not have though it has one, tells them apart, whatever
-    // they say.
-    if (messageId !== undefined && !isNamed && (taken.has(messageId) || said.ownId !== undefined)) return undefined
+    const isNamed = messageId !== undefined && (messageId === said.messageId || messageId === said.hostId)
+    // An id that belongs to another message, or that differs from this one's, means another message, whatever the text.
+    if (messageId !== undefined && !isNamed && (knownIds.has(messageId) || said.hostId !== undefined)) return undefined
     const known = hashes.get(message) ?? { chat: chatHash(message), message: messageHash(message) }
     hashes.set(message, known)
     if (known.message === said.messageHash || known.chat === said.chatHash) return 'exact'
-    return shown.forms.get(said.messageId)?.has(known.chat) === true ? 'shown' : undefined
+    const isShown = said.shownHashes.includes(known.chat) || shown.forms.get(said.messageId)?.has(known.chat) === true
+    return isShown ? 'shown' : undefined
   }
 }
 
-/** The first place from one on for which something holds, or -1. */
+/** The index of the first matching element from a start index, or -1. */
 function findFrom<A>(list: readonly A[], from: number, holds: (each: A) => boolean): number {
   for (let at = from; at < list.length; at += 1) {
     const each = list[at]
@@ -100,33 +100,33 @@ function findFrom<A>(list: readonly A[], from: number, holds: (each: A) => boole
   return -1
 }
 
-/** Walks both sides in order: each next one of `given` is found behind the one before it, until one is not found. */
-function walk<A, B>(given: readonly A[], there: readonly B[], found: (given: A, there: B) => boolean): number {
+/** Matches two lists in order, and returns how many needles were found, each after the previous one. */
+function walk<A, B>(needles: readonly A[], haystack: readonly B[], found: (given: A, there: B) => boolean): number {
   let from = 0
-  for (const [count, each] of given.entries()) {
-    const at = findFrom(there, from, (other) => found(each, other))
+  for (const [count, each] of needles.entries()) {
+    const at = findFrom(haystack, from, (other) => found(each, other))
     if (at === -1) return count
     from = at + 1
   }
-  return given.length
+  return needles.length
 }
 
-/** How many of the list's first messages lead the conversation. */
+/** The number of leading messages at the start of the list. */
 function leadingLength(history: readonly NewMessage[], isShownOnly: (at: number) => boolean): number {
   const end = history.findIndex((message, at) => !isInstruction(message) || isShownOnly(at))
   return end === -1 ? history.length : end
 }
 
-/** An id that no message has: the one that was given, or that of its place, else the next one. */
+/** A free id for a new message: the given one, or that of its index, or else the next free one. */
 function freeId(
   reading: ListReading,
   message: NewMessage,
-  place: number,
+  index: number,
   used: ReadonlySet<string>,
 ): Pick<MessageToAppend, 'messageId' | 'givenId'> {
   const isFree = (id: string): boolean => !reading.list.ids.has(id) && !used.has(id)
   if (message.messageId === undefined) {
-    for (let at = place; ; at += 1) {
+    for (let at = index; ; at += 1) {
       const id = derivedMessageId(reading.conversationId, at)
       if (isFree(id)) return { messageId: id }
     }
@@ -140,18 +140,21 @@ function freeId(
 
 function whyOf(reading: ListReading, withdrawn: ReadonlySet<string>, appended: readonly NewMessage[]): Changes['why'] {
   const rest = reading.list.rest.filter(({ messageId }) => !reading.hidden.has(messageId))
-  const gone = [...reading.list.leading, ...rest].filter(({ messageId }) => withdrawn.has(messageId))
+  const withdrawnMessages = [...reading.list.leading, ...rest].filter(({ messageId }) => withdrawn.has(messageId))
   if (appended.length === 0)
-    return gone.length > 0 && rest.slice(-gone.length).every(({ messageId }) => withdrawn.has(messageId))
+    return withdrawnMessages.length > 0 &&
+      rest.slice(-withdrawnMessages.length).every(({ messageId }) => withdrawn.has(messageId))
       ? 'rewound'
       : 'removed'
   const sorted = (hashes: readonly string[]): string => hashes.toSorted().join(' ')
-  return sorted(gone.map((said) => said.messageHash)) === sorted(appended.map(messageHash)) ? 'reordered' : 'edited'
+  return sorted(withdrawnMessages.map((said) => said.messageHash)) === sorted(appended.map(messageHash))
+    ? 'reordered'
+    : 'edited'
 }
 
-/** What a list changes, read in one way. */
+/** The changes of a list, read in one way. */
 export function changesOf(history: readonly NewMessage[], reading: ListReading): Changes {
-  const { list, hidden, shown, views } = reading
+  const { list, hidden, shownForms: shown, views } = reading
   const match = createMatch(reading)
   const isShownOnly = (at: number): boolean => {
     const message = history[at]
@@ -166,74 +169,74 @@ export function changesOf(history: readonly NewMessage[], reading: ListReading):
   const leads = leadingLength(history, (at) => shownOnly.has(at))
   const placed: PlacedMessage[] = history.map(() => ({ messageId: undefined, isNew: false, exact: false }))
   const stay = new Set<string>()
-  const take = (at: number, said: Said, how: Match): void => {
-    placed[at] = { messageId: said.messageId, isNew: false, exact: how === 'exact' }
-    stay.add(said.messageId)
+  const take = (at: number, source: SourceMessage, how: Match): void => {
+    placed[at] = { messageId: source.messageId, isNew: false, exact: how === 'exact' }
+    stay.add(source.messageId)
   }
   const notes = new Set(
     [...shownOnly].flatMap((at) => shown.only.get(chatHash(history[at] ?? { role: 'system', content: '' })) ?? []),
   )
-  const there = list.rest.filter(({ messageId }) => !hidden.has(messageId) && !notes.has(messageId))
+  const candidates = list.rest.filter(({ messageId }) => !hidden.has(messageId) && !notes.has(messageId))
 
-  // Leading messages first. What of the list's instructions is none of them may be one that was said later, where all
-  // before it left the list.
+  // Leading messages first. An instruction of the list that is not one of them may be a later message, if the list has
+  // dropped everything before it.
   const instructions = history.slice(0, leads)
   let from = 0
-  let kept = 0
+  let leadingCount = 0
   for (const [at, message] of instructions.entries()) {
     const found = findFrom(list.leading, from, (said) => match(message, said) !== undefined)
-    const said = list.leading[found]
-    if (said === undefined) break
-    take(at, said, match(message, said))
+    const source = list.leading[found]
+    if (source === undefined) break
+    take(at, source, match(message, source))
     from = found + 1
-    kept += 1
+    leadingCount += 1
   }
-  const next = instructions[kept]
-  const later = next !== undefined && there.some((said) => match(next, said) !== undefined)
-  const newLeading = later ? [] : [...instructions.keys()].slice(kept)
+  const next = instructions[leadingCount]
+  const later = next !== undefined && candidates.some((said) => match(next, said) !== undefined)
+  const newLeading = later ? [] : [...instructions.keys()].slice(leadingCount)
 
-  // Then all others, a call together with its results.
-  const places = [...history.keys()].slice(later ? kept : leads).filter((at) => !shownOnly.has(at))
-  const messageAt = (place: number): NewMessage => history[places[place] ?? -1] ?? { role: 'user', content: '' }
-  const saidUnits = unitsOf(there.map(({ body }) => body))
+  // Then all others, each call together with its results.
+  const restIndexes = [...history.keys()].slice(later ? leadingCount : leads).filter((at) => !shownOnly.has(at))
+  const messageAt = (index: number): NewMessage => history[restIndexes[index] ?? -1] ?? { role: 'user', content: '' }
+  const sourceUnits = unitsOf(candidates.map(({ body }) => body))
   const fresh = new Set<number>(newLeading)
-  let behind = 0
+  let nextUnit = 0
   let broken = false
-  for (const unit of unitsOf(places.map((at) => history[at] ?? { role: 'user', content: '' }))) {
+  for (const unit of unitsOf(restIndexes.map((at) => history[at] ?? { role: 'user', content: '' }))) {
     const found = broken
       ? -1
-      : findFrom(saidUnits, behind, ({ at }) => {
-          const said = there[at]
-          return said !== undefined && match(messageAt(unit.at), said) !== undefined
+      : findFrom(sourceUnits, nextUnit, ({ at }) => {
+          const source = candidates[at]
+          return source !== undefined && match(messageAt(unit.at), source) !== undefined
         })
-    const same = saidUnits[found]
-    const said = same === undefined ? undefined : there[same.at]
-    if (same === undefined || said === undefined) {
+    const sourceUnit = sourceUnits[found]
+    const source = sourceUnit === undefined ? undefined : candidates[sourceUnit.at]
+    if (sourceUnit === undefined || source === undefined) {
       broken = true
-      for (const place of [unit.at, ...unit.results]) fresh.add(places[place] ?? -1)
+      for (const index of [unit.at, ...unit.results]) fresh.add(restIndexes[index] ?? -1)
       continue
     }
-    behind = found + 1
-    take(places[unit.at] ?? -1, said, match(messageAt(unit.at), said))
+    nextUnit = found + 1
+    take(restIndexes[unit.at] ?? -1, source, match(messageAt(unit.at), source))
     let result = 0
-    const answers = same.results.flatMap((at) => there[at] ?? [])
-    const known = walk(unit.results, answers, (place, answer) => match(messageAt(place), answer) !== undefined)
-    for (const [count, place] of unit.results.entries()) {
+    const answers = sourceUnit.results.flatMap((at) => candidates[at] ?? [])
+    const known = walk(unit.results, answers, (index, answer) => match(messageAt(index), answer) !== undefined)
+    for (const [count, index] of unit.results.entries()) {
       if (count >= known) {
-        fresh.add(places[place] ?? -1)
+        fresh.add(restIndexes[index] ?? -1)
         continue
       }
-      const at = findFrom(answers, result, (answer) => match(messageAt(place), answer) !== undefined)
+      const at = findFrom(answers, result, (answer) => match(messageAt(index), answer) !== undefined)
       const answer = answers[at]
-      if (answer !== undefined) take(places[place] ?? -1, answer, match(messageAt(place), answer))
+      if (answer !== undefined) take(restIndexes[index] ?? -1, answer, match(messageAt(index), answer))
       result = at + 1
     }
   }
 
-  const withdraw = [...list.leading, ...there].filter(({ messageId }) => !stay.has(messageId))
+  const withdraw = [...list.leading, ...candidates].filter(({ messageId }) => !stay.has(messageId))
   const used = new Set<string>()
   const newOnes = [...fresh].toSorted((a, b) => a - b)
-  const isNatural = list.appended === kept && withdraw.length === 0
+  const isNatural = list.appended === leadingCount && withdraw.length === 0
   const append = newOnes.flatMap((at, count): MessageToAppend[] => {
     const message = history[at]
     if (message === undefined) return []

@@ -1,7 +1,4 @@
-/**
- * `amend`: takes back the end of what a conversation says, and says something else in its place, in one append. What was
- * taken back stays in the log.
- */
+/** `amend`: withdraws messages and appends others in one append. The withdrawn messages stay in the log. */
 import { either as E } from 'fp-ts'
 import type { Command, MessageToAppend } from '../domain/decide/index.js'
 import type { EventData, ObservedEntry } from '../domain/events/index.js'
@@ -9,39 +6,39 @@ import type { Provenance } from '../domain/events/codec.js'
 import { bodyOf } from '../domain/values/message.js'
 import type { CommandFailure, Handled } from '../recording/handle-command.js'
 import { commandsFor, type HistoryDiverged, type RecordListDependencies } from './record-list.js'
-import { createSaidLists } from './said-list.js'
+import { createSourceLists } from './source-list.js'
 
-/** Another program's compaction, as far as it is known. */
+/** A compaction of another program, as far as it is known. */
 export interface AmendedBy extends Pick<
   EventData<'CompactionObserved'>,
   'program' | 'programVersion' | 'sourceId' | 'trigger' | 'summary'
 > {
-  /** The program's list right behind it; undefined where that is what is appended. */
+  /** The program's list directly after it; undefined if that is what is appended. */
   readonly context: readonly ObservedEntry[] | undefined
 }
 
-/** What a conversation is to say. */
+/** The requested change. */
 export interface Amendment {
   readonly conversationId: string
-  /** Messages that are taken back; or all of them. */
+  /** Messages to withdraw, or all of them. */
   readonly withdraw: readonly string[] | 'all'
   readonly append: readonly MessageToAppend[]
-  /** What another program did, which is recorded in front of what is appended. It changes no context by itself. */
+  /** A compaction by another program, recorded before the appended messages. It changes no context by itself. */
   readonly compaction: AmendedBy | undefined
-  /** The revision that this was decided on; undefined for whatever it is now. */
+  /** The revision on which the caller decided; undefined for the current one. */
   readonly expected: bigint | undefined
   readonly provenance: Provenance
 }
 
-/** A message is to be taken back, or to stay, that the conversation does not say. */
-export type NotSaid = { readonly kind: 'NotSaid'; readonly conversationId: string; readonly messageId: string }
+/** A message to withdraw or keep is not in the conversation. */
+export type MessageNotFound = { readonly kind: 'NotSaid'; readonly conversationId: string; readonly messageId: string }
 
-export type AmendFailure = CommandFailure | HistoryDiverged | NotSaid
+export type AmendFailure = CommandFailure | HistoryDiverged | MessageNotFound
 
-/** How often it is decided anew where others record meanwhile and no revision was expected. */
+/** The number of attempts if other processes append meanwhile and no revision was expected. */
 const ATTEMPTS = 50
 
-/** The compaction as a fact of its own. The messages that it put there are recorded behind it. */
+/** The compaction as an event. Its messages are recorded after it. */
 const observedOf = (
   conversationId: string,
   { context, ...compaction }: AmendedBy,
@@ -64,10 +61,9 @@ const observedOf = (
   },
 })
 
-/** Builds the use case. */
 export function createAmend(deps: RecordListDependencies) {
   const { log, conversations, onRecorded } = deps
-  const saidLists = createSaidLists(log)
+  const sourceLists = createSourceLists(log)
 
   return async ({
     conversationId,
@@ -81,13 +77,15 @@ export function createAmend(deps: RecordListDependencies) {
       const state = await conversations.load(conversationId)
       if (expected !== undefined && expected !== state.revision)
         return E.left({ kind: 'ConversationMoved', revision: state.revision, known: expected })
-      const list = await saidLists(conversationId, state.revision)
-      const said = [...list.leading, ...list.rest]
-      const wanted = new Set(ids === 'all' ? said.map(({ messageId }) => messageId) : ids)
-      const withdraw = said.filter(({ messageId }) => wanted.has(messageId))
-      const known = new Set(said.map(({ messageId }) => messageId))
-      const kept = (compaction?.context ?? []).flatMap((entry) => (entry.kind === 'message' ? [entry.messageId] : []))
-      const missing = [...wanted, ...kept].find((id) => !known.has(id))
+      const list = await sourceLists(conversationId, state.revision)
+      const messages = [...list.leading, ...list.rest]
+      const withdrawIds = new Set(ids === 'all' ? messages.map(({ messageId }) => messageId) : ids)
+      const withdraw = messages.filter(({ messageId }) => withdrawIds.has(messageId))
+      const known = new Set(messages.map(({ messageId }) => messageId))
+      const keptIds = (compaction?.context ?? []).flatMap((entry) =>
+        entry.kind === 'message' ? [entry.messageId] : [],
+      )
+      const missing = [...withdrawIds, ...keptIds].find((id) => !known.has(id))
       if (missing !== undefined) return E.left({ kind: 'NotSaid', conversationId, messageId: missing })
       const why = append.length === 0 ? 'rewound' : 'edited'
       const commands = await commandsFor(deps, { state, withdraw, why, append })

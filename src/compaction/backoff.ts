@@ -1,14 +1,15 @@
 /**
- * How long a conversation waits after a failure, before a worker takes it again. Pure: who asks twice gets the same.
+ * The wait after a failed compaction, before a worker takes the conversation again. A pure function: the same input
+ * gives the same time.
  */
 import { sha256 } from '../domain/values/hash.js'
-import { backoffMs } from '../ports/backoff.js'
+import { backoffMs } from '../lib/backoff.js'
 import type { CompactFailure } from './compact.js'
 
 const BACKOFF = { firstMs: 2_000, mostMs: 5 * 60_000 }
 
-/** Failures that the summarizer has with everybody, not with what this conversation sent. */
-const EVERYBODYS: ReadonlySet<string> = new Set([
+/** Failures of the summarizer that affect every conversation. */
+const SHARED_FAILURES: ReadonlySet<string> = new Set([
   'unreachable',
   'timeout',
   'rate-limited',
@@ -18,24 +19,23 @@ const EVERYBODYS: ReadonlySet<string> = new Set([
 
 export interface Backoff {
   readonly ms: number
-  /** Every other conversation would meet it too. */
+  /** Other conversations would fail in the same way. */
   readonly everywhere: boolean
 }
 
 /**
- * Twice as long after each failure in a row, and as long as the model asked for where it did. Conversations that failed
- * together come back spread over half of that time, each by its name, so that a model that recovers does not meet all
- * of them at once.
- * @param failure undefined for what nobody foresaw
- * @param failures failures in a row, this one included
+ * Doubles after each failure in a row, and is at least the time that the model asked for. Conversations that failed
+ * together are spread over half of that time, by their ids, so that they do not all return at the same moment.
+ * @param failure undefined for an unexpected error
+ * @param failures failures in a row, including this one
  */
 export function backoffAfter(failure: CompactFailure | undefined, failures: number, conversationId: string): Backoff {
   const summarizer = failure?.kind === 'SummarizerFailed' ? failure : undefined
-  // A limit a day opens when the day turns, for all at once: there is nothing to double, and little to spread.
+  // A daily limit resets for all conversations at the same time, so the wait is not doubled.
   if (summarizer?.failure === 'limit-reached')
     return { ms: summarizer.retryAfterMs ?? BACKOFF.mostMs, everywhere: false }
   const doubled = backoffMs(failures, BACKOFF)
   const spread = Number.parseInt(sha256(`${conversationId} ${String(failures)}`).slice(0, 4), 16) / 0xffff
   const ms = Math.round(Math.max(summarizer?.retryAfterMs ?? 0, doubled / 2) + (doubled / 2) * spread)
-  return { ms, everywhere: summarizer !== undefined && EVERYBODYS.has(summarizer.failure) }
+  return { ms, everywhere: summarizer !== undefined && SHARED_FAILURES.has(summarizer.failure) }
 }

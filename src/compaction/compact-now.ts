@@ -1,4 +1,4 @@
-/** Compaction that somebody asks for: what it came to, whoever did it. */
+/** Compaction on request: the result includes the work of other processes. */
 import { either as E } from 'fp-ts'
 import type { Command } from '../domain/decide/index.js'
 import type { Provenance } from '../domain/events/codec.js'
@@ -11,20 +11,20 @@ export interface CompactNowDependencies {
   readonly log: Log
   readonly conversations: Pick<Conversations, 'load' | 'handle'>
   readonly compact: Compact
-  /** What configures a conversation before it is compacted; undefined keeps what is recorded. */
+  /** The configuration to record before compaction; undefined keeps the recorded one. */
   readonly configure: Extract<Command, { type: 'Configure' }> | undefined
-  /** Hears of the configuration that was recorded. */
+  /** Called with the recorded configuration. */
   readonly onRecorded: (handled: Handled) => void
 }
 
-/** Another program makes the context of the conversation, and compacts it. */
+/** Another program manages the context of the conversation, and compacts it. */
 export interface ContextObserved {
   readonly kind: 'ContextObserved'
   readonly conversationId: string
   readonly program: string
 }
 
-/** Compacts a conversation by the configuration of now; refused where another program makes its context. */
+/** Compacts a conversation with the current configuration; fails if another program manages its context. */
 export async function compactNow(
   { log, conversations, compact, configure, onRecorded }: CompactNowDependencies,
   conversationId: string,
@@ -40,7 +40,7 @@ export async function compactNow(
   }
   const before = await conversations.load(conversationId)
   const run = await compact(conversationId, mode, { provenance })
-  // The worker behind an append, or another process, may have come first: what happened is told, whoever did it.
+  // A worker or another process may have compacted first: the result covers all of it.
   const { batchesCreated, messagesCompressed, failure } = await compactedSince(log, conversationId, before.revision)
   return E.right({
     ...run,

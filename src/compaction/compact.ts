@@ -1,8 +1,8 @@
 /**
- * The compaction cycle: plan, summarize chunk by chunk, record each summary as soon as it is bought, then archive and
- * prune in one append; then the oldest batches become one where they are too many; then, where that is asked for, the
- * chunks that are full are summarized ahead of need. Whatever line it is killed on, the next call takes up what is
- * recorded, and buys nothing twice.
+ * The compaction cycle: it plans, summarizes chunk by chunk, records each summary directly after the call, then
+ * archives and prunes in one append. Then it merges the oldest batches if there are too many, and, if requested,
+ * summarizes full chunks ahead of need. If the process is killed at any point, the next call continues from the
+ * recorded events and pays for nothing twice.
  */
 import { either as E } from 'fp-ts'
 import type { Provenance } from '../domain/events/codec.js'
@@ -42,59 +42,58 @@ export interface CompactDependencies extends SummarizationDependencies {
 }
 
 /**
- * What compacting a conversation did: batches and messages of this call, and the tokens of the context around it, by
+ * The result of a compaction: new batches and compacted messages, and the tokens of the context before and after, by
  * the conversation's estimator.
  */
 export interface Compaction {
-  /** Batches that came into force since the call, whoever made them. */
+  /** Batches that became active since the call, by any process. */
   readonly batchesCreated: number
-  /** Messages that left the context since the call, whoever compacted them. */
+  /** Messages that were compacted since the call, by any process. */
   readonly messagesCompressed: number
   /** Tokens of the context at the call. */
   readonly tokensBefore: number
   /** Tokens of the context now. */
   readonly tokensAfter: number
-  /** What went wrong, where something did; the context is as it was, or as the cycles before it left it. */
+  /** The failure, if any. The context is then as it was before, or as completed cycles left it. */
   readonly failure?: CompactFailure
 }
 
-/** What a run came to, for who keeps account of it and decides when the conversation is looked at again. */
+/** The result of a run, with accounting data and the time of the next attempt. */
 export interface CompactionRun extends Compaction {
   /** Cycles that pruned something. */
   readonly cycles: number
-  /** Summaries that were bought and recorded, ahead of need and re-summarizations included. */
+  /** Summaries that were paid for and recorded, including those ahead of need and merged ones. */
   readonly summaries: number
   /**
-   * Calls to the summarizer, the tokens that they took by what it said, else by our estimate, and how long they took. The
-   * fallback's count for nothing.
+   * Calls to the summarizer, their reported or estimated tokens, and their duration. Calls to the fallback do not
+   * count.
    */
   readonly calls: number
   readonly tokensSpent: number
   readonly callSeconds: number
-  /** The summarizer's failure for which the fallback did the work. */
+  /** The summarizer's failure for which the fallback was used. */
   readonly fallbackFor?: CompactFailure
-  /** There is more to do, in so many milliseconds: a limit a minute is used up, or `goOn` said no. */
+  /** The run must continue in this many milliseconds: a limit per minute is used up, or `goOn` returned false. */
   readonly postponedMs?: number
-  /** Another compactor has this conversation, and it was not to be waited for. */
+  /** Another process is compacting this conversation, and the caller did not want to wait. */
   readonly busy?: true
 }
 
 /**
- * `due`: what the limits ask for. `ahead`: that, and then the whole chunks that are full, so that the next limit waits
- * for no model. `now`: what the limits ask for, though a failure still backs off. `force`: whatever may be compacted.
- * `without-model`: what the limits ask for, from what is summarized already, and by the fallback at the hard limit: for
- * a summarizer that is known to fail.
+ * `due`: work that a limit requires. `ahead`: in addition full chunks, so that the next limit needs no model call.
+ * `now`: like `due`, but ignores a backoff. `force`: everything that may be compacted. `without-model`: like `due`, but
+ * only with existing summaries, and with the fallback at the hard limit; for a summarizer that is known to fail.
  */
 export type CompactMode = 'due' | 'ahead' | 'now' | 'force' | 'without-model'
 
 interface CompactOptions {
-  /** Aborts a call that is under way; what it would have said is no failure then. */
+  /** Aborts a running call; its result is then not a failure. */
   readonly signal?: AbortSignal
-  /** Asked before each call: false ends the run there, with what is recorded. */
+  /** Called before each request: false ends the run with what is recorded. */
   readonly goOn?: () => boolean
-  /** False: a conversation that another compactor has is left to it. Default: waits for it. */
+  /** False: does nothing if another process is compacting the conversation. Default: waits. */
   readonly wait?: boolean
-  /** The request that asked for it. Default: nobody's, by this compactor's own actor. */
+  /** The provenance of the request. Default: this compactor's own actor. */
   readonly provenance?: Provenance | undefined
 }
 
@@ -102,18 +101,16 @@ export type Compact = (conversationId: string, mode: CompactMode, options?: Comp
 
 const CLAIM_TTL_MS = 15_000
 const CLAIM_POLL_MS = 200
-/**
- * A cycle that helps less than the next one needs is followed by another; more than a few in a row would be a defect.
- */
+/** If a cycle does not reduce enough, another one follows. More than a few in a row would be a defect. */
 const MAX_CYCLES = 8
 
 const idsOf = ({ messages }: ChunkAhead): string => JSON.stringify(messages.map((message) => message.messageId))
 
 /**
- * A late result, a pin or another compactor (whose claim ran out, or ours) came between: what is recorded stays, and
- * the next round plans on what is there now.
+ * A late result, a pin or another compactor (after a lease expired) changed the conversation meanwhile: recorded data
+ * stays, and the next round plans on the current state.
  */
-function overtaken(stop: unknown): { batches: number; messages: number } {
+function ignoreConflict(stop: unknown): { batches: number; messages: number } {
   const kinds: readonly string[] = [
     'CutInsideCallGroup',
     'MessagePinned',
@@ -126,7 +123,6 @@ function overtaken(stop: unknown): { batches: number; messages: number } {
   throw stop
 }
 
-/** Builds the use case `compact(conversationId, mode)`. */
 export function createCompact(deps: CompactDependencies): Compact {
   const { conversations, clock } = deps
   const ownProvenance = (): Provenance => {
@@ -162,19 +158,19 @@ export function createCompact(deps: CompactDependencies): Compact {
       return handled.right.state
     }
 
-    /** The limit that this run works for, and whether nobody but the fallback may be asked for it. */
+    /** The limit for which this run works, and whether only the fallback may be used. */
     private trigger(state: Conversation): { readonly trigger: Trigger | undefined; readonly standIn: boolean } {
-      const pulled = triggerOf(state)
-      if (this.mode === 'force') return { trigger: pulled ?? 'manual', standIn: false }
-      if (this.mode === 'now') return { trigger: pulled, standIn: false }
+      const reached = triggerOf(state)
+      if (this.mode === 'force') return { trigger: reached ?? 'manual', standIn: false }
+      if (this.mode === 'now') return { trigger: reached, standIn: false }
       const standIn =
-        pulled === 'hard' &&
+        reached === 'hard' &&
         policyOf(state).standIn === 'extractive' &&
         (this.mode === 'without-model' || isBackingOff(state))
-      return { trigger: standIn || this.mode === 'without-model' ? pulled : dueTrigger(state), standIn }
+      return { trigger: standIn || this.mode === 'without-model' ? reached : dueTrigger(state), standIn }
     }
 
-    /** One cycle; gives what it compacted, or undefined where there was nothing to compact. */
+    /** Runs one cycle and returns what it compacted, or undefined if there was nothing to compact. */
     private async cycle(
       state: Conversation,
       trigger: Trigger,
@@ -217,21 +213,21 @@ export function createCompact(deps: CompactDependencies): Compact {
     }
 
     /**
-     * Summarizes what is full before a limit asks for it. Nothing is archived or pruned, and the context does not
-     * change.
+     * Summarizes full chunks before a limit is reached. Nothing is archived or pruned, and the context does not change.
      */
     private async ahead(): Promise<void> {
-      const asked = new Set<string>()
+      const attempted = new Set<string>()
       for (;;) {
         const state = await conversations.load(this.conversationId)
         const next = isBackingOff(state) ? undefined : planAhead(state)
         if (next === undefined) return
-        // Asked for by this run already, or recorded where the plan cannot take it (behind one that was summarized
-        // later, as a pin that was taken away leaves it): asking again would record nothing, and the next round would
-        // ask once more. The cycle sees to it.
+        // Already attempted by this run, or recorded where the plan cannot use it (for example before a chunk that was
+        // summarized later, after a message was unpinned). Another attempt would record nothing and repeat in each
+        // round, so the cycle handles it.
         const chunk = idsOf(next)
-        if (asked.has(chunk) || state.chunks.some((recorded) => JSON.stringify(recorded.messageIds) === chunk)) return
-        asked.add(chunk)
+        if (attempted.has(chunk) || state.chunks.some((recorded) => JSON.stringify(recorded.messageIds) === chunk))
+          return
+        attempted.add(chunk)
         await this.summarization.summarizeChunk(state, next.messages, backgroundOf(state, next.continues), 'ahead')
       }
     }
@@ -243,7 +239,7 @@ export function createCompact(deps: CompactDependencies): Compact {
         const { trigger, standIn } = this.trigger(state)
         if (trigger === undefined) break
         if (standIn) this.summarization.usesFallback = true
-        const compacted = await this.cycle(state, trigger).catch(overtaken)
+        const compacted = await this.cycle(state, trigger).catch(ignoreConflict)
         if (compacted === undefined) break
         done.cycles += compacted.batches > 0 ? 1 : 0
         done.batches += compacted.batches
@@ -251,16 +247,16 @@ export function createCompact(deps: CompactDependencies): Compact {
         state = await conversations.load(this.conversationId)
         if (this.mode === 'force' && compacted.messages > 0) break
       }
-      // A fallback condenses nothing: what a model is to say of the batches can wait until one answers.
+      // The fallback does not merge batches: that waits until a model answers.
       if (state.configuration !== undefined && !this.summarization.usesFallback && this.mode !== 'without-model')
-        await this.resummarize(state).catch(overtaken)
+        await this.resummarize(state).catch(ignoreConflict)
     }
 
     private async work(done: Done): Promise<void> {
       await this.cycles(done)
       if (this.mode !== 'ahead' || this.summarization.usesFallback) return
-      await this.ahead().catch(overtaken)
-      // Messages came while chunks were summarized: the limit that they may have reached waits for nobody.
+      await this.ahead().catch(ignoreConflict)
+      // Messages arrived while chunks were summarized, and may have reached a limit.
       await this.cycles(done)
     }
 
@@ -289,20 +285,20 @@ export function createCompact(deps: CompactDependencies): Compact {
       }
     }
 
-    /** Whether there is anything to do, so that nobody waits for a claim to find out that there is not. */
+    /** Whether there is any work, so that no lease is taken without need. */
     private hasWork(state: Conversation): boolean {
       if (state.configuration === undefined) return false
       if (this.trigger(state).trigger !== undefined) return true
       if (this.mode === 'without-model') return false
-      const rests = this.mode !== 'now' && isBackingOff(state)
+      const isResting = this.mode !== 'now' && isBackingOff(state)
       return (
-        !rests &&
+        !isResting &&
         (planResummarization(state.batches, policyOf(state)) !== undefined ||
           (this.mode === 'ahead' && planAhead(state) !== undefined))
       )
     }
 
-    /** Works under the claim, and lets go of it whatever happens. */
+    /** Works under the lease, and always releases it. */
     private async holding(
       lease: Lease,
       work: () => Promise<void>,
@@ -319,10 +315,7 @@ export function createCompact(deps: CompactDependencies): Compact {
       }
     }
 
-    /**
-     * Waits for another compactor of this conversation: then there may be nothing left to do, which the next plan
-     * tells.
-     */
+    /** Waits for another process that compacts this conversation. The following plan shows whether work remains. */
     private takeLease(): Promise<Lease | undefined> {
       return takeLease({
         claims: deps.claims,
@@ -339,7 +332,7 @@ export function createCompact(deps: CompactDependencies): Compact {
   return (conversationId, mode, options = {}) => new Run(conversationId, mode, options).run()
 }
 
-/** What a run has pruned so far. */
+/** The progress of a run. */
 interface Done {
   cycles: number
   batches: number
@@ -347,7 +340,7 @@ interface Done {
 }
 
 /**
- * Whether a run of `compact` would do anything: a cycle is due, too many batches wait to become one, or, `ahead`, a
+ * Whether a run of `compact` would do anything: a cycle is due, too many batches wait to be merged or, with `ahead`, a
  * chunk is full.
  */
 export function isCompactionDue(state: Conversation, mode: 'due' | 'ahead' = 'due'): boolean {

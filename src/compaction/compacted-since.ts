@@ -1,6 +1,6 @@
 /**
- * What compaction did to a conversation since a revision, whoever did it: read from the facts, which are the same for
- * everybody.
+ * The effect of compaction on a conversation since a revision, by any process. It is read from the events, which are
+ * the same for every reader.
  */
 import { conversationStream } from '../domain/values/ids.js'
 import type { SummarizerFailure, SummarizerFailureKind } from '../ports/summarizer.js'
@@ -8,15 +8,15 @@ import { decodeEvent, isOfType } from '../recording/read-event.js'
 import type { Log } from '../recording/load-conversation.js'
 
 export interface CompactedSince {
-  /** Batches that came into force. */
+  /** Batches that became active. */
   readonly batchesCreated: number
-  /** Messages that left the window for them. */
+  /** Messages that they replaced. */
   readonly messagesCompressed: number
-  /** The last failure, where nothing was compacted behind it. */
+  /** The last failure, if no compaction followed it. */
   readonly failure?: SummarizerFailure
 }
 
-/** Reads what was recorded behind a revision. */
+/** Reads the events after a revision. */
 export async function compactedSince(log: Log, conversationId: string, revision: bigint): Promise<CompactedSince> {
   let batchesCreated = 0
   let messagesCompressed = 0
@@ -24,7 +24,7 @@ export async function compactedSince(log: Log, conversationId: string, revision:
   for await (const stored of log.store.readStream(conversationStream(conversationId), { from: revision + 1n })) {
     if (stored.type !== 'MessagesPruned' && stored.type !== 'CompactionFailed') continue
     const event = await decodeEvent(stored, log.bodies)
-    // What fails ahead of need keeps nobody from anything.
+    // A failure of work ahead of need does not matter: the context is below its limits.
     if (isOfType(event, 'CompactionFailed') && event.data.trigger !== 'ahead') {
       failure = {
         kind: 'SummarizerFailed',

@@ -1,15 +1,15 @@
 /**
- * The compaction worker: takes conversations from the queue, so many at once, and compacts what is due or can be done
- * ahead of need. The same code runs inside a process that has the log to itself, woken by its appends, and in processes
- * of its own that follow the log and share the queue. A worker that dies is followed by whoever finds its leases
- * expired; what it had recorded is taken up.
+ * The compaction worker: takes conversations from the queue, several concurrently, and compacts what is due or can be
+ * done ahead of need. It runs inside a process that owns the log, woken by its appends, and in separate processes that
+ * follow the log and share the queue. If a worker dies, another one takes over its expired leases and continues from
+ * the recorded events.
  */
 import { Mutex } from 'async-mutex'
 import { LRUCache } from 'lru-cache'
 import type { Conversation } from '../domain/conversation/conversation.js'
 import type { Provenance } from '../domain/events/codec.js'
 import { triggerOf } from '../domain/compaction/plan.js'
-import { backoffMs } from '../ports/backoff.js'
+import { backoffMs } from '../lib/backoff.js'
 import { sleep, type Clock } from '../ports/clock.js'
 import type { EventStore } from '../ports/event-store.js'
 import { keepExtending } from '../ports/lease.js'
@@ -23,63 +23,63 @@ export interface CompactionWorkerOptions {
   readonly load: (conversationId: string) => Promise<Conversation>
   readonly compact: Compact
   readonly clock: Clock
-  /** Conversations at once. */
+  /** The maximum number of concurrent conversations. */
   readonly concurrency: number
-  /** The log to follow; without it, `wake` says what there is to do. */
+  /** The log to follow. Without it, `wake` announces work. */
   readonly follow?: EventStore
   /**
-   * A conversation whose compaction failed rests, by the clock, longer after each failure. Without it a failure rests
-   * until further messages came and no longer, so that the same appends always lead to the same facts.
+   * True: a conversation whose compaction failed waits for a time that grows with each failure. False: it waits only
+   * for further messages, so that the same appends always lead to the same events.
    */
   readonly backsOffByTime: boolean
-  /** False: only what a limit asks for is done. Default true. */
+  /** False: only work that a limit requires is done. Default true. */
   readonly ahead?: boolean
-  /** What the worker may spend a day; who rests because of a lower limit is taken again. */
+  /** Tokens that the worker may spend per day. Conversations that wait because of a lower limit are taken again. */
   readonly tokensPerDay?: number | undefined
   readonly leaseMs?: number
-  /** How often it looks for what others left: leases that ran out, rests that are over. */
+  /** The interval of looking for expired leases and ended waits. */
   readonly pollMs?: number
   readonly onCompaction?: (conversationId: string, run: CompactionRun) => void
   /**
-   * What nobody foresaw: a store that cannot be reached, a fact that cannot be read. Without a conversation: while
-   * following the log or taking work.
+   * Called with unexpected errors: a store that cannot be reached, an event that cannot be read. Without a
+   * conversation: while following the log or taking work.
    */
   readonly onProblem?: (problem: unknown, conversationId?: string) => void
   readonly onOtherLog?: (checkpoint: LogCheckpoint) => void
 }
 
 export interface CompactionWorker {
-  /** Begins to follow the log and to look for work. */
+  /** Starts to follow the log and to take work. */
   start(): void
-  /** Says that something came in a conversation; with a provenance, that this request asks for what is due. */
+  /** Announces a change of a conversation; with a provenance, for this request. */
   wake(conversationId: string, provenance?: Provenance): void
   /**
-   * Resolves when nothing of this conversation (or of any) is under way or could be begun; rejects where a run met
-   * something that nobody foresaw.
+   * Resolves when no work of this conversation (or of any) is running or could be started; rejects if a run met an
+   * unexpected error.
    */
   settled(conversationId?: string): Promise<void>
-  /** Takes nothing more, lets the calls under way end for so long, then aborts them, and gives back what it has. */
+  /** Takes no more work, waits this long for running calls, then aborts them, and releases its leases. */
   stop(graceMs?: number): Promise<void>
   status(): Promise<QueueStatus>
 }
 
 /**
- * As long as the claim of a compaction: longer than a process is busy with one thing, and short enough for the work of
- * a dead one.
+ * As long as the lease of a compaction: longer than a process blocks, and short enough to take over the work of a dead
+ * one.
  */
 const LEASE_MS = 15_000
 const POLL_MS = 1_000
-/** Another compactor, one that asked by hand, has the conversation: how long until it is looked at again. */
+/** The wait if another process is compacting the conversation. */
 const BUSY_MS = 1_000
-/** After failures that every conversation would meet, none is tried for so long at most. */
+/** The longest pause of all conversations after failures that affect every one. */
 const LONGEST_OUTAGE_MS = 30_000
-/** Of a log or a database that cannot be reached. */
+/** For a log or a database that cannot be reached. */
 const BACKOFF = { firstMs: 500, mostMs: 30_000 }
 
-/** Conversations whose asking request is remembered until they run. */
-const ASKED_BY = 10_000
+/** The maximum number of requests that are remembered until their conversations run. */
+const MAX_PENDING_REQUESTS = 10_000
 
-/** Makes a worker; nothing happens before `start` or `wake`. */
+/** Creates a worker. It is idle until `start` or `wake`. */
 export function createCompactionWorker(options: CompactionWorkerOptions): CompactionWorker {
   const {
     queue,
@@ -96,22 +96,22 @@ export function createCompactionWorker(options: CompactionWorkerOptions): Compac
   const mode = options.ahead === false ? 'due' : 'ahead'
   const { onCompaction = () => undefined, onProblem = () => undefined, onOtherLog = () => undefined } = options
   const running = new Map<string, Promise<void>>()
-  /** Who waits until all is settled, and what went wrong while they waited. */
+  /** The callers that wait until all work is settled, with the errors that occurred meanwhile. */
   const settling = new Set<{ readonly conversationId: string | undefined; readonly errors: unknown[] }>()
-  /** The requests that ask for what the next run of a conversation does. Another process may be the one that runs it. */
-  const askedBy = new LRUCache<string, Provenance>({ max: ASKED_BY })
+  /** The request for the next run of each conversation. Another process may execute that run. */
+  const requestOf = new LRUCache<string, Provenance>({ max: MAX_PENDING_REQUESTS })
   const ending = new AbortController()
   const aborting = new AbortController()
   let polling: NodeJS.Timeout | undefined
   let following: Promise<void> | undefined
-  /** A summarizer that failed for every conversation is not asked for the next one at once. */
+  /** A summarizer that failed for every conversation is not called for the next one immediately. */
   let outage = { failures: 0, until: 0 }
 
   // --- One conversation ---
 
   const now = (): number => clock.now().getTime()
 
-  /** Runs what is to be done, and says when to look again; undefined where there is nothing left. */
+  /** Does the work of one conversation and returns when to look again; undefined if nothing is left. */
   async function compactOne(
     work: Work,
     goOn: () => boolean,
@@ -120,7 +120,7 @@ export function createCompactionWorker(options: CompactionWorkerOptions): Compac
     const state = await load(work.conversationId)
     const { signal } = aborting
     if (work.resting) {
-      // Its failure rests, but what is summarized already may leave, and at the hard limit there is one who needs no
+      // It waits after a failure, but existing summaries may be used, and at the hard limit the fallback needs no
       // model.
       if (triggerOf(state) !== undefined)
         onCompaction(
@@ -141,8 +141,7 @@ export function createCompactionWorker(options: CompactionWorkerOptions): Compac
       if (run.calls > 0) outage = { failures: 0, until: 0 }
       return undefined
     }
-    // The log counts failures in a row, across workers and for as long as it takes; the queue's own count is for what
-    // is not recorded.
+    // The log counts failures in a row, across workers; the queue counts errors that are not recorded.
     const failures = Math.max(work.failures, state.failures?.attempts ?? 0) + 1
     const backoff = backoffAfter(failure, failures, work.conversationId)
     if (backoff.everywhere)
@@ -156,8 +155,8 @@ export function createCompactionWorker(options: CompactionWorkerOptions): Compac
 
   async function process(work: Work): Promise<void> {
     const extending = keepExtending(() => queue.extend(work, leaseMs), leaseMs)
-    const provenance = askedBy.get(work.conversationId)
-    askedBy.delete(work.conversationId)
+    const provenance = requestOf.get(work.conversationId)
+    requestOf.delete(work.conversationId)
     try {
       const next = await compactOne(work, () => !extending.lost.aborted && !ending.signal.aborted, provenance)
       if (next === undefined) await queue.finish(work)
@@ -198,7 +197,7 @@ export function createCompactionWorker(options: CompactionWorkerOptions): Compac
     }
   }
 
-  /** Takes what there is, after whoever is taking already. */
+  /** Takes available work, after running calls of this function. */
   function pump(before: () => Promise<unknown> = () => Promise.resolve()): void {
     void taking
       .runExclusive(async () => {
@@ -217,7 +216,7 @@ export function createCompactionWorker(options: CompactionWorkerOptions): Compac
       const one = conversationId === undefined ? undefined : running.get(conversationId)
       if (one !== undefined) await one
       else if (conversationId === undefined && all.length > 0) await Promise.all(all)
-      // With every place taken it may wait for one.
+      // If all slots are busy, it may wait for one.
       else if (conversationId !== undefined && all.length >= concurrency) await Promise.race(all)
       else return
     }
@@ -258,7 +257,7 @@ export function createCompactionWorker(options: CompactionWorkerOptions): Compac
     },
     wake(conversationId, provenance) {
       if (ending.signal.aborted) return
-      if (provenance !== undefined) askedBy.set(conversationId, provenance)
+      if (provenance !== undefined) requestOf.set(conversationId, provenance)
       pump(() => queue.note([conversationId]))
     },
     async settled(conversationId) {

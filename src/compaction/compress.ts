@@ -1,7 +1,6 @@
 /**
- * `compress(history, conversationId)`: makes what is recorded say what a host's list says, compacts where a limit asks
- * for it, and hands back the context. It never throws: whatever goes wrong, the host keeps the history that it gave,
- * and nothing half of it is recorded.
+ * `compress(history, conversationId)`: records the changes of a host's list, compacts if a limit is reached, and
+ * returns the context. It never throws. On an error the host keeps its own list, and nothing is recorded in part.
  */
 import { either as E } from 'fp-ts'
 import { LRUCache } from 'lru-cache'
@@ -14,40 +13,37 @@ import type { CommandFailure } from '../recording/handle-command.js'
 import { createAlignList } from './align-list.js'
 import type { CompactFailure, Compaction } from './compact.js'
 import { compactedSince } from './compacted-since.js'
-import { handedOutBy, liveOf, type HandedOut } from './handed-out.js'
-import { asHostsOwn, copied, givenBack, hostsOwn, parseList } from './host-list.js'
+import { shownContextOf, liveOf, type ShownContext } from './handed-out.js'
+import { toHostMessages, copyList, listOrEmpty, asMutableList, parseList } from './host-list.js'
 import { recordList, type HistoryDiverged, type RecordListDependencies } from './record-list.js'
 
-/** What `compress` hands back: the context, and what was compacted of the list that was given. */
+/** The result of `compress`: the context, and how much of the list was compacted. */
 export interface Compressed<Message> {
-  /** The context: the host's own objects where they stay, the view in front of them. */
+  /** The context: the host's own objects for unchanged messages, after the view. */
   readonly history: (Message | ChatMessage)[]
-  /** Batches that `history` shows and the list did not, whoever made them. */
+  /** Batches that `history` shows and the list did not, by any process. */
   readonly batchesCreated: number
-  /** Messages of the list that left it for batches. */
+  /** Messages of the list that batches replaced. */
   readonly messagesCompressed: number
-  /** Tokens of the list that was handed in. */
+  /** Tokens of the list that was passed in. */
   readonly tokensEstimateBefore: number
-  /** Tokens of the list that is handed back. */
+  /** Tokens of the list that is returned. */
   readonly tokensEstimateAfter: number
   /**
-   * Revision and hash of this context: an answer that is appended with them as its `answers` names what the model saw.
-   * Left out where the list could not be used.
+   * Revision and hash of this context. An answer that is appended with them as its `answers` records what the model
+   * saw. Omitted if the list could not be used.
    */
   readonly answers?: { readonly revision: string; readonly hash: string }
-  /**
-   * What went wrong, where something did: of the same kinds as the library's failures. `history` is usable all the
-   * same.
-   */
+  /** The error, if any, with the same kinds as the library's failures. `history` is still usable. */
   readonly error?: CompressError
 }
 
-/** Who asks. */
-interface AskedBy {
+/** Options of `compress`. */
+interface CompressOptions {
   readonly actor?: string
 }
 
-/** What went wrong, as data. */
+/** The error as data. */
 interface CompressError {
   readonly kind: string
   /** One sentence for people. */
@@ -58,14 +54,14 @@ interface CompressError {
 export type CompressFailure = BadId | BadMessage | NoContext | CommandFailure | HistoryDiverged
 
 export interface CompressDependencies extends RecordListDependencies {
-  /** Throws where the ledger is closed, or an option is wrong; says for which request it is recorded. */
-  readonly open: (options: AskedBy | undefined) => Provenance
-  /** Runs what is due and waits for it. */
+  /** Throws if the ledger is closed or an option is invalid; returns the provenance of the request. */
+  readonly open: (options: CompressOptions | undefined) => Provenance
+  /** Runs all due compactions and waits for them. */
   readonly compact: (conversationId: string, provenance: Provenance) => Promise<Compaction>
-  /** Hears of whatever went wrong. It never throws. */
+  /** Called with every error. It never throws. */
   readonly onProblem: (problem: unknown) => void
   readonly describe: (problem: unknown) => CompressError
-  /** The error that whoever listens hears for a failure. */
+  /** The error that listeners get for a failure. */
   readonly errorOf: (failure: CompressFailure) => Error
 }
 
@@ -74,16 +70,15 @@ function nextOf(ids: Iterator<string>): string | undefined {
   return next.done === true ? undefined : next.value
 }
 
-/** Builds `compress`. */
 export function createCompress(deps: CompressDependencies) {
   const { log, conversations, onProblem, describe } = deps
   const align = createAlignList(log)
-  /** What this process handed out last. */
-  const handedOut = new LRUCache<string, HandedOut>({ max: 1_000 })
+  /** The context that this process returned last, by conversation. */
+  const handedOut = new LRUCache<string, ShownContext>({ max: 1_000 })
 
-  /** Records the list, compacts what is due, and gives the context that comes of it. */
+  /** Records the list, compacts if due, and returns the resulting context. */
   async function recordAndCompact<Message extends MessageInput>(
-    given: readonly Message[],
+    hostList: readonly Message[],
     history: readonly Message[],
     parsed: readonly NewMessage[],
     conversationId: string,
@@ -100,21 +95,24 @@ export function createCompress(deps: CompressDependencies) {
     const done = await deps.compact(conversationId, provenance)
     if (done.failure !== undefined) onProblem(done.failure)
     const state = await conversations.load(conversationId)
-    const shown = contextOf(state)
-    if (E.isLeft(shown)) return shown
-    const context = shown.right
-    handedOut.set(conversationId, handedOutBy(context, state))
+    const contextNow = contextOf(state)
+    if (E.isLeft(contextNow)) return contextNow
+    const context = contextNow.right
+    handedOut.set(conversationId, shownContextOf(context, state))
     const news = recorded.values()
-    const placed = aligned.placed.map((place) =>
-      place.isNew ? { ...place, messageId: nextOf(news) ?? place.messageId } : place,
+    const placed = aligned.placed.map((each) =>
+      each.isNew ? { ...each, messageId: nextOf(news) ?? each.messageId } : each,
     )
     const live = new Map(liveOf(state).map((message) => [message.messageId, message]))
     const unchanged =
       context.messages.length === history.length &&
-      context.messageIds.every((shownId, at) => placed[at]?.messageId === shownId) &&
-      context.shortened === undefined
+      context.messageIds.every((shownId, at) => {
+        const each = placed[at]
+        return each?.messageId === shownId && (shownId === undefined || each?.exact === true)
+      }) &&
+      context.adapted === undefined
     return E.right({
-      history: unchanged ? hostsOwn(given) : asHostsOwn(history, placed, context, live),
+      history: unchanged ? asMutableList(hostList) : toHostMessages(history, placed, context, live),
       batchesCreated: state.visibleBatches.filter(({ batchId }) => !aligned.batches.has(batchId)).length,
       messagesCompressed: placed.filter(({ messageId }) => messageId !== undefined && !live.has(messageId)).length,
       tokensEstimateAfter: context.tokens,
@@ -124,16 +122,16 @@ export function createCompress(deps: CompressDependencies) {
   }
 
   return async function compress<Message extends MessageInput>(
-    given: readonly Message[],
+    hostList: readonly Message[],
     conversationId: string,
-    options?: AskedBy,
+    options?: CompressOptions,
   ): Promise<Compressed<Message>> {
     let tokensEstimateBefore = 0
 
     function unused(problem: unknown): Compressed<Message> {
       onProblem(problem)
       return {
-        history: givenBack(given),
+        history: listOrEmpty(hostList),
         batchesCreated: 0,
         messagesCompressed: 0,
         tokensEstimateBefore,
@@ -146,12 +144,12 @@ export function createCompress(deps: CompressDependencies) {
       const provenance = deps.open(options)
       const id = checkId('conversationId', conversationId)
       if (E.isLeft(id)) return unused(deps.errorOf(id.left))
-      const history = copied(given)
+      const history = copyList(hostList)
       if (E.isLeft(history)) return unused(deps.errorOf(history.left))
       const parsed = parseList(history.right)
       if (E.isLeft(parsed)) return unused(deps.errorOf(parsed.left))
       tokensEstimateBefore = parsed.right.reduce((sum, message) => sum + messageTokens(message, defaultEstimator), 0)
-      const compressed = await recordAndCompact(given, history.right, parsed.right, conversationId, provenance)
+      const compressed = await recordAndCompact(hostList, history.right, parsed.right, conversationId, provenance)
       if (E.isLeft(compressed)) return unused(deps.errorOf(compressed.left))
       const { failure, ...done } = compressed.right
       return { ...done, tokensEstimateBefore, ...(failure === undefined ? {} : { error: describe(failure) }) }

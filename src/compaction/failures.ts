@@ -1,17 +1,17 @@
-/** What is said where a conversation cannot be compacted. */
+/** Error messages for conversations that cannot be compacted. */
 import { decisionSentences } from '../domain/decide/failures.js'
 import type { Sentences } from '../domain/values/failure-sentences.js'
 import { portSentences } from '../ports/failures.js'
 import type { CompactFailure } from './compact.js'
 import type { ContextObserved } from './compact-now.js'
-import type { NotSaid } from './amend.js'
+import type { MessageNotFound } from './amend.js'
 import type { HistoryDiverged } from './record-list.js'
 
-/** The sentences of what ends a run. */
+/** Messages for failures that end a run. */
 export const runSentences: Sentences<CompactFailure> = { ...decisionSentences, ...portSentences }
 
-/** The sentences of what `compress`, `amend` and `compact` alone can meet. */
-export const compactionSentences: Sentences<HistoryDiverged | ContextObserved | NotSaid> = {
+/** Messages for failures of `compress`, `amend` and `compact`. */
+export const compactionSentences: Sentences<HistoryDiverged | ContextObserved | MessageNotFound> = {
   ContextObserved: (failure) => [
     'state',
     `the context of "${failure.conversationId}" is the one that ${failure.program} makes, which compacts it by itself: \`replay\` makes an edition of it, and \`editions adopt\` puts that into force`,

@@ -1,6 +1,6 @@
 /**
- * Reads the log into the work queue: which conversations got something that may ask for compaction. Any number of
- * workers may do it at once; the checkpoint moves by compare-and-set, so what one of them noted the others leave out.
+ * Reads the log into the work queue: the conversations with events that may require compaction. Any number of workers
+ * may do this concurrently; the checkpoint moves by compare-and-set, so each event is noted once.
  */
 import { CONVERSATION_PREFIX, conversationOf } from '../domain/values/ids.js'
 import type { EventType } from '../domain/events/index.js'
@@ -10,72 +10,77 @@ import type { LogCheckpoint, WorkQueue } from '../ports/work-queue.js'
 export interface FollowOptions {
   readonly store: EventStore
   readonly queue: WorkQueue
-  /** Something was noted, by us or by another. */
+  /** Called after conversations were noted, by this or another worker. */
   readonly onNoted: () => void
-  /** The queue was filled from another log: its reading starts again. */
+  /** Called if the queue was filled from another log: reading starts again. */
   readonly onOtherLog: (checkpoint: LogCheckpoint) => void
   readonly signal: AbortSignal
 }
 
 /**
- * What can bring a conversation to a limit. What a compaction records itself is not among it: a run ends when there is
- * nothing left to do.
+ * The events that can bring a conversation to a limit. Events of a compaction itself are not among them: a run ends
+ * when nothing is left to do.
  */
-const ASKING: ReadonlySet<string> = new Set<EventType>(['MessageAppended', 'ConversationConfigured', 'MessageUnpinned'])
+const TRIGGERING_TYPES: ReadonlySet<string> = new Set<EventType>([
+  'MessageAppended',
+  'ConversationConfigured',
+  'MessageUnpinned',
+])
 
-/** Events that are noted in one transaction while the log is read from far behind. */
+/** The number of events per transaction while the reader lags far behind the log. */
 const BATCH = 500
 
-/** The checkpoint, where it is one of this log; `otherLog` where it is not. */
+/** The checkpoint of the queue, and whether it belongs to another log. */
 async function checkpointOf({
   store,
   queue,
-}: Pick<FollowOptions, 'store' | 'queue'>): Promise<{ stands: LogCheckpoint | undefined; otherLog: boolean }> {
-  const stands = await queue.checkpoint()
-  const otherLog = stands !== undefined && (await store.eventAt(stands.position))?.id !== stands.eventId
-  return { stands, otherLog }
+}: Pick<FollowOptions, 'store' | 'queue'>): Promise<{ checkpoint: LogCheckpoint | undefined; otherLog: boolean }> {
+  const checkpoint = await queue.checkpoint()
+  const otherLog = checkpoint !== undefined && (await store.eventAt(checkpoint.position))?.id !== checkpoint.eventId
+  return { checkpoint, otherLog }
 }
 
 /**
- * Follows the log until `signal` aborts; throws where the log or the queue cannot be reached. Called again, it goes on
- * from the checkpoint.
+ * Follows the log until `signal` aborts; throws if the log or the queue cannot be reached. The next call continues from
+ * the checkpoint.
  */
 export async function followLog(options: FollowOptions): Promise<void> {
   const { store, queue, onNoted, onOtherLog, signal } = options
   const first = await checkpointOf(options)
-  let { stands } = first
-  if (first.otherLog && stands !== undefined) onOtherLog(stands)
-  let seen: LogCheckpoint | undefined
-  /** Conversation → position of the newest event that asks for a look. */
+  let { checkpoint } = first
+  if (first.otherLog && checkpoint !== undefined) onOtherLog(checkpoint)
+  let lastRead: LogCheckpoint | undefined
+  /** Position of the newest triggering event, by conversation. */
   const pending = new Map<string, bigint>()
 
   async function flush(): Promise<void> {
-    while (seen !== undefined && !(await queue.note([...pending.keys()], { from: stands, to: seen }))) {
-      // Another worker was faster: what it has noted is left out.
+    while (lastRead !== undefined && !(await queue.note([...pending.keys()], { from: checkpoint, to: lastRead }))) {
+      // Another worker was faster: the events that it noted are dropped here.
       const now = await checkpointOf(options)
-      if (now.stands === undefined || now.otherLog)
+      if (now.checkpoint === undefined || now.otherLog)
         throw new Error('the checkpoint of the compaction queue was moved to another log')
-      stands = now.stands
-      for (const [conversationId, position] of pending) if (position <= stands.position) pending.delete(conversationId)
-      if (seen.position <= stands.position) seen = undefined
+      checkpoint = now.checkpoint
+      for (const [conversationId, position] of pending)
+        if (position <= checkpoint.position) pending.delete(conversationId)
+      if (lastRead.position <= checkpoint.position) lastRead = undefined
     }
-    if (seen !== undefined) stands = seen
+    if (lastRead !== undefined) checkpoint = lastRead
     pending.clear()
-    seen = undefined
+    lastRead = undefined
     onNoted()
   }
 
-  const after = stands === undefined || first.otherLog ? -1n : stands.position
+  const after = checkpoint === undefined || first.otherLog ? -1n : checkpoint.position
   let events = 0
   for await (const item of store.subscribe({ after, prefix: CONVERSATION_PREFIX, signal })) {
     if (item.kind === 'event') {
       const { stream, position, id, type } = item.event
-      seen = { position, eventId: id }
+      lastRead = { position, eventId: id }
       const conversationId = conversationOf(stream)
-      if (conversationId !== undefined && ASKING.has(type)) pending.set(conversationId, position)
+      if (conversationId !== undefined && TRIGGERING_TYPES.has(type)) pending.set(conversationId, position)
       events += 1
     }
-    if (seen !== undefined && (item.kind === 'caught-up' || events >= BATCH)) {
+    if (lastRead !== undefined && (item.kind === 'caught-up' || events >= BATCH)) {
       events = 0
       await flush()
     }

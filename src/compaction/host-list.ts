@@ -1,4 +1,4 @@
-/** A host's list: parsed as it comes in, and made of the host's own objects as it goes back. */
+/** A host's list: parsed on input, and made of the host's own objects on output. */
 import { either as E } from 'fp-ts'
 import type { Context } from '../domain/compaction/context.js'
 import type { LiveMessage } from '../domain/conversation/live-message.js'
@@ -15,31 +15,34 @@ import type { Changes } from './align-history.js'
 const bad = (field: string, detail: string): E.Either<BadMessage, never> =>
   E.left({ kind: 'BadMessage', field, detail })
 
-/** A host's list as it gave it. We only read it; the host goes on with it, as what it hands to its model. */
+/** The host's list with its own type. We only read it; the host continues to use it. */
 // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-export const hostsOwn = <Message>(history: readonly Message[]): Message[] => history as Message[]
+export const asMutableList = <Message>(history: readonly Message[]): Message[] => history as Message[]
 
-/** What a host gets back where its list could not be used: its list, and an empty one in the place of what is none. */
-export function givenBack<Message>(history: readonly Message[]): Message[] {
+/** The list that a host gets back if its list could not be used, or an empty one if its value is not a list. */
+export function listOrEmpty<Message>(history: readonly Message[]): Message[] {
   try {
-    return Array.isArray(history) ? hostsOwn(history) : []
+    return Array.isArray(history) ? asMutableList(history) : []
   } catch {
     return []
   }
 }
 
-/** The list as it stands now, whatever its host does to it while it is recorded; a hole of it is no message. */
-export function copied<Message>(history: readonly Message[]): E.Either<BadMessage, Message[]> {
+/**
+ * A copy of the list, safe from later changes by the host. A hole in the list becomes undefined, which is not a
+ * message.
+ */
+export function copyList<Message>(history: readonly Message[]): E.Either<BadMessage, Message[]> {
   try {
     if (Array.isArray(history)) return E.right(Array.from(history))
   } catch {
-    // A list that throws when it is looked at is none.
+    // A value that throws when it is read is not a list.
   }
   return bad('history', 'must be a list of messages')
 }
 
-/** The id that a host knows a message by. */
-export const hostsId = (message: Pick<LiveMessage, 'messageId' | 'givenId'>): string =>
+/** The host's id of a message. */
+export const hostIdOf = (message: Pick<LiveMessage, 'messageId' | 'givenId'>): string =>
   message.givenId ?? message.messageId
 
 function parseMessages(history: readonly unknown[]): E.Either<BadMessage, NewMessage[]> {
@@ -52,7 +55,7 @@ function parseMessages(history: readonly unknown[]): E.Either<BadMessage, NewMes
   return E.right(parsed)
 }
 
-/** The messages of a list, none of which has the id of another one. */
+/** The messages of a list, with distinct ids. */
 export function parseList(history: readonly unknown[]): E.Either<BadMessage, NewMessage[]> {
   const parsed = parseMessages(history)
   if (E.isLeft(parsed)) return parsed
@@ -69,29 +72,30 @@ export function parseList(history: readonly unknown[]): E.Either<BadMessage, New
   return parsed
 }
 
-/** The context as the host's own objects, where it gave them. */
-export function asHostsOwn<Message extends MessageInput>(
+/** The context, with the host's own objects for messages that it passed in. */
+export function toHostMessages<Message extends MessageInput>(
   history: readonly Message[],
   placed: Changes['placed'],
   context: Context,
   live: ReadonlyMap<string, LiveMessage>,
 ): (Message | ChatMessage)[] {
-  const own = new Map<string, Message>()
+  const hostObjects = new Map<string, Message>()
   for (const [at, message] of history.entries()) {
-    const place = placed[at]
-    if (place?.messageId !== undefined && place.exact && !own.has(place.messageId)) own.set(place.messageId, message)
+    const position = placed[at]
+    if (position?.messageId !== undefined && position.exact && !hostObjects.has(position.messageId))
+      hostObjects.set(position.messageId, message)
   }
   const usesIds = history.some((message) => message.id !== undefined)
-  const shortened = new Set(context.shortened?.map(({ id }) => id))
+  const adapted = new Set(context.adapted)
   return context.messages.map((message, at) => {
     const id = context.messageIds[at]
     if (id === undefined) return message
-    const given = own.get(id)
+    const hostObject = hostObjects.get(id)
     const recorded = live.get(id)
-    return given !== undefined && !shortened.has(id) && given.role === message.role
-      ? given
+    return hostObject !== undefined && !adapted.has(at) && hostObject.role === message.role
+      ? hostObject
       : usesIds
-        ? { id: recorded === undefined ? id : hostsId(recorded), ...message }
+        ? { id: recorded === undefined ? id : hostIdOf(recorded), ...message }
         : message
   })
 }

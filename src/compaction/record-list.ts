@@ -1,4 +1,4 @@
-/** Makes what is recorded say what a host's list says: withdraws, appends, and undoes cycles that are in the way. */
+/** Records the changes of a host's list: withdraws, appends, and undoes cycles that compacted withdrawn messages. */
 import { either as E } from 'fp-ts'
 import type { NoContext } from '../domain/compaction/context.js'
 import type { LiveMessage } from '../domain/conversation/live-message.js'
@@ -10,11 +10,11 @@ import { loadConversation, seeUntil, type Log } from '../recording/load-conversa
 import { originsInForce, spanOf } from '../recording/origins.js'
 import { isOfType } from '../recording/read-event.js'
 import type { Aligned, AlignList } from './align-list.js'
-import { liveOf, type HandedOut } from './handed-out.js'
-import { hostsId } from './host-list.js'
-import type { Said } from './said-list.js'
+import { liveOf, type ShownContext } from './handed-out.js'
+import { hostIdOf } from './host-list.js'
+import type { SourceMessage } from './source-list.js'
 
-/** The list has another past than what is compacted, and the batches that cover it cannot be put out of force. */
+/** The list contradicts compacted messages, and the batches that cover them cannot be deactivated. */
 export type HistoryDiverged = {
   readonly kind: 'HistoryDiverged'
   readonly conversationId: string
@@ -25,35 +25,35 @@ export type HistoryDiverged = {
 export interface RecordListDependencies {
   readonly log: Log
   readonly conversations: Pick<Conversations, 'load' | 'handle'>
-  /** What configures a conversation that is recorded through here. */
+  /** Configures a conversation that is recorded through this module. */
   readonly configure: () => Extract<Command, { type: 'Configure' }>
   readonly now: () => Date
-  /** Hears of what was recorded, and for which request, so that what is due behind it runs. */
+  /** Called with the recorded events and their request, so that due work can start. */
   readonly onRecorded: (handled: Handled, provenance: Provenance) => void
 }
 
-/** How often a list is held against what is recorded anew, where others record meanwhile. */
+/** The number of attempts if other processes append meanwhile. */
 const ATTEMPTS = 50
 
-/** Puts the cycles out of force that compacted what is to be withdrawn. */
+/** Undoes the cycles that compacted withdrawn messages. */
 async function undoCyclesOf(
   log: Log,
   { state }: Pick<Aligned, 'state'>,
-  compacted: readonly Said[],
+  compacted: readonly SourceMessage[],
 ): Promise<E.Either<HistoryDiverged, Command>> {
   const { conversationId } = state
-  const wanted = new Set(compacted.map(({ messageId }) => messageId))
+  const uncovered = new Set(compacted.map(({ messageId }) => messageId))
   const undone: { cycle: number; revision: bigint }[] = []
   let at: bigint | undefined
   let count = 0
   for await (const event of originsInForce(log, conversationId, state.lastOrigin)) {
-    if (wanted.size === 0 || isOfType(event, 'EditionAdopted')) break
+    if (uncovered.size === 0 || isOfType(event, 'EditionAdopted')) break
     if (!isOfType(event, 'MessagesPruned')) continue
     undone.push({ cycle: event.data.cycle, revision: event.revision })
-    const found = event.data.pruned.flatMap(({ messageIds }) => messageIds).filter((id) => wanted.delete(id))
+    const found = event.data.pruned.flatMap(({ messageIds }) => messageIds).filter((id) => uncovered.delete(id))
     if (found.length > 0) [at, count] = [spanOf(event).from, undone.length]
   }
-  const [missing] = wanted
+  const [missing] = uncovered
   if (missing !== undefined || at === undefined) {
     return E.left({
       kind: 'HistoryDiverged',
@@ -71,11 +71,11 @@ async function undoCyclesOf(
   })
 }
 
-/** What was recorded of a message that is said anew is said anew with it. */
+/** A repeated message keeps the recorded metadata of the withdrawn one. */
 function renewed(message: MessageToAppend, withdrawn: readonly LiveMessage[]): MessageToAppend {
-  const own = message.givenId ?? message.messageId
+  const hostMessageId = message.givenId ?? message.messageId
   const before =
-    withdrawn.find((live) => hostsId(live) === own && messageHash(live) === messageHash(message)) ??
+    withdrawn.find((live) => hostIdOf(live) === hostMessageId && messageHash(live) === messageHash(message)) ??
     withdrawn.find((live) => messageHash(live) === messageHash(message))
   if (before === undefined) return message
   const { createdAt, attributes, extra, answers, pinned } = before
@@ -89,19 +89,22 @@ function renewed(message: MessageToAppend, withdrawn: readonly LiveMessage[]): M
   }
 }
 
-/** What is to be withdrawn and appended, decided on a state. */
-export type ListChange = Pick<Aligned, 'state' | 'withdraw' | 'why' | 'append'>
+/** The messages to withdraw and append, decided on a state. */
+export interface ListChange extends Pick<Aligned, 'state' | 'withdraw' | 'why' | 'append'> {
+  /** The messages are a host's whole list, which may have a result without its call. */
+  readonly isHostList?: true
+}
 
-/** The commands that make what is recorded say what the list says. */
+/** The commands that record the changes. */
 export async function commandsFor(
   { log, configure, now }: Pick<RecordListDependencies, 'log' | 'configure' | 'now'>,
   aligned: ListChange,
 ): Promise<E.Either<HistoryDiverged, Command[]>> {
-  const { state, withdraw, why, append } = aligned
+  const { state, withdraw, why, append, isHostList } = aligned
   const live = new Map(liveOf(state).map((message) => [message.messageId, message]))
   const compacted = withdraw.filter(({ messageId }) => !live.has(messageId))
-  const gone = withdraw.flatMap(({ messageId }) => live.get(messageId) ?? [])
-  const messages = append.map((message) => renewed(message, gone))
+  const withdrawnLive = withdraw.flatMap(({ messageId }) => live.get(messageId) ?? [])
+  const messages = append.map((message) => renewed(message, withdrawnLive))
   const undo = compacted.length === 0 ? undefined : await undoCyclesOf(log, aligned, compacted)
   if (undo !== undefined && E.isLeft(undo)) return undo
   return E.right([
@@ -111,30 +114,34 @@ export async function commandsFor(
     ...(withdraw.length === 0
       ? []
       : [{ type: 'WithdrawMessages' as const, messageIds: withdraw.map(({ messageId }) => messageId), why }]),
-    { type: 'AppendMessages', messages, now: now().toISOString() },
+    {
+      type: 'AppendMessages',
+      messages,
+      now: now().toISOString(),
+      ...(isHostList === undefined ? {} : { isHostList }),
+    },
   ])
 }
 
 export interface RecordedList {
   readonly aligned: Aligned
-  /** Ids of the messages that were recorded now, in order. */
   readonly recorded: readonly string[]
 }
 
-/** Records what the list changes, on what is there now. */
+/** Records the changes of the list on the current state. */
 export async function recordList(
   deps: RecordListDependencies,
   align: AlignList,
   history: readonly NewMessage[],
   conversationId: string,
-  known: HandedOut | undefined,
+  known: ShownContext | undefined,
   provenance: Provenance,
 ): Promise<E.Either<NoContext | CommandFailure | HistoryDiverged, RecordedList>> {
   const { conversations, onRecorded } = deps
   for (let tries = 1; ; tries += 1) {
     const aligned = await align(history, await conversations.load(conversationId), known)
     if (E.isLeft(aligned)) return aligned
-    const commands = await commandsFor(deps, aligned.right)
+    const commands = await commandsFor(deps, { ...aligned.right, isHostList: true })
     if (E.isLeft(commands)) return commands
     const handled = await conversations.handle(conversationId, commands.right, provenance)
     if (E.isRight(handled)) {

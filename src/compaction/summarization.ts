@@ -1,12 +1,13 @@
 /**
- * What one run of compaction buys, and from whom: a summary for a chunk or for batches, from the summarizer, or from
- * the fallback where the hard limit leaves no choice. Each is recorded as soon as it is there, and so is each failure.
+ * The summaries of one run: for chunks or batches, from the summarizer, or from the fallback if the policy allows it.
+ * Each summary and each failure is recorded immediately.
  */
 import { either as E } from 'fp-ts'
 import { summaryOf, type Batch } from '../domain/conversation/batch.js'
 import type { Chunk, Conversation } from '../domain/conversation/conversation.js'
 import type { LiveMessage } from '../domain/conversation/live-message.js'
-import { lineageOf, type Command, type SummaryResult } from '../domain/decide/index.js'
+import { lineageOf, timesSentBefore, type Command, type SummaryResult } from '../domain/decide/index.js'
+import { summariesBefore } from '../domain/conversation/summaries-before.js'
 import type { Provenance } from '../domain/events/codec.js'
 import type { EventData } from '../domain/events/index.js'
 import { chunkIdOf } from '../domain/values/ids.js'
@@ -16,37 +17,44 @@ import type { Policy } from '../domain/values/policy.js'
 import { isWithoutModel } from '../domain/reports/prices.js'
 import type { Summarizer, SummarizerFailure, SummaryJob } from '../ports/summarizer.js'
 import type { CommandFailure } from '../recording/handle-command.js'
-import { prepare, summarizeStep, type Spent, type StepDependencies } from './summarize-step.js'
+import {
+  isUnusableAnswer,
+  MOST_SENDS,
+  prepare,
+  summarizeStep,
+  wasFree,
+  type NoRoomYet,
+  type Spent,
+  type StepDependencies,
+  type StepFailure,
+} from './summarize-step.js'
 
 export type CompactFailure = SummarizerFailure | CommandFailure
 
-/** A step's end that ends the whole run. */
+/** Ends the whole run with a failure. */
 export class Aborted extends Error {
   constructor(readonly failure: CompactFailure) {
     super(failure.kind)
   }
 }
 
-/** The run ends early, and nothing went wrong; there is more to do in so many milliseconds. */
+/** Ends the run early without a failure; it must continue in this many milliseconds. */
 export class Postponed extends Error {
   constructor(readonly ms: number) {
     super('later')
   }
 }
 
-/** What asks for a summary. */
-type Asking = EventData<'CompactionFailed'>['trigger']
+/** The limit for which a summary is made. */
+type CompactionTrigger = EventData<'CompactionFailed'>['trigger']
 
-/**
- * What a chunk's request refers to: the summary of the chunk before it, or of the last batch that the last prune
- * carried.
- */
+/** The background of a chunk's request: the summary of the previous chunk, or of the last batch in the context. */
 export interface Background {
   readonly summary: string | undefined
   readonly chunkId: string | undefined
 }
 
-/** The background of a chunk behind `chunk`, or of the first one where there is none. */
+/** The background of a chunk after `chunk`, or of the first chunk. */
 export function backgroundOf(state: Conversation, chunk: Chunk | undefined): Background {
   if (chunk !== undefined) return { summary: chunk.summary, chunkId: chunk.chunkId }
   const lastShown = state.visibleBatches.at(-1)
@@ -61,32 +69,36 @@ export function policyOf(state: Conversation): Policy {
 
 export interface SummarizationDependencies extends StepDependencies {
   readonly summarizer: Summarizer
-  /** Stands in at the hard limit, where the policy allows it; without one, nobody does. */
+  /**
+   * Makes a summary if the summarizer cannot and the policy allows it: after an unusable answer, after two requests in
+   * vain, and at the hard limit. Without one, the failure is returned.
+   */
   readonly fallback?: Summarizer | undefined
+  /** False: an outage at the hard limit is returned as a failure, though there is a fallback. Default true. */
+  readonly fallsBackAtHardLimit?: boolean
   readonly persona: string
 }
 
 export interface SummarizationOptions {
   readonly conversationId: string
-  /** Of what is recorded beside the conversation: the texts of prompts. */
+  /** The provenance of prompts, which are recorded outside the conversation. */
   readonly provenance: Provenance
-  /** Records what a command leads to; throws a `Stop` where it is refused. */
+  /** Records the result of a command; throws `Aborted` if it is rejected. */
   readonly record: (command: Command) => Promise<Conversation>
   readonly signal: AbortSignal | undefined
-  /** Asked before each call; false ends the run. */
+  /** Called before each request; false ends the run. */
   readonly goOn: () => boolean
 }
 
-/** The purchases of one run. */
+/** The summaries of one run. */
 export class Summarization {
   /**
-   * Once the summarizer failed in this run at the hard limit, the fallback does the rest: no second call for the same
-   * no.
+   * After the summarizer failed in this run at the hard limit, the fallback does the rest: the same failure is not paid
+   * for twice.
    */
   usesFallback = false
-  /** The failure for which it does. */
+  /** The failure that caused it. */
   fallbackFor: SummarizerFailure | undefined
-  /** Summaries that were recorded. */
   summaries = 0
   readonly spent: Spent = { calls: 0, tokens: 0, seconds: 0 }
 
@@ -100,14 +112,14 @@ export class Summarization {
     return { maxSummaryTokens, temperature, persona: this.deps.persona }
   }
 
-  /** The job of a chunk. An edition is no request of the agent's, and has none to ride. */
+  /** The job of a chunk. An edition is not part of an agent's session, so it has no prompt cache to reuse. */
   private chunkJob(
     state: Conversation,
     messages: readonly LiveMessage[],
     existingSummary: string | undefined,
   ): Extract<SummaryJob, { kind: 'chunk' }> {
-    const rides = this.deps.summarizer.ridesPrefix === true && state.editionId === undefined
-    const prefix = rides
+    const usesPrefix = this.deps.summarizer.usesPromptCache === true && state.editionId === undefined
+    const prefix = usesPrefix
       ? prefixUpTo(
           state,
           messages.map(({ messageId }) => messageId),
@@ -117,57 +129,83 @@ export class Summarization {
     return prefix === undefined ? job : { ...job, prefix }
   }
 
-  /**
-   * Asks the summarizer, or the fallback where the hard limit leaves no choice; records a failure before it is thrown.
-   */
+  /** Calls the summarizer, or the fallback if it may be used; records a failure before the next call. */
   private async summarize(
     state: Conversation,
     job: SummaryJob,
-    trigger: Asking,
+    trigger: CompactionTrigger,
     step: 'chunk' | 'resummarize',
   ): Promise<SummaryResult> {
     if (!this.options.goOn()) throw new Postponed(0)
-    const {
-      spent,
-      options: { signal, provenance },
-    } = this
-    if (!this.usesFallback) {
-      const answer = await summarizeStep(this.deps, this.deps.summarizer, job, {
-        standIn: false,
-        spent,
-        signal,
-        provenance,
-      })
-      if (E.isRight(answer)) return answer.right
-      const { left } = answer
-      if (left.kind === 'NoRoomYet') throw new Postponed(left.opensInMs)
-      if (signal?.aborted === true) throw new Postponed(0)
-      if (left.failure === 'request-too-large' && step === 'chunk' && job.kind === 'chunk' && job.messages.length > 1)
-        throw new Aborted(left)
-      await this.recordFailure(job, left, trigger, step)
-      if (step !== 'chunk' || !this.mayFallBack(state, trigger)) throw new Aborted(left)
-      this.usesFallback = true
-      this.fallbackFor = left
-    }
+    if (this.usesFallback) return this.fallBack(job)
+    const answer = await this.askSummarizer(state, job)
+    if (E.isRight(answer)) return answer.right
+    const { left } = answer
+    if (left.kind === 'NoRoomYet') throw new Postponed(left.opensInMs)
+    const isPaid = (left.rejectedAnswers ?? []).length > 0
+    if (this.options.signal?.aborted === true && !isPaid) throw new Postponed(0)
+    if (left.failure === 'request-too-large' && step === 'chunk' && job.kind === 'chunk' && job.messages.length > 1)
+      throw new Aborted(left)
+    const after = await this.recordFailure(job, left, trigger, step)
+    if (!this.mayFallBack(after, trigger, step, left)) throw new Aborted(left)
+    // An outage affects every request of this run; an unusable answer only this job.
+    if (!isUnusableAnswer(left)) this.usesFallback = true
+    this.fallbackFor = left
+    return this.fallBack(job)
+  }
+
+  /** Calls the summarizer, unless this request failed twice in a row. */
+  private askSummarizer(
+    state: Conversation,
+    job: SummaryJob,
+  ): Promise<E.Either<StepFailure | NoRoomYet, SummaryResult>> {
+    const { summarizer } = this.deps
+    const { signal, provenance } = this.options
+    return summarizeStep(this.deps, summarizer, job, {
+      isFallback: false,
+      timesSent: ({ requestHash }) => timesSentBefore(state, { requestHash, timeoutMs: summarizer.timeoutMs }),
+      spent: this.spent,
+      signal,
+      provenance,
+    })
+  }
+
+  private async fallBack(job: SummaryJob): Promise<SummaryResult> {
     const { fallback = this.deps.summarizer } = this.deps
-    const answer = await summarizeStep(this.deps, fallback, job, { standIn: true, spent, signal, provenance })
+    const { spent } = this
+    const { signal, provenance } = this.options
+    const answer = await summarizeStep(this.deps, fallback, job, { isFallback: true, spent, signal, provenance })
     if (E.isRight(answer)) return answer.right
     throw answer.left.kind === 'NoRoomYet' ? new Postponed(answer.left.opensInMs) : new Aborted(answer.left)
   }
 
-  private mayFallBack(state: Conversation, trigger: Asking): boolean {
-    return trigger === 'hard' && this.deps.fallback !== undefined && policyOf(state).standIn === 'extractive'
+  /**
+   * Whether the fallback makes the summary: after an unusable answer, after two requests in vain, and for a chunk at the
+   * hard limit whatever the failure is.
+   */
+  private mayFallBack(
+    state: Conversation,
+    trigger: CompactionTrigger,
+    step: 'chunk' | 'resummarize',
+    failure: SummarizerFailure,
+  ): boolean {
+    const { fallback, fallsBackAtHardLimit } = this.deps
+    if (fallback === undefined || policyOf(state).standIn !== 'extractive') return false
+    if (isUnusableAnswer(failure)) return true
+    if ((state.failures?.request?.timesSent ?? 0) >= MOST_SENDS) return true
+    return trigger === 'hard' && step === 'chunk' && fallsBackAtHardLimit !== false
   }
 
   private recordFailure(
     job: SummaryJob,
-    failure: SummarizerFailure,
-    trigger: Asking,
+    failure: StepFailure,
+    trigger: CompactionTrigger,
     step: 'chunk' | 'resummarize',
   ): Promise<Conversation> {
-    const { strategy, provider, model } = this.deps.summarizer
+    const { strategy, provider, model, timeoutMs } = this.deps.summarizer
     const prepared = prepare(this.deps.summarizer, job)
     const request = E.isRight(prepared) ? { requestHash: prepared.right.requestHash } : {}
+    const { rejectedAnswers = [] } = failure
     return this.options.record({
       type: 'RecordFailure',
       step,
@@ -178,6 +216,9 @@ export class Summarization {
       provider,
       model,
       ...request,
+      ...(timeoutMs === undefined ? {} : { timeoutMs }),
+      ...(rejectedAnswers.length === 0 ? {} : { rejectedAnswers: [...rejectedAnswers] }),
+      sent: wasFree(failure) ? 0 : (failure.timesSent ?? 1),
     })
   }
 
@@ -185,14 +226,14 @@ export class Summarization {
     state: Conversation,
     messages: readonly LiveMessage[],
     background: Background,
-    trigger: Asking,
+    trigger: CompactionTrigger,
   ): Promise<SummaryResult> {
     return this.summarize(state, this.chunkJob(state, messages, background.summary), trigger, 'chunk')
   }
 
   /**
-   * Records a summary. One that was paid for, and came too late for what it is of, is recorded as that: it is found
-   * again, and not bought twice.
+   * Records a summary. A paid summary that is too late for its messages is recorded as late, so that it can be reused
+   * and is not paid for again.
    */
   private async recordSummary(
     command: Extract<Command, { type: 'RecordChunk' | 'RecordResummarization' }>,
@@ -217,12 +258,12 @@ export class Summarization {
     }
   }
 
-  /** Summarizes one chunk and records it; a request that does not fit is tried once more, as two. */
+  /** Summarizes one chunk and records it. A request that is too large is retried once, as two. */
   async summarizeChunk(
     state: Conversation,
     messages: readonly LiveMessage[],
     background: Background,
-    trigger: Asking,
+    trigger: CompactionTrigger,
     halves = true,
   ): Promise<Background> {
     let result: SummaryResult
@@ -245,7 +286,7 @@ export class Summarization {
       }
       const job = this.chunkJob(state, messages, background.summary)
       await this.recordFailure(job, stop.failure, trigger, 'chunk')
-      if (!this.mayFallBack(state, trigger)) throw stop
+      if (!this.mayFallBack(state, trigger, 'chunk', stop.failure)) throw stop
       this.usesFallback = true
       this.fallbackFor = stop.failure
       result = await this.chunk(state, messages, background, trigger)
@@ -258,28 +299,29 @@ export class Summarization {
       ...result,
     })
     this.summaries += 1
-    // Of the line that it was recorded in: other batches may have been put into force while it was made.
+    // Uses the lineage in which it was recorded: other batches may have become active meanwhile.
     return { summary: result.summary, chunkId: chunkIdOf(lineageOf(after), messageIds, result.summarizer.requestHash) }
   }
 
   /**
-   * Whether the recorded chunk is what this summarizer would be asked for today; a fallback's summary is good as well,
-   * once bought.
+   * Whether the recorded chunk has the request that this summarizer would send today. A fallback's summary is valid
+   * too.
    */
   reusable(state: Conversation, planned: Extract<PlannedChunk, { kind: 'recorded' }>, background: Background): boolean {
     const job = this.chunkJob(state, planned.messages, background.summary)
     const { requestHash, standIn } = planned.chunk.summarizer
-    const asked = (summarizer: Summarizer): boolean => {
+    const isSameRequest = (summarizer: Summarizer): boolean => {
       const prepared = prepare(summarizer, job)
       return E.isRight(prepared) && prepared.right.requestHash === requestHash
     }
     return (
-      asked(this.deps.summarizer) || (standIn === true && this.deps.fallback !== undefined && asked(this.deps.fallback))
+      isSameRequest(this.deps.summarizer) ||
+      (standIn === true && this.deps.fallback !== undefined && isSameRequest(this.deps.fallback))
     )
   }
 
-  /** Summarizes batches as one and records it. */
-  async resummarize(state: Conversation, sources: readonly Batch[], trigger: Asking): Promise<Conversation> {
+  /** Merges batches into one summary and records it. */
+  async resummarize(state: Conversation, sources: readonly Batch[], trigger: CompactionTrigger): Promise<Conversation> {
     const summaries = sources.map((batch) => ({
       text: summaryOf(batch),
       startTime: batch.startTime,
@@ -288,15 +330,21 @@ export class Summarization {
       depth: batch.depth,
       sections: batch.sections,
     }))
+    const sourceBatchIds = sources.map((batch) => batch.batchId)
     const result = await this.summarize(
       state,
-      { ...this.jobBase(state), kind: 'resummarize', summaries },
+      {
+        ...this.jobBase(state),
+        kind: 'resummarize',
+        summaries,
+        existingSummary: summariesBefore(state.batches, sourceBatchIds),
+      },
       trigger,
       'resummarize',
     )
     const after = await this.recordSummary({
       type: 'RecordResummarization',
-      sourceBatchIds: sources.map((batch) => batch.batchId),
+      sourceBatchIds,
       ...result,
     })
     this.summaries += 1

@@ -1,6 +1,6 @@
 /**
- * An edition put into force, and an edition given up. What was appended since the replay is caught up first, as often
- * as it takes: a conversation that goes on meanwhile loses nothing, and the agent waits for nobody.
+ * Adopts and drops editions. Before an adoption, the edition catches up with messages that were appended since the
+ * replay, as often as necessary: no message is lost, and the agent never waits.
  */
 import { either as E } from 'fp-ts'
 import type { Provenance } from '../domain/events/codec.js'
@@ -11,7 +11,7 @@ import type { PolicySettings } from '../domain/values/policy.js'
 import { modelWindow } from '../ports/model-windows.js'
 import { sleep } from '../ports/clock.js'
 import type { Lease } from '../ports/lease.js'
-import type { SpendingBound } from '../ports/spending.js'
+import type { SpendingLimits } from '../ports/spending.js'
 import { editionStreams } from '../recording/conversation-streams.js'
 import { createConfiguredSince } from '../recording/configured-since.js'
 import { createEditionConversation } from './edition-conversations.js'
@@ -37,9 +37,9 @@ export type EditionFailure =
       readonly conversationId: string
       readonly inForce: string | undefined
     }
-  /** Another process makes it. */
+  /** Another process is building it. */
   | { readonly kind: 'EditionBusy'; readonly editionId: string; readonly conversationId: string }
-  /** Catching up needs summaries, and what would write them now is not what wrote the edition. */
+  /** Catching up needs summaries, and the current configuration differs from the one that made the edition. */
   | {
       readonly kind: 'EditionOfAnother'
       readonly editionId: string
@@ -47,7 +47,7 @@ export type EditionFailure =
       readonly wouldBe: string
       readonly made: EditionMade
     }
-  /** The rest of the replay failed; without a failure there was no room in the bound, or somebody asked to stop. */
+  /** Catching up failed. Without a failure, the spending limit was reached or a stop was requested. */
   | {
       readonly kind: 'EditionUnfinished'
       readonly editionId: string
@@ -56,9 +56,9 @@ export type EditionFailure =
       readonly asked?: true
     }
 
-/** What an edition was made with, as far as its facts tell. */
+/** The configuration that made an edition, as far as its events record it. */
 interface EditionMade extends Readonly<EventData<'EditionStarted'>['summarizer']> {
-  /** The template of its summaries; undefined while there is none. */
+  /** The prompt of its summaries; undefined before the first one. */
   readonly prompt: { readonly name: string; readonly sha256: string } | undefined
 }
 
@@ -69,52 +69,52 @@ export interface AdoptDependencies extends Omit<ReplayAllDependencies, 'conversa
 export interface AdoptRequest {
   readonly conversationId: string
   readonly editionId: string
-  /** The settings that the replay was given, where something has still to be bought. */
+  /** The settings of the replay, if summaries must be made. */
   readonly settings?: PolicySettings | undefined
-  readonly bound?: SpendingBound | undefined
-  /** Ends the catching up: calls that are under way may end and are recorded, and no other is made. */
+  readonly bound?: SpendingLimits | undefined
+  /** Stops catching up: running calls may finish and are recorded, and no other is started. */
   readonly signal?: AbortSignal | undefined
   readonly provenance: Provenance
 }
 
-/** How often it catches up because the conversation went on meanwhile. */
+/** How often it catches up if the conversation grows meanwhile. */
 const ATTEMPTS = 200
 
-type WhileHeld<T> = (held: Lease) => Promise<T>
+type LeasedWork<T> = (held: Lease) => Promise<T>
 
 async function holding<T>(
   deps: Pick<AdoptDependencies, 'claims' | 'clock' | 'wait'>,
   editionId: string,
   conversationId: string,
-  work: WhileHeld<E.Either<EditionFailure | CommandFailure, T>>,
+  work: LeasedWork<E.Either<EditionFailure | CommandFailure, T>>,
 ): Promise<E.Either<EditionFailure | CommandFailure, T>> {
   const owner = deps.clock.newId()
-  const held = await holdEdition(deps.claims, editionId, conversationId, owner, {
+  const lease = await holdEdition(deps.claims, editionId, conversationId, owner, {
     patienceMs: EDITION_PATIENCE_MS,
     wait: deps.wait,
   })
-  if (held === undefined) return E.left({ kind: 'EditionBusy', editionId, conversationId })
+  if (lease === undefined) return E.left({ kind: 'EditionBusy', editionId, conversationId })
   try {
-    return await work(held)
+    return await work(lease)
   } finally {
-    await held.release().catch(() => undefined)
+    await lease.release().catch(() => undefined)
   }
 }
 
-/** What an edition was made with: from its start and its first summary. */
+/** The configuration that made an edition, from its start and its first summary. */
 async function madeWith(log: Log, conversationId: string, editionId: string): Promise<EditionMade | undefined> {
   let summarizer: EventData<'EditionStarted'>['summarizer'] | undefined
   for await (const stored of log.store.readStream(editionStream(editionId, conversationId))) {
     if (stored.type !== 'EditionStarted' && stored.type !== 'ChunkSummarized') continue
     const event = await decodeEvent(stored, log.bodies)
     if (isOfType(event, 'EditionStarted')) summarizer ??= event.data.summarizer
-    if (isOfType(event, 'ChunkSummarized') && summarizer !== undefined)
+    if (isOfType(event, 'ChunkSummarized') && event.data.summarizer.standIn !== true && summarizer !== undefined)
       return { ...summarizer, prompt: event.data.summarizer.prompt }
   }
   return summarizer === undefined ? undefined : { ...summarizer, prompt: undefined }
 }
 
-/** The conversation's revision whose configuration an edition was begun on. */
+/** The conversation's revision whose configuration an edition started with. */
 async function begunAt(log: Log, conversationId: string, editionId: string): Promise<bigint> {
   const [stored] = await log.store.readRevisions(editionStream(editionId, conversationId), [0n])
   const started = stored === undefined ? undefined : await decodeEvent(stored, log.bodies)
@@ -123,7 +123,7 @@ async function begunAt(log: Log, conversationId: string, editionId: string): Pro
   return started.data.conversationRevision
 }
 
-/** An edition as it is recorded, or why it cannot be used. */
+/** A recorded edition, or why it cannot be used. */
 async function usable(
   log: Log,
   conversationId: string,
@@ -136,7 +136,7 @@ async function usable(
   return E.right(edition)
 }
 
-/** Why an edition cannot be adopted in a conversation, as far as its own facts tell. */
+/** Why an edition cannot be adopted in a conversation, according to its own events. */
 export async function whyNotAdopted(
   log: Log,
   conversationId: string,
@@ -146,7 +146,7 @@ export async function whyNotAdopted(
   return E.isLeft(found) ? found.left : undefined
 }
 
-/** The edition's replay, by its own summarizer; by another one it goes on as long as nothing is to be bought. */
+/** The edition's replay, with its own summarizer. With another one it continues only while no summary must be made. */
 async function catchUpReplay(
   deps: AdoptDependencies,
   { conversationId, editionId, settings, bound, signal }: AdoptRequest,
@@ -179,7 +179,7 @@ async function catchUpReplay(
   return E.map((replay: ConversationReplay) => ({ replay, isOwn, wouldBe }))(opened)
 }
 
-/** Puts an edition into force, as of the conversation's last fact. Asked for again it records nothing. */
+/** Adopts an edition as of the conversation's last event. A second call records nothing. */
 export function adoptEdition(
   deps: AdoptDependencies,
   request: AdoptRequest,
@@ -191,7 +191,7 @@ export function adoptEdition(
     conversationId,
     async (held): Promise<E.Either<EditionFailure | CommandFailure, Handled>> => {
       const state = await deps.conversations.load(conversationId)
-      // Also where it was dropped: a revert puts back what was in force, whatever became of that meanwhile.
+      // Also if it was dropped: a revert may reactivate a dropped edition.
       if (state.lineage?.edition?.editionId === editionId) return E.right({ state, events: [], position: undefined })
       const found = await usable(deps.log, conversationId, editionId)
       if (E.isLeft(found)) return found
@@ -230,7 +230,7 @@ export function adoptEdition(
 }
 
 /**
- * Gives an edition of a conversation up; what it recorded stays. Refused while it is in force; a second time it records
+ * Drops an edition of a conversation; its recorded events stay. Rejected while it is active; a second call records
  * nothing.
  */
 export function dropEdition(

@@ -1,13 +1,13 @@
 /**
- * An edition beside what was in force, or beside another edition: the same messages, both as of the last fact of the
- * conversation that the edition has seen. What it comes to is recorded in the edition's stream, once for each state of
+ * Compares an edition with the active batches, or with another edition: the same messages, both as of the last event of
+ * the conversation that the edition has seen. The result is recorded in the edition's stream, once for each state of
  * it.
  */
 import { either as E } from 'fp-ts'
 import { encodeData, type Provenance } from '../domain/events/codec.js'
 import { contextOf } from '../domain/compaction/context.js'
 import type { Conversation } from '../domain/conversation/conversation.js'
-import { lossKinds, type EventData, type RecordedEvent } from '../domain/events/index.js'
+import { lossKinds, type EventData, type RecordedEvent, type SummarizerRecord } from '../domain/events/index.js'
 import { canonicalJson } from '../domain/values/hash.js'
 import { conversationStream, EDITION_PREFIX, editionOf, editionStream } from '../domain/values/ids.js'
 import { createLossReport, sideOf, textOf } from '../domain/reports/loss-report.js'
@@ -21,43 +21,43 @@ import { decodeEvent, isOfType, UnreadableEventError } from '../recording/read-e
 import type { CommandFailure } from '../recording/handle-command.js'
 import { loadConversation, loadEdition, seeUntil, type Log } from '../recording/load-conversation.js'
 import { isDropped } from './replay-conversation.js'
-import type { SearchPorts } from '../search/search.js'
+import type { SearchPorts } from '../retrieval/search.js'
 
 export type { LabelledQuestion } from './evidence-reach.js'
 
-/** A comparison as it is recorded. */
+/** A recorded comparison. */
 export type EditionReport = EventData<'EditionCompared'>
-type Figures = EditionReport['figures']['edition']
+export type Figures = EditionReport['figures']['edition']
 type BothSides<T> = { readonly against: T; readonly edition: T }
 
-/** One conversation's comparison. */
+/** The comparison of one conversation. */
 export interface EditionComparison {
   /** The conversation. */
   readonly conversationId: string
-  /** What the edition keeps, shows and loses in it. */
+  /** The content that the edition keeps, shows and loses. */
   readonly report: EditionReport
-  /** From the view of the side that is compared with to the edition's. */
+  /** The text changes from the view of the other side to the edition's. */
   readonly view: readonly TextChange[]
-  /** False where the same comparison was recorded before. */
+  /** False if the same comparison was recorded before. */
   readonly recorded: boolean
 }
 
 type LevelCounts = EditionReport['losses'][number]['edition']
 
-/** All conversations together. */
+/** The totals of all conversations. */
 export interface ComparisonTotals {
   /** Conversations that were compared. */
   readonly conversations: number
-  /** Sums, but for `depth`, which is the greatest. */
+  /** Sums, except `depth`, which is the maximum. */
   readonly figures: BothSides<Figures>
-  /** What is kept, shown, lost and gained, by kind. */
+  /** Counts of kept, shown, lost and gained items, by kind. */
   readonly losses: readonly ({
     readonly kind: EditionReport['losses'][number]['kind']
     readonly total: number
     readonly lost: LevelCounts
     readonly gained: LevelCounts
   } & BothSides<LevelCounts>)[]
-  /** The same for the messages that labelled questions ask for; absent without questions. */
+  /** The same for the evidence of labelled questions; absent without questions. */
   readonly evidence?: {
     readonly questions: number
     readonly total: number
@@ -67,46 +67,46 @@ export interface ComparisonTotals {
 }
 
 /**
- * Why a conversation that has the edition was left out where all were meant: it was dropped there, the other edition is
- * none of it, or an event cannot be read.
+ * Why a conversation with the edition was skipped when all were requested: the edition was dropped there, the other
+ * edition does not exist in it, or an event cannot be read.
  */
 export type SkippedConversation = {
   /** The conversation. */
   readonly conversationId: string
 } & (
   | {
-      /** Why it is left out. */
+      /** The reason. */
       readonly kind: 'EditionIsDropped' | 'NoSuchEdition'
       /** The edition that is missing or dropped. */
       readonly editionId: string
     }
   | {
       readonly kind: 'UnreadableLog'
-      /** Which event, and why. */
+      /** The event and the error. */
       readonly detail: string
     }
 )
 
-/** An edition beside another one, or beside what was in force, conversation by conversation and in sum. */
+/** The comparisons of an edition, by conversation and in total. */
 export interface EditionComparisons {
   /** The edition. */
   readonly editionId: string
-  /** What it is compared with: an edition's id, or what was in force. */
+  /** The other side: an edition's id, or `in-force`. */
   readonly against: string
-  /** Each conversation by itself. */
+  /** Each compared conversation. */
   readonly conversations: readonly EditionComparison[]
-  /** Where all were meant; one that is named is compared or refused. */
+  /** Skipped conversations, if all were requested. A conversation that is named is compared or rejected. */
   readonly skipped: readonly SkippedConversation[]
-  /** All of them together. */
+  /** The totals. */
   readonly totals: ComparisonTotals
 }
 
 export type CompareFailure =
   | CommandFailure
-  /** Of any conversation. */
+  /** In no conversation. */
   | { readonly kind: 'NoSuchEdition'; readonly editionId: string; readonly conversationId?: undefined }
   | SkippedConversation
-  /** Another process is making it. */
+  /** Another process is building it. */
   | { readonly kind: 'EditionBusy'; readonly editionId: string; readonly conversationId: string }
 
 export interface CompareDependencies {
@@ -117,23 +117,24 @@ export interface CompareDependencies {
   readonly actor: string
 }
 
-/** The other side where no edition is named. */
+/** The other side if no edition is named. */
 export const IN_FORCE = 'in-force'
 
 export interface CompareRequest {
   /**
-   * Default: every conversation that has the edition, but for those that it was dropped in or that the other edition is
-   * none of.
+   * Default: every conversation with the edition, except those in which it was dropped or the other edition does not
+   * exist.
    */
   readonly conversationIds?: readonly string[] | undefined
   readonly editionId: string
   /**
-   * Another edition, or (the default) what was in force at the last fact of the conversation that the edition has seen.
+   * Another edition, or (the default) the active batches as of the last event of the conversation that the edition has
+   * seen.
    */
   readonly against?: string | undefined
-  /** Those whose evidence lies in none of the conversations count for nothing. */
+  /** Questions without evidence in the conversations are ignored. */
   readonly questions?: readonly LabelledQuestion[] | undefined
-  /** False only tells what it comes to. Default true. */
+  /** False: only returns the result. Default true. */
   readonly record?: boolean | undefined
   readonly onConversation?: ((done: number, of: number) => void) | undefined
 }
@@ -143,15 +144,36 @@ interface TokensBought {
   tokens: number
 }
 
-/** Adds what a summary cost whoever recorded it; one that was taken over cost nothing. */
-function addBought(bought: TokensBought, event: RecordedEvent): void {
-  if (!isOfType(event, 'ChunkSummarized', 'BatchesResummarized') || event.data.summarizer.reused === true) return
-  const { usage } = event.data.summarizer
-  bought.calls += 1
-  bought.tokens += (usage?.promptTokens ?? 0) + (usage?.completionTokens ?? 0)
+/** The number of requests of a summary: those with rejected answers, and the one that brought it if it is another. */
+function requestsOf({
+  requestHash,
+  answeredRequestHash = requestHash,
+  rejectedAnswers = [],
+}: SummarizerRecord): number {
+  const isShortened = rejectedAnswers.some((answer) => answer.requestHash === answeredRequestHash)
+  return rejectedAnswers.length + (isShortened ? 0 : 1)
 }
 
-function figuresOf(state: Conversation, { calls, tokens }: TokensBought): Figures {
+/** Adds the cost of an event. A reused summary costs nothing. */
+function addBought(bought: TokensBought, event: RecordedEvent): void {
+  const add = (calls: number, usages: readonly SummarizerRecord['usage'][]): void => {
+    bought.calls += calls
+    for (const usage of usages) bought.tokens += (usage?.promptTokens ?? 0) + (usage?.completionTokens ?? 0)
+  }
+  if (isOfType(event, 'CompactionFailed')) {
+    const { rejectedAnswers = [] } = event.data
+    add(
+      rejectedAnswers.length,
+      rejectedAnswers.map(({ usage }) => usage),
+    )
+  } else if (isOfType(event, 'ChunkSummarized', 'BatchesResummarized')) {
+    const { summarizer } = event.data
+    if (summarizer.reused !== true && summarizer.standIn !== true) add(requestsOf(summarizer), [summarizer.usage])
+  }
+}
+
+/** The sizes of a state in tokens and counts, with the calls and tokens of its summaries. */
+export function figuresOf(state: Conversation, { calls, tokens }: TokensBought): Figures {
   const context = contextOf(state)
   return {
     contextTokens: E.isRight(context) ? context.right.tokens : state.tokens,
@@ -173,15 +195,20 @@ const linesOf = (view: readonly TextChange[], kind: TextChange['kind']): number 
 /** An edition as its stream has it. */
 interface StoredEdition {
   readonly state: Conversation
-  /** Its last fact that is no comparison. */
+  /** Revision of its last event, apart from comparisons. */
   readonly revision: bigint
   readonly bought: TokensBought
   readonly dropped: boolean
-  /** The comparisons that were made of it as it is. */
+  /** The comparisons of its current state. */
   readonly compared: readonly EditionReport[]
 }
 
-async function storedEdition(log: Log, conversationId: string, editionId: string): Promise<StoredEdition | undefined> {
+/** Reads an edition of one conversation; undefined if it does not exist. */
+export async function storedEdition(
+  log: Log,
+  conversationId: string,
+  editionId: string,
+): Promise<StoredEdition | undefined> {
   const state = await loadEdition(log, conversationId, editionId)
   if (state.configuration === undefined) return undefined
   const bought: TokensBought = { calls: 0, tokens: 0 }
@@ -225,7 +252,7 @@ const isSkipped = (failure: CompareFailure): failure is SkippedConversation =>
 const pinnedIn = ({ retained, window }: Conversation): string[] =>
   [...retained, ...window].flatMap(({ messageId, pinned }) => (pinned ? [messageId] : []))
 
-/** A conversation whose events cannot be read has no comparison; the others have theirs. */
+/** Turns an unreadable event into a failure of this conversation, so that the others are still compared. */
 async function readable<A>(
   conversationId: string,
   work: Promise<E.Either<CompareFailure, A>>,
@@ -238,10 +265,9 @@ async function readable<A>(
   }
 }
 
-/** How often a comparison is made anew because the edition went on meanwhile. */
+/** How often a comparison is repeated if the edition changed meanwhile. */
 const ATTEMPTS = 5
 
-/** Builds the use case. */
 export function createCompareEditions({
   log,
   clock,
@@ -249,21 +275,21 @@ export function createCompareEditions({
   search,
   actor,
 }: CompareDependencies): (request: CompareRequest) => Promise<E.Either<CompareFailure, EditionComparisons>> {
-  /** Why a conversation cannot be compared, told without comparing it. */
+  /** Why a conversation cannot be compared, determined without comparing it. */
   async function refusalOf(
     conversationId: string,
     { editionId, against = IN_FORCE }: CompareRequest,
   ): Promise<SkippedConversation | undefined> {
-    for (const wanted of against === IN_FORCE ? [editionId] : [editionId, against]) {
-      if ((await log.store.streamRevision(editionStream(wanted, conversationId))) < 0n)
-        return { kind: 'NoSuchEdition', editionId: wanted, conversationId }
+    for (const id of against === IN_FORCE ? [editionId] : [editionId, against]) {
+      if ((await log.store.streamRevision(editionStream(id, conversationId))) < 0n)
+        return { kind: 'NoSuchEdition', editionId: id, conversationId }
     }
     return (await isDropped(log, conversationId, editionId))
       ? { kind: 'EditionIsDropped', editionId, conversationId }
       : undefined
   }
 
-  /** The side that is compared with, as of the edition's conversation revision, and what its own facts say it cost. */
+  /** The other side as of the edition's conversation revision, with its recorded cost. */
   async function otherSide(
     conversationId: string,
     against: string,
@@ -272,13 +298,13 @@ export function createCompareEditions({
     E.Either<CompareFailure, { state: Conversation; bought: TokensBought; editionRevision: bigint | undefined }>
   > {
     if (against !== IN_FORCE) {
-      const other = await storedEdition(log, conversationId, against)
-      if (other === undefined) return E.left({ kind: 'NoSuchEdition', editionId: against, conversationId })
-      // What it has not seen yet is live in it, as it is in the context of whoever goes by it.
+      const otherEdition = await storedEdition(log, conversationId, against)
+      if (otherEdition === undefined) return E.left({ kind: 'NoSuchEdition', editionId: against, conversationId })
+      // Messages that it has not seen yet are live in it, as in the context of an agent that uses it.
       return E.right({
-        state: await seeUntil(log, other.state, edition.conversationRevision),
-        bought: other.bought,
-        editionRevision: other.revision,
+        state: await seeUntil(log, otherEdition.state, edition.conversationRevision),
+        bought: otherEdition.bought,
+        editionRevision: otherEdition.revision,
       })
     }
     const state = await loadConversation(log, conversationId, edition.conversationRevision)
@@ -292,22 +318,22 @@ export function createCompareEditions({
   async function compareOne(
     conversationId: string,
     { editionId, against = IN_FORCE, questions }: CompareRequest,
-  ): Promise<E.Either<CompareFailure, EditionComparison & { readonly seen: StoredEdition }>> {
-    const seen = await storedEdition(log, conversationId, editionId)
-    if (seen === undefined) return E.left({ kind: 'NoSuchEdition', editionId, conversationId })
-    if (seen.dropped) return E.left({ kind: 'EditionIsDropped', editionId, conversationId })
-    const found = await otherSide(conversationId, against, seen.state)
+  ): Promise<E.Either<CompareFailure, EditionComparison & { readonly stored: StoredEdition }>> {
+    const stored = await storedEdition(log, conversationId, editionId)
+    if (stored === undefined) return E.left({ kind: 'NoSuchEdition', editionId, conversationId })
+    if (stored.dropped) return E.left({ kind: 'EditionIsDropped', editionId, conversationId })
+    const found = await otherSide(conversationId, against, stored.state)
     if (E.isLeft(found)) return found
     const { state: other, bought, editionRevision } = found.right
-    // Of two editions the one that is behind sees what the other has seen.
-    const edition = await seeUntil(log, seen.state, other.conversationRevision)
+    // Of two editions, the one that lags is advanced to the revision of the other.
+    const edition = await seeUntil(log, stored.state, other.conversationRevision)
     const sides = { against: sideOf(other), edition: sideOf(edition) }
     const losses = createLossReport(sides.against, sides.edition, new Set([...pinnedIn(other), ...pinnedIn(edition)]))
     const messages: EvidenceMessage[] = []
-    for await (const stored of log.store.readStream(conversationStream(conversationId), {
+    for await (const storedEvent of log.store.readStream(conversationStream(conversationId), {
       limit: Number(edition.conversationRevision + 1n),
     })) {
-      const event = await decodeEvent(stored, log.bodies)
+      const event = await decodeEvent(storedEvent, log.bodies)
       if (against === IN_FORCE) addBought(bought, event)
       if (!isOfType(event, 'MessageAppended')) continue
       losses.add(event.data)
@@ -326,18 +352,18 @@ export function createCompareEditions({
     const view = textChanges(other.view?.text, edition.view?.text)
     const report: EditionReport = {
       editionId,
-      editionRevision: seen.revision,
+      editionRevision: stored.revision,
       ...(editionRevision === undefined ? {} : { against: { editionId: against, editionRevision } }),
       conversationRevision: edition.conversationRevision,
-      figures: { against: figuresOf(other, bought), edition: figuresOf(edition, seen.bought) },
+      figures: { against: figuresOf(other, bought), edition: figuresOf(edition, stored.bought) },
       viewLines: { same: linesOf(view, 'same'), removed: linesOf(view, 'removed'), added: linesOf(view, 'added') },
       losses: losses.result(),
       ...(evidence === undefined ? {} : { evidence }),
     }
-    return E.right({ conversationId, report, view, recorded: false, seen })
+    return E.right({ conversationId, report, view, recorded: false, stored })
   }
 
-  /** Compares and records, and does both anew where the edition went on meanwhile. */
+  /** Compares and records the result; repeats both if the edition changed meanwhile. */
   async function compareAndRecord(
     conversationId: string,
     request: CompareRequest,
@@ -348,19 +374,19 @@ export function createCompareEditions({
     for (let tries = 1; ; tries += 1) {
       const compared = await compareOne(conversationId, request)
       if (E.isLeft(compared)) return compared
-      const { seen, ...comparison } = compared.right
+      const { stored, ...comparison } = compared.right
       if (request.record === false) return E.right(comparison)
       const known = (report: EditionReport): string =>
         canonicalJson(JSON.parse(encodeData({ type: 'EditionCompared', data: report })))
-      if (seen.compared.some((before) => known(before) === known(comparison.report))) return E.right(comparison)
-      // Who makes an edition holds its stream: a fact of ours in between would stop it.
-      const held = await holdEdition(claims, editionId, conversationId, correlationId)
-      if (held === undefined) return E.left({ kind: 'EditionBusy', editionId, conversationId })
+      if (stored.compared.some((before) => known(before) === known(comparison.report))) return E.right(comparison)
+      // A process that builds an edition holds its lease: an event of ours in between would stop it.
+      const lease = await holdEdition(claims, editionId, conversationId, correlationId)
+      if (lease === undefined) return E.left({ kind: 'EditionBusy', editionId, conversationId })
       try {
         const stream = createEditionConversation(
           { log, clock, recording: true },
-          seen.state,
-          seen.state.conversationRevision,
+          stored.state,
+          stored.state.conversationRevision,
         )
         const recorded = await stream.handle(
           conversationId,
@@ -370,7 +396,7 @@ export function createCompareEditions({
         if (E.isRight(recorded)) return E.right({ ...comparison, recorded: true })
         if (recorded.left.kind !== 'RevisionConflict' || tries === ATTEMPTS) return recorded
       } finally {
-        await held.release()
+        await lease.release()
       }
     }
   }
@@ -379,7 +405,7 @@ export function createCompareEditions({
     const { editionId, against = IN_FORCE } = request
     const conversationIds = request.conversationIds ?? (await conversationsOfEdition(log, editionId))
     if (conversationIds.length === 0) return E.left({ kind: 'NoSuchEdition', editionId })
-    // One that is named and cannot be compared is told before anything is recorded of the others.
+    // A named conversation that cannot be compared is reported before anything is recorded for the others.
     for (const conversationId of request.conversationIds ?? []) {
       const refusal = await refusalOf(conversationId, request)
       if (refusal !== undefined) return E.left(refusal)
@@ -407,7 +433,7 @@ export function createCompareEditions({
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((all, one) => all + one, 0)
 
-/** All reports together. */
+/** The totals of all reports. */
 export function totalsOf(reports: readonly EditionReport[]): ComparisonTotals {
   const figures = (side: 'against' | 'edition'): Figures => {
     const each = reports.map((report) => report.figures[side])

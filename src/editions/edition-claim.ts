@@ -1,16 +1,16 @@
-/** One process at a time makes an edition of a conversation: it holds a claim beside the log while the work goes on. */
+/** Only one process builds an edition of a conversation at a time: it holds a lease while it works. */
 import type { Claims } from '../ports/claims.js'
 import { takeLease, type Lease, type LeaseOptions } from '../ports/lease.js'
 
-/** Longer than a database is slow, and as short as nobody minds waiting for what a killed process held. */
+/** Longer than the delays of a slow database, and short enough to wait for the lease of a killed process. */
 const CLAIM_MS = 15_000
-/** Longer than a claim lasts: what a killed process held is waited for. */
+/** Longer than a lease, so that the lease of a killed process expires while waiting. */
 export const EDITION_PATIENCE_MS = CLAIM_MS + 3_000
 const POLL_MS = 250
 
 /**
- * Takes the claim; undefined where another process has it for longer than one has patience. Where it is lost, what is
- * under way may end, and nothing more is begun.
+ * Takes the lease; undefined if another process holds it longer than the patience. After a loss, running work may
+ * finish but no new work starts.
  */
 export const holdEdition = (
   claims: Claims,

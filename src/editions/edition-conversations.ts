@@ -1,7 +1,7 @@
 /**
- * An edition of one conversation, as the compactor sees it: the same messages, and its own events in its own stream.
- * One process at a time writes it, and holds its state. With `recording: false` nothing is written: the same steps only
- * show what they would come to.
+ * An edition of one conversation, in the form that the compactor uses: the same messages, and its own events in its own
+ * stream. Only one process writes it at a time and holds its state. With `recording: false` nothing is written; the
+ * same steps only show the result.
  */
 import { either as E } from 'fp-ts'
 import type { Provenance } from '../domain/events/codec.js'
@@ -17,16 +17,16 @@ import { appendUntilKnown, encodeEvents, streamOf, type EncodedEvents } from '..
 
 export interface EditionConversation extends Pick<Conversations, 'load' | 'handle'> {
   readonly state: () => Conversation
-  /** Takes up the conversation's next fact. */
+  /** Applies the conversation's next event. */
   see(event: RecordedEvent): void
-  /** Records how far the conversation was seen, where no other fact has told so. */
-  tellSeen(provenance: Provenance): Promise<E.Either<CommandFailure, Handled>>
+  /** Records how much of the conversation was seen, unless another event says so. */
+  recordAdvance(provenance: Provenance): Promise<E.Either<CommandFailure, Handled>>
 }
 
 export interface EditionConversationOptions {
   readonly log: Log
   readonly clock: Clock
-  /** False: facts are decided and forgotten. */
+  /** False: events are decided but not stored. */
   readonly recording: boolean
 }
 
@@ -34,64 +34,64 @@ const sameChunk = (a: Event | undefined, b: Event): boolean =>
   a?.type === 'ChunkSummarized' && b.type === 'ChunkSummarized' && a.data.chunkId === b.data.chunkId
 
 /**
- * Goes on from a state of an edition.
- * @param recordedBehind what its stream has behind that state: chunks that are decided again are found there and not
- * recorded twice, and what goes another way goes on behind them all
+ * Continues from a state of an edition.
+ * @param recordedAfter events in its stream after that state: a chunk that is decided again is matched with them and
+ * not recorded twice; after any other decision, new events follow them
  */
 export function createEditionConversation(
   { log, clock, recording }: EditionConversationOptions,
   from: Conversation,
   advancedTo: bigint,
-  recordedBehind: readonly RecordedEvent[] = [],
+  recordedAfter: readonly RecordedEvent[] = [],
 ): EditionConversation {
   let state = from
-  let behind = [...recordedBehind]
-  /** The conversation's revision that the edition's stream says it has seen. */
-  let told = advancedTo
+  let pendingRecorded = [...recordedAfter]
+  /** The conversation revision that the edition's stream has recorded as seen. */
+  let recordedRevision = advancedTo
 
-  /** What was decided stands behind the fact that says on how much of the conversation. */
+  /** Decides the events, after an event that records how much of the conversation was seen. */
   function decided(
     commands: readonly Command[],
     provenance: Provenance,
     evenIfNothing: boolean,
-  ): E.Either<CommandFailure, { readonly encoded: EncodedEvents; readonly seen: Conversation }> {
+  ): E.Either<CommandFailure, { readonly encoded: EncodedEvents; readonly after: Conversation }> {
     const encoded: EncodedEvents = { toStore: [], bodies: [], events: [] }
     const now = clock.now().toISOString()
-    const add = (seen: Conversation, events: readonly Event[]): E.Either<CommandFailure, Conversation> => {
-      const more = encodeEvents(seen, events, now, provenance)
+    const add = (current: Conversation, events: readonly Event[]): E.Either<CommandFailure, Conversation> => {
+      const more = encodeEvents(current, events, now, provenance)
       if (E.isLeft(more)) return more
       encoded.toStore.push(...more.right.toStore)
       encoded.bodies.push(...more.right.bodies)
       encoded.events.push(...more.right.events)
-      return E.right(evolveAll(seen, more.right.events))
+      return E.right(evolveAll(current, more.right.events))
     }
     const advanced = add(
       state,
-      state.revision >= 0n && told < state.conversationRevision
+      state.revision >= 0n && recordedRevision < state.conversationRevision
         ? [{ type: 'EditionAdvanced', data: { conversationRevision: state.conversationRevision } }]
         : [],
     )
     if (E.isLeft(advanced)) return advanced
-    let seen = advanced.right
+    let next = advanced.right
     const before = encoded.events.length
     for (const command of commands) {
-      const events = decide(seen, command)
+      const events = decide(next, command)
       if (E.isLeft(events)) return events
-      const after = add(seen, events.right)
+      const after = add(next, events.right)
       if (E.isLeft(after)) return after
-      seen = after.right
+      next = after.right
     }
     return E.right(
       encoded.events.length === before && !evenIfNothing
-        ? { encoded: { toStore: [], bodies: [], events: [] }, seen: state }
-        : { encoded, seen },
+        ? { encoded: { toStore: [], bodies: [], events: [] }, after: state }
+        : { encoded, after: next },
     )
   }
 
-  /** Whatever is recorded behind the state is part of it from now on. */
-  function takeBehind(): void {
-    state = evolveAll(state, behind)
-    behind = []
+  /** Applies all recorded events after the state. */
+  function applyPending(): void {
+    state = evolveAll(state, pendingRecorded)
+    pendingRecorded = []
   }
 
   async function record(
@@ -101,35 +101,35 @@ export function createEditionConversation(
   ): Promise<E.Either<CommandFailure, Handled>> {
     const next = decided(commands, provenance, evenIfNothing)
     if (E.isLeft(next)) return next
-    const { encoded, seen } = next.right
+    const { encoded, after } = next.right
     if (encoded.events.length === 0) return E.right({ state, events: [], position: undefined })
-    const [there] = behind
-    if (there !== undefined) {
-      if (encoded.events.length === 1 && sameChunk(encoded.events[0], there)) {
-        state = evolve(state, there)
-        behind = behind.slice(1)
+    const [recordedNext] = pendingRecorded
+    if (recordedNext !== undefined) {
+      if (encoded.events.length === 1 && sameChunk(encoded.events[0], recordedNext)) {
+        state = evolve(state, recordedNext)
+        pendingRecorded = pendingRecorded.slice(1)
         return E.right({ state, events: [], position: undefined })
       }
-      takeBehind()
+      applyPending()
       return await record(commands, provenance, evenIfNothing)
     }
     const appended = recording
       ? await appendUntilKnown(log, streamOf(state), state.revision, encoded)
       : E.right({ position: undefined })
     if (E.isLeft(appended)) return appended
-    state = seen
-    told = state.conversationRevision
+    state = after
+    recordedRevision = state.conversationRevision
     return E.right({ state, events: encoded.events, position: appended.right.position })
   }
 
   return {
     state: () => state,
     see(event) {
-      takeBehind()
+      applyPending()
       state = seeConversation(state, event)
     },
     load: () => Promise.resolve(state),
     handle: (_conversationId, commands, provenance) => record(commands, provenance),
-    tellSeen: (provenance) => record([], provenance, true),
+    recordAdvance: (provenance) => record([], provenance, true),
   }
 }

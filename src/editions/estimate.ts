@@ -1,7 +1,7 @@
 /**
- * Reckons what a replay would cost before it is paid for. It takes the same steps and makes the same requests, with a
- * made-up answer in the place of each call. That answer is as long as an answer may be, so the estimate is an upper
- * bound: models mostly write less, and shorter summaries make fewer cycles.
+ * Estimates the cost of a replay. It takes the same steps and prepares the same requests, with a filler instead of each
+ * call. The filler has the maximum length, so the estimate is an upper bound: models usually write less, and shorter
+ * summaries lead to fewer cycles.
  */
 import { either as E } from 'fp-ts'
 import { isWithoutModel, type Price } from '../domain/reports/prices.js'
@@ -15,41 +15,41 @@ import { whyNotAdopted, type EditionFailure } from './adopt.js'
 import type { ReplayAllDependencies, ReplayFailure, ReplayRequest } from './replay.js'
 import { requestTokens } from '../compaction/summarize-step.js'
 
-/** What a replay would come to at most. */
+/** The maximum cost of a replay. */
 export interface ReplayEstimate {
-  /** The edition that it is an estimate of. */
+  /** The edition. */
   readonly editionId: string
-  /** Conversations that it would go through. */
+  /** Conversations in the replay. */
   readonly conversations: number
-  /** Conversations of which there is nothing more to see. */
+  /** Conversations without new messages. */
   readonly upToDate: number
-  /** Messages that the edition has still to see, of all. */
+  /** Messages that the edition has not seen yet. */
   readonly messages: number
-  /** Messages that these have. */
+  /** All messages of these conversations. */
   readonly messagesOf: number
-  /** Calls to a model, and what they would take at most. */
+  /** Calls to a model. */
   readonly calls: number
-  /** Tokens that would be sent. */
+  /** Tokens of the requests. */
   readonly promptTokens: number
-  /** Tokens that would be answered, at most. */
+  /** Maximum tokens of the answers. */
   readonly completionTokens: number
-  /** In millionths, where there is a price. */
+  /** In millionths, if there is a price. */
   readonly costMicros?: number
-  /** The price table's currency, where there are prices. */
+  /** The price table's currency, if there are prices. */
   readonly currency?: string
-  /** Summaries that are recorded already, and would be taken over. */
+  /** Recorded summaries that would be reused. */
   readonly reused: number
-  /** What the edition has taken so far. */
+  /** The cost of the edition so far. */
   readonly spent: EditionSpending
-  /** Conversations that could not be replayed, or not be adopted in, and why. */
+  /** Conversations that could not be replayed or adopted, and why. */
   readonly failures: readonly { readonly conversationId: string; readonly failure: ReplayFailure | EditionFailure }[]
 }
 
 export interface EstimateRequest extends Pick<ReplayRequest, 'conversationIds' | 'settings' | 'signal'> {
   readonly price?: Price | undefined
   /**
-   * An edition that is there, to be caught up before it is adopted. Default: the one that the summarizer and the
-   * settings make, new or begun before.
+   * An existing edition that is to catch up before its adoption. Default: the edition that the summarizer and the
+   * settings make, new or existing.
    */
   readonly editionId?: string | undefined
 }
@@ -62,7 +62,7 @@ interface Counts {
 
 const FILLER = 'and so on, '
 
-/** Answers what is as long as it may be, and counts what it was asked. One that costs nothing answers by itself. */
+/** Answers with a filler of maximum length, and counts the requests. A strategy without a model runs as it is. */
 function estimating(summarizer: Summarizer, counts: Counts): Summarizer {
   if (isWithoutModel(summarizer)) return summarizer
   return {
@@ -82,8 +82,8 @@ function estimating(summarizer: Summarizer, counts: Counts): Summarizer {
 }
 
 /**
- * Reckons what a replay would come to, or what adopting an edition would. Nothing is recorded and no model is asked.
- * Once the signal aborts it throws the reason, for there is no estimate then.
+ * Estimates a replay, or catching up before an adoption. Nothing is recorded and no model is called.
+ * @throws the reason of the signal once it aborts
  */
 export async function estimateReplay(
   deps: ReplayAllDependencies,
@@ -97,7 +97,7 @@ export async function estimateReplay(
   let [upToDate, messages, messagesOf, reused] = [0, 0, 0, 0]
   const ids = [...new Set(conversationIds)]
   for (const conversationId of ids) {
-    // Of conversations that are up to date nothing is seen, and so none of them gives signals their turn.
+    // Conversations without new messages never yield, so signals are handled here.
     await new Promise(setImmediate)
     signal?.throwIfAborted()
     const conversation = await deps.conversations.load(conversationId)
@@ -106,9 +106,9 @@ export async function estimateReplay(
       upToDate += 1
       continue
     }
-    const refused = toAdopt === undefined ? undefined : await whyNotAdopted(deps.log, conversationId, toAdopt)
+    const failure = toAdopt === undefined ? undefined : await whyNotAdopted(deps.log, conversationId, toAdopt)
     const plan: E.Either<ReplayFailure | EditionFailure, EditionPlan> =
-      refused === undefined ? planEdition(editionId, conversation, { ...deps, settings }) : E.left(refused)
+      failure === undefined ? planEdition(editionId, conversation, { ...deps, settings }) : E.left(failure)
     if (E.isLeft(plan)) {
       failures.push({ conversationId, failure: plan.left })
       continue
@@ -122,7 +122,7 @@ export async function estimateReplay(
         recall,
       },
       plan.right,
-      // By another summarizer an edition goes on as long as nothing is to be bought.
+      // With another summarizer an edition continues only while no summary must be made.
       { recording: false, mayBuy: editionId === wouldBe, ...(signal === undefined ? {} : { signal }) },
     )
     if (E.isLeft(opened)) {
@@ -131,15 +131,15 @@ export async function estimateReplay(
     }
     const before = opened.right.state().messagesAppended
     const reached = await opened.right.advance()
-    // Half of the sum would be told as the whole.
+    // A partial sum must not be returned as the whole.
     signal?.throwIfAborted()
     if (reached.kind === 'stopped') failures.push({ conversationId, failure: reached.failure })
     const { messagesAppended } = opened.right.state()
-    const seen = messagesAppended - before
-    messages += seen
+    const newMessages = messagesAppended - before
+    messages += newMessages
     messagesOf += Math.max(0, messagesAppended - conversation.messagesAppended)
     reused += opened.right.spent.reused
-    if (seen === 0) upToDate += 1
+    if (newMessages === 0) upToDate += 1
   }
   const { calls, promptTokens, completionTokens } = counts
   const spent = await deps.spending.spentOn(editionId)

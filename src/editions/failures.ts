@@ -1,9 +1,11 @@
-/** What is said where an edition cannot be made, compared, put into force or given up. */
+/** Error messages for editions that cannot be made, compared, adopted or dropped. */
 import { runSentences } from '../compaction/failures.js'
 import { didYouMean } from '../domain/text/known-names.js'
 import { sentenceOf, type Sentences } from '../domain/values/failure-sentences.js'
 import type { EditionFailure } from './adopt.js'
 import type { SkippedConversation } from './compare.js'
+import type { CandidateUnfinished } from './evaluate.js'
+import type { LanguageModelFailure } from '../ports/language-model.js'
 import type { ReplayFailure } from './replay.js'
 
 /** `nearest`: the edition that may have been meant. */
@@ -14,25 +16,53 @@ export type NoSuchEdition = {
   readonly nearest?: string
 }
 
+/** A model that an evaluation cannot use. Nothing was bought. */
+export type ModelUnusable = {
+  readonly kind: 'ModelUnusable'
+  readonly model: string
+  /** Address of the endpoint; undefined for OpenAI's own. */
+  readonly baseUrl?: string | undefined
+  readonly failure: LanguageModelFailure['failure']
+  /** One sentence for people. */
+  readonly detail: string
+}
+
+/** Failures that the endpoint causes, and not the request. */
+const OF_THE_WORLD: ReadonlySet<LanguageModelFailure['failure']> = new Set([
+  'unreachable',
+  'timeout',
+  'rate-limited',
+  'malformed',
+])
+
 type Unreadable = Extract<ReplayFailure, { readonly kind: 'UnreadableLog' }>
 
-/** The sentences of editions. */
-export const editionSentences: Sentences<EditionFailure | SkippedConversation | NoSuchEdition | Unreadable> = {
+/** Error messages of editions. */
+export const editionSentences: Sentences<
+  EditionFailure | SkippedConversation | NoSuchEdition | Unreadable | ModelUnusable | CandidateUnfinished
+> = {
+  ModelUnusable: (failure) => [
+    OF_THE_WORLD.has(failure.failure) ? 'world' : 'input',
+    `the model "${failure.model}"${failure.baseUrl === undefined ? '' : ` at ${failure.baseUrl}`} cannot be used (${failure.failure}): ${failure.detail}. Nothing was bought`,
+  ],
+  CandidateHasNoRoom: () => ['world', 'the bound on spending has no room for its next call'],
+  CandidateBusy: () => ['world', 'another process is making the same edition'],
+  CandidateNotTried: () => ['world', 'it was not tried'],
   NoSuchEdition: (failure) => [
     'input',
-    `there is no edition ${failure.editionId} of ${failure.conversationId === undefined ? 'any conversation' : `"${failure.conversationId}"`}${didYouMean('nearest' in failure ? failure.nearest : undefined)}: \`replay\` makes one, and \`editions list\` shows those that are there`,
+    `there is no edition ${failure.editionId} of ${failure.conversationId === undefined ? 'any conversation' : `"${failure.conversationId}"`}${didYouMean('nearest' in failure ? failure.nearest : undefined)}: \`editions list\` shows the existing ones, \`replay\` makes one`,
   ],
   EditionIsDropped: (failure) => [
     'state',
-    `edition ${failure.editionId} of "${failure.conversationId}" was dropped: the same \`replay\` takes it up again`,
+    `edition ${failure.editionId} of "${failure.conversationId}" was dropped: run the same \`replay\` to continue it`,
   ],
   EditionInForce: (failure) => [
     'state',
-    `edition ${failure.editionId} is in force in "${failure.conversationId}": \`editions revert\` puts back what it replaced, and then it can be dropped`,
+    `edition ${failure.editionId} is active in "${failure.conversationId}": revert it with \`editions revert\` before you drop it`,
   ],
   EditionNotInForce: (failure) => [
     'state',
-    `edition ${failure.editionId} is not in force in "${failure.conversationId}": ${failure.inForce === undefined ? 'the conversation goes by its own batches' : `edition ${failure.inForce} is`}`,
+    `edition ${failure.editionId} is not active in "${failure.conversationId}": ${failure.inForce === undefined ? 'the conversation uses its own batches' : `edition ${failure.inForce} is`}`,
   ],
   EditionBusy: (failure) => [
     'world',
@@ -46,12 +76,12 @@ export const editionSentences: Sentences<EditionFailure | SkippedConversation | 
     const by = `${strategy} with ${provider === 'none' ? 'no model' : model}${prompt === undefined ? '' : ` and the prompt ${prompt.name} (${prompt.sha256.slice(0, 12)})`}`
     return [
       'input',
-      `edition ${editionId} of "${failure.conversationId}" has messages to catch up with that want a summary, and was made by ${by}; what is configured now would make edition ${failure.wouldBe}. Give the same summarizer, prompt, persona and policy as to the \`replay\` that made it`,
+      `edition ${editionId} of "${failure.conversationId}" needs new summaries to catch up, and was made by ${by}; the current configuration would make edition ${failure.wouldBe}. Use the summarizer, prompt, persona and policy of the \`replay\` that made it`,
     ]
   },
   EditionUnfinished: (failure) => [
     'world',
-    `edition ${failure.editionId} of "${failure.conversationId}" is not finished, and nothing was put into force: ${failure.failure === undefined ? (failure.asked === true ? 'it was asked to stop' : 'there is no room in the bound on spending') : sentenceOf(runSentences, failure.failure)[1]}. The same \`replay\` goes on where it ended`,
+    `edition ${failure.editionId} of "${failure.conversationId}" is not finished, and nothing was activated: ${failure.failure === undefined ? (failure.asked === true ? 'it was stopped' : 'the bound on spending has no room for the next call') : sentenceOf(runSentences, failure.failure)[1]}. Run the same \`replay\` to continue`,
   ],
   UnreadableLog: (failure) => ['data', failure.detail],
 }

@@ -1,12 +1,12 @@
 /**
- * A summarizer that costs money. Before each call its cost is set aside within a bound; after the call what it took is
- * settled. A call that fails for a moment is tried again later. Every attempt counts, because a time-out or an empty
- * answer may be paid for too. So the summarizer given here must not try again by itself.
+ * A summarizer with a spending limit. Before each call its cost is reserved; after the call the reservation is settled
+ * with the reported usage. A request that fails without cost is retried, up to six attempts; one that may have been
+ * paid for is sent at most twice. Every attempt counts. The summarizer must not retry by itself.
  */
 import { either as E } from 'fp-ts'
 import { costMicros, isWithoutModel, type Price, type TokenUsage } from '../domain/reports/prices.js'
 import { defaultEstimator } from '../domain/values/tokens.js'
-import type { NoRoom, Spending, SpendingBound } from '../ports/spending.js'
+import type { LimitReached, Spending, SpendingLimits } from '../ports/spending.js'
 import type {
   PreparedSummary,
   Summarizer,
@@ -15,51 +15,44 @@ import type {
   Summary,
 } from '../ports/summarizer.js'
 import { backoffAfter } from '../compaction/backoff.js'
-import { requestTokens, wasFree } from '../compaction/summarize-step.js'
+import { MOST_SENDS, requestTokens, wasFree } from '../compaction/summarize-step.js'
 
-/** What one run has paid for. */
+/** The cost of one run. */
 export interface Paid extends TokenUsage {
-  /** Requests that were made, failed ones included. One that a server wants spelled otherwise is made once. */
+  /** Requests that were sent, including failed ones. A request that the server wants in another format counts once. */
   readonly calls: number
 }
 
-/** What an edition has taken in all, and what that costs where a price was given. */
+/** The total cost of an edition, with the amount if a price was given. */
 export interface EditionSpending extends TokenUsage {
   /** Millionths of the price table's currency; absent without prices. */
   readonly costMicros?: number
 }
 
-/** What usage costs, where there is a price; nothing is told of a cost where there is none. */
+/** The cost of usage, if there is a price. */
 export const costAt = (usage: TokenUsage, price: Price | undefined): { readonly costMicros?: number } =>
   price === undefined ? {} : { costMicros: costMicros(usage, price) }
 
 export interface MeteredOptions {
   readonly editionId: string
   readonly spending: Spending
-  readonly bound: SpendingBound
-  /** Hears that there is no room for a call: it is not made. */
-  readonly onNoRoom: (room: NoRoom) => void
-  /** Hears of each call when it is made. */
+  readonly bound: SpendingLimits
+  /** Called if the limit leaves no room for a call, which is then not sent. */
+  readonly onNoRoom: (room: LimitReached) => void
+  /** Called for each call when it starts. */
   readonly onCall?: () => void
   /** False ends the waiting for another attempt. */
   readonly goOn: () => boolean
-  /** Waits; ends early where the run is to stop. */
+  /** Waits; ends early if the run stops. */
   readonly wait: (ms: number) => Promise<void>
 }
 
-/** What may go away by itself. An answer that is over-long or refused comes the same again. */
-const PASSING: ReadonlySet<SummarizerFailureKind> = new Set([
-  'timeout',
-  'rate-limited',
-  'unreachable',
-  'empty',
-  'malformed',
-  'cut-off',
-])
-/** Attempts at one summary; they wait about half a minute together. */
-const ATTEMPTS = 6
+/** Failures that may pass without a change of the request. */
+const TRANSIENT: ReadonlySet<SummarizerFailureKind> = new Set(['timeout', 'rate-limited', 'unreachable'])
+/** The maximum number of attempts without cost; together they wait about half a minute. */
+const FREE_ATTEMPTS = 6
 
-/** Where the request itself says how long an answer may be, that is what may have to be paid. */
+/** The longest answer that may have to be paid for: the request's own limit, if it has one. */
 function longestAnswer({ parameters, job }: PreparedSummary): number {
   const limits = [parameters['max_tokens'], parameters['max_completion_tokens']].filter(
     (limit) => typeof limit === 'number',
@@ -67,10 +60,10 @@ function longestAnswer({ parameters, job }: PreparedSummary): number {
   return Math.max(job.maxSummaryTokens, ...limits)
 }
 
-/** Makes summarizers pay out of one purse, and keeps account of it. */
+/** Makes summarizers share one spending limit, and adds up their cost. */
 export function createMetered({ editionId, spending, bound, onNoRoom, onCall, goOn, wait }: MeteredOptions) {
   const paid = { calls: 0, promptTokens: 0, completionTokens: 0 }
-  /** By how much the model's own count was above our estimate, at most: the next requests are reckoned with it. */
+  /** The largest factor by which the model's own count exceeded our estimate; later estimates are multiplied by it. */
   let above = 1
   let underWay = 0
   let settled: (() => void)[] = []
@@ -80,12 +73,13 @@ export function createMetered({ editionId, spending, bound, onNoRoom, onCall, go
     completionTokens: longestAnswer(prepared),
   })
 
-  function tookFor(
+  function usageOf(
     prepared: PreparedSummary,
     most: TokenUsage,
     answer: E.Either<SummarizerFailure, Summary>,
   ): TokenUsage {
-    if (E.isLeft(answer)) return wasFree(answer.left) ? { promptTokens: 0, completionTokens: 0 } : most
+    if (E.isLeft(answer))
+      return wasFree(answer.left) ? { promptTokens: 0, completionTokens: 0 } : (answer.left.answer?.usage ?? most)
     const { usage, text } = answer.right
     if (usage === undefined)
       return { promptTokens: requestTokens(prepared), completionTokens: defaultEstimator.text(text) }
@@ -94,16 +88,16 @@ export function createMetered({ editionId, spending, bound, onNoRoom, onCall, go
   }
 
   /**
-   * Room for a call. Where others are under way, less than was set aside for them may be spent: then there is room
-   * after all.
+   * Reserves the cost of a call. While other calls are running, they may cost less than reserved, so it waits for them
+   * before it gives up.
    */
-  async function room(prepared: PreparedSummary) {
+  async function reserve(prepared: PreparedSummary) {
     for (;;) {
-      const most = mostOf(prepared)
-      const given = await spending.setAside(editionId, most, bound)
-      if (given.kind === 'set-aside') return { most, given }
+      const limit = mostOf(prepared)
+      const reservation = await spending.reserve(editionId, limit, bound)
+      if (reservation.kind === 'set-aside') return { most: limit, given: reservation }
       if (underWay === 0 || !goOn()) {
-        onNoRoom(given)
+        onNoRoom(reservation)
         return undefined
       }
       await new Promise<void>((resolve) => {
@@ -117,7 +111,7 @@ export function createMetered({ editionId, spending, bound, onNoRoom, onCall, go
     prepared: PreparedSummary,
     signal: AbortSignal | undefined,
   ): Promise<E.Either<SummarizerFailure, Summary> | undefined> {
-    const found = await room(prepared)
+    const found = await reserve(prepared)
     if (found === undefined) return undefined
     const { most, given } = found
     underWay += 1
@@ -125,10 +119,10 @@ export function createMetered({ editionId, spending, bound, onNoRoom, onCall, go
     onCall?.()
     try {
       const answer = await summarizer.summarize(prepared, signal)()
-      const took = tookFor(prepared, most, answer)
+      const took = usageOf(prepared, most, answer)
       paid.promptTokens += took.promptTokens
       paid.completionTokens += took.completionTokens
-      // What could not be settled stays set aside; an answer that is paid for is not thrown away for that.
+      // If settling fails, the reservation stays. The paid answer is still used.
       await given.settle(took).catch(() => undefined)
       return answer
     } finally {
@@ -150,19 +144,23 @@ export function createMetered({ editionId, spending, bound, onNoRoom, onCall, go
     prepared: PreparedSummary,
     signal: AbortSignal | undefined,
   ): Promise<E.Either<SummarizerFailure, Summary>> {
+    let timesSent = 0
     for (let tried = 1; ; tried += 1) {
-      const answer = await attempt(summarizer, prepared, signal)
-      if (answer === undefined) return E.left(noRoom)
-      if (E.isRight(answer) || !PASSING.has(answer.left.failure) || tried === ATTEMPTS || signal?.aborted === true)
-        return answer
-      if (goOn()) await wait(backoffAfter(answer.left, tried, prepared.requestHash).ms)
-      if (!goOn()) return answer
+      const attempted = await attempt(summarizer, prepared, signal)
+      if (attempted === undefined) return E.left(noRoom)
+      if (E.isRight(attempted)) return attempted
+      if (!wasFree(attempted.left)) timesSent += attempted.left.timesSent ?? 1
+      const failure = { ...attempted.left, ...(timesSent > 1 ? { timesSent } : {}) }
+      const isLast = tried === FREE_ATTEMPTS || timesSent >= MOST_SENDS || signal?.aborted === true
+      if (isLast || !TRANSIENT.has(failure.failure)) return E.left(failure)
+      if (goOn()) await wait(backoffAfter(failure, tried, prepared.requestHash).ms)
+      if (!goOn()) return E.left(failure)
     }
   }
 
   return {
     paid: (): Paid => ({ ...paid }),
-    /** The same summarizer, paid for. One that asks no model costs nothing, and is left as it is. */
+    /** The same summarizer within the limit. A strategy without a model is returned unchanged. */
     paying: (summarizer: Summarizer): Summarizer =>
       isWithoutModel(summarizer)
         ? summarizer

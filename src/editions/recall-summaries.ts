@@ -1,7 +1,7 @@
 /**
- * Finds summaries that were bought before. Where a stream of this conversation, its own or one of its editions', has an
- * answer to the very same request, that answer is used and no model is asked. Memory holds only hashes and places; a
- * summary is read when it is wanted.
+ * Finds summaries that were paid for before. If a stream of this conversation, its own or that of an edition, has an
+ * answer to the same request, that answer is reused and no model is called. Memory contains only hashes and positions;
+ * a summary is read on demand.
  */
 import { batchFrom, summaryOf } from '../domain/conversation/batch.js'
 import type { SummaryResult } from '../domain/decide/index.js'
@@ -12,18 +12,18 @@ import { streamsOf, type EditionStreams } from '../recording/conversation-stream
 import { decodeEvent, isOfType } from '../recording/read-event.js'
 import type { Log } from '../recording/load-conversation.js'
 
-/** Gives what was recorded for a request; undefined where nothing was. */
+/** Returns the recorded result of a request, or undefined. */
 export type Recall = (prepared: PreparedSummary) => Promise<SummaryResult | undefined>
 
-interface SummaryPlace {
+interface SummaryPosition {
   readonly stream: string
   readonly revision: bigint
 }
 
-/** What the facts of one conversation say of its summaries. */
+/** The summaries that the events of one conversation record. */
 class Summaries {
-  /** By request; several where what was recorded first was undone, and asked for again. */
-  private readonly places = new Map<string, (SummaryPlace & { readonly id: string })[]>()
+  /** By request hash; several if the first one was undone and the request was repeated. */
+  private readonly positions = new Map<string, (SummaryPosition & { readonly id: string })[]>()
   private readonly chunkOf = new Map<string, string>()
   private readonly sourcesOf = new Map<string, readonly string[]>()
   private readonly undone = new Set<string>()
@@ -38,18 +38,15 @@ class Summaries {
     } else if (isOfType(event, 'CycleUndone')) this.undo(event.data)
   }
 
-  private keep(event: SummaryPlace, id: string, { requestHash, standIn }: SummarizerRecord): void {
-    // What stood in for a model is no answer of that model, whatever its request.
+  private keep(event: SummaryPosition, id: string, { requestHash, standIn }: SummarizerRecord): void {
+    // A fallback summary is not an answer of the model, whatever its request.
     if (standIn === true) return
-    const places = this.places.get(requestHash) ?? []
-    places.push({ stream: event.stream, revision: event.revision, id })
-    this.places.set(requestHash, places)
+    const known = this.positions.get(requestHash) ?? []
+    known.push({ stream: event.stream, revision: event.revision, id })
+    this.positions.set(requestHash, known)
   }
 
-  /**
-   * What was active before an undone cycle and is not any more, with what it was made of, unless that is in force
-   * again.
-   */
+  /** Marks batches that an undone cycle deactivated, with their sources, except those that are active again. */
   private undo({ retired, batches }: EventData<'CycleUndone'>): void {
     const inForce = new Set(batches.map((batch) => batch.batchId))
     const out = [...retired]
@@ -62,13 +59,13 @@ class Summaries {
     }
   }
 
-  placeOf(requestHash: string): SummaryPlace | undefined {
-    return this.places.get(requestHash)?.find(({ id }) => !this.undone.has(id))
+  positionOf(requestHash: string): SummaryPosition | undefined {
+    return this.positions.get(requestHash)?.find(({ id }) => !this.undone.has(id))
   }
 }
 
-/** Types that say something of summaries; the others are not even decoded. */
-const TELLING: ReadonlySet<string> = new Set([
+/** The event types about summaries; others are not decoded. */
+const SUMMARY_TYPES: ReadonlySet<string> = new Set([
   'ChunkSummarized',
   'SummarySetAside',
   'BatchArchived',
@@ -84,8 +81,7 @@ function resultOf(event: RecordedEvent): SummaryResult | undefined {
     : isOfType(event, 'BatchesResummarized')
       ? summaryOf(batchFrom(event.data, event.revision))
       : ''
-  // The facts stay as they were, usage and duration included: they say how the words came about. `reused` says that
-  // nobody paid for them again.
+  // The record stays as it was, including usage and duration. `reused` says that it was not paid for again.
   return {
     summary,
     ...(sections === undefined ? {} : { sections }),
@@ -93,26 +89,23 @@ function resultOf(event: RecordedEvent): SummaryResult | undefined {
   }
 }
 
-async function lookThrough(log: Log, conversationId: string, editions: EditionStreams): Promise<Summaries> {
+async function readSummaries(log: Log, conversationId: string, editions: EditionStreams): Promise<Summaries> {
   const summaries = new Summaries()
   for (const stream of streamsOf(conversationId, editions)) {
     for await (const stored of log.store.readStream(stream))
-      if (TELLING.has(stored.type)) summaries.see(await decodeEvent(stored, log.bodies))
+      if (SUMMARY_TYPES.has(stored.type)) summaries.see(await decodeEvent(stored, log.bodies))
   }
   return summaries
 }
 
-/**
- * Looks through a conversation's streams once, and not before something is to be bought: an edition that is whole is
- * adopted without.
- */
+/** Reads a conversation's streams once, and only when a summary is needed: a complete edition is adopted without it. */
 export function recallSummaries(log: Log, conversationId: string, editions: () => Promise<EditionStreams>): Recall {
-  let looked: Promise<Summaries> | undefined
+  let summaries: Promise<Summaries> | undefined
   return async ({ requestHash }) => {
-    looked ??= editions().then((streams) => lookThrough(log, conversationId, streams))
-    const place = (await looked).placeOf(requestHash)
-    if (place === undefined) return undefined
-    const [stored]: (StoredEvent | undefined)[] = await log.store.readRevisions(place.stream, [place.revision])
+    summaries ??= editions().then((streams) => readSummaries(log, conversationId, streams))
+    const position = (await summaries).positionOf(requestHash)
+    if (position === undefined) return undefined
+    const [stored]: (StoredEvent | undefined)[] = await log.store.readRevisions(position.stream, [position.revision])
     return stored === undefined ? undefined : resultOf(await decodeEvent(stored, log.bodies))
   }
 }

@@ -1,8 +1,7 @@
 /**
- * The same history compacted again: a conversation's messages are seen one by one, and whatever its edition's
- * configuration asks for at each is decided by the same decider, planned by the same plan and bought by the same
- * compactor, into the edition's own stream. It takes up what is recorded there, wherever it was cut off, and goes on
- * when the conversation has grown.
+ * Compacts the history of one conversation again, into the edition's own stream: the messages are read one by one, and
+ * after each the same decider, plan and compactor as for live conversations apply the edition's configuration. A replay
+ * continues from the recorded events after an interruption, and when the conversation has grown.
  */
 import { either as E } from 'fp-ts'
 import type { Provenance } from '../domain/events/codec.js'
@@ -26,6 +25,8 @@ export interface ReplayDependencies {
   readonly log: Log
   readonly clock: Clock
   readonly summarizer: Summarizer
+  /** Makes the summary if the answers were unusable, or the request failed twice in a row. */
+  readonly fallback?: Summarizer | undefined
   readonly persona: string
   readonly registerPrompt: RegisterPrompt
   readonly actor: string
@@ -34,32 +35,32 @@ export interface ReplayDependencies {
 }
 
 export interface ReplayOptions {
-  /** False: nothing is recorded, and the steps only show what they would come to. */
+  /** False: nothing is recorded; the steps only show the result. */
   readonly recording: boolean
   readonly signal?: AbortSignal
   /**
-   * Asked before each call and behind each message: false ends the replay there, with what is recorded. Calls under way
-   * end by themselves.
+   * Called before each request and after each message: false ends the replay with what is recorded. Running calls
+   * finish.
    */
   readonly goOn?: () => boolean
-  /** False: it ends where a summary is wanted that is not there. */
+  /** False: ends if a summary is needed that is not recorded. */
   readonly mayBuy?: boolean
-  /** Hears of each message that was seen, and of the state and what was bought by then. */
+  /** Called after each message, with the state and the cost so far. */
   readonly onMessage?: (state: Conversation, spent: ReplaySpent) => void
 }
 
-/** How far a replay came: to the conversation's end, or to where something stopped it. */
+/** The end of a replay: the end of the conversation, or the reason why it stopped before. */
 type Replayed =
   | { readonly kind: 'done' }
   | { readonly kind: 'stopped'; readonly failure: CompactFailure }
-  /** There is no room in the budget, or somebody asked it to stop; what is recorded is taken up later. */
+  /** The budget has no room, or a stop was requested; a later replay continues. */
   | { readonly kind: 'postponed' }
 
-/** What a replay has bought so far. */
+/** The cost of a replay so far. */
 interface ReplaySpent {
   readonly calls: number
   readonly tokens: number
-  /** Summaries that it recorded, and how many of them it took over. */
+  /** Recorded summaries, and how many of them were reused. */
   readonly summaries: number
   readonly reused: number
 }
@@ -67,29 +68,29 @@ interface ReplaySpent {
 export interface ConversationReplay {
   readonly state: () => Conversation
   readonly spent: ReplaySpent
-  /** Sees the conversation up to its end, as it is when it gets there. */
+  /** Reads the conversation up to its current end. */
   advance(): Promise<Replayed>
 }
 
-/** One process makes an edition, under a claim of its own: no second claim is asked for within. */
-const alone: Claims = {
+/** One process builds an edition, under a lease of the caller: no second one is needed. */
+const uncontestedClaims: Claims = {
   take: () => Promise.resolve({ fence: 0n, extend: () => Promise.resolve(true), release: () => Promise.resolve() }),
   holder: () => Promise.resolve(undefined),
 }
 
-/** So many facts are seen between two turns that signals, timers and requests get. */
-const TURN_FACTS = 16
+/** The number of events between two yields to signals, timers and requests. */
+const EVENTS_PER_TURN = 16
 
-/** What an edition is made of when it is begun. */
+/** The parts of an edition at its start. */
 export interface EditionPlan {
   readonly editionId: string
   readonly configuration: Configuration
   readonly summarizer: EventData<'EditionStarted'>['summarizer']
-  /** The conversation as it is: what is pinned now is never compacted. */
+  /** The current conversation: messages that are pinned now are never compacted. */
   readonly conversation: Conversation
 }
 
-/** Whether an edition was given up: nothing but comparisons is recorded behind that, unless it is begun again. */
+/** Whether an edition was dropped: after that only comparisons are recorded, unless it is begun again. */
 export async function isDropped(log: Log, conversationId: string, editionId: string): Promise<boolean> {
   for await (const last of log.store.readStream(editionStream(editionId, conversationId), { direction: 'backwards' })) {
     if (last.type !== 'EditionCompared') return last.type === 'EditionDropped'
@@ -98,9 +99,9 @@ export async function isDropped(log: Log, conversationId: string, editionId: str
 }
 
 /**
- * What an edition was making when it was cut off: the chunks at the end of its stream that no cycle has archived yet,
- * and the failures between them. They are decided once more, and found there. They cannot be planned with, because a
- * plan that finds a chunk recorded may compact less than one that has still to buy it.
+ * The events that an interrupted edition recorded last: the chunks at the end of its stream that no cycle has archived
+ * yet, and the failures between them. The same decisions are made again, and find these events. They are not part of
+ * the state for planning, because a plan with a recorded chunk may compact less than one that has to make it.
  */
 async function unfinishedOf(log: Log, edition: Conversation): Promise<RecordedEvent[]> {
   const found: RecordedEvent[] = []
@@ -109,15 +110,15 @@ async function unfinishedOf(log: Log, edition: Conversation): Promise<RecordedEv
       break
     found.push(await decodeEvent(stored, log.bodies))
   }
-  // Comparisons alone are nothing that was being made; nor are chunks ahead of need, where with them nothing is due and
-  // nothing failed.
+  // Comparisons alone are not an interruption. Chunks ahead of need are not either, if nothing is due and nothing
+  // failed.
   const isCutOff =
     found.some(({ type }) => type === 'ChunkSummarized') &&
     (found.some(({ type }) => type === 'CompactionFailed') || isCompactionDue(edition, 'ahead'))
   return isCutOff ? found.toReversed() : []
 }
 
-/** Opens an edition of a conversation, new or recorded before, to be made. */
+/** Opens a new or recorded edition of a conversation, to be advanced. */
 export async function openReplay(
   deps: ReplayDependencies,
   plan: EditionPlan,
@@ -157,10 +158,9 @@ export async function openReplay(
     if (E.isLeft(started)) return started
   }
   const spent = { calls: 0, tokens: 0, summaries: 0, reused: 0 }
-  const handle: typeof edition.handle = async (...asked) => {
-    const handled = await edition.handle(...asked)
-    // What is recorded is counted, and not what was decided: a chunk that an earlier run left is decided again, and
-    // found there.
+  const handle: typeof edition.handle = async (...handleArguments) => {
+    const handled = await edition.handle(...handleArguments)
+    // Recorded events are counted, not decisions: a chunk of an earlier run is decided again and found in the stream.
     for (const event of E.isRight(handled) ? handled.right.events : []) {
       if (!isOfType(event, 'ChunkSummarized', 'BatchesResummarized')) continue
       spent.summaries += 1
@@ -171,8 +171,8 @@ export async function openReplay(
   const compact = createCompact({
     ...deps,
     conversations: { load: edition.load, handle },
-    claims: alone,
-    fallback: undefined,
+    claims: uncontestedClaims,
+    fallsBackAtHardLimit: false,
   })
 
   async function due(): Promise<Replayed> {
@@ -189,29 +189,29 @@ export async function openReplay(
   }
 
   async function advance(): Promise<Replayed> {
-    // What was cut off in the middle of a cycle is finished on the messages that it was decided on.
+    // An interrupted cycle is finished on the messages on which it was decided.
     let reached = await due()
     if (reached.kind !== 'done') return reached
     let events = 0
     for await (const stored of log.store.readStream(conversationStream(conversationId), {
       from: edition.state().conversationRevision + 1n,
     })) {
-      // The embedded engine and a summary that asks nobody leave the queue of promises to nobody else: nobody would
-      // hear that it is to end.
-      if (events % TURN_FACTS === 0) await new Promise(setImmediate)
+      // The embedded engine and a summarizer without a model only use promises, so without this pause no signal would
+      // be handled.
+      if (events % EVENTS_PER_TURN === 0) await new Promise(setImmediate)
       events += 1
       const event = await decodeEvent(stored, log.bodies)
       edition.see(event)
-      // A pin changes what may be compacted: asked here as well, so that a replay which is cut off behind it and taken up
-      // again asks nothing new.
+      // A pin changes what may be compacted. It is checked here too, so that a replay that is interrupted after it
+      // makes the same requests when it continues.
       if (!isOfType(event, 'MessageAppended', 'MessagePinned', 'MessageUnpinned')) continue
       reached = await due()
       if (event.type === 'MessageAppended') options.onMessage?.(edition.state(), spent)
       if (reached.kind !== 'done') return reached
       if (options.signal?.aborted === true || options.goOn?.() === false) return { kind: 'postponed' }
     }
-    const told = await edition.tellSeen(provenance)
-    return E.isLeft(told) ? { kind: 'stopped', failure: told.left } : { kind: 'done' }
+    const advanced = await edition.recordAdvance(provenance)
+    return E.isLeft(advanced) ? { kind: 'stopped', failure: advanced.left } : { kind: 'done' }
   }
 
   return E.right({ state: edition.state, spent, advance })

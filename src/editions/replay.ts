@@ -1,7 +1,7 @@
 /**
- * Compacts the history of many conversations again, several at once. Whatever ends a run, the next one goes on from
- * what was recorded and buys nothing twice. A failure in one conversation does not stop the others. A failure that
- * every conversation would meet ends the run, and so does the bound on spending.
+ * Compacts the history of many conversations again, several concurrently. After an interruption, the next run continues
+ * from the recorded events and pays for nothing twice. A failure in one conversation does not stop the others. A
+ * failure that would affect every conversation ends the run, and so does the spending limit.
  */
 import { either as E } from 'fp-ts'
 import type { BadPolicy } from '../domain/values/policy.js'
@@ -9,7 +9,7 @@ import type { Price } from '../domain/reports/prices.js'
 import type { Claims } from '../ports/claims.js'
 import { sleep } from '../ports/clock.js'
 import type { Lease } from '../ports/lease.js'
-import type { NoRoom, Spending, SpendingBound } from '../ports/spending.js'
+import type { LimitReached, Spending, SpendingLimits } from '../ports/spending.js'
 import type { Summarizer } from '../ports/summarizer.js'
 import type { CompactFailure } from '../compaction/compact.js'
 import { editionStreamsOnce, type EditionStreams } from '../recording/conversation-streams.js'
@@ -25,145 +25,134 @@ export interface ReplayAllDependencies extends Omit<ReplayDependencies, 'budget'
   readonly claims: Claims
   readonly spending: Spending
   readonly conversations: Pick<Conversations, 'load'>
-  /** Waits so long, or until the signal aborts. Default: by the machine's clock. */
+  /** Waits for this time, or until the signal aborts. Default: the system clock. */
   readonly wait?: (ms: number, signal: AbortSignal) => Promise<void>
 }
 
 export interface ReplayRequest {
   readonly conversationIds: readonly string[]
-  /** Settings over those that a conversation has itself. */
+  /** Settings that override those of each conversation. */
   readonly settings?: EditionMakers['settings']
-  /** Conversations at once; default 4. */
+  /** The number of concurrent conversations; default 4. */
   readonly concurrency?: number | undefined
-  /** What the edition may cost in all, earlier runs included, at whatever price they were made. */
-  readonly bound?: SpendingBound | undefined
-  /** For what is told of costs. */
+  /** The total cost of the edition, including earlier runs at any price. */
+  readonly bound?: SpendingLimits | undefined
+  /** The price for reported costs. */
   readonly price?: Price | undefined
-  /** Ends it cleanly: calls that are under way may end and are recorded, and no other is made. */
+  /** Stops the run gracefully: running calls may finish and are recorded, and no other is started. */
   readonly signal?: AbortSignal | undefined
   readonly onProgress?: ((progress: ReplayProgress) => void) | undefined
 }
 
-/** How far a replay is, and what it has paid for so far: tokens, and millionths of the currency of the price. */
+/** The progress of a replay and its cost so far: tokens, and millionths of the currency of the price. */
 export interface ReplayProgress extends Paid {
-  /** Conversations that it goes through. */
+  /** The number of conversations in the run. */
   readonly conversations: number
-  /** Those that it is done with. */
+  /** The number of completed conversations. */
   readonly conversationsDone: number
-  /** Messages that the edition has seen, and how many there are. */
+  /** Messages that the edition has seen. */
   readonly messages: number
-  /** How many messages there are. */
+  /** The total number of messages. */
   readonly messagesOf: number
-  /** Summaries that were taken over. */
+  /** Reused summaries. */
   readonly reused: number
-  /** In millionths, where there is a price. */
+  /** In millionths, if there is a price. */
   readonly costMicros?: number
-  /** Undefined while too little is done to tell. */
+  /** Undefined if it is too early for an estimate. */
   readonly secondsLeft: number | undefined
 }
 
 export type ReplayFailure =
   | CompactFailure
   | BadPolicy
-  /** A fact of the conversation or of its edition cannot be read. */
+  /** An event of the conversation or of its edition cannot be read. */
   | { readonly kind: 'UnreadableLog'; readonly detail: string }
 
 type ConversationOutcome =
   | { readonly kind: 'done' }
   | { readonly kind: 'stopped'; readonly failure: ReplayFailure }
-  /** It was not its turn any more; the same again goes on. */
+  /** It was not started or not finished; the same replay continues it. */
   | { readonly kind: 'postponed' }
-  /** Another process makes it. */
+  /** Another process is building it. */
   | { readonly kind: 'busy' }
 
-/**
- * What a replay did in one conversation, and how far it came: `messages` of `messagesOf`, which grows with a
- * conversation that goes on meanwhile.
- */
+/** The result for one conversation. `messagesOf` grows if messages are appended meanwhile. */
 export interface ReplayedConversation {
-  /** The conversation. */
+  /** Id of the conversation. */
   readonly conversationId: string
   /** How it ended. */
   readonly outcome: ConversationOutcome
   /** Messages that the edition has seen. */
   readonly messages: number
-  /** Messages that there are. */
+  /** Messages in the conversation. */
   readonly messagesOf: number
-  /**
-   * Summaries that this run recorded, those that it took over included; what the edition had recorded before is
-   * neither.
-   */
+  /** Summaries recorded by this run, including reused ones but not those of earlier runs. */
   readonly summaries: number
-  /** Summaries that were taken over and not bought. */
+  /** Reused summaries, which cost nothing. */
   readonly reused: number
 }
 
-/** What a replay came to. Costs are in millionths of the currency of the price, 0 without one. */
+/** The result of a replay. Costs are in millionths of the currency of the price, 0 without one. */
 export interface Replay {
-  /** The edition that it went into. */
+  /** The edition. */
   readonly editionId: string
-  /** What came of each conversation. */
+  /** The result of each conversation. */
   readonly conversations: readonly ReplayedConversation[]
-  /** Why it ended: all was seen or tried; somebody asked; the bound; a failure that every conversation would meet. */
+  /** Why it ended: complete, stopped on request, the spending limit, or a failure that affects every conversation. */
   readonly ended: 'done' | 'asked' | 'bound' | 'failing'
-  /** The bound that left no room, and for what. */
-  readonly noRoom?: NoRoom
-  /** What this run paid for. */
+  /** The spending limit that was reached, and the rejected amount. */
+  readonly noRoom?: LimitReached
+  /** The cost of this run. */
   readonly paid: Paid
-  /** What that costs, in millionths, where there is a price. */
+  /** The same in millionths, if there is a price. */
   readonly costMicros?: number
-  /** What the edition has taken in all, with what killed runs had set aside. */
+  /** The total cost of the edition, including the reservations of killed runs. */
   readonly spent: EditionSpending
 }
 
 const CONCURRENCY = 4
-/**
- * How long calls that are under way may take once it is to end: shorter than what a scheduler waits before it kills.
- */
+/** How long running calls may continue after a stop: shorter than a scheduler waits before it kills the process. */
 const GRACE_MS = 8_000
 
-/**
- * Failures that every other conversation would meet too. A model that cannot be reached was tried over and over by
- * then.
- */
-const EVERYBODYS: ReadonlySet<string> = new Set(['unauthorized', 'unknown-model', 'unreachable'])
+/** Failures that would affect every other conversation. An unreachable model was retried several times before. */
+const SHARED_FAILURES: ReadonlySet<string> = new Set(['unauthorized', 'unknown-model', 'unreachable'])
 
-/** What is counted of one conversation, and of all together. */
+/** Counters of one conversation, or of all. */
 export interface Counts {
   readonly messages: number
-  /** At least `messages`: a conversation may go on meanwhile. */
+  /** At least `messages`: the conversation may grow meanwhile. */
   readonly messagesOf: number
-  /** What the edition had seen when this run began. */
+  /** Messages that the edition had seen when this run began. */
   readonly from: number
   readonly summaries: number
   readonly reused: number
-  /** 1 where a conversation is done. */
+  /** 1 if the conversation is complete. */
   readonly done: number
 }
 
 const NOTHING: Counts = { messages: 0, messagesOf: 0, from: 0, summaries: 0, reused: 0, done: 0 }
 
 /**
- * Counts of places and of all of them. The sums go along with each change: to add them up at each message would take
- * the longer the more places there are.
+ * Counters by conversation, and their sums. The sums are updated with each change: adding them up for each message
+ * would take longer with more conversations.
  */
 export class Tally {
   private sums = { ...NOTHING }
   private readonly each = new Map<string, Counts>()
 
-  of(place: string): Counts {
-    return this.each.get(place) ?? NOTHING
+  of(conversationId: string): Counts {
+    return this.each.get(conversationId) ?? NOTHING
   }
 
   all(): Counts {
     return this.sums
   }
 
-  set(place: string, changes: Partial<Counts>): void {
-    const before = this.of(place)
+  set(conversationId: string, changes: Partial<Counts>): void {
+    const before = this.of(conversationId)
     const after = { ...before, ...changes }
     after.messagesOf = Math.max(after.messagesOf, after.messages)
-    this.each.set(place, after)
+    this.each.set(conversationId, after)
     const { sums } = this
     this.sums = {
       messages: sums.messages + after.messages - before.messages,
@@ -176,8 +165,8 @@ export class Tally {
   }
 }
 
-/** One conversation, and what became of it. */
-interface ReplayPlace {
+/** One conversation of the run, and its outcome. */
+interface ConversationRun {
   readonly conversationId: string
   outcome: ConversationOutcome | undefined
 }
@@ -187,10 +176,10 @@ class ReplayRun {
   private readonly payer: ReturnType<typeof createMetered>
   private readonly owner: string
   private readonly startedAt = performance.now()
-  private readonly places: ReplayPlace[]
+  private readonly runs: ConversationRun[]
   private readonly tally = new Tally()
   private readonly stop = new AbortController()
-  /** Aborts the calls under way, once the grace is over. */
+  /** Aborts the running calls after the grace period. */
   private readonly end = new AbortController()
   private ended: Replay['ended'] = 'done'
   private noRoom: Replay['noRoom']
@@ -204,7 +193,7 @@ class ReplayRun {
     this.owner = deps.clock.newId()
     this.streams = editionStreamsOnce(deps.log)
     const conversationIds = [...new Set(request.conversationIds)]
-    this.places = conversationIds.map((conversationId) => ({ conversationId, outcome: undefined }))
+    this.runs = conversationIds.map((conversationId) => ({ conversationId, outcome: undefined }))
     this.payer = createMetered({
       editionId: this.editionId,
       spending: deps.spending,
@@ -214,7 +203,7 @@ class ReplayRun {
         this.stopFor('bound')
       },
       onCall: () => {
-        this.tell()
+        this.reportProgress()
       },
       goOn: () => !this.stop.signal.aborted,
       wait: (ms) => this.wait(ms),
@@ -234,7 +223,7 @@ class ReplayRun {
     }, GRACE_MS).unref()
   }
 
-  private tell(): void {
+  private reportProgress(): void {
     const { onProgress, price } = this.request
     if (onProgress === undefined) return
     const paid = this.payer.paid()
@@ -243,7 +232,7 @@ class ReplayRun {
     const seconds = (performance.now() - this.startedAt) / 1_000
     onProgress({
       ...paid,
-      conversations: this.places.length,
+      conversations: this.runs.length,
       conversationsDone: done,
       messages,
       messagesOf,
@@ -253,89 +242,89 @@ class ReplayRun {
     })
   }
 
-  private async make(place: ReplayPlace, held: Lease): Promise<ConversationOutcome> {
+  private async make(run: ConversationRun, lease: Lease): Promise<ConversationOutcome> {
     const {
       deps,
       request: { settings },
     } = this
-    const conversation = await deps.conversations.load(place.conversationId)
+    const conversation = await deps.conversations.load(run.conversationId)
     const plan = planEdition(this.editionId, conversation, { ...deps, settings })
     if (E.isLeft(plan)) return { kind: 'stopped', failure: plan.left }
-    const recall = recallSummaries(deps.log, place.conversationId, this.streams)
-    const own = new AbortController()
-    const goOn = (): boolean => !this.stop.signal.aborted && !held.lost.aborted
+    const recall = recallSummaries(deps.log, run.conversationId, this.streams)
+    const conversationAbort = new AbortController()
+    const goOn = (): boolean => !this.stop.signal.aborted && !lease.lost.aborted
     const paying = this.payer.paying(deps.summarizer)
     const summarizer: Summarizer = {
       ...paying,
       prepare: (job) => paying.prepare(job),
       summarize: (prepared) => async () => {
         const answer = await paying.summarize(prepared, this.end.signal)()
-        // What goes wrong while it is to end is no failure of the model's, and is not recorded as one.
-        if (E.isLeft(answer) && !goOn()) own.abort()
+        // A failure during a stop is not a failure of the model, and is not recorded as one.
+        if (E.isLeft(answer) && !goOn()) conversationAbort.abort()
         return answer
       },
     }
     const opened = await openReplay({ ...deps, summarizer, recall }, plan.right, {
       recording: true,
-      signal: own.signal,
+      signal: conversationAbort.signal,
       goOn,
       onMessage: (state, { reused }) => {
-        this.tally.set(place.conversationId, { messages: state.messagesAppended, reused })
-        this.tell()
+        this.tally.set(run.conversationId, { messages: state.messagesAppended, reused })
+        this.reportProgress()
       },
     })
     if (E.isLeft(opened)) return { kind: 'stopped', failure: opened.left }
     const replay = opened.right
     const from = replay.state().messagesAppended
-    this.tally.set(place.conversationId, { from, messages: from })
+    this.tally.set(run.conversationId, { from, messages: from })
     const reached = await replay.advance()
     const { summaries, reused } = replay.spent
-    this.tally.set(place.conversationId, { messages: replay.state().messagesAppended, summaries, reused })
-    return held.lost.aborted ? { kind: 'busy' } : reached
+    this.tally.set(run.conversationId, { messages: replay.state().messagesAppended, summaries, reused })
+    return lease.lost.aborted ? { kind: 'busy' } : reached
   }
 
-  private async one(place: ReplayPlace, patienceMs: number): Promise<void> {
-    const held = await holdEdition(this.deps.claims, this.editionId, place.conversationId, this.owner, {
+  private async one(run: ConversationRun, patienceMs: number): Promise<void> {
+    const lease = await holdEdition(this.deps.claims, this.editionId, run.conversationId, this.owner, {
       patienceMs,
       signal: this.stop.signal,
       wait: this.deps.wait,
     })
-    if (held === undefined) {
-      place.outcome = { kind: 'busy' }
+    if (lease === undefined) {
+      run.outcome = { kind: 'busy' }
       return
     }
     try {
-      place.outcome = await this.make(place, held)
+      run.outcome = await this.make(run, lease)
     } catch (error) {
       if (!(error instanceof UnreadableEventError)) throw error
-      place.outcome = { kind: 'stopped', failure: { kind: 'UnreadableLog', detail: error.message } }
+      run.outcome = { kind: 'stopped', failure: { kind: 'UnreadableLog', detail: error.message } }
     } finally {
-      await held.release().catch(() => undefined)
+      await lease.release().catch(() => undefined)
     }
-    const { outcome } = place
-    this.tally.set(place.conversationId, { done: outcome.kind === 'done' ? 1 : 0 })
+    const { outcome } = run
+    this.tally.set(run.conversationId, { done: outcome.kind === 'done' ? 1 : 0 })
     if (
       outcome.kind === 'stopped' &&
       outcome.failure.kind === 'SummarizerFailed' &&
-      EVERYBODYS.has(outcome.failure.failure)
+      SHARED_FAILURES.has(outcome.failure.failure)
     )
       this.stopFor('failing')
-    this.tell()
+    this.reportProgress()
   }
 
-  /** So many at once, until all were tried or it is to end. */
-  private async all(places: readonly ReplayPlace[], patienceMs: number): Promise<void> {
-    const queue = [...places]
+  /** Processes several conversations concurrently, until all were tried or the run stops. */
+  private async all(runs: readonly ConversationRun[], patienceMs: number): Promise<void> {
+    const queue = [...runs]
     const work = async (): Promise<void> => {
       for (let next = queue.shift(); next !== undefined && !this.stop.signal.aborted; next = queue.shift())
         await this.one(next, patienceMs)
     }
     const workers = await Promise.allSettled(
-      Array.from({ length: Math.min(places.length, this.request.concurrency ?? CONCURRENCY) }, async () => {
+      Array.from({ length: Math.min(runs.length, this.request.concurrency ?? CONCURRENCY) }, async () => {
         try {
           await work()
         } catch (error) {
-          // A bug or a store that is gone: the others end what they have in hand, and then it is told.
+          // A bug or an unavailable store: the other workers finish their conversations, then the error is thrown.
           this.stopFor('failing')
           throw error
         }
@@ -346,27 +335,27 @@ class ReplayRun {
 
   async run(): Promise<Replay> {
     const { deps, request } = this
-    const asked = (): void => {
+    const stopOnRequest = (): void => {
       this.stopFor('asked')
     }
-    if (request.signal?.aborted === true) asked()
-    request.signal?.addEventListener('abort', asked, { once: true })
+    if (request.signal?.aborted === true) stopOnRequest()
+    request.signal?.addEventListener('abort', stopOnRequest, { once: true })
     try {
-      for (const { conversationId } of this.places)
+      for (const { conversationId } of this.runs)
         this.tally.set(conversationId, { messagesOf: (await deps.conversations.load(conversationId)).messagesAppended })
       // The first step may be a call that takes minutes.
-      this.tell()
-      await this.all(this.places, 0)
-      const busy = this.places.filter(({ outcome }) => outcome?.kind === 'busy')
+      this.reportProgress()
+      await this.all(this.runs, 0)
+      const busy = this.runs.filter(({ outcome }) => outcome?.kind === 'busy')
       await this.all(busy, EDITION_PATIENCE_MS)
     } finally {
-      request.signal?.removeEventListener('abort', asked)
+      request.signal?.removeEventListener('abort', stopOnRequest)
     }
     const paid = this.payer.paid()
     const spent = await deps.spending.spentOn(this.editionId)
     return {
       editionId: this.editionId,
-      conversations: this.places.map(({ conversationId, outcome }) => {
+      conversations: this.runs.map(({ conversationId, outcome }) => {
         const { messages, messagesOf, summaries, reused } = this.tally.of(conversationId)
         return { conversationId, outcome: outcome ?? { kind: 'postponed' }, messages, messagesOf, summaries, reused }
       }),
@@ -379,6 +368,6 @@ class ReplayRun {
   }
 }
 
-/** Makes an edition of conversations, new or from where an earlier run left it. */
+/** Builds an edition of conversations, new or continued from an earlier run. */
 export const replay = (deps: ReplayAllDependencies, request: ReplayRequest): Promise<Replay> =>
   new ReplayRun(deps, request).run()

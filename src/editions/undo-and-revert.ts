@@ -1,6 +1,6 @@
 /**
- * Going back without losing anything: the state before a cycle or an adoption, with all messages and pins that came
- * since, is put into force by a fact of its own. What is undone stays in the log.
+ * Undoes cycles and reverts adoptions: a new event activates the state before them, with all messages and pins that
+ * came since. The undone events stay in the log.
  */
 import { modelWindow } from '../ports/model-windows.js'
 import { either as E } from 'fp-ts'
@@ -23,13 +23,13 @@ export interface UndoDependencies {
 
 export type UndoFailure = CommandFailure | CycleOfEdition
 
-/** What an undone cycle came to. */
+/** The result of an undo. */
 export interface Undone {
-  /** The conversation. */
+  /** Id of the conversation. */
   readonly conversationId: string
-  /** Revision of the fact that undid it. */
+  /** Revision of the event that undid it. */
   readonly revision: bigint
-  /** The cycles that were undone, the last one first. */
+  /** The undone cycles, the last one first. */
   readonly cycles: readonly number[]
   /** Messages that are in the window again. */
   readonly messagesRestored: number
@@ -37,14 +37,14 @@ export interface Undone {
   readonly tokensBefore: number
   /** Tokens of the context after it. */
   readonly tokensAfter: number
-  /** The soft limit starts no cycle before so many further messages came. */
+  /** The number of further messages before the soft limit starts a cycle again. */
   readonly restsForMessages: number
 }
 
-/** How often what came meanwhile is seen: as often as for an adoption. */
+/** How often the command is decided again if the conversation changes meanwhile, as for an adoption. */
 const ATTEMPTS = 200
 
-/** The cycles in force from the last one back to `cycle`, newest first, and the last revision before them. */
+/** The active cycles from the last one back to `cycle`, newest first, and the last revision before them. */
 async function cyclesFrom(
   log: Log,
   state: Conversation,
@@ -67,11 +67,11 @@ async function cyclesFrom(
   return E.left({ kind: 'NoSuchCycle', cycle, cycles })
 }
 
-/** Gives the summaries that came too late between two revisions, and were not taken up since. */
-type SetAsideSince = (at: bigint, until: bigint) => Promise<SetAside[]>
+/** Returns the late summaries between two revisions that were not used since. */
+type LateSummariesSince = (at: bigint, until: bigint) => Promise<SetAside[]>
 
-/** Asked again for the same place it goes on from where it was, as `createRewind` does. */
-function createSetAsideSince(log: Log, conversationId: string): SetAsideSince {
+/** Continues from the previous call for the same revision, like `createRewind`. */
+function createLateSummaries(log: Log, conversationId: string): LateSummariesSince {
   let last: { readonly at: bigint; readonly until: bigint; readonly found: Map<string, SetAside> } | undefined
   return async (at, until) => {
     const { until: seen, found } = last?.at === at ? last : { until: at, found: new Map<string, SetAside>() }
@@ -91,15 +91,11 @@ function createSetAsideSince(log: Log, conversationId: string): SetAsideSince {
   }
 }
 
-/**
- * Gives the state as it was at a revision, with the messages and pins that came since, and without what compaction did
- * since.
- */
+/** Returns the state at a revision, with the messages and pins that came since, but without later compaction. */
 type Rewind = (at: bigint, until: bigint) => Promise<Conversation>
 
 /**
- * Asked again for the same place it goes on from where it was: however long the conversation, it catches up with
- * whoever appends.
+ * Continues from the previous call for the same revision: in a long conversation, it keeps up with concurrent appends.
  */
 function createRewind(log: Log, conversationId: string): Rewind {
   let last: { readonly at: bigint; readonly state: Conversation } | undefined
@@ -114,7 +110,7 @@ function createRewind(log: Log, conversationId: string): Rewind {
   }
 }
 
-/** Makes a command of the state that is, and makes it anew where the conversation went on meanwhile. */
+/** Decides a command on the current state, again if the conversation changed meanwhile. */
 async function decideOnWhatIs(
   { log, conversations }: UndoDependencies,
   conversationId: string,
@@ -122,13 +118,13 @@ async function decideOnWhatIs(
   commandFor: (
     state: Conversation,
     rewind: Rewind,
-    setAsideSince: SetAsideSince,
+    lateSummariesSince: LateSummariesSince,
   ) => Promise<E.Either<UndoFailure, Command>>,
 ): Promise<E.Either<UndoFailure, Handled>> {
   const rewind = createRewind(log, conversationId)
-  const setAsideSince = createSetAsideSince(log, conversationId)
+  const lateSummariesSince = createLateSummaries(log, conversationId)
   for (let tries = 1; ; tries += 1) {
-    const command = await commandFor(await conversations.load(conversationId), rewind, setAsideSince)
+    const command = await commandFor(await conversations.load(conversationId), rewind, lateSummariesSince)
     if (E.isLeft(command)) return command
     const handled = await conversations.handle(conversationId, [command.right], provenance)
     if (E.isRight(handled) || handled.left.kind !== 'ConversationMoved' || tries === ATTEMPTS) return handled
@@ -136,8 +132,8 @@ async function decideOnWhatIs(
 }
 
 /**
- * Puts the messages of the cycles from `cycle` to the last one back into the window; refused where the context would
- * pass the hard limit.
+ * Restores the messages of the cycles from `cycle` to the last one; rejected if the context would exceed the hard
+ * limit.
  */
 export async function undoCycles(
   deps: UndoDependencies,
@@ -145,7 +141,7 @@ export async function undoCycles(
   cycle: number,
   provenance: Provenance,
 ): Promise<E.Either<UndoFailure, Handled>> {
-  const handled = await decideOnWhatIs(deps, conversationId, provenance, async (state, rewind, setAsideSince) => {
+  const handled = await decideOnWhatIs(deps, conversationId, provenance, async (state, rewind, lateSummariesSince) => {
     const found = await cyclesFrom(deps.log, state, cycle)
     if (E.isLeft(found)) return found
     const { undone, at } = found.right
@@ -153,23 +149,23 @@ export async function undoCycles(
       type: 'UndoCycles',
       undone,
       before: await rewind(at, state.revision),
-      aside: await setAsideSince(at, state.revision),
+      aside: await lateSummariesSince(at, state.revision),
     })
   })
-  // Another process recorded the very same at the same place: the cycle was undone when we came.
+  // Another process undid the same cycle first.
   return E.isRight(handled) && handled.right.events.length === 0
     ? E.left({ kind: 'NoSuchCycle', cycle, cycles: handled.right.state.cycles })
     : handled
 }
 
-/** Puts into force again what the edition in force had replaced. */
+/** Reactivates what the active edition had replaced. */
 export function revertEdition(
   deps: UndoDependencies,
   conversationId: string,
   provenance: Provenance,
 ): Promise<E.Either<UndoFailure, Handled>> {
   let since: { readonly adoptedAt: bigint; readonly configured: ConfiguredSince } | undefined
-  return decideOnWhatIs(deps, conversationId, provenance, async (state, rewind, setAsideSince) => {
+  return decideOnWhatIs(deps, conversationId, provenance, async (state, rewind, lateSummariesSince) => {
     const edition = state.lineage?.edition
     if (edition === undefined) return E.left({ kind: 'NoEditionInForce' })
     const { adoptedAt } = edition
@@ -178,14 +174,14 @@ export function revertEdition(
     return E.right({
       type: 'RevertEdition',
       before: await rewind(adoptedAt - 1n, state.revision),
-      aside: await setAsideSince(adoptedAt, state.revision),
+      aside: await lateSummariesSince(adoptedAt, state.revision),
       configured: await since.configured(state.revision),
       modelWindow,
     })
   })
 }
 
-/** What undoing a cycle came to, by the fact that recorded it. */
+/** The result of undoing a cycle, from the event that recorded it. */
 export function undoneBy({ state, events }: Pick<Handled, 'state' | 'events'>): Undone {
   const event = events.find((each) => isOfType(each, 'CycleUndone'))
   if (event === undefined) throw new Error(`undoing a cycle of ${state.conversationId} recorded nothing`)

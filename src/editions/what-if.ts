@@ -1,11 +1,11 @@
 /**
- * What another policy would have come to: the same history seen message by message under each policy, with summaries
- * that cost nothing, and nothing recorded. The figures are of cycles, calls and tokens, for who chooses a policy before
- * it is paid for; what a summary would have said is no part of them.
+ * Evaluates policies on recorded conversations: the same history is compacted under each policy, with summaries that
+ * cost nothing, and nothing is recorded. The results are cycles, calls and tokens, for choosing a policy before paying
+ * for it. The content of summaries is not evaluated.
  *
- * A host sends one request for each message of the assistant: the context as it stood right before that message. In the
- * place of a model's summary stands a text as long as the recorded summaries of this conversation were on average, and
- * never longer than the policy allows.
+ * A host sends one request for each message of the assistant: the context directly before that message. Instead of a
+ * model's summary a filler text is used, as long as the recorded summaries of this conversation on average, and never
+ * longer than the policy allows.
  */
 import { either as E, taskEither as TE } from 'fp-ts'
 import { summaryOf } from '../domain/conversation/batch.js'
@@ -26,67 +26,64 @@ import type { CommandFailure } from '../recording/handle-command.js'
 import { loadConversation, type Log } from '../recording/load-conversation.js'
 import { openReplay } from './replay-conversation.js'
 
-/** A policy to try: settings over those that a conversation has itself. */
+/** A policy to try: settings that override those of a conversation. */
 export interface TriedPolicy {
-  /** A name to tell it by. */
+  /** The name of the policy. */
   readonly name: string
-  /** Its settings; the rest are the conversation's own. */
+  /** Its settings; others are the conversation's own. */
   readonly settings: PolicySettings
 }
 
 export interface WhatIfRequest {
   readonly conversationIds: readonly string[]
-  /** Goes on without a conversation that cannot be read here, and names it; otherwise that is an error. */
+  /** True: skips a conversation that cannot be read and names it in the result. Otherwise that is an error. */
   readonly goesOn?: boolean | undefined
   readonly policies: readonly TriedPolicy[]
   /**
-   * `recorded` (the default): summaries as long as the recorded ones were; `extractive`: the strategy without a model
-   * writes them, which takes longer. A conversation without a recorded summary has extractive ones either way.
+   * `recorded` (the default): fillers as long as the recorded summaries. `extractive`: summaries of the strategy
+   * without a model, which takes longer. Conversations without a recorded summary always use extractive ones.
    */
   readonly summaries?: 'recorded' | 'extractive' | undefined
   readonly onConversation?: ((done: number, of: number) => void) | undefined
 }
 
-/** What one way of compacting a conversation comes to. */
+/** The result of one policy for one conversation. */
 export interface Course {
-  /** Compaction cycles that the policy would take. */
+  /** Number of compaction cycles. */
   readonly cycles: number
-  /** Summaries asked of the summarizer. */
+  /** Calls to the summarizer. */
   readonly calls: number
-  /** Tokens of the contexts that were sent, over all requests. */
+  /** Total tokens of the contexts of all requests. */
   readonly tokensSent: number
-  /** Contexts that the agent asked its model with. */
+  /** Number of requests to the agent's model. */
   readonly requests: number
-  /** Tokens of the largest context that was sent. */
+  /** Tokens of the largest context. */
   readonly largestContext: number
   /** Tokens of the context at each request, in order. */
   readonly contexts: readonly number[]
-  /** Requests whose context would not have fitted the model's window; only without compaction. */
+  /** Requests with a context above the model's window; only without compaction. */
   readonly aboveWindow: number
-  /** Why it went no further than its last request. */
+  /** The failure that stopped it before the end. */
   readonly stopped?: CompactFailure
 }
 
-/** One policy over all conversations that were asked for. */
+/** The results of one policy, for all requested conversations. */
 export interface WhatIfRow {
   /** The policy's name. */
   readonly name: string
-  /**
-   * `recorded`: today's policy, as it really went. `none`: every message, always. `tried`: one of the policies that
-   * were asked for.
-   */
+  /** `recorded`: the real policy and its real effect. `none`: no compaction. `tried`: one of the requested policies. */
   readonly kind: 'recorded' | 'none' | 'tried'
-  /** Of each conversation, in the order asked for. */
+  /** By conversation, in the requested order. */
   readonly courses: readonly Course[]
 }
 
-/** What `whatIf` answers: policies beside what is recorded. */
+/** The result of `whatIf`: the tried policies compared with the recorded one. */
 export interface WhatIf {
-  /** The conversations that it was tried on. */
+  /** The conversations that were evaluated. */
   readonly conversationIds: readonly string[]
-  /** Conversations that were to be tried and cannot be read here: which event, or which estimator, and why. */
+  /** Conversations that cannot be read, with the event or estimator and the error. */
   readonly untried: readonly { readonly conversationId: string; readonly reason: string }[]
-  /** A row for each policy. */
+  /** One row per policy. */
   readonly rows: readonly WhatIfRow[]
 }
 
@@ -104,7 +101,7 @@ export interface WhatIfDependencies {
 
 const RULE = 'A text of the length of the recorded summaries.'
 
-/** Writes what says nothing, and is as long as the recorded summaries are on average. */
+/** A summarizer that writes filler text, as long as the recorded summaries on average. */
 function fillerSummarizer(tokens: number, windowTokens: number): Summarizer {
   const events = { strategy: 'what-if', provider: 'none', model: 'what-if-1' }
   return {
@@ -122,7 +119,7 @@ function fillerSummarizer(tokens: number, windowTokens: number): Summarizer {
         request: length,
       }
     },
-    // Four characters a token, by any estimator that counts Latin letters as the default does.
+    // Four characters are one token for Latin letters in every estimator like the default one.
     summarize: ({ request }) =>
       TE.right({
         text: 'filler. '.repeat(Math.ceil(Number(request) / 2)).slice(0, Number(request) * 4 - 1),
@@ -136,7 +133,7 @@ const namesOf = (job: SummaryJob): readonly string[] =>
     ? job.messages.map(({ messageId }) => messageId)
     : job.summaries.map(({ startTime, endTime }) => `${startTime} ${endTime}`)
 
-/** Requests one after the other, and what they come to. */
+/** Collects the contexts of consecutive requests. */
 function createCourse(): {
   send(tokens: number): void
   result(
@@ -162,15 +159,15 @@ function createCourse(): {
   }
 }
 
-interface AsItWent {
+interface ActualCourses {
   readonly recorded: Course
   readonly none: Course
-  /** Tokens of a recorded summary on average; undefined where there is none. */
+  /** Average tokens of a recorded summary; undefined without any. */
   readonly summaryTokens: number | undefined
 }
 
-/** How it really went, and how it would have gone without compaction. */
-async function asItWent(log: Log, conversationId: string): Promise<AsItWent> {
+/** The recorded course, and the course without compaction. */
+async function actualCourses(log: Log, conversationId: string): Promise<ActualCourses> {
   const [recorded, none] = [createCourse(), createCourse()]
   const fold = new Fold(initialState(conversationId, findEstimator))
   let { state } = fold
@@ -206,7 +203,7 @@ async function asItWent(log: Log, conversationId: string): Promise<AsItWent> {
   }
 }
 
-/** Builds the use case. It only reads. */
+/** Creates the use case. It only reads. */
 export function createWhatIf({
   log,
   clock,
@@ -219,36 +216,35 @@ export function createWhatIf({
   ): Promise<E.Either<WhatIfFailure, Course>> {
     const { configuration } = conversation
     if (configuration === undefined) return E.left({ kind: 'NotConfigured' })
-    const own = { ...configuration.settings, ...settings }
-    // How large a chunk may be follows from the window of the summarizer that there is, not of what stands in for it
-    // here.
+    const mergedSettings = { ...configuration.settings, ...settings }
+    // The maximum size of a chunk follows from the window of the configured summarizer, not of the filler.
     const policy = resolvePolicy(
-      { chunkMaxTokens: configuration.policy.chunkMaxTokens, ...own },
+      { chunkMaxTokens: configuration.policy.chunkMaxTokens, ...mergedSettings },
       undefined,
       modelWindow,
     )
     if (E.isLeft(policy)) return policy
     const course = createCourse()
     let before = 0
-    let seen = 0
+    let messageCount = 0
     const { strategy, provider, model } = summarizer
     const replay = await openReplay(
-      // Prompts are registered in the log where they are used in earnest.
+      // Prompts are not registered, since no model is called.
       { log, clock, summarizer, persona: '', registerPrompt: () => Promise.resolve(), actor: 'what-if' },
-      // An edition of this name is never recorded: ids of editions are shorter.
+      // This id is never recorded: ids of editions are shorter.
       {
         editionId: clock.newId().replaceAll('-', ''),
-        configuration: { ...configuration, settings: own, policy: policy.right },
+        configuration: { ...configuration, settings: mergedSettings, policy: policy.right },
         summarizer: { strategy, provider, model },
         conversation,
       },
       {
         recording: false,
         onMessage(state) {
-          // The message that was seen now is the last of the window, or leads, and then it is no assistant's.
-          if (state.window.at(-1)?.role === 'assistant' && seen > 0) course.send(before)
-          seen += 1
-          // A context that is refused (its window has no room for what is pinned) counts by what it would take, which
+          // The current message is the last one of the window, or a leading message, which is never an assistant's.
+          if (state.window.at(-1)?.role === 'assistant' && messageCount > 0) course.send(before)
+          messageCount += 1
+          // If the pinned messages exceed the window, there is no context; its size is then the sum of its parts, which
           // is above the window.
           before = contextTokens(state) || state.tokens
         },
@@ -257,7 +253,7 @@ export function createWhatIf({
     if (E.isLeft(replay)) return replay
     const reached = await replay.right.advance()
     const { cycles } = replay.right.state()
-    // What stands in for the summarizer spends nothing; each summary that it makes stands for a call.
+    // The filler costs nothing; each of its summaries counts as one call.
     const { summaries, reused } = replay.right.spent
     return E.right(
       course.result({
@@ -269,25 +265,25 @@ export function createWhatIf({
     )
   }
 
-  /** How one conversation went, and how it would have gone by each policy. */
+  /** The recorded course of one conversation, and its course under each policy. */
   async function one(
     conversationId: string,
     { policies, summaries = 'recorded' }: WhatIfRequest,
-  ): Promise<E.Either<WhatIfFailure, AsItWent & { readonly tried: readonly Course[] }>> {
+  ): Promise<E.Either<WhatIfFailure, ActualCourses & { readonly tried: readonly Course[] }>> {
     const conversation = await loadConversation(log, conversationId)
     if (conversation.revision < 0n) return E.left({ kind: 'NoSuchConversation', conversationId })
-    const went = await asItWent(log, conversationId)
+    const actual = await actualCourses(log, conversationId)
     const summarizer =
-      summaries === 'extractive' || went.summaryTokens === undefined
+      summaries === 'extractive' || actual.summaryTokens === undefined
         ? extractive
-        : fillerSummarizer(went.summaryTokens, extractive.windowTokens)
+        : fillerSummarizer(actual.summaryTokens, extractive.windowTokens)
     const courses: Course[] = []
     for (const policy of policies) {
       const course = await tried(conversation, policy, summarizer)
       if (E.isLeft(course)) return course
       courses.push(course.right)
     }
-    return E.right({ ...went, tried: courses })
+    return E.right({ ...actual, tried: courses })
   }
 
   return async (request) => {
@@ -298,13 +294,13 @@ export function createWhatIf({
     const untried: { conversationId: string; reason: string }[] = []
     for (const conversationId of conversationIds) {
       try {
-        const done = await one(conversationId, request)
-        if (E.isLeft(done)) return done
-        recorded.push(done.right.recorded)
-        none.push(done.right.none)
-        for (const [at, course] of done.right.tried.entries()) courses[at]?.push(course)
+        const result = await one(conversationId, request)
+        if (E.isLeft(result)) return result
+        recorded.push(result.right.recorded)
+        none.push(result.right.none)
+        for (const [at, course] of result.right.tried.entries()) courses[at]?.push(course)
       } catch (error) {
-        // What one conversation has stops no other one.
+        // A problem of one conversation does not stop the others.
         if (!goesOn || !(error instanceof UnreadableEventError || error instanceof EstimatorNotRegistered)) throw error
         untried.push({ conversationId, reason: error.message })
       }
@@ -320,7 +316,7 @@ export function createWhatIf({
   }
 }
 
-/** The figures of a row over all conversations. */
+/** The totals of a row over all conversations. */
 export function totalOf({ courses }: WhatIfRow): Omit<Course, 'contexts' | 'stopped'> & { readonly stopped: number } {
   const of = (figure: (course: Course) => number): number => courses.reduce((sum, course) => sum + figure(course), 0)
   return {

@@ -1,4 +1,4 @@
-/** The tree of a batch: source batches, chunk, messages, each with who made it and the cycle that it came by. */
+/** The tree of a batch: source batches, chunk and messages, each with its origin and cycle. */
 import type { Conversation } from '../domain/conversation/conversation.js'
 import type { RecordedEvent, SummarizerRecord } from '../domain/events/index.js'
 import type { Log } from '../recording/load-conversation.js'
@@ -8,7 +8,7 @@ import type { BatchOrigin, ChunkOrigin, ObservedOrigin, OriginalMessage } from '
 import { originals } from './original-messages.js'
 import { recordedAt } from './recorded-at.js'
 
-/** Every summarizer's facts in a tree. */
+/** Every summarizer record in a tree. */
 export function* summarizersOf({ summarizer, chunk, sources }: BatchOrigin): Generator<SummarizerRecord> {
   if (summarizer !== undefined) yield summarizer
   if (chunk !== undefined) yield chunk.summarizer
@@ -23,18 +23,18 @@ export function* chunksOf({ chunk, sources }: BatchOrigin): Generator<ChunkOrigi
 
 const isComplete = ({ missing, sources }: BatchOrigin): boolean => missing.length === 0 && sources.every(isComplete)
 
-/** What has become of a batch by now. */
+/** The current state of a batch. */
 function stateOf(state: Conversation, batchId: string): BatchOrigin['state'] {
   if (state.observed !== undefined && state.batches.at(-1)?.batchId === batchId) return 'shown'
   const isShown =
     state.view?.parts.some((part) => part.kind === 'batch' && part.batchId === batchId) === true ||
     (state.configuration?.policy.view === 'session-summary' &&
-      state.visibleBatches.some((batch) => batch.batchId === batchId))
+      state.visibleBatches.some((batch) => batch.batchId === batchId && batch.sections !== undefined))
   if (isShown) return 'shown'
   return state.batches.some((batch) => batch.batchId === batchId) ? 'active' : 'retired'
 }
 
-/** A batch and all that it was made of, from the facts that were read. */
+/** A batch with its sources, from the events that were read. */
 async function originOf(
   log: Log,
   state: Conversation,
@@ -63,14 +63,15 @@ async function originOf(
   if (isOfType(event, 'BatchesResummarized')) {
     for (const id of event.data.sourceBatchIds) {
       const source = archive.batches.get(id)
-      // A source lies less deep, so a log that names a batch as its own source has an end all the same.
+      // Sources must have a smaller depth, so a batch that names itself as a source does not loop forever.
       if (source === undefined || source.data.depth >= depth) missing.push(id)
       else sources.push(await originOf(log, state, archive, source, open))
     }
   } else if (isOfType(event, 'BatchArchived')) {
     const summarized = archive.chunks.get(event.data.chunkId)
-    const told = archive.observed.get(event.data.chunkId)
-    if (told !== undefined) observed = await observedOf(log, state.conversationId, told, open, missing)
+    const observedEvent = archive.observed.get(event.data.chunkId)
+    if (observedEvent !== undefined)
+      observed = await observedOf(log, state.conversationId, observedEvent, open, missing)
     else if (summarized === undefined) missing.push(event.data.chunkId)
     else chunk = await chunkOf(log, state.conversationId, summarized, open, missing)
   }
@@ -105,7 +106,7 @@ async function originOf(
   }
 }
 
-/** The messages of a chunk, where they are asked for; those that are not there are missing. */
+/** The messages of a chunk, if requested; ids without a message are added to `missing`. */
 async function opened(
   log: Log,
   conversationId: string,
@@ -115,8 +116,8 @@ async function opened(
 ): Promise<readonly OriginalMessage[] | undefined> {
   if (!open) return undefined
   const messages = await originals(log, conversationId, messageIds)
-  const there = new Set(messages.map(({ messageId }) => messageId))
-  missing.push(...messageIds.filter((id) => !there.has(id)))
+  const foundIds = new Set(messages.map(({ messageId }) => messageId))
+  missing.push(...messageIds.filter((id) => !foundIds.has(id)))
   return messages
 }
 
@@ -169,9 +170,7 @@ async function chunkOf(
   }
 }
 
-/**
- * The tree of a batch; the whole conversation is read where a part of it does not lie where it is looked for first.
- */
+/** The tree of a batch. Reads further events while a part of it is missing. */
 export async function treeOf(
   log: Log,
   state: Conversation,

@@ -1,7 +1,7 @@
 /**
- * The facts of compaction of one conversation, read as far as an explanation needs them. A batch, all that it was made
- * of and the cycle behind it lie between its first message and the prune that follows it, so that stretch is read once,
- * and the rest of the conversation only where something is missing in it.
+ * The compaction events of one conversation, read as far as an explanation needs them. The events of a batch, its
+ * sources and its cycle are between its first message and the next prune, so that range is read once, and the rest only
+ * if something is missing.
  */
 import type { Conversation } from '../domain/conversation/conversation.js'
 import { originTypes, type RecordedEvent, type ReplacementType } from '../domain/events/index.js'
@@ -14,7 +14,7 @@ import { decodeEvent, isOfType, isReplacement } from '../recording/read-event.js
 import type { CycleOrigin, TakeoverOrigin } from './explanation.js'
 import { recordedAt } from './recorded-at.js'
 
-/** A fact that made a batch. */
+/** An event that made a batch. */
 export type BatchEvent = RecordedEvent<'BatchArchived' | 'BatchesResummarized'>
 
 const COMPACTION: ReadonlySet<string> = new Set<RecordedEvent['type']>([
@@ -24,19 +24,19 @@ const COMPACTION: ReadonlySet<string> = new Set<RecordedEvent['type']>([
   'BatchesResummarized',
   ...originTypes,
 ])
-/** The facts of compaction that were read so far, by what they are named. */
+/** The compaction events read so far, by id. */
 export class CompactionArchive {
   readonly batches = new Map<string, BatchEvent>()
   readonly chunks = new Map<string, RecordedEvent<'ChunkSummarized'>>()
-  /** Compactions of other programs, by what their batches name as their chunk. */
+  /** Compactions of other programs, by the chunk id in their batches. */
   readonly observed = new Map<string, RecordedEvent<'CompactionObserved'>>()
-  /** Batch → the cycle that followed it. */
+  /** The cycle that followed each batch. */
   readonly cycles = new Map<string, CycleOrigin>()
-  /** Batch → the last fact that put it into force. */
+  /** The last event that activated each batch. */
   readonly takeovers = new Map<string, TakeoverOrigin>()
   private readonly editionIds = new Set<string>()
-  /** Batches that no cycle has followed so far in what is read. */
-  private waiting: string[] = []
+  /** Batches read so far without a following cycle. */
+  private uncycled: string[] = []
   private readonly editionsRead = new Set<string>()
   private isWhole = false
   private takeoversRead: readonly RecordedEvent<ReplacementType>[] | undefined
@@ -46,7 +46,9 @@ export class CompactionArchive {
     private readonly conversationId: string,
   ) {}
 
-  /** Every takeover of the conversation, newest first: read by its place, and not at all where there never was one. */
+  /**
+   * The events that changed the active batches, newest first: read by revision, and not at all if there never was one.
+   */
   private async takeoversOf({ lineage, lastOrigin }: Conversation): Promise<readonly RecordedEvent<ReplacementType>[]> {
     if (lineage === undefined) return []
     if (this.takeoversRead !== undefined) return this.takeoversRead
@@ -57,7 +59,7 @@ export class CompactionArchive {
     return takeovers
   }
 
-  /** The fact that undid a cycle. */
+  /** The event that undid a cycle. */
   async undoneBy(state: Conversation, { recorded }: CycleOrigin): Promise<RecordedEvent | undefined> {
     if (recorded.stream !== conversationStream(this.conversationId)) return undefined
     return (await this.takeoversOf(state)).find(
@@ -66,7 +68,7 @@ export class CompactionArchive {
     )
   }
 
-  /** The fact that put a batch out of force and that no later one took back. */
+  /** The event that deactivated a batch, unless a later one activated it again. */
   async putOutBy(state: Conversation, batchId: string): Promise<TakeoverOrigin | undefined> {
     const last = (await this.takeoversOf(state)).find(
       ({ data: { batches, retired } }) =>
@@ -85,12 +87,12 @@ export class CompactionArchive {
     else if (isOfType(event, 'CompactionObserved')) this.observed.set(event.data.chunkId, event)
     else if (isOfType(event, 'BatchArchived', 'BatchesResummarized')) {
       this.batches.set(event.data.batchId, event)
-      this.waiting.push(event.data.batchId)
+      this.uncycled.push(event.data.batchId)
     } else if (isOfType(event, 'MessagesPruned')) {
       const { cycle, why, tokensBefore, tokensAfter } = event.data
-      for (const batchId of this.waiting)
+      for (const batchId of this.uncycled)
         this.cycles.set(batchId, { cycle, ...why, tokensBefore, tokensAfter, recorded: recordedAt(event) })
-      this.waiting = []
+      this.uncycled = []
     } else if (isReplacement(event)) {
       const { batches } = event.data
       for (const { batchId, origin } of batches) {
@@ -101,8 +103,8 @@ export class CompactionArchive {
         })
         if (origin.editionId !== undefined) this.editionIds.add(origin.editionId)
       }
-      // What waited for a cycle was in force no more when the next one came.
-      this.waiting = []
+      // Batches without a cycle are no longer active at the next one.
+      this.uncycled = []
     }
   }
 
@@ -111,7 +113,7 @@ export class CompactionArchive {
     options: Parameters<EventStore['readStream']>[1],
     isEnd: (event: RecordedEvent) => boolean,
   ): Promise<void> {
-    this.waiting = []
+    this.uncycled = []
     for await (const stored of this.log.store.readStream(stream, options)) {
       if (!COMPACTION.has(stored.type)) continue
       const event = await decodeEvent(stored, this.log.bodies)
@@ -136,8 +138,8 @@ export class CompactionArchive {
   }
 
   /**
-   * Reads the editions that were found in force so far; then every stream of the conversation. False where nothing is
-   * left to read.
+   * Reads the editions of active batches found so far; then every stream of the conversation. False if everything was
+   * read.
    */
   async readFurther(): Promise<boolean> {
     if (this.isWhole) return false
@@ -155,8 +157,8 @@ export class CompactionArchive {
     return true
   }
 
-  /** The batches whose ids begin so, among those that were read; the word that each begins with may be left out. */
-  begunWith(typed: string): readonly string[] {
+  /** The ids of batches read so far that begin with the input. The prefix `batch-` is optional. */
+  startingWith(typed: string): readonly string[] {
     const part = typed.replace(/^batch-?/u, '')
     return part === '' ? [] : [...this.batches.keys()].filter((id) => id.startsWith(`batch-${part}`))
   }

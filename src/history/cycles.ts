@@ -1,7 +1,6 @@
 /**
- * Cycles by their numbers. A number is told out again where a cycle was undone or other batches were put into force, so
- * a cycle is the prune that it ended with: the one in force where one has the number, else the newest, with what put it
- * out of force.
+ * Finds cycles by number. A number is used again after an undo or another change of batches, so a cycle is identified
+ * by its prune: the active cycle with the number, or else the newest one, together with the event that deactivated it.
  */
 import { either as E } from 'fp-ts'
 import type { RecordedEvent, ReplacementType } from '../domain/events/index.js'
@@ -11,18 +10,18 @@ import { loadConversation, type Log } from '../recording/load-conversation.js'
 
 export interface CycleFound extends CycleSpan {
   readonly cycle: number
-  /** The fact since which it is not in force any more: it was undone, or another line of batches took its place. */
+  /** The event that deactivated it: it was undone, or other batches replaced it. */
   readonly outOfForce?: {
     readonly type: ReplacementType
     readonly revision: bigint
     readonly recordedAt: string
     readonly actor: string
   }
-  /** Other cycles that had the same number, newest first. None of them is in force. */
+  /** Other cycles with the same number, newest first. They are not active. */
   readonly others: readonly CycleSpan[]
 }
 
-/** `last` is the newest cycle that the log records; undefined where there is none. */
+/** `last` is the newest recorded cycle; undefined without any. */
 export type CycleNotRecorded = {
   readonly kind: 'CycleNotRecorded'
   readonly conversationId: string
@@ -31,8 +30,8 @@ export type CycleNotRecorded = {
 }
 
 /**
- * A cycle that an edition took before it was adopted: it lies in the edition's stream. `replaced` had its number in
- * what the edition replaced.
+ * A cycle of an adopted edition: it is recorded in the edition's stream. `replaced` is the cycle with this number that
+ * the edition replaced.
  */
 export type CycleOfEdition = {
   readonly kind: 'CycleOfEdition'
@@ -46,7 +45,7 @@ async function isInForce(log: Log, conversationId: string, prune: bigint, from: 
   return false
 }
 
-/** The oldest of the replacements (newest first) since which a cycle is not in force. */
+/** The oldest of the replacements (newest first) that deactivated a cycle. */
 async function putOutBy(
   log: Log,
   conversationId: string,
@@ -61,10 +60,7 @@ async function putOutBy(
   return by
 }
 
-/**
- * The revisions just before and just after a cycle. Refused where the number is that of a cycle in force which an
- * edition took.
- */
+/** The revisions directly before and after a cycle. Fails if the number belongs to an active cycle of an edition. */
 export async function cycleRevisions(
   log: Log,
   conversationId: string,
@@ -79,10 +75,10 @@ export async function cycleRevisions(
       last ??= event.data.cycle
       if (event.data.cycle === cycle) named.push(event)
     } else if (isReplacement(event)) replacements.push(event)
-    // Where nothing was ever undone or adopted, a number is told out once.
+    // Without undos and adoptions, each number is used once.
     if (named.length > 0 && state.lineage === undefined) break
   }
-  let standing: RecordedEvent<'MessagesPruned'> | undefined
+  let active: RecordedEvent<'MessagesPruned'> | undefined
   if (cycle >= 1 && cycle <= state.cycles) {
     for await (const event of originsInForce(log, conversationId, state.lastOrigin)) {
       if (isOfType(event, 'EditionAdopted'))
@@ -93,17 +89,17 @@ export async function cycleRevisions(
           ...(named[0] === undefined ? {} : { replaced: spanOf(named[0]) }),
         })
       if (isOfType(event, 'MessagesPruned') && event.data.cycle === cycle) {
-        standing = event
+        active = event
         break
       }
     }
   }
-  const meant = standing ?? named[0]
-  if (meant === undefined) return E.left({ kind: 'CycleNotRecorded', conversationId, cycle, last })
-  const by = standing === undefined ? await putOutBy(log, conversationId, meant.revision, replacements) : undefined
+  const chosen = active ?? named[0]
+  if (chosen === undefined) return E.left({ kind: 'CycleNotRecorded', conversationId, cycle, last })
+  const by = active === undefined ? await putOutBy(log, conversationId, chosen.revision, replacements) : undefined
   return E.right({
     cycle,
-    ...spanOf(meant),
+    ...spanOf(chosen),
     ...(by === undefined
       ? {}
       : {
@@ -114,6 +110,6 @@ export async function cycleRevisions(
             actor: by.metadata.actor,
           },
         }),
-    others: named.filter((event) => event.revision !== meant.revision).map(spanOf),
+    others: named.filter((event) => event.revision !== chosen.revision).map(spanOf),
   })
 }

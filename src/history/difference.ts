@@ -1,7 +1,6 @@
 /**
- * What changed in a conversation between two revisions, across a cycle for instance: which messages and batches left
- * what the model sees and which came, how the view's text changed, tokens before and after, and the facts that were
- * recorded in between.
+ * The difference between two revisions of a conversation, for example across a cycle: messages and batches that were
+ * removed from the context or added, the changes of the view's text, tokens before and after, and the events between.
  */
 import { diffLines } from 'diff'
 import { either as E } from 'fp-ts'
@@ -18,7 +17,7 @@ import { loadConversation, type Log } from '../recording/load-conversation.js'
 import { contextIn } from '../domain/compaction/context.js'
 import { liveIn, recordedTime } from './time-travel.js'
 
-/** The conversation at one end of a difference. */
+/** The conversation on one side of a difference. */
 interface DifferenceSide {
   readonly revision: bigint
   readonly recordedAt: string
@@ -26,24 +25,24 @@ interface DifferenceSide {
   readonly hash: string
   readonly tokens: number
   readonly liveMessages: number
-  /** Batches that the view is made of. */
+  /** The number of batches in the view. */
   readonly batches: number
   readonly cycles: number
 }
 
-/** Some lines of the view's text. */
+/** Consecutive lines of the view's text. */
 export interface TextChange {
   readonly kind: 'same' | 'removed' | 'added'
   readonly text: string
 }
 
-/** A message that left, and the batch that archived it, as in `left`. */
-interface Gone {
+/** A removed message and the batch that archived it. */
+interface RemovedMessage {
   readonly messageId: string
   readonly batchId?: string
 }
 
-/** What changed in a conversation from one revision to another. */
+/** The changes of a conversation from one revision to another. */
 export interface Difference {
   /** The conversation. */
   readonly conversationId: string
@@ -51,24 +50,24 @@ export interface Difference {
   readonly from: DifferenceSide
   /** The later side. */
   readonly to: DifferenceSide
-  /** The cycle, where the difference was asked for by its number. */
+  /** The cycle, if the difference was requested by its number. */
   readonly cycle?: Omit<CycleFound, keyof CycleSpan>
-  /** Messages that left, came, or did both in between. */
+  /** Messages that were removed, added, or both in between. */
   readonly messages: {
     /**
-     * Live at the first revision and not at the second; `batchId` is the batch that archived it, where a cycle did and
-     * no adopted edition.
+     * Live at the first revision and not at the second. `batchId` is the batch that archived it, if a cycle did and not
+     * an adopted edition.
      */
     readonly left: readonly (LiveMessage & { readonly batchId?: string })[]
     readonly came: readonly LiveMessage[]
-    /** Neither: they came and left in between. */
-    readonly passed: readonly Gone[]
+    /** Added and removed in between. */
+    readonly passed: readonly RemovedMessage[]
   }
-  /** Of the batches that the view is made of. */
+  /** Changes of the batches in the view. */
   readonly batches: { readonly left: readonly Batch[]; readonly came: readonly Batch[] }
-  /** The view's text, line by line; empty where it is the same. */
+  /** The view's text, line by line; empty if it did not change. */
   readonly view: readonly TextChange[]
-  /** What was recorded after the first revision, up to the second. */
+  /** The events after the first revision, up to the second. */
   readonly events: readonly { readonly revision: bigint; readonly recordedAt: string; readonly type: string }[]
 }
 
@@ -88,7 +87,7 @@ function sideOf(state: Conversation): E.Either<NoContext, DifferenceSide> {
   }))(contextIn(state, undefined))
 }
 
-// A last line without its end would be another line than the same one with more behind it.
+// Each text ends with a line break, so that the last line is compared like the others.
 const asLines = (text: string | undefined): string => (text === undefined ? '' : `${text}\n`)
 
 export function textChanges(before: string | undefined, after: string | undefined): TextChange[] {
@@ -99,16 +98,16 @@ export function textChanges(before: string | undefined, after: string | undefine
   }))
 }
 
-/** The facts between two revisions, and the messages that left there, by their ids. */
+/** The events between two revisions, and the messages removed by them, by id. */
 async function between(
   log: Log,
   conversationId: string,
   from: bigint,
   to: bigint,
-): Promise<{ events: Difference['events']; gone: ReadonlyMap<string, Gone> }> {
+): Promise<{ events: Difference['events']; removedMessages: ReadonlyMap<string, RemovedMessage> }> {
   const events: Difference['events'][number][] = []
-  const gone = new Map<string, Gone>()
-  if (from === to) return { events, gone }
+  const removedMessages = new Map<string, RemovedMessage>()
+  if (from === to) return { events, removedMessages }
   for await (const stored of log.store.readStream(conversationStream(conversationId), {
     from: from + 1n,
     limit: Number(to - from),
@@ -118,15 +117,15 @@ async function between(
     const event = await decodeEvent(stored, log.bodies)
     if (isOfType(event, 'MessagesPruned')) {
       for (const { batchId, messageIds } of event.data.pruned)
-        for (const messageId of messageIds) gone.set(messageId, { messageId, batchId })
+        for (const messageId of messageIds) removedMessages.set(messageId, { messageId, batchId })
     } else if (isOfType(event, ...originTypes)) {
-      for (const messageId of event.data.left) gone.set(messageId, { messageId })
+      for (const messageId of event.data.left) removedMessages.set(messageId, { messageId })
     }
   }
-  return { events, gone }
+  return { events, removedMessages }
 }
 
-/** The difference between two revisions that the conversation has. */
+/** The difference between two existing revisions. */
 export async function differenceBetween(
   log: Log,
   conversationId: string,
@@ -140,13 +139,13 @@ export async function differenceBetween(
   if (E.isLeft(start)) return start
   const end = sideOf(after)
   if (E.isLeft(end)) return end
-  const { events, gone } = await between(log, conversationId, from, to)
+  const { events, removedMessages } = await between(log, conversationId, from, to)
   const live = { before: liveIn(before).messages, after: liveIn(after).messages }
   const ids = {
     before: new Set(live.before.map(({ messageId }) => messageId)),
     after: new Set(live.after.map(({ messageId }) => messageId)),
   }
-  const shown = {
+  const shownBatches = {
     before: new Set(before.visibleBatches.map(({ batchId }) => batchId)),
     after: new Set(after.visibleBatches.map(({ batchId }) => batchId)),
   }
@@ -158,22 +157,24 @@ export async function differenceBetween(
       left: live.before
         .filter(({ messageId }) => !ids.after.has(messageId))
         .map((message) => {
-          const batchId = gone.get(message.messageId)?.batchId
+          const batchId = removedMessages.get(message.messageId)?.batchId
           return batchId === undefined ? message : { ...message, batchId }
         }),
       came: live.after.filter(({ messageId }) => !ids.before.has(messageId)),
-      passed: [...gone.values()].filter(({ messageId }) => !ids.before.has(messageId) && !ids.after.has(messageId)),
+      passed: [...removedMessages.values()].filter(
+        ({ messageId }) => !ids.before.has(messageId) && !ids.after.has(messageId),
+      ),
     },
     batches: {
-      left: before.visibleBatches.filter(({ batchId }) => !shown.after.has(batchId)),
-      came: after.visibleBatches.filter(({ batchId }) => !shown.before.has(batchId)),
+      left: before.visibleBatches.filter(({ batchId }) => !shownBatches.after.has(batchId)),
+      came: after.visibleBatches.filter(({ batchId }) => !shownBatches.before.has(batchId)),
     },
     view: textChanges(before.view?.text, after.view?.text),
     events,
   })
 }
 
-/** The difference across a cycle: from just before it to just after it. */
+/** The difference across a cycle: from directly before to directly after it. */
 export async function differenceAcross(
   log: Log,
   conversationId: string,

@@ -1,4 +1,4 @@
-/** Why a batch is what it is: its tree, found by its id or the beginning of it. */
+/** Explains a batch: its tree, found by id or by the beginning of an id. */
 import { either as E } from 'fp-ts'
 import type { Conversation } from '../domain/conversation/conversation.js'
 import { nearest } from '../domain/text/edit-distance.js'
@@ -10,7 +10,7 @@ import { promptsOf } from './prompt-texts.js'
 
 export interface ExplainDependencies {
   readonly log: Log
-  /** What the read model knows of a batch's place, where it knows it; it may be behind, or wrong. */
+  /** The position of a batch according to the read model, if known. It may lag or be wrong. */
   readonly placeOf: (
     conversationId: string,
     batchId: string,
@@ -25,15 +25,16 @@ export async function batchNamed(
 ): Promise<E.Either<ExplainFailure, BatchOrigin>> {
   const { conversationId } = state
   const archive = new CompactionArchive(log, conversationId)
-  // What the last prune carried is known by its revision; of any other batch the read model may know it.
-  const place = state.batches.find((batch) => batch.batchId === batchId) ?? (await placeOf(conversationId, batchId))
-  if (place !== undefined) await archive.readAround(place)
+  // The last prune carried the revisions of active batches; the read model may know those of others.
+  const position = state.batches.find((batch) => batch.batchId === batchId) ?? (await placeOf(conversationId, batchId))
+  if (position !== undefined) await archive.readAround(position)
   const tree = await treeOf(log, state, archive, batchId, open)
   if (tree !== undefined) return E.right(tree)
-  const batchIds = archive.begunWith(batchId)
+  const batchIds = archive.startingWith(batchId)
   const [only] = batchIds
-  const begun = batchIds.length === 1 && only !== undefined ? await treeOf(log, state, archive, only, open) : undefined
-  if (begun !== undefined) return E.right(begun)
+  const completed =
+    batchIds.length === 1 && only !== undefined ? await treeOf(log, state, archive, only, open) : undefined
+  if (completed !== undefined) return E.right(completed)
   return E.left(
     batchIds.length > 1
       ? { kind: 'SeveralBatches', conversationId, batchId, batchIds }

@@ -1,4 +1,4 @@
-/** Why the model saw a line: the batch or the message that it stands in, or the view that it is of. */
+/** Explains a line that the model saw: the batch or message that contains it, or the view. */
 import { either as E } from 'fp-ts'
 import type { Conversation } from '../domain/conversation/conversation.js'
 import { conversationStream } from '../domain/values/ids.js'
@@ -15,13 +15,13 @@ import { traceLine, type LineSource, type Trace } from './trace-line.js'
 type Explained = E.Either<ExplainFailure, Explanation>
 type OfKind<Kind extends Trace['kind']> = Extract<Trace, { readonly kind: Kind }>
 
-/** A fact, and when it was recorded. */
+/** An event and its time. */
 async function asOf(log: Log, conversationId: string, revision: bigint): Promise<AsOf> {
   const [stored] = await log.store.readRevisions(conversationStream(conversationId), [revision])
   return { revision, recordedAt: stored === undefined ? '' : recordedTime(stored) }
 }
 
-/** A line of the view's own: what was compacted as of that view. */
+/** A generated line of the view: the batches of that view. */
 async function explainLineOfView(
   log: Log,
   state: Conversation,
@@ -46,7 +46,7 @@ async function explainShownOnly(
   return E.right({ kind: 'shown-only', conversationId, what, text: excerpt, asOf: await asOf(log, conversationId, at) })
 }
 
-/** A line of a summary: the tree of its batch, and of an extractive one the messages that say it. */
+/** A line of a summary: the tree of its batch and, if it is extractive, the quoted messages. */
 async function explainLineOfBatch(
   deps: ExplainDependencies,
   state: Conversation,
@@ -58,19 +58,19 @@ async function explainLineOfBatch(
   const { conversationId, revision } = state
   const batch = await batchNamed(deps, state, batchId, open)
   if (E.isLeft(batch)) return batch
-  const said = await saidIn(log, conversationId, batch.right, found.line)
+  const quotedMessages = await saidIn(log, conversationId, batch.right, found.line)
   return E.right({
     kind: 'batch',
     conversationId,
     revision,
     batch: batch.right,
     found,
-    ...(said.length === 0 ? {} : { said }),
+    ...(quotedMessages.length === 0 ? {} : { said: quotedMessages }),
     prompts: await promptsOf(log, [batch.right]),
   })
 }
 
-/** A line of a message: the message, and the tree of the batch that it left the context for. */
+/** A line of a message: the message, and the tree of its batch if it was compacted. */
 async function explainLineOfMessage(
   deps: ExplainDependencies,
   state: Conversation,
@@ -96,7 +96,7 @@ async function explainLineOfMessage(
   })
 }
 
-/** A line that stands in recorded texts. In several of them, these are named: one has to be chosen. */
+/** A line in recorded texts. If there are several, they are listed for a choice. */
 async function explainSources(
   deps: ExplainDependencies,
   state: Conversation,

@@ -1,4 +1,4 @@
-/** Why the view is what it is: the trees of all its batches, oldest first. */
+/** Explains the view: the trees of all its batches, oldest first. */
 import type { Conversation } from '../domain/conversation/conversation.js'
 import type { Log } from '../recording/load-conversation.js'
 import { treeOf } from './batch-tree.js'
@@ -7,8 +7,7 @@ import type { BatchOrigin, Explanation } from './explanation.js'
 import { promptsOf } from './prompt-texts.js'
 
 /**
- * @param of the conversation as of the revision whose view it is; the states of its batches are those of today, as
- * `state` has them
+ * @param of the conversation at the revision of the view; the states of its batches are the current ones, from `state`
  */
 export async function explainView(
   log: Log,

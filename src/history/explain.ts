@@ -1,6 +1,6 @@
 /**
- * Why the model saw what it saw: batch → source batches → chunk → messages, each summary with its prompt, model,
- * parameters, usage and cycle. The log is what is believed; the read model only tells where to look.
+ * Explains what the model saw: batch → source batches → chunk → messages, each summary with its prompt, model,
+ * parameters, usage and cycle. The log is the source of truth; the read model only gives positions.
  */
 import { either as E } from 'fp-ts'
 import type { Conversation } from '../domain/conversation/conversation.js'
@@ -9,7 +9,7 @@ import { explainLine } from './explain-line.js'
 import { explainView } from './explain-view.js'
 import type { ExplainFailure, ExplainOptions, Explanation } from './explanation.js'
 
-/** Explains a batch, a line, or the whole view of a conversation that is there, as it was just loaded. */
+/** Explains a batch, a line, or the whole view of an existing conversation with its current state. */
 export async function explain(
   deps: ExplainDependencies,
   state: Conversation,

@@ -1,88 +1,85 @@
-/** What `explain` answers: the tree of a batch, a message, the whole view, or why there is nothing to tell. */
+/** The result types of `explain`: the tree of a batch, a message, the whole view, or why there is no explanation. */
 import type { Batch } from '../domain/conversation/batch.js'
 import type { EventData, ReplacementType, SummarizerRecord, Trigger } from '../domain/events/index.js'
 import type { Match } from '../domain/text/find-line.js'
 import type { ChatMessage } from '../domain/values/message.js'
 import type { LineSource, ShownOnly, Withdrawn } from './trace-line.js'
 
-/** Where a fact is recorded, when, and who asked for it. */
+/** The position, time and author of an event. */
 export interface RecordedAt {
   /** The stream. */
   readonly stream: string
-  /** Place in the stream, from 0. */
+  /** Index in the stream, from 0. */
   readonly revision: bigint
-  /** When, by our clock, ISO 8601. */
+  /** Time by the ledger's clock, ISO 8601. */
   readonly recordedAt: string
-  /** Who asked for it. */
+  /** The actor of the request. */
   readonly actor: string
-  /** The request that it belongs to. */
+  /** The correlation id of the request. */
   readonly correlationId: string
 }
 
-/** The settings whose product a limit is. */
+/** The settings whose product is a limit. */
 type LimitTerms = Extract<EventData<'MessagesPruned'>['why'], { readonly terms: unknown }>['terms']
 
-/** The cycle by which a batch came into the context. */
+/** The cycle that brought a batch into the context. */
 export interface CycleOrigin {
   /** Number of the cycle, from 1. */
   readonly cycle: number
-  /** What started it: a limit, or somebody by hand; `observed` where another program did it. */
+  /** The trigger: a limit or a manual request; `observed` if another program compacted. */
   readonly trigger: Trigger | 'observed'
-  /** Tokens from which it was due; absent where another program did it. */
+  /** The limit in tokens; absent if another program compacted. */
   readonly threshold?: number
-  /** The settings whose product the threshold is. */
+  /** The settings whose product is the threshold. */
   readonly terms?: LimitTerms
   /** Tokens of the context before it. */
   readonly tokensBefore: number
   /** Tokens of the context after it. */
   readonly tokensAfter: number
-  /** Where and when it was recorded, and by whom. */
+  /** The recorded event. */
   readonly recorded: RecordedAt
-  /** Where the cycle was undone: when, and who asked for it. Another one may have its number since. */
+  /** If the cycle was undone: that event. Another cycle may have its number since. */
   readonly undone?: RecordedAt
 }
 
-/**
- * The fact that put a batch which others had recorded into force, or out of it: an edition that was adopted or put
- * back, a cycle that was undone.
- */
+/** The event that activated or deactivated an existing batch: an adopted or reverted edition, or an undone cycle. */
 export interface TakeoverOrigin {
   /** An adoption, a revert, or an undo. */
   readonly type: ReplacementType
-  /** The edition that made the batch; of a batch that was put out of force, the one that was adopted or reverted. */
+  /** The edition that made the batch; for a deactivated batch, the adopted or reverted edition. */
   readonly editionId?: string
-  /** Where and when it was recorded, and by whom. */
+  /** Stream, revision, time and actor of its event. */
   readonly recorded: RecordedAt
 }
 
-/** A message as it was recorded, whole. */
+/** A message as it was recorded, in full. */
 export interface OriginalMessage {
   /** Its id. */
   readonly messageId: string
-  /** When it was said, ISO 8601. */
+  /** The time of the message, ISO 8601. */
   readonly createdAt: string
   /** Its tokens by the conversation's estimator. */
   readonly tokens: number
-  /** The message, as it was appended. */
+  /** The message as it was appended. */
   readonly message: ChatMessage
-  /** Where and when it was recorded, and by whom. */
+  /** Stream, revision, time and actor of its event. */
   readonly recorded: RecordedAt
-  /** Of an assistant's message that says so: revision and hash of the context that it answers. */
+  /** For an assistant's message with `answers`: revision and hash of the context that it answers. */
   readonly answers?: { readonly revision: string; readonly hash: string }
 }
 
-/** A compaction that another program did, as its transcript tells. */
+/** A compaction by another program, according to its transcript. */
 export interface ObservedOrigin extends Pick<
   EventData<'CompactionObserved'>,
   'program' | 'programVersion' | 'sourceId' | 'trigger' | 'at' | 'unknown' | 'coversMissing' | 'told' | 'where'
 > {
-  /** Whether its summary can be read: `opaque` is one that only its provider reads, `none` no summary at all. */
+  /** Whether its summary can be read: `opaque` if it is encrypted or not in the transcript, `none` without a summary. */
   readonly summary: 'text' | 'opaque' | 'none'
   /** The messages that it covers, in order. */
   readonly messageIds: readonly string[]
-  /** Where and when it was recorded, and by whom. */
+  /** Stream, revision, time and actor of its event. */
   readonly recorded: RecordedAt
-  /** The messages, where they were asked for. */
+  /** The messages, if requested. */
   readonly messages?: readonly OriginalMessage[]
 }
 
@@ -92,91 +89,88 @@ export interface ChunkOrigin {
   readonly chunkId: string
   /** The messages that it covers, in order. */
   readonly messageIds: readonly string[]
-  /** Revision of the first of them. */
+  /** Revision of the first message. */
   readonly firstRevision: bigint
-  /** Revision of the last of them. */
+  /** Revision of the last message. */
   readonly lastRevision: bigint
-  /** The chunk whose summary was its background. */
+  /** The chunk whose summary was the background. */
   readonly continues?: string
-  /** Who summarized it: strategy, model, prompt, parameters, usage. */
+  /** The record of the summary: strategy, model, prompt, parameters, usage. */
   readonly summarizer: SummarizerRecord
-  /** Where and when it was recorded, and by whom. */
+  /** Stream, revision, time and actor of its event. */
   readonly recorded: RecordedAt
-  /** With `open`: the messages whole, in their order. */
+  /** With `open`: the messages in full, in order. */
   readonly messages?: readonly OriginalMessage[]
 }
 
-/** A batch with all that it was made of. */
+/** A batch with its sources. */
 export interface BatchOrigin extends Omit<Batch, 'revision' | 'origin'> {
   /**
-   * Now: in the view, active and not in it, or not active: a deeper one, another edition or what was undone took its
-   * place.
+   * The current state: in the view (`shown`), active but not in the view, or no longer active (`retired`), because a
+   * deeper batch, another edition or an undo replaced it.
    */
   readonly state: 'shown' | 'active' | 'retired'
-  /** Where and when it was recorded, and by whom. */
+  /** Stream, revision, time and actor of its event. */
   readonly recorded: RecordedAt
-  /** Of a batch that was made of batches; that of any other stands with its chunk. */
+  /** For a batch made of batches. Other batches have it in their chunk. */
   readonly summarizer?: SummarizerRecord
   /**
-   * The cycle that archived it; of a batch made of batches, the one since which it is shown. Undefined before that one.
+   * The cycle that archived it; for a batch made of batches, the cycle that first showed it, or undefined before that.
    */
   readonly cycle?: CycleOrigin
-  /** The last fact, of those that were read for the answer, that put it into force. */
+  /** The last event, among those that were read, that activated it. */
   readonly takenOver?: TakeoverOrigin
-  /** The fact that put it out of force, where that was no deeper batch. */
+  /** The event that deactivated it, unless a deeper batch replaced it. */
   readonly putOut?: TakeoverOrigin
-  /** The batches that it was made of; none where it covers messages. */
+  /** The source batches; empty if it covers messages. */
   readonly sources: readonly BatchOrigin[]
-  /** The chunk of messages that it covers; absent where it is made of batches. */
+  /** The chunk of messages that it covers; absent if it is made of batches. */
   readonly chunk?: ChunkOrigin
-  /** Of a batch that another program made: its compaction. */
+  /** For a batch of another program: its compaction. */
   readonly observed?: ObservedOrigin
-  /** Ids of batches, chunks and messages that it names and that are not recorded: its origin cannot be shown. */
+  /** Ids of batches, chunks and messages that it refers to but that are not recorded: its origin is incomplete. */
   readonly missing: readonly string[]
 }
 
-/** A prompt or persona that a summary of the answer was made with. */
+/** A prompt or persona of a summary in the result. */
 export interface PromptText {
   /** SHA-256 (hex) of the text. */
   readonly sha256: string
   /** A template of the prompt, or a persona. */
   readonly kind: 'template' | 'persona'
-  /** Undefined where it was never registered. */
+  /** Undefined if it was never registered. */
   readonly text: string | undefined
 }
 
 interface Answer {
   readonly conversationId: string
-  /** Of the last fact that the answer knows. */
+  /** Revision of the last event in the result. */
   readonly revision: bigint
   readonly prompts: readonly PromptText[]
 }
 
-/** How a line led to what is explained. */
+/** How the line was matched. */
 export interface LineFound {
   readonly line: string
   readonly match: Match
 }
 
-/** The fact behind which a context first was as it is shown. */
+/** The event after which the context was first as shown. */
 export interface AsOf {
   readonly revision: bigint
   readonly recordedAt: string
 }
 
-/** What `explain` answers, told apart by `kind`. */
+/** The result of `explain`, by `kind`. */
 export type Explanation =
-  /** `said`: of a line of an extractive summary, the messages that say it, or its sentences, word for word. */
+  /** `said`: for a line of an extractive summary, the messages that contain it or its sentences verbatim. */
   | (Answer & {
       readonly kind: 'batch'
       readonly batch: BatchOrigin
       readonly found?: LineFound
       readonly said?: readonly OriginalMessage[]
     })
-  /**
-   * A message that the line stands in; `batch` where it left the context for one, `withdrawn` where the conversation
-   * says it no more.
-   */
+  /** A message that contains the line. `batch` is set if the message was compacted, `withdrawn` if it was withdrawn. */
   | (Answer & {
       readonly kind: 'message'
       readonly message: OriginalMessage
@@ -185,7 +179,7 @@ export type Explanation =
       readonly found: LineFound
     })
   /**
-   * Everything that is compacted, oldest first; for a line of an earlier view, what was as of then: `asOf` is the fact
+   * All compacted messages, oldest first. For a line of an earlier view, the state at that time: `asOf` is the event
    * that made that view.
    */
   | (Answer & {
@@ -196,16 +190,14 @@ export type Explanation =
       readonly found?: LineFound
       readonly asOf?: AsOf
     })
-  /** The line stands in several places. */
+  /** Several sources contain the line. */
   | {
       readonly kind: 'several'
       readonly conversationId: string
       readonly found: LineFound
       readonly sources: readonly LineSource[]
     }
-  /**
-   * The line is shown to the model and recorded nowhere; `asOf` is the last fact behind which it is known to be shown.
-   */
+  /** The line is shown to the model but not recorded; `asOf` is the last event after which it is known to be shown. */
   | {
       readonly kind: 'shown-only'
       readonly conversationId: string
@@ -214,25 +206,25 @@ export type Explanation =
       readonly asOf: AsOf
     }
 
-/** What to explain: a batch, or a line; without either, all that is compacted. */
+/** A batch or a line; without either, the whole view. */
 export interface ExplainOptions {
-  /** The beginning of its id is enough. */
+  /** An id, or the beginning of one. */
   readonly batchId?: string
-  /** Any text that the model saw, or part of one. */
+  /** Any text that the model saw, or a part of it. */
   readonly line?: string
-  /** Shows the original messages whole. */
+  /** Includes the original messages in full. */
   readonly open?: boolean
 }
 
 export type ExplainFailure =
-  /** `nearest`: the batch that may have been meant. */
+  /** `nearest`: the batch that was probably meant. */
   | {
       readonly kind: 'NoSuchBatch'
       readonly conversationId: string
       readonly batchId: string
       readonly nearest: string | undefined
     }
-  /** The beginning of several. */
+  /** The beginning of several ids. */
   | {
       readonly kind: 'SeveralBatches'
       readonly conversationId: string

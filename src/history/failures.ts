@@ -1,4 +1,4 @@
-/** What is said where the past is asked for something that it does not have. */
+/** Error messages for requests about the past that cannot be answered. */
 import { didYouMean } from '../domain/text/known-names.js'
 import { listed, type Sentences } from '../domain/values/failure-sentences.js'
 import type { NoContext } from '../domain/compaction/context.js'
@@ -7,7 +7,7 @@ import type { DifferenceFailure } from './difference.js'
 import type { ExplainFailure } from './explanation.js'
 import type { NoSuchMoment } from './time-travel.js'
 
-/** The failures that are made here. */
+/** The failures of this module. */
 type HistoryFailure =
   | Exclude<NoSuchMoment, { readonly kind: 'NoSuchConversation' }>
   | Exclude<DifferenceFailure, NoContext>
@@ -15,7 +15,7 @@ type HistoryFailure =
   | CycleOfEdition
   | ExplainFailure
 
-/** Their sentences. */
+/** Their messages. */
 export const historySentences: Sentences<HistoryFailure> = {
   NoSuchRevision: (failure) => [
     'input',
@@ -27,19 +27,19 @@ export const historySentences: Sentences<HistoryFailure> = {
   ],
   BeforeFirstEvent: (failure) => [
     'input',
-    `conversation "${failure.conversationId}" was not there at ${failure.time}: its first fact was recorded at ${failure.first}`,
+    `conversation "${failure.conversationId}" did not exist at ${failure.time}: its first event was recorded at ${failure.first}`,
   ],
   AfterNow: (failure) => [
     'input',
-    `${failure.time} is still to come: it is ${failure.now} by the ledger's clock, and what is recorded by then would change the answer`,
+    `${failure.time} is in the future: the ledger's clock is at ${failure.now}, and later events would change the answer`,
   ],
   CycleNotRecorded: (failure) => [
     'input',
-    `there is no cycle ${String(failure.cycle)} in the log of conversation "${failure.conversationId}": ${failure.last === undefined ? 'nothing of it was compacted so far' : `the last one is ${String(failure.last)}`}`,
+    `there is no cycle ${String(failure.cycle)} in the log of conversation "${failure.conversationId}": ${failure.last === undefined ? 'it has not been compacted yet' : `the last one is ${String(failure.last)}`}`,
   ],
   CycleOfEdition: (failure) => [
     'state',
-    `cycle ${String(failure.cycle)} was made by edition ${failure.editionId} before it was adopted, and goes with the edition alone: \`editions revert\` puts back what it replaced${failure.replaced === undefined ? '' : `. Cycle ${String(failure.cycle)} of what it replaced lies between the revisions ${String(failure.replaced.from)} and ${String(failure.replaced.to)}`}`,
+    `cycle ${String(failure.cycle)} was made by edition ${failure.editionId} before it was adopted and cannot be used on its own: \`editions revert\` restores what it replaced${failure.replaced === undefined ? '' : `. Cycle ${String(failure.cycle)} of what it replaced is between the revisions ${String(failure.replaced.from)} and ${String(failure.replaced.to)}`}`,
   ],
   EndsBeforeItStarts: (failure) => [
     'input',
@@ -55,6 +55,6 @@ export const historySentences: Sentences<HistoryFailure> = {
   ],
   NoSuchLine: (failure) => [
     'input',
-    `the model never saw this line in conversation "${failure.conversationId}": no summary, no message and no context of it has it, whatever its white space`,
+    `the model never saw this line in conversation "${failure.conversationId}": no summary, message or context contains it, ignoring white space`,
   ],
 }

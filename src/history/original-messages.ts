@@ -1,4 +1,4 @@
-/** Messages as they were recorded, however long ago. */
+/** Messages as they were recorded. */
 import { conversationStream, messageEventId } from '../domain/values/ids.js'
 import { toChatMessage } from '../domain/values/message.js'
 import type { Log } from '../recording/load-conversation.js'
@@ -6,10 +6,10 @@ import { decodeEvent, isOfType } from '../recording/read-event.js'
 import type { OriginalMessage } from './explanation.js'
 import { recordedAt } from './recorded-at.js'
 
-/** Messages that are read by their ids at a time. */
+/** The number of messages that are read at a time. */
 export const PAGE = 500
 
-/** Messages by their ids, whole. One that is not recorded is left out. */
+/** Messages by id, in full. Ids that are not recorded are skipped. */
 export async function originals(
   log: Log,
   conversationId: string,

@@ -1,4 +1,4 @@
-/** Who said what an extractive summary quotes, word for word. */
+/** Finds the messages that an extractive summary quotes verbatim. */
 import { sentencesOf } from '../domain/text/sentences.js'
 import { contentText } from '../domain/values/message.js'
 import type { Log } from '../recording/load-conversation.js'
@@ -7,18 +7,17 @@ import type { BatchOrigin, OriginalMessage } from './explanation.js'
 import { originals, PAGE } from './original-messages.js'
 
 /**
- * The strategy that picks sentences word for word; puts who says them in front, and a mark between two that did not
- * stand together.
+ * The strategy that selects sentences verbatim. It puts the speaker before them, and a mark between two that are not
+ * adjacent.
  */
 const EXTRACTIVE = 'extractive'
 const SPEAKER = /^[^\s:]{1,40}(?: [^\s:]{1,40}){0,3}: /u
 const LEFT_OUT = ' … '
-/** A shorter piece of a line stands in many messages. */
+/** A shorter piece occurs in many messages. */
 const MIN_QUOTE_CHARACTERS = 8
 
 /**
- * The sentences of a line of an extractive summary, as they may stand in messages; with and without what looks like a
- * speaker.
+ * The sentences of a line of an extractive summary, as they may occur in messages, with and without a possible speaker.
  */
 function sentencesQuoted(line: string): Set<string> {
   const pieces = line
@@ -29,40 +28,37 @@ function sentencesQuoted(line: string): Set<string> {
   return new Set(pieces.filter((piece) => piece.length >= MIN_QUOTE_CHARACTERS))
 }
 
-/** A message, and the sentences of the line that it says. */
+/** A message and the sentences of the line that it contains. */
 interface Quoted {
   readonly original: OriginalMessage
   readonly says: readonly string[]
 }
 
 /**
- * The messages to name: two sentences of one line stood in one message, and what is said often is no reason to name
- * everybody who said it.
+ * The smallest set of messages, chosen greedily, that contains every sentence: a sentence that occurs often does not
+ * list every message.
  */
-function fewestThatSay(pieces: ReadonlySet<string>, quoted: readonly Quoted[]): OriginalMessage[] {
-  const said: OriginalMessage[] = []
-  const left = new Set(pieces)
-  while (left.size > 0) {
+function fewestSources(pieces: ReadonlySet<string>, quoted: readonly Quoted[]): OriginalMessage[] {
+  const sources: OriginalMessage[] = []
+  const uncovered = new Set(pieces)
+  while (uncovered.size > 0) {
     const counted = quoted.map(({ original, says }) => ({
       original,
       says,
-      tells: says.filter((piece) => left.has(piece)).length,
+      tells: says.filter((piece) => uncovered.has(piece)).length,
     }))
     const best = counted.reduce(
       (most, each) => (each.tells > most.tells ? each : most),
       counted[0] ?? { original: undefined, says: [], tells: 0 },
     )
     if (best.original === undefined || best.tells === 0) break
-    said.push(best.original)
-    for (const piece of best.says) left.delete(piece)
+    sources.push(best.original)
+    for (const piece of best.says) uncovered.delete(piece)
   }
-  return said
+  return sources
 }
 
-/**
- * The messages of an extractive batch that say a line of its summary, or the sentences that it is made of, word for
- * word; in their order.
- */
+/** The messages of an extractive batch that contain a line of its summary, or its sentences, verbatim; in order. */
 export async function saidIn(
   log: Log,
   conversationId: string,
@@ -81,5 +77,5 @@ export async function saidIn(
       if (says.length > 0) quoted.push({ original, says })
     }
   }
-  return fewestThatSay(pieces, quoted).toSorted((a, b) => (a.recorded.revision < b.recorded.revision ? -1 : 1))
+  return fewestSources(pieces, quoted).toSorted((a, b) => (a.recorded.revision < b.recorded.revision ? -1 : 1))
 }

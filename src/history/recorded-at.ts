@@ -1,4 +1,4 @@
-/** Where a fact is recorded, as an explanation tells it. */
+/** The position of an event, as in an explanation. */
 import type { RecordedEvent } from '../domain/events/index.js'
 import type { RecordedAt } from './explanation.js'
 

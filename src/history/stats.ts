@@ -1,7 +1,6 @@
 /**
- * What conversations came to: messages, cycles, what summaries took and cost, what compaction saved, what failed.
- * Folded from the log, one fact at a time, so that nothing that was pruned is missing, and no more is held at a time
- * than the state of one conversation.
+ * Statistics of conversations: messages, cycles, the usage and cost of summaries, tokens saved, and failures. They are
+ * folded from the log event by event, so they include pruned data, and only one conversation is in memory at a time.
  */
 import type { RecordedEvent } from '../domain/events/index.js'
 import { conversationStream } from '../domain/values/ids.js'
@@ -13,48 +12,48 @@ import type { Log } from '../recording/load-conversation.js'
 import { findEstimator, isRegisteredEstimator } from '../recording/estimators.js'
 import { defaultEstimator, type FindEstimator } from '../domain/values/tokens.js'
 
-// An estimator that nobody registered here counts as ours does: what it counted is recorded with each message.
+// An estimator that is not registered here is replaced by the default: each message has its recorded count.
 const findCountable: FindEstimator = (name) => (isRegisteredEstimator(name) ? findEstimator(name) : defaultEstimator)
 
 /**
- * What conversations came to: tokens by their estimators, usage as models reported it (estimated where they did not),
- * times in milliseconds.
+ * Statistics: tokens by the conversation's estimator, usage as reported by models (or estimated), times in
+ * milliseconds.
  */
 export interface Stats extends Omit<Tally, 'models'> {
-  /** Each model that was asked, with what it cost. */
+  /** Each model that was called, with its cost. */
   readonly models: readonly (ModelUse & { readonly charge: Charge })[]
-  /** What was bought altogether, one sum a currency. Models without a price are not in it. */
+  /** The total cost, one sum per currency, without models that have no price. */
   readonly cost: readonly Cost[]
-  /** Models that were asked and that the price table does not name. */
+  /** Models that were called but are not in the price table. */
   readonly unpriced: readonly string[]
 }
 
-/** What one conversation came to. */
+/** The statistics of one conversation. */
 export interface ConversationStats extends Stats {
   /** The conversation. */
   readonly conversationId: string
 }
 
-/** A conversation that is in no sum, because one of its events cannot be read. */
+/** A conversation that is not in the totals because one of its events cannot be read. */
 export interface UncountedConversation {
   /** Its id. */
   readonly conversationId: string
-  /** Which event cannot be read, and why. */
+  /** The unreadable event and the error. */
   readonly reason: string
 }
 
-/** What conversations came to together. */
+/** The totals of conversations. */
 export interface TotalStats extends Stats {
-  /** Those that were to be counted and cannot be read. */
+  /** Conversations that cannot be read. */
   readonly uncounted: readonly UncountedConversation[]
 }
 
 export interface StatsRequest {
   readonly conversationIds: AsyncIterable<string>
-  /** Goes on without a conversation that cannot be read, and names it; otherwise that is an error. */
+  /** True: skips a conversation that cannot be read and names it in the result. Otherwise that is an error. */
   readonly goesOn: boolean
   readonly prices: PriceTable
-  /** Hears of each conversation as soon as it is counted. */
+  /** Called with each conversation after it was counted. */
   readonly onConversation?: ((stats: ConversationStats) => void | Promise<void>) | undefined
 }
 
@@ -70,8 +69,8 @@ function priced({ models, ...tally }: Tally, prices: PriceTable): Stats {
 }
 
 /**
- * Tokens of a chunk's messages, read again: a chunk is short, and the tokens of all messages are not kept for the few
- * that nobody reported.
+ * Tokens of a chunk's messages, read again. A chunk is short, and only a few have no reported usage, so the tokens of
+ * all messages are not kept in memory.
  */
 async function tokensOfChunk(
   log: Log,
@@ -94,7 +93,7 @@ async function tokensOfChunk(
 
 async function tallyOf(log: Log, conversationId: string, editions: EditionStreams): Promise<Tally> {
   const fold = new TallyFold(conversationId, findCountable)
-  const own = conversationStream(conversationId)
+  const conversationEvents = conversationStream(conversationId)
   for (const stream of streamsOf(conversationId, editions)) {
     for await (const stored of log.store.readStream(stream)) {
       const event = await decodeEvent(stored, log.bodies)
@@ -102,14 +101,14 @@ async function tallyOf(log: Log, conversationId: string, editions: EditionStream
         isOfType(event, 'ChunkSummarized') && isUnreported(event.data.summarizer)
           ? await tokensOfChunk(log, conversationId, event)
           : 0
-      if (stream === own) fold.take(event, chunkTokens)
+      if (stream === conversationEvents) fold.take(event, chunkTokens)
       else fold.takeMade(event, chunkTokens)
     }
   }
   return fold.tally
 }
 
-/** Counts conversations one after the other, what their editions took included; gives what they come to together. */
+/** Counts conversations one by one, including their editions, and returns the totals. */
 export async function stats(
   log: Log,
   { conversationIds, goesOn, prices, onConversation }: StatsRequest,
@@ -122,7 +121,7 @@ export async function stats(
     try {
       tally = await tallyOf(log, conversationId, editions)
     } catch (error) {
-      // What one conversation has stops no other one.
+      // A problem of one conversation does not stop the others.
       if (!goesOn || !(error instanceof UnreadableEventError)) throw error
       uncounted.push({ conversationId, reason: error.message })
       continue

@@ -1,8 +1,7 @@
 /**
- * A conversation as it stood at a revision, right behind a message, or at an instant by the ledger's clock:
- * `recordedAt`, which never goes back within a stream, so that the revision of an instant is found by point reads and
- * never by reading the stream. What was appended later, adopted or undone changes nothing of it. A moment that the
- * conversation does not have is refused, and named.
+ * A conversation at a revision, after a message, or at an instant by the ledger's clock. `recordedAt` never decreases
+ * within a stream, so the revision of an instant is found by point reads instead of reading the stream. Later appends,
+ * adoptions and undos do not change it. A moment that the conversation does not have is rejected by name.
  */
 import { either as E } from 'fp-ts'
 import { decodeMetadata } from '../domain/events/codec.js'
@@ -15,7 +14,7 @@ import type { StoredEvent } from '../ports/event-store.js'
 import { UnreadableEventError } from '../recording/read-event.js'
 import { loadConversation, type Log } from '../recording/load-conversation.js'
 
-/** Why there is no such moment. */
+/** Why the moment does not exist. */
 export type NoSuchMoment =
   | { readonly kind: 'NoSuchConversation'; readonly conversationId: string }
   /** `head` is the conversation's last revision. */
@@ -25,58 +24,61 @@ export type NoSuchMoment =
       readonly revision: bigint
       readonly head: bigint
     }
-  /** `nearest`: the live message that may have been meant. */
+  /** `nearest`: the live message that was probably meant. */
   | {
       readonly kind: 'NoSuchMessage'
       readonly conversationId: string
       readonly messageId: string
       readonly nearest: string | undefined
     }
-  /** Nothing was recorded yet; `first` is when the first fact was. */
+  /** Before the first event, which was recorded at `first`. */
   | {
       readonly kind: 'BeforeFirstEvent'
       readonly conversationId: string
       readonly time: string
       readonly first: string
     }
-  /** It is still to come: what is recorded by then would change the answer. */
+  /** In the future: later events would change the answer. */
   | { readonly kind: 'AfterNow'; readonly conversationId: string; readonly time: string; readonly now: string }
 
 /**
- * Revisions that are looked at together: a million facts take five such reads, and a single one at a time would take
- * twenty.
+ * The number of revisions that are read at a time: a million events need five such reads, instead of twenty single
+ * ones.
  */
-const LOOKED_AT_TOGETHER = 15n
+const READS_PER_STEP = 15n
 
-/** No store can be asked for more. */
+/** The largest revision that a store supports. */
 const LAST_POSSIBLE = 2n ** 63n - 1n
 
-/** When a fact was recorded, by its metadata alone: a body that lies beside the log need not be fetched. */
+/** The time of an event, from its metadata only: a body outside the log is not fetched. */
 export function recordedTime(event: StoredEvent): string {
   const metadata = decodeMetadata(event)
   if (E.isLeft(metadata)) throw new UnreadableEventError(metadata.left)
   return metadata.right.recordedAt
 }
 
-/** The last revision that was recorded at or before an instant; -1n where there is none. */
+/** The last revision that was recorded at or before an instant; -1n without any. */
 async function revisionAtTime(log: Log, stream: string, time: number): Promise<bigint> {
   const found = await log.store.revisionAtTime?.(stream, time)
   return found ?? (await searchedFor(log, stream, await log.store.streamRevision(stream), time))
 }
 
-/** The same, for a store that does not search by itself. */
+/** The same, for a store that cannot search by time. */
 async function searchedFor(log: Log, stream: string, head: bigint, time: number): Promise<bigint> {
-  // What is at or below `low` was recorded by then, what is above `high` was not.
+  // Invariant: revisions up to `low` were recorded by then, those above `high` were not.
   let low = -1n
   let high = head
   while (low < high) {
     const width = high - low
-    const parts = width < LOOKED_AT_TOGETHER ? width : LOOKED_AT_TOGETHER
-    const asked = Array.from({ length: Number(parts) }, (_none, part) => low + (width * (BigInt(part) + 1n)) / parts)
-    const events = await log.store.readRevisions(stream, asked)
-    if (events.length !== asked.length)
+    const parts = width < READS_PER_STEP ? width : READS_PER_STEP
+    const candidates = Array.from(
+      { length: Number(parts) },
+      (_none, part) => low + (width * (BigInt(part) + 1n)) / parts,
+    )
+    const events = await log.store.readRevisions(stream, candidates)
+    if (events.length !== candidates.length)
       throw new Error(
-        `${stream} has no fact at some of the revisions ${asked.join(', ')}, though it goes up to ${String(head)}`,
+        `${stream} has no event at some of the revisions ${candidates.join(', ')}, though it goes up to ${String(head)}`,
       )
     const later = events.findIndex((event) => Date.parse(recordedTime(event)) > time)
     low = events[later === -1 ? events.length - 1 : later - 1]?.revision ?? low
@@ -86,8 +88,8 @@ async function searchedFor(log: Log, stream: string, head: bigint, time: number)
 }
 
 /**
- * Whether nothing was recorded at an instant or later, though by the ledger's clock it is still to come. A clock that
- * was set back may be behind the last fact.
+ * Whether an instant is in the future by the ledger's clock and after the last event. A clock that was set back may be
+ * before the last event.
  */
 async function isToCome(log: Log, stream: string, time: number, now: Date): Promise<boolean> {
   if (time <= now.getTime()) return false
@@ -96,7 +98,7 @@ async function isToCome(log: Log, stream: string, time: number, now: Date): Prom
   return last !== undefined && time > Date.parse(recordedTime(last))
 }
 
-/** The revision that a message was recorded at, however long ago. */
+/** The revision of a message. */
 async function revisionOfMessage(
   log: Log,
   conversationId: string,
@@ -119,9 +121,8 @@ async function revisionOfMessage(
 }
 
 /**
- * The revision that a moment means: itself, the last one that was recorded at or before an instant, several at one
- * instant included, or that of a message.
- * @param now by the ledger's clock: an instant after it is refused
+ * The revision of a moment: itself, the last one recorded at or before an instant, or that of a message.
+ * @param now by the ledger's clock: later instants are rejected
  */
 export async function revisionOf(
   log: Log,
@@ -160,8 +161,8 @@ export async function revisionOf(
 
 /**
  * The state of a conversation at a moment.
- * @param now as of `revisionOf`
- * @param load how much of it is wanted: `loadContext` or `loadConversation`
+ * @param now see `revisionOf`
+ * @param load `loadContext` or `loadConversation`
  */
 export async function conversationAt<State extends ContextState>(
   log: Log,
@@ -171,7 +172,7 @@ export async function conversationAt<State extends ContextState>(
   load: (log: Log, conversationId: string, at: bigint) => Promise<State>,
 ): Promise<E.Either<NoSuchMoment, State>> {
   if ('revision' in moment && moment.revision >= 0n && moment.revision <= LAST_POSSIBLE) {
-    // A state that was loaded up to a fact that is there stands at it, so the head need not be asked for first.
+    // A state that was loaded up to an existing revision has that revision, so the head need not be read first.
     const state = await load(log, conversationId, moment.revision)
     if (state.revision === moment.revision) return E.right(state)
   }
@@ -179,19 +180,19 @@ export async function conversationAt<State extends ContextState>(
   return E.isLeft(revision) ? revision : E.right(await load(log, conversationId, revision.right))
 }
 
-/** What was live at a moment: every message that no batch covers, whole, as it was recorded. */
+/** The live messages at a moment: every message that no batch covers, as recorded. */
 export interface LiveMessages {
   /** The conversation. */
   readonly conversationId: string
-  /** Revision of the last fact by then, and when it was recorded. */
+  /** Revision of the last event at the moment. */
   readonly revision: bigint
-  /** When the fact of that revision was recorded, ISO 8601. */
+  /** Time of that event, ISO 8601. */
   readonly recordedAt: string
-  /** Leading ones, pinned ones from before the window, the window. */
+  /** Leading messages, pinned messages from before the window, and the window. */
   readonly messages: readonly LiveMessage[]
 }
 
-/** The live messages of a state that has at least one fact. */
+/** The live messages of a state with at least one event. */
 export function liveIn({
   conversationId,
   revision,

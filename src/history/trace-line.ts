@@ -1,12 +1,12 @@
 /**
- * Where a line comes from that the model saw: the batches and messages that have it, or what of the context's own it
- * is. What the context shows now is asked first; then everything that was archived, and what is shown beside the texts
- * of messages, which reads the conversation once; then what the contexts of earlier revisions showed otherwise than it
- * is recorded, which folds the conversation once more. The batch of a message that left the context is looked for last,
- * in what was archived since the message.
+ * Finds the source of a line that the model saw: batches, messages, or text that the context itself generates. The
+ * search goes from cheap to expensive: the current context; then everything archived, and the ids and names shown with
+ * messages, which reads the conversation once; then the shortened or generated texts of earlier contexts, which folds
+ * the conversation once more. The batch of a compacted message is determined last, from events after the message.
  */
 import { either as E } from 'fp-ts'
 import { summaryOf } from '../domain/conversation/batch.js'
+import { NOT_RECORDED_LABEL } from '../domain/conversation/placeholders.js'
 import { arrange } from '../domain/compaction/context.js'
 import { Fold } from '../domain/conversation/evolve.js'
 import { initialState, type Conversation } from '../domain/conversation/conversation.js'
@@ -18,29 +18,33 @@ import {
   type RecordedEvent,
   type ReplacementType,
 } from '../domain/events/index.js'
-import type { Layout } from '../domain/compaction/fit.js'
+import { openingOf, type Layout } from '../domain/compaction/fit.js'
+import { rulesOf, shapedMessage } from '../domain/conversation/shape.js'
 import { lineFinder, type Match } from '../domain/text/find-line.js'
 import { conversationStream, editionStream } from '../domain/values/ids.js'
 import { apiName, contentText, type MessageBody } from '../domain/values/message.js'
 import { hardLimit } from '../domain/values/policy.js'
-import { sectionLines } from '../domain/conversation/session-summary.js'
+import { headAfterNumber3 } from '../domain/conversation/clip-archive-3.js'
+import { headAfterNumber } from '../domain/conversation/clip-archive.js'
+import { sectionLines } from '../domain/conversation/section-blocks.js'
+import { ORIGINAL_TASK } from '../domain/conversation/session-summary.js'
 import { decodeEvent, isOfType, isReplacement } from '../recording/read-event.js'
 import type { Log } from '../recording/load-conversation.js'
 import { findEstimator } from '../recording/estimators.js'
 
-/** The fact that withdrew a message: its host's list has it no more. */
+/** The event that withdrew a message. */
 export interface Withdrawn {
-  /** Revision of the fact that withdrew it. */
+  /** Revision of the event. */
   readonly revision: bigint
-  /** When that was recorded, ISO 8601. */
+  /** Time of the event, ISO 8601. */
   readonly recordedAt: string
-  /** Who asked for it. */
+  /** The actor of the request. */
   readonly actor: string
-  /** Why: what the host's list said of it. */
+  /** The change of the host's list that caused it. */
   readonly why: EventData<'MessagesWithdrawn'>['why']
 }
 
-/** A batch or a message that a line may come from. */
+/** A possible source of a line. */
 export type LineSource = { readonly excerpt: string } & (
   | {
       readonly kind: 'batch'
@@ -50,8 +54,8 @@ export type LineSource = { readonly excerpt: string } & (
       readonly endTime: string
     }
   /**
-   * `batchId` is the batch in force that it was archived in, which may lie below an active one; undefined while it is
-   * live, and where it was withdrawn.
+   * `batchId` is the batch with the message, among the active ones and their sources; undefined if the message is live
+   * or withdrawn.
    */
   | {
       readonly kind: 'message'
@@ -65,28 +69,28 @@ export type LineSource = { readonly excerpt: string } & (
 export type Trace =
   | { readonly kind: 'sources'; readonly match: Match; readonly sources: readonly LineSource[] }
   /**
-   * A line of the view's own, which counts, orders or says what is omitted. `at`: the newest revision that is known to
-   * show it.
+   * A generated line of the view: a count, a heading or a note about omitted text. `at`: the newest revision that is
+   * known to show it.
    */
   | { readonly kind: 'view'; readonly match: Match; readonly at: bigint }
-  /** Shown and recorded nowhere. */
+  /** Shown but not recorded. */
   | { readonly kind: 'shown-only'; readonly what: ShownOnly; readonly excerpt: string; readonly at: bigint }
 
-/** A placeholder for a result that was not there yet, or the note that says how many groups are left out. */
-export type ShownOnly = 'placeholder' | 'note'
-
-/** Where the id of a message stands, `context` says this of a placeholder. */
-const NOT_RECORDED = 'shown only, not recorded'
+/**
+ * A placeholder for a missing result, the note about omitted groups, or a user message inserted for the rules of an
+ * API.
+ */
+export type ShownOnly = 'placeholder' | 'note' | 'inserted'
 
 type FoundLine = LineSource & { readonly match: Match }
 type Finder = ReturnType<typeof lineFinder>
-/** A batch as it is recorded, or as a fact has it that puts it into force. */
+/** A recorded batch, from its own event or from one that activates it. */
 type RecordedBatch =
   | EventData<'BatchArchived'>
   | EventData<'BatchesResummarized'>
   | EventData<ReplacementType>['batches'][number]
 
-/** Word for word wins over all that was found but for white space. */
+/** Exact matches take precedence over matches that ignore white space. */
 function traceOf(found: readonly FoundLine[]): Trace | undefined {
   const exact = found.filter(({ match }) => match === 'exact')
   const best = exact.length > 0 ? exact : found
@@ -103,16 +107,16 @@ const callTexts = (
     called === undefined ? [] : [called.arguments, `→ ${called.name}(${called.arguments})`],
   )
 
-/** The texts of a message, as it is recorded or as it is shown. */
+/** The texts of a message, as recorded or as shown. */
 const textsOf = (message: Pick<MessageBody, 'content' | 'toolCalls'>): string[] => [
   contentText(message.content),
   ...callTexts(message.toolCalls),
 ]
 
 /**
- * The lines of ids and names that `context` shows a message with, of those that the line may be of: it has such an id
- * or name whole, so that a role alone leads nowhere.
- * @param id of the message, or what stands in its place
+ * The lines of ids and names that `context` shows with a message, if the line contains such an id or name: a role alone
+ * matches nothing.
+ * @param id of the message, or its replacement
  */
 function labelTexts(
   line: string,
@@ -152,7 +156,7 @@ const spanOf = ({
   readonly endTime: string
 }) => ({ batchId, depth, startTime, endTime })
 
-/** The batches of the view that have the line, each with the head that stands above it. */
+/** The batches of the view that contain the line, each together with its heading. */
 function inView(find: Finder, state: Conversation): FoundLine[] {
   const { view, visibleBatches, originalTask } = state
   const parts = view?.parts ?? []
@@ -164,16 +168,14 @@ function inView(find: Finder, state: Conversation): FoundLine[] {
     const hit = find([...(part === undefined ? [] : [part.text, `${head}\n${part.text}`]), ...sections])
     return hit === undefined ? [] : [{ kind: 'batch', ...spanOf(batch), ...hit }]
   })
-  const task = parts.find(
-    (part) => part.kind === 'batch' && !visibleBatches.some(({ batchId }) => batchId === part.batchId),
-  )
+  const task = parts.find((part) => part.kind === 'batch' && part.batchId === ORIGINAL_TASK)
   return [
     ...batches,
     ...(task === undefined || originalTask === undefined ? [] : inMessage(find, [task.text], originalTask)),
   ]
 }
 
-/** The batches of the view that are shown shortened, and have the line so. */
+/** The batches of the view that contain the line only in shortened form. */
 function inShortenedView(
   find: Finder,
   { visibleBatches, originalTask }: Conversation,
@@ -185,27 +187,34 @@ function inShortenedView(
     const batch = visibleBatches.find(({ batchId }) => batchId === part.batchId)
     const hit = find([part.text])
     if (batch !== undefined) return hit === undefined ? [] : [{ kind: 'batch', ...spanOf(batch), ...hit }]
-    return originalTask === undefined ? [] : inMessage(find, [part.text], originalTask)
+    return originalTask === undefined || part.batchId !== ORIGINAL_TASK
+      ? []
+      : inMessage(find, [part.text], originalTask)
   })
 }
 
 /**
- * What a context shows otherwise than it is recorded: the batches and messages behind it, else what is of the context's
- * own.
- * @param labels the line, where ids and names count too
+ * The messages and batches whose form in a context differs from the recorded one, or else generated text of the
+ * context.
+ * @param labels the line, if ids and names count too
  */
-function renderedOtherwise(
+function renderedForms(
   find: Finder,
   state: Conversation,
   labels = '',
-): { readonly found: readonly FoundLine[]; readonly own: Trace | undefined } {
+): { readonly found: readonly FoundLine[]; readonly generated: Trace | undefined } {
   const arranged = arrange(state)
-  if (E.isLeft(arranged)) return { found: [], own: undefined }
-  const { layout, whole } = arranged.right
-  const shown = layout.units.flat()
+  if (E.isLeft(arranged)) return { found: [], generated: undefined }
+  const { layout, whole, leading } = arranged.right
+  const shownMessages = [...leading, ...layout.units.flat()]
+  const opening = openingOf(layout)
+  const [mark = '', ...request] = contentText(opening?.body.content).split('\n')
   const found = [
     ...inShortenedView(find, state, layout, whole),
-    ...shown.flatMap(({ body, source }) =>
+    ...(request.length === 0 || state.originalTask === undefined
+      ? []
+      : inMessage(find, [request.join('\n')], state.originalTask)),
+    ...shownMessages.flatMap(({ body, source }) =>
       source === undefined || body === source
         ? []
         : inMessage(find, [...textsOf(body), ...labelTexts(labels, source.messageId, body)], source),
@@ -217,21 +226,30 @@ function renderedOtherwise(
     return hit === undefined ? undefined : { kind: 'shown-only', what, excerpt: hit.excerpt, at }
   }
   const inLines = find(layout.view.map((part) => part.text))
-  const own =
+  const generated =
     inLines !== undefined
       ? ({ kind: 'view', match: inLines.match, at } as const)
       : (shownOnly(
           'placeholder',
-          shown.flatMap(({ body, source }) =>
-            source === undefined ? [...textsOf(body), ...labelTexts(labels, NOT_RECORDED, body)] : [],
+          shownMessages.flatMap(({ body, source }) =>
+            source === undefined && body.role === 'tool'
+              ? [...textsOf(body), ...labelTexts(labels, NOT_RECORDED_LABEL, body)]
+              : [],
           ),
-        ) ?? shownOnly('note', layout.note === undefined ? [] : [layout.note.text]))
-  return { found, own }
+        ) ??
+        shownOnly('note', layout.note === undefined ? [] : [layout.note.text]) ??
+        shownOnly('inserted', [
+          mark,
+          ...shownMessages.flatMap(({ body, source }) =>
+            source === undefined && body.role === 'user' ? textsOf(body) : [],
+          ),
+        ]))
+  return { found, generated }
 }
 
-/** What the context shows now. */
+/** Searches the current context. */
 function inContext(find: Finder, state: Conversation): Trace | undefined {
-  const { found, own } = renderedOtherwise(find, state)
+  const { found, generated } = renderedForms(find, state)
   const messages = [...state.leading, ...state.retained, ...state.window].flatMap((message) =>
     inMessage(find, textsOf(message), message),
   )
@@ -240,30 +258,30 @@ function inContext(find: Finder, state: Conversation): Trace | undefined {
       source.kind === 'batch' ||
       !messages.some((message) => message.kind === 'message' && message.messageId === source.messageId),
   )
-  return traceOf([...asShown, ...messages]) ?? own
+  return traceOf([...asShown, ...messages]) ?? generated
 }
 
 /**
- * What a batch was shown as, and what its sections say. Its number in the view changes from cycle to cycle; the rest of
- * its head does not.
+ * The texts with which a batch was shown, including its sections. Only its number in the heading changes between
+ * cycles.
  */
 function batchTexts(batch: RecordedBatch): string[] {
   return [
+    summaryOf(batch),
     batch.content,
-    `— depth ${String(batch.depth)}, ${batch.startTime} to ${batch.endTime}]\n${summaryOf(batch)}`,
+    ...[headAfterNumber(batch), headAfterNumber3(batch)].map((head) => `${head}\n${summaryOf(batch)}`),
     ...(batch.sections === undefined ? [] : sectionLines(batch.sections)),
   ]
 }
 
-/** The batches that a fact brings into the conversation. */
+/** The batches that an event adds to the conversation. */
 function batchesOf(event: RecordedEvent): readonly RecordedBatch[] {
   if (isOfType(event, 'BatchArchived', 'BatchesResummarized')) return [event.data]
   return isReplacement(event) ? event.data.batches : []
 }
 
 /**
- * Everything that was archived: batches, else the messages that they cover; else the messages whose ids or names the
- * line has.
+ * Searches everything archived: first batches, then their messages, then messages whose ids or names the line contains.
  */
 async function inArchive(
   log: Log,
@@ -271,7 +289,7 @@ async function inArchive(
   line: string,
   find: Finder,
 ): Promise<Trace | undefined> {
-  const findBatch = lineFinder(line.trim().replace(/^\[Batch \d+ /u, ''))
+  const findBatch = lineFinder(line.trim().replace(/^\[Batch \d+ ?/u, ''))
   const batches = new Map<string, FoundLine>()
   const messages: FoundLine[] = []
   const labelled: FoundLine[] = []
@@ -282,22 +300,25 @@ async function inArchive(
       if (hit !== undefined) batches.set(batch.batchId, { kind: 'batch', ...spanOf(batch), ...hit })
     }
     if (!isOfType(event, 'MessageAppended')) continue
-    const place = { messageId: event.data.messageId, revision: event.revision }
-    messages.push(...inMessage(find, textsOf(event.data), place))
-    labelled.push(...inMessage(find, labelTexts(line, event.data.messageId, event.data), place))
+    const position = { messageId: event.data.messageId, revision: event.revision }
+    messages.push(...inMessage(find, textsOf(event.data), position))
+    labelled.push(...inMessage(find, labelTexts(line, event.data.messageId, event.data), position))
   }
   return traceOf([...batches.values()]) ?? traceOf(messages) ?? traceOf(labelled)
 }
 
-/** Whether a context behind this fact may show what the one before it did not, beside the message itself. */
-function showsAnew(event: RecordedEvent, { configuration, tokens }: Conversation): boolean {
-  if (isOfType(event, 'MessageAppended') && (event.data.role === 'tool' || event.data.toolCalls !== undefined))
-    return true
-  if (isOfType(event, 'ConversationConfigured', ...originTypes)) return true
+/** Whether the context after this event may have new generated or shortened text. */
+function showsMore(event: RecordedEvent, { configuration, tokens, retained, window }: Conversation): boolean {
+  if (isOfType(event, 'MessageAppended')) {
+    const { data } = event
+    if (data.role === 'tool' || data.toolCalls !== undefined || retained.length + window.length === 1) return true
+    if (configuration !== undefined && shapedMessage(data, rulesOf(configuration)) !== data) return true
+  }
+  if (isOfType(event, 'ConversationConfigured', 'MessagesWithdrawn', ...originTypes)) return true
   return configuration !== undefined && tokens > hardLimit(configuration.policy)
 }
 
-/** What the contexts of all revisions showed otherwise than it is recorded: shortened, or of the context's own. */
+/** Searches the shortened or generated texts of all earlier contexts. */
 async function inHistory(
   log: Log,
   { conversationId }: Conversation,
@@ -311,13 +332,13 @@ async function inHistory(
   for await (const stored of log.store.readStream(conversationStream(conversationId))) {
     const event = await decodeEvent(stored, log.bodies)
     const state = fold.take(event)
-    if (!showsAnew(event, state)) continue
-    const { found, own } = renderedOtherwise(find, state, line)
+    if (!showsMore(event, state)) continue
+    const { found, generated } = renderedForms(find, state, line)
     for (const source of found) {
       if (source.kind === 'batch') batches.set(source.batchId, source)
       else messages.set(source.messageId, source)
     }
-    last = own ?? last
+    last = generated ?? last
   }
   return traceOf([...batches.values(), ...messages.values()]) ?? last
 }
@@ -332,23 +353,22 @@ const CHAIN: ReadonlySet<string> = new Set<RecordedEvent['type']>([
   ...replacementTypes,
 ])
 
-/** What became of a message that is not live. */
-interface Left {
+/** The state of a message that is not live. */
+interface RemovedMessage {
   readonly batchId?: string
   readonly withdrawn?: Withdrawn
 }
 
 /**
- * By message, the batch that it was archived in, of those in force: the active ones and all that these were made of; or
- * the fact that withdrew it. Of the conversation what comes after the first of the messages is read; of editions those
- * alone from which a batch in force comes.
+ * By message: the batch that contains it, among the active ones and their sources, or the event that withdrew it. Reads
+ * the conversation from the first of the messages on, and only those editions that active batches come from.
  */
-async function whatBecameOf(
+async function fatesOf(
   log: Log,
   { conversationId, batches }: Conversation,
   messages: ReadonlyMap<string, bigint>,
-): Promise<ReadonlyMap<string, Left>> {
-  const found = new Map<string, Left>()
+): Promise<ReadonlyMap<string, RemovedMessage>> {
+  const found = new Map<string, RemovedMessage>()
   const covered = new Map<
     string,
     { readonly messageIds: readonly string[]; readonly sourceBatchIds: readonly string[] }
@@ -385,7 +405,8 @@ async function whatBecameOf(
     conversationStream(conversationId),
     [...messages.values()].reduce((first, revision) => (revision < first ? revision : first)),
   )
-  // A set that grows while it is gone through: a log that names a batch as its own source has an end all the same.
+  // The set grows during the loop and ignores duplicates, so a batch that names itself as a source does not loop
+  // forever.
   const inForce = new Set(batches.map(({ batchId }) => batchId))
   for (const batchId of inForce) {
     const editionId = editions.get(batchId)
@@ -397,27 +418,27 @@ async function whatBecameOf(
   return found
 }
 
-/** The sources, and of messages that are not live the batch in force, or the fact that withdrew them. */
-async function withWhatBecameOf(
+/** The sources; for messages that are not live, with the active batch or the event that withdrew them. */
+async function withFates(
   log: Log,
   state: Conversation,
   sources: readonly LineSource[],
 ): Promise<readonly LineSource[]> {
   const liveIds = liveIdsOf(state)
-  const left = new Map(
+  const removed = new Map(
     sources.flatMap((source) =>
       source.kind === 'batch' || liveIds.has(source.messageId) ? [] : [[source.messageId, source.revision] as const],
     ),
   )
-  if (left.size === 0) return sources
-  const found = await whatBecameOf(log, state, left)
+  if (removed.size === 0) return sources
+  const found = await fatesOf(log, state, removed)
   return sources.map((source) => (source.kind === 'batch' ? source : { ...source, ...found.get(source.messageId) }))
 }
 
-/** The trace of a line; undefined where nothing that the model ever saw of this conversation has it. */
+/** The trace of a line; undefined if the model never saw it in this conversation. */
 export async function traceLine(log: Log, state: Conversation, line: string): Promise<Trace | undefined> {
   const find = lineFinder(line)
   const trace =
     inContext(find, state) ?? (await inArchive(log, state, line, find)) ?? (await inHistory(log, state, line, find))
-  return trace?.kind === 'sources' ? { ...trace, sources: await withWhatBecameOf(log, state, trace.sources) } : trace
+  return trace?.kind === 'sources' ? { ...trace, sources: await withFates(log, state, trace.sources) } : trace
 }

@@ -1,12 +1,13 @@
 /**
- * Aider: `.aider.chat.history.md` in each repository, to which every run is added. It is Markdown, so that the beginning
- * of a line tells who speaks: `#### ` the user, `> ` the program, and everything else the model. Aider ends the lines of
- * the user and of itself with two spaces, by which a heading or a quotation of the model is told from them. What it
- * says in several lines at once has the one at the beginning of the first and the other at the end of the last. There
- * are no ids, no times but that of each run, and nothing of how Aider shortens its history.
+ * Aider: `.aider.chat.history.md` in each repository, to which every run appends. It is Markdown, and the beginning of
+ * a line identifies the speaker: `#### ` the user, `> ` the program, and anything else the model. Aider ends the lines
+ * of the user and of the program with two spaces, which distinguishes them from headings and quotations of the model. A
+ * multi-line text of the program has the prefix at the beginning of its first line and the two spaces at the end of its
+ * last line. The file contains no ids, no times except the start of each run, and no record of how Aider shortens its
+ * history.
  *
- * A message ends where something else begins. The last one of a file, which the next line may go on with, is left out
- * until it has ended: once it is recorded, it cannot grow.
+ * A message ends at the next text of another speaker. The last message of a file may continue in the next line. It is
+ * left out until it has ended, because a recorded message cannot grow.
  */
 import { basename, dirname } from 'node:path'
 import { textIn, timeIn } from './bodies.js'
@@ -18,7 +19,7 @@ import type {
   TranscriptReader,
   TranscriptRecord,
   Usage,
-  Where,
+  SourceLocation,
 } from './transcript.js'
 
 const HEADER = /^# aider chat started at (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)\s*$/u
@@ -30,22 +31,22 @@ const COST = /Cost: \$([\d.]+) (?:message|request|send)/u
 
 type Speaker = 'user' | 'program' | 'model'
 
-/** Lines that one of them said, one after another. */
+/** Consecutive lines of one speaker. */
 interface Turn {
   readonly speaker: Speaker
   readonly lines: string[]
-  /** Of the first of them. */
-  readonly where: Where
-  /** Lines between it and the line that begins the run. */
-  readonly place: number
-  /** The program says several lines at once, and the last of them has not been read. */
+  /** Location of the first line. */
+  readonly where: SourceLocation
+  /** Number of lines after the first line of the run. */
+  readonly offset: number
+  /** A multi-line text of the program whose last line has not been read. */
   isOpen: boolean
 }
 
 const countOf = (digits: string | undefined, k: string | undefined): number | undefined =>
   digits === undefined ? undefined : Math.round(Number(digits.replaceAll(',', '')) * (k === 'k' ? 1000 : 1))
 
-/** What the answer before took, which Aider tells behind it. */
+/** The usage of the previous answer, which Aider writes after it. */
 function usageIn(line: string): Usage | undefined {
   const found = TOKENS.exec(line)
   if (found === null) return undefined
@@ -60,8 +61,8 @@ function usageIn(line: string): Usage | undefined {
 }
 
 /**
- * Who says a line. @param isTrimmed the two spaces at the ends of lines are gone, as an editor that saves a file may
- * take them
+ * The speaker of a line.
+ * @param isTrimmed whether an editor has removed the two spaces at the ends of lines
  */
 function speakerOf(line: string, isTrimmed: boolean): Speaker {
   if (!isTrimmed && !line.endsWith('  ')) return 'model'
@@ -71,23 +72,28 @@ function speakerOf(line: string, isTrimmed: boolean): Speaker {
 
 const PREFIX = { user: /^#### ?/u, program: /^> ?/u, model: /^/u }
 
-/** @param path of the history, whose name begins the ids of its runs */
+/** @param path the history file; its name is the prefix of run ids */
 function createReader(path: string): TranscriptReader {
   const name = basename(path.replaceAll('\\', '/'))
   const stem = name.replace(/\.md$/u, '')
   const runs = new Map<string, number>()
   let run:
-    | { readonly id: string; readonly startedAt: string | undefined; readonly line: number; readonly where: Where }
+    | {
+        readonly id: string
+        readonly startedAt: string | undefined
+        readonly line: number
+        readonly where: SourceLocation
+      }
     | undefined
-  let isTold = false
+  let isAnnounced = false
   let isTrimmed: boolean | undefined
   let model: string | undefined
   let turn: Turn | undefined
   let read = 0
 
-  function* tell(version: string | undefined): Generator<TranscriptItem> {
-    if (run === undefined || isTold) return
-    isTold = true
+  function* announce(version: string | undefined): Generator<TranscriptItem> {
+    if (run === undefined || isAnnounced) return
+    isAnnounced = true
     yield {
       kind: 'conversation',
       sourceId: run.id,
@@ -98,31 +104,31 @@ function createReader(path: string): TranscriptReader {
     }
   }
 
-  /** Says what was read last. @param next the line behind it, which may tell what it took */
+  /** Yields the message that was read last. @param next the line after it, which may contain its usage */
   function* flush(next: string): Generator<TranscriptItem> {
     if (turn === undefined) return
-    const { speaker, lines, where, place } = turn
+    const { speaker, lines, where, offset } = turn
     turn = undefined
     const words = lines.join('\n').replace(/^\n+|\s+$/gu, '')
     if (speaker === 'program') model = MODEL.exec(words)?.[1] ?? model
-    yield* tell(speaker === 'program' ? VERSION.exec(words)?.[1] : undefined)
+    yield* announce(speaker === 'program' ? VERSION.exec(words)?.[1] : undefined)
     if (words === '') {
       yield { kind: 'left-out', what: speaker === 'program' ? '>' : speaker === 'user' ? '####' : 'text', where }
       return
     }
-    const item = { kind: 'message', sourceId: `line-${String(place)}`, part: 0, where } as const
+    const item = { kind: 'message', sourceId: `line-${String(offset)}`, part: 0, where } as const
     if (speaker === 'model') yield { ...item, body: { role: 'assistant', content: words }, model, usage: usageIn(next) }
     else
       yield { ...item, body: { role: 'user', content: words }, ...(speaker === 'program' ? { byProgram: true } : {}) }
   }
 
-  function begin(local: string | undefined, line: number, where: Where): void {
+  function begin(local: string | undefined, line: number, where: SourceLocation): void {
     const startedAt = timeIn(local)
-    const own = `${stem}/${startedAt?.replace('.000Z', 'Z') ?? 'start'}`
-    const count = (runs.get(own) ?? 0) + 1
-    runs.set(own, count)
-    run = { id: count === 1 ? own : `${own}-${String(count)}`, startedAt, line, where }
-    isTold = false
+    const runId = `${stem}/${startedAt?.replace('.000Z', 'Z') ?? 'start'}`
+    const count = (runs.get(runId) ?? 0) + 1
+    runs.set(runId, count)
+    run = { id: count === 1 ? runId : `${runId}-${String(count)}`, startedAt, line, where }
+    isAnnounced = false
     isTrimmed = undefined
   }
 
@@ -133,7 +139,7 @@ function createReader(path: string): TranscriptReader {
     const header = HEADER.exec(line)?.[1]
     if (header !== undefined) {
       yield* flush(line)
-      yield* tell(undefined)
+      yield* announce(undefined)
       begin(header, number, where)
       return
     }
@@ -144,26 +150,26 @@ function createReader(path: string): TranscriptReader {
       return
     }
     if (line.trim() === '') {
-      // What the user says ends here, and so does what the program says. The model's text has empty lines in it.
+      // An empty line ends a text of the user or the program. The model's text may contain empty lines.
       if (turn?.speaker === 'model') turn.lines.push('')
       else yield* flush(line)
       return
     }
-    // A file that was cut begins within a run.
+    // A truncated file begins in the middle of a run.
     if (run === undefined) begin(undefined, number - 1, where)
     isTrimmed ??= /^(?:>|####)/u.test(line) && !isEnded
-    // Right behind a line of the user or of the program, the model has not begun to speak.
+    // Directly after a line of the user or the program, the model's text has not begun.
     const isOpen = !isTrimmed && !isEnded && line.startsWith('> ') && turn !== undefined && turn.speaker !== 'model'
     const speaker = isOpen ? 'program' : speakerOf(line, isTrimmed)
     if (turn !== undefined && turn.speaker !== speaker) yield* flush(line)
-    turn ??= { speaker, lines: [], where, place: number - (run?.line ?? 0), isOpen }
+    turn ??= { speaker, lines: [], where, offset: number - (run?.line ?? 0), isOpen }
     turn.isOpen = isOpen
     turn.lines.push(speaker === 'model' ? line : line.replace(PREFIX[speaker], '').trimEnd())
   }
 
   function* end(): Generator<TranscriptItem> {
     if (turn !== undefined) yield { kind: 'left-out', what: 'last message, which may go on', where: turn.where }
-    yield* tell(undefined)
+    yield* announce(undefined)
   }
 
   return { take, end }
@@ -172,7 +178,7 @@ function createReader(path: string): TranscriptReader {
 function recognize({ path, text }: Head): Layout | undefined {
   const lines = text.split('\n').map((line) => line.replace(/\r$/u, ''))
   if (lines.some((line) => HEADER.test(line))) return 'text'
-  // Of a file that was cut, the first run may begin further down.
+  // In a truncated file, the first run header may be further down.
   const isNamed = path.endsWith('aider.chat.history.md')
   return isNamed && lines.some((line) => speakerOf(line, false) !== 'model') ? 'text' : undefined
 }
@@ -181,7 +187,7 @@ function recognize({ path, text }: Head): Layout | undefined {
 export const aider: Importer = {
   program: 'aider',
   title: 'Aider',
-  // Each repository has its own, where no other place is named.
+  // Each repository has its own file, unless the variable names another one.
   homes: (environment) => {
     const file = textIn(environment['AIDER_CHAT_HISTORY_FILE'])
     return file === undefined ? [] : [file]

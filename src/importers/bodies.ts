@@ -1,6 +1,6 @@
-/** Small things that importers say messages with: a time, a content, and whether the ledger can take a body at all. */
+/** Helpers for importers: times, contents, and whether the ledger accepts a message body. */
 import { either as E } from 'fp-ts'
-import { exactText, recordable } from '../domain/text/json.js'
+import { exactText, recordable } from '../lib/json.js'
 import { parseMessage, type ContentPart, type MessageBody } from '../domain/values/message.js'
 
 export type Fields = Readonly<Record<string, unknown>>
@@ -8,11 +8,11 @@ export type Fields = Readonly<Record<string, unknown>>
 export const isFields = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** A text that says something; undefined for whatever else stands there. */
+/** A non-empty string; undefined for any other value. */
 export const textIn = (value: unknown): string | undefined =>
   typeof value === 'string' && value !== '' ? value : undefined
 
-/** A count that can be one: a number, not below zero. */
+/** A count: a finite number, not negative; undefined for any other value. */
 export const countIn = (value: unknown): number | undefined =>
   typeof value === 'bigint'
     ? countIn(Number(value))
@@ -21,8 +21,8 @@ export const countIn = (value: unknown): number | undefined =>
       : undefined
 
 /**
- * A time as ISO 8601 with a zone; undefined where the value is none. A local time without a zone is taken as UTC, and a
- * number counts milliseconds.
+ * A time as ISO 8601 with a zone; undefined if the value is not a time. A time without a zone counts as UTC, and a
+ * number as milliseconds.
  */
 export function timeIn(value: unknown): string | undefined {
   if (typeof value !== 'number' && (typeof value !== 'string' || !/^\d{4}-\d\d-\d\d[T ]\d\d:\d\d/u.test(value)))
@@ -36,21 +36,23 @@ export function timeIn(value: unknown): string | undefined {
 
 const isBareText = (part: ContentPart): boolean => part.type === 'text' && Object.keys(part).length === 2
 
-/** Parts as the simplest content that says the same: one bare text, and no part at all, are a string. */
+/** Parts in the simplest equivalent form: a string if there is no part, or only one plain text. */
 export function contentOf(parts: readonly ContentPart[]): string | readonly ContentPart[] {
   const [first] = parts
   if (first === undefined) return ''
   return parts.length === 1 && isBareText(first) && typeof first['text'] === 'string' ? first['text'] : parts
 }
 
-/** A value as JSON text; a text stays as it is. */
+/** A value as JSON text; a string is returned unchanged. */
 export const jsonText = (value: unknown): string => (typeof value === 'string' ? value : (exactText(value) ?? 'null'))
 
-/** A value as JSON text with numbers as a double has them, for ids: those that were made so stay what they are. */
+/**
+ * A value as JSON text with integers rounded to doubles. Used for ids, so that ids from earlier versions do not change.
+ */
 export const roundedText = (value: unknown): string =>
   JSON.stringify(value, (_key, item: unknown) => (typeof item === 'bigint' ? Number(item) : item)) ?? 'null'
 
-/** Why the ledger would refuse a body; undefined where it takes it. */
+/** Why the ledger would reject a body; undefined if it accepts it. */
 export function refusalOf({ role, content, name, toolCalls, toolCallId, extra }: MessageBody): string | undefined {
   const input = { ...extra, role, content, name, tool_calls: toolCalls, tool_call_id: toolCallId }
   const parsed = parseMessage(recordable(input))

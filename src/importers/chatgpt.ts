@@ -1,15 +1,23 @@
 /**
- * ChatGPT's export: `conversations.json`, in newer exports `conversations-000.json` and so on, or one conversation
- * alone. A conversation is a tree. What leads to its current node is what the model was given last; every other branch
- * (an answer that was asked for again, a prompt that was rewritten) is said where it began, and withdrawn at once.
- * ChatGPT tells of no compaction, and of no tokens.
+ * ChatGPT's export: `conversations.json`, in newer exports `conversations-000.json` and so on, or a single
+ * conversation. A conversation is a tree. The path to its current node is the model's latest context. Every other
+ * branch (a regenerated answer, an edited prompt) is emitted at its branching point and withdrawn immediately. ChatGPT
+ * records neither compactions nor token counts.
  */
 import { basename } from 'node:path'
 import { z } from 'zod'
 import type { ContentPart, MessageBody, ToolCall } from '../domain/values/message.js'
 import { contentOf, isFields, refusalOf, textIn, timeIn, type Fields } from './bodies.js'
-import { keptPart, textPart } from './kept-part.js'
-import type { Head, Importer, Layout, TranscriptItem, TranscriptReader, TranscriptRecord, Where } from './transcript.js'
+import { toContentPart, textPart } from './content-part.js'
+import type {
+  Head,
+  Importer,
+  Layout,
+  TranscriptItem,
+  TranscriptReader,
+  TranscriptRecord,
+  SourceLocation,
+} from './transcript.js'
 
 const text = z.string().optional().catch(undefined)
 const seconds = z.number().optional().catch(undefined)
@@ -41,13 +49,13 @@ interface Node {
   readonly message: Message | undefined
 }
 
-/** A time that counts seconds, with a fraction. */
+/** A time in seconds since 1970, with a fraction. */
 const timeOf = (time: number | undefined): string | undefined =>
   timeIn(time === undefined ? undefined : Math.round(time * 1000))
 
-/** The nodes of a tree, in their order; what only the parent or only the child tells of the other is taken as well. */
+/** The nodes of a tree, in order. A link counts if only the parent or only the child contains it. */
 function nodesOf(mapping: Fields): ReadonlyMap<string, Node> {
-  const given = new Map(
+  const nodes = new Map(
     Object.entries(mapping).flatMap(([id, value]) => {
       const node = nodeSchema.safeParse(value).data
       return node === undefined ? [] : [[id, node] as const]
@@ -56,21 +64,21 @@ function nodesOf(mapping: Fields): ReadonlyMap<string, Node> {
   const children = new Map<string, Set<string>>()
   const parents = new Map<string, string>()
   const link = (parent: string, child: string): void => {
-    if (!given.has(parent) || !given.has(child) || parents.has(child)) return
+    if (!nodes.has(parent) || !nodes.has(child) || parents.has(child)) return
     parents.set(child, parent)
     children.set(parent, (children.get(parent) ?? new Set()).add(child))
   }
-  for (const [id, node] of given) for (const child of node.children) if (typeof child === 'string') link(id, child)
-  for (const [id, node] of given) if (node.parent !== undefined) link(node.parent, id)
+  for (const [id, node] of nodes) for (const child of node.children) if (typeof child === 'string') link(id, child)
+  for (const [id, node] of nodes) if (node.parent !== undefined) link(node.parent, id)
   return new Map(
-    [...given].map(([id, { message }]) => [
+    [...nodes].map(([id, { message }]) => [
       id,
       { id, parent: parents.get(id), children: [...(children.get(id) ?? [])], message: message ?? undefined },
     ]),
   )
 }
 
-/** From the root to a node. */
+/** The path from the root to a node. */
 function pathTo(nodes: ReadonlyMap<string, Node>, last: string | undefined): readonly Node[] {
   const path = new Map<string, Node>()
   let node = last === undefined ? undefined : nodes.get(last)
@@ -81,7 +89,7 @@ function pathTo(nodes: ReadonlyMap<string, Node>, last: string | undefined): rea
   return [...path.values()].toReversed()
 }
 
-/** A node and everything below it, each before what it leads to. */
+/** A node and its descendants, parents before children. */
 function below(nodes: ReadonlyMap<string, Node>, first: string): readonly Node[] {
   const found = new Map<string, Node>()
   const waiting = [first]
@@ -94,12 +102,12 @@ function below(nodes: ReadonlyMap<string, Node>, first: string): readonly Node[]
   return [...found.values()]
 }
 
-/** Where an export names no current node, the newest child of each. */
+/** The leaf that is reached through the newest children, for an export without a current node. */
 function newestOf(nodes: ReadonlyMap<string, Node>): string | undefined {
-  const seen = new Set<string>()
+  const visitedIds = new Set<string>()
   let node = [...nodes.values()].findLast(({ parent }) => parent === undefined)
-  while (node !== undefined && !seen.has(node.id)) {
-    seen.add(node.id)
+  while (node !== undefined && !visitedIds.has(node.id)) {
+    visitedIds.add(node.id)
     const next = node.children.at(-1)
     if (next === undefined) break
     node = nodes.get(next)
@@ -110,18 +118,18 @@ function newestOf(nodes: ReadonlyMap<string, Node>): string | undefined {
 function partOf(part: unknown): ContentPart {
   if (typeof part === 'string') return textPart(part)
   const type = isFields(part) ? textIn(part['content_type']) : undefined
-  if (!isFields(part) || type === undefined) return keptPart(part)
-  // What was spoken is said by its transcription.
-  return keptPart({ ...part, type: type === 'audio_transcription' ? 'text' : type })
+  if (!isFields(part) || type === undefined) return toContentPart(part)
+  // The transcription replaces the audio.
+  return toContentPart({ ...part, type: type === 'audio_transcription' ? 'text' : type })
 }
 
 const REASONING = new Set(['thoughts', 'reasoning_recap'])
 
-/** What a message says; undefined where it says nothing. */
+/** The content of a message; undefined if it is empty. */
 function contentIn({ content }: Message): string | readonly ContentPart[] | undefined {
   const type = textIn(content?.['content_type'])
   if (content === undefined || type === undefined) return undefined
-  if (REASONING.has(type)) return [keptPart({ ...content, type })]
+  if (REASONING.has(type)) return [toContentPart({ ...content, type })]
   if (type === 'user_editable_context')
     return contentOf(
       [content['user_profile'], content['user_instructions']].flatMap((words) => textIn(words) ?? []).map(textPart),
@@ -130,10 +138,10 @@ function contentIn({ content }: Message): string | readonly ContentPart[] | unde
   if (parts.length > 0) return contentOf(parts)
   const words = content['text'] ?? content['result'] ?? content['model_set_context']
   if (typeof words === 'string') return words === '' ? undefined : words
-  // A type that we do not know, without words that we could find.
+  // An unknown type without text.
   return Array.isArray(content['parts']) || Object.keys(content).length === 1
     ? undefined
-    : [keptPart({ ...content, type })]
+    : [toContentPart({ ...content, type })]
 }
 
 const isJsonObject = (words: string): boolean => {
@@ -144,20 +152,20 @@ const isJsonObject = (words: string): boolean => {
   }
 }
 
-/** A call: what an answer says to a tool and not to everybody. */
-function callIn(id: string, { recipient, content }: Message, said: MessageBody['content']): ToolCall | undefined {
-  if (recipient === undefined || ['', 'all', 'assistant', 'user'].includes(recipient) || said === null) return undefined
-  const words = typeof said === 'string' ? said : (textIn(content?.['text']) ?? '')
+/** The tool call of an answer whose recipient is a tool. */
+function callIn(id: string, { recipient, content }: Message, body: MessageBody['content']): ToolCall | undefined {
+  if (recipient === undefined || ['', 'all', 'assistant', 'user'].includes(recipient) || body === null) return undefined
+  const words = typeof body === 'string' ? body : (textIn(content?.['text']) ?? '')
   return isJsonObject(words)
     ? { id, type: 'function', function: { name: recipient, arguments: words } }
     : { id, type: 'custom', custom: { name: recipient, input: words } }
 }
 
-/** What a node is to those behind it. */
-interface Said {
+/** The data of a node that later nodes need. */
+interface NodeState {
   readonly role: MessageBody['role']
   readonly answerId: string | undefined
-  /** The call that has no result yet. */
+  /** A call without a result. */
   readonly openCall: string | undefined
 }
 
@@ -172,11 +180,11 @@ const isHidden = ({ metadata }: Message): boolean =>
 
 const CONTEXTS = new Set(['user_editable_context', 'model_editable_context'])
 
-/** The message of a node, as the branch before it has it. */
+/** The message of a node, given the node before it. */
 function bodyOf(
   id: string,
   message: Message,
-  before: Said | undefined,
+  before: NodeState | undefined,
 ): { readonly body: MessageBody; readonly isByProgram: boolean; readonly openCall?: string | undefined } | undefined {
   const content = contentIn(message)
   if (content === undefined) return undefined
@@ -190,7 +198,7 @@ function bodyOf(
   if (role === 'tool' && before?.openCall !== undefined)
     return { body: { role, content, toolCallId: before.openCall }, isByProgram: false }
   if (role === 'system') return { body: { role, content }, isByProgram: false, openCall: before?.openCall }
-  // What a tool says without having been called, or says more than once, is the program's.
+  // A tool's output without a call, or further output after the first result, is recorded as the program's text.
   if (role === 'tool') return { body: { role: 'user', content }, isByProgram: true }
   if (role === 'user') return { body: { role, content }, isByProgram: CONTEXTS.has(type) || isHidden(message) }
   return undefined
@@ -199,7 +207,7 @@ function bodyOf(
 function* conversationItems(
   conversation: Conversation,
   sourceId: string,
-  where: Where,
+  where: SourceLocation,
   prefix: string,
 ): Generator<TranscriptItem> {
   const { title, create_time: began, current_node: current, mapping } = conversation
@@ -207,25 +215,25 @@ function* conversationItems(
   const nodes = nodesOf(mapping)
   const path = pathTo(nodes, current !== undefined && nodes.has(current) ? current : newestOf(nodes))
   const isOnPath = new Set(path.map(({ id }) => id))
-  const said = new Map<string, Said>()
+  const states = new Map<string, NodeState>()
   const visited = new Set<string>()
 
-  function* say(node: Node): Generator<TranscriptItem> {
+  function* emit(node: Node): Generator<TranscriptItem> {
     const { id, message, parent } = node
     visited.add(id)
-    const before = parent === undefined ? undefined : said.get(parent)
+    const before = parent === undefined ? undefined : states.get(parent)
     const at = { ...where, path: `${prefix}mapping.${id}` }
-    const given = message === undefined ? undefined : bodyOf(id, message, before)
-    // The root of a tree holds no message.
-    if (message === undefined || given === undefined) {
-      if (before !== undefined) said.set(id, before)
+    const parsed = message === undefined ? undefined : bodyOf(id, message, before)
+    // The root of a tree has no message.
+    if (message === undefined || parsed === undefined) {
+      if (before !== undefined) states.set(id, before)
       const type = textIn(message?.content?.['content_type']) ?? 'message'
       if (message !== undefined) yield { kind: 'left-out', what: type, where: at }
       return
     }
-    const { body, isByProgram, openCall } = given
+    const { body, isByProgram, openCall } = parsed
     const answerId = body.role === 'assistant' ? (before?.answerId ?? id) : undefined
-    said.set(id, { role: body.role, answerId, openCall })
+    states.set(id, { role: body.role, answerId, openCall })
     const refusal = refusalOf(body)
     if (refusal !== undefined) {
       yield { kind: 'damage', detail: refusal, isCut: false, where: at }
@@ -244,11 +252,11 @@ function* conversationItems(
     }
   }
 
-  /** A branch that was left: it is said, and then it is withdrawn. */
-  function* leave(first: string): Generator<TranscriptItem> {
+  /** Emits an abandoned branch and withdraws it. */
+  function* emitAbandoned(first: string): Generator<TranscriptItem> {
     const sourceIds: string[] = []
     for (const node of below(nodes, first)) {
-      for (const item of say(node)) {
+      for (const item of emit(node)) {
         yield item
         if (item.kind === 'message') sourceIds.push(item.sourceId)
       }
@@ -257,12 +265,12 @@ function* conversationItems(
   }
 
   const roots = [...nodes.values()].filter(({ parent }) => parent === undefined)
-  for (const { id } of roots) if (!isOnPath.has(id)) yield* leave(id)
+  for (const { id } of roots) if (!isOnPath.has(id)) yield* emitAbandoned(id)
   for (const node of path) {
-    yield* say(node)
-    for (const child of node.children) if (!isOnPath.has(child)) yield* leave(child)
+    yield* emit(node)
+    for (const child of node.children) if (!isOnPath.has(child)) yield* emitAbandoned(child)
   }
-  // Nodes that are their own ancestors hang on no root.
+  // Nodes in a cycle have no root.
   for (const id of nodes.keys())
     if (!visited.has(id)) yield { kind: 'left-out', what: 'node', where: { ...where, path: `${prefix}mapping.${id}` } }
 }
@@ -272,7 +280,7 @@ const isConversation = (value: unknown): boolean =>
   isFields(value['mapping']) &&
   ('current_node' in value || 'conversation_id' in value || 'create_time' in value)
 
-/** @param path of the export, whose name gives ids to conversations that have none */
+/** @param path the export file; its name gives ids to conversations without one */
 function createReader(path: string): TranscriptReader {
   const stem = basename(path.replaceAll('\\', '/')).replace(/\.json$/u, '')
 
@@ -294,7 +302,7 @@ function createReader(path: string): TranscriptReader {
   return { take, end: () => [] }
 }
 
-// An export that is too large to be looked at whole shows its first 4,096 characters.
+// For an export that is too large to parse here, only the first 4,096 characters are checked.
 const BEGIN = /^\s*(?:\[\s*)?\{(?=[^]*"create_time"\s*:)(?=[^]*"mapping"\s*:\s*\{)/u
 
 function recognize({ records, text: begin }: Head): Layout | undefined {
@@ -308,7 +316,7 @@ function recognize({ records, text: begin }: Head): Layout | undefined {
 export const chatgpt: Importer = {
   program: 'chatgpt',
   title: 'ChatGPT',
-  // An export is wherever somebody put it.
+  // An export has no standard location.
   homes: () => [],
   recognize,
   read: createReader,

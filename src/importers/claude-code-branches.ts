@@ -1,177 +1,185 @@
 /**
- * The tree of one Claude Code conversation. Each record names the one before it; who rewinds or retries begins a branch
- * beside the one that there is. This keeps which messages stand on the branch that the program is on, and says what
- * changes where it goes to another one. It knows ids and no texts.
+ * The tree of one Claude Code conversation. Each record names its parent; a rewind or a retry begins a new branch. This
+ * module tracks which messages are on the current branch, and computes the changes when the program switches to another
+ * branch. It handles ids only, no texts.
  *
- * The branch is no pure walk along the parents. Parallel calls of one answer hang on different lines of it, so their
- * results would be each other's rivals; here a message, the results of its calls and what the program said beside them
- * are one group, and within a group nothing leaves.
+ * The branch is not a plain walk along the parents. The parallel calls of one answer are on different branches of the
+ * tree, so their results would exclude each other. Therefore a message, the results of its calls and the program's
+ * notes about them form one group, and no message of a group is removed alone.
  */
 
-/** Where something stands. The same message has another place for each context that it came into. */
-export interface Place {
-  /** Of the record. */
+/** A position in the tree. The same message has one position for each context that contains it. */
+export interface Position {
+  /** Id of the record. */
   readonly id: string
   readonly kind: 'message' | 'inserted' | 'missing' | 'compaction'
-  readonly before: Place | undefined
-  /** The place that the same message had before it had this one. */
-  readonly earlier: Place | undefined
+  readonly before: Position | undefined
+  /** The previous position of the same message. */
+  readonly earlier: Position | undefined
   readonly group: string
-  /** A line of the model's answer, or a result of its calls. */
+  /** True for a line of the model's answer or a result of its calls. */
   readonly isAnswer: boolean
-  /** The parent that the message named when it was said. */
-  readonly named: string
+  /** The parent id in the message's record. */
+  readonly parentId: string
 }
 
-/** A message, as it is said. */
-type Spoken = Pick<Place, 'id' | 'group' | 'isAnswer' | 'named'>
+/** A message to add to the tree. */
+type NewMessage = Pick<Position, 'id' | 'group' | 'isAnswer' | 'parentId'>
 
-/** What a compaction left in the context. */
-export interface Kept {
+/** An entry of the context that a compaction retained. */
+export interface RetainedEntry {
   readonly id: string
   readonly kind: 'message' | 'inserted' | 'missing'
 }
 
-/** What changes where the program goes to another branch, in this order. */
+/** The changes when the program switches to another branch, in this order. */
 export type Step =
   | { readonly kind: 'undo'; readonly ids: readonly string[] }
   | { readonly kind: 'withdraw'; readonly ids: readonly string[] }
-  /** A message, or a compaction, that is back. */
-  | { readonly kind: 'again'; readonly id: string }
+  /** A message or a compaction that is active again. */
+  | { readonly kind: 'restore'; readonly id: string }
 
-/** What the parent of a record is: a place, the beginning, or nothing that this file tells of. */
-type Parent = Place | 'beginning' | 'unknown'
+/** The parent of a record: a position, the beginning, or unknown because it is not in this file. */
+type Parent = Position | 'beginning' | 'unknown'
 
 export interface Branches {
-  /** The last place of the branch; undefined where nothing was said. */
-  tip(): Place | undefined
-  /** What the model is given: what stands behind the last compaction, with what that one left. */
-  live(): readonly Place[]
+  /** The last position of the branch; undefined if the branch is empty. */
+  tip(): Position | undefined
+  /** The model's context: everything since the last compaction, including the entries that it retained. */
+  live(): readonly Position[]
   isLive(id: string): boolean
-  /** Whether a message of this group is on the branch. */
+  /** Whether the last message of this group is on the branch. */
   isGroupLive(group: string): boolean
   /** Whether a record of this id was read. */
   knows(id: string): boolean
-  /** The place of a message, on this branch where it is there. */
-  find(id: string): Place | undefined
-  /** Where a record hangs whose parent is this one. */
+  /** The position of a message, on the current branch if possible. */
+  find(id: string): Position | undefined
+  /** The position to which a record with this parent id is attached. */
   parent(id: string | null | undefined): Parent
-  /** The last place of what belongs together with this one. @param answerOnly without what the program said behind it */
-  endOf(place: Place, answerOnly: boolean): Place
-  /** Whether a compaction is in force. */
+  /**
+   * The last position of the group that contains this one.
+   * @param answerOnly ignores the program's notes after the answer
+   */
+  endOf(position: Position, answerOnly: boolean): Position
+  /** Whether a compaction is active. */
   isCompacted(): boolean
-  say(message: Spoken): void
-  /** A message that belongs to another branch, which is not gone to. */
-  sayAside(message: Spoken, at: Place): void
-  /** A record that says nothing, and that later ones may name as their parent. */
-  pass(id: string, parentId: string | null | undefined): void
-  /** The same, of one behind the beginning of a compaction that is not said yet. */
-  passBehind(id: string, compactionId: string): void
-  goTo(place: Place | undefined): readonly Step[]
+  append(message: NewMessage): void
+  /** Adds a message to another branch without switching to it. */
+  appendToOtherBranch(message: NewMessage, at: Position): void
+  /** Notes a record without a message. Later records may name it as their parent. */
+  noteSilent(id: string, parentId: string | null | undefined): void
+  /** Like `noteSilent`, for a record between a compaction boundary and its summary. */
+  noteSilentAfterBoundary(id: string, compactionId: string): void
+  goTo(position: Position | undefined): readonly Step[]
   /** @param summaryId the record with the summary, which later ones may name as their parent */
-  compact(id: string, summaryId: string | undefined, kept: readonly Kept[]): void
+  compact(id: string, summaryId: string | undefined, retained: readonly RetainedEntry[]): void
 }
 
-const isCompaction = ({ kind }: Place): boolean => kind === 'compaction'
+const isCompaction = ({ kind }: Position): boolean => kind === 'compaction'
 
-/** From the beginning to a place. */
-function chainTo(place: Place | undefined): Place[] {
-  const chain: Place[] = []
-  for (let at = place; at !== undefined; at = at.before) chain.push(at)
+/** All positions from the beginning to this one. */
+function chainTo(position: Position | undefined): Position[] {
+  const chain: Position[] = []
+  for (let at = position; at !== undefined; at = at.before) chain.push(at)
   return chain.toReversed()
 }
 
-const messagesOf = (places: readonly Place[]): string[] => [
-  ...new Set(places.filter(({ kind }) => kind === 'message').map(({ id }) => id)),
+const messagesOf = (positions: readonly Position[]): string[] => [
+  ...new Set(positions.filter(({ kind }) => kind === 'message').map(({ id }) => id)),
 ]
 
-/** @param contextOf the places that a compaction left, in their order */
+/** @param contextOf returns the positions that a compaction retained, in order */
 function stepsBetween(
-  from: readonly Place[],
-  to: readonly Place[],
-  contextOf: (compaction: Place) => readonly Place[],
+  from: readonly Position[],
+  to: readonly Position[],
+  contextOf: (compaction: Position) => readonly Position[],
 ): Step[] {
-  const apart = from.findIndex((place, at) => place !== to[at])
-  const common = apart === -1 ? from.length : apart
+  const firstDifferent = from.findIndex((position, at) => position !== to[at])
+  const common = firstDifferent === -1 ? from.length : firstDifferent
   const start = from.slice(0, common).findLastIndex(isCompaction) + 1
-  const left = from.slice(common)
-  const taken = to.slice(common)
-  const undone = left.filter(isCompaction).map(({ id }) => id)
-  const firstBack = taken.findIndex(isCompaction)
+  const exited = from.slice(common)
+  const entered = to.slice(common)
+  const undone = exited.filter(isCompaction).map(({ id }) => id)
+  const firstRestored = entered.findIndex(isCompaction)
   const steps: Step[] = []
   if (undone.length > 0) steps.push({ kind: 'undo', ids: undone.toReversed() })
-  // What a compaction that is taken back had covered is there again, as if there had been none.
-  const there = new Set(messagesOf(from.slice(start)))
+  // After an undo, the messages that the compaction had covered are back in the context.
+  const wasPresent = new Set(messagesOf(from.slice(start)))
   const stays = new Set(
-    messagesOf([...to.slice(start, common), ...(firstBack === -1 ? taken : taken.slice(0, firstBack))]),
+    messagesOf([...to.slice(start, common), ...(firstRestored === -1 ? entered : entered.slice(0, firstRestored))]),
   )
-  const gone = [...there].filter((id) => !stays.has(id))
-  if (gone.length > 0) steps.push({ kind: 'withdraw', ids: gone })
-  let present = new Set([...there].filter((id) => stays.has(id)))
-  for (const place of taken) {
-    if (isCompaction(place)) {
-      steps.push({ kind: 'again', id: place.id })
-      present = new Set(messagesOf(contextOf(place)))
-    } else if (place.kind === 'message' && !present.has(place.id)) {
-      steps.push({ kind: 'again', id: place.id })
-      present.add(place.id)
+  const removed = [...wasPresent].filter((id) => !stays.has(id))
+  if (removed.length > 0) steps.push({ kind: 'withdraw', ids: removed })
+  let present = new Set([...wasPresent].filter((id) => stays.has(id)))
+  for (const position of entered) {
+    if (isCompaction(position)) {
+      steps.push({ kind: 'restore', id: position.id })
+      present = new Set(messagesOf(contextOf(position)))
+    } else if (position.kind === 'message' && !present.has(position.id)) {
+      steps.push({ kind: 'restore', id: position.id })
+      present.add(position.id)
     }
   }
-  const last = firstBack === -1 ? undefined : taken.findLastIndex(isCompaction)
-  const beyond = last === undefined ? [] : [...present].filter((id) => !messagesOf(taken.slice(last)).includes(id))
+  const last = firstRestored === -1 ? undefined : entered.findLastIndex(isCompaction)
+  const beyond = last === undefined ? [] : [...present].filter((id) => !messagesOf(entered.slice(last)).includes(id))
   if (beyond.length > 0) steps.push({ kind: 'withdraw', ids: beyond })
   return steps
 }
 
-/** A conversation in which nothing was said. */
+/** Creates the tree of an empty conversation. */
 export function createBranches(): Branches {
-  /** The latest place of each message. */
-  const places = new Map<string, Place>()
-  /** Of records that say nothing, the message or compaction that they hang on; undefined for the beginning. */
+  /** The latest position of each message. */
+  const positions = new Map<string, Position>()
+  /**
+   * For records without a message: the message or compaction to which they are attached; undefined for the beginning.
+   */
   const passed = new Map<string, string | undefined>()
-  /** Of a compaction and of its summary, the last place of what it left: whoever names them as parent comes behind. */
-  const ends = new Map<string, Place>()
-  const contexts = new Map<Place, readonly Place[]>()
-  const lastOf = new Map<string, Place>()
-  let tip: Place | undefined
-  let live: Place[] = []
-  let at = new Map<Place, number>()
+  /**
+   * For a compaction and for its summary: the last position that it retained. A record that names either as its parent
+   * is attached there.
+   */
+  const ends = new Map<string, Position>()
+  const contexts = new Map<Position, readonly Position[]>()
+  const lastOf = new Map<string, Position>()
+  let tip: Position | undefined
+  let live: Position[] = []
+  let at = new Map<Position, number>()
 
-  const add = (place: Place): void => {
-    places.set(place.id, place)
-    lastOf.set(place.group, place)
+  const add = (position: Position): void => {
+    positions.set(position.id, position)
+    lastOf.set(position.group, position)
   }
-  /** Texts that are held already are not held twice: in a long file these are most of what is remembered. */
-  const placeOf = ({ id, group, isAnswer, named }: Spoken, before: Place | undefined): Place => ({
+  /** Reuses strings that are already in memory: in a long file they account for most of the memory used. */
+  const placeOf = ({ id, group, isAnswer, parentId }: NewMessage, before: Position | undefined): Position => ({
     id,
     kind: 'message',
     before,
-    earlier: places.get(id),
+    earlier: positions.get(id),
     group: group === id ? id : (lastOf.get(group)?.group ?? group),
     isAnswer,
-    named: named === tip?.id ? tip.id : named,
+    parentId: parentId === tip?.id ? tip.id : parentId,
   })
-  const settle = (place: Place | undefined): void => {
-    tip = place
+  const settle = (position: Position | undefined): void => {
+    tip = position
     live = []
-    for (let each = place; each !== undefined && !isCompaction(each); each = each.before) live.push(each)
+    for (let each = position; each !== undefined && !isCompaction(each); each = each.before) live.push(each)
     live.reverse()
     at = new Map(live.map((each, index) => [each, index]))
   }
-  /** The latest of a message's places that is on the branch. */
-  const liveOf = (latest: Place | undefined): Place | undefined => {
-    let place = latest
-    while (place !== undefined && !at.has(place)) place = place.earlier
-    return place
+  /** The latest position of a message on the current branch. */
+  const liveOf = (latest: Position | undefined): Position | undefined => {
+    let position = latest
+    while (position !== undefined && !at.has(position)) position = position.earlier
+    return position
   }
-  const find = (id: string): Place | undefined => {
-    const latest = places.get(id)
+  const find = (id: string): Position | undefined => {
+    const latest = positions.get(id)
     return liveOf(latest) ?? latest
   }
   const parent: Branches['parent'] = (id) => {
     if (id === null || id === undefined || id === '') return 'beginning'
-    const place = ends.get(id) ?? find(id)
-    if (place !== undefined) return place
+    const position = ends.get(id) ?? find(id)
+    if (position !== undefined) return position
     if (!passed.has(id)) return 'unknown'
     const hangsOn = passed.get(id)
     return hangsOn === undefined ? 'beginning' : (ends.get(hangsOn) ?? find(hangsOn) ?? 'unknown')
@@ -180,73 +188,74 @@ export function createBranches(): Branches {
   return {
     tip: () => tip,
     live: () => live,
-    isLive: (id) => liveOf(places.get(id)) !== undefined,
+    isLive: (id) => liveOf(positions.get(id)) !== undefined,
     isGroupLive: (group) => {
       const last = lastOf.get(group)
       return last !== undefined && at.has(last)
     },
-    knows: (id) => places.has(id) || passed.has(id) || ends.has(id),
+    knows: (id) => positions.has(id) || passed.has(id) || ends.has(id),
     find,
     parent,
-    endOf: (place, answerOnly) => {
-      const run: Place[] = []
-      const index = at.get(place)
+    endOf: (position, answerOnly) => {
+      const run: Position[] = []
+      const index = at.get(position)
       if (index !== undefined) {
-        for (let next = index + 1; live[next]?.group === place.group; next += 1) {
+        for (let next = index + 1; live[next]?.group === position.group; next += 1) {
           const each = live[next]
           if (each !== undefined) run.push(each)
         }
       } else {
-        let each = lastOf.get(place.group)
-        for (; each !== undefined && each !== place && each.group === place.group; each = each.before) run.unshift(each)
-        if (each !== place) return place
+        let each = lastOf.get(position.group)
+        for (; each !== undefined && each !== position && each.group === position.group; each = each.before)
+          run.unshift(each)
+        if (each !== position) return position
       }
-      return (answerOnly ? run.findLast(({ isAnswer }) => isAnswer) : run.at(-1)) ?? place
+      return (answerOnly ? run.findLast(({ isAnswer }) => isAnswer) : run.at(-1)) ?? position
     },
     isCompacted: () => chainTo(tip).some(isCompaction),
-    say: (message) => {
-      const place = placeOf(message, tip)
-      add(place)
-      at.set(place, live.length)
-      live.push(place)
-      tip = place
+    append: (message) => {
+      const position = placeOf(message, tip)
+      add(position)
+      at.set(position, live.length)
+      live.push(position)
+      tip = position
     },
-    sayAside: (message, before) => {
+    appendToOtherBranch: (message, before) => {
       add(placeOf(message, before))
     },
-    pass: (id, parentId) => {
-      // The program begins some of its own records anew (a hook at the start of a resumed session); no rewind is that.
+    noteSilent: (id, parentId) => {
+      // Some records of the program have no parent (a hook at the start of a resumed session). They are not a rewind.
       const found = parent(parentId)
       if (found === 'unknown' || ((parentId ?? '') === '' && found === 'beginning')) passed.set(id, tip?.id)
       else passed.set(id, found === 'beginning' ? undefined : found.id)
     },
-    passBehind: (id, compactionId) => {
+    noteSilentAfterBoundary: (id, compactionId) => {
       passed.set(id, compactionId)
     },
-    goTo: (place) => {
-      if (place === tip) return []
-      const steps = stepsBetween(chainTo(tip), chainTo(place), (compaction) => contexts.get(compaction) ?? [])
-      settle(place)
+    goTo: (position) => {
+      if (position === tip) return []
+      const steps = stepsBetween(chainTo(tip), chainTo(position), (compaction) => contexts.get(compaction) ?? [])
+      settle(position)
       return steps
     },
-    compact: (id, summaryId, kept) => {
-      const compaction: Place = {
+    compact: (id, summaryId, retained) => {
+      const compaction: Position = {
         id,
         kind: 'compaction',
         before: tip,
         earlier: undefined,
         group: id,
         isAnswer: false,
-        named: '',
+        parentId: '',
       }
       let before = compaction
-      const context = kept.map((each): Place => {
+      const context = retained.map((each): Position => {
         const known = find(each.id)
-        const { group, isAnswer, named } = known ?? { group: each.id, isAnswer: false, named: '' }
-        before = { ...each, before, earlier: places.get(each.id), group, isAnswer, named }
+        const { group, isAnswer, parentId } = known ?? { group: each.id, isAnswer: false, parentId: '' }
+        before = { ...each, before, earlier: positions.get(each.id), group, isAnswer, parentId }
         return before
       })
-      for (const place of context) if (place.kind !== 'missing') add(place)
+      for (const position of context) if (position.kind !== 'missing') add(position)
       contexts.set(compaction, context)
       ends.set(id, before)
       if (summaryId !== undefined) ends.set(summaryId, before)

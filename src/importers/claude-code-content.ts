@@ -1,9 +1,9 @@
-/** What the records of Claude Code say, as chat messages. Its blocks are those of the Anthropic API. */
+/** Converts the content of Claude Code records to chat messages. Its blocks are those of the Anthropic API. */
 import { z } from 'zod'
-import { exactText } from '../domain/text/json.js'
+import { exactText } from '../lib/json.js'
 import { foreignMessage } from '../domain/values/foreign-messages.js'
 import type { ContentPart, MessageBody, ToolCall } from '../domain/values/message.js'
-import { isTooDeep, MOST_LEVELS } from '../domain/values/nesting.js'
+import { isTooDeep, MAX_LEVELS } from '../lib/nesting.js'
 import type { Attachment } from './claude-code-records.js'
 
 const partSchema = z.looseObject({ type: z.string() })
@@ -30,17 +30,16 @@ const jsonText = (value: unknown): string => {
   }
 }
 
-/** A part as it came; what a chat message cannot hold is kept as its JSON. */
+/** A block as a content part, unchanged if possible; otherwise its JSON as a text part. */
 function partOf(block: unknown): ContentPart {
   const part = partSchema.safeParse(block)
-  const isPart =
-    part.success && !isTooDeep(block, MOST_LEVELS - 1) && foreignMessage({ content: [block] }) === undefined
+  const isPart = part.success && !isTooDeep(block, MAX_LEVELS - 1) && foreignMessage({ content: [block] }) === undefined
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- as it came, with its keys in their order
   if (isPart) return block as ContentPart
   return { type: 'text', text: typeof block === 'string' ? block : jsonText(block) }
 }
 
-/** The text of a block that says nothing else. */
+/** The text of a block that has no other fields with a value. */
 function plainText(block: unknown): string | undefined {
   const parsed = textBlockSchema.safeParse(block)
   if (!parsed.success) return undefined
@@ -48,7 +47,7 @@ function plainText(block: unknown): string | undefined {
   return Object.values(rest).every((value) => value === null || value === undefined) ? text : undefined
 }
 
-/** Parts, and a plain string where one text is all that there is. */
+/** Content parts, or a plain string if the only block is plain text. */
 function contentOf(blocks: readonly unknown[]): string | readonly ContentPart[] {
   const parts = blocks.map((block): ContentPart => {
     const text = plainText(block)
@@ -65,40 +64,45 @@ function valueContent(value: unknown): string | readonly ContentPart[] {
   return Array.isArray(value) ? contentOf(value) : jsonText(value)
 }
 
-/** A result of a call. */
-export interface ResultSaid {
-  /** Undefined where the program does not name its call. */
+/** The result of a tool call. */
+export interface ToolResult {
+  /** Undefined if the program does not name the call. */
   readonly callId: string | undefined
   readonly content: string | readonly ContentPart[]
   readonly isError: boolean
 }
 
-function resultOf(block: unknown): ResultSaid | undefined {
+function resultOf(block: unknown): ToolResult | undefined {
   const result = resultSchema.safeParse(block).data
   return result === undefined
     ? undefined
     : { callId: result.tool_use_id, content: valueContent(result.content), isError: result.is_error === true }
 }
 
-/** One message of an answer: a message of the model, or a result that came with it, as of a search by the provider. */
-export type AnswerSaid =
+/**
+ * One message of an answer: a message of the model, or a result in the same record (a search that the provider ran).
+ */
+export type AnswerMessage =
   | { readonly kind: 'answer'; readonly body: MessageBody }
-  | ({ readonly kind: 'result' } & ResultSaid)
+  | ({ readonly kind: 'result' } & ToolResult)
 
 /**
- * What a line of the model's answer says. Undefined for a content that is none.
- * @param nameCall gives a call without an id one, by how many calls stand before it
+ * The messages in one record of the model's answer. Undefined if the content has another form.
+ * @param nameCall returns an id for a call without one, from the number of calls before it
  */
-export function answerSaid(content: unknown, nameCall: (index: number) => string): readonly AnswerSaid[] | undefined {
+export function answerMessagesOf(
+  content: unknown,
+  nameCall: (index: number) => string,
+): readonly AnswerMessage[] | undefined {
   if (typeof content === 'string') return [{ kind: 'answer', body: { role: 'assistant', content } }]
   if (!Array.isArray(content)) return undefined
-  const said: AnswerSaid[] = []
+  const messages: AnswerMessage[] = []
   let calls: ToolCall[] = []
   let blocks: unknown[] = []
   const ids = new Set<string>()
   const flush = (): void => {
     if (calls.length === 0 && blocks.length === 0) return
-    said.push({
+    messages.push({
       kind: 'answer',
       body: {
         role: 'assistant',
@@ -119,22 +123,22 @@ export function answerSaid(content: unknown, nameCall: (index: number) => string
       calls.push({ id, type: 'function', function: { name: call.name ?? 'unknown', arguments: args } })
     } else if (result !== undefined) {
       flush()
-      said.push({ kind: 'result', ...result })
+      messages.push({ kind: 'result', ...result })
     } else blocks.push(block)
   }
   flush()
-  return said.length === 0 ? [{ kind: 'answer', body: { role: 'assistant', content: '' } }] : said
+  return messages.length === 0 ? [{ kind: 'answer', body: { role: 'assistant', content: '' } }] : messages
 }
 
-/** What a record in the user's place says: the results of calls, and what is beside them. */
-export interface UserSaid {
-  readonly results: readonly ResultSaid[]
+/** The content of a record with the role user: results of calls, and the rest. */
+export interface UserContent {
+  readonly results: readonly ToolResult[]
   readonly body: MessageBody | undefined
-  /** All of `body` is a text that the program put there. */
+  /** The program generated all of `body`. */
   readonly isHarness: boolean
 }
 
-/** The tags in which the program wraps what it puts in the user's place. */
+/** The tags in which the program wraps the texts that it adds with the role user. */
 const HARNESS_TAGS = [
   'system-reminder',
   'local-command-caveat',
@@ -158,8 +162,8 @@ const HARNESS_TEXTS = [
 ]
 
 /**
- * Whether the program said all of a text. Where a prompt stands behind what it glued in front, or the user gave a
- * command something to do, it is the user's.
+ * Whether the program generated all of a text. A text is the user's if a prompt follows the program's tags, or if the
+ * user gave arguments to a command.
  */
 export function isHarnessText(text: string): boolean {
   let rest = text.trim()
@@ -175,13 +179,13 @@ export function isHarnessText(text: string): boolean {
   return rest === ''
 }
 
-/** What a record in the user's place says. Undefined for a content that is none. */
-export function userSaid(content: unknown): UserSaid | undefined {
+/** The content of a record with the role user. Undefined if the content has another form. */
+export function userContentOf(content: unknown): UserContent | undefined {
   if (typeof content === 'string')
     return { results: [], body: { role: 'user', content }, isHarness: isHarnessText(content) }
   if (!Array.isArray(content)) return undefined
   const blocks: readonly unknown[] = content
-  const results: ResultSaid[] = []
+  const results: ToolResult[] = []
   const rest: unknown[] = []
   for (const block of blocks) {
     const result = resultOf(block)
@@ -227,12 +231,12 @@ function attachedFile({ filename, content }: Attachment): MessageBody['content']
   return [...(name === undefined ? [] : [{ type: 'text', text: name }]), partOf(content)]
 }
 
-/** What a hook printed reaches the model at these events; at others, only whoever looks at the screen. */
-const HOOKS_HEARD = new Set<unknown>(['SessionStart', 'UserPromptSubmit'])
+/** The model receives a hook's output only for these events; the output of other hooks is only shown on the screen. */
+const HOOKS_IN_CONTEXT = new Set<unknown>(['SessionStart', 'UserPromptSubmit'])
 
 /**
- * The text that an attachment puts into the context, by its type. Those that are not here (reminders of a list of
- * tasks, changes of a mode) hold what the program makes a text of, and not the text.
+ * The text that an attachment adds to the context, by its type. The types that are missing here (reminders of a task
+ * list, changes of a mode) contain only the data from which the program makes a text, not the text.
  */
 const ATTACHED: Readonly<Record<string, (attachment: Attachment) => MessageBody['content'] | undefined>> = {
   file: attachedFile,
@@ -248,7 +252,7 @@ const ATTACHED: Readonly<Record<string, (attachment: Attachment) => MessageBody[
   plan_file_reference: ({ planFilePath, planContent }) => titled(planFilePath, planContent),
   hook_additional_context: ({ content }) => strings(content, '\n') ?? stringSchema.safeParse(content).data,
   hook_success: ({ hookEvent, content }) =>
-    HOOKS_HEARD.has(hookEvent) ? stringSchema.safeParse(content).data : undefined,
+    HOOKS_IN_CONTEXT.has(hookEvent) ? stringSchema.safeParse(content).data : undefined,
   mcp_instructions_delta: ({ addedBlocks }) => strings(addedBlocks, '\n\n'),
   agent_listing_delta: ({ addedLines }) => strings(addedLines, '\n'),
   deferred_tools_delta: ({ addedLines }) => strings(addedLines, '\n'),
@@ -263,32 +267,32 @@ const queuedSchema = z.looseObject({
 
 const renderedSchema = z.array(z.looseObject({ content: z.union([z.string(), z.array(z.unknown())]) })).min(1)
 
-/** What the model was shown, where the program tells it. */
+/** The text that the model received, if the program recorded it. */
 function rendered(value: unknown): MessageBody['content'] | undefined {
-  const shown = renderedSchema.safeParse(value).data ?? []
-  const blocks = shown.flatMap(({ content }): readonly unknown[] =>
+  const attached = renderedSchema.safeParse(value).data ?? []
+  const blocks = attached.flatMap(({ content }): readonly unknown[] =>
     typeof content === 'string' ? [{ type: 'text', text: content }] : content,
   )
   const content = contentOf(blocks)
   return content === '' ? undefined : content
 }
 
-/** What an attachment says in the user's place. */
-export interface AttachmentSaid {
+/** The message of an attachment, with the role user. */
+export interface AttachmentContent {
   readonly body: MessageBody
-  /** The user typed it while the model was at work. */
+  /** The user typed it while the model was working. */
   readonly isTyped: boolean
 }
 
-/** Undefined where an attachment puts nothing into the context, or the record does not hold what. */
-export function attachmentSaid(attachment: Attachment, shown: unknown): AttachmentSaid | undefined {
+/** Undefined if an attachment adds nothing to the context, or if the record does not contain the text. */
+export function attachmentContentOf(attachment: Attachment, renderedContent: unknown): AttachmentContent | undefined {
   const queued = attachment.type === 'queued_command' ? queuedSchema.safeParse(attachment).data : undefined
   if (queued !== undefined) {
-    const said = userSaid(queued.prompt)
-    if (said?.body === undefined) return undefined
+    const prompt = userContentOf(queued.prompt)
+    if (prompt?.body === undefined) return undefined
     const isPrompt = (queued.commandMode ?? 'prompt') === 'prompt' && (queued.origin?.kind ?? 'human') === 'human'
-    return { body: said.body, isTyped: isPrompt && queued.isMeta !== true && !said.isHarness }
+    return { body: prompt.body, isTyped: isPrompt && queued.isMeta !== true && !prompt.isHarness }
   }
-  const content = rendered(shown) ?? ATTACHED[attachment.type]?.(attachment)
+  const content = rendered(renderedContent) ?? ATTACHED[attachment.type]?.(attachment)
   return content === undefined ? undefined : { body: { role: 'user', content }, isTyped: false }
 }

@@ -1,10 +1,16 @@
-/** One conversation of Claude Code, record by record: what each says, and what it changes of what was said before. */
+/** Reads one conversation of Claude Code record by record, and yields the messages, compactions and changes. */
 import { z } from 'zod'
 import { sha256 } from '../domain/values/hash.js'
 import { contentText, type MessageBody, type ToolCall } from '../domain/values/message.js'
-import { createBranches, type Branches, type Kept, type Place, type Step } from './claude-code-branches.js'
-import { answerSaid, attachmentSaid, userSaid, type ResultSaid, type UserSaid } from './claude-code-content.js'
-import { createHeld, type Held } from './held-messages.js'
+import { createBranches, type Branches, type RetainedEntry, type Position, type Step } from './claude-code-branches.js'
+import {
+  answerMessagesOf,
+  attachmentContentOf,
+  userContentOf,
+  type ToolResult,
+  type UserContent,
+} from './claude-code-content.js'
+import { createRecentItems, type RecentItems } from './recent-items.js'
 import { nameOf, timeOf, type ClaudeRecord, type ClaudeUsage } from './claude-code-records.js'
 import type {
   CompactionItem,
@@ -13,44 +19,44 @@ import type {
   MessageItem,
   TranscriptItem,
   Usage,
-  Where,
+  SourceLocation,
 } from './transcript.js'
 
 /**
- * What stands in a context in the place of a result that a microcompaction cleared: the transcript does not tell what
- * the model was given there.
+ * Recorded as the content of a result that a microcompaction cleared: the transcript does not contain the replacement
+ * that the model received.
  */
 const CLEARED_RESULT = '[cleared by the program; its transcript does not say what stands in its place]'
 
-/** A record, with the id that it has or is given, and where it stands. */
-export interface Taken {
+/** A record, with its own or a generated id, and its location in the file. */
+export interface LocatedRecord {
   readonly record: ClaudeRecord
   readonly id: string
-  readonly where: Where
+  readonly where: SourceLocation
 }
 
-/** What is remembered of a conversation: ids, hashes, and what was said of late. */
+/** The state of a conversation while it is read: ids, hashes, and the latest items. */
 export interface Conversation {
   readonly opening: Omit<ConversationItem, 'where'>
-  /** The file begins behind its start. */
+  /** The file begins after the start of the conversation. */
   readonly beginsLate: boolean
   readonly branches: Branches
-  readonly held: Held
-  /** The record that made a call. */
+  readonly recentItems: RecentItems
+  /** Tool call id → id of the record that contains the call. */
   readonly callers: Map<string, string>
-  /** The message that says the result of a call. */
+  /** Tool call id → message with the result. */
   readonly results: Map<string, { readonly sourceId: string; readonly part: number }>
-  /** Calls to which the program gave no id, by the record that made them: their results come in the same order. */
+  /** Record id → generated ids of its calls without one. Their results arrive in the same order. */
   readonly unnamed: Map<string, string[]>
-  /** Calls, by a hash of the prompt that they give to a sub-agent. */
+  /** Hash of a sub-agent's prompt → ids of the calls that passed it. */
   readonly prompts: Map<string, string[]>
-  /** What the model is given in the place of messages that were cleared. */
+  /** Message key → content that replaced a cleared message. */
   readonly cleared: Map<string, MessageBody['content']>
-  /** The compaction that each summary belongs to, and its place in the context of it. */
+  /** Summary record id → its compaction, and the index of the summary in that compaction's context. */
   readonly summaries: Map<string, { readonly compactionId: string; readonly at: number }>
-  /** A compaction whose summary is still to come. */
-  boundary: Taken | undefined
-  /** The last answer, and the most that one of its lines said that it took: the figures grow from line to line. */
+  /** A compaction boundary that waits for its summary. */
+  boundary: LocatedRecord | undefined
+  /** The last answer, with the largest usage that one of its lines reports: the figures grow from line to line. */
   answer: { readonly id: string; readonly usage: Usage } | undefined
 }
 
@@ -58,7 +64,7 @@ export const createConversation = (opening: Conversation['opening'], beginsLate:
   opening,
   beginsLate,
   branches: createBranches(),
-  held: createHeld(),
+  recentItems: createRecentItems(),
   callers: new Map(),
   results: new Map(),
   unnamed: new Map(),
@@ -69,12 +75,12 @@ export const createConversation = (opening: Conversation['opening'], beginsLate:
   answer: undefined,
 })
 
-/** A message, before it is told where it stands. */
+/** A message without its ids and location. */
 type Message = Pick<MessageItem, 'body' | 'byProgram' | 'answerId' | 'model' | 'usage' | 'isError'>
 
 const keyOf = (sourceId: string, part: number): string => `${sourceId} ${String(part)}`
 
-const timed = ({ record }: Taken): { readonly at?: string } => {
+const timed = ({ record }: LocatedRecord): { readonly at?: string } => {
   const at = timeOf(record.timestamp)
   return at === undefined ? {} : { at }
 }
@@ -85,41 +91,45 @@ function push(lists: Map<string, string[]>, key: string, value: string): void {
   else list.push(value)
 }
 
-/** The next value of a list, which is taken from it. */
+/** Removes and returns the first value of a list. */
 export const takeNext = (lists: Map<string, string[]>, key: string): string | undefined => lists.get(key)?.shift()
 
-/** A record that says nothing of the conversation. */
-function* leaveOut({ branches, boundary }: Conversation, { record, id, where }: Taken): Generator<TranscriptItem> {
-  if (boundary === undefined) branches.pass(id, record.parentUuid)
-  else branches.passBehind(id, boundary.id)
+/** Skips a record without a message. */
+function* skip({ branches, boundary }: Conversation, { record, id, where }: LocatedRecord): Generator<TranscriptItem> {
+  if (boundary === undefined) branches.noteSilent(id, record.parentUuid)
+  else branches.noteSilentAfterBoundary(id, boundary.id)
   yield { kind: 'left-out', what: nameOf(record), where }
 }
 
-/** A record that the program wrote once more. */
-function* repeat({ record, where }: Taken): Generator<TranscriptItem> {
+/** Skips a record that the program wrote a second time. */
+function* skipRepeated({ record, where }: LocatedRecord): Generator<TranscriptItem> {
   yield { kind: 'left-out', what: `repeated ${nameOf(record)}`, where }
 }
 
-/** The edit of a message that was cleared. */
-function edit(conversation: Conversation, sourceId: string, part: number, taken: Taken): TranscriptItem {
+/** The edit that replaces a cleared message. */
+function edit(conversation: Conversation, sourceId: string, part: number, located: LocatedRecord): TranscriptItem {
   const content = conversation.cleared.get(keyOf(sourceId, part)) ?? null
-  return { kind: 'edit', sourceId, part, content, why: 'pruned', ...timed(taken), where: taken.where }
+  return { kind: 'edit', sourceId, part, content, why: 'pruned', ...timed(located), where: located.where }
 }
 
-/** What it means that the program went to another branch. */
-function* moved(conversation: Conversation, steps: readonly Step[], taken: Taken): Generator<TranscriptItem> {
-  const { where } = taken
+/** Yields the changes when the program switches to another branch. */
+function* switchBranch(
+  conversation: Conversation,
+  steps: readonly Step[],
+  located: LocatedRecord,
+): Generator<TranscriptItem> {
+  const { where } = located
   let lost = 0
   for (const step of steps) {
-    if (step.kind === 'undo') yield { kind: 'undo', sourceIds: step.ids, ...timed(taken), where }
-    else if (step.kind === 'withdraw') yield { kind: 'withdrawal', sourceIds: step.ids, ...timed(taken), where }
+    if (step.kind === 'undo') yield { kind: 'undo', sourceIds: step.ids, ...timed(located), where }
+    else if (step.kind === 'withdraw') yield { kind: 'withdrawal', sourceIds: step.ids, ...timed(located), where }
     else {
-      const items = conversation.held.of(step.id)
+      const items = conversation.recentItems.of(step.id)
       if (items === undefined) lost += 1
       for (const item of items ?? []) {
         yield item
         if (item.kind === 'message' && conversation.cleared.has(keyOf(item.sourceId, item.part)))
-          yield edit(conversation, item.sourceId, item.part, taken)
+          yield edit(conversation, item.sourceId, item.part, located)
       }
     }
   }
@@ -132,75 +142,74 @@ function* moved(conversation: Conversation, steps: readonly Step[], taken: Taken
     }
 }
 
-/** The messages of a record, in their order. */
-function itemsOf(messages: readonly Message[], taken: Taken): MessageItem[] {
+function itemsOf(messages: readonly Message[], located: LocatedRecord): MessageItem[] {
   return messages.map((message, part) => ({
     kind: 'message',
-    sourceId: taken.id,
+    sourceId: located.id,
     part,
-    ...timed(taken),
+    ...timed(located),
     ...message,
-    where: taken.where,
+    where: located.where,
   }))
 }
 
-/** How a record takes part in the conversation. */
-type Speech =
-  /** Somebody's words: who goes back begins with them. */
+/** The role of a record in the tree. */
+type RecordRole =
+  /** A prompt of the user. A rewind goes back to a prompt. */
   | { readonly kind: 'prompt' }
   | { readonly kind: 'answer'; readonly group: string }
   | { readonly kind: 'result'; readonly caller: string }
-  /** What comes between: a reminder, a result of a call that is not in the file. */
-  | { readonly kind: 'beside' }
+  /** Anything else: a reminder, or a result whose call is not in the file. */
+  | { readonly kind: 'other' }
 
-/** Where the program has to be for a record to be said behind it. */
-function destination({ branches }: Conversation, { parentUuid }: ClaudeRecord, speech: Speech): Place | undefined {
+/** The position after which a record is appended. */
+function destination({ branches }: Conversation, { parentUuid }: ClaudeRecord, role: RecordRole): Position | undefined {
   const tip = branches.tip()
-  if (speech.kind === 'result' || (speech.kind === 'answer' && branches.isGroupLive(speech.group))) return tip
+  if (role.kind === 'result' || (role.kind === 'answer' && branches.isGroupLive(role.group))) return tip
   const parent = branches.parent(parentUuid)
   if (parent === 'unknown') return tip
-  if (parent === 'beginning') return speech.kind === 'prompt' ? undefined : tip
-  return branches.endOf(parent, speech.kind === 'prompt')
+  if (parent === 'beginning') return role.kind === 'prompt' ? undefined : tip
+  return branches.endOf(parent, role.kind === 'prompt')
 }
 
-function* say(
+function* emit(
   conversation: Conversation,
-  taken: Taken,
+  located: LocatedRecord,
   messages: readonly Message[],
-  speech: Speech,
+  role: RecordRole,
 ): Generator<TranscriptItem> {
-  const { branches, held } = conversation
-  const { id, where } = taken
+  const { branches, recentItems } = conversation
+  const { id, where } = located
   yield* compactWithoutSummary(conversation)
-  const named = taken.record.parentUuid ?? ''
-  // Who says a message again under the same parent copies it.
-  if (branches.isLive(id) || branches.find(id)?.named === named) {
-    yield* repeat(taken)
+  const parentId = located.record.parentUuid ?? ''
+  // A message that is repeated under the same parent is a copy.
+  if (branches.isLive(id) || branches.find(id)?.parentId === parentId) {
+    yield* skipRepeated(located)
     return
   }
-  const items = itemsOf(messages, taken)
-  held.keep(id, items)
+  const items = itemsOf(messages, located)
+  recentItems.keep(id, items)
   for (const { body, part } of items)
     if (body.toolCallId !== undefined) conversation.results.set(body.toolCallId, { sourceId: id, part })
-  const isAnswer = speech.kind === 'answer' || speech.kind === 'result'
-  const caller = speech.kind === 'result' ? branches.find(speech.caller) : undefined
+  const isAnswer = role.kind === 'answer' || role.kind === 'result'
+  const caller = role.kind === 'result' ? branches.find(role.caller) : undefined
   if (caller !== undefined && !branches.isLive(caller.id)) {
-    // The call was left behind while its tool ran.
-    branches.sayAside({ id, group: caller.group, isAnswer, named }, branches.endOf(caller, false))
+    // The program switched to another branch while the tool ran.
+    branches.appendToOtherBranch({ id, group: caller.group, isAnswer, parentId }, branches.endOf(caller, false))
     yield* items
-    yield { kind: 'withdrawal', sourceIds: [id], ...timed(taken), where }
+    yield { kind: 'withdrawal', sourceIds: [id], ...timed(located), where }
     return
   }
-  yield* moved(conversation, branches.goTo(destination(conversation, taken.record, speech)), taken)
+  yield* switchBranch(conversation, branches.goTo(destination(conversation, located.record, role)), located)
   const group =
-    speech.kind === 'answer'
-      ? speech.group
-      : (caller?.group ?? (speech.kind === 'prompt' ? id : (branches.tip()?.group ?? id)))
-  branches.say({ id, group, isAnswer, named })
+    role.kind === 'answer'
+      ? role.group
+      : (caller?.group ?? (role.kind === 'prompt' ? id : (branches.tip()?.group ?? id)))
+  branches.append({ id, group, isAnswer, parentId })
   yield* items
 }
 
-/** The program counts what came from its cache and went there beside the input; here it is a part of it. */
+/** The program counts cached tokens separately; here they are part of the input. */
 function usageOf(usage: ClaudeUsage | undefined): Usage | undefined {
   if (usage === undefined) return undefined
   const { input_tokens: input, output_tokens: output } = usage
@@ -214,36 +223,36 @@ function usageOf(usage: ClaudeUsage | undefined): Usage | undefined {
   }
 }
 
-/** What an answer took, by the line that tells most of it so far. */
+/** The usage of an answer: the largest value that one of its lines has reported so far. */
 function usageSoFar(
   conversation: Conversation,
   answerId: string | undefined,
-  told: Usage | undefined,
+  reported: Usage | undefined,
 ): Usage | undefined {
-  if (told === undefined || answerId === undefined) return told
+  if (reported === undefined || answerId === undefined) return reported
   const { answer } = conversation
-  const isLess = answer?.id === answerId && (answer.usage.outputTokens ?? 0) > (told.outputTokens ?? 0)
-  const usage = isLess ? answer.usage : told
+  const isLess = answer?.id === answerId && (answer.usage.outputTokens ?? 0) > (reported.outputTokens ?? 0)
+  const usage = isLess ? answer.usage : reported
   conversation.answer = { id: answerId, usage }
   return usage
 }
 
-function resultMessage(conversation: Conversation, { record }: Taken, result: ResultSaid): Message {
+function resultMessage(conversation: Conversation, { record }: LocatedRecord, result: ToolResult): Message {
   const { content, isError } = result
   const failed = isError ? ({ isError: true } as const) : {}
   const toolCallId =
     result.callId ?? takeNext(conversation.unnamed, record.sourceToolAssistantUUID ?? record.parentUuid ?? '')
-  // A result that answers no call can only be told as a text.
+  // A result without a call is recorded as a user's text.
   if (toolCallId === undefined) return { body: { role: 'user', content }, byProgram: true, ...failed }
   return { body: { role: 'tool', content, toolCallId }, ...failed }
 }
 
-/** A prompt that a call gives to a sub-agent, by its hash. */
+/** The hash of a sub-agent's prompt. */
 export const promptHash = (prompt: string): string => sha256(prompt.trim())
 
 const taskSchema = z.looseObject({ prompt: z.string().min(1) })
 
-/** What a call tells the sub-agent that it begins. */
+/** The prompt that a call passes to a sub-agent; undefined for other calls. */
 function promptOf(call: ToolCall): string | undefined {
   if (call.function === undefined || !/^(?:Task|Agent)$/u.test(call.function.name)) return undefined
   try {
@@ -262,28 +271,28 @@ function noteCalls(conversation: Conversation, id: string, calls: readonly ToolC
   }
 }
 
-/** The id of a call that has none. */
+/** A generated id for a call without one. */
 const unnamedCall = (id: string, index: number | ''): string => `${id}#${String(index)}`
 
-function* unreadable({ branches }: Conversation, { record, id, where }: Taken): Generator<TranscriptItem> {
-  branches.pass(id, record.parentUuid)
+function* unreadable({ branches }: Conversation, { record, id, where }: LocatedRecord): Generator<TranscriptItem> {
+  branches.noteSilent(id, record.parentUuid)
   yield { kind: 'damage', detail: `is a record of type ${record.type} without a message`, isCut: false, where }
 }
 
-function* takeAnswer(conversation: Conversation, taken: Taken): Generator<TranscriptItem> {
-  const { record, id } = taken
-  const said = answerSaid(record.message?.content, (index) => unnamedCall(id, index))
-  if (said === undefined) {
-    yield* unreadable(conversation, taken)
+function* takeAnswer(conversation: Conversation, located: LocatedRecord): Generator<TranscriptItem> {
+  const { record, id } = located
+  const answers = answerMessagesOf(record.message?.content, (index) => unnamedCall(id, index))
+  if (answers === undefined) {
+    yield* unreadable(conversation, located)
     return
   }
-  // What the program said in the model's place: that nothing was asked, that the provider failed.
+  // A message that the program generated with the role assistant: no response was requested, or the provider failed.
   const isSynthetic = record.message?.model === '<synthetic>'
   const answerId = isSynthetic ? undefined : record.message?.id
   const model = isSynthetic ? undefined : record.message?.model
   const usage = isSynthetic ? undefined : usageSoFar(conversation, answerId, usageOf(record.message?.usage))
-  const messages = said.map((each): Message => {
-    if (each.kind === 'result') return resultMessage(conversation, taken, each)
+  const messages = answers.map((each): Message => {
+    if (each.kind === 'result') return resultMessage(conversation, located, each)
     noteCalls(conversation, id, each.body.toolCalls ?? [])
     return {
       body: each.body,
@@ -293,116 +302,116 @@ function* takeAnswer(conversation: Conversation, taken: Taken): Generator<Transc
       ...(usage === undefined ? {} : { usage }),
     }
   })
-  yield* say(conversation, taken, messages, { kind: 'answer', group: answerId ?? id })
+  yield* emit(conversation, located, messages, { kind: 'answer', group: answerId ?? id })
 }
 
-/** Whether the program, and nobody, says what a record in the user's place says. */
-const isOfProgram = ({ isMeta, promptSource, origin }: ClaudeRecord, { isHarness }: UserSaid): boolean =>
+/** Whether the program generated a record with the role user. */
+const isOfProgram = ({ isMeta, promptSource, origin }: ClaudeRecord, { isHarness }: UserContent): boolean =>
   isMeta === true || isHarness || promptSource === 'system' || (origin?.kind ?? 'human') !== 'human'
 
-function* takeUser(conversation: Conversation, taken: Taken): Generator<TranscriptItem> {
-  const said = userSaid(taken.record.message?.content)
-  if (said === undefined) {
-    yield* unreadable(conversation, taken)
+function* takeUser(conversation: Conversation, located: LocatedRecord): Generator<TranscriptItem> {
+  const userContent = userContentOf(located.record.message?.content)
+  if (userContent === undefined) {
+    yield* unreadable(conversation, located)
     return
   }
-  const { results, body } = said
-  const byProgram = isOfProgram(taken.record, said)
-  const messages = results.map((result) => resultMessage(conversation, taken, result))
+  const { results, body } = userContent
+  const byProgram = isOfProgram(located.record, userContent)
+  const messages = results.map((result) => resultMessage(conversation, located, result))
   if (body !== undefined) messages.push({ body, ...(byProgram ? { byProgram } : {}) })
   const callers = messages.map((message) => conversation.callers.get(message.body.toolCallId ?? ''))
   const caller = callers.find((id) => id !== undefined)
-  const others: Speech = results.length > 0 || byProgram ? { kind: 'beside' } : { kind: 'prompt' }
-  yield* say(conversation, taken, messages, caller === undefined ? others : { kind: 'result', caller })
+  const roleWithoutCall: RecordRole = results.length > 0 || byProgram ? { kind: 'other' } : { kind: 'prompt' }
+  yield* emit(conversation, located, messages, caller === undefined ? roleWithoutCall : { kind: 'result', caller })
 }
 
-function* takeAttachment(conversation: Conversation, taken: Taken): Generator<TranscriptItem> {
-  const { attachment, rendered } = taken.record
-  const said = attachment === undefined ? undefined : attachmentSaid(attachment, rendered)
-  if (said === undefined) {
-    yield* leaveOut(conversation, taken)
+function* takeAttachment(conversation: Conversation, located: LocatedRecord): Generator<TranscriptItem> {
+  const { attachment, rendered } = located.record
+  const content = attachment === undefined ? undefined : attachmentContentOf(attachment, rendered)
+  if (content === undefined) {
+    yield* skip(conversation, located)
     return
   }
-  const message: Message = { body: said.body, ...(said.isTyped ? {} : { byProgram: true }) }
-  yield* say(conversation, taken, [message], { kind: 'beside' })
+  const message: Message = { body: content.body, ...(content.isTyped ? {} : { byProgram: true }) }
+  yield* emit(conversation, located, [message], { kind: 'other' })
 }
 
-/** Results that are cleared to save room: the model is given a word in their place. */
-function* takeMicrocompaction(conversation: Conversation, taken: Taken): Generator<TranscriptItem> {
+/** Results that the program cleared to save context: a placeholder replaces them. */
+function* takeMicrocompaction(conversation: Conversation, located: LocatedRecord): Generator<TranscriptItem> {
   const { branches, cleared, results } = conversation
-  const { compactedToolIds = [], clearedAttachmentUUIDs = [] } = taken.record.microcompactMetadata ?? {}
+  const { compactedToolIds = [], clearedAttachmentUUIDs = [] } = located.record.microcompactMetadata ?? {}
   const targets = [
     ...compactedToolIds
       .flatMap((callId) => results.get(callId) ?? [])
-      .map((said) => ({ ...said, content: CLEARED_RESULT })),
+      .map((message) => ({ ...message, content: CLEARED_RESULT })),
     ...clearedAttachmentUUIDs.map((sourceId) => ({ sourceId, part: 0, content: null })),
   ].filter(({ sourceId, part }) => branches.isLive(sourceId) && !cleared.has(keyOf(sourceId, part)))
   for (const { sourceId, part, content } of targets) cleared.set(keyOf(sourceId, part), content)
   if (targets.length === 0) {
-    yield* leaveOut(conversation, taken)
+    yield* skip(conversation, located)
     return
   }
-  branches.pass(taken.id, taken.record.parentUuid)
-  for (const { sourceId, part } of targets) yield edit(conversation, sourceId, part, taken)
+  branches.noteSilent(located.id, located.record.parentUuid)
+  for (const { sourceId, part } of targets) yield edit(conversation, sourceId, part, located)
 }
 
-/** What stays of what was live, and what may. */
-interface Stay {
-  readonly kept: readonly Kept[]
+/** The messages that a compaction retained, and those for which the transcript does not say. */
+interface Retention {
+  readonly retained: readonly RetainedEntry[]
   readonly unknown: readonly string[]
 }
 
-const keptPlaces = (places: readonly Place[]): Kept[] =>
+const entriesOf = (places: readonly Position[]): RetainedEntry[] =>
   places.map(({ id, kind }) => ({ id, kind: kind === 'compaction' ? 'missing' : kind }))
-const messageIds = (places: readonly Place[]): string[] =>
+const messageIds = (places: readonly Position[]): string[] =>
   places.filter(({ kind }) => kind === 'message').map(({ id }) => id)
 
-/** The messages that a compaction names one by one. */
-function stayOfList(branches: Branches, uuids: readonly string[], allUuids: readonly string[]): Stay {
-  const kept = [...new Set(uuids)].flatMap((id): Kept[] => {
+/** For a compaction that lists the ids of the retained messages. */
+function retentionOfList(branches: Branches, uuids: readonly string[], allUuids: readonly string[]): Retention {
+  const retained = [...new Set(uuids)].flatMap((id): RetainedEntry[] => {
     const place = branches.find(id)
-    if (place !== undefined) return keptPlaces([place])
-    // What says nothing of the conversation stays with nothing.
+    if (place !== undefined) return entriesOf([place])
+    // A record without a message retains nothing.
     return branches.knows(id) ? [] : [{ id, kind: 'missing' }]
   })
   const named = new Set(uuids)
   const doubtful = new Set(allUuids.filter((id) => !named.has(id)))
-  return { kept, unknown: messageIds(branches.live()).filter((id) => doubtful.has(id)) }
+  return { retained, unknown: messageIds(branches.live()).filter((id) => doubtful.has(id)) }
 }
 
-/** The messages from one to another, which is how some versions name them. */
-function stayOfSegment(branches: Branches, head: string | undefined, tail: string | undefined): Stay {
+/** For a compaction that names the first and the last retained message, as some versions do. */
+function retentionOfSegment(branches: Branches, head: string | undefined, tail: string | undefined): Retention {
   const live = branches.live()
   const placeOf = (id: string): number => {
     const parent = branches.parent(id)
     return typeof parent === 'string' ? -1 : live.indexOf(parent)
   }
-  const missing = [head, tail].flatMap((id): Kept[] =>
+  const missing = [head, tail].flatMap((id): RetainedEntry[] =>
     id === undefined || branches.knows(id) ? [] : [{ id, kind: 'missing' }],
   )
   const last = tail === undefined ? live.length - 1 : placeOf(tail)
-  // A record that says nothing stands behind the message that it hangs on.
+  // A record without a message comes after the message to which it is attached.
   const first = head === undefined ? -1 : placeOf(head) + (branches.find(head) === undefined ? 1 : 0)
   const isHeadMissing = head !== undefined && !branches.knows(head)
-  if (last >= 0 && isHeadMissing) return { kept: [...missing, ...keptPlaces(live.slice(0, last + 1))], unknown: [] }
+  if (last >= 0 && isHeadMissing) return { retained: [...missing, ...entriesOf(live.slice(0, last + 1))], unknown: [] }
   if (last >= 0 && first >= 0 && head !== undefined)
-    return { kept: keptPlaces(live.slice(first, last + 1)), unknown: [] }
-  return { kept: missing, unknown: messageIds(first > 0 ? live.slice(first) : live) }
+    return { retained: entriesOf(live.slice(first, last + 1)), unknown: [] }
+  return { retained: missing, unknown: messageIds(first > 0 ? live.slice(first) : live) }
 }
 
-function stayOf({ branches }: Conversation, { compactMetadata }: ClaudeRecord): Stay {
+function retentionOf({ branches }: Conversation, { compactMetadata }: ClaudeRecord): Retention {
   const { preservedMessages: messages, preservedSegment: segment } = compactMetadata ?? {}
   const uuids = messages?.uuids ?? messages?.allUuids
-  if (uuids !== undefined) return stayOfList(branches, uuids, messages?.allUuids ?? [])
-  if (segment === undefined) return { kept: [], unknown: [] }
-  return stayOfSegment(branches, segment.headUuid, segment.tailUuid)
+  if (uuids !== undefined) return retentionOfList(branches, uuids, messages?.allUuids ?? [])
+  if (segment === undefined) return { retained: [], unknown: [] }
+  return retentionOfSegment(branches, segment.headUuid, segment.tailUuid)
 }
 
-/** An entry of the context, as it is told. */
-function entryOf({ held, summaries }: Conversation, { id, kind }: Kept): ContextEntry {
+/** A retained entry as a context entry of the transcript. */
+function entryOf({ recentItems, summaries }: Conversation, { id, kind }: RetainedEntry): ContextEntry {
   if (kind !== 'inserted') return { kind, sourceId: id }
   const origin = summaries.get(id)
-  const item = origin === undefined ? undefined : held.of(origin.compactionId)?.[0]
+  const item = origin === undefined ? undefined : recentItems.of(origin.compactionId)?.[0]
   const entry = item?.kind === 'compaction' ? item.context[origin?.at ?? 0] : undefined
   return entry ?? { kind: 'missing', sourceId: id }
 }
@@ -410,29 +419,30 @@ function entryOf({ held, summaries }: Conversation, { id, kind }: Kept): Context
 const triggerOf = (trigger: string | undefined): CompactionItem['trigger'] =>
   trigger === 'auto' || trigger === 'manual' ? trigger : 'unknown'
 
-/** @param boundary the record that tells of the compaction; the summary's own where there is none */
+/** @param boundary the record of the compaction; the summary's own record if there is no boundary */
 function* compact(
   conversation: Conversation,
-  boundary: Taken,
+  boundary: LocatedRecord,
   summary: { readonly id: string; readonly body: MessageBody } | undefined,
 ): Generator<TranscriptItem> {
-  const { branches, held, summaries } = conversation
+  const { branches, recentItems, summaries } = conversation
   const { record, id } = boundary
   const { trigger, preTokens, postTokens, durationMs, preservedMessages, preservedSegment } =
     record.compactMetadata ?? {}
   const before = branches.parent(record.logicalParentUuid)
-  if (typeof before !== 'string') yield* moved(conversation, branches.goTo(branches.endOf(before, false)), boundary)
-  const { kept, unknown } = stayOf(conversation, record)
-  const left = new Set(kept.map((each) => each.id))
-  const lacks = branches.live().some((place) => place.kind === 'missing' && !left.has(place.id))
+  if (typeof before !== 'string')
+    yield* switchBranch(conversation, branches.goTo(branches.endOf(before, false)), boundary)
+  const { retained, unknown } = retentionOf(conversation, record)
+  const retainedIds = new Set(retained.map((each) => each.id))
+  const lacks = branches.live().some((place) => place.kind === 'missing' && !retainedIds.has(place.id))
   const isFirst = !branches.isCompacted()
   const coversMissing = lacks || (isFirst && (conversation.beginsLate || branches.live().length === 0))
   const inserted: ContextEntry[] =
     summary === undefined ? [] : [{ kind: 'inserted', body: summary.body, isSummary: true }]
-  const entries = kept.map((each) => entryOf(conversation, each))
-  // Kept messages stand behind the summary, but where they hang on the boundary itself.
-  const keptFirst = (preservedMessages?.anchorUuid ?? preservedSegment?.anchorUuid) === id
-  const own: Kept[] = summary === undefined ? [] : [{ id: summary.id, kind: 'inserted' }]
+  const entries = retained.map((each) => entryOf(conversation, each))
+  // Retained messages follow the summary, unless they are anchored at the boundary.
+  const retainedFirst = (preservedMessages?.anchorUuid ?? preservedSegment?.anchorUuid) === id
+  const summaryEntry: RetainedEntry[] = summary === undefined ? [] : [{ id: summary.id, kind: 'inserted' }]
   const text = summary === undefined ? '' : contentText(summary.body.content)
   const item: CompactionItem = {
     kind: 'compaction',
@@ -440,7 +450,7 @@ function* compact(
     ...timed(boundary),
     trigger: triggerOf(trigger),
     summary: text === '' ? { kind: 'none' } : { kind: 'text', text },
-    context: keptFirst ? [...entries, ...inserted] : [...inserted, ...entries],
+    context: retainedFirst ? [...entries, ...inserted] : [...inserted, ...entries],
     ...(unknown.length === 0 ? {} : { unknown }),
     ...(coversMissing ? { coversMissing } : {}),
     ...(preTokens === undefined ? {} : { tokensBefore: preTokens }),
@@ -448,13 +458,13 @@ function* compact(
     ...(durationMs === undefined ? {} : { durationMs }),
     where: boundary.where,
   }
-  branches.compact(id, summary?.id, keptFirst ? [...kept, ...own] : [...own, ...kept])
-  held.keep(id, [item])
-  if (summary !== undefined) summaries.set(summary.id, { compactionId: id, at: keptFirst ? entries.length : 0 })
+  branches.compact(id, summary?.id, retainedFirst ? [...retained, ...summaryEntry] : [...summaryEntry, ...retained])
+  recentItems.keep(id, [item])
+  if (summary !== undefined) summaries.set(summary.id, { compactionId: id, at: retainedFirst ? entries.length : 0 })
   yield item
 }
 
-/** A compaction whose summary never came. */
+/** Yields a compaction whose summary never followed. */
 function* compactWithoutSummary(conversation: Conversation): Generator<TranscriptItem> {
   const { boundary } = conversation
   if (boundary === undefined) return
@@ -462,30 +472,30 @@ function* compactWithoutSummary(conversation: Conversation): Generator<Transcrip
   yield* compact(conversation, boundary, undefined)
 }
 
-function* takeSummary(conversation: Conversation, taken: Taken): Generator<TranscriptItem> {
-  const boundary = conversation.boundary ?? taken
+function* takeSummary(conversation: Conversation, located: LocatedRecord): Generator<TranscriptItem> {
+  const boundary = conversation.boundary ?? located
   conversation.boundary = undefined
-  const body = userSaid(taken.record.message?.content)?.body ?? { role: 'user', content: '' }
-  yield* compact(conversation, boundary, { id: taken.id, body })
+  const body = userContentOf(located.record.message?.content)?.body ?? { role: 'user', content: '' }
+  yield* compact(conversation, boundary, { id: located.id, body })
 }
 
-function* takeBoundary(conversation: Conversation, taken: Taken): Generator<TranscriptItem> {
+function* takeBoundary(conversation: Conversation, located: LocatedRecord): Generator<TranscriptItem> {
   yield* compactWithoutSummary(conversation)
-  conversation.boundary = taken
+  conversation.boundary = located
 }
 
-/** What a record of this conversation says. A compaction is told once its summary is read, which is the next record. */
-export function takeRecord(conversation: Conversation, taken: Taken): Iterable<TranscriptItem> {
-  const { type, subtype } = taken.record
-  const isSummary = type === 'user' && taken.record.isCompactSummary === true
+/** Reads one record of this conversation. A compaction is yielded with its summary, which is the next record. */
+export function takeRecord(conversation: Conversation, located: LocatedRecord): Iterable<TranscriptItem> {
+  const { type, subtype } = located.record
+  const isSummary = type === 'user' && located.record.isCompactSummary === true
   const isBoundary = type === 'system' && subtype === 'compact_boundary'
-  const isKnown = conversation.branches.knows(taken.id) || conversation.boundary?.id === taken.id
-  if ((isSummary || isBoundary) && isKnown) return repeat(taken)
-  if (isSummary) return takeSummary(conversation, taken)
-  if (isBoundary) return takeBoundary(conversation, taken)
-  if (type === 'assistant') return takeAnswer(conversation, taken)
-  if (type === 'user') return takeUser(conversation, taken)
-  if (type === 'attachment') return takeAttachment(conversation, taken)
-  if (type === 'system' && subtype === 'microcompact_boundary') return takeMicrocompaction(conversation, taken)
-  return leaveOut(conversation, taken)
+  const isKnown = conversation.branches.knows(located.id) || conversation.boundary?.id === located.id
+  if ((isSummary || isBoundary) && isKnown) return skipRepeated(located)
+  if (isSummary) return takeSummary(conversation, located)
+  if (isBoundary) return takeBoundary(conversation, located)
+  if (type === 'assistant') return takeAnswer(conversation, located)
+  if (type === 'user') return takeUser(conversation, located)
+  if (type === 'attachment') return takeAttachment(conversation, located)
+  if (type === 'system' && subtype === 'microcompact_boundary') return takeMicrocompaction(conversation, located)
+  return skip(conversation, located)
 }

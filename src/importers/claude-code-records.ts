@@ -1,6 +1,6 @@
 /**
- * The records of a Claude Code transcript, by the fields that are read of them. Every field may be missing, and one of
- * another type counts as missing: the format has no published schema, and it changes with the program.
+ * The fields that the importer reads of Claude Code records. Every field may be missing, and a value of another type
+ * counts as missing: the format has no published schema, and it changes with the program's version.
  */
 import { z } from 'zod'
 
@@ -8,7 +8,7 @@ const text = z.string().min(1).optional().catch(undefined)
 const flag = z.boolean().optional().catch(undefined)
 const amount = z.number().nonnegative().optional().catch(undefined)
 const texts = z.array(z.string()).readonly().optional().catch(undefined)
-/** The id of a record, or null where the program says that there is none. */
+/** The id of a record, or null if the program recorded that there is none. */
 const reference = z.string().nullable().optional().catch(undefined)
 
 const usageSchema = z.looseObject({
@@ -37,7 +37,7 @@ const compactMetadataSchema = z.looseObject({
 const microcompactMetadataSchema = z.looseObject({ compactedToolIds: texts, clearedAttachmentUUIDs: texts })
 
 const attachmentSchema = z.looseObject({ type: z.string() })
-/** What a record of type `attachment` holds; its other fields hang on its type. */
+/** The content of a record of type `attachment`; its other fields depend on its type. */
 export type Attachment = z.infer<typeof attachmentSchema>
 
 const recordSchema = z.looseObject({
@@ -68,21 +68,21 @@ const recordSchema = z.looseObject({
 export type ClaudeRecord = z.infer<typeof recordSchema>
 export type ClaudeUsage = z.infer<typeof usageSchema>
 
-/** A record; undefined for a value that is none. */
+/** Parses a record; undefined if the value is not a record. */
 export const recordOf = (value: unknown): ClaudeRecord | undefined => recordSchema.safeParse(value).data
 
-/** What a record is called where it is counted: its type, and with `system` and `attachment` what kind of it. */
+/** The name under which the report counts a record: its type, and the subtype for `system` and `attachment`. */
 export function nameOf({ type, subtype, attachment }: ClaudeRecord): string {
   if (type === 'system' && subtype !== undefined) return `system/${subtype}`
   if (type === 'attachment' && attachment !== undefined) return `attachment/${attachment.type}`
   return type
 }
 
-/** Those that stand in the tree of a conversation. */
+/** The types of records that are part of a conversation's tree. */
 const CHAINED = new Set(['user', 'assistant', 'system', 'attachment', 'progress'])
 export const isChained = ({ type }: ClaudeRecord): boolean => CHAINED.has(type)
 
-/** A time as ISO 8601 in UTC; one without a zone is taken as UTC. Undefined for what is no time. */
+/** A time as ISO 8601 in UTC. A time without a zone counts as UTC. Undefined if the text is not a time. */
 export function timeOf(timestamp: string | undefined): string | undefined {
   if (timestamp === undefined) return undefined
   const time = new Date(/(?:z|[+-]\d\d:?\d\d)$/iu.test(timestamp) ? timestamp : `${timestamp}Z`)
@@ -91,11 +91,11 @@ export function timeOf(timestamp: string | undefined): string | undefined {
 }
 
 const metaSchema = z.looseObject({ description: text, toolUseId: text, parentAgentId: text })
-/** What the file beside a sub-agent's transcript tells of it. */
+/** The fields of the metadata file in the same directory as a sub-agent's transcript. */
 export type AgentMeta = z.infer<typeof metaSchema>
 export const agentMetaOf = (value: unknown): AgentMeta | undefined => metaSchema.safeParse(value).data
 
-/** Records that only Claude Code writes, and that may stand in front of the first message. */
+/** Records that only Claude Code writes. Some may precede the first message. */
 const headSchema = z.union([
   z.looseObject({ type: z.literal('file-history-snapshot'), messageId: z.string(), snapshot: z.looseObject({}) }),
   z.looseObject({ type: z.literal('summary'), summary: z.string(), leafUuid: z.string() }),

@@ -1,11 +1,11 @@
 /**
- * Transcripts of Claude Code (`~/.claude/projects/<folder>/<session>.jsonl`): a file of JSON lines that only grows. Each
- * record names its parent, so that a conversation is a tree; a compaction is a marker and, behind it, the summary, and
- * what was said before both stays in the file. A sub-agent has a file of its own; in older versions its lines stand
- * between those of the session that called it.
+ * Transcripts of Claude Code (`~/.claude/projects/<folder>/<session>.jsonl`): a JSON Lines file that only grows. Each
+ * record names its parent, so that a conversation is a tree. A compaction is a marker followed by the summary; the
+ * earlier messages stay in the file. A sub-agent has its own file; older versions write its lines into the file of the
+ * session that called it.
  *
- * A large result of a tool lies in a file of its own, and the transcript holds the preview that the model was given. It
- * is the preview that is taken: it is what was said.
+ * A large tool result is in a separate file, and the transcript contains the preview that the model received. The
+ * importer takes the preview, because the model saw only that.
  */
 import { readFileSync } from 'node:fs'
 import {
@@ -14,7 +14,7 @@ import {
   takeNext,
   takeRecord,
   type Conversation,
-  type Taken,
+  type LocatedRecord,
 } from './claude-code-conversation.js'
 import {
   agentMetaOf,
@@ -25,20 +25,21 @@ import {
   timeOf,
   type AgentMeta,
 } from './claude-code-records.js'
+import { isOfIFlow } from './unread-forms.js'
 import type { Importer, Parent, TranscriptItem, TranscriptReader, TranscriptRecord } from './transcript.js'
 
-/** What the path of a transcript tells. */
-interface Named {
+/** The ids in the path of a transcript. */
+interface PathIds {
   readonly base: string
-  /** The session, where the file is called by one, as the program calls it. */
+  /** The session id, if the file name is one, spelled as in the file name. */
   readonly session: string | undefined
-  /** The sub-agent, where the file is one's. */
+  /** The sub-agent id, if the file is a sub-agent's transcript. */
   readonly agent: string | undefined
-  /** The session whose folder the file lies in. */
+  /** The session id from the directory that contains the file. */
   readonly folder: string | undefined
 }
 
-function namedBy(path: string): Named {
+function pathIdsOf(path: string): PathIds {
   const parts = path.split(/[\\/]/u)
   const base = (parts.at(-1) ?? path).replace(/\.jsonl$/u, '')
   const agents = parts.lastIndexOf('subagents')
@@ -50,9 +51,9 @@ function namedBy(path: string): Named {
   }
 }
 
-/** What the file beside a sub-agent's transcript tells; undefined where there is none. */
-function metaBeside(path: string): AgentMeta | undefined {
-  if (namedBy(path).agent === undefined) return undefined
+/** The metadata file in the same directory as a sub-agent's transcript; undefined if there is none. */
+function agentMetaFile(path: string): AgentMeta | undefined {
+  if (pathIdsOf(path).agent === undefined) return undefined
   try {
     return agentMetaOf(JSON.parse(readFileSync(path.replace(/\.jsonl$/u, '.meta.json'), 'utf8')))
   } catch {
@@ -63,7 +64,7 @@ function metaBeside(path: string): AgentMeta | undefined {
 const agentSource = (session: string | undefined, agent: string): string =>
   session === undefined ? `agent-${agent}` : `${session}/agent-${agent}`
 
-/** The conversation that a sub-agent was called in: its session's, or another sub-agent's. */
+/** The conversation that called a sub-agent: the session, or another sub-agent. */
 function callerOf(
   session: string | undefined,
   agent: string | undefined,
@@ -74,22 +75,22 @@ function callerOf(
   return { sourceId, how: 'sub-agent', ...(callId === undefined ? {} : { callId }) }
 }
 
-const has = (id: string | null | undefined): boolean => (id ?? '') !== ''
+const isPresent = (id: string | null | undefined): boolean => (id ?? '') !== ''
 
-/** A conversation that begins with this record. */
+/** Creates a conversation that begins with this record. */
 function begin(
-  { record }: Taken,
-  told: { readonly sourceId: string; readonly parent: Parent | undefined; readonly title: string | undefined },
+  { record }: LocatedRecord,
+  details: { readonly sourceId: string; readonly parent: Parent | undefined; readonly title: string | undefined },
 ): Conversation {
-  const beginsLate = has(record.parentUuid) || has(record.logicalParentUuid)
+  const beginsLate = isPresent(record.parentUuid) || isPresent(record.logicalParentUuid)
   const startedAt = beginsLate ? undefined : timeOf(record.timestamp)
   return createConversation(
     {
       kind: 'conversation',
-      sourceId: told.sourceId,
+      sourceId: details.sourceId,
       ...(record.version === undefined ? {} : { programVersion: record.version }),
-      ...(told.parent === undefined ? {} : { parent: told.parent }),
-      ...(told.title === undefined ? {} : { title: told.title }),
+      ...(details.parent === undefined ? {} : { parent: details.parent }),
+      ...(details.title === undefined ? {} : { title: details.title }),
       ...(record.cwd === undefined ? {} : { cwd: record.cwd }),
       ...(startedAt === undefined ? {} : { startedAt }),
     },
@@ -98,8 +99,8 @@ function begin(
 }
 
 function createReader(path: string): TranscriptReader {
-  const named = namedBy(path)
-  const meta = metaBeside(path)
+  const pathIds = pathIdsOf(path)
+  const meta = agentMetaFile(path)
   const conversations = new Map<string, Conversation>()
   const sides = new Set<Conversation>()
   let current: Conversation | undefined
@@ -114,8 +115,8 @@ function createReader(path: string): TranscriptReader {
     conversations.set(sourceId, created)
     return created
   }
-  /** The conversation in which the parent of a record stands. */
-  const ofParent = ({ record }: Taken, isSide: boolean): Conversation | undefined => {
+  /** The conversation that contains the parent of a record. */
+  const ofParent = ({ record }: LocatedRecord, isSide: boolean): Conversation | undefined => {
     const { parentUuid } = record
     if ((parentUuid ?? '') === '') return undefined
     return [...conversations.values()].find(
@@ -124,38 +125,38 @@ function createReader(path: string): TranscriptReader {
     )
   }
 
-  const mainOf = (taken: Taken): Conversation => {
-    const { sessionId, forkedFrom } = taken.record
-    if (named.session === undefined) {
-      const known = ofParent(taken, false)
+  const mainOf = (located: LocatedRecord): Conversation => {
+    const { sessionId, forkedFrom } = located.record
+    if (pathIds.session === undefined) {
+      const known = ofParent(located, false)
       if (known !== undefined) return known
     }
-    const sourceId = named.session ?? sessionId ?? main?.opening.sourceId ?? named.base
-    // A fork begins with a copy of the records of the session that it comes from, under its own id or under theirs.
+    const sourceId = pathIds.session ?? sessionId ?? main?.opening.sourceId ?? pathIds.base
+    // A fork begins with a copy of the original session's records, under its own session id or under the original one.
     const forked = forkedFrom?.sessionId ?? sessionId ?? sourceId
     const parent: Parent | undefined = forked === sourceId ? undefined : { sourceId: forked, how: 'fork' }
-    return open(sourceId, () => begin(taken, { sourceId, parent, title }))
+    return open(sourceId, () => begin(located, { sourceId, parent, title }))
   }
-  const sideOf = (taken: Taken): Conversation => {
-    const { record, id } = taken
+  const sideOf = (located: LocatedRecord): Conversation => {
+    const { record, id } = located
     const { sessionId } = record
-    const own = sessionId === undefined || sessionId.startsWith('agent-') ? named.folder : sessionId
-    const session = named.agent === undefined ? (named.session ?? own) : own
-    const agent = record.agentId ?? named.agent
+    const parentSession = sessionId === undefined || sessionId.startsWith('agent-') ? pathIds.folder : sessionId
+    const session = pathIds.agent === undefined ? (pathIds.session ?? parentSession) : parentSession
+    const agent = record.agentId ?? pathIds.agent
     if (agent === undefined) {
-      const known = ofParent(taken, true)
+      const known = ofParent(located, true)
       if (known !== undefined) return known
     }
     const sourceId = agentSource(session, agent ?? id)
     return open(sourceId, () => {
-      if (named.agent !== undefined) {
+      if (pathIds.agent !== undefined) {
         const parent = callerOf(session, meta?.parentAgentId, meta?.toolUseId)
-        return begin(taken, { sourceId, parent, title: meta?.description })
+        return begin(located, { sourceId, parent, title: meta?.description })
       }
       const prompt = record.message?.content
       const callId =
         main !== undefined && typeof prompt === 'string' ? takeNext(main.prompts, promptHash(prompt)) : undefined
-      return begin(taken, { sourceId, parent: callerOf(session, undefined, callId), title: undefined })
+      return begin(located, { sourceId, parent: callerOf(session, undefined, callId), title: undefined })
     })
   }
 
@@ -171,12 +172,12 @@ function createReader(path: string): TranscriptReader {
       yield { kind: 'left-out', what: nameOf(record), where }
       return
     }
-    const taken: Taken = { record, id: record.uuid ?? `record-${String(where.line ?? count)}`, where }
-    const isSide = record.isSidechain === true || named.agent !== undefined
-    const conversation = isSide ? sideOf(taken) : mainOf(taken)
+    const located: LocatedRecord = { record, id: record.uuid ?? `record-${String(where.line ?? count)}`, where }
+    const isSide = record.isSidechain === true || pathIds.agent !== undefined
+    const conversation = isSide ? sideOf(located) : mainOf(located)
     if (isSide) sides.add(conversation)
     else main = conversation
-    for (const item of takeRecord(conversation, taken)) {
+    for (const item of takeRecord(conversation, located)) {
       if (current !== conversation) {
         current = conversation
         yield { ...conversation.opening, where }
@@ -202,6 +203,6 @@ export const claudeCode: Importer = {
     (folder ?? '') === ''
       ? [`${home}/.claude/projects`, `${home}/.config/claude/projects`]
       : [`${folder ?? ''}/projects`],
-  recognize: ({ records }) => (records.some(isOfClaudeCode) ? 'lines' : undefined),
+  recognize: ({ records }) => (records.some(isOfClaudeCode) && !records.some(isOfIFlow) ? 'lines' : undefined),
   read: createReader,
 }

@@ -1,15 +1,15 @@
 /**
- * Cline, in both forms in which it keeps a conversation:
- * - its extension up to version 3: a task is a list of messages, with what it leaves out of the requests beside it;
- * - its command line and everything since: `<session>.messages.json`, with what it tells of the session in
- *   `<session>.json`, and the context behind the last compaction in `<session>.compaction.json`. An agent of a team has
- *   its messages in a file of its own in the same folder.
+ * Cline, in both storage formats:
+ * - Its extension up to version 3: a task is a list of messages, with companion files for the omitted range and edits.
+ * - Its command line and all later versions: `<session>.messages.json`, with session data in `<session>.json`, and the
+ *   context after the last compaction in `<session>.compaction.json`. An agent of a team has its own messages file in
+ *   the same directory.
  */
 import { basename, dirname, join } from 'node:path'
 import { z } from 'zod'
 import { countIn, isFields, textIn, timeIn } from './bodies.js'
-import { createTaskReader, itemsOf, type KeptContext } from './task.js'
-import { existing, extensionHomes, isOfRoo, taskFileAt, taskFileOf, taskSiblings } from './task-files.js'
+import { createTaskReader, itemsOf, type RetainedContext } from './task.js'
+import { existingPaths, extensionHomes, isOfRoo, taskFileAt, taskFileOf, taskSiblings } from './task-files.js'
 import { emptyNotes } from './task-notes.js'
 import type { Head, Importer, Parent, TranscriptItem, TranscriptReader, TranscriptRecord } from './transcript.js'
 
@@ -32,7 +32,7 @@ const stateSchema = z.looseObject({
 })
 
 const MESSAGES_END = '.messages.json'
-// A session that is too large to be looked at whole shows its first 4,096 characters.
+// For a session that is too large to parse here, only the first 4,096 characters are checked.
 const SESSION_BEGIN = /^\s*\{(?=[^]*"sessionId"\s*:)(?=[^]*"messages"\s*:\s*\[\s*\{[^{}]*"role"\s*:)/u
 
 type SessionFile = 'messages' | 'session.json' | 'compaction.json'
@@ -51,13 +51,13 @@ function isSession({ records, text: begin }: Head): boolean {
   return value === undefined ? SESSION_BEGIN.test(begin) : sessionFileOf(value) !== undefined
 }
 
-/** What stands beside the messages. */
-interface Beside {
+/** The data from the companion files. */
+interface Companions {
   manifest?: z.infer<typeof manifestSchema> | undefined
-  kept?: KeptContext | undefined
+  retained?: RetainedContext | undefined
 }
 
-function keptIn(value: unknown): KeptContext | undefined {
+function retainedIn(value: unknown): RetainedContext | undefined {
   const state = stateSchema.safeParse(value).data
   if (state === undefined) return undefined
   const { source_message_count: count, source_prefix_hash: hash, messages, updated_at: at } = state
@@ -67,7 +67,7 @@ function keptIn(value: unknown): KeptContext | undefined {
 function parentOf(
   session: z.infer<typeof sessionSchema>,
   path: string,
-  manifest: Beside['manifest'],
+  manifest: Companions['manifest'],
 ): Parent | undefined {
   const folder = basename(dirname(path.replaceAll('\\', '/')))
   const fork = manifest?.metadata?.['fork']
@@ -79,18 +79,18 @@ function parentOf(
 }
 
 function createSessionReader(path: string): TranscriptReader {
-  const beside: Beside = {}
+  const companions: Companions = {}
 
   function* take({ value, where }: TranscriptRecord): Generator<TranscriptItem> {
     const file = sessionFileOf(value)
     if (file !== 'messages') {
-      if (file === 'session.json') beside.manifest = manifestSchema.safeParse(value).data
-      if (file === 'compaction.json') beside.kept = keptIn(value)
+      if (file === 'session.json') companions.manifest = manifestSchema.safeParse(value).data
+      if (file === 'compaction.json') companions.retained = retainedIn(value)
       if (where.file === path) yield { kind: 'left-out', what: file ?? 'file', where }
       return
     }
     const session = sessionSchema.parse(value)
-    const { manifest, kept } = beside
+    const { manifest, retained } = companions
     const [first] = session.messages
     yield {
       kind: 'conversation',
@@ -102,13 +102,13 @@ function createSessionReader(path: string): TranscriptReader {
       startedAt: timeIn(manifest?.started_at) ?? timeIn(isFields(first) ? countIn(first['ts']) : undefined),
       where,
     }
-    yield* itemsOf({ messages: session.messages, path: 'messages', where, notes: emptyNotes(), kept })
+    yield* itemsOf({ messages: session.messages, path: 'messages', where, notes: emptyNotes(), retained })
   }
 
   return { take, end: () => [] }
 }
 
-/** The two readers of Cline: each record tells whose it is. */
+/** Combines the readers of both formats. Each record shows its format. */
 function createReader(path: string): TranscriptReader {
   const readers = { task: createTaskReader(path), session: createSessionReader(path) }
   return {
@@ -122,8 +122,8 @@ function createReader(path: string): TranscriptReader {
 
 async function sessionSiblings(path: string): Promise<readonly string[]> {
   const stem = path.slice(0, -MESSAGES_END.length)
-  const beside = await existing([`${stem}.json`, `${stem}.compaction.json`])
-  return [...beside, path]
+  const siblings = await existingPaths([`${stem}.json`, `${stem}.compaction.json`])
+  return [...siblings, path]
 }
 
 function sessionsHome(environment: Readonly<Record<string, string | undefined>>, home: string): string {

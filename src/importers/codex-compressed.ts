@@ -1,26 +1,27 @@
 /**
- * Codex compresses rollouts that are a week old with zstd. Node reads them from 22.15 on; an older one says what to do
- * instead. What could not be read goes on as a record that says so, since a record is all that a file is read as.
+ * Codex compresses rollouts that are a week old with zstd. Node.js reads zstd from 22.15 on; with an older version the
+ * reader reports damage that says what to do. Damage is passed on as a record, because the interface accepts only
+ * records.
  */
 import { open } from 'node:fs/promises'
 import { createReadStream } from 'node:fs'
 import { pipeline, type Duplex } from 'node:stream'
 import * as zlib from 'node:zlib'
-import { byteLines } from '../ports/byte-lines.js'
+import { byteLines } from '../lib/byte-lines.js'
 import { isFields } from './bodies.js'
 import { recordOfLine, recordsOf, type RecordOrDamage } from './records-of.js'
 import type { DamageItem, TranscriptRecord } from './transcript.js'
 
 const MAGIC = Buffer.from([0x28, 0xb5, 0x2f, 0xfd])
-/** The magic bytes as a text that was read as UTF-8 begins with them. */
+/** The magic bytes as they appear in a text that was decoded as UTF-8. */
 const MAGIC_TEXT = MAGIC.toString('utf8')
 
-/** Whether a text was compressed with zstd. */
+/** Whether a file begins with the zstd magic bytes. */
 export const beginsCompressed = (text: string): boolean => text.startsWith(MAGIC_TEXT)
 
 const DAMAGE = Symbol('damage')
 
-/** The damage that a record stands for; undefined where it is a record. */
+/** The damage that a record carries; undefined for an ordinary record. */
 export function damageIn(value: unknown): Pick<DamageItem, 'detail' | 'isCut'> | undefined {
   const damage: unknown = isFields(value) ? Reflect.get(value, DAMAGE) : undefined
   return isFields(damage) && typeof damage['detail'] === 'string'
@@ -36,7 +37,10 @@ const damaged = (where: DamageItem['where'], detail: string, isCut: boolean): Tr
 const asRecord = (read: RecordOrDamage): TranscriptRecord =>
   'kind' in read ? damaged(read.where, read.detail, read.isCut) : read
 
-/** What decompresses, where this Node has it. Its types are those of Node 20, which has it not. */
+/**
+ * A zstd decompressor, if this version of Node.js has one. The project compiles against the types of Node 20, which
+ * lack it.
+ */
 function zstd(): Duplex | undefined {
   const create: unknown = Reflect.get(zlib, 'createZstdDecompress')
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the function of Node 22.15 takes nothing and makes a stream
@@ -55,7 +59,7 @@ async function isCompressed(path: string): Promise<boolean> {
 
 async function* ofCompressed(path: string, decompressor: Duplex): AsyncGenerator<TranscriptRecord> {
   let line = 0
-  // The loop below hears of every failure, so nothing is left to do when the stream ends.
+  // The loop below receives every error, so the callback has nothing to do.
   const lines = byteLines(pipeline(createReadStream(path), decompressor, () => undefined))
   try {
     for await (const { bytes, isEnded } of lines) {
@@ -69,7 +73,10 @@ async function* ofCompressed(path: string, decompressor: Duplex): AsyncGenerator
   }
 }
 
-/** The records of a rollout, compressed or not. @param decompress makes what decompresses, where there is one */
+/**
+ * The records of a rollout, compressed or not. @param decompress creates the decompressor; returns undefined if there
+ * is none
+ */
 export async function* rolloutRecords(
   path: string,
   decompress: () => Duplex | undefined = zstd,

@@ -1,36 +1,36 @@
 /**
- * Items of a Codex rollout as messages. Codex keeps what it sends and gets in the shapes of the Responses API: messages,
- * calls, their outputs and reasoning are items of their own, of which most have no id.
+ * Converts items of a Codex rollout to messages. Codex stores what it sends and receives in the format of the Responses
+ * API: messages, calls, outputs and reasoning are separate items, and most have no id.
  */
 import { z } from 'zod'
 import { hashOf } from '../domain/values/hash.js'
 import { contentText, messageHash, type ContentPart, type MessageBody, type Role } from '../domain/values/message.js'
 import { contentOf, isFields, jsonText, textIn, type Fields } from './bodies.js'
-import { keptPart, textPart } from './kept-part.js'
+import { toContentPart, textPart } from './content-part.js'
 
-/** What an item says. */
+/** The message of an item. */
 export interface CodexMessage {
   readonly body: MessageBody
-  /** The model made it, so that it is part of an answer. */
+  /** The model produced it: it is part of an answer. */
   readonly isAnswer: boolean
   readonly byProgram?: true
   readonly isError?: true
-  /** Somebody asks for something: a rollback counts these. */
+  /** A user or another agent asks for something. A rollback counts these messages. */
   readonly opensTurn: boolean
-  /** By what an item is the same one in another place: without its id, its state and the metadata of the program. */
+  /** Hash that identifies the item in another context: without its id, its status and the program's metadata. */
   readonly key: number
   readonly turnId?: string | undefined
 }
 
 const itemSchema = z.looseObject({ type: z.string() })
 
-// What Codex puts in the place of the user. A text that goes on behind the closing tag holds a prompt as well.
+// Texts that Codex adds with the role user. A text that continues after the closing tag contains a prompt as well.
 const TAGS =
   /^<(?<tag>user_instructions|environment_context|turn_aborted|user_shell_command|subagent_notification|skill|hook_prompt|goal_context|user_action|recommended_plugins|external_[\w-]+)\b[^]*<\/\k<tag>>$/iu
 const AGENTS = /^# AGENTS\.md instructions/iu
 const WARNINGS =
   /^Warning: (?:The maximum number of unified exec processes|apply_patch was requested via|Your account was flagged)/u
-/** How the summaries begin that Codex has its own model write. */
+/** The first words of the summaries that Codex requests from its model. */
 const HANDED_ON = /^Another language model started to solve this problem and produced a summary/u
 
 const isOfProgram = (text: string): boolean => {
@@ -39,25 +39,25 @@ const isOfProgram = (text: string): boolean => {
   return TAGS.test(trimmed) || WARNINGS.test(trimmed) || HANDED_ON.test(trimmed)
 }
 
-/** Whether a message in the user's place is a summary that another model left. */
+/** Whether a message with the role user is a summary that another model wrote. */
 export const isHandedOn = (body: MessageBody): boolean =>
   body.role === 'user' && HANDED_ON.test(contentText(body.content))
 
 const TEXTS = new Set(['input_text', 'output_text', 'text', 'summary_text'])
 
-/** An item that no chat message may have as a part, whole inside one that it may. */
+/** Wraps an item that is not a valid content part. */
 const wrapped = (type: string, item: Fields): ContentPart => ({ type, item })
 
 function partOf(part: unknown): ContentPart {
   if (typeof part === 'string') return textPart(part)
-  if (!isFields(part)) return keptPart(part)
+  if (!isFields(part)) return toContentPart(part)
   const { type, text, image_url: url, detail, file_id: id, filename, file_data: data } = part
   if (typeof type === 'string' && TEXTS.has(type) && typeof text === 'string') return textPart(text)
   if (type === 'input_image' && typeof url === 'string')
     return { type: 'image_url', image_url: { url, ...(textIn(detail) === undefined ? {} : { detail }) } }
   if (type === 'input_file' && (typeof id === 'string' || typeof data === 'string'))
     return { type: 'file', file: typeof id === 'string' ? { file_id: id } : { filename, file_data: data } }
-  return keptPart(part)
+  return toContentPart(part)
 }
 
 const partsOf = (content: unknown): readonly ContentPart[] =>
@@ -69,25 +69,34 @@ const turnIdOf = (item: Fields): string | undefined => {
   return undefined
 }
 
-// Fields that differ between an item where it was said and the same item in a context that was put together later.
-const PASSING = new Set(['id', 'status', 'metadata', 'internal_chat_message_metadata_passthrough', 'internal_metadata'])
-function lasting(part: unknown): unknown {
+// Fields that differ between an item and its copy in a context that was assembled later.
+const TRANSIENT_FIELDS = new Set([
+  'id',
+  'status',
+  'metadata',
+  'internal_chat_message_metadata_passthrough',
+  'internal_metadata',
+])
+function withoutTransientFields(part: unknown): unknown {
   if (!isFields(part)) return part
-  const fields = Object.entries(part).filter(([field]) => !PASSING.has(field))
-  // An item that is no part stands whole inside one.
+  const fields = Object.entries(part).filter(([field]) => !TRANSIENT_FIELDS.has(field))
+  // An item that is not a valid part is wrapped whole in one.
   return Object.fromEntries(
-    fields.map(([field, value]) => [field, field === 'item' || field === 'value' ? lasting(value) : value]),
+    fields.map(([field, value]) => [
+      field,
+      field === 'item' || field === 'value' ? withoutTransientFields(value) : value,
+    ]),
   )
 }
 
-/** 52 bits of a hash: each message of a long file is remembered by them. */
+/** 52 bits of a hash. The reader stores one for each message, so they are short. */
 const keyOf = (body: MessageBody): number => {
   const isAnswer = Array.isArray(body.content) && body.role === 'assistant'
-  const hash = isAnswer ? hashOf([body.content.map(lasting), body.toolCalls]) : messageHash(body)
+  const hash = isAnswer ? hashOf([body.content.map(withoutTransientFields), body.toolCalls]) : messageHash(body)
   return Number.parseInt(hash.slice(0, 13), 16)
 }
 
-const saying = (
+const messageOf = (
   item: Fields,
   body: MessageBody,
   rest: Partial<Pick<CodexMessage, 'isAnswer' | 'byProgram' | 'isError' | 'opensTurn'>> = {},
@@ -112,33 +121,34 @@ function fromMessage(item: Fields): CodexMessage | undefined {
     ...(sealed === undefined ? [] : [{ type: 'encrypted_content', encrypted_content: sealed }]),
   ]
   const body: MessageBody = { role, content: contentOf(parts) }
-  if (role !== 'user') return saying(item, body)
+  if (role !== 'user') return messageOf(item, body)
   const byProgram = parts.length > 0 && parts.every((part) => part.type === 'text' && isOfProgram(String(part['text'])))
-  return saying(item, body, byProgram ? { byProgram } : { opensTurn: true })
+  return messageOf(item, body, byProgram ? { byProgram } : { opensTurn: true })
 }
 
-/** A message from another agent of the same run: nobody typed it. */
+/** A message from another agent of the same run, not from the user. */
 function fromAgent(item: Fields): CodexMessage {
   const author = textIn(item['author'])
   const content = contentOf(partsOf(item['content']))
-  return saying(
+  return messageOf(
     item,
     { role: 'user', content, ...(author === undefined ? {} : { name: author }) },
     { byProgram: true, opensTurn: true },
   )
 }
 
-const calling = (item: Fields, call: NonNullable<MessageBody['toolCalls']>[number]): CodexMessage =>
-  saying(item, { role: 'assistant', content: null, toolCalls: [call] })
+const callMessage = (item: Fields, call: NonNullable<MessageBody['toolCalls']>[number]): CodexMessage =>
+  messageOf(item, { role: 'assistant', content: null, toolCalls: [call] })
 
-const holding = (item: Fields, part: ContentPart): CodexMessage => saying(item, { role: 'assistant', content: [part] })
+const partMessage = (item: Fields, part: ContentPart): CodexMessage =>
+  messageOf(item, { role: 'assistant', content: [part] })
 
 function fromFunctionCall(item: Fields, id: unknown, name: unknown, args: unknown): CodexMessage {
   const callId = textIn(id)
   const called = textIn(name)
-  if (callId === undefined || called === undefined) return holding(item, keptPart(item))
+  if (callId === undefined || called === undefined) return partMessage(item, toContentPart(item))
   const namespace = textIn(item['namespace'])
-  return calling(item, {
+  return callMessage(item, {
     id: callId,
     type: 'function',
     function: { name: called, arguments: jsonText(args), ...(namespace === undefined ? {} : { namespace }) },
@@ -148,19 +158,19 @@ function fromFunctionCall(item: Fields, id: unknown, name: unknown, args: unknow
 function fromCustomCall(item: Fields): CodexMessage {
   const id = textIn(item['call_id'])
   const name = textIn(item['name'])
-  if (id === undefined || name === undefined) return holding(item, keptPart(item))
-  return calling(item, { id, type: 'custom', custom: { name, input: jsonText(item['input']) } })
+  if (id === undefined || name === undefined) return partMessage(item, toContentPart(item))
+  return callMessage(item, { id, type: 'custom', custom: { name, input: jsonText(item['input']) } })
 }
 
-// How the tools of Codex tell that a command went wrong: at the head of their output, or behind it.
+// How the tools of Codex report a failed command: at the beginning or at the end of the output.
 const EXIT = /^(?:Exit code: |(?:Chunk ID: .*\n)?(?:Wall time: .*\n)?Process exited with code )(-?\d+)(?:\n|$)/u
-const EXIT_BEHIND = /^\{"output":[^]*"metadata":\{"exit_code":(-?\d+)[^{}]*\}\}$/u
+const EXIT_AT_END = /^\{"output":[^]*"metadata":\{"exit_code":(-?\d+)[^{}]*\}\}$/u
 const STOPPED = /^(?:exec command|patch) rejected by user|^aborted(?: by user|$)/u
 
-/** Whether an output says that the call failed, was refused or was stopped. */
+/** Whether the output shows that the call failed, was rejected or was stopped. */
 function hasFailed(output: unknown, text: string): boolean {
   if (isFields(output) && output['success'] === false) return true
-  const code = EXIT.exec(text)?.[1] ?? EXIT_BEHIND.exec(text)?.[1]
+  const code = EXIT.exec(text)?.[1] ?? EXIT_AT_END.exec(text)?.[1]
   return (code !== undefined && Number(code) !== 0) || STOPPED.test(text)
 }
 
@@ -172,17 +182,17 @@ function fromOutput(item: Fields, output: unknown): CodexMessage | undefined {
     typeof inner === 'string' || Array.isArray(inner) || (isFields(inner) && typeof inner['type'] === 'string')
       ? contentOf(partsOf(inner))
       : jsonText(output ?? '')
-  return saying(
+  return messageOf(
     item,
     { role: 'tool', content, toolCallId: id },
     hasFailed(output, contentText(content)) ? { isError: true } : {},
   )
 }
 
-/** Kinds of items that say nothing to the model, or that only tell what tools there are. */
+/** Item types that contain no message for the model, or that only list the tools. */
 const SILENT = new Set(['ghost_snapshot', 'compaction_trigger', 'additional_tools', 'other'])
 
-/** What an item says; undefined where it says nothing, or is of a kind that we do not know. */
+/** The message of an item; undefined if it has none or its type is unknown. */
 export function messageOfItem(value: unknown): CodexMessage | undefined {
   const parsed = itemSchema.safeParse(value)
   if (!parsed.success || !isFields(value)) return undefined
@@ -198,7 +208,7 @@ export function messageOfItem(value: unknown): CodexMessage | undefined {
     case 'compaction':
     case 'compaction_summary':
     case 'context_compaction':
-      return holding(item, keptPart(item))
+      return partMessage(item, toContentPart(item))
     case 'function_call':
       return fromFunctionCall(item, item['call_id'] ?? item['id'], item['name'], item['arguments'])
     case 'local_shell_call':
@@ -206,13 +216,13 @@ export function messageOfItem(value: unknown): CodexMessage | undefined {
     case 'tool_search_call':
       // A search that the provider ran has no call id, and no output follows it.
       return textIn(item['call_id']) === undefined
-        ? holding(item, wrapped('tool_search', item))
+        ? partMessage(item, wrapped('tool_search', item))
         : fromFunctionCall(item, item['call_id'], 'tool_search', item['arguments'])
     case 'custom_tool_call':
       return fromCustomCall(item)
     case 'web_search_call':
     case 'image_generation_call':
-      return holding(item, wrapped(type.slice(0, -'_call'.length), item))
+      return partMessage(item, wrapped(type.slice(0, -'_call'.length), item))
     case 'function_call_output':
     case 'custom_tool_call_output':
       return fromOutput(item, item['output'])
@@ -223,7 +233,7 @@ export function messageOfItem(value: unknown): CodexMessage | undefined {
   }
 }
 
-/** Whether an item of a compacted context holds what only its provider reads. */
+/** Whether an item of a compacted context is encrypted for its provider. */
 export const isSealed = (value: unknown): boolean =>
   isFields(value) &&
   (value['type'] === 'message'
@@ -232,8 +242,8 @@ export const isSealed = (value: unknown): boolean =>
       value['type'] === 'compaction_summary' ||
       value['type'] === 'context_compaction')
 
-/** An item of a kind that we do not know, as it came, for a context that has to be whole. */
-export const unknownItem = (item: Fields): CodexMessage => holding(item, keptPart(item))
+/** An item of an unknown type, unchanged: a context must be complete. */
+export const unknownItem = (item: Fields): CodexMessage => partMessage(item, toContentPart(item))
 
-/** Whether an item stands for nothing in a context. */
+/** Whether an item contributes nothing to a context. */
 export const isSilentItem = (value: unknown): boolean => isFields(value) && SILENT.has(String(value['type']))

@@ -1,18 +1,26 @@
 /**
- * Reads a Codex rollout. What the model got and gave stands in `response_item` records; the `event_msg` records beside
- * them say the same again for people, and of those only what nothing else tells is taken. The oldest files have neither
+ * Reads a Codex rollout. The model's input and output are in the `response_item` records. The `event_msg` records
+ * repeat them for display; the reader takes from them only what no other record contains. The oldest files have neither
  * wrapper nor events: each line is an item.
  *
- * A fork, and a sub-agent that began with its parent's context, have the parent's lines copied into their file. Where the
- * file tells how far they go, as that of a sub-agent does, they are left to the parent. Elsewhere they are given as
- * messages of this conversation too: nothing tells them from its own, and they are its context.
+ * A fork, and a sub-agent that began with its parent's context, contain a copy of the parent's lines. If the file says
+ * where the copy ends, as a sub-agent's file does, the copy is skipped. Otherwise the copied messages count as messages
+ * of this conversation too: they cannot be distinguished from its own, and they are its context.
  */
 import { z } from 'zod'
-import { exactText } from '../domain/text/json.js'
-import { isTooDeep, MOST_LEVELS } from '../domain/values/nesting.js'
+import { exactText } from '../lib/json.js'
+import { isTooDeep, MAX_LEVELS } from '../lib/nesting.js'
 import { countIn, isFields, refusalOf, textIn, timeIn, type Fields } from './bodies.js'
 import { damageIn } from './codex-compressed.js'
-import { beginTurn, compactTo, compactToSummary, emptyHistory, rollBack, say, type Compacted } from './codex-history.js'
+import {
+  beginTurn,
+  compactTo,
+  compactToSummary,
+  emptyHistory,
+  rollBack,
+  addMessage,
+  type Compacted,
+} from './codex-history.js'
 import { messageOfItem, type CodexMessage } from './codex-items.js'
 import type {
   CompactionItem,
@@ -24,7 +32,7 @@ import type {
   TranscriptReader,
   TranscriptRecord,
   Usage,
-  Where,
+  SourceLocation,
 } from './transcript.js'
 
 const lineSchema = z.looseObject({
@@ -39,10 +47,10 @@ interface Line {
   readonly payload: Fields
 }
 
-/** Items that the oldest files have as lines of their own. */
+/** Item types that are separate lines in the oldest files. */
 const BARE_ITEM = /^(?:message|reasoning|ghost_snapshot|\w+_call(?:_output)?)$/u
 
-/** A record as today's lines are; undefined where it is none that Codex writes. */
+/** A record in the current line format; undefined if Codex does not write such records. */
 export function lineOf(value: unknown): Line | undefined {
   const parsed = lineSchema.safeParse(value)
   if (parsed.success && isFields(value) && isFields(value['payload']))
@@ -56,20 +64,20 @@ export function lineOf(value: unknown): Line | undefined {
     : undefined
 }
 
-/** The id in the name of a rollout, `rollout-<time>-<id>.jsonl`; the whole name where it is called otherwise. */
+/** The id in the name of a rollout, `rollout-<time>-<id>.jsonl`; the whole name if it has another form. */
 function idInName(path: string): string {
   const name = path.replaceAll('\\', '/').split('/').at(-1) ?? ''
   const bare = name.replace(/\.jsonl(?:\.zst)?$/u, '')
   return /^rollout-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-(.+)$/u.exec(bare)?.[1] ?? (bare === '' ? 'rollout' : bare)
 }
 
-/** Where a conversation comes from, by its first record. */
+/** The parent of a conversation, from its first record. */
 function parentOf(meta: Fields, id: string): Parent | undefined {
   const source = isFields(meta['source']) ? meta['source']['subagent'] : undefined
   const spawn = isFields(source) && isFields(source['thread_spawn']) ? source['thread_spawn'] : {}
   const base = isFields(meta['history_base']) ? meta['history_base']['thread_id'] : undefined
   const caller = textIn(spawn['parent_thread_id']) ?? textIn(meta['parent_thread_id'])
-  // A sub-agent has the session of the one that called it.
+  // A sub-agent has its caller's session id.
   const session = source === undefined ? undefined : textIn(meta['session_id'])
   const called = caller ?? (session === id ? undefined : session)
   if (called !== undefined) return { sourceId: called, how: 'sub-agent' }
@@ -77,7 +85,7 @@ function parentOf(meta: Fields, id: string): Parent | undefined {
   return forked === undefined ? undefined : { sourceId: forked, how: 'fork' }
 }
 
-/** The counts of a `token_count` event. Its input holds what was in the cache. */
+/** The counts of a `token_count` event. Its input includes cached tokens. */
 function usageOf(counts: Fields): Usage {
   const usage = {
     inputTokens: countIn(counts['input_tokens']),
@@ -92,52 +100,57 @@ function usageOf(counts: Fields): Usage {
 interface State {
   readonly path: string
   id: string | undefined
-  /** The prompt of the program itself, which stands before every context. */
+  /** Id of the program's own prompt, which precedes every context. */
   base: string | undefined
-  /** The file begins behind the conversation's start, and no compaction has covered what is missing. */
+  /** The file begins after the start of the conversation, and no compaction has covered the missing messages. */
   isSliced: boolean
-  /** Lines with a lower ordinal are the parent's. */
-  ownFrom: number
+  /** Lines with a lower ordinal belong to the parent. */
+  firstOwnOrdinal: number
   readonly ids: Set<string>
   records: number
   model: string | undefined
   answerId: string | undefined
   readonly history: ReturnType<typeof emptyHistory>
   compactions: number
-  /** A turn runs, and something was said in it. */
+  /** Whether a turn has begun, and whether it contains a message. */
   turn: 'none' | 'begun' | 'running'
   usage: {
-    /** Counts that were told before the answer that they are of. */
-    told: Usage | undefined
+    /** Counts that were reported before their answer. */
+    pendingUsage: Usage | undefined
     lastTotal: string | undefined
-    /** The answer that was said and whose counts were not told yet. */
-    owedBy: string | undefined
-    /** Newer versions tell the counts behind the answer: the message that follows takes them along. */
-    comesLate: boolean
-    /** Counts that were told behind their answer, for the next message. */
+    /** The answer whose counts have not been reported yet. */
+    awaitingUsage: string | undefined
+    /** Newer versions report the counts after the answer: the next message carries them. */
+    isReportedLate: boolean
+    /** Counts that were reported after their answer, for the next message. */
     earlier: EarlierUsage | undefined
-    /** What the last answer took in all. */
+    /** Total tokens of the last answer. */
     lastTokens: number | undefined
   }
 }
 
-const leftOut = (what: string, where: Where): TranscriptItem => ({ kind: 'left-out', what, where })
+const leftOut = (what: string, where: SourceLocation): TranscriptItem => ({ kind: 'left-out', what, where })
 
 const PLACE = /^line-\d+$/u
 
-/** An id of its own for a record: the program's where it has one that is not taken, else its line. */
-function ownId(state: State, given: unknown, where: Where): string {
-  const wanted = textIn(given)
-  if (wanted === undefined || PLACE.test(wanted) || state.ids.has(wanted))
+/** A unique id for a record: the program's id if it is not in use, otherwise its line. */
+function ownId(state: State, id: unknown, where: SourceLocation): string {
+  const programId = textIn(id)
+  if (programId === undefined || PLACE.test(programId) || state.ids.has(programId))
     return `line-${String(where.line ?? state.records)}`
-  state.ids.add(wanted)
-  return wanted
+  state.ids.add(programId)
+  return programId
 }
 
-function begin(state: State, meta: Fields | undefined, at: string | undefined, where: Where): TranscriptItem[] {
+function begin(
+  state: State,
+  meta: Fields | undefined,
+  at: string | undefined,
+  where: SourceLocation,
+): TranscriptItem[] {
   const id = textIn(meta?.['id']) ?? textIn(meta?.['session_id']) ?? idInName(state.path)
   state.id = id
-  state.ownFrom = countIn(meta?.['subagent_history_start_ordinal']) ?? 0
+  state.firstOwnOrdinal = countIn(meta?.['subagent_history_start_ordinal']) ?? 0
   state.isSliced = meta === undefined || isFields(meta['history_base'])
   const conversation: ConversationItem = {
     kind: 'conversation',
@@ -161,11 +174,11 @@ function begin(state: State, meta: Fields | undefined, at: string | undefined, w
   ]
 }
 
-function told(
+function messageItem(
   state: State,
   payload: Fields,
   at: string | undefined,
-  where: Where,
+  where: SourceLocation,
   message: CodexMessage,
 ): TranscriptItem {
   const { body, isAnswer, byProgram, isError, opensTurn, key, turnId } = message
@@ -175,17 +188,17 @@ function told(
   const id = ownId(state, payload['id'], where)
   state.answerId = isAnswer ? (state.answerId ?? id) : undefined
   const { usage } = state
-  const counts = isAnswer ? usage.told : undefined
-  usage.told = undefined
+  const counts = isAnswer ? usage.pendingUsage : undefined
+  usage.pendingUsage = undefined
   const { earlier } = usage
   usage.earlier = undefined
-  if (state.answerId === id && counts === undefined) usage.owedBy = `answer-${id}`
+  if (state.answerId === id && counts === undefined) usage.awaitingUsage = `answer-${id}`
   if (state.turn === 'begun' && (opensTurn || isAnswer)) state.turn = 'running'
-  say(state.history, {
+  addMessage(state.history, {
     id,
     key,
     turnId,
-    isBeside: body.role === 'developer' || (byProgram === true && !opensTurn),
+    isContext: body.role === 'developer' || (byProgram === true && !opensTurn),
     opensTurn,
   })
   const item: MessageItem = {
@@ -204,13 +217,13 @@ function told(
   return item
 }
 
-/** Whether windows came before the first compaction of a file. */
+/** Whether context windows preceded the first compaction of a file. */
 const hasEarlierWindow = (payload: Fields): boolean => {
   const previous = textIn(payload['previous_window_id'])
   return previous !== undefined && previous !== (textIn(payload['first_window_id']) ?? previous)
 }
 
-function compacted(state: State, payload: Fields, at: string | undefined, where: Where): CompactionItem {
+function compacted(state: State, payload: Fields, at: string | undefined, where: SourceLocation): CompactionItem {
   const { history, usage } = state
   const id = ownId(state, payload['window_id'], where)
   const message = typeof payload['message'] === 'string' ? payload['message'] : ''
@@ -223,13 +236,13 @@ function compacted(state: State, payload: Fields, at: string | undefined, where:
   state.isSliced = false
   state.compactions += 1
   state.answerId = undefined
-  usage.told = undefined
+  usage.pendingUsage = undefined
   usage.lastTokens = undefined
   return {
     kind: 'compaction',
     sourceId: id,
     at,
-    // Nobody can ask for one while a turn runs; before the prompt of a turn it may be either.
+    // A user cannot request a compaction while a turn runs. Before the prompt of a turn it may be either.
     trigger: state.turn === 'running' ? 'auto' : 'unknown',
     summary: result.summary,
     context: [
@@ -245,8 +258,9 @@ function compacted(state: State, payload: Fields, at: string | undefined, where:
 }
 
 /**
- * The counts of an answer. Old versions told them before its messages were written, newer ones tell them behind: then
- * the messages are given already, and the next one takes the counts along. The first counts of a file show which it is.
+ * Records the counts of an answer. Old versions reported them before writing the answer's messages. Newer versions
+ * report them after the messages, so the next message carries the counts. The first counts of a file show which version
+ * wrote it.
  */
 function countTokens(state: State, payload: Fields): void {
   const { usage } = state
@@ -257,15 +271,15 @@ function countTokens(state: State, payload: Fields): void {
   usage.lastTotal = total
   const counts = usageOf(last)
   usage.lastTokens = countIn(last['total_tokens']) ?? usage.lastTokens
-  const { owedBy } = usage
-  if (owedBy !== undefined) usage.comesLate = true
-  usage.owedBy = undefined
+  const { awaitingUsage } = usage
+  if (awaitingUsage !== undefined) usage.isReportedLate = true
+  usage.awaitingUsage = undefined
   state.answerId = undefined
-  if (!usage.comesLate) usage.told = counts
-  else if (owedBy !== undefined) usage.earlier = { answerId: owedBy, usage: counts }
+  if (!usage.isReportedLate) usage.pendingUsage = counts
+  else if (awaitingUsage !== undefined) usage.earlier = { answerId: awaitingUsage, usage: counts }
 }
 
-function event(state: State, payload: Fields, at: string | undefined, where: Where): TranscriptItem[] {
+function event(state: State, payload: Fields, at: string | undefined, where: SourceLocation): TranscriptItem[] {
   const type = textIn(payload['type']) ?? 'unknown'
   const out = [leftOut(`event_msg/${type}`, where)]
   switch (type) {
@@ -277,14 +291,14 @@ function event(state: State, payload: Fields, at: string | undefined, where: Whe
       beginTurn(state.history)
       state.turn = 'begun'
       state.answerId = undefined
-      state.usage.told = undefined
+      state.usage.pendingUsage = undefined
       return out
     case 'task_complete':
     case 'turn_complete':
     case 'turn_aborted':
       state.turn = 'none'
       state.answerId = undefined
-      state.usage.told = undefined
+      state.usage.pendingUsage = undefined
       return out
     case 'thread_name_updated': {
       const title = textIn(payload['thread_name'])
@@ -314,8 +328,8 @@ function read(state: State, { value, where }: TranscriptRecord): TranscriptItem[
   }
   const { type, at, payload } = line
   const ordinal = isFields(value) ? countIn(value['ordinal']) : undefined
-  if (ordinal !== undefined && ordinal < state.ownFrom) {
-    // A compaction covers what is not taken here as well.
+  if (ordinal !== undefined && ordinal < state.firstOwnOrdinal) {
+    // A compaction covers the skipped lines as well.
     state.isSliced = true
     return [leftOut(`inherited/${type}`, where)]
   }
@@ -329,11 +343,11 @@ function read(state: State, { value, where }: TranscriptRecord): TranscriptItem[
     case 'response_item': {
       const message = messageOfItem(payload)
       if (message === undefined) return [leftOut(`response_item/${textIn(payload['type']) ?? 'unknown'}`, where)]
-      return [told(state, payload, at, where, message)]
+      return [messageItem(state, payload, at, where, message)]
     }
     case 'inter_agent_communication': {
       const message = messageOfItem({ ...payload, type: 'agent_message' })
-      return message === undefined ? [leftOut(type, where)] : [told(state, payload, at, where, message)]
+      return message === undefined ? [leftOut(type, where)] : [messageItem(state, payload, at, where, message)]
     }
     case 'compacted':
       return [compacted(state, payload, at, where)]
@@ -350,22 +364,21 @@ function take(state: State, record: TranscriptRecord): TranscriptItem[] {
   const damage = damageIn(value)
   if (damage !== undefined) return [{ kind: 'damage', ...damage, where }]
   if (isTooDeep(value))
-    return [{ kind: 'damage', detail: `is nested deeper than ${String(MOST_LEVELS)} levels`, isCut: false, where }]
+    return [{ kind: 'damage', detail: `is nested deeper than ${String(MAX_LEVELS)} levels`, isCut: false, where }]
   if (state.id !== undefined) return read(state, record)
-  // The first record tells whose file it is; those of a parent may follow it, and only it counts.
+  // The first record identifies the conversation. Records of a parent may follow; only the first one counts.
   const line = lineOf(value)
   if (line?.type === 'session_meta') return begin(state, line.payload, line.at, where)
   return [...begin(state, undefined, undefined, where), ...read(state, record)]
 }
 
-/** Reads the rollout at a path. */
 export function readRollout(path: string): TranscriptReader {
   const state: State = {
     path,
     id: undefined,
     base: undefined,
     isSliced: false,
-    ownFrom: 0,
+    firstOwnOrdinal: 0,
     ids: new Set(),
     records: 0,
     model: undefined,
@@ -374,10 +387,10 @@ export function readRollout(path: string): TranscriptReader {
     compactions: 0,
     turn: 'none',
     usage: {
-      told: undefined,
+      pendingUsage: undefined,
       lastTotal: undefined,
-      owedBy: undefined,
-      comesLate: false,
+      awaitingUsage: undefined,
+      isReportedLate: false,
       earlier: undefined,
       lastTokens: undefined,
     },

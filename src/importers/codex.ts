@@ -1,6 +1,6 @@
 /**
- * Codex CLI: rollouts under `sessions/<year>/<month>/<day>/` and `archived_sessions/` of its folder, one file a
- * conversation; those of a week ago are compressed.
+ * Codex CLI: rollouts in `sessions/<year>/<month>/<day>/` and `archived_sessions/` of its directory, one file per
+ * conversation. Codex compresses files after a week.
  */
 import { isFields, textIn, timeIn } from './bodies.js'
 import { beginsCompressed, rolloutRecords } from './codex-compressed.js'
@@ -9,7 +9,7 @@ import type { Head, Importer, Layout } from './transcript.js'
 
 const TYPES = new Set(['session_meta', 'response_item', 'turn_context', 'event_msg', 'compacted'])
 
-/** The first line of the oldest files, which says whose it is without a type. */
+/** The first line of the oldest files: a header without a type. */
 const isOldHeader = (record: unknown): boolean =>
   isFields(record) &&
   record['type'] === undefined &&
@@ -18,7 +18,7 @@ const isOldHeader = (record: unknown): boolean =>
   ('instructions' in record || 'git' in record)
 
 function recognize({ path, records, text }: Head): Layout | undefined {
-  // What is compressed can be told by its name alone.
+  // A compressed file is recognized by its name only.
   if (beginsCompressed(text)) return /\/rollout-[^/]+\.jsonl\.zst$/u.test(path) ? 'own' : undefined
   if (isOldHeader(records[0])) return 'lines'
   return records.some((record) => {

@@ -1,25 +1,28 @@
-/** What is said where a transcript cannot be recorded. */
+/** Import failures and their messages. */
 import type { Sentences } from '../domain/values/failure-sentences.js'
 import type { SourcePlace } from '../domain/events/index.js'
+import { refusalOfForm, type UnreadForm } from './unread-forms.js'
 import type { TranscriptsContradict } from './record-transcript.js'
 
-/** The file is of no program that we know. */
+/** No importer recognizes the file. */
 interface UnknownTranscript {
   readonly kind: 'UnknownTranscript'
   readonly file: string
-  /** How it begins. */
+  /** The beginning of the file. */
   readonly begins: string
   readonly programs: readonly string[]
+  /** The format of the file, if it is known although no importer reads it. */
+  readonly form?: UnreadForm | undefined
 }
 
-/** The program was named, and the file is not one that it writes. */
+/** The caller named a program, and the file is not one of its transcripts. */
 interface NotOfProgram {
   readonly kind: 'NotOfProgram'
   readonly file: string
   readonly program: string
 }
 
-/** No program has this name. */
+/** There is no importer with this name. */
 interface NoSuchProgram {
   readonly kind: 'NoSuchProgram'
   readonly program: string
@@ -28,22 +31,24 @@ interface NoSuchProgram {
 
 export type ImportFailure = UnknownTranscript | NotOfProgram | NoSuchProgram | TranscriptsContradict
 
-const place = ({ file, line, path }: SourcePlace): string =>
+const locationText = ({ file, line, path }: SourcePlace): string =>
   `${file}${line === undefined ? '' : `:${String(line)}`}${path === undefined ? '' : ` ${path}`}`
 
-/** Their sentences. */
+/** The messages of import failures. */
 export const importSentences: Sentences<ImportFailure> = {
   UnknownTranscript: (failure) => [
     'input',
-    `${failure.file} is a transcript of no program that we know (${failure.programs.join(', ')}); it begins with ${failure.begins}`,
+    failure.form !== undefined
+      ? refusalOfForm(failure.file, failure.form, failure.programs)
+      : `${failure.file} is not a transcript of a supported program (${failure.programs.join(', ')}); it begins with ${failure.begins}`,
   ],
-  NotOfProgram: (failure) => ['input', `${failure.file} is no transcript of ${failure.program}`],
+  NotOfProgram: (failure) => ['input', `${failure.file} is not a transcript of ${failure.program}`],
   NoSuchProgram: (failure) => [
     'input',
-    `there is no importer for "${failure.program}": there are ${failure.programs.join(', ')}`,
+    `there is no importer for "${failure.program}"; the programs are ${failure.programs.join(', ')}`,
   ],
   TranscriptsContradict: (failure) => [
     'input',
-    `${place(failure.where)} says message "${failure.messageId}" of ${failure.conversationId} otherwise than ${failure.recorded === undefined ? 'what is recorded' : `what was recorded from ${failure.recorded.file}`}: nothing further of it is recorded`,
+    `${locationText(failure.where)}: message "${failure.messageId}" of ${failure.conversationId} differs from the one recorded${failure.recorded === undefined ? '' : ` from ${failure.recorded.file}`}; the rest of this transcript was not imported`,
   ],
 }

@@ -1,17 +1,17 @@
 /**
- * Reads a session of Gemini CLI, from either of its forms: one JSON object, or lines that grow. In lines
- * - a message that is there again replaces the one before: what it adds (calls, results) are further messages of the
- *   same record, and what it changes is an edit;
- * - `$rewindTo` drops a message and everything behind it;
- * - `$set.messages` puts a whole list in the place of the one before. Gemini CLI has no record of a compression: it
- *   writes the list that it goes on with. A list that lacks messages is a compaction, and its new messages are what
- *   stands for them; where only contents are others, outputs were masked.
+ * Reads a session of Gemini CLI in either form: one JSON object, or JSON Lines. In JSON Lines:
+ * - A repeated message replaces the earlier one. Its additions (calls, results) become further messages of the same
+ *   record, and a change becomes an edit.
+ * - `$rewindTo` removes a message and everything after it.
+ * - `$set.messages` replaces the whole message list. Gemini CLI has no record for a compression: it writes the new
+ *   list. If the list lacks messages, it is a compaction, and its new messages are the replacement. If only contents
+ *   differ, outputs were masked.
  */
 import { basename, dirname } from 'node:path'
 import { z } from 'zod'
 import { contentText, type MessageBody } from '../domain/values/message.js'
 import { isFields, refusalOf, textIn, timeIn, type Fields } from './bodies.js'
-import { messageIn, printOf, type Call, type GeminiMessage } from './gemini-messages.js'
+import { messageIn, fingerprintOf, type Call, type GeminiMessage } from './gemini-messages.js'
 import type {
   ConversationItem,
   ContextEntry,
@@ -21,30 +21,36 @@ import type {
   TranscriptItem,
   TranscriptReader,
   TranscriptRecord,
-  Where,
+  SourceLocation,
 } from './transcript.js'
 
 const text = z.string().optional().catch(undefined)
 const headerSchema = z.looseObject({ sessionId: z.string().min(1), startTime: text, kind: text, summary: text })
 
-/** What is remembered of a record: prints of what it said, and never the words. */
-interface Known {
+/** The state of a record: fingerprints of its content, not the content itself. */
+interface RecordState {
   content: string | undefined
-  /** The results of its calls; undefined while there is none. */
-  readonly calls: Map<string, { readonly part: number; print: string } | undefined>
-  /** How many messages it said. */
+  /** The results of its calls; undefined while a call has no result. */
+  readonly calls: Map<string, { readonly part: number; fingerprint: string } | undefined>
+  /** Number of messages emitted for it. */
   parts: number
-  /** The calls whose results it holds. */
+  /** Ids of the calls that have their result in this record. */
   readonly answers: string[]
-  /** What it took was told. */
+  /** Whether its usage has been reported. */
   hasUsage: boolean
 }
 
-const nothingSaid = (): Known => ({ content: undefined, calls: new Map(), parts: 0, answers: [], hasUsage: false })
+const newRecordState = (): RecordState => ({
+  content: undefined,
+  calls: new Map(),
+  parts: 0,
+  answers: [],
+  hasUsage: false,
+})
 
 type Why = EditItem['why']
 
-interface Said {
+interface Reply {
   readonly body: MessageBody
   readonly isError?: boolean | undefined
 }
@@ -55,7 +61,7 @@ const answerBody = (content: MessageBody['content'], calls: readonly Call[]): Me
   ...(calls.length === 0 ? {} : { toolCalls: calls.map(({ call }) => call) }),
 })
 
-/** Who called a sub-agent: its file lies in a folder with the name of the session that did. */
+/** The caller of a sub-agent: its file is in a directory named after the caller's session. */
 function parentOf(path: string, kind: string | undefined, sessionId: string): Parent | undefined {
   const folder = basename(dirname(path))
   if (kind !== 'subagent' || folder === 'chats' || folder === sessionId) return undefined
@@ -64,23 +70,23 @@ function parentOf(path: string, kind: string | undefined, sessionId: string): Pa
 
 /**
  * Reads one session.
- * @param givenPath of the session, whose name is its id where no record tells one
+ * @param givenPath path of the session. The file name is the session id if no record has one.
  */
 export function createGeminiReader(givenPath: string): TranscriptReader {
   const path = givenPath.replaceAll('\\', '/')
-  const known = new Map<string, Known>()
-  /** Calls that have a result, in whatever record. */
+  const known = new Map<string, RecordState>()
+  /** Calls that have a result in any record. */
   const answered = new Set<string>()
-  /** The ids of the records that the model is given, in their order. */
+  /** Ids of the records in the model's context, in order. */
   let live: string[] = []
-  /** Of those, what a compression put there. */
-  let put = new Map<string, readonly MessageBody[]>()
+  /** Record id → messages that a compression inserted. */
+  let inserted = new Map<string, readonly MessageBody[]>()
   let conversation: ConversationItem | undefined
   let snapshots = 0
-  /** What an answer took that was told when it was said already, for the next message. */
+  /** Usage that was reported after its answer was emitted, for the next message. */
   let earlierUsage: EarlierUsage | undefined
 
-  function* begin(header: Fields, where: Where): Generator<TranscriptItem> {
+  function* begin(header: Fields, where: SourceLocation): Generator<TranscriptItem> {
     const { sessionId, startTime, kind, summary } = headerSchema.parse(header)
     if (conversation?.sourceId === sessionId && (summary === undefined || conversation.title === summary)) {
       yield { kind: 'left-out', what: 'metadata', where }
@@ -97,15 +103,15 @@ export function createGeminiReader(givenPath: string): TranscriptReader {
     yield conversation
   }
 
-  function* ensureBegun(where: Where): Generator<TranscriptItem> {
+  function* ensureBegun(where: SourceLocation): Generator<TranscriptItem> {
     if (conversation === undefined) yield* begin({ sessionId: basename(path).replace(/\.jsonl?$/u, '') }, where)
   }
 
-  /** Says messages of a record, behind those that it said before. */
-  function* say(message: GeminiMessage, said: readonly Said[], where: Where): Generator<TranscriptItem> {
+  /** Yields further messages of a record. */
+  function* emit(message: GeminiMessage, replies: readonly Reply[], where: SourceLocation): Generator<TranscriptItem> {
     const state = known.get(message.id)
     if (state === undefined) return
-    for (const { body, isError } of said) {
+    for (const { body, isError } of replies) {
       const part = state.parts
       state.parts += 1
       const refusal = refusalOf(body)
@@ -133,8 +139,8 @@ export function createGeminiReader(givenPath: string): TranscriptReader {
     }
   }
 
-  /** The results among calls that were not there before. */
-  function results(message: GeminiMessage, state: Known): readonly Said[] {
+  /** The results that are new. */
+  function results(message: GeminiMessage, state: RecordState): readonly Reply[] {
     const first = state.parts
     return message.calls
       .filter(
@@ -142,61 +148,66 @@ export function createGeminiReader(givenPath: string): TranscriptReader {
       )
       .map(({ call, result }, at) => {
         const content = result?.content ?? ''
-        state.calls.set(call.id, { part: first + at, print: printOf(content) })
+        state.calls.set(call.id, { part: first + at, fingerprint: fingerprintOf(content) })
         answered.add(call.id)
         state.answers.push(call.id)
         return { body: { role: 'tool', content, toolCallId: call.id }, isError: result?.isError }
       })
   }
 
-  /** A record that is new. */
-  function* open(message: GeminiMessage, where: Where): Generator<TranscriptItem> {
-    const state = nothingSaid()
+  /** Yields the messages of a new record. */
+  function* open(message: GeminiMessage, where: SourceLocation): Generator<TranscriptItem> {
+    const state = newRecordState()
     known.set(message.id, state)
     yield* extend(message, state, where)
     if (state.parts > 0) live.push(message.id)
     else yield { kind: 'left-out', what: message.role === 'user' ? 'user' : 'gemini', where }
   }
 
-  /** What a record says more than it did. */
-  function* extend(message: GeminiMessage, state: Known, where: Where): Generator<TranscriptItem> {
+  /** Yields the additions to a record. */
+  function* extend(message: GeminiMessage, state: RecordState, where: SourceLocation): Generator<TranscriptItem> {
     const { role, content, calls } = message
     const fresh = calls.filter(({ call }) => !state.calls.has(call.id))
     for (const { call } of fresh) state.calls.set(call.id, undefined)
     const isFirst = state.parts === 0
-    if (isFirst) state.content = message.print
+    if (isFirst) state.content = message.fingerprint
     if (role === 'assistant') {
       const words = isFirst ? content : undefined
       if (words !== undefined || fresh.length > 0)
-        yield* say(message, [{ body: answerBody(words ?? null, fresh) }], where)
-      yield* say(message, results(message, state), where)
+        yield* emit(message, [{ body: answerBody(words ?? null, fresh) }], where)
+      yield* emit(message, results(message, state), where)
       return
     }
-    const own = message.results.filter(({ callId }) => !answered.has(callId))
-    for (const { callId } of own) {
+    const newResults = message.results.filter(({ callId }) => !answered.has(callId))
+    for (const { callId } of newResults) {
       answered.add(callId)
       state.answers.push(callId)
     }
-    const said = own.map((result): Said => ({
+    const replies = newResults.map((result): Reply => ({
       body: { role: 'tool', content: result.content, toolCallId: result.callId },
       isError: result.isError,
     }))
-    const words: readonly Said[] = isFirst && content !== undefined ? [{ body: { role, content } }] : []
-    yield* say(message, [...said, ...words], where)
+    const words: readonly Reply[] = isFirst && content !== undefined ? [{ body: { role, content } }] : []
+    yield* emit(message, [...replies, ...words], where)
   }
 
-  /** A record that was there before, and what it says otherwise now. */
-  function* update(message: GeminiMessage, state: Known, why: Why, where: Where): Generator<TranscriptItem> {
-    const { id, at, content, print, calls } = message
-    if (state.parts > 0 && print !== state.content) {
-      state.content = print
+  /** Yields the changes of a known record. */
+  function* update(
+    message: GeminiMessage,
+    state: RecordState,
+    why: Why,
+    where: SourceLocation,
+  ): Generator<TranscriptItem> {
+    const { id, at, content, fingerprint, calls } = message
+    if (state.parts > 0 && fingerprint !== state.content) {
+      state.content = fingerprint
       yield { kind: 'edit', sourceId: id, part: 0, content: content ?? null, why, at, where }
     }
     for (const { call, result } of calls) {
       const before = state.calls.get(call.id)
       const now = result?.content ?? null
-      if (before === undefined || printOf(now) === before.print) continue
-      before.print = printOf(now)
+      if (before === undefined || fingerprintOf(now) === before.fingerprint) continue
+      before.fingerprint = fingerprintOf(now)
       yield {
         kind: 'edit',
         sourceId: id,
@@ -210,7 +221,7 @@ export function createGeminiReader(givenPath: string): TranscriptReader {
     const parts = state.parts
     const before = state.hasUsage
     yield* extend(message, state, where)
-    // The second record of a message may be the one that tells what it took.
+    // The usage of a message may be in its second record.
     if (message.usage !== undefined && !before && !state.hasUsage && parts > 0) {
       state.hasUsage = true
       earlierUsage = { answerId: id, usage: message.usage }
@@ -218,29 +229,33 @@ export function createGeminiReader(givenPath: string): TranscriptReader {
     if (parts === 0 && state.parts > 0) live.push(id)
   }
 
-  /** Forgets records, so that they are said once more if they come back. */
+  /** Forgets records, so that they are emitted again if they return. */
   function forget(ids: readonly string[]): void {
     for (const id of ids) {
       for (const callId of known.get(id)?.answers ?? []) answered.delete(callId)
       known.delete(id)
-      put.delete(id)
+      inserted.delete(id)
     }
   }
 
-  /** Messages that the model is given no more, without anything in their place. */
-  function* withdraw(ids: readonly string[], at: string | undefined, where: Where): Generator<TranscriptItem> {
-    const gone = new Set(ids)
-    live = live.filter((id) => !gone.has(id))
-    const sourceIds = ids.filter((id) => !put.has(id))
+  /** Withdraws messages that the model no longer receives and that nothing replaces. */
+  function* withdraw(ids: readonly string[], at: string | undefined, where: SourceLocation): Generator<TranscriptItem> {
+    const removed = new Set(ids)
+    live = live.filter((id) => !removed.has(id))
+    const sourceIds = ids.filter((id) => !inserted.has(id))
     forget(ids)
     if (sourceIds.length > 0) yield { kind: 'withdrawal', sourceIds, at, where }
-    // A summary is no message that could be withdrawn: what remains is said as a context.
+    // A summary cannot be withdrawn, because it is not a message: a compaction records the remaining context.
     if (sourceIds.length < ids.length) yield compaction(undefined, at, where)
     if (ids.length === 0) yield { kind: 'left-out', what: '$rewindTo', where }
   }
 
-  /** The context as it is now. @param summary the record that stands for what left */
-  function compaction(summary: GeminiMessage | undefined, at: string | undefined, where: Where): TranscriptItem {
+  /** A compaction with the current context. @param summary the record that replaces the removed messages */
+  function compaction(
+    summary: GeminiMessage | undefined,
+    at: string | undefined,
+    where: SourceLocation,
+  ): TranscriptItem {
     snapshots += 1
     return {
       kind: 'compaction',
@@ -249,7 +264,7 @@ export function createGeminiReader(givenPath: string): TranscriptReader {
       trigger: 'unknown',
       summary: summary === undefined ? { kind: 'none' } : { kind: 'text', text: contentText(summary.content) },
       context: live.flatMap((id): readonly ContextEntry[] => {
-        const bodies = put.get(id)
+        const bodies = inserted.get(id)
         if (bodies === undefined) return [{ kind: 'message', sourceId: id }]
         return bodies.map((body, part) => ({
           kind: 'inserted',
@@ -261,11 +276,11 @@ export function createGeminiReader(givenPath: string): TranscriptReader {
     }
   }
 
-  /** What a record says that a compression put there, with the results of its calls. */
-  function bodiesOf({ role, content, calls, results: own }: GeminiMessage): readonly MessageBody[] {
+  /** The messages of a record that a compression inserted, with the results of its calls. */
+  function bodiesOf({ role, content, calls, results: responses }: GeminiMessage): readonly MessageBody[] {
     const tools = [
       ...calls.map(({ call, result }) => ({ callId: call.id, result })),
-      ...own.map((result) => ({ callId: result.callId, result })),
+      ...responses.map((result) => ({ callId: result.callId, result })),
     ]
     const answers = tools.flatMap(({ callId, result }): readonly MessageBody[] => {
       if (result === undefined || answered.has(callId)) return []
@@ -276,49 +291,54 @@ export function createGeminiReader(givenPath: string): TranscriptReader {
     return [...(content === undefined && calls.length === 0 ? [] : [answerBody(content ?? null, calls)]), ...answers]
   }
 
-  /** A list in the place of the one before. */
-  function* replace(list: readonly unknown[], at: string | undefined, where: Where): Generator<TranscriptItem> {
-    const given = list.flatMap((value) => messageIn(value) ?? [])
-    const ids = new Set(given.map(({ id }) => id))
-    const gone = live.filter((id) => !ids.has(id))
+  /** Replaces the message list. */
+  function* replace(
+    list: readonly unknown[],
+    at: string | undefined,
+    where: SourceLocation,
+  ): Generator<TranscriptItem> {
+    const messages = list.flatMap((value) => messageIn(value) ?? [])
+    const ids = new Set(messages.map(({ id }) => id))
+    const removed = live.filter((id) => !ids.has(id))
     const isNew = ({ id, content }: GeminiMessage): boolean => !known.has(id) && content !== undefined
-    // Where the last messages are gone and nothing is new, somebody took them back.
-    const isCompaction = gone.length > 0 && (given.some(isNew) || !isTail(gone, live))
-    if (gone.length > 0 && !isCompaction) yield* withdraw(gone, at, where)
+    // If only the last messages are missing and nothing is new, the user took them back.
+    const isCompaction = removed.length > 0 && (messages.some(isNew) || !isTail(removed, live))
+    if (removed.length > 0 && !isCompaction) yield* withdraw(removed, at, where)
     if (isCompaction) {
-      const bodies = given.map((one) => [one.id, put.get(one.id) ?? (known.has(one.id) ? [] : bodiesOf(one))] as const)
-      put = new Map(bodies.filter(([, said]) => said.length > 0))
-      for (const id of put.keys()) known.set(id, nothingSaid())
-      live = given.map(({ id }) => id).filter((id) => put.has(id) || (known.get(id)?.parts ?? 0) > 0)
+      const bodies = messages.map(
+        (one) => [one.id, inserted.get(one.id) ?? (known.has(one.id) ? [] : bodiesOf(one))] as const,
+      )
+      inserted = new Map(bodies.filter(([, messageBodies]) => messageBodies.length > 0))
+      for (const id of inserted.keys()) known.set(id, newRecordState())
+      live = messages.map(({ id }) => id).filter((id) => inserted.has(id) || (known.get(id)?.parts ?? 0) > 0)
       yield compaction(
-        given.find(({ id, role, content }) => put.has(id) && role === 'user' && content !== undefined),
+        messages.find(({ id, role, content }) => inserted.has(id) && role === 'user' && content !== undefined),
         at,
         where,
       )
     }
     for (const [index, value] of list.entries()) {
       const id = messageIn(value)?.id
-      if (id === undefined || !put.has(id))
+      if (id === undefined || !inserted.has(id))
         yield* record(value, 'masked', { ...where, path: `$set.messages[${String(index)}]` })
     }
   }
 
-  /** A record of the user, of the model, or of the program. */
-  function* record(value: unknown, why: Why, where: Where): Generator<TranscriptItem> {
-    const given = messageIn(value)
-    if (given === undefined) {
+  function* record(value: unknown, why: Why, where: SourceLocation): Generator<TranscriptItem> {
+    const message = messageIn(value)
+    if (message === undefined) {
       yield { kind: 'left-out', what: (isFields(value) ? textIn(value['type']) : undefined) ?? 'record', where }
       return
     }
-    const state = known.get(given.id)
+    const state = known.get(message.id)
     if (state === undefined) {
-      yield* open(given, where)
+      yield* open(message, where)
       return
     }
-    const items = put.has(given.id) ? [] : [...update(given, state, why, where)]
+    const items = inserted.has(message.id) ? [] : [...update(message, state, why, where)]
     yield* items
-    // Said once more, with nothing new in it but what it took.
-    if (items.length === 0) yield { kind: 'left-out', what: given.role === 'user' ? 'user' : 'gemini', where }
+    // The record repeats an earlier one; at most its usage is new.
+    if (items.length === 0) yield { kind: 'left-out', what: message.role === 'user' ? 'user' : 'gemini', where }
   }
 
   function* take({ value, where }: TranscriptRecord): Generator<TranscriptItem> {
@@ -328,7 +348,7 @@ export function createGeminiReader(givenPath: string): TranscriptReader {
     }
     const { $set: changes, $rewindTo: rewindTo } = value
     if (typeof rewindTo === 'string') {
-      // Gemini CLI drops everything where it does not know the message.
+      // Gemini CLI removes everything if it does not know the message.
       yield* withdraw(live.slice(Math.max(live.indexOf(rewindTo), 0)), undefined, where)
     } else if (isFields(changes)) {
       yield* ensureBegun(where)
@@ -353,6 +373,6 @@ export function createGeminiReader(givenPath: string): TranscriptReader {
   return { take, end: () => [] }
 }
 
-/** Whether the ones are the last of the others. */
+/** Whether `tail` is the end of `all`. */
 const isTail = (tail: readonly string[], all: readonly string[]): boolean =>
   tail.every((id, at) => all[all.length - tail.length + at] === id)

@@ -1,4 +1,4 @@
-/** Gemini CLI: sessions under `~/.gemini/tmp/<project>/chats/`, as one JSON object or, since 2026, as lines. */
+/** Gemini CLI: sessions in `~/.gemini/tmp/<project>/chats/`, as one JSON object or, since 2026, as JSON Lines. */
 import { join } from 'node:path'
 import { isFields, textIn } from './bodies.js'
 import { createGeminiReader } from './gemini-reader.js'
@@ -7,7 +7,7 @@ import type { Head, Importer, Layout } from './transcript.js'
 const isHeader = (record: unknown): boolean =>
   isFields(record) && typeof record['sessionId'] === 'string' && typeof record['projectHash'] === 'string'
 
-// Lines that no other program writes; a file that begins in the middle has no header.
+// Lines that no other program writes. A file that begins in the middle of a session has no header.
 const isLine = (record: unknown): boolean =>
   isFields(record) &&
   (isFields(record['$set']) ||
@@ -16,7 +16,7 @@ const isLine = (record: unknown): boolean =>
 
 function recognize({ records, text }: Head): Layout | undefined {
   const [first] = records
-  // An object that is too large to be looked at whole shows its first 4,096 characters.
+  // For an object that is too large to parse here, only the first 4,096 characters are checked.
   if (first === undefined)
     return /^\s*\{\s*"sessionId"\s*:\s*"[^"]+"\s*,\s*"projectHash"\s*:/u.test(text) ? 'json' : undefined
   if (isHeader(first)) return isFields(first) && Array.isArray(first['messages']) ? 'json' : 'lines'

@@ -1,15 +1,15 @@
 /**
- * A file of lines that grows, read on from where it was read last. It goes on as long as it is the same inode, is not
- * shorter than it was, and begins and ends, up to that place, with the bytes that were read. Otherwise it was rotated,
- * truncated or written anew, and is read from its beginning by who knows nothing of it.
+ * Reads a growing file of lines from the position where the last read ended. A file is continued if it has the same
+ * inode, is not shorter than before, and its beginning and the bytes before the position are unchanged. Otherwise it
+ * was rotated, truncated or rewritten, and a new reader must read it from the beginning.
  */
 import { createHash, type Hash } from 'node:crypto'
 import type { FileHandle } from 'node:fs/promises'
-import { byteLines } from '../ports/byte-lines.js'
+import { byteLines } from '../lib/byte-lines.js'
 import type { FileSignature } from '../ports/imported-files.js'
 import { recordOfLine, type RecordOrDamage } from './records-of.js'
 
-/** Bytes at the beginning, and before the place, that have to be those that were read. */
+/** Number of bytes to compare at the beginning of the file, and before the position. */
 const COMPARED_BYTES = 64 * 1024
 const CHUNK_BYTES = 1024 * 1024
 const LINE_FEED = Buffer.from('\n')
@@ -25,33 +25,33 @@ async function bytesAt(file: FileHandle, position: number, length: number): Prom
   return buffer.subarray(0, read)
 }
 
-/** How far a file was read. */
+/** The read position of a file. */
 export class GrowingLines {
   private inode: string | undefined
   private read = 0
   private lines = 0
-  /** The last line was taken, and no line feed has ended it so far. */
+  /** The last line was read, but has no line feed yet. */
   private isWithin = false
   private readonly hash: Hash = createHash('sha256')
   private head: Buffer = Buffer.alloc(0)
   private tail: Buffer = Buffer.alloc(0)
   private readTo: FileSignature | undefined
 
-  /** @param path of the file, as records name it */
+  /** @param path the path in the locations of records */
   constructor(private readonly path: string) {}
 
-  /** Bytes that were read. */
+  /** Number of bytes read. */
   get bytes(): number {
     return this.read
   }
 
-  /** The file as it was when it was read last; undefined where it changed under the reader. */
+  /** The signature of the file at the last read; undefined if it changed during the read. */
   get signature(): FileSignature | undefined {
     return this.readTo
   }
 
-  /** Whether this file begins with all that was read. */
-  async goesOn(file: FileHandle): Promise<boolean> {
+  /** Whether this file still begins with the bytes that were read. */
+  async isContinuation(file: FileHandle): Promise<boolean> {
     const { dev, ino, size } = await file.stat()
     if (this.inode !== `${String(dev)}:${String(ino)}` || size < this.read) return false
     const head = await bytesAt(file, 0, this.head.length)
@@ -69,19 +69,19 @@ export class GrowingLines {
     ).subarray(-COMPARED_BYTES)
   }
 
-  /** The bytes behind the place. Where the file is written anew meanwhile, they end: what stands there is another's. */
+  /** The bytes after the position. Stops if the file is rewritten during the read: the rest belongs to another file. */
   private async *chunks(file: FileHandle, end: number): AsyncGenerator<Buffer> {
     for (let position = this.read; position < end;) {
       const chunk = await bytesAt(file, position, Math.min(CHUNK_BYTES, end - position))
-      if (chunk.length === 0 || !(await this.goesOn(file))) return
+      if (chunk.length === 0 || !(await this.isContinuation(file))) return
       position += chunk.length
       yield chunk
     }
   }
 
   /**
-   * The records behind the place, up to the end that the file has now. A last line that is cut off is told, and read
-   * again when there is more of it.
+   * The records after the position, up to the current end of the file. An incomplete last line is reported as damage,
+   * and read again when the file has grown.
    */
   async *records(file: FileHandle): AsyncGenerator<RecordOrDamage> {
     this.readTo = undefined
@@ -100,7 +100,7 @@ export class GrowingLines {
           cut = bytes
           break
         }
-        // A line is taken once who asked for its record is done with it.
+        // A line counts as read after the consumer has processed its record.
         this.take(bytes)
         if (isEnded) this.take(LINE_FEED)
         this.lines = line

@@ -1,11 +1,12 @@
-/** The programs whose transcripts can be read, how the program of a file is found, and how a file is read. */
-import { recordable } from '../domain/text/json.js'
+/** The supported programs, how the program of a file is recognized, and how a file is read. */
+import { recordable } from '../lib/json.js'
 import { aider } from './aider.js'
 import { chatgpt } from './chatgpt.js'
 import { claudeCode } from './claude-code.js'
 import { cline } from './cline.js'
 import { codex } from './codex.js'
 import { gemini } from './gemini.js'
+import { miniSweAgent } from './mini-swe-agent.js'
 import { opencode } from './opencode.js'
 import { openhands } from './openhands.js'
 import { pi } from './pi.js'
@@ -14,7 +15,7 @@ import { roo } from './roo.js'
 import { sweAgent } from './swe-agent.js'
 import type { Importer, Layout, TranscriptItem, TranscriptReader } from './transcript.js'
 
-/** All of them. A file is the first one's that recognizes it. */
+/** All importers. The first one that recognizes a file reads it. */
 export const importers: readonly Importer[] = [
   claudeCode,
   codex,
@@ -27,15 +28,16 @@ export const importers: readonly Importer[] = [
   chatgpt,
   aider,
   sweAgent,
+  miniSweAgent,
 ]
 
-/** A file, and how it is read. */
+/** The importer and the layout of a file. */
 export interface RecognizedTranscript {
   readonly importer: Importer
   readonly layout: Layout
 }
 
-/** Whose a file is, by what it holds; undefined where it is no program's that we know. */
+/** Recognizes the program of a file by its content; undefined if no importer recognizes it. */
 export async function recognizeTranscript(path: string): Promise<RecognizedTranscript | undefined> {
   const head = await headOf(path)
   for (const importer of importers) {
@@ -46,8 +48,8 @@ export async function recognizeTranscript(path: string): Promise<RecognizedTrans
 }
 
 /**
- * What a transcript says, in its order. Where a conversation is several files, they are read one after another, and
- * what can only be said at the end is said behind the last one.
+ * The items of a transcript, in order. If a conversation consists of several files, they are read one after another,
+ * and the final items follow the last one.
  */
 export async function* readTranscript(
   path: string,
@@ -56,31 +58,34 @@ export async function* readTranscript(
 ): AsyncGenerator<TranscriptItem> {
   const reader = importer.read(path)
   const files = (await importer.siblings?.(path)) ?? [path]
-  for (const file of files) yield* said(reader, importer.records?.(file, layout) ?? recordsOf(file, layout))
-  yield* recordables(reader.end())
+  for (const file of files) yield* itemsFrom(reader, importer.records?.(file, layout) ?? recordsOf(file, layout))
+  yield* toRecordable(reader.end())
 }
 
-/** Whether what a file says is read on, where it grew, by the reader that read it so far. */
+/** Whether a file that has grown is continued by the reader that read it so far. */
 export const growsByLines = (path: string, importer: Importer, layout: Layout): boolean =>
   layout === 'lines' && importer.siblings === undefined && importer.records?.(path, layout) === undefined
 
-/** What the records of a file say that grew, behind those that its reader took before. */
-export async function* readOn(
+/** The items of records that were appended to a file since its reader last read it. */
+export async function* readAppendedRecords(
   reader: TranscriptReader,
   records: AsyncIterable<RecordOrDamage>,
 ): AsyncGenerator<TranscriptItem> {
-  yield* said(reader, records)
-  yield* recordables(reader.end())
+  yield* itemsFrom(reader, records)
+  yield* toRecordable(reader.end())
 }
 
-/** Numbers keep their digits on their way through a reader; what is recorded of them are texts. */
-function* recordables(items: Iterable<TranscriptItem>): Generator<TranscriptItem> {
+/** A reader keeps all digits of numbers; this converts them to texts for recording. */
+function* toRecordable(items: Iterable<TranscriptItem>): Generator<TranscriptItem> {
   for (const item of items) yield recordable(item)
 }
 
-async function* said(reader: TranscriptReader, records: AsyncIterable<RecordOrDamage>): AsyncGenerator<TranscriptItem> {
+async function* itemsFrom(
+  reader: TranscriptReader,
+  records: AsyncIterable<RecordOrDamage>,
+): AsyncGenerator<TranscriptItem> {
   for await (const record of records) {
     if ('kind' in record) yield record
-    else yield* recordables(reader.take(record))
+    else yield* toRecordable(reader.take(record))
   }
 }

@@ -1,17 +1,17 @@
 /**
- * Where opencode keeps a conversation: in the older `storage/` tree a file a record, and since then in a database of
- * SQLite. The database is read with Node's own `node:sqlite`, which Node 20 does not have.
+ * The storage of opencode: in older versions the `storage/` tree with one file per record, later a SQLite database. The
+ * database is read with Node's built-in `node:sqlite`, which Node 20 does not have.
  */
 import { open, readdir, readFile } from 'node:fs/promises'
 import { dirname, join, sep } from 'node:path'
-import { exactJson } from '../domain/text/json.js'
-import { isFields, textIn, type Fields } from './bodies.js'
+import { exactJson } from '../lib/json.js'
+import { countIn, isFields, textIn, type Fields } from './bodies.js'
 import type { Unreadable } from './opencode-reader.js'
 import type { TranscriptRecord } from './transcript.js'
 
 const slashed = (path: string): string => path.split(sep).join('/')
 
-/** The names in a folder, in their order; none where there is no such folder. */
+/** The names in a directory, sorted; empty if there is no such directory. */
 async function namesIn(folder: string): Promise<readonly string[]> {
   try {
     return (await readdir(folder)).toSorted()
@@ -32,7 +32,7 @@ async function fieldsOf(file: string): Promise<Fields> {
   }
 }
 
-/** The place of a file in a `storage/` tree. */
+/** The position of a file in a `storage/` tree. */
 interface InTree {
   readonly root: string
   readonly kind: 'session' | 'message' | 'part'
@@ -47,10 +47,10 @@ function placeIn(path: string): InTree | undefined {
   return kind === 'session' || kind === 'message' || kind === 'part' ? { root, kind, folder } : undefined
 }
 
-/** Whether a file lies where one of a `storage/` tree does. */
+/** Whether a path is inside a `storage/` tree. */
 export const isInTree = (path: string): boolean => placeIn(path) !== undefined
 
-/** The session that a file of the tree belongs to. */
+/** The session of a file in the tree. */
 async function sessionIdOf(path: string, { root, kind, folder }: InTree): Promise<string | undefined> {
   if (kind === 'message') return folder
   const { id, sessionID } = await fieldsOf(path)
@@ -73,27 +73,27 @@ async function sessionFile(root: string, id: string): Promise<string | undefined
 }
 
 /**
- * The files of the session that a file of a `storage/` tree belongs to; undefined where it lies in none. The parts of a
- * message come before it, so that it can be said as soon as its own file is read.
+ * The files of the session that contains a file of a `storage/` tree; undefined for a file outside a tree. The parts of
+ * a message precede the message, so that it can be yielded when its own file is read.
  */
 export async function filesOfSession(path: string): Promise<readonly string[] | undefined> {
-  const place = placeIn(path)
-  if (place === undefined) return undefined
-  const id = await sessionIdOf(path, place)
+  const position = placeIn(path)
+  if (position === undefined) return undefined
+  const id = await sessionIdOf(path, position)
   if (id === undefined) return undefined
-  const session = await sessionFile(place.root, id)
+  const session = await sessionFile(position.root, id)
   const files = session === undefined ? [] : [session]
-  for (const message of await jsonFilesIn(join(place.root, 'message', id))) {
+  for (const message of await jsonFilesIn(join(position.root, 'message', id))) {
     const messageId = textIn((await fieldsOf(message))['id']) ?? message.slice(dirname(message).length + 1, -5)
-    files.push(...(await jsonFilesIn(join(place.root, 'part', messageId))), message)
+    files.push(...(await jsonFilesIn(join(position.root, 'part', messageId))), message)
   }
   return files.map(slashed)
 }
 
-/** How every database of SQLite begins. */
+/** The first characters of every SQLite database. */
 export const SQLITE = 'SQLite format 3\u0000'
 
-/** Whether a file is a database, whatever its name. */
+/** Whether a file is a database, by its content. */
 export async function isDatabase(path: string): Promise<boolean> {
   const file = await open(path)
   try {
@@ -104,7 +104,7 @@ export async function isDatabase(path: string): Promise<boolean> {
   }
 }
 
-/** As much of a database as is read of it. */
+/** The methods of a database that the importer uses. */
 export interface Database {
   readonly all: (sql: string, ...values: readonly string[]) => readonly Fields[]
   readonly close: () => void
@@ -123,7 +123,7 @@ interface Sqlite {
 const isSqlite = (module: object | undefined): module is Sqlite =>
   module !== undefined && 'DatabaseSync' in module && typeof module.DatabaseSync === 'function'
 
-/** Opens a database, to be read only; undefined where this Node has no SQLite. */
+/** Opens a database read-only; undefined if this version of Node.js has no SQLite. */
 export function openDatabase(path: string): Database | undefined {
   const sqlite = process.getBuiltinModule('node:sqlite')
   if (!isSqlite(sqlite)) return undefined
@@ -141,10 +141,29 @@ export function openDatabase(path: string): Database | undefined {
 }
 
 const HOW_ELSE = 'Print each session with `opencode export <session id>`, and import what it prints.'
+const OF_GO =
+  'is a database of the earlier program named opencode that was written in Go. Its tables differ, and there is no importer for it'
+
+/** SQLite stores the statements that created its tables on the first pages. */
+const SCHEMA_BYTES = 65_536
+
+/** Whether the first pages of a database create the tables of the earlier program that was written in Go. */
+async function isOfGoByText(path: string): Promise<boolean> {
+  const file = await open(path)
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(SCHEMA_BYTES), 0, SCHEMA_BYTES, 0)
+    const text = buffer.toString('latin1', 0, bytesRead)
+    return (
+      /CREATE TABLE [^(]{0,40}\bsessions\b/u.test(text) && !/CREATE TABLE [^(]{0,40}\bsession(?:_v2)?\b/u.test(text)
+    )
+  } finally {
+    await file.close()
+  }
+}
 
 const sentence = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
-/** A column of JSON; undefined where it is none. */
+/** Parses a JSON column; undefined if it is not JSON. */
 function jsonIn(value: unknown): Fields | undefined {
   try {
     const parsed = typeof value === 'string' ? exactJson(value) : value
@@ -156,41 +175,94 @@ function jsonIn(value: unknown): Fields | undefined {
 
 const unreadable = (detail: string): Unreadable => ({ unreadable: detail, isCut: false })
 
-function* messagesIn(database: Database, tables: ReadonlySet<string>, sessionId: string): Generator<[string, unknown]> {
-  const messages = tables.has('message')
-    ? database.all('SELECT id, data FROM message WHERE session_id = ? ORDER BY time_created, id', sessionId)
-    : []
-  for (const { id, data } of messages) {
+/** The tables of version 1, which version 2 does not change after the upgrade. */
+function* olderMessages(database: Database, tables: ReadonlySet<string>, sessionId: string): Generator<OlderMessage> {
+  if (!tables.has('message')) return
+  for (const { id, data, time_created: created } of database.all(
+    'SELECT * FROM message WHERE session_id = ? ORDER BY time_created, id',
+    sessionId,
+  )) {
     const messageId = String(id)
     const info = jsonIn(data)
     if (info === undefined) {
-      yield [messageId, unreadable('is a message whose data are no JSON')]
+      yield { id: messageId, createdAt: countIn(created), record: unreadable('is a message whose data are no JSON') }
       continue
     }
-    // One short query a message: a long one would keep the program from tidying up its log meanwhile.
-    const rows = database.all('SELECT id, data FROM part WHERE message_id = ? ORDER BY id', messageId)
-    // In the shape of an export, so that a session is the same one wherever it is read from.
+    // One short query per message: a long query would prevent the program from truncating its log.
+    const rows = tables.has('part')
+      ? database.all('SELECT id, data FROM part WHERE message_id = ? ORDER BY id', messageId)
+      : []
+    // In the form of an export, so that a session is identical in every source.
     const parts = rows.map((row) => ({
       ...jsonIn(row['data']),
       id: row['id'],
       sessionID: sessionId,
       messageID: messageId,
     }))
-    yield [messageId, { info: { ...info, id: messageId, sessionID: sessionId }, parts }]
+    yield {
+      id: messageId,
+      createdAt: countIn(created),
+      record: { info: { ...info, id: messageId, sessionID: sessionId }, parts },
+    }
   }
-  if (messages.length > 0 || !tables.has('session_message')) return
-  // The newer table, which the program fills in the place of the others.
-  for (const { id, type, data } of database.all(
-    'SELECT id, type, data FROM session_message WHERE session_id = ? ORDER BY time_created, id',
-    sessionId,
-  ))
-    yield [String(id), { ...jsonIn(data), id, type, sessionID: sessionId }]
+}
+
+/** A message from the tables of version 1 in the form of an export, or the reason why it is unreadable. */
+interface OlderMessage {
+  readonly id: string
+  /** Milliseconds since 1970. */
+  readonly createdAt: number | undefined
+  readonly record: unknown
+}
+
+/** The rows of `session_message`, in the order of the session. */
+function newerMessages(database: Database, tables: ReadonlySet<string>, sessionId: string): readonly Fields[] {
+  if (!tables.has('session_message')) return []
+  const rows = database.all('SELECT * FROM session_message WHERE session_id = ?', sessionId)
+  // The first versions of the table did not have the column `seq`.
+  const placeOf = (row: Fields): number => countIn(row['seq']) ?? countIn(row['time_created']) ?? 0
+  return rows.toSorted(
+    (a, b) => placeOf(a) - placeOf(b) || (countIn(a['time_created']) ?? 0) - (countIn(b['time_created']) ?? 0),
+  )
+}
+
+const newerRecord = (row: Fields, sessionId: string): unknown => {
+  const data = jsonIn(row['data'])
+  if (data === undefined) return unreadable('is a message whose data are no JSON')
+  return { ...data, id: row['id'], type: row['type'], sessionID: sessionId }
+}
+
+/**
+ * The rows of `session_message` that are not copies of older messages. Version 2 copies existing sessions at its first
+ * start. A copy has the id or the time of its original, and precedes the last row with an original's id.
+ */
+function withoutCopies(newer: readonly Fields[], older: readonly OlderMessage[]): readonly Fields[] {
+  const ids = new Set(older.map(({ id }) => id))
+  const times = new Set(older.flatMap(({ createdAt }) => createdAt ?? []))
+  const lastCopy = newer.findLastIndex(({ id }) => ids.has(String(id)))
+  return newer.filter((row, at) => at > lastCopy && !times.has(countIn(row['time_created']) ?? -1))
+}
+
+/**
+ * The messages of a session, each once: first the rows of the older tables unchanged, so that a session that was
+ * imported before the upgrade stays the same, then the rows that version 2 added. Later messages of version 1 come
+ * last.
+ */
+function* messagesIn(database: Database, tables: ReadonlySet<string>, sessionId: string): Generator<[string, unknown]> {
+  const older = [...olderMessages(database, tables, sessionId)]
+  const added = withoutCopies(newerMessages(database, tables, sessionId), older)
+  const begins = added.reduce((least, row) => Math.min(least, countIn(row['time_created']) ?? least), Infinity)
+  const isLater = ({ createdAt = 0 }: OlderMessage): boolean => createdAt > begins
+  for (const message of older) if (!isLater(message)) yield [message.id, message.record]
+  for (const row of added) yield [String(row['id']), newerRecord(row, sessionId)]
+  for (const message of older) if (isLater(message)) yield [message.id, message.record]
 }
 
 const sessionOf = (row: Fields): Fields => ({
   info: {
     id: row['id'],
     parentID: row['parent_id'],
+    forkedFromID: row['fork_session_id'],
     title: row['title'],
     directory: row['directory'],
     version: row['version'],
@@ -199,23 +271,34 @@ const sessionOf = (row: Fields): Fields => ({
   },
 })
 
+/** The sessions of both versions, each once, by start time. */
+function sessionsIn(database: Database, tables: ReadonlySet<string>): readonly Fields[] {
+  const sessions = new Map<string, Fields>()
+  for (const table of ['session_v2', 'session'] as const) {
+    if (!tables.has(table)) continue
+    for (const row of database.all(`SELECT * FROM ${table} ORDER BY time_created, id`))
+      if (!sessions.has(String(row['id']))) sessions.set(String(row['id']), row)
+  }
+  return [...sessions.values()].toSorted(
+    (a, b) => (countIn(a['time_created']) ?? 0) - (countIn(b['time_created']) ?? 0),
+  )
+}
+
 function* rowsIn(database: Database): Generator<[string | undefined, unknown]> {
   const tables = new Set(
     database.all("SELECT name FROM sqlite_master WHERE type = 'table'").map(({ name }) => String(name)),
   )
-  if (!tables.has('session')) {
+  if (!tables.has('session') && !tables.has('session_v2')) {
     const isOfGo = tables.has('sessions') && tables.has('messages')
     yield [
       undefined,
       unreadable(
-        isOfGo
-          ? 'is a database of the earlier program written in Go that had the same name; its tables are others, and are not read'
-          : 'is a database without a table `session`, and so not one of opencode',
+        isOfGo ? OF_GO : 'is a database without the tables `session` and `session_v2`, and so not one of opencode',
       ),
     ]
     return
   }
-  for (const row of database.all('SELECT * FROM session ORDER BY time_created, id')) {
+  for (const row of sessionsIn(database, tables)) {
     const id = String(row['id'])
     yield [`session ${id}`, sessionOf(row)]
     yield* messagesIn(database, tables, id)
@@ -223,9 +306,9 @@ function* rowsIn(database: Database): Generator<[string | undefined, unknown]> {
 }
 
 /**
- * The records of a database, session by session, parents before their children. Where it cannot be read, the one record
- * says why.
- * @param connect for tests
+ * The records of a database, session by session, parents before children. If the database cannot be read, the only
+ * record contains the reason.
+ * @param connect replaced by tests
  */
 export async function* recordsOfDatabase(
   path: string,
@@ -236,6 +319,10 @@ export async function* recordsOfDatabase(
   try {
     database = connect(path)
     if (database === undefined) {
+      if (await isOfGoByText(path).catch(() => false)) {
+        yield { value: unreadable(OF_GO), where }
+        return
+      }
       yield {
         value: unreadable(
           `needs a Node that reads SQLite (22.13 or later), and this one is ${process.version}. ${HOW_ELSE}`,

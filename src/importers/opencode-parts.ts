@@ -1,11 +1,11 @@
 /**
- * A message of opencode, which is one record with many parts, as messages of a chat: an answer becomes a message of the
- * assistant for each step, and a message of the tool for each result.
+ * Converts a message of opencode, which is one record with many parts, to chat messages: one assistant message for each
+ * step of an answer, and one tool message for each result.
  */
 import { z } from 'zod'
 import type { ContentPart, MessageBody, ToolCall } from '../domain/values/message.js'
 import { contentOf, countIn, isFields, textIn, timeIn, type Fields } from './bodies.js'
-import { argumentsOf, keptPart, textPart } from './kept-part.js'
+import { argumentsOf, toContentPart, textPart } from './content-part.js'
 import type { Usage } from './transcript.js'
 
 const text = z.string().min(1).optional().catch(undefined)
@@ -13,7 +13,7 @@ const flag = z.boolean().optional().catch(undefined)
 const time = z.number().nonnegative().optional().catch(undefined)
 const fields = z.looseObject({}).optional().catch(undefined)
 
-/** What stands in `info` of a message, or in a row of the table `message`. */
+/** The fields of a message's `info`, or of a row of the table `message`. */
 export const infoSchema = z.looseObject({
   id: text,
   sessionID: text,
@@ -52,33 +52,33 @@ const partSchema = z.looseObject({
 })
 type Part = z.infer<typeof partSchema>
 interface ReadPart {
-  /** As it came: a schema hands it back with its keys in another order. */
+  /** The original value: a schema returns its keys in another order. */
   readonly raw: unknown
   readonly part: Part
 }
 
-/** One message that a record says. */
-export interface Spoken {
+/** One message of a record. */
+export interface RecordMessage {
   readonly body: MessageBody
   readonly at?: string | undefined
   readonly byProgram?: true | undefined
   readonly isError?: true | undefined
   readonly model?: string | undefined
   readonly usage?: Usage | undefined
-  /** The program shows a placeholder in its place since then, in milliseconds since 1970. */
+  /** When the program replaced it with a placeholder, in milliseconds since 1970. */
   readonly prunedAt?: number | undefined
 }
 
-/** What a record says. */
-export interface Said {
-  readonly messages: readonly Spoken[]
-  /** Its parts that say nothing to the model, by their types. */
+/** The content of a record. */
+export interface RecordContent {
+  readonly messages: readonly RecordMessage[]
+  /** Types of the parts that contain nothing for the model. */
   readonly leftOut: readonly string[]
-  /** Sessions that its calls began, with the call. */
+  /** Sessions that its calls started, with the call. */
   readonly children: readonly (readonly [sessionId: string, callId: string])[]
 }
 
-/** Tokens of opencode as ours: it counts what was in the cache beside the input, and not in it. */
+/** Converts token counts. opencode does not include cached tokens in the input; here they are part of it. */
 export function usageOf(tokens: unknown, cost: unknown): Usage | undefined {
   const counted = isFields(tokens) ? tokens : {}
   const cache = isFields(counted['cache']) ? counted['cache'] : {}
@@ -93,30 +93,30 @@ export function usageOf(tokens: unknown, cost: unknown): Usage | undefined {
     reasoningTokens: countIn(counted['reasoning']),
     cost: countIn(cost),
   }
-  const told = Object.entries(found).filter(([, value]) => value !== undefined)
-  return told.length === 0 ? undefined : Object.fromEntries(told)
+  const present = Object.entries(found).filter(([, value]) => value !== undefined)
+  return present.length === 0 ? undefined : Object.fromEntries(present)
 }
 
-/** What an answer says, before it is a message: its content and its calls. */
+/** The content and the calls of an answer that is being assembled. */
 export interface Step {
   readonly parts: ContentPart[]
   readonly calls: ToolCall[]
-  readonly results: Spoken[]
+  readonly results: RecordMessage[]
   usage?: Usage | undefined
 }
 
 export const newStep = (): Step => ({ parts: [], calls: [], results: [] })
 export const isEmptyStep = ({ parts, calls }: Step): boolean => parts.length === 0 && calls.length === 0
 
-/** The id of a call, which is used once in a message. */
-export function callIdIn(step: Step, given: string | undefined, place: string): string {
-  const id = given ?? place
-  const taken = step.calls.filter((call) => call.id === id || call.id.startsWith(`${id}#`)).length
-  return taken === 0 ? id : `${id}#${String(taken + 1)}`
+/** An id for a call, unique in its message. */
+export function callIdIn(step: Step, callId: string | undefined, place: string): string {
+  const id = callId ?? place
+  const usedCount = step.calls.filter((call) => call.id === id || call.id.startsWith(`${id}#`)).length
+  return usedCount === 0 ? id : `${id}#${String(usedCount + 1)}`
 }
 
 /** The messages of a step: the answer, then the results of its calls. */
-export const messagesOfStep = (step: Step, rest: Omit<Spoken, 'body'>): readonly Spoken[] => [
+export const messagesOfStep = (step: Step, rest: Omit<RecordMessage, 'body'>): readonly RecordMessage[] => [
   {
     ...rest,
     body: {
@@ -130,21 +130,21 @@ export const messagesOfStep = (step: Step, rest: Omit<Spoken, 'body'>): readonly
 
 type State = z.infer<typeof stateSchema>
 
-/** A result with the files beside it. */
-function resultContent(said: unknown, attachments: readonly unknown[]): MessageBody['content'] {
-  const own = typeof said === 'string' ? textPart(said) : keptPart(said)
-  return contentOf([own, ...attachments.map(keptPart)])
+/** A result and its attachments. */
+function resultContent(result: unknown, attachments: readonly unknown[]): MessageBody['content'] {
+  const output = typeof result === 'string' ? textPart(result) : toContentPart(result)
+  return contentOf([output, ...attachments.map(toContentPart)])
 }
 
-/** What came back from a call; undefined where nothing has yet. */
-function resultOf(state: State, toolCallId: string): Spoken | undefined {
+/** The result of a call; undefined if it has none yet. */
+function resultOf(state: State, toolCallId: string): RecordMessage | undefined {
   const at = timeIn(state.time?.end)
   if (state.status === 'completed') {
     const content = resultContent(state['output'] ?? '', state.attachments ?? [])
     return { body: { role: 'tool', content, toolCallId }, at, prunedAt: state.time?.compacted }
   }
   if (state.status === 'error') {
-    // What a command had said before somebody stopped it.
+    // The output of a command before the user interrupted it.
     const before = state.metadata?.['interrupted'] === true ? textIn(state.metadata['output']) : undefined
     const content = resultContent(before ?? state['error'] ?? '', [])
     return { body: { role: 'tool', content, toolCallId }, at, isError: true }
@@ -166,10 +166,10 @@ function addTool(step: Step, { part }: ReadPart, place: string): readonly [strin
   return child === undefined ? undefined : [child, id]
 }
 
-/** Parts of an answer that tell of the program's own work. */
+/** Part types of an answer that contain nothing for the model. */
 const SILENT = new Set(['step-start', 'step-finish', 'snapshot', 'patch', 'retry', 'compaction'])
 
-function answerOf(info: Info, parts: readonly ReadPart[], place: string): Said {
+function answerOf(info: Info, parts: readonly ReadPart[], place: string): RecordContent {
   const steps = [newStep()]
   const leftOut: string[] = []
   const children: (readonly [string, string])[] = []
@@ -177,7 +177,7 @@ function answerOf(info: Info, parts: readonly ReadPart[], place: string): Said {
     const { part } = read
     const last = steps.at(-1)
     let step = last ?? newStep()
-    // Older versions keep several answers in one record; each begins with a `step-start`.
+    // Older versions store several answers in one record; each begins with a `step-start`.
     if (part.type === 'step-start' && !isEmptyStep(step)) {
       step = newStep()
       steps.push(step)
@@ -189,39 +189,39 @@ function answerOf(info: Info, parts: readonly ReadPart[], place: string): Said {
     } else if (part.type === 'tool') {
       const child = addTool(step, read, `${place}.parts[${String(at)}]`)
       if (child !== undefined) children.push(child)
-    } else step.parts.push(keptPart(read.raw))
+    } else step.parts.push(toContentPart(read.raw))
   }
-  const said = steps.filter((step) => !isEmptyStep(step))
-  const messages = said.flatMap((step) =>
+  const nonEmpty = steps.filter((step) => !isEmptyStep(step))
+  const messages = nonEmpty.flatMap((step) =>
     messagesOfStep(step, {
       at: timeIn(info.time?.created),
       model: info.modelID,
-      usage: said.length > 1 ? step.usage : usageOf(info.tokens, info.cost),
+      usage: nonEmpty.length > 1 ? step.usage : usageOf(info.tokens, info.cost),
     }),
   )
   return { messages, leftOut, children }
 }
 
-/** Parts of a user's message that say nothing of their own to the model. */
-const ASIDE = new Set(['compaction', 'snapshot', 'patch', 'step-start', 'step-finish', 'retry'])
+/** Part types of a user's message that contain nothing for the model. */
+const USER_SILENT = new Set(['compaction', 'snapshot', 'patch', 'step-start', 'step-finish', 'retry'])
 
-function promptOf(info: Info, parts: readonly ReadPart[]): Said {
+function promptOf(info: Info, parts: readonly ReadPart[]): RecordContent {
   const content: ContentPart[] = []
   const leftOut: string[] = info.system === undefined ? [] : ['system of a user message']
   let byProgram = true
   for (const { raw, part } of parts) {
-    if (ASIDE.has(part.type)) {
+    if (USER_SILENT.has(part.type)) {
       if (part.type !== 'compaction') leftOut.push(part.type)
     } else if (part.type === 'text' && part.ignored === true) leftOut.push('ignored text')
     else if (part.type === 'text' && part.text !== undefined) {
       content.push(textPart(part.text))
       byProgram = byProgram && part.synthetic === true
     } else {
-      content.push(keptPart(raw))
+      content.push(toContentPart(raw))
       byProgram = false
     }
   }
-  const message: Spoken = {
+  const message: RecordMessage = {
     body: { role: 'user', content: contentOf(content) },
     at: timeIn(info.time?.created),
     ...(byProgram ? { byProgram } : {}),
@@ -234,25 +234,30 @@ function readPart(raw: unknown): ReadPart {
   return { raw, part: parsed.success ? parsed.data : { type: 'unknown', cost: undefined } }
 }
 
-/** What a record says. @param place of the record, for the ids of calls that have none */
-export function recordOf(info: Info, parts: readonly unknown[], place: string): Said {
+/** The content of a record. @param place location of the record, for the ids of calls without one */
+export function recordOf(info: Info, parts: readonly unknown[], place: string): RecordContent {
   const read = parts.map(readPart)
   return info.role === 'user' ? promptOf(info, read) : answerOf(info, read, place)
 }
 
-/** That the user, or the program, asked for a compaction. */
-export interface Asked {
+/** A request for a compaction, by the user or the program. */
+export interface CompactionRequest {
   readonly trigger: 'auto' | 'manual' | 'overflow' | 'unknown'
-  /** The first message that stays. */
+  /** The first retained message. */
   readonly tailStartId: string | undefined
 }
 
-const askedSchema = z.looseObject({ type: z.literal('compaction'), auto: flag, overflow: flag, tail_start_id: text })
+const compactionRequestSchema = z.looseObject({
+  type: z.literal('compaction'),
+  auto: flag,
+  overflow: flag,
+  tail_start_id: text,
+})
 
-/** The request for a compaction among the parts of a user's message. */
-export function askedIn(parts: readonly unknown[]): Asked | undefined {
+/** Finds the request for a compaction in the parts of a user's message. */
+export function compactionRequestIn(parts: readonly unknown[]): CompactionRequest | undefined {
   for (const part of parts) {
-    const { success, data } = askedSchema.safeParse(part)
+    const { success, data } = compactionRequestSchema.safeParse(part)
     if (!success) continue
     const why = data.auto === undefined ? 'unknown' : data.auto ? 'auto' : 'manual'
     return { trigger: data.overflow === true ? 'overflow' : why, tailStartId: data.tail_start_id }
@@ -267,11 +272,12 @@ export const summaryIn = (parts: readonly unknown[]): string =>
     .flatMap((part) => textIn(part['text']) ?? [])
     .join('\n')
 
-const says = (part: unknown): boolean => isFields(part) && part['type'] !== 'step-start' && part['type'] !== 'reasoning'
+const hasContent = (part: unknown): boolean =>
+  isFields(part) && part['type'] !== 'step-start' && part['type'] !== 'reasoning'
 
 /**
- * Whether the program shows a message to its model later. An answer that ended in an error it does not, unless somebody
- * stopped it behind its first words.
+ * Whether the program includes a message in later requests. It omits an answer that ended with an error, unless the
+ * user aborted the answer after its first content.
  */
 export const isShown = (info: Info, parts: readonly unknown[]): boolean =>
-  info.error === undefined || (info.error.name === 'MessageAbortedError' && parts.some(says))
+  info.error === undefined || (info.error.name === 'MessageAbortedError' && parts.some(hasContent))

@@ -1,25 +1,25 @@
 /**
- * Reads the records of opencode one by one, wherever they come from: an export, the files of the `storage/` tree, the
- * rows of the database, or the newer events. Of what it read it keeps ids, and the texts of summaries.
+ * Reads the records of opencode one by one, from any source: an export, the files of the `storage/` tree, the rows of
+ * the database, or the newer events. It stores only ids and the texts of summaries.
  *
- * A compaction is a user's message with a part `compaction`, and behind it an answer that is a summary. The program then
- * shows its model a question of its own, the summary, and the messages from `tail_start_id` on.
+ * A compaction is a user's message with a part `compaction`, followed by an answer that is a summary. The context after
+ * it is a fixed question, the summary, and the messages from `tail_start_id` on.
  */
 import type { MessageBody } from '../domain/values/message.js'
 import { isFields, refusalOf, textIn, timeIn, type Fields } from './bodies.js'
 import {
-  askedIn,
+  compactionRequestIn,
   infoSchema,
   isShown,
   recordOf,
   summaryIn,
   usageOf,
-  type Asked,
+  type CompactionRequest,
   type Info,
-  type Said,
-  type Spoken,
+  type RecordContent,
+  type RecordMessage,
 } from './opencode-parts.js'
-import { checkpointBody, eventIn, isV2Message, saidByV2, spokenByEvent, type OpencodeEvent } from './opencode-v2.js'
+import { checkpointBody, eventIn, isV2Message, contentOfV2, messageOfEvent, type OpencodeEvent } from './opencode-v2.js'
 import type {
   CompactionItem,
   ContextEntry,
@@ -27,31 +27,31 @@ import type {
   TranscriptItem,
   TranscriptReader,
   TranscriptRecord,
-  Where,
+  SourceLocation,
 } from './transcript.js'
 
-/** What the program asks in the place of the part `compaction`. The file does not hold these words. */
+/** The question that the program sends instead of the part `compaction`. The file does not contain it. */
 const QUESTION: MessageBody = { role: 'user', content: 'What did we do so far?' }
-/** What the program shows in the place of a pruned result. The file does not hold these words either. */
+/** The text that replaces a pruned result. The file does not contain it either. */
 const PRUNED = '[Old tool result content cleared]'
 
-/** A record that could not be read, in the place of what it would have said. */
+/** A record that could not be read. */
 export interface Unreadable {
   readonly unreadable: string
   readonly isCut: boolean
 }
 
-/** What the program shows to its model, in the order in which it was said. */
-interface Shown {
+/** A record in the model's context. */
+interface ContextRecord {
   readonly recordId: string
   readonly entries: readonly ContextEntry[]
 }
 
-/** A record, with what it said: a later return to before it takes that back. */
-interface Happened {
+/** A record with its effect, which a later revert to before it removes. */
+interface RecordEffect {
   readonly recordId: string
   readonly sourceId: string
-  readonly what: 'message' | 'compaction' | 'nothing'
+  readonly effect: 'message' | 'compaction' | 'nothing'
 }
 
 interface Pruning {
@@ -62,52 +62,52 @@ interface Pruning {
 
 interface Revert {
   readonly recordId: string
-  /** Only parts of that record are taken back, and everything behind it. */
+  /** The revert removes only parts of that record, and everything after it. */
   readonly isInside: boolean
 }
 
 interface Session {
   readonly id: string
-  /** How often a record of an id was read: a file that was cleaned may give one id to several. */
-  readonly seen: Map<string, number>
-  readonly happened: Happened[]
-  readonly asked: Map<string, Asked>
+  /** Number of records read per id: an anonymized file may use one id for several records. */
+  readonly recordCounts: Map<string, number>
+  readonly effects: RecordEffect[]
+  readonly requests: Map<string, CompactionRequest>
   readonly shells: Map<string, string>
-  shown: Shown[]
+  context: ContextRecord[]
   prunings: Pruning[]
-  /** Where somebody returned to, as long as the program has not thrown away what it took back. */
+  /** The position to which the user reverted, until the program deletes the reverted records. */
   reverted: Revert | undefined
   reason: CompactionItem['trigger']
-  where: Where
+  where: SourceLocation
 }
 
-const newSession = (id: string, where: Where): Session => ({
+const newSession = (id: string, where: SourceLocation): Session => ({
   id,
-  seen: new Map(),
-  happened: [],
-  asked: new Map(),
+  recordCounts: new Map(),
+  effects: [],
+  requests: new Map(),
   shells: new Map(),
-  shown: [],
+  context: [],
   prunings: [],
   reverted: undefined,
   reason: 'unknown',
   where,
 })
 
-const leftOut = (what: string, where: Where): TranscriptItem => ({ kind: 'left-out', what, where })
+const leftOut = (what: string, where: SourceLocation): TranscriptItem => ({ kind: 'left-out', what, where })
 
-/** An id for a record, unique in its session. */
+/** A unique id for a record in its session. */
 function uniqueId(session: Session, recordId: string): string {
-  const before = session.seen.get(recordId) ?? 0
-  session.seen.set(recordId, before + 1)
+  const before = session.recordCounts.get(recordId) ?? 0
+  session.recordCounts.set(recordId, before + 1)
   return before === 0 ? recordId : `${recordId}#${String(before + 1)}`
 }
 
-const nameOf = ({ file }: Where): string => file.split(/[\\/]/u).at(-1) ?? file
-const placeOf = (where: Where): string =>
+const nameOf = ({ file }: SourceLocation): string => file.split(/[\\/]/u).at(-1) ?? file
+const placeOf = (where: SourceLocation): string =>
   where.path ?? (where.line === undefined ? nameOf(where) : `line ${String(where.line)}`)
 
-const editOf = ({ sourceId, part, at }: Pruning, where: Where): TranscriptItem => ({
+const editOf = ({ sourceId, part, at }: Pruning, where: SourceLocation): TranscriptItem => ({
   kind: 'edit',
   sourceId,
   part,
@@ -117,8 +117,8 @@ const editOf = ({ sourceId, part, at }: Pruning, where: Where): TranscriptItem =
   where,
 })
 
-/** The results that were pruned before a time, in the order in which they were. */
-function* prunedUntil(session: Session, time: number, where: Where): Generator<TranscriptItem> {
+/** Yields the results that were pruned before a time, in order. */
+function* prunedUntil(session: Session, time: number, where: SourceLocation): Generator<TranscriptItem> {
   const due = session.prunings.filter(({ at }) => at <= time).toSorted((a, b) => a.at - b.at)
   if (due.length === 0) return
   session.prunings = session.prunings.filter(({ at }) => at > time)
@@ -131,39 +131,39 @@ function revertIn(value: unknown): Revert | undefined {
   return { recordId, isInside: textIn(value['partID']) !== undefined }
 }
 
-/** What happened since the place that somebody returned to. */
-function since(session: Session, { recordId, isInside }: Revert): readonly Happened[] {
-  const at = session.happened.findIndex((happened) => happened.recordId === recordId)
-  return at === -1 ? [] : session.happened.slice(isInside ? at + 1 : at)
+/** The records after the position of a revert. */
+function since(session: Session, { recordId, isInside }: Revert): readonly RecordEffect[] {
+  const at = session.effects.findIndex((record) => record.recordId === recordId)
+  return at === -1 ? [] : session.effects.slice(isInside ? at + 1 : at)
 }
 
-/** What a return takes back. */
-function* takenBack(session: Session, revert: Revert, where: Where): Generator<TranscriptItem> {
-  const gone = since(session, revert)
-  const ids = (what: Happened['what']): string[] =>
-    gone.filter((happened) => happened.what === what).map((happened) => happened.sourceId)
+/** Yields the withdrawals of a revert. */
+function* withdrawalsOf(session: Session, revert: Revert, where: SourceLocation): Generator<TranscriptItem> {
+  const removed = since(session, revert)
+  const ids = (effect: RecordEffect['effect']): string[] =>
+    removed.filter((record) => record.effect === effect).map((record) => record.sourceId)
   const compactions = ids('compaction').toReversed()
   const messages = ids('message')
   if (compactions.length > 0) yield { kind: 'undo', sourceIds: compactions, where }
   if (messages.length > 0) yield { kind: 'withdrawal', sourceIds: messages, where }
 }
 
-/** What can only be said at the end of a session. It changes nothing, so that records may follow. */
+/** Yields the final items of a session. It does not change the state, so that more records may follow. */
 function* closing(session: Session): Generator<TranscriptItem> {
   for (const pruning of session.prunings.toSorted((a, b) => a.at - b.at)) yield editOf(pruning, session.where)
-  if (session.reverted !== undefined) yield* takenBack(session, session.reverted, session.where)
+  if (session.reverted !== undefined) yield* withdrawalsOf(session, session.reverted, session.where)
 }
 
-/** Says the messages of a record, where the ledger can take them. */
-function* say(
+/** Yields the messages of a record that the ledger accepts. */
+function* emit(
   session: Session,
-  spoken: readonly Spoken[],
+  messages: readonly RecordMessage[],
   sourceId: string,
-  where: Where,
+  where: SourceLocation,
   answerId?: string,
 ): Generator<TranscriptItem, boolean> {
   let part = 0
-  for (const { body, prunedAt, ...rest } of spoken) {
+  for (const { body, prunedAt, ...rest } of messages) {
     const refusal = refusalOf(body)
     if (refusal !== undefined) {
       yield { kind: 'damage', detail: `says what no message can hold: ${refusal}`, isCut: false, where }
@@ -176,80 +176,86 @@ function* say(
   return part > 0
 }
 
-function* sayRecord(
+function* emitRecord(
   session: Session,
-  said: Said,
+  content: RecordContent,
   recordId: string,
-  where: Where,
-  rest: { readonly isShown: boolean; readonly whenEmpty: string; readonly at: string | undefined },
+  where: SourceLocation,
+  rest: { readonly isShown: boolean; readonly nameIfEmpty: string; readonly at: string | undefined },
 ): Generator<TranscriptItem> {
   const sourceId = uniqueId(session, recordId)
-  for (const what of said.leftOut) yield leftOut(what, where)
-  const hasSaid = yield* say(session, said.messages, sourceId, where)
+  for (const what of content.leftOut) yield leftOut(what, where)
+  const hasSaid = yield* emit(session, content.messages, sourceId, where)
   if (!hasSaid) {
-    session.happened.push({ recordId, sourceId, what: 'nothing' })
-    if (said.messages.length === 0) yield leftOut(rest.whenEmpty, where)
+    session.effects.push({ recordId, sourceId, effect: 'nothing' })
+    if (content.messages.length === 0) yield leftOut(rest.nameIfEmpty, where)
     return
   }
   if (!rest.isShown) {
-    session.happened.push({ recordId, sourceId, what: 'nothing' })
+    session.effects.push({ recordId, sourceId, effect: 'nothing' })
     session.prunings = session.prunings.filter((pruning) => pruning.sourceId !== sourceId)
     yield { kind: 'withdrawal', sourceIds: [sourceId], at: rest.at, where }
     return
   }
-  session.happened.push({ recordId, sourceId, what: 'message' })
-  session.shown.push({ recordId, entries: [{ kind: 'message', sourceId }] })
+  session.effects.push({ recordId, sourceId, effect: 'message' })
+  session.context.push({ recordId, entries: [{ kind: 'message', sourceId }] })
 }
 
-/** The context behind a compaction: what stands for what left, and then the tail. */
-function contextBehind(
+/** The context after a compaction: the replacement of the removed messages, followed by the tail. */
+function contextAfter(
   session: Session,
   recordId: string,
   made: readonly ContextEntry[],
   tailStartId: string | undefined,
 ): Pick<CompactionItem, 'context' | 'unknown'> {
-  // The request may hold words of the user as well. They stay with it.
-  const own = session.shown.filter((shown) => shown.recordId === recordId).flatMap(({ entries }) => entries)
-  const before = session.shown.filter((shown) => shown.recordId !== recordId)
-  const entries = [...own, ...made]
-  const start = tailStartId === undefined ? before.length : before.findIndex((shown) => shown.recordId === tailStartId)
+  // The request may contain text of the user as well, which stays with it.
+  const fromRequest = session.context.filter((record) => record.recordId === recordId).flatMap(({ entries }) => entries)
+  const before = session.context.filter((record) => record.recordId !== recordId)
+  const entries = [...fromRequest, ...made]
+  const start =
+    tailStartId === undefined ? before.length : before.findIndex((record) => record.recordId === tailStartId)
   if (start === -1) {
-    // The tail begins at a message that the file lacks: nobody can say which of the others are in it.
-    session.shown = [...before, { recordId, entries }]
-    const unknown = before.flatMap((shown) =>
-      shown.entries.flatMap((entry) => (entry.kind === 'message' ? [entry.sourceId] : [])),
+    // The tail begins with a message that is not in the file, so the other messages in it are unknown.
+    session.context = [...before, { recordId, entries }]
+    const unknown = before.flatMap((record) =>
+      record.entries.flatMap((entry) => (entry.kind === 'message' ? [entry.sourceId] : [])),
     )
     return { context: [...entries, { kind: 'missing', sourceId: tailStartId ?? '' }], unknown }
   }
   const tail = before.slice(start)
-  session.shown = [...tail, { recordId, entries: entries.map(withoutMark) }]
-  return { context: [...entries, ...tail.flatMap((shown) => shown.entries)] }
+  session.context = [...tail, { recordId, entries: entries.map(withoutMark) }]
+  return { context: [...entries, ...tail.flatMap((record) => record.entries)] }
 }
 
-/** An earlier summary that stays in a tail is no longer the summary. */
+/** An earlier summary that stays in the tail is no longer marked as the summary. */
 const withoutMark = (entry: ContextEntry): ContextEntry =>
   entry.kind === 'inserted' ? { kind: 'inserted', body: entry.body } : entry
 
-function* compact(session: Session, info: Info, parts: readonly unknown[], where: Where): Generator<TranscriptItem> {
+function* compact(
+  session: Session,
+  info: Info,
+  parts: readonly unknown[],
+  where: SourceLocation,
+): Generator<TranscriptItem> {
   const sourceId = uniqueId(session, info.id ?? placeOf(where))
-  const asked = session.asked.get(info.parentID ?? '')
+  const request = session.requests.get(info.parentID ?? '')
   const text = summaryIn(parts)
   const { created, completed } = info.time ?? {}
   const made: readonly ContextEntry[] = [
     { kind: 'inserted', body: QUESTION },
     { kind: 'inserted', body: { role: 'assistant', content: text }, isSummary: true },
   ]
-  session.happened.push({ recordId: info.id ?? sourceId, sourceId, what: 'compaction' })
+  session.effects.push({ recordId: info.id ?? sourceId, sourceId, effect: 'compaction' })
   for (const part of parts) if (isFields(part) && part['type'] !== 'text') yield leftOut(String(part['type']), where)
   yield {
     kind: 'compaction',
     sourceId,
     at: timeIn(completed ?? created),
-    trigger: asked?.trigger ?? 'unknown',
+    trigger: request?.trigger ?? 'unknown',
     summary: text === '' ? { kind: 'none' } : { kind: 'text', text },
-    ...contextBehind(session, info.parentID ?? sourceId, made, asked?.tailStartId),
-    // Without the request, the file begins in the middle.
-    ...(asked === undefined ? { coversMissing: true } : {}),
+    ...contextAfter(session, info.parentID ?? sourceId, made, request?.tailStartId),
+    // Without the request, the file begins in the middle of the session.
+    ...(request === undefined ? { coversMissing: true } : {}),
     ...(created === undefined || completed === undefined ? {} : { durationMs: Math.max(0, completed - created) }),
     model: info.modelID,
     usage: usageOf(info.tokens, info.cost),
@@ -261,7 +267,7 @@ function* takeMessage(
   session: Session,
   raw: Fields,
   parts: readonly unknown[],
-  where: Where,
+  where: SourceLocation,
   onChild: (sessionId: string, callId: string) => void,
 ): Generator<TranscriptItem> {
   const parsed = infoSchema.safeParse(raw)
@@ -277,34 +283,36 @@ function* takeMessage(
     else yield leftOut(info.error === undefined ? 'unfinished summary' : 'failed summary', where)
     return
   }
-  const said = recordOf(info, parts, recordId)
-  for (const [sessionId, callId] of said.children) onChild(sessionId, callId)
-  const asked = info.role === 'user' ? askedIn(parts) : undefined
-  if (asked !== undefined) session.asked.set(recordId, asked)
-  yield* sayRecord(session, said, recordId, where, {
+  const content = recordOf(info, parts, recordId)
+  for (const [sessionId, callId] of content.children) onChild(sessionId, callId)
+  const request = info.role === 'user' ? compactionRequestIn(parts) : undefined
+  if (request !== undefined) session.requests.set(recordId, request)
+  yield* emitRecord(session, content, recordId, where, {
     isShown: isShown(info, parts),
-    whenEmpty: asked === undefined ? (info.error?.name ?? `empty ${info.role} message`) : 'compaction request',
+    nameIfEmpty: request === undefined ? (info.error?.name ?? `empty ${info.role} message`) : 'compaction request',
     at: timeIn(info.time?.completed),
   })
 }
 
 function* takeCheckpoint(
   session: Session,
-  at: Pick<CompactionItem, 'at' | 'trigger'>,
+  made: Pick<CompactionItem, 'at' | 'trigger' | 'model' | 'usage'>,
   id: string,
   summary: string,
   recent: unknown,
-  where: Where,
+  where: SourceLocation,
 ): Generator<TranscriptItem> {
   const sourceId = uniqueId(session, id)
-  const made: readonly ContextEntry[] = [{ kind: 'inserted', body: checkpointBody(summary, recent), isSummary: true }]
-  session.happened.push({ recordId: id, sourceId, what: 'compaction' })
+  const entries: readonly ContextEntry[] = [
+    { kind: 'inserted', body: checkpointBody(summary, recent), isSummary: true },
+  ]
+  session.effects.push({ recordId: id, sourceId, effect: 'compaction' })
   yield {
     kind: 'compaction',
     sourceId,
-    ...at,
+    ...made,
     summary: summary === '' ? { kind: 'none' } : { kind: 'text', text: summary },
-    ...contextBehind(session, sourceId, made, undefined),
+    ...contextAfter(session, sourceId, entries, undefined),
     where,
   }
 }
@@ -312,22 +320,34 @@ function* takeCheckpoint(
 const triggerOf = (reason: unknown): CompactionItem['trigger'] =>
   reason === 'auto' || reason === 'manual' ? reason : 'unknown'
 
-function* takeV2Message(session: Session, raw: Fields, where: Where): Generator<TranscriptItem> {
+function* takeV2Message(
+  session: Session,
+  raw: Fields,
+  where: SourceLocation,
+  onChild: (sessionId: string, callId: string) => void,
+): Generator<TranscriptItem> {
   const recordId = textIn(raw['id']) ?? placeOf(where)
   const created = isFields(raw['time']) ? raw['time']['created'] : undefined
   yield* prunedUntil(session, typeof created === 'number' ? created : -1, where)
   if (raw['type'] === 'compaction') {
     const isDone = raw['status'] === undefined || raw['status'] === 'completed'
-    const at = { at: timeIn(created), trigger: triggerOf(raw['reason']) }
-    if (isDone) yield* takeCheckpoint(session, at, recordId, textIn(raw['summary']) ?? '', raw['recent'], where)
-    else yield leftOut('unfinished summary', where)
+    const checkpoint = {
+      at: timeIn(created),
+      trigger: triggerOf(raw['reason']),
+      model: isFields(raw['model']) ? textIn(raw['model']['id']) : undefined,
+      usage: usageOf(raw['tokens'], raw['cost']),
+    }
+    if (isDone) yield* takeCheckpoint(session, checkpoint, recordId, textIn(raw['summary']) ?? '', raw['recent'], where)
+    else yield leftOut(raw['status'] === 'failed' ? 'failed summary' : 'unfinished summary', where)
     return
   }
-  const whenEmpty = `empty ${textIn(raw['type']) ?? ''} message`
-  yield* sayRecord(session, saidByV2(raw, recordId), recordId, where, { isShown: true, whenEmpty, at: undefined })
+  const nameIfEmpty = `empty ${textIn(raw['type']) ?? ''} message`
+  const content = contentOfV2(raw, recordId)
+  for (const [sessionId, callId] of content.children) onChild(sessionId, callId)
+  yield* emitRecord(session, content, recordId, where, { isShown: true, nameIfEmpty, at: undefined })
 }
 
-function* takeEvent(session: Session, event: OpencodeEvent, where: Where): Generator<TranscriptItem> {
+function* takeEvent(session: Session, event: OpencodeEvent, where: SourceLocation): Generator<TranscriptItem> {
   const { name, data } = event
   const id = event.id ?? placeOf(where)
   const callId = textIn(data['callID'])
@@ -349,37 +369,39 @@ function* takeEvent(session: Session, event: OpencodeEvent, where: Where): Gener
   if (name === 'revert.committed') {
     const revert = revertIn(data) ?? session.reverted
     session.reverted = undefined
-    if (revert !== undefined) yield* takeBack(session, revert, where)
+    if (revert !== undefined) yield* commitRevert(session, revert, where)
     return
   }
   if (name === 'compaction.started') session.reason = triggerOf(data['reason'])
   if (name === 'shell.started' && callId !== undefined) session.shells.set(callId, textIn(data['command']) ?? '')
   if (name === 'revert.staged') session.reverted = revertIn(data['revert'] ?? data)
   if (name === 'revert.cleared') session.reverted = undefined
-  const said = spokenByEvent(event, session.shells)
-  const recordId = said?.id ?? id
-  // A prompt that waited is said twice: when it is typed, and when its turn comes.
-  if (said === undefined || (said.spoken.body.role === 'user' && session.seen.has(recordId))) {
+  const eventMessage = messageOfEvent(event, session.shells)
+  const recordId = eventMessage?.id ?? id
+  // A queued prompt is recorded twice: when the user types it, and when its turn begins.
+  if (eventMessage === undefined || (eventMessage.message.body.role === 'user' && session.recordCounts.has(recordId))) {
     yield leftOut(event.type, where)
     return
   }
   const sourceId = uniqueId(session, recordId)
-  const hasSaid = yield* say(session, [said.spoken], sourceId, where, said.answerId)
+  const hasSaid = yield* emit(session, [eventMessage.message], sourceId, where, eventMessage.answerId)
   if (!hasSaid) return
-  // A return names the answer, and not the events that it is said in.
-  const of = said.answerId ?? recordId
-  session.happened.push({ recordId: of, sourceId, what: 'message' })
-  session.shown.push({ recordId: of, entries: [{ kind: 'message', sourceId }] })
+  // A revert names the answer, not its events.
+  const ownerId = eventMessage.answerId ?? recordId
+  session.effects.push({ recordId: ownerId, sourceId, effect: 'message' })
+  session.context.push({ recordId: ownerId, entries: [{ kind: 'message', sourceId }] })
 }
 
-/** Takes a return that cannot be taken back itself: what it took back is neither shown nor taken back again. */
-function* takeBack(session: Session, revert: Revert, where: Where): Generator<TranscriptItem> {
-  yield* takenBack(session, revert, where)
-  const happened = since(session, revert)
-  const gone = new Set(happened.map(({ sourceId }) => sourceId))
-  session.happened.splice(session.happened.length - happened.length)
-  session.shown = session.shown.filter(({ entries }) =>
-    entries.every((entry) => entry.kind !== 'message' || !gone.has(entry.sourceId)),
+/**
+ * Applies a committed revert, which is permanent: the removed records leave the context and cannot be removed again.
+ */
+function* commitRevert(session: Session, revert: Revert, where: SourceLocation): Generator<TranscriptItem> {
+  yield* withdrawalsOf(session, revert, where)
+  const effects = since(session, revert)
+  const removed = new Set(effects.map(({ sourceId }) => sourceId))
+  session.effects.splice(session.effects.length - effects.length)
+  session.context = session.context.filter(({ entries }) =>
+    entries.every((entry) => entry.kind !== 'message' || !removed.has(entry.sourceId)),
   )
 }
 
@@ -392,59 +414,61 @@ const isSession = (value: Fields): boolean =>
 const PART_FILE = /(?:^|[\\/])part[\\/](?<message>[^\\/]+)[\\/][^\\/]+\.json$/u
 const MESSAGE_FILE = /(?:^|[\\/])message[\\/](?<session>[^\\/]+)[\\/][^\\/]+\.json$/u
 
-/** Reads the records of opencode. */
 export function opencodeReader(): TranscriptReader {
   let session: Session | undefined
   const callOfChild = new Map<string, string>()
-  // Of the `storage/` tree: the parts of the message whose record comes next.
-  const waiting = new Map<string, { readonly parts: unknown[]; readonly where: Where }>()
+  // For the `storage/` tree: parts that were read before their message.
+  const waiting = new Map<string, { readonly parts: unknown[]; readonly where: SourceLocation }>()
 
   const onChild = (sessionId: string, callId: string): void => {
     callOfChild.set(sessionId, callId)
   }
 
-  function* begin(id: string, info: Fields, where: Where): Generator<TranscriptItem> {
+  function* begin(id: string, info: Fields, where: SourceLocation): Generator<TranscriptItem> {
     if (session !== undefined) yield* closing(session)
     session = newSession(id, where)
-    const parent = textIn(info['parentID'])
+    const caller = textIn(info['parentID'])
+    const origin = textIn(info['forkedFromID'])
     const callId = callOfChild.get(id)
     session.reverted = revertIn(info['revert'])
     const item: ConversationItem = {
       kind: 'conversation',
       sourceId: id,
       programVersion: textIn(info['version']),
-      ...(parent === undefined
-        ? {}
-        : { parent: { sourceId: parent, how: 'sub-agent', ...(callId === undefined ? {} : { callId }) } }),
+      ...(caller === undefined
+        ? origin === undefined
+          ? {}
+          : { parent: { sourceId: origin, how: 'fork' } }
+        : { parent: { sourceId: caller, how: 'sub-agent', ...(callId === undefined ? {} : { callId }) } }),
       title: textIn(info['title']),
       cwd: textIn(info['directory']),
       startedAt: timeIn(isFields(info['time']) ? info['time']['created'] : undefined),
       where,
     }
     yield item
-    // Of a message that is taken back in part, all parts stay here.
+    // If a revert removes only some parts of a message, the importer keeps all of them.
     if (session.reverted?.isInside === true) yield leftOut('revert of parts', where)
   }
 
-  /** The session that a record belongs to. Where the file does not name it, it is the one that is read. */
-  function* inSession(id: string | undefined, where: Where): Generator<TranscriptItem, Session> {
+  /** The session of a record. A record without a session id belongs to the current session. */
+  function* inSession(id: string | undefined, where: SourceLocation): Generator<TranscriptItem, Session> {
     if (session !== undefined && (id === undefined || id === session.id)) {
       session.where = where
       return session
     }
     const name = id ?? nameOf(where)
     yield* begin(name, {}, where)
-    // `begin` has just set it.
+    // `begin` has set it.
     return session ?? newSession(name, where)
   }
 
-  function* takeInfo(info: Fields, where: Where): Generator<TranscriptItem> {
+  function* takeInfo(info: Fields, where: SourceLocation): Generator<TranscriptItem> {
     const id = textIn(info['id']) ?? nameOf(where)
     if (session?.id === id) yield leftOut('session', where)
     else yield* begin(id, info, where)
   }
 
-  function* takeOne(value: unknown, where: Where): Generator<TranscriptItem> {
+  function* takeOne(value: unknown, where: SourceLocation): Generator<TranscriptItem> {
     if (!isFields(value)) {
       yield leftOut(Array.isArray(value) ? 'list' : typeof value, where)
       return
@@ -481,14 +505,14 @@ export function opencodeReader(): TranscriptReader {
     }
     if (isV2Message(value)) {
       const current = yield* inSession(textIn(value['sessionID']), where)
-      yield* takeV2Message(current, value, where)
+      yield* takeV2Message(current, value, where, onChild)
       return
     }
     yield* takeFile(value, where)
   }
 
   /** A file of the `storage/` tree. */
-  function* takeFile(value: Fields, where: Where): Generator<TranscriptItem> {
+  function* takeFile(value: Fields, where: SourceLocation): Generator<TranscriptItem> {
     const messageId = textIn(value['messageID']) ?? PART_FILE.exec(where.file)?.groups?.['message']
     if (typeof value['type'] === 'string' && messageId !== undefined) {
       const before = waiting.get(messageId)

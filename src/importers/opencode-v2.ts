@@ -1,39 +1,47 @@
 /**
- * The newer words of opencode: messages that have a `type` instead of a role, and the durable events
- * `session.next.*` that they are made from. Both are only read where a file holds them.
+ * The newer formats of opencode: messages with a `type` instead of a role, and the durable events `session.next.*` from
+ * which the program builds them. Both are read only if a file contains them.
  */
 import type { ContentPart, MessageBody } from '../domain/values/message.js'
 import { contentOf, countIn, isFields, textIn, timeIn, type Fields } from './bodies.js'
-import { argumentsOf, keptPart, textPart } from './kept-part.js'
-import { callIdIn, isEmptyStep, messagesOfStep, newStep, usageOf, type Said, type Spoken } from './opencode-parts.js'
+import { argumentsOf, toContentPart, textPart } from './content-part.js'
+import {
+  callIdIn,
+  isEmptyStep,
+  messagesOfStep,
+  newStep,
+  usageOf,
+  type RecordContent,
+  type RecordMessage,
+} from './opencode-parts.js'
 
 const listIn = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
 const inside = (value: unknown, field: string): unknown => (isFields(value) ? value[field] : undefined)
 
-/** Texts as texts, everything else as it came. */
+/** Texts as text parts, all other values unchanged. */
 const contentPart = (value: unknown): ContentPart => {
   const text = inside(value, 'text')
-  return isFields(value) && value['type'] === 'text' && typeof text === 'string' ? textPart(text) : keptPart(value)
+  return isFields(value) && value['type'] === 'text' && typeof text === 'string' ? textPart(text) : toContentPart(value)
 }
 
-/** A prompt with what hangs on it. */
+/** A prompt with its files, agents and references. */
 function promptBody(prompt: unknown): MessageBody {
   const text = textIn(inside(prompt, 'text'))
   const hanging = ['files', 'agents', 'references'].flatMap((field) =>
     listIn(inside(prompt, field)).map((value) =>
-      keptPart(isFields(value) ? { type: field.slice(0, -1), ...value } : value),
+      toContentPart(isFields(value) ? { type: field.slice(0, -1), ...value } : value),
     ),
   )
   return { role: 'user', content: contentOf([...(text === undefined ? [] : [textPart(text)]), ...hanging]) }
 }
 
-/** A command that the user ran beside the model. */
+/** A shell command that the user ran. */
 const shellBody = (command: unknown, output: unknown): MessageBody => ({
   role: 'user',
   content: `Shell command: ${textIn(command) ?? ''}\n\n${textIn(output) ?? textIn(inside(output, 'output')) ?? ''}`,
 })
 
-/** What a tool answered. */
+/** The result of a tool call. */
 function resultBody(toolCallId: string, state: unknown): MessageBody {
   const parts = listIn(inside(state, 'content')).map(contentPart)
   const error = inside(state, 'error')
@@ -51,7 +59,7 @@ function resultBody(toolCallId: string, state: unknown): MessageBody {
   }
 }
 
-/** What stands for what was compacted: the summary, and the latest exchanges written down as one text. */
+/** The replacement of the compacted messages: the summary, and the latest exchanges as one text. */
 export const checkpointBody = (summary: string, recent: unknown): MessageBody => ({
   role: 'user',
   content: contentOf([summary, textIn(recent)].flatMap((text) => (text === undefined ? [] : [textPart(text)]))),
@@ -60,9 +68,10 @@ export const checkpointBody = (summary: string, recent: unknown): MessageBody =>
 const modelIn = (message: Fields): string | undefined =>
   textIn(inside(message['model'], 'id')) ?? textIn(inside(message['model'], 'modelID'))
 
-function answer(message: Fields, place: string): Said {
+function answer(message: Fields, place: string): RecordContent {
   const step = newStep()
   const leftOut: string[] = []
+  const children: (readonly [sessionId: string, callId: string])[] = []
   for (const [at, part] of listIn(message['content']).entries()) {
     if (!isFields(part) || part['type'] !== 'tool') {
       if (inside(part, 'ignored') === true) leftOut.push('ignored text')
@@ -74,6 +83,9 @@ function answer(message: Fields, place: string): Said {
     const id = callIdIn(step, textIn(part['id']), `${place}.content[${String(at)}]`)
     const name = textIn(part['name']) ?? 'unknown'
     step.calls.push({ id, type: 'function', function: { name, arguments: argumentsOf(inside(state, 'input')) } })
+    const metadata = inside(state, 'metadata')
+    const child = textIn(inside(metadata, 'sessionID')) ?? textIn(inside(metadata, 'sessionId'))
+    if (child !== undefined) children.push([child, id])
     if (status !== 'completed' && status !== 'error') continue
     step.results.push({
       body: resultBody(id, state),
@@ -82,25 +94,29 @@ function answer(message: Fields, place: string): Said {
       prunedAt: countIn(inside(part['time'], 'pruned')),
     })
   }
-  if (isEmptyStep(step)) return { messages: [], leftOut, children: [] }
+  if (isEmptyStep(step)) return { messages: [], leftOut, children }
   const rest = { at: timeIn(inside(message['time'], 'created')), model: modelIn(message) }
   return {
     messages: messagesOfStep(step, { ...rest, usage: usageOf(message['tokens'], message['cost']) }),
     leftOut,
-    children: [],
+    children,
   }
 }
 
 const MESSAGE_TYPES = new Set(['user', 'synthetic', 'skill', 'system', 'shell', 'assistant', 'compaction'])
 
-/** Whether a value is a message of this kind. */
+/** Whether a value is a message of this format. */
 export const isV2Message = (value: Fields): boolean =>
   typeof value['type'] === 'string' && MESSAGE_TYPES.has(value['type']) && isFields(value['time'])
 
-/** What a message says; a compaction says none. */
-export function saidByV2(message: Fields, place: string): Said {
+/** The content of a message; empty for a compaction. */
+export function contentOfV2(message: Fields, place: string): RecordContent {
   const at = timeIn(inside(message['time'], 'created'))
-  const one = (spoken: Omit<Spoken, 'at'>): Said => ({ messages: [{ ...spoken, at }], leftOut: [], children: [] })
+  const one = (single: Omit<RecordMessage, 'at'>): RecordContent => ({
+    messages: [{ ...single, at }],
+    leftOut: [],
+    children: [],
+  })
   const content = textIn(message['text']) ?? ''
   switch (message['type']) {
     case 'user':
@@ -121,15 +137,15 @@ export function saidByV2(message: Fields, place: string): Said {
 
 /** A durable event. */
 export interface OpencodeEvent {
-  /** Without `session.next.` in front and a version behind. */
+  /** Without the prefix `session.next.` and the version suffix. */
   readonly name: string
-  /** As the file has it. */
+  /** As in the file. */
   readonly type: string
   readonly id: string | undefined
   readonly data: Fields
 }
 
-/** A value as a durable event; undefined where it is none. */
+/** Parses a durable event; undefined if the value is not one. */
 export function eventIn(value: Fields): OpencodeEvent | undefined {
   const type = textIn(value['type'])
   if (type === undefined || !type.startsWith('session.')) return undefined
@@ -139,64 +155,64 @@ export function eventIn(value: Fields): OpencodeEvent | undefined {
   return { name, type, id: textIn(value['id']), data }
 }
 
-/** A message that an event says, with its id and the id of the answer that it is part of. */
-export interface SpokenByEvent {
-  readonly spoken: Spoken
+/** The message of an event, with its id and the id of the answer that it is part of. */
+export interface EventMessage {
+  readonly message: RecordMessage
   readonly id: string | undefined
   readonly answerId?: string | undefined
 }
 
 /**
- * What an event says; undefined where it says no message.
- * @param shells commands by the id of their call: the event that brings the output does not repeat them
+ * The message of an event; undefined if the event has none.
+ * @param shells commands by call id: the event with the output does not repeat the command
  */
-export function spokenByEvent(
+export function messageOfEvent(
   { name, id, data }: OpencodeEvent,
   shells: ReadonlyMap<string, string>,
-): SpokenByEvent | undefined {
+): EventMessage | undefined {
   const at = timeIn(data['timestamp'])
   const answerId = textIn(data['assistantMessageID'])
   const callId = textIn(data['callID']) ?? id ?? 'call'
-  const answering = (body: MessageBody, isError?: true): SpokenByEvent => ({
-    spoken: { body, at, ...(isError === undefined ? {} : { isError }) },
+  const answerMessage = (body: MessageBody, isError?: true): EventMessage => ({
+    message: { body, at, ...(isError === undefined ? {} : { isError }) },
     id,
     ...(body.role === 'assistant' && answerId !== undefined ? { answerId } : {}),
   })
-  const saying = (body: MessageBody, byProgram?: true): SpokenByEvent => ({
-    spoken: { body, at, ...(byProgram === undefined ? {} : { byProgram }) },
+  const promptMessage = (body: MessageBody, byProgram?: true): EventMessage => ({
+    message: { body, at, ...(byProgram === undefined ? {} : { byProgram }) },
     id: textIn(data['messageID']) ?? id,
   })
   const text = textIn(data['text']) ?? ''
   switch (name) {
     case 'prompted':
     case 'prompt.promoted':
-      return saying(promptBody(data['prompt']))
+      return promptMessage(promptBody(data['prompt']))
     case 'synthetic':
     case 'skill.activated':
-      return saying({ role: 'user', content: text }, true)
+      return promptMessage({ role: 'user', content: text }, true)
     case 'context.updated':
-      return saying({ role: 'system', content: text })
+      return promptMessage({ role: 'system', content: text })
     case 'shell.ended':
-      return saying(shellBody(shells.get(callId), data['output']), true)
+      return promptMessage(shellBody(shells.get(callId), data['output']), true)
     case 'text.ended':
-      return text === '' ? undefined : answering({ role: 'assistant', content: text })
+      return text === '' ? undefined : answerMessage({ role: 'assistant', content: text })
     case 'reasoning.ended': {
       const { text: thought, providerMetadata } = data
       const part = { type: 'reasoning', text: thought, ...(providerMetadata === undefined ? {} : { providerMetadata }) }
-      return answering({ role: 'assistant', content: [keptPart(part)] })
+      return answerMessage({ role: 'assistant', content: [toContentPart(part)] })
     }
     case 'tool.called': {
       const called = { name: textIn(data['tool']) ?? 'unknown', arguments: argumentsOf(data['input']) }
-      return answering({
+      return answerMessage({
         role: 'assistant',
         content: null,
         toolCalls: [{ id: callId, type: 'function', function: called }],
       })
     }
     case 'tool.success':
-      return answering(resultBody(callId, { ...data, error: undefined }))
+      return answerMessage(resultBody(callId, { ...data, error: undefined }))
     case 'tool.failed':
-      return answering(resultBody(callId, data), true)
+      return answerMessage(resultBody(callId, data), true)
     default:
       return undefined
   }

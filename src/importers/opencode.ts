@@ -1,6 +1,6 @@
 /**
- * opencode (anomalyco/opencode): the JSON that `opencode export` prints, the `storage/` tree of older versions, its
- * database where this Node reads SQLite, and the newer events where a file holds them.
+ * opencode (anomalyco/opencode): the JSON of `opencode export`, the `storage/` tree of older versions, its database if
+ * this version of Node.js can read SQLite, and the newer events if a file contains them.
  */
 import { join } from 'node:path'
 import { isFields, textIn } from './bodies.js'
@@ -10,10 +10,10 @@ import { eventIn, isV2Message } from './opencode-v2.js'
 import { headOf, recordsOf } from './records-of.js'
 import type { Head, Importer, Layout, TranscriptRecord } from './transcript.js'
 
-/** How an export begins, where it is too large to be looked at whole. */
+/** The beginning of an export that is too large to parse here. */
 const EXPORT = /^\s*\{\s*"info"\s*:\s*\{\s*"id"\s*:\s*"ses_/u
 const DATABASE_NAME = /\/opencode[\w.-]*\.db$/iu
-const TABLES = /CREATE TABLE [`"]?(?:session|part)[`"]?\s*\(/u
+const TABLES = /CREATE TABLE [`"]?(?:session|part|session_v2|session_message)[`"]?\s*\(/u
 const PART_PATH = /\/part\/[^/]+\/[^/]+\.json$/u
 
 const isMessage = (value: unknown): boolean =>
@@ -36,7 +36,7 @@ function isOfTree(value: unknown, path: string): boolean {
   return typeof projectID === 'string' && typeof directory === 'string' && isFields(time)
 }
 
-/** Whether records are durable events, of which at least one names a session. */
+/** Whether the records are durable events, and at least one names a session. */
 const isEvents = (records: readonly unknown[]): boolean =>
   records.some((record) => {
     const event = isFields(record) ? eventIn(record) : undefined
@@ -45,7 +45,7 @@ const isEvents = (records: readonly unknown[]): boolean =>
 
 function recognize(head: Head): Layout | undefined {
   const { path, records, text } = head
-  // No layout is that of a database: `records` reads it.
+  // No layout describes a database: `records` reads it.
   if (text.startsWith(SQLITE)) return DATABASE_NAME.test(path) || TABLES.test(text) ? 'json' : undefined
   const [first] = records
   if (isExport(first) || isOfTree(first, path) || EXPORT.test(text)) return 'json'
@@ -53,7 +53,7 @@ function recognize(head: Head): Layout | undefined {
 }
 
 async function* recordsIn(path: string): AsyncGenerator<TranscriptRecord> {
-  // Of the many small files of a tree, each is opened once.
+  // A tree has many small files. Each is opened only once.
   const isSmall = isInTree(path)
   if (!isSmall && (await isDatabase(path))) {
     yield* recordsOfDatabase(path)

@@ -1,21 +1,20 @@
 /**
- * The branch of events that an agent of OpenHands stands on. Its events form a tree: each names the one before it, and
- * whoever goes back and says something else begins a sibling. Older events name none, and follow the one that was
- * written before them.
+ * The current branch of an OpenHands agent's events. The events form a tree: each names its parent, and a user who
+ * returns to an earlier event starts a sibling branch. Older events name no parent and follow the previous event.
  */
 import type { Condensation } from './openhands-events.js'
 
-/** What is known of an event that was read. */
+/** The data of an event that the branch needs. */
 export interface Node {
   readonly id: string
   readonly parent: string | undefined
   readonly isMessage: boolean
-  /** It takes a place in what the model sees, with a message or without one. */
+  /** Whether it has a position in the model's view, with or without a message. */
   readonly hasPlace: boolean
   readonly condensation?: Condensation | undefined
 }
 
-/** What a step to another branch leaves and comes to, each in the order of the file. */
+/** The events that a switch to another branch leaves and enters, in the order of the file. */
 export interface Step {
   readonly left: readonly Node[]
   readonly joined: readonly Node[]
@@ -26,13 +25,13 @@ export interface Branch {
   readonly ids: () => Iterable<string>
   readonly tip: () => string | undefined
   readonly nodes: () => readonly Node[]
-  /** What lies between the tip and another event; undefined is the place before the first event. */
+  /** The switch from the tip to another event; undefined is the position before the first event. */
   readonly stepTo: (id: string | undefined) => Step
   readonly go: (step: Step) => void
   readonly append: (node: Node) => void
 }
 
-/** Follows a tree of events. A step costs as much as it is long. */
+/** Tracks a tree of events. The cost of a switch is proportional to its number of events. */
 export function createBranch(): Branch {
   const known = new Map<string, Node>()
   const path: Node[] = []
@@ -55,8 +54,8 @@ export function createBranch(): Branch {
         joined.push(node)
         at = node.parent
       }
-      const kept = at === undefined ? 0 : (placeOf.get(at) ?? -1) + 1
-      return { left: path.slice(kept), joined: joined.toReversed() }
+      const sharedLength = at === undefined ? 0 : (placeOf.get(at) ?? -1) + 1
+      return { left: path.slice(sharedLength), joined: joined.toReversed() }
     },
     go: ({ left, joined }) => {
       path.splice(path.length - left.length)

@@ -1,14 +1,14 @@
 /**
- * Events of the OpenHands SDK (V1) as messages: each event that its model sees is one message. The calls of one answer
- * are several events, which share the id of the answer.
+ * Converts events of the OpenHands SDK (V1) to messages: one message for each event that the model sees. The calls of
+ * one answer are separate events that share the answer's id.
  */
 import { z } from 'zod'
 import type { ContentPart, MessageBody, Role, ToolCall } from '../domain/values/message.js'
 import { contentOf, isFields, textIn, timeIn, type Fields } from './bodies.js'
-import { argumentsOf, keptPart, textPart } from './kept-part.js'
+import { argumentsOf, toContentPart, textPart } from './content-part.js'
 
-/** One message that an event says. */
-export interface SpokenEvent {
+/** The message of an event. */
+export interface EventMessage {
   readonly body: MessageBody
   readonly at: string | undefined
   readonly byProgram?: true | undefined
@@ -20,7 +20,7 @@ const text = z.string().min(1).optional().catch(undefined)
 const list = z.array(z.unknown()).optional().catch(undefined)
 const fields = z.looseObject({}).optional().catch(undefined)
 
-/** An event, whatever its kind. */
+/** An event of any kind. */
 export const eventSchema = z.looseObject({
   kind: z.string().min(1),
   id: text,
@@ -35,22 +35,22 @@ export type OpenHandsEvent = z.infer<typeof eventSchema>
 
 const callSchema = z.looseObject({ id: text, name: text, arguments: z.unknown().optional(), function: fields })
 
-/** Content as the SDK keeps it: a list of texts and images, of which a text carries a mark for caches as well. */
+/** Content of the SDK: a list of texts and images. A text also has a cache marker. */
 function partsOf(content: unknown): readonly ContentPart[] {
   if (typeof content === 'string') return content === '' ? [] : [textPart(content)]
-  if (!Array.isArray(content)) return content === undefined || content === null ? [] : [keptPart(content)]
+  if (!Array.isArray(content)) return content === undefined || content === null ? [] : [toContentPart(content)]
   return content.map((part: unknown) =>
     isFields(part) && part['type'] === 'text' && typeof part['text'] === 'string'
       ? textPart(part['text'])
-      : keptPart(part),
+      : toContentPart(part),
   )
 }
 
-/** What the model thought, in the one form of several that says the most: its provider asks for it in that form. */
+/** The model's reasoning, in the most complete of several forms, which is the form that its provider requires. */
 function thoughtsIn(holder: Fields): readonly ContentPart[] {
   const { thinking_blocks: blocks, responses_reasoning_item: item, reasoning_content: thought } = holder
-  if (Array.isArray(blocks) && blocks.length > 0) return blocks.map(keptPart)
-  if (isFields(item)) return [keptPart({ type: 'reasoning', ...item })]
+  if (Array.isArray(blocks) && blocks.length > 0) return blocks.map(toContentPart)
+  if (isFields(item)) return [toContentPart({ type: 'reasoning', ...item })]
   return textIn(thought) === undefined ? [] : [{ type: 'reasoning', text: textIn(thought) }]
 }
 
@@ -79,7 +79,7 @@ function assistant(parts: readonly ContentPart[], toolCalls: readonly ToolCall[]
   }
 }
 
-/** A result, in a content of its own or in the fields of older tools. */
+/** The content of a result, from its own content or from the fields of older tools. */
 function resultContent(observation: unknown, added: readonly ContentPart[]): MessageBody['content'] {
   if (!isFields(observation)) return contentOf([...partsOf(observation), ...added])
   for (const field of ['content', 'output', 'text', 'message', 'error'] as const)
@@ -91,13 +91,13 @@ function resultContent(observation: unknown, added: readonly ContentPart[]): Mes
 const isRole = (role: unknown): role is Role =>
   role === 'system' || role === 'developer' || role === 'user' || role === 'assistant' || role === 'tool'
 
-function fromMessage(event: OpenHandsEvent): Pick<SpokenEvent, 'body' | 'byProgram'> | undefined {
-  const said = event['llm_message']
-  if (!isFields(said) || !isRole(said['role'])) return undefined
-  const { role } = said
-  const parts = [...thoughtsIn(said), ...partsOf(said['content']), ...partsOf(event['extended_content'])]
+function fromMessage(event: OpenHandsEvent): Pick<EventMessage, 'body' | 'byProgram'> | undefined {
+  const message = event['llm_message']
+  if (!isFields(message) || !isRole(message['role'])) return undefined
+  const { role } = message
+  const parts = [...thoughtsIn(message), ...partsOf(message['content']), ...partsOf(event['extended_content'])]
   if (role === 'assistant') {
-    const calls = Array.isArray(said['tool_calls']) ? said['tool_calls'] : []
+    const calls = Array.isArray(message['tool_calls']) ? message['tool_calls'] : []
     return {
       body: assistant(
         parts,
@@ -106,17 +106,17 @@ function fromMessage(event: OpenHandsEvent): Pick<SpokenEvent, 'body' | 'byProgr
     }
   }
   if (role === 'tool') {
-    const toolCallId = textIn(said['tool_call_id'])
+    const toolCallId = textIn(message['tool_call_id'])
     return toolCallId === undefined ? undefined : { body: { role, content: contentOf(parts), toolCallId } }
   }
   const byProgram = role === 'user' && event.source !== 'user' && event.source !== undefined
   return { body: { role, content: contentOf(parts) }, ...(byProgram ? { byProgram } : {}) }
 }
 
-function resultOf(event: OpenHandsEvent): Pick<SpokenEvent, 'body' | 'isError'> | undefined {
+function resultOf(event: OpenHandsEvent): Pick<EventMessage, 'body' | 'isError'> | undefined {
   const toolCallId = event.tool_call_id
   if (toolCallId === undefined) return undefined
-  const result = (content: MessageBody['content'], isError: boolean): Pick<SpokenEvent, 'body' | 'isError'> => ({
+  const result = (content: MessageBody['content'], isError: boolean): Pick<EventMessage, 'body' | 'isError'> => ({
     body: { role: 'tool', content, toolCallId },
     ...(isError ? { isError } : {}),
   })
@@ -130,14 +130,14 @@ function resultOf(event: OpenHandsEvent): Pick<SpokenEvent, 'body' | 'isError'> 
 
 const systemSchema = z.looseObject({ system_prompt: z.unknown().optional(), dynamic_context: z.unknown().optional() })
 
-function fromSystem(event: OpenHandsEvent): Pick<SpokenEvent, 'body'> {
+function fromSystem(event: OpenHandsEvent): Pick<EventMessage, 'body'> {
   const parsed = systemSchema.safeParse(event)
   const { system_prompt: prompt, dynamic_context: context } = parsed.success ? parsed.data : {}
   const parts = [prompt, context].flatMap((part) => partsOf(isFields(part) ? [part] : part))
   return { body: { role: 'system', content: contentOf(parts) } }
 }
 
-function saidBy(event: OpenHandsEvent): Omit<SpokenEvent, 'at' | 'answerId'> | undefined {
+function bodyOfEvent(event: OpenHandsEvent): Omit<EventMessage, 'at' | 'answerId'> | undefined {
   switch (event.kind) {
     case 'SystemPromptEvent':
       return fromSystem(event)
@@ -159,22 +159,22 @@ function saidBy(event: OpenHandsEvent): Omit<SpokenEvent, 'at' | 'answerId'> | u
   }
 }
 
-/** What an event says; undefined where its model does not see it, or where it is of a kind that we do not know. */
-export function spokenByV1(event: OpenHandsEvent): SpokenEvent | undefined {
-  const said = saidBy(event)
-  if (said === undefined) return undefined
+/** The message of an event; undefined if the model does not see it or its kind is unknown. */
+export function messageOfV1(event: OpenHandsEvent): EventMessage | undefined {
+  const message = bodyOfEvent(event)
+  if (message === undefined) return undefined
   return {
-    ...said,
+    ...message,
     at: timeIn(event.timestamp),
-    ...(said.body.role === 'assistant' ? { answerId: event.llm_response_id } : {}),
+    ...(message.body.role === 'assistant' ? { answerId: event.llm_response_id } : {}),
   }
 }
 
-/** What a condensation did to the events that the model sees. */
+/** The effect of a condensation on the events that the model sees. */
 export interface Condensation {
   readonly forgotten: ReadonlySet<string>
   readonly summary: string | undefined
-  /** Where the summary stands among what stayed; undefined where it is not shown. */
+  /** The index of the summary in the remaining events; undefined if the model does not see it. */
   readonly offset: number | undefined
 }
 
@@ -184,7 +184,7 @@ const condensationSchema = z.looseObject({
   summary_offset: z.number().int().nonnegative().optional().catch(undefined),
 })
 
-/** What a `Condensation` says. */
+/** The content of a `Condensation` event. */
 export function condensationOf(event: OpenHandsEvent): Condensation {
   const parsed = condensationSchema.safeParse(event)
   const { forgotten_event_ids: ids, summary, summary_offset: offset } = parsed.success ? parsed.data : {}

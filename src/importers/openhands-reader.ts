@@ -1,22 +1,22 @@
 /**
- * Reads the events of OpenHands, of its SDK and of the first version, one by one. It keeps their ids and their order,
- * and the texts of the summaries that its model sees.
+ * Reads the events of OpenHands one by one, from its SDK and from the first version. It stores their ids and order, and
+ * the texts of the summaries that the model sees.
  *
- * A condensation names the events that are forgotten, and the place where a summary is put among those that stayed.
+ * A condensation names the events to forget, and the index of the summary in the remaining events.
  */
 import { hashOf } from '../domain/values/hash.js'
 import type { MessageBody } from '../domain/values/message.js'
 import { isFields, refusalOf, textIn, timeIn, type Fields } from './bodies.js'
-import { createHeld } from './held-messages.js'
+import { createRecentItems } from './recent-items.js'
 import { createBranch, type Node, type Step } from './openhands-branch.js'
-import { condensationOf, eventSchema, spokenByV1, type Condensation, type OpenHandsEvent } from './openhands-events.js'
+import { condensationOf, eventSchema, messageOfV1, type Condensation, type OpenHandsEvent } from './openhands-events.js'
 import {
   condensationOfV0,
   hasPlace,
   newPast,
-  spokenByV0,
+  messageOfV0,
   v0Schema,
-  type SpokenV0,
+  type MessageV0,
   type V0Event,
 } from './openhands-trajectory.js'
 import type {
@@ -26,11 +26,11 @@ import type {
   TranscriptItem,
   TranscriptReader,
   TranscriptRecord,
-  Where,
+  SourceLocation,
 } from './transcript.js'
 
-/** What the model sees: an event, or a summary that a condensation put there. */
-interface Seen {
+/** An entry of the model's view: an event, or a summary from a condensation. */
+interface ViewEntry {
   readonly id: string
   readonly isMessage: boolean
   readonly inserted?: MessageBody | undefined
@@ -39,34 +39,43 @@ interface Seen {
 const summaryId = (id: string): string => `${id}-summary`
 
 /**
- * What the model sees behind a condensation.
- * @param isOneSummary in the first version only the latest summary is shown
+ * The model's view after a condensation.
+ * @param isOneSummary the first version shows only the latest summary
  */
-function condensed(seen: readonly Seen[], id: string, condensation: Condensation, isOneSummary: boolean): Seen[] {
+function condensedView(
+  view: readonly ViewEntry[],
+  id: string,
+  condensation: Condensation,
+  isOneSummary: boolean,
+): ViewEntry[] {
   const { forgotten, summary, offset } = condensation
-  const puts = summary !== undefined && offset !== undefined
-  const kept = seen.filter(
-    (entry) => !forgotten.has(entry.id) && !(isOneSummary && puts && entry.inserted !== undefined),
+  const insertsSummary = summary !== undefined && offset !== undefined
+  const remaining = view.filter(
+    (entry) => !forgotten.has(entry.id) && !(isOneSummary && insertsSummary && entry.inserted !== undefined),
   )
-  if (!puts) return kept
+  if (!insertsSummary) return remaining
   const body: MessageBody = { role: 'user', content: summary }
-  return kept.toSpliced(Math.min(offset, kept.length), 0, { id: summaryId(id), isMessage: false, inserted: body })
+  return remaining.toSpliced(Math.min(offset, remaining.length), 0, {
+    id: summaryId(id),
+    isMessage: false,
+    inserted: body,
+  })
 }
 
-const entryOf = (seen: Seen, newest: string): readonly ContextEntry[] => {
-  if (seen.inserted !== undefined)
-    return [{ kind: 'inserted', body: seen.inserted, ...(seen.id === newest ? { isSummary: true as const } : {}) }]
-  return seen.isMessage ? [{ kind: 'message', sourceId: seen.id }] : []
+const entryOf = (entry: ViewEntry, newest: string): readonly ContextEntry[] => {
+  if (entry.inserted !== undefined)
+    return [{ kind: 'inserted', body: entry.inserted, ...(entry.id === newest ? { isSummary: true as const } : {}) }]
+  return entry.isMessage ? [{ kind: 'message', sourceId: entry.id }] : []
 }
 
-const leftOut = (what: string, where: Where): TranscriptItem => ({ kind: 'left-out', what, where })
+const leftOut = (what: string, where: SourceLocation): TranscriptItem => ({ kind: 'left-out', what, where })
 
 const triggerOf = (reason: unknown, source: unknown): CompactionItem['trigger'] => {
   if (reason === 'manual' || reason === 'context_limit') return reason === 'manual' ? 'manual' : 'overflow'
   return source === 'user' ? 'manual' : 'unknown'
 }
 
-/** A conversation's id as OpenHands writes it, which as the name of a folder has no dashes. */
+/** A conversation id with dashes, as OpenHands writes it. Directory names contain it without dashes. */
 const dashed = (id: string): string =>
   /^[0-9a-f]{32}$/iu.test(id) ? id.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/u, '$1-$2-$3-$4-$5') : id
 
@@ -82,37 +91,36 @@ const baseId = (base: Fields | undefined): string | undefined => {
   return id === undefined ? undefined : dashed(id)
 }
 
-/** Whether a value is the state of a conversation, which lies beside its events. */
+/** Whether a value is the state of a conversation, which is a separate file in the conversation's directory. */
 export const isBaseState = (value: unknown): value is Fields =>
   isFields(value) &&
   typeof value['id'] === 'string' &&
   isFields(value['agent']) &&
   value['execution_status'] !== undefined
 
-/** What an event is, before it is known where it stands. */
-interface Arriving {
+/** An event before its position in the tree is known. */
+interface IncomingEvent {
   readonly id: string
   readonly node: Omit<Node, 'id' | 'parent'>
   readonly parent: string | undefined
-  readonly spoken: SpokenV0 | undefined
+  readonly message: MessageV0 | undefined
   readonly what: string
   readonly isFirstVersion: boolean
   readonly at: string | undefined
 }
 
-/** Reads the events of OpenHands. */
 export function openhandsReader(): TranscriptReader {
   const branch = createBranch()
-  const held = createHeld()
+  const recentItems = createRecentItems()
   const past = newPast()
   let base: Fields | undefined
-  let seen: Seen[] = []
+  let view: ViewEntry[] = []
   let lastRead: string | undefined
   let isFirstVersion = false
   let trigger: CompactionItem['trigger'] = 'auto'
-  let here: Where | undefined
+  let lastWhere: SourceLocation | undefined
 
-  function* begin(sourceId: string, startedAt: string | undefined, where: Where): Generator<TranscriptItem> {
+  function* begin(sourceId: string, startedAt: string | undefined, where: SourceLocation): Generator<TranscriptItem> {
     const workspace = base?.['workspace']
     yield {
       kind: 'conversation',
@@ -123,18 +131,18 @@ export function openhandsReader(): TranscriptReader {
     }
   }
 
-  /** What the model sees on a branch, from its beginning. */
-  function seenOn(nodes: readonly Node[]): Seen[] {
-    let all: Seen[] = []
+  /** The model's view of a branch, from its beginning. */
+  function viewOf(nodes: readonly Node[]): ViewEntry[] {
+    let all: ViewEntry[] = []
     for (const { id, condensation, isMessage, hasPlace: takesPlace } of nodes) {
       if (takesPlace) all.push({ id, isMessage })
-      if (condensation !== undefined) all = condensed(all, id, condensation, isFirstVersion)
+      if (condensation !== undefined) all = condensedView(all, id, condensation, isFirstVersion)
     }
     return all
   }
 
-  /** What a step to another branch says: what is undone, what is withdrawn, and what comes back. */
-  function* saidByStep({ left, joined }: Step, where: Where): Generator<TranscriptItem> {
+  /** Yields the changes of a switch to another branch: undone compactions, withdrawn messages and restored items. */
+  function* switchItems({ left, joined }: Step, where: SourceLocation): Generator<TranscriptItem> {
     const ids = (nodes: readonly Node[]): string[] => nodes.map(({ id }) => id)
     const undone = ids(left.filter(({ condensation }) => condensation !== undefined)).toReversed()
     const withdrawn = ids(left.filter(({ isMessage }) => isMessage))
@@ -142,22 +150,26 @@ export function openhandsReader(): TranscriptReader {
     if (withdrawn.length > 0) yield { kind: 'withdrawal', sourceIds: withdrawn, where }
     for (const { id, isMessage, condensation } of joined) {
       if (!isMessage && condensation === undefined) continue
-      const items = held.of(id)
+      const items = recentItems.of(id)
       if (items === undefined) yield leftOut('return to a branch that was left long ago', where)
       else yield* items
     }
   }
 
-  function* goTo(parent: string | undefined, where: Where): Generator<TranscriptItem> {
+  function* goTo(parent: string | undefined, where: SourceLocation): Generator<TranscriptItem> {
     if (parent === branch.tip()) return
     const step = branch.stepTo(parent)
-    yield* saidByStep(step, where)
+    yield* switchItems(step, where)
     branch.go(step)
     const changesView = [...step.left, ...step.joined].some((node) => node.hasPlace || node.condensation !== undefined)
-    if (changesView) seen = seenOn(branch.nodes())
+    if (changesView) view = viewOf(branch.nodes())
   }
 
-  function compactionOf({ id, node, at }: Arriving, condensation: Condensation, where: Where): CompactionItem {
+  function compactionOf(
+    { id, node, at }: IncomingEvent,
+    condensation: Condensation,
+    where: SourceLocation,
+  ): CompactionItem {
     const { summary, forgotten } = condensation
     const isKnown = (event: string): boolean =>
       branch.has(event) || (event.endsWith('-summary') && branch.has(event.slice(0, -'-summary'.length)))
@@ -167,7 +179,7 @@ export function openhandsReader(): TranscriptReader {
       at,
       trigger,
       summary: summary === undefined ? { kind: 'none' } : { kind: 'text', text: summary },
-      context: condensed(seen, id, node.condensation ?? condensation, isFirstVersion).flatMap((entry) =>
+      context: condensedView(view, id, node.condensation ?? condensation, isFirstVersion).flatMap((entry) =>
         entryOf(entry, summaryId(id)),
       ),
       ...([...forgotten].every(isKnown) ? {} : { coversMissing: true }),
@@ -175,55 +187,55 @@ export function openhandsReader(): TranscriptReader {
     }
   }
 
-  function* arrive(arriving: Arriving, where: Where): Generator<TranscriptItem> {
-    const { id, spoken, node, what } = arriving
+  function* add(incoming: IncomingEvent, where: SourceLocation): Generator<TranscriptItem> {
+    const { id, message, node, what } = incoming
     if (branch.has(id)) {
       yield leftOut(`${what}, repeated`, where)
       return
     }
     if (lastRead === undefined) {
-      isFirstVersion = arriving.isFirstVersion
-      const own = isFirstVersion ? hashOf([id, arriving.at ?? '', spoken?.body.content ?? '']).slice(0, 16) : id
-      yield* begin(baseId(base) ?? folderId(where.file) ?? own, arriving.at, where)
+      isFirstVersion = incoming.isFirstVersion
+      const derivedId = isFirstVersion ? hashOf([id, incoming.at ?? '', message?.body.content ?? '']).slice(0, 16) : id
+      yield* begin(baseId(base) ?? folderId(where.file) ?? derivedId, incoming.at, where)
     }
-    here = where
-    // A parent that was not read stood in a record that is damaged, or before the beginning of the file.
-    const given = arriving.parent
-    const isRoot = given === '__root__'
-    const parent = isRoot ? undefined : given === undefined ? lastRead : branch.has(given) ? given : branch.tip()
+    lastWhere = where
+    // An unknown parent was in a damaged record, or before the beginning of the file.
+    const named = incoming.parent
+    const isRoot = named === '__root__'
+    const parent = isRoot ? undefined : named === undefined ? lastRead : branch.has(named) ? named : branch.tip()
     lastRead = id
     yield* goTo(parent, where)
-    const refusal = spoken === undefined ? undefined : refusalOf(spoken.body)
-    const isMessage = spoken !== undefined && refusal === undefined
+    const refusal = message === undefined ? undefined : refusalOf(message.body)
+    const isMessage = message !== undefined && refusal === undefined
     if (node.condensation !== undefined) {
-      const item = compactionOf(arriving, node.condensation, where)
+      const item = compactionOf(incoming, node.condensation, where)
       trigger = 'auto'
       yield item
-      held.keep(id, [item])
-      seen = condensed(seen, id, node.condensation, isFirstVersion)
+      recentItems.keep(id, [item])
+      view = condensedView(view, id, node.condensation, isFirstVersion)
     } else if (isMessage) {
-      const item: MessageItem = { kind: 'message', sourceId: id, part: 0, ...spoken, where }
+      const item: MessageItem = { kind: 'message', sourceId: id, part: 0, ...message, where }
       yield item
-      held.keep(id, [item])
+      recentItems.keep(id, [item])
     } else if (refusal === undefined) yield leftOut(what, where)
     else yield { kind: 'damage', detail: `says what no message can hold: ${refusal}`, isCut: false, where }
-    if (node.hasPlace) seen.push({ id, isMessage })
+    if (node.hasPlace) view.push({ id, isMessage })
     branch.append({ ...node, id, parent, isMessage })
   }
 
-  function* takeV1(event: OpenHandsEvent, where: Where): Generator<TranscriptItem> {
+  function* takeV1(event: OpenHandsEvent, where: SourceLocation): Generator<TranscriptItem> {
     if (event.kind === 'CondensationRequest') trigger = triggerOf(event['reason'], event.source)
-    const spoken = spokenByV1(event)
-    yield* arrive(
+    const message = messageOfV1(event)
+    yield* add(
       {
         id: event.id ?? where.path ?? `${where.file}:${String(where.line ?? 0)}`,
         node: {
-          isMessage: spoken !== undefined,
-          hasPlace: spoken !== undefined,
+          isMessage: message !== undefined,
+          hasPlace: message !== undefined,
           condensation: event.kind === 'Condensation' ? condensationOf(event) : undefined,
         },
         parent: event.parent_id,
-        spoken,
+        message,
         what: event.kind,
         isFirstVersion: false,
         at: timeIn(event.timestamp),
@@ -232,20 +244,20 @@ export function openhandsReader(): TranscriptReader {
     )
   }
 
-  function* takeV0(event: V0Event, where: Where): Generator<TranscriptItem> {
+  function* takeV0(event: V0Event, where: SourceLocation): Generator<TranscriptItem> {
     if (event.action === 'condensation_request') trigger = triggerOf(undefined, event.source)
-    const spoken = spokenByV0(event, past)
+    const message = messageOfV0(event, past)
     const isCondensation = event.action === 'condensation'
-    yield* arrive(
+    yield* add(
       {
         id: String(event.id),
         node: {
-          isMessage: spoken !== undefined,
+          isMessage: message !== undefined,
           hasPlace: hasPlace(event),
           condensation: isCondensation ? condensationOfV0(event, branch.ids()) : undefined,
         },
         parent: undefined,
-        spoken,
+        message,
         what: event.action ?? event.observation ?? 'event',
         isFirstVersion: true,
         at: timeIn(event.timestamp),
@@ -254,7 +266,7 @@ export function openhandsReader(): TranscriptReader {
     )
   }
 
-  function* takeOne(value: unknown, where: Where): Generator<TranscriptItem> {
+  function* takeOne(value: unknown, where: SourceLocation): Generator<TranscriptItem> {
     if (isBaseState(value)) {
       base = value
       yield leftOut('base_state', where)
@@ -277,12 +289,12 @@ export function openhandsReader(): TranscriptReader {
         yield* takeOne(one, { ...where, path: `${where.path ?? ''}[${String(at)}]` })
   }
 
-  /** Where the agent stands, which only the state beside the events tells. */
+  /** Switches to the agent's current event, which only the state file contains. */
   function* end(): Generator<TranscriptItem> {
-    if (base === undefined || here === undefined) return
+    if (base === undefined || lastWhere === undefined) return
     const leaf = textIn(base['leaf_event_id'])
     if (leaf === undefined ? base['head_is_empty'] !== true : !branch.has(leaf)) return
-    yield* saidByStep(branch.stepTo(leaf), here)
+    yield* switchItems(branch.stepTo(leaf), lastWhere)
   }
 
   return { take, end }

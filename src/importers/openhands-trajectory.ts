@@ -1,12 +1,12 @@
 /**
- * Events of the first OpenHands (V0): actions and observations with numbers, of which an action holds the whole answer
- * that the model gave. Several actions of one answer repeat it.
+ * Converts events of the first OpenHands version (V0): numbered actions and observations. An action contains the
+ * model's complete answer. Several actions of one answer repeat it.
  */
 import { z } from 'zod'
 import type { MessageBody, ToolCall } from '../domain/values/message.js'
 import { contentOf, countIn, isFields, textIn, timeIn, type Fields } from './bodies.js'
-import { argumentsOf, keptPart, textPart } from './kept-part.js'
-import type { Condensation, SpokenEvent } from './openhands-events.js'
+import { argumentsOf, toContentPart, textPart } from './content-part.js'
+import type { Condensation, EventMessage } from './openhands-events.js'
 import type { Usage } from './transcript.js'
 
 const text = z.string().min(1).optional().catch(undefined)
@@ -15,7 +15,7 @@ const fields = z.looseObject({}).optional().catch(undefined)
 
 const metadataSchema = z.looseObject({ function_name: text, tool_call_id: text, model_response: fields })
 
-/** An event, action or observation. */
+/** An event: an action or an observation. */
 export const v0Schema = z.looseObject({
   id: z.number().int().nonnegative(),
   timestamp: text,
@@ -31,23 +31,23 @@ export const v0Schema = z.looseObject({
 })
 export type V0Event = z.infer<typeof v0Schema>
 
-/** One message that an event says. */
-export interface SpokenV0 extends SpokenEvent {
+/** The message of an event. */
+export interface MessageV0 extends EventMessage {
   readonly model?: string | undefined
   readonly usage?: Usage | undefined
 }
 
-/** What earlier events were, as far as later ones need it. */
+/** The state from earlier events that later events need. */
 export interface V0Past {
-  /** Answers whose text was said. */
+  /** Ids of answers whose text has been emitted. */
   readonly answers: Set<string>
-  /** Actions that got an id of ours for their call, since they have none. */
+  /** Actions without a call id, for which the importer generated one. */
   readonly calls: Set<number>
 }
 
 export const newPast = (): V0Past => ({ answers: new Set(), calls: new Set() })
 
-const ownCallId = (id: number): string => `event-${String(id)}`
+const generatedCallId = (id: number): string => `event-${String(id)}`
 
 function usageIn(response: Fields): Usage | undefined {
   const usage = isFields(response['usage']) ? response['usage'] : {}
@@ -60,8 +60,8 @@ function usageIn(response: Fields): Usage | undefined {
     cacheWriteTokens: countIn(usage['cache_creation_input_tokens']),
     reasoningTokens: countIn(output['reasoning_tokens']),
   }
-  const told = Object.entries(found).filter(([, value]) => value !== undefined)
-  return told.length === 0 ? undefined : Object.fromEntries(told)
+  const present = Object.entries(found).filter(([, value]) => value !== undefined)
+  return present.length === 0 ? undefined : Object.fromEntries(present)
 }
 
 const answerSchema = z.looseObject({
@@ -107,17 +107,17 @@ function callIn(calls: readonly unknown[], id: string, name: string, args: unkno
 
 const at = (event: V0Event): string | undefined => timeIn(event.timestamp)
 
-/** What the agent did with a tool of the model's. */
-function actionOfAnswer(event: V0Event, past: V0Past): SpokenV0 | undefined {
+/** An action that executes one of the model's tool calls. */
+function actionOfAnswer(event: V0Event, past: V0Past): MessageV0 | undefined {
   const metadata = event.tool_call_metadata
   const id = metadata?.tool_call_id
   if (metadata === undefined || id === undefined) return undefined
   const answer = answerIn(metadata.model_response ?? {})
-  const isSaid = answer.id !== undefined && past.answers.has(answer.id)
+  const isEmitted = answer.id !== undefined && past.answers.has(answer.id)
   if (answer.id !== undefined) past.answers.add(answer.id)
   const call = callIn(answer.calls, id, metadata.function_name ?? event.action ?? 'unknown', event.args)
   return {
-    body: { role: 'assistant', content: isSaid ? null : (answer.content ?? null), toolCalls: [call] },
+    body: { role: 'assistant', content: isEmitted ? null : (answer.content ?? null), toolCalls: [call] },
     at: at(event),
     answerId: answer.id,
     model: answer.model,
@@ -125,26 +125,26 @@ function actionOfAnswer(event: V0Event, past: V0Past): SpokenV0 | undefined {
   }
 }
 
-/** An action of the agent without a tool call of its model: older versions read it out of the answer's text. */
-function actionAlone(event: V0Event, past: V0Past): SpokenV0 {
+/** An action without a tool call: older versions parsed it from the answer's text. */
+function actionAlone(event: V0Event, past: V0Past): MessageV0 {
   past.calls.add(event.id)
   const { thought, ...args } = event.args ?? {}
-  const call = callIn([], ownCallId(event.id), event.action ?? 'unknown', args)
+  const call = callIn([], generatedCallId(event.id), event.action ?? 'unknown', args)
   return { body: { role: 'assistant', content: textIn(thought) ?? null, toolCalls: [call] }, at: at(event) }
 }
 
 function messageBody(role: 'user' | 'assistant', event: V0Event): MessageBody {
   const urls = event.args?.['image_urls']
   const images = Array.isArray(urls) ? urls.map((url: unknown) => ({ type: 'image_url', image_url: { url } })) : []
-  const said = textIn(event.args?.['content']) ?? event.message ?? ''
-  return { role, content: contentOf([textPart(said), ...images.map(keptPart)]) }
+  const content = textIn(event.args?.['content']) ?? event.message ?? ''
+  return { role, content: contentOf([textPart(content), ...images.map(toContentPart)]) }
 }
 
-/** Actions that the model neither does nor sees. */
+/** Actions that the model neither performs nor sees. */
 const SILENT_ACTIONS = new Set(['change_agent_state', 'null', 'recall', 'condensation', 'condensation_request'])
 const SILENT_OBSERVATIONS = new Set(['agent_state_changed', 'null', 'loop_detection'])
 
-function saidByAction(event: V0Event, past: V0Past): SpokenV0 | undefined {
+function messageOfAction(event: V0Event, past: V0Past): MessageV0 | undefined {
   const { action, source } = event
   if (action === undefined || SILENT_ACTIONS.has(action)) return undefined
   if (action === 'system') {
@@ -164,19 +164,19 @@ function saidByAction(event: V0Event, past: V0Past): SpokenV0 | undefined {
 
 const KNOWLEDGE = ['repo_instructions', 'conversation_instructions', 'additional_agent_instructions'] as const
 
-/** What was recalled for the model. It gets these texts in a frame that the file does not hold. */
+/** The recalled texts. The model receives them in a template that the file does not contain. */
 function recalled(event: V0Event): string {
   const extras = event.extras ?? {}
-  const learnt = Array.isArray(extras['microagent_knowledge']) ? extras['microagent_knowledge'] : []
+  const knowledge = Array.isArray(extras['microagent_knowledge']) ? extras['microagent_knowledge'] : []
   return [
     ...KNOWLEDGE.map((field) => textIn(extras[field])),
-    ...learnt.map((agent: unknown) => (isFields(agent) ? textIn(agent['content']) : undefined)),
+    ...knowledge.map((agent: unknown) => (isFields(agent) ? textIn(agent['content']) : undefined)),
   ]
-    .filter((said) => said !== undefined)
+    .filter((content) => content !== undefined)
     .join('\n\n')
 }
 
-function saidByObservation(event: V0Event, past: V0Past): SpokenV0 | undefined {
+function messageOfObservation(event: V0Event, past: V0Past): MessageV0 | undefined {
   const { observation, cause, extras } = event
   if (observation === undefined || SILENT_OBSERVATIONS.has(observation)) return undefined
   if (observation === 'recall') {
@@ -187,18 +187,18 @@ function saidByObservation(event: V0Event, past: V0Past): SpokenV0 | undefined {
   const content = textIn(isFields(outputs) ? outputs['content'] : undefined) ?? event.content ?? event.message ?? ''
   const failed = observation === 'error' || observation === 'user_rejected'
   const rest = { at: at(event), ...(failed ? { isError: true as const } : {}) }
-  const own = cause !== undefined && past.calls.has(cause) ? ownCallId(cause) : undefined
-  const toolCallId = event.tool_call_metadata?.tool_call_id ?? own
+  const generatedId = cause !== undefined && past.calls.has(cause) ? generatedCallId(cause) : undefined
+  const toolCallId = event.tool_call_metadata?.tool_call_id ?? generatedId
   return toolCallId === undefined
     ? { body: { role: 'user', content }, ...rest, byProgram: true }
     : { body: { role: 'tool', content, toolCallId }, ...rest }
 }
 
-/** What an event says; undefined where its model does not see it. */
-export const spokenByV0 = (event: V0Event, past: V0Past): SpokenV0 | undefined =>
-  event.action === undefined ? saidByObservation(event, past) : saidByAction(event, past)
+/** The message of an event; undefined if the model does not see it. */
+export const messageOfV0 = (event: V0Event, past: V0Past): MessageV0 | undefined =>
+  event.action === undefined ? messageOfObservation(event, past) : messageOfAction(event, past)
 
-/** Events that the agent keeps out of its history: they hold no place in it either. */
+/** Whether an event is part of the agent's history, and therefore has a position in it. */
 export const hasPlace = ({ action, observation }: V0Event): boolean =>
   action === undefined
     ? observation !== undefined && !SILENT_OBSERVATIONS.has(observation)
@@ -212,7 +212,7 @@ const forgettingSchema = z.looseObject({
   summary_offset: z.number().int().nonnegative().optional().catch(undefined),
 })
 
-/** What an action `condensation` says: it names the events, or the first and the last of them. */
+/** The content of a `condensation` action: it lists the events, or names the first and the last one. */
 export function condensationOfV0(event: V0Event, known: Iterable<string>): Condensation {
   const parsed = forgettingSchema.safeParse(event.args)
   const { forgotten_event_ids: ids, summary, summary_offset: offset, ...rest } = parsed.success ? parsed.data : {}

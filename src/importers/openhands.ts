@@ -1,6 +1,6 @@
 /**
- * OpenHands: conversations of its SDK and its command line (a folder of events, or one file with an event a line), and
- * trajectories of the first version (one list).
+ * OpenHands: conversations of its SDK and its command line (a directory of events, or one file with an event per line),
+ * and trajectories of the first version (one list).
  */
 import { readdir } from 'node:fs/promises'
 import { join, sep } from 'node:path'
@@ -22,7 +22,7 @@ function isFirstEvent(value: unknown): boolean {
   return success && data.timestamp !== undefined && (data.action !== undefined || data.observation !== undefined)
 }
 
-/** How a list of events begins, where it is too large to be looked at whole. */
+/** The beginning of a list of events that is too large to parse here. */
 const FIRST_LIST = /^\s*\[\s*\{\s*"id"\s*:\s*\d+\s*,\s*"timestamp"\s*:\s*"[^"]*"\s*,\s*"source"\s*:\s*"\w+"/u
 
 function recognize({ path, records, text }: Head): Layout | undefined {
@@ -47,7 +47,7 @@ async function namesIn(folder: string): Promise<readonly string[]> {
 
 const PATH = /^(?<folder>.*)\/(?:base_state\.json|events\/[^/]+\.json)$/u
 
-/** The files of a conversation: its state, then its events by their numbers, which may have more than five digits. */
+/** The files of a conversation: its state, then its events by number. Numbers may have more than five digits. */
 async function siblings(path: string): Promise<readonly string[]> {
   const folder = PATH.exec(path.split(sep).join('/'))?.groups?.['folder']
   if (folder === undefined) return [path]
@@ -63,9 +63,13 @@ export const openhands: Importer = {
   program: 'openhands',
   title: 'OpenHands',
   homes: (environment, home) => {
-    const own = textIn(environment['OPENHANDS_CONVERSATIONS_DIR'])
+    const conversations = textIn(environment['OPENHANDS_CONVERSATIONS_DIR'])
     const state = textIn(environment['OPENHANDS_PERSISTENCE_DIR']) ?? join(home, '.openhands')
-    return [...(own === undefined ? [] : [own]), join(state, 'conversations'), join(state, 'sessions')]
+    return [
+      ...(conversations === undefined ? [] : [conversations]),
+      join(state, 'conversations'),
+      join(state, 'sessions'),
+    ]
   },
   recognize,
   siblings,

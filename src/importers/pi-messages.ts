@@ -1,11 +1,13 @@
-/** Messages of pi as chat messages: its own roles, its parts, and the texts in which it hands on what it made itself. */
+/**
+ * Converts messages of pi to chat messages: its own roles, its parts, and the templates for texts that pi generates.
+ */
 import { z } from 'zod'
 import type { ContentPart, MessageBody, ToolCall } from '../domain/values/message.js'
 import { contentOf, countIn, isFields, jsonText, textIn, timeIn, type Fields } from './bodies.js'
-import { argumentsOf, keptPart, textPart } from './kept-part.js'
+import { argumentsOf, toContentPart, textPart } from './content-part.js'
 import type { Usage } from './transcript.js'
 
-/** What a message of pi says. */
+/** A message of pi. */
 export interface PiMessage {
   readonly body: MessageBody
   readonly at: string | undefined
@@ -18,12 +20,12 @@ export interface PiMessage {
 const messageSchema = z.looseObject({ role: z.string() })
 const callSchema = z.looseObject({ type: z.literal('toolCall'), id: z.string().min(1), name: z.string().min(1) })
 
-const partOf = (part: unknown): ContentPart => (typeof part === 'string' ? textPart(part) : keptPart(part))
+const partOf = (part: unknown): ContentPart => (typeof part === 'string' ? textPart(part) : toContentPart(part))
 
 const partsOf = (content: unknown): readonly ContentPart[] =>
   Array.isArray(content) ? content.map(partOf) : content === undefined || content === null ? [] : [partOf(content)]
 
-/** A content of pi, in an entry or in an edit of one. */
+/** The content of an entry or of an edit. */
 export const contentIn = (content: unknown): string | readonly ContentPart[] => contentOf(partsOf(content))
 
 function callOf(part: unknown): ToolCall | undefined {
@@ -38,10 +40,7 @@ function callOf(part: unknown): ToolCall | undefined {
   }
 }
 
-/**
- * What an answer took. pi counts what was in the cache, and what went into it, beside the input; here they are part of
- * it.
- */
+/** The usage of an answer. pi counts cached tokens separately; here they are part of the input. */
 export function usageOf(value: unknown): Usage | undefined {
   if (!isFields(value)) return undefined
   const [input, read, written] = [value['input'], value['cacheRead'], value['cacheWrite']].map(countIn)
@@ -54,22 +53,22 @@ export function usageOf(value: unknown): Usage | undefined {
     reasoningTokens: countIn(value['reasoning']),
     cost,
   }
-  const told = Object.entries(usage).filter(([, count]) => count !== undefined)
-  return told.length === 0 ? undefined : Object.fromEntries(told)
+  const present = Object.entries(usage).filter(([, count]) => count !== undefined)
+  return present.length === 0 ? undefined : Object.fromEntries(present)
 }
 
 function fromAssistant(message: Fields): Omit<PiMessage, 'at'> {
   const content = message['content']
   const parts: readonly unknown[] = Array.isArray(content) ? content : partsOf(content)
   const calls = parts.map(callOf)
-  const spoken = parts.filter((_part, at) => calls[at] === undefined).map(partOf)
+  const contentParts = parts.filter((_part, at) => calls[at] === undefined).map(partOf)
   const toolCalls = calls.filter((call) => call !== undefined)
   const model = textIn(message['model'])
   const usage = usageOf(message['usage'])
   return {
     body: {
       role: 'assistant',
-      content: spoken.length === 0 && toolCalls.length > 0 ? null : contentOf(spoken),
+      content: contentParts.length === 0 && toolCalls.length > 0 ? null : contentOf(contentParts),
       ...(toolCalls.length === 0 ? {} : { toolCalls }),
     },
     ...(model === undefined ? {} : { model }),
@@ -77,7 +76,7 @@ function fromAssistant(message: Fields): Omit<PiMessage, 'at'> {
   }
 }
 
-/** A prompt of the system, or a change to one: sections by name, of which null takes one away, and tools. */
+/** A system prompt, or a change to it: sections by name (null removes a section), and tools. */
 function fromSystem(message: Fields): MessageBody {
   const sections = isFields(message['sections']) ? Object.entries(message['sections']) : []
   const tools = (field: string, type: string): ContentPart[] =>
@@ -95,7 +94,7 @@ function fromSystem(message: Fields): MessageBody {
   }
 }
 
-/** A command that the user ran beside the conversation, in the words in which pi tells its model. */
+/** A shell command that the user ran, in the words in which pi reports it to the model. */
 function commandText(message: Fields): string {
   const output = textIn(message['output'])
   const code = message['exitCode']
@@ -111,26 +110,26 @@ function commandText(message: Fields): string {
   ].join('\n\n')
 }
 
-const ofProgram = (content: MessageBody['content']): Omit<PiMessage, 'at'> => ({
+const programMessage = (content: MessageBody['content']): Omit<PiMessage, 'at'> => ({
   body: { role: 'user', content },
   byProgram: true,
 })
 
-/** A summary of what was compacted, as pi gives it to its model. */
+/** A summary of compacted messages, in pi's template. */
 export const compactionText = (summary: string): string =>
   `The conversation history before this point was compacted into the following summary:\n\n<summary>\n${summary}\n</summary>`
 
-/** A summary of a branch that was left, as pi gives it to its model. */
+/** A summary of an abandoned branch, in pi's template. */
 export const branchText = (summary: string): string =>
   `The following is a summary of a branch that this conversation came back from:\n\n<summary>\n${summary}</summary>`
 
-/** A text that an extension put into the conversation. */
+/** A text that an extension inserted. */
 export const customMessage = (content: unknown, at: string | undefined): PiMessage => ({
-  ...ofProgram(contentIn(content)),
+  ...programMessage(contentIn(content)),
   at,
 })
 
-function said(message: Fields, role: string): Omit<PiMessage, 'at'> | undefined {
+function messageByRole(message: Fields, role: string): Omit<PiMessage, 'at'> | undefined {
   switch (role) {
     case 'user':
       return { body: { role, content: contentIn(message['content']) } }
@@ -147,24 +146,24 @@ function said(message: Fields, role: string): Omit<PiMessage, 'at'> | undefined 
     case 'system':
       return { body: fromSystem(message) }
     case 'bashExecution':
-      // The user may run a command for their own eyes.
-      return message['excludeFromContext'] === true ? undefined : ofProgram(commandText(message))
+      // The user can exclude a command from the context.
+      return message['excludeFromContext'] === true ? undefined : programMessage(commandText(message))
     case 'custom':
     case 'hookMessage':
-      return ofProgram(contentIn(message['content']))
+      return programMessage(contentIn(message['content']))
     case 'branchSummary':
-      return ofProgram(branchText(jsonText(message['summary'] ?? '')))
+      return programMessage(branchText(jsonText(message['summary'] ?? '')))
     case 'compactionSummary':
-      return ofProgram(compactionText(jsonText(message['summary'] ?? '')))
+      return programMessage(compactionText(jsonText(message['summary'] ?? '')))
     default:
       return undefined
   }
 }
 
-/** What a message says; undefined where the model is not given it, or where it is of a kind that we do not know. */
+/** The chat message; undefined if the model does not receive it or its role is unknown. */
 export function messageIn(value: unknown): PiMessage | undefined {
   const parsed = messageSchema.safeParse(value)
   if (!parsed.success || !isFields(value)) return undefined
-  const message = said(value, parsed.data.role)
+  const message = messageByRole(value, parsed.data.role)
   return message === undefined ? undefined : { ...message, at: timeIn(value['timestamp']) }
 }

@@ -1,12 +1,12 @@
 /**
- * Reads a session of pi. Its entries form a tree: each names the one that it follows, and the last one of the file is
- * where the conversation stands. Whoever goes back and says something else leaves a branch. The first version has
- * neither ids nor a tree: its entries are known by their place, and follow each other.
+ * Reads a session of pi. Its entries form a tree: each names its parent, and the last entry of the file is the current
+ * one. A user who returns to an earlier entry abandons a branch. The first version has neither ids nor a tree: its
+ * entries are identified by their index and follow each other.
  */
 import { messageHash, type MessageBody } from '../domain/values/message.js'
-import { isTooDeep, MOST_LEVELS } from '../domain/values/nesting.js'
+import { isTooDeep, MAX_LEVELS } from '../lib/nesting.js'
 import { countIn, isFields, refusalOf, textIn, timeIn, type Fields } from './bodies.js'
-import { linesAgain } from './pi-again.js'
+import { readLines } from './reread-lines.js'
 import {
   branchText,
   compactionText,
@@ -24,26 +24,26 @@ import type {
   TranscriptItem,
   TranscriptReader,
   TranscriptRecord,
-  Where,
+  SourceLocation,
 } from './transcript.js'
 
-/** What is remembered of an entry. */
+/** The state of an entry. */
 interface Entry {
   readonly id: string
   readonly parent: Entry | undefined
-  readonly where: Where
-  /** Among the records of the file, from 0. */
+  readonly where: SourceLocation
+  /** Index in the records of the file, from 0. */
   readonly index: number
   kind: 'message' | 'compaction' | 'edit' | 'other'
   isSystem?: boolean
-  /** By which a message is found that a compaction has kept as a text. */
+  /** Identifies a message that a compaction stored as text. */
   hash?: string
-  /** Of a compaction: the messages that it kept. */
-  kept?: readonly string[]
-  /** Of an edit: what it edits. */
+  /** For a compaction: the ids of the retained messages. */
+  retained?: readonly string[]
+  /** For an edit: the id of the edited message. */
   target?: string
-  /** It is said, and was not withdrawn. */
-  isSaid?: boolean
+  /** It was emitted and is not withdrawn. */
+  isEmitted?: boolean
 }
 
 interface State {
@@ -53,29 +53,29 @@ interface State {
   records: number
   readonly entries: Map<string, Entry>
   tip: Entry | undefined
-  /** The file begins behind the conversation's start. */
+  /** The file begins after the start of the conversation. */
   isSliced: boolean
-  /** An entry names one before it that the file does not hold. */
+  /** An entry names a parent that is not in the file. */
   hasGap: boolean
   model: string | undefined
 }
 
-const leftOut = (what: string, where: Where): TranscriptItem => ({ kind: 'left-out', what, where })
-const tooDeep = (where: Where): TranscriptItem => ({
+const leftOut = (what: string, where: SourceLocation): TranscriptItem => ({ kind: 'left-out', what, where })
+const tooDeep = (where: SourceLocation): TranscriptItem => ({
   kind: 'damage',
-  detail: `is nested deeper than ${String(MOST_LEVELS)} levels`,
+  detail: `is nested deeper than ${String(MAX_LEVELS)} levels`,
   isCut: false,
   where,
 })
 
-/** The id in the name of a session, `<time>_<id>.jsonl`; the whole name where it is called otherwise. */
+/** The id in the name of a session, `<time>_<id>.jsonl`; the whole name if it has another form. */
 function idInName(path: string): string {
   const name = path.replaceAll('\\', '/').split('/').at(-1) ?? ''
   const bare = name.replace(/\.jsonl$/u, '')
   return /^\d{4}-\d\d-\d\dT[\d-]+Z?_(.+)$/u.exec(bare)?.[1] ?? (bare === '' ? 'session' : bare)
 }
 
-function conversation(state: State, header: Fields | undefined, where: Where): ConversationItem {
+function conversation(state: State, header: Fields | undefined, where: SourceLocation): ConversationItem {
   state.id ??= textIn(header?.['id']) ?? idInName(state.path)
   if (header === undefined) return { kind: 'conversation', sourceId: state.id, where }
   state.hasHeader = true
@@ -90,7 +90,7 @@ function conversation(state: State, header: Fields | undefined, where: Where): C
   }
 }
 
-/** From the root to an entry. */
+/** The path from the root to an entry. */
 function pathTo(entry: Entry | undefined): readonly Entry[] {
   const path: Entry[] = []
   for (let at = entry; at !== undefined; at = at.parent) path.push(at)
@@ -98,22 +98,22 @@ function pathTo(entry: Entry | undefined): readonly Entry[] {
 }
 
 const messagesOf = (path: readonly Entry[]): readonly Entry[] =>
-  path.filter(({ kind, isSaid }) => kind === 'message' && isSaid === true)
+  path.filter(({ kind, isEmitted }) => kind === 'message' && isEmitted === true)
 
-/** The messages that the model is given at the end of a path. */
+/** The messages in the model's context at the end of a path. */
 function liveAt(path: readonly Entry[]): readonly string[] {
   const last = path.findLastIndex(({ kind }) => kind === 'compaction')
-  return [...(path[last]?.kept ?? []), ...messagesOf(path.slice(last + 1)).map(({ id }) => id)]
+  return [...(path[last]?.retained ?? []), ...messagesOf(path.slice(last + 1)).map(({ id }) => id)]
 }
 
-function told(entry: Entry, message: PiMessage, at: string | undefined): TranscriptItem {
+function messageItem(entry: Entry, message: PiMessage, at: string | undefined): TranscriptItem {
   const { body, byProgram, isError, model, usage } = message
   const { where } = entry
   const refusal = refusalOf(body)
   if (refusal !== undefined)
     return { kind: 'damage', detail: `says what no message can hold: ${refusal}`, isCut: false, where }
   entry.kind = 'message'
-  entry.isSaid = true
+  entry.isEmitted = true
   entry.isSystem = body.role === 'system'
   entry.hash = messageHash(body)
   return {
@@ -130,7 +130,7 @@ function told(entry: Entry, message: PiMessage, at: string | undefined): Transcr
   }
 }
 
-interface Kept {
+interface Retained {
   readonly context: readonly ContextEntry[]
   readonly ids: readonly string[]
   readonly unknown: readonly string[]
@@ -139,14 +139,14 @@ interface Kept {
 const inserted = (body: MessageBody): ContextEntry[] =>
   refusalOf(body) === undefined ? [{ kind: 'inserted', body }] : []
 
-const keeping = (entries: readonly Entry[], before: readonly ContextEntry[] = []): Kept => {
-  // A prompt of the system from before is not kept: the compaction brings the whole one.
+const retainEntries = (entries: readonly Entry[], before: readonly ContextEntry[] = []): Retained => {
+  // Earlier system prompts are not retained: the compaction contains the complete one.
   const ids = entries.filter(({ isSystem }) => isSystem !== true).map(({ id }) => id)
   return { context: [...before, ...ids.map((sourceId) => ({ kind: 'message', sourceId }) as const)], ids, unknown: [] }
 }
 
-/** The end of the conversation as one generation wrote it into the compaction itself: messages, without their ids. */
-function keptAsTexts(path: readonly Entry[], tail: readonly unknown[]): Kept {
+/** One version writes the end of the conversation into the compaction itself: messages without their ids. */
+function retainedTexts(path: readonly Entry[], tail: readonly unknown[]): Retained {
   const before = [...messagesOf(path)]
   const ids: string[] = []
   const context = tail.toReversed().flatMap((value): ContextEntry[] => {
@@ -162,33 +162,34 @@ function keptAsTexts(path: readonly Entry[], tail: readonly unknown[]): Kept {
   return { context: context.toReversed(), ids: ids.toReversed(), unknown: [] }
 }
 
-/** Which messages a compaction kept. */
-function keptBy(state: State, entry: Entry, value: Fields): Kept {
+/** The messages that a compaction retained. */
+function retainedBy(state: State, entry: Entry, value: Fields): Retained {
   const path = pathTo(entry.parent)
   const { retainedTail: tail, firstKeptEntryId: first, firstKeptEntryIndex: index } = value
-  if (Array.isArray(tail)) return keptAsTexts(path, tail)
+  if (Array.isArray(tail)) return retainedTexts(path, tail)
   const messages = messagesOf(path)
-  const nobodyKnows: Kept = { context: [], ids: liveAt(path), unknown: liveAt(path) }
+  const unknown: Retained = { context: [], ids: liveAt(path), unknown: liveAt(path) }
   if (typeof first === 'string') {
-    if (first === entry.id) return keeping([])
+    if (first === entry.id) return retainEntries([])
     const from = path.findIndex(({ id }) => id === first)
-    if (from !== -1) return keeping(messagesOf(path.slice(from)))
-    if (state.entries.has(first)) return keeping([])
-    // What the file lacks came before all that it has, unless it lacks something in between as well.
-    return state.isSliced && !state.hasGap ? keeping(messages, [{ kind: 'missing', sourceId: first }]) : nobodyKnows
+    if (from !== -1) return retainEntries(messagesOf(path.slice(from)))
+    if (state.entries.has(first)) return retainEntries([])
+    // The missing entry precedes all entries of the file, unless there is a gap in the file as well.
+    return state.isSliced && !state.hasGap ? retainEntries(messages, [{ kind: 'missing', sourceId: first }]) : unknown
   }
-  // An index counts the records of the file, its header among them. One behind the compaction is of another file.
+  // An index counts the records of the file, including its header. An index after the compaction refers to another
+  // file.
   return typeof index === 'number' && index <= entry.index
-    ? keeping(messages.filter((message) => message.index >= index))
-    : nobodyKnows
+    ? retainEntries(messages.filter((message) => message.index >= index))
+    : unknown
 }
 
 function compaction(state: State, entry: Entry, value: Fields, at: string | undefined): CompactionItem {
-  const kept = keptBy(state, entry, value)
+  const retained = retainedBy(state, entry, value)
   const coversMissing = state.isSliced && !pathTo(entry.parent).some(({ kind }) => kind === 'compaction')
   entry.kind = 'compaction'
-  entry.isSaid = true
-  entry.kept = kept.ids
+  entry.isEmitted = true
+  entry.retained = retained.ids
   const summary = textIn(value['summary'])
   const system = messageIn(value['systemMessage'])
   const tokensBefore = countIn(value['tokensBefore'])
@@ -204,9 +205,9 @@ function compaction(state: State, entry: Entry, value: Fields, at: string | unde
       ...(summary === undefined
         ? []
         : [{ kind: 'inserted', body: { role: 'user', content: compactionText(summary) }, isSummary: true } as const]),
-      ...kept.context,
+      ...retained.context,
     ],
-    ...(kept.unknown.length === 0 ? {} : { unknown: kept.unknown }),
+    ...(retained.unknown.length === 0 ? {} : { unknown: retained.unknown }),
     ...(coversMissing ? { coversMissing } : {}),
     ...(tokensBefore === undefined ? {} : { tokensBefore }),
     ...(state.model === undefined ? {} : { model: state.model }),
@@ -215,7 +216,7 @@ function compaction(state: State, entry: Entry, value: Fields, at: string | unde
   }
 }
 
-/** What an edit puts in the place of a message; undefined where that cannot be a content. */
+/** The content that replaces an edited message; undefined if it is not valid. */
 function replacementIn(value: unknown): EditItem['content'] | undefined {
   if (value === null) return null
   const content = contentIn(isFields(value) && 'content' in value ? value['content'] : value)
@@ -225,7 +226,7 @@ function replacementIn(value: unknown): EditItem['content'] | undefined {
 function edit(state: State, entry: Entry, value: Fields, at: string | undefined): TranscriptItem {
   const target = state.entries.get(textIn(value['targetId']) ?? '')
   const content = replacementIn(value['replacement'])
-  if (target?.kind !== 'message' || target.isSaid !== true || content === undefined)
+  if (target?.kind !== 'message' || target.isEmitted !== true || content === undefined)
     return leftOut('context_edit', entry.where)
   entry.kind = 'edit'
   entry.target = target.id
@@ -233,8 +234,8 @@ function edit(state: State, entry: Entry, value: Fields, at: string | undefined)
   return { kind: 'edit', sourceId: target.id, part: 0, content, why, at, where: entry.where }
 }
 
-/** What an entry says at the tip of the conversation. */
-function say(state: State, entry: Entry, value: Fields): TranscriptItem {
+/** The item of an entry at the tip of the conversation. */
+function itemOf(state: State, entry: Entry, value: Fields): TranscriptItem {
   const { where } = entry
   const type = textIn(value['type']) ?? 'unknown'
   const at = timeIn(value['timestamp'])
@@ -243,15 +244,17 @@ function say(state: State, entry: Entry, value: Fields): TranscriptItem {
     case 'message': {
       const message = messageIn(value['message'])
       state.model = message?.model ?? state.model
-      if (message !== undefined) return told(entry, message, at)
+      if (message !== undefined) return messageItem(entry, message, at)
       const role = isFields(value['message']) ? textIn(value['message']['role']) : undefined
       return leftOut(`message/${role ?? 'unknown'}`, where)
     }
     case 'custom_message':
-      return told(entry, customMessage(value['content'], at), at)
+      return messageItem(entry, customMessage(value['content'], at), at)
     case 'branch_summary': {
       const summary = textIn(value['summary'])
-      return summary === undefined ? leftOut(type, where) : told(entry, customMessage(branchText(summary), at), at)
+      return summary === undefined
+        ? leftOut(type, where)
+        : messageItem(entry, customMessage(branchText(summary), at), at)
     }
     case 'compaction':
       return compaction(state, entry, value, at)
@@ -271,14 +274,14 @@ function say(state: State, entry: Entry, value: Fields): TranscriptItem {
   }
 }
 
-/** The entries' own lines, for those that have one. */
-function again(entries: readonly Entry[]): readonly (readonly [Entry, Fields])[] {
+/** Reads the lines of entries again; entries without a readable line are omitted. */
+function reread(entries: readonly Entry[]): readonly (readonly [Entry, Fields])[] {
   const files = new Map<string, Entry[]>()
   for (const entry of entries) files.set(entry.where.file, [...(files.get(entry.where.file) ?? []), entry])
   const values = new Map<Entry, Fields>()
-  for (const [file, of] of files) {
-    const lines = linesAgain(file, new Set(of.flatMap(({ where }) => where.line ?? [])))
-    for (const entry of of) {
+  for (const [file, fileEntries] of files) {
+    const lines = readLines(file, new Set(fileEntries.flatMap(({ where }) => where.line ?? [])))
+    for (const entry of fileEntries) {
       const value = entry.where.line === undefined ? undefined : lines.get(entry.where.line)
       if (isFields(value)) values.set(entry, value)
     }
@@ -289,12 +292,12 @@ function again(entries: readonly Entry[]): readonly (readonly [Entry, Fields])[]
   })
 }
 
-/** Edits of the branch that is left: each message has again what the branch that stays had made of it. */
+/** Reverts the edits of an abandoned branch: each message gets the content that it has on the remaining branch. */
 function editsUndone(
   stays: readonly Entry[],
   left: readonly Entry[],
   at: string | undefined,
-  where: Where,
+  where: SourceLocation,
 ): readonly TranscriptItem[] {
   const targets = new Set(left.flatMap(({ kind, target }) => (kind === 'edit' && target !== undefined ? [target] : [])))
   const sources = stays
@@ -303,7 +306,7 @@ function editsUndone(
       message,
       source: stays.findLast(({ kind, target }) => kind === 'edit' && target === message.id) ?? message,
     }))
-  const values = new Map(again(sources.map(({ source }) => source)))
+  const values = new Map(reread(sources.map(({ source }) => source)))
   return sources.flatMap(({ message, source }): TranscriptItem[] => {
     const value = values.get(source)
     const content =
@@ -313,24 +316,29 @@ function editsUndone(
   })
 }
 
-const unreadable = (what: string, where: Where): TranscriptItem => ({
+const unreadable = (what: string, where: SourceLocation): TranscriptItem => ({
   kind: 'damage',
   detail: `goes on from a branch that was left, and which cannot be read once more: ${what}`,
   isCut: false,
   where,
 })
 
-/** Somebody goes to another place in the tree: what is not on the way there is said no more. */
-function goTo(state: State, place: Entry | undefined, at: string | undefined, where: Where): TranscriptItem[] {
+/** Switches to another entry of the tree. Messages that are not on its path are withdrawn. */
+function goTo(
+  state: State,
+  target: Entry | undefined,
+  at: string | undefined,
+  where: SourceLocation,
+): TranscriptItem[] {
   const from = pathTo(state.tip)
-  const to = pathTo(place)
+  const to = pathTo(target)
   const shared = from.findIndex((entry, step) => to[step] !== entry)
   const left = shared === -1 ? [] : from.slice(shared)
   const back = to.slice(from.length - left.length)
   const stays = to.slice(0, to.length - back.length)
-  const compactions = left.filter(({ kind, isSaid }) => kind === 'compaction' && isSaid === true)
+  const compactions = left.filter(({ kind, isEmitted }) => kind === 'compaction' && isEmitted === true)
   const messages = messagesOf(left)
-  for (const entry of left) entry.isSaid = false
+  for (const entry of left) entry.isEmitted = false
   state.tip = stays.at(-1)
   const items: TranscriptItem[] = []
   if (compactions.length > 0)
@@ -338,24 +346,24 @@ function goTo(state: State, place: Entry | undefined, at: string | undefined, wh
   if (messages.length > 0) items.push({ kind: 'withdrawal', sourceIds: messages.map(({ id }) => id), at, where })
   try {
     items.push(...editsUndone(stays, left, at, where))
-    const found = back.length === 0 ? [] : again(back)
-    for (const [entry, value] of found) items.push(say(state, entry, value))
+    const found = back.length === 0 ? [] : reread(back)
+    for (const [entry, value] of found) items.push(itemOf(state, entry, value))
     if (found.length < back.length) items.push(unreadable(`${String(back.length - found.length)} of its lines`, where))
   } catch (error) {
     items.push(unreadable(error instanceof Error ? error.message : String(error), where))
   }
-  state.tip = place
+  state.tip = target
   return items
 }
 
-/** The entry that a new one follows. */
+/** The parent of a new entry. */
 function parentOf(state: State, value: Fields): Entry | undefined {
   const parent = value['parentId']
   if (parent === null) return undefined
   if (typeof parent !== 'string') return state.tip
   const known = state.entries.get(parent)
   if (known !== undefined) return known
-  // The line of its parent is damaged, or stands before the beginning of the file.
+  // The line of the parent is damaged, or precedes the beginning of the file.
   if (state.entries.size === 0) state.isSliced = true
   else state.hasGap = true
   return state.tip
@@ -374,16 +382,15 @@ function take(state: State, { value, where }: TranscriptRecord): TranscriptItem[
   const first = state.id === undefined ? [conversation(state, undefined, where)] : []
   if (type === undefined) return [...first, leftOut('unknown', where)]
   const id = textIn(fields['id']) ?? `entry-${String(index)}`
-  // An entry that is there twice says nothing new.
+  // A repeated entry is skipped.
   if (state.entries.has(id)) return [...first, leftOut(type, where)]
   const parent = parentOf(state, fields)
-  const moved = parent === state.tip ? [] : goTo(state, parent, timeIn(fields['timestamp']), where)
+  const switchItems = parent === state.tip ? [] : goTo(state, parent, timeIn(fields['timestamp']), where)
   const entry: Entry = { id, parent, where, index, kind: 'other' }
   state.entries.set(id, entry)
-  return [...first, ...moved, say(state, entry, fields)]
+  return [...first, ...switchItems, itemOf(state, entry, fields)]
 }
 
-/** Reads the session at a path. */
 export function readSession(path: string): TranscriptReader {
   const state: State = {
     path,

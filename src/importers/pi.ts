@@ -1,4 +1,4 @@
-/** pi: a file of JSON lines a session, under `sessions/<folder that it ran in>/` of its folder. */
+/** pi: one JSON Lines file per session, in `sessions/<directory in which it ran>/` of its own directory. */
 import { isFields, textIn, timeIn } from './bodies.js'
 import { readSession } from './pi-reader.js'
 import type { Head, Importer, Layout } from './transcript.js'
@@ -11,7 +11,7 @@ const isHeader = (record: unknown): boolean =>
   typeof record['id'] === 'string' &&
   timeIn(record['timestamp']) !== undefined
 
-/** An entry that holds a message: in pi both have a time, one as a text and one as a number. */
+/** An entry with a message: in pi both have a time, one as text and one as a number. */
 const isMessage = (record: unknown): boolean =>
   isFields(record) &&
   record['type'] === 'message' &&

@@ -1,7 +1,7 @@
 /**
- * Records what a transcript says, conversation by conversation, in the order of its records. What is recorded already is
- * known by the program's own ids and passed over, so that the same transcript again, or one that has grown, adds what is
- * new and nothing else.
+ * Records a transcript, conversation by conversation, in the order of its records. Items that are already recorded are
+ * recognized by the program's own ids and skipped. Importing the same transcript again, or one that has grown,
+ * therefore adds only the new items.
  */
 import { either as E } from 'fp-ts'
 import type { Conversation } from '../domain/conversation/conversation.js'
@@ -28,7 +28,7 @@ import type {
   MessageItem,
   TranscriptItem,
   UndoItem,
-  Where,
+  SourceLocation,
   WithdrawalItem,
 } from './transcript.js'
 
@@ -40,53 +40,53 @@ export interface RecordTranscriptDependencies {
   readonly estimator?: string | undefined
 }
 
-/** How a transcript is recorded. */
+/** Options for recording a transcript. */
 export interface RecordOptions {
   readonly program: string
   readonly scope?: string | undefined
   readonly settings?: PolicySettings | undefined
   readonly provenance: Provenance
   readonly signal?: AbortSignal | undefined
-  /** Hears of each item once it is recorded, or waits to be recorded with the next ones. */
+  /** Called with each item after it was recorded or queued for the next append. */
   readonly onItem?: (item: TranscriptItem) => void
 }
 
-/** What became of one conversation of a transcript. */
+/** The result for one conversation of a transcript. */
 export interface RecordedConversation {
-  /** Its id in the ledger. */
+  /** Conversation id in the ledger. */
   readonly conversationId: string
   /** The program's own id. */
   readonly sourceId: string
-  /** The transcript. */
+  /** Path of the transcript. */
   readonly file: string
-  /** Messages that were recorded this time. */
+  /** Messages recorded by this import. */
   messages: number
-  /** Compactions that were recorded this time. */
+  /** Compactions recorded by this import. */
   compactions: number
-  /** Messages that were withdrawn this time. */
+  /** Messages withdrawn by this import. */
   withdrawn: number
-  /** Messages that count less from this time on. */
+  /** Content replacements recorded by this import. */
   edits: number
-  /** Records that cannot be read, recorded this time. */
+  /** Unreadable records recorded by this import. */
   damaged: number
-  /** Items that were recorded before. */
+  /** Items that were already recorded. */
   known: number
-  /** Revision of its last event. */
+  /** Revision of the conversation's last event. */
   revision: bigint
-  /** Position of the last event that was recorded this time. */
+  /** Position of the last event recorded by this import. */
   position: bigint | undefined
 }
 
-/** What became of a transcript. */
+/** The result for a transcript. */
 export interface RecordedTranscript {
   readonly conversations: readonly RecordedConversation[]
-  /** Records that say nothing of a conversation, by their kind. */
+  /** Numbers of records without content for a conversation, by kind. */
   readonly leftOut: ReadonlyMap<string, number>
   /** Records that could not be read. */
   readonly damage: readonly DamageItem[]
 }
 
-/** Two transcripts claim the same message with other content. */
+/** Two transcripts have different content for the same message. */
 export interface TranscriptsContradict {
   readonly kind: 'TranscriptsContradict'
   readonly conversationId: string
@@ -98,23 +98,23 @@ export interface TranscriptsContradict {
 
 export type TranscriptFailure = CommandFailure | TranscriptsContradict
 
-/** Messages that are recorded in one append, and their characters. */
-const MESSAGES_TOGETHER = 256
-const CHARACTERS_TOGETHER = 2_000_000
+/** Limits of one append: messages, and their characters. */
+const MAX_MESSAGES_PER_APPEND = 256
+const MAX_CHARACTERS_PER_APPEND = 2_000_000
 
-/** The id by which a ledger knows a conversation of a program. */
+/** The ledger's conversation id for a conversation of a program. */
 export const observedConversationId = (program: string, sourceId: string): string => {
   const id = `${program}/${sourceId}`
   return E.isRight(checkId('conversationId', id)) ? id : `${program}/${hashOf(sourceId).slice(0, 32)}`
 }
 
-const asPlace = ({ file, line, path }: Where): SourcePlace => ({
+const toSourcePlace = ({ file, line, path }: SourceLocation): SourcePlace => ({
   file,
   ...(line === undefined ? {} : { line }),
   ...(path === undefined ? {} : { path }),
 })
 
-/** A time as events have it; undefined where it is none. */
+/** A time in the format of events; undefined if the text is not a time. */
 function timeOf(at: string | undefined): string | undefined {
   if (at === undefined) return undefined
   const time = new Date(at)
@@ -129,7 +129,7 @@ const without = <T extends object>(value: T): T =>
 const count = (value: number | undefined): number | undefined =>
   value === undefined || !Number.isFinite(value) || value < 0 ? undefined : Math.round(value)
 
-/** What a program tells of a call's cost, as events take it. */
+/** Usage in the format of events. */
 const usageOf = (usage: MessageItem['usage']): object | undefined =>
   usage === undefined
     ? undefined
@@ -142,10 +142,10 @@ const usageOf = (usage: MessageItem['usage']): object | undefined =>
         cost: usage.cost === undefined || !(usage.cost >= 0) ? undefined : usage.cost,
       })
 
-const isAlready = (body: MessageBody, hash: string | undefined): boolean => hash === messageHash(body)
+const hasHash = (body: MessageBody, hash: string | undefined): boolean => hash === messageHash(body)
 
-/** A conversation of which nothing is recorded so far. */
-export const nothingRecorded = (program: string, { sourceId, where }: ConversationItem): RecordedConversation => ({
+/** The result for a conversation without recorded items. */
+export const emptyResult = (program: string, { sourceId, where }: ConversationItem): RecordedConversation => ({
   conversationId: observedConversationId(program, sourceId),
   sourceId,
   file: where.file,
@@ -159,65 +159,70 @@ export const nothingRecorded = (program: string, { sourceId, where }: Conversati
   position: undefined,
 })
 
-/** How often something is decided anew because others recorded in between. */
-const ATTEMPTS = 200
+/** Maximum number of retries after another process recorded events in between. */
+const MAX_RETRIES = 200
 
-/** One conversation on its way into the ledger. */
+/** Records one conversation. */
 class Recording {
-  done: RecordedConversation
-  /** The last event that is known here. What is recorded was decided on this revision and on no other. */
+  result: RecordedConversation
+  /** Revision of the last known event. Commands are decided at this revision only. */
   private revision = -1n
   private state: Conversation | undefined
-  /** Hash of each message that was recorded before this time, by its id. */
+  /** Message id → hash of each message that an earlier import recorded. */
   private readonly hashes = new Map<string, string>()
-  /** What else is recorded, by what it is known by. */
+  /** Keys of the other recorded items. */
   private readonly known = new Set<string>()
   private readonly compactions = new Map<string, bigint>()
   private recordedFrom: SourcePlace | undefined
-  /** Ids of the messages of a record, as it was said last; of most records it is one, and the record's own. */
+  /**
+   * Record id → ids of its latest messages. An entry is omitted if the only id is the record's own, as for most
+   * records.
+   */
   private readonly ids = new Map<string, readonly string[]>()
-  /** How often a message was said: one that comes back behind a branch that was left has an id of its own. */
-  private readonly said = new Map<string, number>()
-  private liveIn: { readonly state: Conversation; readonly ids: ReadonlySet<string> } | undefined
-  private waiting: MessageToAppend[] = []
+  /** Number of occurrences of each message: a message that returns after an abandoned branch gets a new id. */
+  private readonly occurrences = new Map<string, number>()
+  private liveIdCache: { readonly state: Conversation; readonly ids: ReadonlySet<string> } | undefined
+  private queued: MessageToAppend[] = []
   private characters = 0
   private time: string | undefined
-  private begun = false
+  private hasStarted = false
 
   constructor(
     private readonly deps: RecordTranscriptDependencies,
     private options: RecordOptions,
     private readonly item: ConversationItem,
   ) {
-    this.done = nothingRecorded(options.program, item)
+    this.result = emptyResult(options.program, item)
     this.time = timeOf(item.startedAt)
   }
 
-  /** Counts anew from here on, in the name of who asks now. */
-  goOn(options: RecordOptions): void {
+  /** Starts a new import with new counts and options. */
+  startImport(options: RecordOptions): void {
     this.options = options
-    this.done = { ...nothingRecorded(options.program, this.item), revision: this.done.revision }
+    this.result = { ...emptyResult(options.program, this.item), revision: this.result.revision }
   }
 
-  /** Reads what is recorded already, and is not known here. */
+  /** Reads the recorded events that are not known here. */
   async catchUp(): Promise<void> {
-    const { conversationId } = this.done
+    const { conversationId } = this.result
     const { store, bodies } = this.deps.log
     const from = this.revision + 1n
     for await (const stored of store.readStream(conversationStream(conversationId), { from })) {
       this.learn(await decodeEvent(stored, bodies))
       this.revision = stored.revision
     }
-    // Where it is newer than what was learned, the next append says so, and the rest is learned then.
+    // If the loaded state is newer than the events read here, the next append fails and the rest is read then.
     this.state = await this.deps.conversations.load(conversationId)
-    this.done.revision = this.revision
+    this.result.revision = this.revision
   }
 
-  /** Takes a step, and takes it again on what is there now where another importer recorded in between. */
-  private async again<T>(step: () => Promise<E.Either<TranscriptFailure, T>>): Promise<E.Either<TranscriptFailure, T>> {
+  /** Runs a step, and repeats it on the current state if another importer recorded events in between. */
+  private async withRetry<T>(
+    step: () => Promise<E.Either<TranscriptFailure, T>>,
+  ): Promise<E.Either<TranscriptFailure, T>> {
     for (let tries = 0; ; tries += 1) {
-      const taken = await step()
-      if (E.isRight(taken) || taken.left.kind !== 'ConversationMoved' || tries === ATTEMPTS) return taken
+      const outcome = await step()
+      if (E.isRight(outcome) || outcome.left.kind !== 'ConversationMoved' || tries === MAX_RETRIES) return outcome
       await this.catchUp()
     }
   }
@@ -225,7 +230,7 @@ class Recording {
   private learn(event: RecordedEvent): void {
     if (isOfType(event, 'MessageAppended')) this.hashes.set(event.data.messageId, messageHash(event.data))
     else if (isOfType(event, 'ConversationObserved')) {
-      this.begun = true
+      this.hasStarted = true
       this.recordedFrom = event.data.where
     } else if (isOfType(event, 'CompactionObserved')) this.compactions.set(event.data.sourceId, event.revision)
     else if (isOfType(event, 'MessagesWithdrawn'))
@@ -234,11 +239,11 @@ class Recording {
     else if (isOfType(event, 'TranscriptDamaged')) this.known.add(damageKey(event.data.where, event.data.detail))
   }
 
-  /** Records these at once; the conversation's first events go before the first of them. */
+  /** Records these commands in one append; the conversation's first events precede the first of them. */
   private async handle(commands: readonly Command[]): Promise<E.Either<TranscriptFailure, undefined>> {
     const { settings, scope, provenance, program } = this.options
     const { programVersion, sourceId, parent, title, cwd, startedAt, where } = this.item
-    const first: Command[] = this.begun
+    const first: Command[] = this.hasStarted
       ? []
       : [
           {
@@ -262,55 +267,54 @@ class Recording {
               title,
               cwd,
               startedAt: timeOf(startedAt),
-              where: asPlace(where),
+              where: toSourcePlace(where),
             }),
           },
         ]
     const handled = await this.deps.conversations.handle(
-      this.done.conversationId,
+      this.result.conversationId,
       [{ type: 'Expect', revision: this.revision }, ...first, ...commands],
       provenance,
     )
     if (E.isLeft(handled)) return handled
-    this.begun = true
+    this.hasStarted = true
     this.revision = handled.right.events.at(-1)?.revision ?? this.revision
     this.state = handled.right.state
-    this.done.revision = handled.right.state.revision
-    this.done.position = handled.right.position ?? this.done.position
-    // No message that is said this time has the id of another one.
+    this.result.revision = handled.right.state.revision
+    this.result.position = handled.right.position ?? this.result.position
     for (const event of handled.right.events) if (event.type !== 'MessageAppended') this.learn(event)
     return E.right(undefined)
   }
 
-  /** Records the messages that wait. */
+  /** Records the queued messages. */
   async flush(): Promise<E.Either<TranscriptFailure, undefined>> {
-    return await this.again(() => this.append())
+    return await this.withRetry(() => this.append())
   }
 
   private async append(): Promise<E.Either<TranscriptFailure, undefined>> {
-    const messages = this.waiting.filter((message) => !this.isRecorded(message))
-    this.done.known += this.waiting.length - messages.length
-    this.waiting = messages
+    const messages = this.queued.filter((message) => !this.isRecorded(message))
+    this.result.known += this.queued.length - messages.length
+    this.queued = messages
     if (messages.length === 0) return E.right(undefined)
     const now = this.deps.clock.now().toISOString()
     const handled = await this.handle([{ type: 'AppendMessages', messages, now }])
     if (E.isLeft(handled)) return handled
-    this.waiting = []
+    this.queued = []
     this.characters = 0
-    this.done.messages += messages.length
+    this.result.messages += messages.length
     return handled
   }
 
   private isRecorded(message: MessageToAppend): boolean {
     const recorded = this.hashes.get(message.messageId ?? '')
-    return recorded !== undefined && isAlready(message, recorded)
+    return recorded !== undefined && hasHash(message, recorded)
   }
 
   private idOf({ sourceId, part }: Pick<MessageItem, 'sourceId' | 'part'>): string {
     const record = part === 0 ? sourceId : `${sourceId}#${String(part)}`
     const name = E.isRight(checkId('id', record)) && Buffer.byteLength(record) <= 480 ? record : hashOf(record)
-    const times = (this.said.get(name) ?? 0) + 1
-    this.said.set(name, times)
+    const times = (this.occurrences.get(name) ?? 0) + 1
+    this.occurrences.set(name, times)
     return times === 1 ? name : `${name}~${String(times)}`
   }
 
@@ -319,30 +323,30 @@ class Recording {
     else this.ids.set(sourceId, messageIds)
   }
 
-  /** Ids of the messages of a record; none where it was not said. */
+  /** Ids of the messages of a record; empty if it had none. */
   private idsOf(sourceId: string): readonly string[] {
-    return this.ids.get(sourceId) ?? (this.said.has(sourceId) ? [sourceId] : [])
+    return this.ids.get(sourceId) ?? (this.occurrences.has(sourceId) ? [sourceId] : [])
   }
 
   private async message(item: MessageItem): Promise<E.Either<TranscriptFailure, undefined>> {
     const { sourceId, part, body, byProgram, answerId, model, isError } = item
-    const asSaid = this.idOf(item)
-    const grown = await this.again(() => this.grownFrom(asSaid, body))
-    if (E.isLeft(grown)) return grown
-    const messageId = grown.right ?? asSaid
+    const plainId = this.idOf(item)
+    const continuationId = await this.withRetry(() => this.grownFrom(plainId, body))
+    if (E.isLeft(continuationId)) return continuationId
+    const messageId = continuationId.right ?? plainId
     this.remember(sourceId, part === 0 ? [messageId] : [...this.idsOf(sourceId), messageId])
     this.time = timeOf(item.at) ?? this.time
     const recorded = this.hashes.get(messageId)
     if (recorded !== undefined) {
-      if (!isAlready(body, recorded) && !wasRounded(await this.recordedBody(messageId), bodyOf(body)))
+      if (!hasHash(body, recorded) && !wasRounded(await this.recordedBody(messageId), bodyOf(body)))
         return E.left({
           kind: 'TranscriptsContradict',
-          conversationId: this.done.conversationId,
+          conversationId: this.result.conversationId,
           messageId,
-          where: asPlace(item.where),
+          where: toSourcePlace(item.where),
           recorded: this.recordedFrom,
         })
-      this.done.known += 1
+      this.result.known += 1
       return E.right(undefined)
     }
     const attributes = without({
@@ -356,20 +360,21 @@ class Recording {
           : { answerId: item.earlierUsage.answerId, usage: usageOf(item.earlierUsage.usage) },
       isError,
     })
-    this.waiting.push({
+    this.queued.push({
       ...body,
       messageId,
       ...(this.time === undefined ? {} : { createdAt: this.time }),
       ...(Object.keys(attributes).length === 0 ? {} : { attributes }),
     })
     this.characters += charactersOf(body)
-    if (this.waiting.length < MESSAGES_TOGETHER && this.characters < CHARACTERS_TOGETHER) return E.right(undefined)
+    if (this.queued.length < MAX_MESSAGES_PER_APPEND && this.characters < MAX_CHARACTERS_PER_APPEND)
+      return E.right(undefined)
     return await this.flush()
   }
 
   /**
-   * The id of a message that was recorded while it was still being written, and is longer now: the shorter one is
-   * withdrawn. Undefined where it is as it was recorded, or another one.
+   * The id for a message that was recorded while the program was still writing it, and is longer now: the shorter one
+   * is withdrawn. Undefined if the message is unchanged, or is a different one.
    */
   private async grownFrom(
     messageId: string,
@@ -400,9 +405,9 @@ class Recording {
     }
   }
 
-  /** The body of a message that is not live any more, as it was recorded. */
+  /** The recorded body of a message that is no longer live. */
   private async recordedBody(messageId: string): Promise<MessageBody | undefined> {
-    const stream = conversationStream(this.done.conversationId)
+    const stream = conversationStream(this.result.conversationId)
     const { store, bodies } = this.deps.log
     for (const stored of await store.findByIds(stream, [messageEventId(stream, messageId)])) {
       const event = await decodeEvent(stored, bodies)
@@ -426,7 +431,7 @@ class Recording {
         const ids = this.idsOf(entry.sourceId)
         if (ids.length === 0) entries.push({ kind: 'missing', sourceId: entry.sourceId })
         for (const messageId of ids) {
-          // What left before and stands in the context again is a text that the program put there.
+          // A message that left earlier and is in the context again is text that the program inserted.
           const body = this.isLive(messageId) && !named.has(messageId) ? undefined : await this.recordedBody(messageId)
           named.add(messageId)
           entries.push(body === undefined ? { kind: 'message', messageId } : { kind: 'inserted', body })
@@ -436,23 +441,23 @@ class Recording {
     return entries
   }
 
-  /** Where the context is ours by now, no message is held back by what we know of it. */
+  /** Whether a message may be withdrawn or edited. Always true if the ledger manages the context. */
   private isLive(messageId: string): boolean {
     const { state } = this
     if (state?.observed === undefined) return true
-    if (this.liveIn?.state !== state) this.liveIn = { state, ids: liveIds(state) }
-    return this.liveIn.ids.has(messageId)
+    if (this.liveIdCache?.state !== state) this.liveIdCache = { state, ids: liveIds(state) }
+    return this.liveIdCache.ids.has(messageId)
   }
 
   private async compaction(item: CompactionItem): Promise<E.Either<TranscriptFailure, undefined>> {
     if (this.compactions.has(item.sourceId)) {
-      this.done.known += 1
+      this.result.known += 1
       return E.right(undefined)
     }
     const context = await this.entriesOf(item.context)
     const unknown = (item.unknown ?? []).flatMap((sourceId) => this.idsOf(sourceId))
     const recorded = await this.observe(item, context, unknown)
-    if (E.isRight(recorded)) this.done.compactions += 1
+    if (E.isRight(recorded)) this.result.compactions += 1
     return recorded
   }
 
@@ -482,7 +487,7 @@ class Recording {
             model: item.model,
             usage: usageOf(item.usage),
           }),
-          where: asPlace(where),
+          where: toSourcePlace(where),
         }),
       },
     ])
@@ -492,18 +497,18 @@ class Recording {
     const ids = [...new Set(item.sourceIds.flatMap((sourceId) => this.idsOf(sourceId)))]
     const live = ids.filter((id) => !this.known.has(`withdrawn ${id}`) && this.isLive(id))
     if (live.length === 0) {
-      this.done.known += 1
+      this.result.known += 1
       return E.right(undefined)
     }
     const recorded = await this.handle([{ type: 'WithdrawMessages', messageIds: live, why: 'rewound' }])
-    if (E.isRight(recorded)) this.done.withdrawn += live.length
+    if (E.isRight(recorded)) this.result.withdrawn += live.length
     return recorded
   }
 
   private async edit(item: EditItem): Promise<E.Either<TranscriptFailure, undefined>> {
     const messageId = this.idsOf(item.sourceId)[item.part]
     if (messageId === undefined || this.known.has(editKey(messageId, item.content)) || !this.isLive(messageId)) {
-      this.done.known += 1
+      this.result.known += 1
       return E.right(undefined)
     }
     const recorded = await this.handle([
@@ -514,24 +519,24 @@ class Recording {
           content: item.content,
           why: item.why,
           at: timeOf(item.at),
-          where: asPlace(item.where),
+          where: toSourcePlace(item.where),
         }),
       },
     ])
-    if (E.isRight(recorded)) this.done.edits += 1
+    if (E.isRight(recorded)) this.result.edits += 1
     return recorded
   }
 
-  /** The context that was before the oldest of these compactions, and what was said since. */
+  /** Records the context before the oldest of these compactions, followed by the messages since then. */
   private async undo(item: UndoItem): Promise<E.Either<TranscriptFailure, undefined>> {
     const oldest = item.sourceIds.at(-1) ?? ''
     const sourceId = `undo of ${item.sourceIds.join(', ')} at ${String(item.where.line ?? item.where.path ?? '')}`
     const revision = this.compactions.get(oldest)
     if (revision === undefined || this.compactions.has(sourceId)) {
-      this.done.known += 1
+      this.result.known += 1
       return E.right(undefined)
     }
-    const before = await this.deps.conversations.loadAt(this.done.conversationId, revision - 1n)
+    const before = await this.deps.conversations.loadAt(this.result.conversationId, revision - 1n)
     const since = this.state === undefined ? [] : [...this.state.window]
     const parts = [...observedParts(before), ...since.map((source) => ({ body: bodyOf(source), source }))]
     const context = parts.map(({ body, source }): ObservedEntry =>
@@ -547,23 +552,23 @@ class Recording {
   }
 
   private async damage(item: DamageItem): Promise<E.Either<TranscriptFailure, undefined>> {
-    // A line that is cut off may still be written to its end.
+    // The program may still complete an incomplete line.
     if (item.isCut) return E.right(undefined)
-    const where = asPlace(item.where)
+    const where = toSourcePlace(item.where)
     if (this.known.has(damageKey(where, item.detail))) {
-      this.done.known += 1
+      this.result.known += 1
       return E.right(undefined)
     }
     const recorded = await this.handle([{ type: 'NoteDamage', damage: { detail: item.detail, where } }])
-    if (E.isRight(recorded)) this.done.damaged += 1
+    if (E.isRight(recorded)) this.result.damaged += 1
     return recorded
   }
 
-  /** Takes what the transcript says next of this conversation. */
+  /** Records the next item of this conversation. */
   async take(item: TranscriptItem): Promise<E.Either<TranscriptFailure, undefined>> {
     if (item.kind === 'message') return await this.message(item)
     if (item.kind === 'left-out' || item.kind === 'conversation') return E.right(undefined)
-    return await this.again(() => this.act(item))
+    return await this.withRetry(() => this.act(item))
   }
 
   private async act(
@@ -586,11 +591,11 @@ class Recording {
   }
 }
 
-/** A body as events have it: without fields that say nothing. */
+/** A body in the format of events: without undefined fields. */
 const bodyOf = ({ role, content, name, toolCalls, toolCallId, extra }: MessageBody): MessageBody =>
   without({ role, content, name, toolCalls, toolCallId, extra })
 
-/** Whether a text says what another one says, and goes on. */
+/** Whether a text continues another one. */
 const isLonger = (before: MessageBody, now: MessageBody): boolean =>
   before.role === now.role &&
   typeof before.content === 'string' &&
@@ -607,15 +612,15 @@ function charactersOf({ content, toolCalls = [] }: MessageBody): number {
 
 const editKey = (messageId: string, content: MessageBody['content']): string => `edit ${messageId} ${hashOf(content)}`
 
-/** Files move; a place is known by the file's own name. */
+/** Uses the file name without its directory, because files are moved. */
 const damageKey = ({ file, line, path }: SourcePlace, detail: string): string =>
   `damage ${file.slice(file.lastIndexOf('/') + 1)} ${String(line)} ${path ?? ''} ${detail}`
 
-/** Records a transcript that grows: what it says next is taken behind what was taken before. */
+/** Records a growing transcript: further items continue the earlier ones. */
 export interface TranscriptRecorder {
   /**
-   * Takes what the transcript says next. After a failure, and where somebody ends it, the recorder is of no use any more.
-   * @returns what became of it this time, of the conversations that it is about
+   * Records the next items. Do not use the recorder after a failure or an abort.
+   * @returns the result of this call, with the conversations that the items concern
    */
   take(
     items: AsyncIterable<TranscriptItem>,
@@ -623,19 +628,19 @@ export interface TranscriptRecorder {
   ): Promise<E.Either<TranscriptFailure | BadId, RecordedTranscript>>
 }
 
-/** A recorder for a transcript, from its beginning. */
+/** Creates a recorder for a transcript, from its beginning. */
 export function createTranscriptRecorder(deps: RecordTranscriptDependencies): TranscriptRecorder {
   const recordings = new Map<string, Recording>()
   let current: Recording | undefined
-  /** What cannot be read before the first conversation is known belongs to it. */
+  /** Damage before the first conversation item is recorded in that conversation. */
   let early: DamageItem[] = []
 
   return {
     async take(items, options) {
       const leftOut = new Map<string, number>()
       const damage: DamageItem[] = []
-      for (const recording of recordings.values()) recording.goOn(options)
-      const about = new Set<Recording>()
+      for (const recording of recordings.values()) recording.startImport(options)
+      const concerned = new Set<Recording>()
       for await (const item of items) {
         options.signal?.throwIfAborted()
         options.onItem?.(item)
@@ -653,7 +658,7 @@ export function createTranscriptRecorder(deps: RecordTranscriptDependencies): Tr
             await current.catchUp()
             recordings.set(item.sourceId, current)
           }
-          about.add(current)
+          concerned.add(current)
           for (const each of early) {
             const recorded = await current.take(each)
             if (E.isLeft(recorded)) return recorded
@@ -665,18 +670,17 @@ export function createTranscriptRecorder(deps: RecordTranscriptDependencies): Tr
           if (item.kind === 'damage') early.push(item)
           continue
         }
-        about.add(current)
+        concerned.add(current)
         const recorded = await current.take(item)
         if (E.isLeft(recorded)) return recorded
       }
       const flushed = await current?.flush()
       if (flushed !== undefined && E.isLeft(flushed)) return flushed
-      return E.right({ conversations: [...about].map(({ done }) => done), leftOut, damage })
+      return E.right({ conversations: [...concerned].map(({ result }) => result), leftOut, damage })
     },
   }
 }
 
-/** Builds the use case: records a transcript as far as it goes. */
 export const createRecordTranscript =
   (deps: RecordTranscriptDependencies) =>
   async (

@@ -1,13 +1,13 @@
-/** The records of a file by its layout, and the beginning by which a program is recognized. */
+/** Reads the records of a file by its layout, and the head by which an importer recognizes it. */
 import { open, readFile } from 'node:fs/promises'
 import { createReadStream } from 'node:fs'
-import { exactJson } from '../domain/text/json.js'
-import { byteLines } from '../ports/byte-lines.js'
-import type { DamageItem, Head, Layout, TranscriptRecord, Where } from './transcript.js'
+import { exactJson } from '../lib/json.js'
+import { byteLines } from '../lib/byte-lines.js'
+import type { DamageItem, Head, Layout, TranscriptRecord, SourceLocation } from './transcript.js'
 
-/** A file that is one JSON value is read whole; a larger one is refused rather than read half. */
+/** A JSON file is read as a whole; a larger one is rejected. */
 const LARGEST_JSON_BYTES = 400 * 1024 * 1024
-/** A line is one record; a longer one is damage. */
+/** A longer line is reported as damage. */
 const LONGEST_LINE_BYTES = 256 * 1024 * 1024
 const HEAD_BYTES = 4 * 1024 * 1024
 const HEAD_RECORDS = 20
@@ -15,10 +15,15 @@ const HEAD_TEXT = 4096
 
 export type RecordOrDamage = TranscriptRecord | DamageItem
 
-const damage = (where: Where, detail: string, isCut = false): DamageItem => ({ kind: 'damage', detail, isCut, where })
+const damage = (where: SourceLocation, detail: string, isCut = false): DamageItem => ({
+  kind: 'damage',
+  detail,
+  isCut,
+  where,
+})
 const sentence = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
-/** A text as UTF-8; undefined where it is none. */
+/** Decodes UTF-8; undefined if the bytes are not valid. */
 function textOf(bytes: Uint8Array): string | undefined {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
@@ -27,11 +32,11 @@ function textOf(bytes: Uint8Array): string | undefined {
   }
 }
 
-/** What a line says; blank lines say nothing. */
+/** The record of a line; undefined for a blank line. */
 export function recordOfLine(
   bytes: Uint8Array,
   layout: Layout,
-  where: Where,
+  where: SourceLocation,
   isEnded: boolean,
 ): RecordOrDamage | undefined {
   if (bytes.length > LONGEST_LINE_BYTES) return damage(where, `is longer than ${String(LONGEST_LINE_BYTES)} bytes`)
@@ -82,11 +87,11 @@ async function* ofJson(path: string): AsyncGenerator<RecordOrDamage> {
   }
 }
 
-/** The records of a file, in its order; what cannot be read is told in its place. */
+/** The records of a file, in order. Unreadable records are yielded as damage. */
 export const recordsOf = (path: string, layout: Layout): AsyncIterable<RecordOrDamage> =>
   layout === 'json' ? ofJson(path) : ofLines(path, layout)
 
-/** The beginning of a file. The value of one that is one JSON value is there where it is not larger than 4 MB. */
+/** The head of a file. A file with one JSON value is parsed if it is at most 4 MB long. */
 export async function headOf(path: string): Promise<Head> {
   const file = await open(path)
   try {
@@ -103,7 +108,7 @@ export async function headOf(path: string): Promise<Head> {
         try {
           records.push(JSON.parse(line))
         } catch {
-          // A line that is no JSON tells nothing of its program.
+          // A line that is not JSON does not identify the program.
         }
       }
     }

@@ -1,6 +1,6 @@
 /**
- * Roo Code: a task is one file of messages, in which each message says which summary or truncation hides it. Older
- * versions keep a list of blocks of Anthropic's API, newer ones (`version: 2`) messages of the AI SDK.
+ * Roo Code: a task is one file of messages, and each message names the summary or truncation that hides it. Older
+ * versions store blocks of Anthropic's API, newer ones (`version: 2`) messages of the AI SDK.
  */
 import { join } from 'node:path'
 import { createTaskReader } from './task.js'

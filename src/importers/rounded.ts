@@ -1,15 +1,15 @@
 /**
- * Up to 0.9.0 a whole number of many digits was recorded as the one that a double comes to. The file that it was read
- * from is imported again when it has grown, and says the number with all its digits by now: that is the same message.
+ * Up to 0.9.0 an integer with many digits was recorded after rounding to a double. A file that has grown is imported
+ * again, and now yields the integer with all its digits: that is the same message.
  */
 import { isFields } from './bodies.js'
 
-/** A double ends at 309 digits. */
+/** A double has at most 309 digits. */
 const DIGITS = /(\d{16,309})/u
 
 const isRoundedTo = (now: string, recorded: string): boolean => String(Number(now)) === recorded
 
-/** Texts that differ in nothing but such numbers. */
+/** Whether two texts differ only in such numbers. */
 function isRoundedText(recorded: string, now: string): boolean {
   const before = recorded.split(DIGITS)
   const after = now.split(DIGITS)
@@ -19,7 +19,7 @@ function isRoundedText(recorded: string, now: string): boolean {
   )
 }
 
-/** Whether a value was recorded for another one whose numbers have more digits. */
+/** Whether a recorded value is the rounded form of the current one. */
 export function wasRounded(recorded: unknown, now: unknown): boolean {
   if (recorded === now) return true
   if (typeof now === 'string')

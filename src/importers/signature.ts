@@ -1,4 +1,4 @@
-/** What a transcript's files look like, so that one that has not changed is known without reading what it says. */
+/** The signature of a transcript's files, so that an unchanged transcript is recognized without being parsed. */
 import { createHash, type Hash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
@@ -6,7 +6,7 @@ import { hostname } from 'node:os'
 import { resolve } from 'node:path'
 import type { FileSignature } from '../ports/imported-files.js'
 
-/** The name by which a file is remembered: several machines may import into one ledger. */
+/** The key under which a file is stored: several machines may import into one ledger. */
 export const fileKey = (path: string): string => `${hostname()}:${resolve(path)}`
 
 async function addTo(hash: Hash, chunks: AsyncIterable<Buffer>): Promise<void> {
@@ -24,10 +24,7 @@ async function sizes(files: readonly string[]): Promise<Pick<FileSignature, 'byt
   return { bytes, changedMs }
 }
 
-/**
- * The signature of the files of a transcript. Where size and time are those of the one before, their contents are not
- * read.
- */
+/** The signature of the files of a transcript. If size and time equal those in `before`, the contents are not read. */
 export async function signatureOf(files: readonly string[], before: FileSignature | undefined): Promise<FileSignature> {
   const { bytes, changedMs } = await sizes(files)
   if (before?.bytes === bytes && before.changedMs === changedMs) return before

@@ -1,13 +1,12 @@
 /**
- * SWE-agent: a `.traj` file, which holds the history of the chat and, beside it, each step that the agent made. It tells
- * no times. Where a step holds the query that its model got, what a history processor hid from the model is told as an
- * edit.
+ * SWE-agent: a `.traj` file with the chat history and each step of the agent. It contains no times. If a step contains
+ * the query to the model, changes that a history processor made to earlier messages are recorded as edits.
  */
 import { z } from 'zod'
 import { hashOf } from '../domain/values/hash.js'
 import { contentText, type ContentPart, type MessageBody, type ToolCall } from '../domain/values/message.js'
 import { contentOf, isFields, refusalOf, textIn, type Fields } from './bodies.js'
-import { argumentsOf, keptPart, textPart } from './kept-part.js'
+import { argumentsOf, toContentPart, textPart } from './content-part.js'
 import type {
   Head,
   Importer,
@@ -16,7 +15,7 @@ import type {
   TranscriptItem,
   TranscriptReader,
   TranscriptRecord,
-  Where,
+  SourceLocation,
 } from './transcript.js'
 
 const text = z.string().min(1).optional().catch(undefined)
@@ -48,24 +47,26 @@ type Entry = z.infer<typeof entrySchema>
 const stepSchema = z.looseObject({ action: text, response: text, thought: text, observation: text, query: list })
 type AgentStep = z.infer<typeof stepSchema>
 
-function partsOf(content: unknown): readonly ContentPart[] {
+/** Converts content of the chat API to parts. */
+export function partsOf(content: unknown): readonly ContentPart[] {
   if (typeof content === 'string') return content === '' ? [] : [textPart(content)]
-  if (!Array.isArray(content)) return content === undefined || content === null ? [] : [keptPart(content)]
+  if (!Array.isArray(content)) return content === undefined || content === null ? [] : [toContentPart(content)]
   return content.map((part: unknown) =>
     isFields(part) && part['type'] === 'text' && typeof part['text'] === 'string'
       ? textPart(part['text'])
-      : keptPart(part),
+      : toContentPart(part),
   )
 }
 
-function callsOf(calls: readonly unknown[], place: string): readonly ToolCall[] {
-  const taken = new Set<string>()
+/** Converts calls of the chat API. A call without an id, or with a repeated one, gets an id from its position. */
+export function callsOf(calls: readonly unknown[], place: string): readonly ToolCall[] {
+  const usedIds = new Set<string>()
   return calls.flatMap((call, at) => {
     const called = isFields(call) && isFields(call['function']) ? call['function'] : undefined
     if (!isFields(call) || called === undefined) return []
-    const given = textIn(call['id']) ?? `${place}.tool_calls[${String(at)}]`
-    const id = taken.has(given) ? `${given}#${String(at + 1)}` : given
-    taken.add(id)
+    const callId = textIn(call['id']) ?? `${place}.tool_calls[${String(at)}]`
+    const id = usedIds.has(callId) ? `${callId}#${String(at + 1)}` : callId
+    usedIds.add(id)
     const name = textIn(called['name']) ?? 'unknown'
     return [{ id, type: 'function', function: { name, arguments: argumentsOf(called['arguments']) } }]
   })
@@ -73,99 +74,98 @@ function callsOf(calls: readonly unknown[], place: string): readonly ToolCall[] 
 
 function bodyOf(entry: Entry, place: string): MessageBody {
   const { role } = entry
-  const thoughts = role === 'assistant' ? (entry.thinking_blocks ?? []).map(keptPart) : []
+  const thoughts = role === 'assistant' ? (entry.thinking_blocks ?? []).map(toContentPart) : []
   const parts = [...thoughts, ...partsOf(entry.content)]
   const toolCalls = role === 'assistant' ? callsOf(entry.tool_calls ?? [], place) : []
   const toolCallId = textIn(entry.tool_call_ids?.[0])
   if (role === 'tool' && toolCallId !== undefined) return { role, content: contentOf(parts), toolCallId }
   return {
-    // A result of no call is what the agent's environment said.
+    // A result without a call is output of the agent's environment.
     role: role === 'tool' ? 'user' : role,
     content: parts.length === 0 && toolCalls.length > 0 ? null : contentOf(parts),
     ...(toolCalls.length === 0 ? {} : { toolCalls }),
   }
 }
 
-/** Where one run of an agent stands in the file. */
+/** The location of one run of an agent in the file. */
 interface Run {
-  readonly where: Where
-  /** In front of the places of its entries, as `attempts[1].`. */
+  readonly where: SourceLocation
+  /** Prefix of the paths of its entries, such as `attempts[1].`. */
   readonly prefix: string
 }
 
-const placeIn = ({ prefix }: Run, list_: 'history' | 'trajectory', at: number): string =>
+const pathIn = ({ prefix }: Run, list_: 'history' | 'trajectory', at: number): string =>
   `${prefix}${list_}[${String(at)}]`
 
-interface Told {
+interface HistoryEntry {
   readonly entry: Entry
-  readonly place: string
+  readonly path: string
   readonly body: MessageBody
 }
 
-function readHistory(history: readonly unknown[], run: Run): readonly (Told | undefined)[] {
+function readHistory(history: readonly unknown[], run: Run): readonly (HistoryEntry | undefined)[] {
   return history.map((raw, at) => {
     const { success, data } = entrySchema.safeParse(raw)
-    const place = placeIn(run, 'history', at)
-    return success ? { entry: data, place, body: bodyOf(data, place) } : undefined
+    const path = pathIn(run, 'history', at)
+    return success ? { entry: data, path, body: bodyOf(data, path) } : undefined
   })
 }
 
-/** By what a run is known: its first answer, which no other run of the same task has. */
-function idOf(history: readonly (Told | undefined)[], steps: readonly AgentStep[]): string {
-  const at = history.findIndex((told) => told?.entry.role === 'assistant' && told.entry.is_demo !== true)
-  const begun = at === -1 ? history : history.slice(0, at + 1)
+/** The id of a run, from its messages up to the first answer, which no other run of the same task shares. */
+function idOf(history: readonly (HistoryEntry | undefined)[], steps: readonly AgentStep[]): string {
+  const at = history.findIndex((item) => item?.entry.role === 'assistant' && item.entry.is_demo !== true)
+  const opening = at === -1 ? history : history.slice(0, at + 1)
   const response = at === -1 ? steps[0]?.response : undefined
-  return hashOf([begun.map((told) => told?.body), response]).slice(0, 16)
+  return hashOf([opening.map((item) => item?.body), response]).slice(0, 16)
 }
 
-/** What the program puts in the place of an old result. */
+/** The replacement of an old result. */
 const HIDDEN = /^Old environment output: \(/u
 
-/** The latest content of a message that the model was given, as a text. */
-type Given = Map<string, string>
+/** Message path → latest content that the model received. */
+type ShownContents = Map<string, string>
 
-/** What the query of a step shows otherwise than the history says, or than an earlier query showed. */
+/** Yields edits for messages whose content in the step's query differs from the history, or from an earlier query. */
 function* editsBefore(
   step: AgentStep | undefined,
-  said: readonly Told[],
-  given: Given,
-  where: Where,
+  history: readonly HistoryEntry[],
+  shownContents: ShownContents,
+  where: SourceLocation,
 ): Generator<TranscriptItem> {
   for (const [at, raw] of (step?.query ?? []).entries()) {
-    const told = said[at]
-    const shown = entrySchema.safeParse(raw)
-    if (told === undefined || !shown.success || shown.data.role !== told.entry.role) continue
-    const content = contentOf(partsOf(shown.data.content))
+    const item = history[at]
+    const queryEntry = entrySchema.safeParse(raw)
+    if (item === undefined || !queryEntry.success || queryEntry.data.role !== item.entry.role) continue
+    const content = contentOf(partsOf(queryEntry.data.content))
     const now = contentText(content)
-    const original = contentText(contentOf(partsOf(told.entry.content)))
-    if (now === (given.get(told.place) ?? original)) continue
-    given.set(told.place, now)
+    const original = contentText(contentOf(partsOf(item.entry.content)))
+    if (now === (shownContents.get(item.path) ?? original)) continue
+    shownContents.set(item.path, now)
     const why = HIDDEN.test(now) || now.length < original.length ? 'masked' : 'replaced'
-    yield { kind: 'edit', sourceId: told.place, part: 0, content, why, where }
+    yield { kind: 'edit', sourceId: item.path, part: 0, content, why, where }
   }
 }
 
-/** A step that the history does not hold, as the last one: the answer, and what its action brought. */
+/** A step that is missing in the history, such as the last one: the answer, and the result of its action. */
 function* stepAlone(
   step: AgentStep,
   { run, at, hasCalls }: { readonly run: Run; readonly at: number; readonly hasCalls: boolean },
   model: string | undefined,
 ): Generator<TranscriptItem> {
-  const place = placeIn(run, 'trajectory', at)
-  const where = { ...run.where, path: place }
+  const path = pathIn(run, 'trajectory', at)
+  const where = { ...run.where, path }
   const { action, observation } = step
   const content = step.response ?? step.thought ?? ''
-  const call: ToolCall = { id: place, type: 'custom', custom: { name: 'action', input: action ?? '' } }
-  // An answer of a model with tools says its action in a call, which a step does not hold; an answer without says it
-  // in its text.
+  const call: ToolCall = { id: path, type: 'custom', custom: { name: 'action', input: action ?? '' } }
+  // With tools, the action is in a call, which the step does not contain. Without tools, it is in the answer's text.
   const calls = action !== undefined && (hasCalls || !content.includes(action))
   const body: MessageBody = { role: 'assistant', content, ...(calls ? { toolCalls: [call] } : {}) }
-  yield { kind: 'message', sourceId: place, part: 0, body, model, where }
+  yield { kind: 'message', sourceId: path, part: 0, body, model, where }
   if (observation === undefined) return
   const result: MessageBody = calls
-    ? { role: 'tool', content: observation, toolCallId: place }
+    ? { role: 'tool', content: observation, toolCallId: path }
     : { role: 'user', content: observation }
-  yield { kind: 'message', sourceId: place, part: 1, body: result, ...(calls ? {} : { byProgram: true }), where }
+  yield { kind: 'message', sourceId: path, part: 1, body: result, ...(calls ? {} : { byProgram: true }), where }
 }
 
 const modelIn = (config: unknown): string | undefined => {
@@ -174,7 +174,7 @@ const modelIn = (config: unknown): string | undefined => {
   return isFields(model) ? textIn(model['name']) : undefined
 }
 
-/** The configuration of a run, which some versions write as JSON in a text. */
+/** The configuration of a run. Some versions write it as a JSON string. */
 function configOf(raw: unknown): unknown {
   if (typeof raw !== 'string') return raw
   try {
@@ -189,13 +189,13 @@ function* readRun(trajectory: Trajectory, run: Run): Generator<TranscriptItem> {
     const { success, data } = stepSchema.safeParse(raw)
     return success ? data : {}
   })
-  const history = readHistory(trajectory.history ?? [], run)
-  const id = idOf(history, steps)
-  const main = history.find((told) => told !== undefined)?.entry.agent
+  const entries = readHistory(trajectory.history ?? [], run)
+  const id = idOf(entries, steps)
+  const main = entries.find((item) => item !== undefined)?.entry.agent
   const model = modelIn(configOf(trajectory.replay_config))
   const version = textIn(trajectory.info?.['swe_agent_version'])
   let current: string | undefined
-  function* inConversation(agent: string | undefined, where: Where): Generator<TranscriptItem> {
+  function* inConversation(agent: string | undefined, where: SourceLocation): Generator<TranscriptItem> {
     const sourceId = agent === undefined || agent === main ? id : `${id}/${agent}`
     if (sourceId === current) return
     current = sourceId
@@ -211,39 +211,39 @@ function* readRun(trajectory: Trajectory, run: Run): Generator<TranscriptItem> {
   }
 
   yield* inConversation(main, run.where)
-  const said: Told[] = []
-  const given: Given = new Map()
+  const history: HistoryEntry[] = []
+  const shownContents: ShownContents = new Map()
   let answers = 0
   let hasTask = false
   let hasCalls = false
-  for (const [at, told] of history.entries()) {
-    const where = { ...run.where, path: placeIn(run, 'history', at) }
-    if (told === undefined) {
+  for (const [at, item] of entries.entries()) {
+    const where = { ...run.where, path: pathIn(run, 'history', at) }
+    if (item === undefined) {
       yield { kind: 'left-out', what: 'history item', where }
       continue
     }
-    const { entry, place, body } = told
+    const { entry, path, body } = item
     const isMain = entry.agent === undefined || entry.agent === main
     const isDemo = entry.is_demo === true
     yield* inConversation(entry.agent, where)
     if (isMain && entry.role === 'assistant' && !isDemo) {
-      yield* editsBefore(steps[answers], said, given, where)
+      yield* editsBefore(steps[answers], history, shownContents, where)
       answers += 1
       hasCalls ||= body.toolCalls !== undefined
     }
-    if (isMain) said.push(told)
+    if (isMain) history.push(item)
     const refusal = refusalOf(body)
     if (refusal !== undefined) {
       yield { kind: 'damage', detail: `says what no message can hold: ${refusal}`, isCut: false, where }
       continue
     }
-    // The first message in the user's place holds the task. Later ones hold what commands brought, and demonstrations
-    // are of the program as a whole.
+    // The first message with the role user contains the task. Later ones contain command output. Demonstrations come
+    // from the program as well.
     const byProgram = isDemo || (body.role === 'user' && hasTask)
     if (body.role === 'user' && !isDemo) hasTask = true
     yield {
       kind: 'message',
-      sourceId: place,
+      sourceId: path,
       part: 0,
       body,
       ...(byProgram ? { byProgram } : {}),
@@ -252,32 +252,32 @@ function* readRun(trajectory: Trajectory, run: Run): Generator<TranscriptItem> {
     }
   }
   yield* inConversation(main, run.where)
-  yield* stepsBehind(steps, { run, said, given, answers, hasCalls }, model)
+  yield* stepsAfter(steps, { run, history, shownContents, answers, hasCalls }, model)
 }
 
-/** The steps behind those that the history holds. */
-function* stepsBehind(
+/** The steps after those in the history. */
+function* stepsAfter(
   steps: readonly AgentStep[],
   known: {
     readonly run: Run
-    readonly said: readonly Told[]
-    readonly given: Given
+    readonly history: readonly HistoryEntry[]
+    readonly shownContents: ShownContents
     readonly answers: number
     readonly hasCalls: boolean
   },
   model: string | undefined,
 ): Generator<TranscriptItem> {
-  const { run, said, given, answers, hasCalls } = known
-  const last = said.findLast(({ entry }) => entry.role === 'assistant' && entry.is_demo !== true)?.entry.action
+  const { run, history, shownContents, answers, hasCalls } = known
+  const last = history.findLast(({ entry }) => entry.role === 'assistant' && entry.is_demo !== true)?.entry.action
   const isAligned = answers === 0 || last === undefined || last === (steps[answers - 1]?.action ?? last)
   for (const [at, step] of steps.entries()) {
     if (at < answers) continue
-    const where = { ...run.where, path: placeIn(run, 'trajectory', at) }
+    const where = { ...run.where, path: pathIn(run, 'trajectory', at) }
     if (!isAligned) {
       yield { kind: 'left-out', what: 'step without its place in the history', where }
       continue
     }
-    yield* editsBefore(step, said, given, where)
+    yield* editsBefore(step, history, shownContents, where)
     yield* stepAlone(step, { run, at, hasCalls }, model)
   }
 }
@@ -290,7 +290,7 @@ function* take({ value, where }: TranscriptRecord): Generator<TranscriptItem> {
     yield { kind: 'left-out', what: typeof value, where }
     return
   }
-  // Beside several attempts, the chosen one stands once more as the whole.
+  // If there are several attempts, the top level repeats the chosen one.
   if (data.attempts === undefined || data.attempts.length === 0) {
     yield* readRun(data, { where, prefix: '' })
     return
@@ -298,13 +298,13 @@ function* take({ value, where }: TranscriptRecord): Generator<TranscriptItem> {
   for (const [at, raw] of data.attempts.entries()) {
     const attempt = trajectorySchema.safeParse(raw)
     const prefix = `attempts[${String(at)}].`
-    const there = { ...where, path: prefix.slice(0, -1) }
-    if (attempt.success) yield* readRun(attempt.data, { where: there, prefix })
-    else yield { kind: 'left-out', what: 'attempt', where: there }
+    const location = { ...where, path: prefix.slice(0, -1) }
+    if (attempt.success) yield* readRun(attempt.data, { where: location, prefix })
+    else yield { kind: 'left-out', what: 'attempt', where: location }
   }
 }
 
-/** How a file begins, where it is too large to be looked at whole. */
+/** The beginning of a file that is too large to parse here. */
 const TRAJECTORY = /^\s*\{\s*(?:"environment"\s*:\s*"[^"]*"\s*,\s*)?"(?:trajectory|attempts)"\s*:\s*\[/u
 
 const isStep = (value: unknown): value is Fields =>
@@ -329,7 +329,7 @@ const read = (): TranscriptReader => ({ take, end: () => [] })
 export const sweAgent: Importer = {
   program: 'swe-agent',
   title: 'SWE-agent',
-  // It writes below the folder that it is started in, unless it is told another one.
+  // It writes to its working directory, unless the user configures another one.
   homes: (environment) => {
     const folder = textIn(environment['SWE_AGENT_TRAJECTORY_DIR'])
     return folder === undefined ? [] : [folder]

@@ -1,25 +1,25 @@
 /**
- * The messages of Cline and of Roo Code as chat messages. Both keep what they send: blocks of Anthropic's API, in newer
- * versions of Roo parts of the AI SDK. One record of a user may hold the results of several calls and a text beside
- * them.
+ * Converts the messages of Cline and Roo Code to chat messages. Both store what they send: blocks of Anthropic's API,
+ * or in newer versions of Roo parts of the AI SDK. One record with the role user may contain the results of several
+ * calls and additional text.
  */
 import { sha256 } from '../domain/values/hash.js'
 import type { ContentPart, MessageBody, ToolCall } from '../domain/values/message.js'
-import { isTooDeep } from '../domain/values/nesting.js'
+import { isTooDeep } from '../lib/nesting.js'
 import { contentOf, isFields, jsonText, roundedText, textIn, type Fields } from './bodies.js'
-import { argumentsOf, keptPart, textPart } from './kept-part.js'
+import { argumentsOf, toContentPart, textPart } from './content-part.js'
 
-/** One message that a record says. */
-export interface Said {
+/** One message of a record. */
+export interface RecordMessage {
   readonly body: MessageBody
   readonly byProgram?: true | undefined
   readonly isError?: true | undefined
 }
 
-/** Of the levels that a message may be nested, those that what is kept with a call may take. */
+/** Maximum nesting depth of the extra fields of a call, out of the depth that a message may have. */
 const CALL_LEVELS = 150
 
-/** A value as JSON text. What is nested so deeply that JSON cannot say it is named, and not said. */
+/** A value as JSON text; a fixed text if it is nested too deeply. */
 function textOf(value: unknown, write = jsonText): string {
   try {
     return write(value)
@@ -28,24 +28,24 @@ function textOf(value: unknown, write = jsonText): string {
   }
 }
 
-const partOf = (value: unknown): ContentPart => (typeof value === 'string' ? textPart(value) : keptPart(value))
+const partOf = (value: unknown): ContentPart => (typeof value === 'string' ? textPart(value) : toContentPart(value))
 
-/** A call before it has an id that no other call of its message has. */
-interface GivenCall {
+/** A call before its id is made unique in the message. */
+interface RawCall {
   readonly id: unknown
   readonly name: unknown
   readonly input: unknown
-  /** What else the program keeps with the call: a signature, the provider's own id. */
+  /** Other fields of the call: a signature, the provider's own id. */
   readonly more?: Fields | undefined
 }
 
-/** Calls as a chat message has them. @param fallback begins the id of a call that has none */
-function callsOf(given: readonly GivenCall[], fallback: string): readonly ToolCall[] {
-  const taken = new Set<string>()
-  return given.map(({ id, name, input, more }, at) => {
-    const own = textIn(id) ?? `${fallback}-call-${String(at + 1)}`
-    const unique = taken.has(own) ? `${own}-${String(at + 1)}` : own
-    taken.add(unique)
+/** Converts calls to the chat format. @param fallback prefix of the id of a call without one */
+function callsOf(calls: readonly RawCall[], fallback: string): readonly ToolCall[] {
+  const usedIds = new Set<string>()
+  return calls.map(({ id, name, input, more }, at) => {
+    const callId = textIn(id) ?? `${fallback}-call-${String(at + 1)}`
+    const unique = usedIds.has(callId) ? `${callId}-${String(at + 1)}` : callId
+    usedIds.add(unique)
     return {
       ...(more === undefined || isTooDeep(more, CALL_LEVELS) ? {} : more),
       id: unique,
@@ -60,21 +60,23 @@ const isCall = (block: unknown): block is Fields =>
 const isResult = (block: unknown): block is Fields =>
   isFields(block) && /^(?:(?:\w+_)?tool_result|tool-result)$/u.test(textIn(block['type']) ?? '')
 
-const givenCall = (block: Fields): GivenCall => {
+const rawCall = (block: Fields): RawCall => {
   const { type: _type, id, toolCallId, name, toolName, input, ...more } = block
   return { id: id ?? toolCallId, name: name ?? toolName, input, more }
 }
 
-/** What a result says: Anthropic has it in `content`, the AI SDK in `output`, as a value with the type of it. */
-function resultOf(block: Fields): Omit<Said, 'byProgram'> & { readonly callId: string | undefined } {
+/**
+ * The message of a result. Anthropic's API has the value in `content`; the AI SDK has it in `output`, with its type.
+ */
+function resultOf(block: Fields): Omit<RecordMessage, 'byProgram'> & { readonly callId: string | undefined } {
   const output = block['output']
-  const given = block['content'] ?? (isFields(output) && 'value' in output ? output['value'] : output)
+  const value = block['content'] ?? (isFields(output) && 'value' in output ? output['value'] : output)
   const content =
-    given === undefined || given === null ? '' : Array.isArray(given) ? contentOf(given.map(partOf)) : textOf(given)
+    value === undefined || value === null ? '' : Array.isArray(value) ? contentOf(value.map(partOf)) : textOf(value)
   const isError =
     block['is_error'] === true ||
     (isFields(output) && /^(?:error|execution-denied)/u.test(textIn(output['type']) ?? '')) ||
-    // Roo marks so what failed: its parts of the AI SDK have no field for it.
+    // Roo marks failed results with this prefix, because its AI SDK parts have no field for it.
     (block['type'] === 'tool-result' && typeof content === 'string' && content.trimStart().startsWith('[ERROR]'))
   const callId = textIn(block['tool_use_id']) ?? textIn(block['toolCallId'])
   return {
@@ -84,31 +86,39 @@ function resultOf(block: Fields): Omit<Said, 'byProgram'> & { readonly callId: s
   }
 }
 
-// Without calls of the provider's own, both programs say results of tools and reminders as texts of the user, and mark
-// with tags what the user wrote.
-const OF_PROGRAM =
+// Without native tool calls, both programs send results and reminders as texts of the user, and mark the user's own
+// text with tags.
+const PROGRAM_TEXT =
   /^\s*(?:\[[^\]\n]+\] Result:|<environment_details>|<explicit_instructions|<mode_notice|<system-reminder>|\[ERROR\]|\[TASK RESUMPTION\])/u
-const OF_PERSON = /<(?:task|feedback|user_message|user_input|answer)\b/u
+const USER_TEXT = /<(?:task|feedback|user_message|user_input|answer)\b/u
 
 const textsIn = (parts: readonly ContentPart[]): readonly string[] =>
   parts.flatMap((part) => textIn(part['text']) ?? [])
 
-/** Whether no person wrote any of these texts. */
-function isOfProgram(texts: readonly string[]): boolean {
+/** Whether the program generated all of these texts. */
+function isProgramText(texts: readonly string[]): boolean {
   const [first] = texts
-  return first !== undefined && OF_PROGRAM.test(first) && !texts.some((text) => OF_PERSON.test(text))
+  return first !== undefined && PROGRAM_TEXT.test(first) && !texts.some((text) => USER_TEXT.test(text))
 }
 
-const said = (body: MessageBody, isByProgram = false): Said => ({ body, ...(isByProgram ? { byProgram: true } : {}) })
+const messageOf = (body: MessageBody, isByProgram = false): RecordMessage => ({
+  body,
+  ...(isByProgram ? { byProgram: true } : {}),
+})
 
 const ROLES = new Set(['user', 'assistant', 'system', 'tool'])
 
 /**
- * The messages of one record: results first, each as its own, then what stands beside them. None where the record holds
- * nothing that a model reads, or has a role that no message has.
- * @param fallback begins the ids of calls that have none
+ * The messages of one record: first one message for each result, then the rest. Empty if the record contains nothing
+ * for the model, or has an unsupported role.
+ * @param fallback prefix of the ids of calls without one
  */
-export function saidIn(role: string, content: unknown, extra: Fields | undefined, fallback: string): readonly Said[] {
+export function messagesIn(
+  role: string,
+  content: unknown,
+  extra: Fields | undefined,
+  fallback: string,
+): readonly RecordMessage[] {
   if (!ROLES.has(role)) return []
   const blocks: readonly unknown[] = Array.isArray(content)
     ? content
@@ -117,39 +127,39 @@ export function saidIn(role: string, content: unknown, extra: Fields | undefined
       : [content]
   const parts = blocks.filter((block) => !isCall(block) && !isResult(block)).map(partOf)
   const results = blocks.filter(isResult).map(resultOf)
-  const calls = role === 'assistant' ? callsOf(blocks.filter(isCall).map(givenCall), fallback) : []
-  const tools = results.map(({ callId, body, isError }): Said => {
-    // A result that names no call is a text like others.
-    if (callId === undefined) return said({ role: 'user', content: body.content }, true)
+  const calls = role === 'assistant' ? callsOf(blocks.filter(isCall).map(rawCall), fallback) : []
+  const tools = results.map(({ callId, body, isError }): RecordMessage => {
+    // A result without a call id is recorded as a text.
+    if (callId === undefined) return messageOf({ role: 'user', content: body.content }, true)
     return { body, isError }
   })
   if (role === 'assistant') {
     if (parts.length === 0 && calls.length === 0 && extra === undefined) return tools
-    const answer = said({
+    const answer = messageOf({
       role,
       content: parts.length === 0 && calls.length > 0 ? null : contentOf(parts),
       ...(calls.length === 0 ? {} : { toolCalls: calls }),
       ...(extra === undefined ? {} : { extra }),
     })
-    // A provider's own tool has its result in the answer itself.
+    // The result of a tool that the provider runs is in the answer itself.
     return [answer, ...tools]
   }
   if (parts.length === 0) return tools
   const rest = contentOf(parts)
-  if (role === 'system') return [...tools, said({ role, content: rest })]
-  return [...tools, said({ role: 'user', content: rest }, isOfProgram(textsIn(parts)) || role === 'tool')]
+  if (role === 'system') return [...tools, messageOf({ role, content: rest })]
+  return [...tools, messageOf({ role: 'user', content: rest }, isProgramText(textsIn(parts)) || role === 'tool')]
 }
 
 /**
- * Gives ids to records that have none, from what they say: the same record has the same id however many stand before
- * it, since these programs put summaries between others. Of several that say the same, each is counted.
+ * Derives ids from the content of records without one. The id does not depend on the record's index, since these
+ * programs insert summaries between records. Equal records are numbered.
  */
 export function createContentIds(): (record: unknown) => string {
-  const seen = new Map<string, number>()
+  const counts = new Map<string, number>()
   return (record) => {
     const id = sha256(textOf(record, roundedText)).slice(0, 16)
-    const count = (seen.get(id) ?? 0) + 1
-    seen.set(id, count)
+    const count = (counts.get(id) ?? 0) + 1
+    counts.set(id, count)
     return count === 1 ? id : `${id}-${String(count)}`
   }
 }

@@ -1,8 +1,8 @@
-/** The records of a task of Cline or Roo: what each says, and by which id it is known. */
+/** The records of a task of Cline or Roo, with their messages and ids. */
 import { z } from 'zod'
 import { contentText } from '../domain/values/message.js'
 import { isFields, textIn, type Fields } from './bodies.js'
-import { createContentIds, saidIn, type Said } from './task-blocks.js'
+import { createContentIds, messagesIn, type RecordMessage } from './task-blocks.js'
 
 const text = z.string().optional().catch(undefined)
 const messageSchema = z.looseObject({
@@ -20,25 +20,25 @@ const messageSchema = z.looseObject({
   modelInfo: z.record(z.string(), z.unknown()).optional().catch(undefined),
   metrics: z.record(z.string(), z.unknown()).optional().catch(undefined),
 })
-/** A record as the program keeps it; what is not asked for here stays as it came. */
-export type Given = z.infer<typeof messageSchema>
+/** A record as stored by the program; fields that are not listed here are unchanged. */
+export type TaskRecord = z.infer<typeof messageSchema>
 
 /** One record of the list. */
 export interface Entry {
-  readonly given: Given
+  readonly record: TaskRecord
   readonly sourceId: string
-  readonly said: readonly Said[]
-  /** The program put it there for what it hid. */
+  readonly messages: readonly RecordMessage[]
+  /** The program inserted it as the replacement of hidden messages. */
   readonly isSummary: boolean
   readonly isMarker: boolean
 }
 
 const GENERATED = 'compaction_summary'
-const isGenerated = ({ metadata }: Given): boolean => metadata?.['kind'] === GENERATED
+const isGenerated = ({ metadata }: TaskRecord): boolean => metadata?.['kind'] === GENERATED
 
-/** What a record says beside its content. Providers of reasoning want it back. */
-function extraOf(given: Given): Fields | undefined {
-  const { reasoning_details: details, reasoning_content: content } = given
+/** Additional fields of a record. Providers of reasoning models require them in later requests. */
+function extraOf(record: TaskRecord): Fields | undefined {
+  const { reasoning_details: details, reasoning_content: content } = record
   const extra = {
     ...(details === undefined ? {} : { reasoning_details: details }),
     ...(content === undefined ? {} : { reasoning_content: content }),
@@ -46,48 +46,48 @@ function extraOf(given: Given): Fields | undefined {
   return Object.keys(extra).length === 0 ? undefined : extra
 }
 
-/** The messages of a record that has a role. */
-export const saidOf = (given: Given, sourceId: string): readonly Said[] =>
-  given.role === undefined ? [] : saidIn(given.role, given['content'], extraOf(given), sourceId)
+/** The messages of a record with a role. */
+export const messagesOf = (record: TaskRecord, sourceId: string): readonly RecordMessage[] =>
+  record.role === undefined ? [] : messagesIn(record.role, record['content'], extraOf(record), sourceId)
 
-/** A provider's reasoning that only it reads stands in a record of its own, before the answer. */
-function reasoningIn(message: Fields, sourceId: string): readonly Said[] {
+/** Encrypted reasoning is a separate record before the answer. */
+function reasoningIn(message: Fields, sourceId: string): readonly RecordMessage[] {
   if (message['type'] !== 'reasoning') return []
   const { ts: _ts, condenseParent: _condensed, truncationParent: _truncated, ...reasoning } = message
-  return saidIn('assistant', [reasoning], undefined, sourceId)
+  return messagesIn('assistant', [reasoning], undefined, sourceId)
 }
 
-/** The records of a list, each in its place; undefined for what is none. */
+/** The records of a list, at the same indexes; undefined for values that are not records. */
 export function entriesOf(messages: readonly unknown[]): readonly (Entry | undefined)[] {
   const contentId = createContentIds()
-  const taken = new Set<string>()
+  const usedIds = new Set<string>()
   return messages.map((message) => {
     if (!isFields(message)) return undefined
     const parsed = messageSchema.safeParse(message)
     if (!parsed.success) return undefined
-    const given = parsed.data
-    const own = given.role === undefined ? undefined : textIn(given.id)
-    const derived = contentId([given.role ?? given.type, given['content'] ?? given['encrypted_content'], given.ts])
-    const sourceId = own === undefined || taken.has(own) ? derived : own
-    taken.add(sourceId)
-    const isSummary = given.isSummary === true || isGenerated(given)
+    const record = parsed.data
+    const programId = record.role === undefined ? undefined : textIn(record.id)
+    const derived = contentId([record.role ?? record.type, record['content'] ?? record['encrypted_content'], record.ts])
+    const sourceId = programId === undefined || usedIds.has(programId) ? derived : programId
+    usedIds.add(sourceId)
+    const isSummary = record.isSummary === true || isGenerated(record)
     return {
-      given,
+      record,
       sourceId,
-      said: given.role === undefined ? reasoningIn(message, sourceId) : saidOf(given, sourceId),
+      messages: record.role === undefined ? reasoningIn(message, sourceId) : messagesOf(record, sourceId),
       isSummary,
-      isMarker: !isSummary && given.isTruncationMarker === true,
+      isMarker: !isSummary && record.isTruncationMarker === true,
     }
   })
 }
 
-const withoutResults = ({ body }: Said): boolean => body.role !== 'tool'
+const withoutResults = ({ body }: RecordMessage): boolean => body.role !== 'tool'
 
-/** The words of a summary, without what stands beside it. */
+/** The text of a summary, without the text around it. */
 export function summaryTextOf(entry: Entry): string {
-  const own = textIn(entry.given.metadata?.['summary'])
-  const body = entry.said.find(withoutResults)?.body
+  const metadataSummary = textIn(entry.record.metadata?.['summary'])
+  const body = entry.messages.find(withoutResults)?.body
   const parts = typeof body?.content === 'string' || body === undefined ? [] : (body.content ?? [])
   const first = parts.find((part) => part.type === 'text')
-  return own ?? textIn(first?.['text']) ?? contentText(body?.content ?? '')
+  return metadataSummary ?? textIn(first?.['text']) ?? contentText(body?.content ?? '')
 }

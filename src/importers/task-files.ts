@@ -1,13 +1,13 @@
 /**
- * The files of a task, as Cline's extension and Roo Code keep it: the messages that are sent, and what stands beside
- * them. Roo began as a copy of Cline, so both use the same names, and many of their files could be either's.
+ * The files of a task of Cline's extension or Roo Code: the messages that are sent, and companion files in the same
+ * directory. Roo began as a copy of Cline, so both use the same file names, and many files could belong to either.
  */
 import { access } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { isFields, textIn, type Fields } from './bodies.js'
 import type { Head } from './transcript.js'
 
-/** Files beside the messages, by the names that the programs give them. They hold no conversation. */
+/** Names of the companion files. They contain no conversation. */
 const COMPANIONS = [
   'taskHistory.json',
   '_index.json',
@@ -20,10 +20,10 @@ type Companion = (typeof COMPANIONS)[number]
 
 const MESSAGES = 'api_conversation_history.json'
 
-/** What a file is: the messages, or one of those beside them. */
+/** The kind of a file: the messages, or a companion file. */
 export type TaskFile = 'messages' | Companion
 
-// The tags in which both programs put what the user asks, and what they add to it.
+// Tags in which both programs wrap the user's request and their own additions.
 const TAGS = /<(?:task|environment_details)>/u
 
 const nameOf = (path: string): string => basename(path.replaceAll('\\', '/'))
@@ -55,7 +55,7 @@ function companionNamed(path: string): Companion | undefined {
 
 function ofList(list: readonly unknown[], path: string): TaskFile | undefined {
   const [first] = list
-  // An empty list tells nothing, so its name does.
+  // An empty list is recognized by its file name.
   if (first === undefined) return nameOf(path) === MESSAGES ? 'messages' : companionNamed(path)
   if (isMessage(first)) return nameOf(path) === MESSAGES || hasTags(list) ? 'messages' : undefined
   if (isHistoryItem(first)) return 'taskHistory.json'
@@ -65,7 +65,7 @@ function ofList(list: readonly unknown[], path: string): TaskFile | undefined {
   return undefined
 }
 
-/** Which file of a task a value is, by what it holds; undefined where it is none. */
+/** The kind of a task file, by its content; undefined if it is not one. */
 export function taskFileOf(value: unknown, path: string): TaskFile | undefined {
   if (Array.isArray(value)) return ofList(value, path)
   if (!isFields(value)) return undefined
@@ -77,12 +77,12 @@ export function taskFileOf(value: unknown, path: string): TaskFile | undefined {
   return isHistoryItem(value) ? 'history_item.json' : undefined
 }
 
-// A file that is too large to be looked at whole shows its first 4,096 characters.
+// For a file that is too large to parse here, only the first 4,096 characters are checked.
 const MESSAGES_BEGIN =
   /^\s*(?:\{\s*"version"\s*:\s*2\s*,\s*"messages"\s*:\s*)?\[\s*\{\s*"role"\s*:\s*"(?:user|assistant)"/u
 const UI_BEGIN = /^\s*\[\s*\{\s*"ts"\s*:\s*\d+\s*,\s*"type"\s*:\s*"(?:ask|say)"/u
 
-/** Which file of a task a head is the beginning of. */
+/** The kind of a task file, from its head. */
 export function taskFileAt({ path, records, text }: Head): TaskFile | undefined {
   const [value] = records
   if (value !== undefined) return taskFileOf(value, path)
@@ -102,7 +102,10 @@ const isRooMessage = (value: unknown): boolean =>
     (field) => field in value,
   )
 
-/** Roo's own fields tell that a file is Roo's, else the folder that it lies in; what nothing tells is Cline's. */
+/**
+ * Whether a file belongs to Roo: by Roo's own fields, otherwise by its directory. If neither decides, it belongs to
+ * Cline.
+ */
 export function isOfRoo({ path, records, text }: Head): boolean {
   const [value] = records
   if (ROO_TEXT.test(text) || (isFields(value) && typeof value['number'] === 'number' && 'workspace' in value))
@@ -113,32 +116,32 @@ export function isOfRoo({ path, records, text }: Head): boolean {
   return ROO_PATH.test(path)
 }
 
-/** Those of the paths at which there is something. */
-export async function existing(paths: readonly string[]): Promise<readonly string[]> {
+/** The paths that exist. */
+export async function existingPaths(paths: readonly string[]): Promise<readonly string[]> {
   const found: string[] = []
   for (const path of paths) {
     try {
       await access(path)
       found.push(path)
     } catch {
-      // Most conversations lack one or another of the files that may stand beside them.
+      // Most conversations lack some of the companion files.
     }
   }
   return found
 }
 
-/** The files that tell more of these messages, and then the messages themselves; any other file stands alone. */
+/** The companion files of the messages, followed by the messages. Any other file is returned alone. */
 export async function taskSiblings(path: string): Promise<readonly string[]> {
   if (nameOf(path) !== MESSAGES) return [path]
   const folder = dirname(path)
-  const beside = await existing([
+  const companions = await existingPaths([
     join(folder, '..', '..', 'state', 'taskHistory.json'),
     ...COMPANIONS.slice(2).map((name) => join(folder, name)),
   ])
-  return [...beside, path]
+  return [...companions, path]
 }
 
-/** Where editors keep the files of an extension, on the systems that they run on. */
+/** The directories in which editors store an extension's files, on all supported systems. */
 export function extensionHomes(
   extension: string,
   environment: Readonly<Record<string, string | undefined>>,

@@ -1,30 +1,30 @@
 /**
- * What stands beside the messages of a task of Cline or Roo: what the user was shown and when, what was left out of the
- * requests, and single blocks that were replaced in them. Only what tells of the messages is kept of it.
+ * Reads the companion files of a task of Cline or Roo: the messages in the user interface with their times, the range
+ * that requests omit, and replaced blocks. Only the data about the messages is kept.
  */
 import { z } from 'zod'
 import { countIn, isFields, textIn, timeIn, type Fields } from './bodies.js'
 import { taskFileOf } from './task-files.js'
 import type { TranscriptRecord, Usage } from './transcript.js'
 
-/** Messages from the one to the other, by their places, are sent no more. */
+/** The first and the last index of messages that requests omit. */
 export type Range = readonly [number, number]
 
-/** Something that the user was shown. */
-interface Shown {
+/** A message in the user interface. */
+interface UiMessage {
   readonly ts: number
-  /** The place of the last message that there was. */
+  /** The index of the last message at that time. */
   readonly index: number | undefined
   readonly range: Range | undefined
-  /** What a request took, as far as it was known. */
+  /** The usage of a request, as far as it is known. */
   readonly usage: Usage | undefined
-  /** Cline's summary of the task, and whether the user asked for it. */
+  /** Cline's summary of the task, and whether the user requested it. */
   readonly summary: { readonly text: string; readonly isManual: boolean } | undefined
-  readonly compaction: Told | undefined
+  readonly compaction: CompactionNotice | undefined
 }
 
-/** What Roo shows of a compaction. */
-export interface Told {
+/** Roo's notice of a compaction in the user interface. */
+export interface CompactionNotice {
   readonly id: string
   readonly ts: number
   readonly summary: string | undefined
@@ -33,36 +33,37 @@ export interface Told {
   readonly cost: number | undefined
 }
 
-/** One block of one message was replaced in what is sent. */
+/** A block of a message that is replaced in requests. */
 export interface BlockEdit {
   readonly message: number
   readonly block: number
   readonly ts: number
   readonly text: string
-  /** A file that was read again later, whose contents a notice replaces; otherwise the program rewrote the text. */
+  /**
+   * True if a notice replaces the content of a file that was read again later; false if the program rewrote the text.
+   */
   readonly isRepeatedRead: boolean
 }
 
-/** What is known of a task from the files beside its messages. */
+/** The data about a task from its companion files. */
 export interface Notes {
   title: string | undefined
   cwd: string | undefined
   programVersion: string | undefined
   parentId: string | undefined
-  /** What is left out of the requests now. */
+  /** The range that requests currently omit. */
   range: Range | undefined
-  shown: readonly Shown[]
+  uiMessages: readonly UiMessage[]
   edits: readonly BlockEdit[]
 }
 
-/** Nothing is known yet. */
 export const emptyNotes = (): Notes => ({
   title: undefined,
   cwd: undefined,
   programVersion: undefined,
   parentId: undefined,
   range: undefined,
-  shown: [],
+  uiMessages: [],
   edits: [],
 })
 
@@ -71,7 +72,7 @@ const text = z.string().optional().catch(undefined)
 const range = z.tuple([z.number(), z.number()]).optional().catch(undefined)
 const fields = z.record(z.string(), z.unknown()).optional().catch(undefined)
 
-const shownSchema = z.looseObject({
+const uiMessageSchema = z.looseObject({
   ts: z.number(),
   ask: text,
   say: text,
@@ -97,9 +98,9 @@ const blockEditsSchema = z.array(
 )
 const messageEditsSchema = z.tuple([z.number(), z.tuple([z.number(), blockEditsSchema], z.unknown())], z.unknown())
 
-/** Usage as far as it is told; undefined where nothing is. */
-export function usageFrom(told: Readonly<Record<keyof Usage, unknown>>): Usage | undefined {
-  const counted = Object.entries(told).flatMap(([name, value]) => {
+/** Usage with the reported fields; undefined if none is reported. */
+export function usageFrom(present: Readonly<Record<keyof Usage, unknown>>): Usage | undefined {
+  const counted = Object.entries(present).flatMap(([name, value]) => {
     const count = countIn(value)
     return count === undefined ? [] : [[name, count] as const]
   })
@@ -115,27 +116,27 @@ function jsonIn(json: string | undefined): Fields | undefined {
   }
 }
 
-function toldIn(given: Fields | undefined, idField: string, ts: number): Told | undefined {
-  const id = textIn(given?.[idField])
-  if (given === undefined || id === undefined) return undefined
+function noticeIn(details: Fields | undefined, idField: string, ts: number): CompactionNotice | undefined {
+  const id = textIn(details?.[idField])
+  if (details === undefined || id === undefined) return undefined
   return {
     id,
     ts,
-    summary: textIn(given['summary']),
-    tokensBefore: countIn(given['prevContextTokens']),
-    tokensAfter: countIn(given['newContextTokens']),
-    cost: countIn(given['cost']),
+    summary: textIn(details['summary']),
+    tokensBefore: countIn(details['prevContextTokens']),
+    tokensAfter: countIn(details['newContextTokens']),
+    cost: countIn(details['cost']),
   }
 }
 
-function shownIn(value: unknown): Shown | undefined {
-  const parsed = shownSchema.safeParse(value)
+function uiMessageIn(value: unknown): UiMessage | undefined {
+  const parsed = uiMessageSchema.safeParse(value)
   if (!parsed.success) return undefined
   const { ts, ask, say, contextCondense, contextTruncation } = parsed.data
   const request = say === 'api_req_started' ? jsonIn(parsed.data.text) : undefined
   const tool = say === 'tool' ? jsonIn(parsed.data.text) : undefined
-  const asked = ask === 'condense' ? textIn(parsed.data.text) : undefined
-  const summary = tool?.['tool'] === 'summarizeTask' ? textIn(tool['content']) : asked
+  const condensePrompt = ask === 'condense' ? textIn(parsed.data.text) : undefined
+  const summary = tool?.['tool'] === 'summarizeTask' ? textIn(tool['content']) : condensePrompt
   return {
     ts,
     index: parsed.data.conversationHistoryIndex,
@@ -148,8 +149,8 @@ function shownIn(value: unknown): Shown | undefined {
       reasoningTokens: undefined,
       cost: request?.['cost'],
     }),
-    summary: summary === undefined ? undefined : { text: summary, isManual: asked !== undefined },
-    compaction: toldIn(contextCondense, 'condenseId', ts) ?? toldIn(contextTruncation, 'truncationId', ts),
+    summary: summary === undefined ? undefined : { text: summary, isManual: condensePrompt !== undefined },
+    compaction: noticeIn(contextCondense, 'condenseId', ts) ?? noticeIn(contextTruncation, 'truncationId', ts),
   }
 }
 
@@ -176,7 +177,7 @@ function noteItem(notes: Notes, value: unknown): void {
   notes.range = conversationHistoryDeletedRange ?? notes.range
 }
 
-/** Takes what a file beside the messages tells of the task. */
+/** Reads a companion file of the task into `notes`. */
 export function note(notes: Notes, taskId: string, { value, where }: TranscriptRecord): void {
   const file = taskFileOf(value, where.file)
   const list: readonly unknown[] = Array.isArray(value) ? value : []
@@ -186,22 +187,25 @@ export function note(notes: Notes, taskId: string, { value, where }: TranscriptR
       list.find((item) => isFields(item) && item['id'] === taskId),
     )
   if (file === 'history_item.json') noteItem(notes, value)
-  if (file === 'ui_messages.json') notes.shown = list.flatMap((message) => shownIn(message) ?? [])
+  if (file === 'ui_messages.json') notes.uiMessages = list.flatMap((message) => uiMessageIn(message) ?? [])
   if (file === 'context_history.json') notes.edits = list.flatMap(editsIn).toSorted((a, b) => a.ts - b.ts)
   const metadata = file === 'task_metadata.json' ? metadataSchema.safeParse(value).data : undefined
   const version = metadata?.environment_history.findLast((entry) => textIn(entry.cline_version) !== undefined)
   notes.programVersion = textIn(version?.cline_version) ?? notes.programVersion
 }
 
-/** When each message had been said, from what was shown next. Undefined behind what was shown last. */
-export function timesOf(shown: readonly Shown[], count: number): readonly (string | undefined)[] {
+/**
+ * The time of each message, from the next message in the user interface. Undefined for messages after the last one
+ * there.
+ */
+export function timesOf(uiMessages: readonly UiMessage[], count: number): readonly (string | undefined)[] {
   const times: (string | undefined)[] = []
-  for (const { ts, index } of shown) {
+  for (const { ts, index } of uiMessages) {
     const known = Math.min((index ?? -1) + 1, count)
     while (times.length < known) times.push(timeIn(ts))
   }
-  // The last answer was shown while it came, before it was kept.
-  const last = shown.at(-1)
+  // The user interface shows the last answer while it is streamed, before it is stored.
+  const last = uiMessages.at(-1)
   if (last?.index === times.length - 1 && times.length < count) times.push(timeIn(last.ts))
   return times
 }

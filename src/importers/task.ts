@@ -1,11 +1,11 @@
 /**
- * Reads a task, as Cline and Roo Code keep it: one list of messages that is written anew each time, and in which a
- * compaction deletes nothing. What stands beside the list tells of times, of costs and of what was replaced in it.
+ * Reads a task of Cline or Roo Code: one list of messages, which the program rewrites each time, and from which a
+ * compaction deletes nothing. Companion files contain times, costs and replaced blocks.
  */
 import { basename, dirname } from 'node:path'
 import { countIn, isFields, jsonText, refusalOf, textIn, timeIn } from './bodies.js'
-import type { Said } from './task-blocks.js'
-import { entriesOf, saidOf, summaryTextOf, type Entry, type Given } from './task-entries.js'
+import type { RecordMessage } from './task-blocks.js'
+import { entriesOf, messagesOf, summaryTextOf, type Entry, type TaskRecord } from './task-entries.js'
 import { taskFileOf } from './task-files.js'
 import { marksOf, type Mark } from './task-marks.js'
 import { emptyNotes, note, timesOf, usageFrom, type BlockEdit, type Notes } from './task-notes.js'
@@ -16,114 +16,117 @@ import type {
   TranscriptReader,
   TranscriptRecord,
   Usage,
-  Where,
+  SourceLocation,
 } from './transcript.js'
 
-/** Of a compaction that is kept beside the list, the whole context behind it. */
-export interface KeptContext {
-  /** How many messages there were. */
+/** The complete context after a compaction, from a companion file. */
+export interface RetainedContext {
+  /** Number of messages at that time. */
   readonly count: number
   readonly messages: readonly unknown[]
   readonly at: string | undefined
   readonly sourceId: string
 }
 
-/** What a task consists of. */
+/** The files of a task. */
 export interface Task {
   readonly messages: readonly unknown[]
-  /** Where the list stands in its file: `` or `messages`. */
+  /** The path of the list in its file: empty or `messages`. */
   readonly path: string
-  readonly where: Where
+  readonly where: SourceLocation
   readonly notes: Notes
-  readonly kept?: KeptContext | undefined
+  readonly retained?: RetainedContext | undefined
 }
 
-/** What each answer took, by its place: a request is shown before what the user says in it is kept. */
+/**
+ * The usage of each answer, by its index. The user interface shows a request before the request's user message is
+ * stored.
+ */
 function usagesOf(notes: Notes, entries: readonly (Entry | undefined)[]): ReadonlyMap<number, Usage> {
   const usages = new Map<number, Usage>()
-  for (const { usage, index } of notes.shown) {
+  for (const { usage, index } of notes.uiMessages) {
     if (usage === undefined || index === undefined) continue
     let answer = Math.max(index + 1, 0)
-    while (answer < entries.length && entries[answer]?.given.role !== 'assistant') answer += 1
+    while (answer < entries.length && entries[answer]?.record.role !== 'assistant') answer += 1
     if (answer < entries.length) usages.set(answer, usage)
   }
   return usages
 }
 
-const insertedBy = ({ said, isSummary }: Entry): readonly ContextEntry[] =>
-  said.map(({ body }, at) => ({ kind: 'inserted', body, ...(isSummary && at === 0 ? { isSummary: true } : {}) }))
+const insertedBy = ({ messages, isSummary }: Entry): readonly ContextEntry[] =>
+  messages.map(({ body }, at) => ({ kind: 'inserted', body, ...(isSummary && at === 0 ? { isSummary: true } : {}) }))
 
-/** A message with one block replaced, as far as it has that block. */
-function withBlock(given: Given, { block, text: replacement }: BlockEdit): Given | undefined {
-  const content: readonly unknown[] = Array.isArray(given['content']) ? given['content'] : []
+/** A record with one block replaced; undefined if it does not have that block. */
+function withBlock(record: TaskRecord, { block, text: replacement }: BlockEdit): TaskRecord | undefined {
+  const content: readonly unknown[] = Array.isArray(record['content']) ? record['content'] : []
   const old = content[block]
   if (!isFields(old) || old['type'] !== 'text') return undefined
-  return { ...given, content: content.with(block, { ...old, text: replacement }) }
+  return { ...record, content: content.with(block, { ...old, text: replacement }) }
 }
 
-const keyOf = ({ said }: Entry): string => jsonText(said.map(({ body }) => body))
+const keyOf = ({ messages }: Entry): string => jsonText(messages.map(({ body }) => body))
 
 /**
- * Which record of the list each record of a kept context is, and undefined for what the program put there. The ids of a
- * kept context may be new ones, so that what is said tells as well. What was kept are the last messages, and of several
- * that say the same the last ones.
+ * Matches each record of a retained context with a record of the list; undefined for a record that the program
+ * inserted. A retained context may have new ids, so the content is compared as well. The retained messages are the last
+ * ones; among equal messages, the last ones match.
  */
-function originals(kept: readonly Entry[], before: readonly Entry[]): readonly (Entry | undefined)[] {
+function originals(retained: readonly Entry[], before: readonly Entry[]): readonly (Entry | undefined)[] {
   const byId = new Map(before.map((entry) => [entry.sourceId, entry]))
   const byKey = new Map<string, Entry[]>()
   for (const entry of before) byKey.set(keyOf(entry), [...(byKey.get(keyOf(entry)) ?? []), entry])
-  return kept
+  return retained
     .toReversed()
     .map((entry) => (entry.isSummary ? undefined : (byId.get(entry.sourceId) ?? byKey.get(keyOf(entry))?.pop())))
     .toReversed()
 }
 
-/** A compaction whose context is kept beside the list. */
-function* keptItems(
-  kept: KeptContext,
+/** Yields a compaction whose context is in a companion file. */
+function* retainedItems(
+  retained: RetainedContext,
   entries: readonly (Entry | undefined)[],
-  where: Where,
+  where: SourceLocation,
 ): Generator<TranscriptItem> {
-  const records = entriesOf(kept.messages).flatMap((entry) => entry ?? [])
-  const before = entries.slice(0, kept.count).flatMap((entry) => entry ?? [])
+  const records = entriesOf(retained.messages).flatMap((entry) => entry ?? [])
+  const before = entries.slice(0, retained.count).flatMap((entry) => entry ?? [])
   const found = originals(records, before)
   const summary = records.find(({ isSummary }) => isSummary)
   yield {
     kind: 'compaction',
-    sourceId: kept.sourceId,
-    at: kept.at,
+    sourceId: retained.sourceId,
+    at: retained.at,
     trigger: 'unknown',
     summary: summary === undefined ? { kind: 'none' } : { kind: 'text', text: summaryTextOf(summary) },
     context: records.flatMap((record, at): readonly ContextEntry[] => {
       const original = found[at]
       return original === undefined ? insertedBy(record) : [{ kind: 'message', sourceId: original.sourceId }]
     }),
-    tokensBefore: countIn(summary?.given.metadata?.['tokensBefore']),
+    tokensBefore: countIn(summary?.record.metadata?.['tokensBefore']),
     where,
   }
   for (const [at, record] of records.entries()) {
     const original = found[at]
-    if (original !== undefined) yield* differences(original, record.said, 'shortened', kept.at, where)
+    if (original !== undefined) yield* differences(original, record.messages, 'shortened', retained.at, where)
   }
 }
 
-/** The messages of a record that are given in another form from here on. */
+/** Yields edits for the messages of a record whose content changed. */
 function* differences(
-  { sourceId, said }: Entry,
-  now: readonly Said[],
+  { sourceId, messages }: Entry,
+  now: readonly RecordMessage[],
   why: 'pruned' | 'replaced' | 'shortened',
   at: string | undefined,
-  where: Where,
+  where: SourceLocation,
 ): Generator<TranscriptItem> {
-  for (const [part, { body }] of said.entries()) {
+  for (const [part, { body }] of messages.entries()) {
     const content = now[part]?.body.content
     if (content !== undefined && jsonText(body.content) !== jsonText(content))
       yield { kind: 'edit', sourceId, part, content, why, at, where }
   }
 }
 
-/** What the messages say of the model that answered. */
-function answerOf({ modelInfo, metrics }: Given): {
+/** The model and the usage of an answer. */
+function answerOf({ modelInfo, metrics }: TaskRecord): {
   readonly model: string | undefined
   readonly usage: Usage | undefined
 } {
@@ -141,106 +144,109 @@ function answerOf({ modelInfo, metrics }: Given): {
   }
 }
 
-/** What is known of an entry from around it. */
-interface Around {
+/** Data about an entry from other records. */
+interface EntryDetails {
   readonly at: string | undefined
   readonly usage: Usage | undefined
   readonly answerId: string | undefined
-  readonly where: Where
+  readonly where: SourceLocation
 }
 
-function* messageItems({ given, sourceId, said }: Entry, around: Around): Generator<TranscriptItem> {
-  const { at, answerId, where } = around
-  const { model, usage } = answerOf(given)
-  for (const [part, { body, byProgram, isError }] of said.entries()) {
+function* messageItems({ record, sourceId, messages }: Entry, details: EntryDetails): Generator<TranscriptItem> {
+  const { at, answerId, where } = details
+  const { model, usage } = answerOf(record)
+  for (const [part, { body, byProgram, isError }] of messages.entries()) {
     const refusal = refusalOf(body)
     if (refusal !== undefined) {
       yield { kind: 'damage', detail: refusal, isCut: false, where }
       continue
     }
-    const answer = body.role === 'assistant' ? { answerId, model, usage: usage ?? around.usage } : {}
+    const answer = body.role === 'assistant' ? { answerId, model, usage: usage ?? details.usage } : {}
     yield { kind: 'message', sourceId, part, at, body, byProgram, isError, ...answer, where }
   }
 }
 
-/** Follows which messages are sent, while a task is read. */
+/** Tracks which messages requests contain, while a task is read. */
 interface Live {
   readonly entries: readonly (Entry | undefined)[]
-  /** The entries that were edited, as they are now. */
+  /** Entry index → entry after its edits. */
   readonly edited: Map<number, Entry>
   readonly hidden: Set<number>
 }
 
-function* compactionItem(mark: Mark, { entries, hidden }: Live, where: Where): Generator<TranscriptItem> {
+function* compactionItem(mark: Mark, { entries, hidden }: Live, where: SourceLocation): Generator<TranscriptItem> {
   if (mark.isWhole) hidden.clear()
-  const before = entries.slice(0, mark.place + 1)
+  const before = entries.slice(0, mark.position + 1)
   for (const index of before.keys()) if (mark.hides(index)) hidden.add(index)
   const context = before.flatMap((entry, index): readonly ContextEntry[] => {
-    if (entry === undefined || hidden.has(index) || entry.said.length === 0) return []
+    if (entry === undefined || hidden.has(index) || entry.messages.length === 0) return []
     if (!entry.isSummary && !entry.isMarker) return [{ kind: 'message', sourceId: entry.sourceId }]
     return insertedBy(entry)
   })
   yield { kind: 'compaction', sourceId: mark.sourceId, ...mark.item, context, where }
 }
 
-function* editItems(edit: BlockEdit, { entries, edited }: Live, taskWhere: Where): Generator<TranscriptItem> {
+function* editItems(edit: BlockEdit, { entries, edited }: Live, taskWhere: SourceLocation): Generator<TranscriptItem> {
   const where = { ...taskWhere, path: 'context_history.json' }
   const entry = edited.get(edit.message) ?? entries[edit.message]
-  const given = entry === undefined ? undefined : withBlock(entry.given, edit)
-  if (entry === undefined || given === undefined) {
+  const record = entry === undefined ? undefined : withBlock(entry.record, edit)
+  if (entry === undefined || record === undefined) {
     yield { kind: 'left-out', what: 'context_history.json', where }
     return
   }
-  const said = saidOf(given, entry.sourceId)
-  edited.set(edit.message, { ...entry, given, said })
-  yield* differences(entry, said, edit.isRepeatedRead ? 'pruned' : 'replaced', timeIn(edit.ts), where)
+  const messages = messagesOf(record, entry.sourceId)
+  edited.set(edit.message, { ...entry, record, messages })
+  yield* differences(entry, messages, edit.isRepeatedRead ? 'pruned' : 'replaced', timeIn(edit.ts), where)
 }
 
-/** Behind which message an edit was made: not before the last one that had been shown, and not before its own. */
-function editPlace({ ts, message }: BlockEdit, { shown }: Notes, count: number): number {
-  const then = shown.findLast((one) => one.ts <= ts && one.index !== undefined)?.index
+/**
+ * The index of the message that an edit follows: not before the last message in the user interface at that time, and
+ * not before the edited message.
+ */
+function editPlace({ ts, message }: BlockEdit, { uiMessages }: Notes, count: number): number {
+  const then = uiMessages.findLast((one) => one.ts <= ts && one.index !== undefined)?.index
   return Math.min(Math.max(then ?? count - 1, message), count - 1)
 }
 
 const groupedBy = <Item>(
   items: readonly Item[],
-  place: (item: Item) => number,
+  position: (item: Item) => number,
 ): ReadonlyMap<number, readonly Item[]> => {
   const groups = new Map<number, Item[]>()
-  for (const item of items) groups.set(place(item), [...(groups.get(place(item)) ?? []), item])
+  for (const item of items) groups.set(position(item), [...(groups.get(position(item)) ?? []), item])
   return groups
 }
 
-/** What a task says, in its order. */
-export function* itemsOf({ messages, path, where, notes, kept }: Task): Generator<TranscriptItem> {
+/** The items of a task, in order. */
+export function* itemsOf({ messages, path, where, notes, retained }: Task): Generator<TranscriptItem> {
   const entries = entriesOf(messages)
   const live: Live = { entries, edited: new Map(), hidden: new Set() }
-  const times = timesOf(notes.shown, entries.length)
+  const times = timesOf(notes.uiMessages, entries.length)
   const usages = usagesOf(notes, entries)
-  const marks = groupedBy(marksOf(entries, notes), ({ place }) => place)
+  const marks = groupedBy(marksOf(entries, notes), ({ position }) => position)
   const edits = groupedBy(notes.edits, (edit) => editPlace(edit, notes, entries.length))
-  const whereOf = (index: number): Where => ({ ...where, path: `${path}[${String(index)}]` })
+  const whereOf = (index: number): SourceLocation => ({ ...where, path: `${path}[${String(index)}]` })
 
-  // A provider's reasoning that stands before an answer is of that answer.
+  // Separate reasoning before an answer belongs to that answer.
   let reasoningId: string | undefined
   for (const [index, entry] of entries.entries()) {
-    if (entry === undefined || entry.said.length === 0)
-      yield { kind: 'left-out', what: entry?.given.role ?? entry?.given.type ?? 'message', where: whereOf(index) }
+    if (entry === undefined || entry.messages.length === 0)
+      yield { kind: 'left-out', what: entry?.record.role ?? entry?.record.type ?? 'message', where: whereOf(index) }
     else if (!entry.isSummary && !entry.isMarker) {
-      const isReasoning = entry.given.role === undefined
+      const isReasoning = entry.record.role === undefined
       const answerId = reasoningId ?? (isReasoning ? entry.sourceId : undefined)
-      const at = timeIn(entry.given.ts) ?? times[index]
+      const at = timeIn(entry.record.ts) ?? times[index]
       yield* messageItems(entry, { at, usage: usages.get(index), answerId, where: whereOf(index) })
       reasoningId = isReasoning ? answerId : undefined
     }
     for (const edit of edits.get(index) ?? []) yield* editItems(edit, live, where)
     for (const mark of marks.get(index) ?? [])
       yield* compactionItem(mark, live, mark.entry === undefined ? where : whereOf(mark.entry))
-    if (kept?.count === index + 1) yield* keptItems(kept, entries, where)
+    if (retained?.count === index + 1) yield* retainedItems(retained, entries, where)
   }
 }
 
-/** A list of messages that a file holds, and where it stands in it. */
+/** The message list of a file, and its path. */
 function listIn(value: unknown): { readonly messages: readonly unknown[]; readonly path: string } {
   if (Array.isArray(value)) return { messages: value, path: '' }
   const messages = isFields(value) ? value['messages'] : undefined
@@ -249,7 +255,7 @@ function listIn(value: unknown): { readonly messages: readonly unknown[]; readon
 
 /**
  * Reads the files of a task, the messages last.
- * @param path of the messages, whose folder has the id of the task, or of a file beside them
+ * @param path the file with the messages, whose directory is named after the task, or a companion file
  */
 export function createTaskReader(path: string): TranscriptReader {
   const conversationId = basename(dirname(path.replaceAll('\\', '/')))
@@ -260,14 +266,14 @@ export function createTaskReader(path: string): TranscriptReader {
     const file = taskFileOf(value, where.file)
     if (file !== 'messages') {
       note(notes, conversationId, record)
-      // Read for the messages that it stands beside, it is used; read alone, it holds no conversation.
+      // A companion file that is read alone contains no conversation.
       if (where.file === path) yield { kind: 'left-out', what: file ?? 'file', where }
       return
     }
     const { title, cwd, programVersion, parentId } = notes
     const parent: Parent | undefined = parentId === undefined ? undefined : { sourceId: parentId, how: 'sub-agent' }
-    // The id of a task is the time at which it began.
-    const startedAt = timeIn(/^\d{13}$/u.test(conversationId) ? Number(conversationId) : notes.shown[0]?.ts)
+    // The id of a task is its start time.
+    const startedAt = timeIn(/^\d{13}$/u.test(conversationId) ? Number(conversationId) : notes.uiMessages[0]?.ts)
     yield { kind: 'conversation', sourceId: conversationId, programVersion, parent, title, cwd, startedAt, where }
     yield* itemsOf({ ...listIn(value), where, notes })
   }

@@ -1,172 +1,180 @@
 /**
- * A transcript as every program's importer gives it: what happened, in the order of the file, in words that all programs
- * share. An importer turns one program's records into these; what records them in a ledger knows nothing of programs.
+ * The items of a transcript, the same for all programs: what happened, in the order of the file. An importer converts a
+ * program's records to items. The code that records items in a ledger does not depend on the program.
  */
 import type { MessageBody } from '../domain/values/message.js'
 
-/** Where a record stands. Lines count from 1; a file that is one JSON value has a path in it (`messages[12]`). */
-export interface Where {
+/**
+ * The location of a record. Lines count from 1. In a file that is one JSON value, a path gives the position
+ * (`messages[12]`).
+ */
+export interface SourceLocation {
   readonly file: string
   readonly line?: number | undefined
   readonly path?: string | undefined
 }
 
-/** What an answer took, as its program counted it; a field that it does not tell is left out. */
+/** The usage of an answer, as counted by its program. Fields that the program does not report are omitted. */
 export interface Usage {
   readonly inputTokens?: number | undefined
   readonly outputTokens?: number | undefined
-  /** Of the input, what the provider had in its cache: the input is all of it, cached or not. */
+  /** The part of the input that the provider read from its cache. `inputTokens` includes cached tokens. */
   readonly cacheReadTokens?: number | undefined
   readonly cacheWriteTokens?: number | undefined
   readonly reasoningTokens?: number | undefined
-  /** In US dollars, where the program tells it. */
+  /** In US dollars, if the program reports it. */
   readonly cost?: number | undefined
 }
 
-/** What an answer took that was said before, where its program tells it behind the answer. */
+/** The usage of an earlier answer, for programs that report usage after the answer. */
 export interface EarlierUsage {
   readonly answerId: string
   readonly usage: Usage
 }
 
-/** Another conversation that this one comes from. */
+/** The conversation from which this one was started or forked. */
 export interface Parent {
   /** The program's own id of that conversation. */
   readonly sourceId: string
   readonly how: 'sub-agent' | 'fork'
-  /** The call in the parent that began it, where the program tells it. */
+  /** The call in the parent that started it, if the program records it. */
   readonly callId?: string | undefined
 }
 
-/** What follows belongs to this conversation, up to the next one of these. */
+/** The items up to the next conversation item belong to this conversation. */
 export interface ConversationItem {
   readonly kind: 'conversation'
-  /** The program's own id. The same conversation in another file, or in half a file, has the same. */
+  /** The program's own id. The same conversation has the same id in another or an incomplete file. */
   readonly sourceId: string
   readonly programVersion?: string | undefined
   readonly parent?: Parent | undefined
   readonly title?: string | undefined
-  /** The folder that the program worked in. */
+  /** The working directory of the program. */
   readonly cwd?: string | undefined
   /** ISO 8601 with a zone. */
   readonly startedAt?: string | undefined
-  readonly where: Where
+  readonly where: SourceLocation
 }
 
-/** A message. */
 export interface MessageItem {
   readonly kind: 'message'
   /**
-   * The program's own id of the record that says it, or one derived from its place where the program has none. Unique in
-   * its conversation, but for several messages of one record, which share it.
+   * The program's own id of the record with this message, or an id derived from its position if the program has none.
+   * It is unique in the conversation, except that several messages of one record share it.
    */
   readonly sourceId: string
-  /** Of several messages of one record, which; 0 for the first, and where it is the only one. */
+  /** The index of the message in its record; 0 for the first or only one. */
   readonly part: number
   readonly at?: string | undefined
   readonly body: MessageBody
-  /** The program said it in the place of the role: a reminder, the output of a command, an environment. Nobody's words. */
+  /**
+   * The program generated the message with this role: a reminder, the output of a command, an environment description.
+   * No person wrote it.
+   */
   readonly byProgram?: true | undefined
-  /** Messages of one answer of the model share this id; a context shows those that stand together as one message. */
+  /** Messages of one answer share this id. A context joins those that are adjacent into one message. */
   readonly answerId?: string | undefined
   readonly model?: string | undefined
-  /** Of the whole answer; where several messages of it tell, the last one holds. */
+  /** Usage of the whole answer. If several of its messages have one, the last one counts. */
   readonly usage?: Usage | undefined
-  /** Told since the message before: too late for the messages of that answer, which were said by then. */
+  /** Usage that was reported after the previous message, when the messages of its answer had already been emitted. */
   readonly earlierUsage?: EarlierUsage | undefined
-  /** The call failed, or was refused or stopped. */
+  /** The call failed, was rejected or was stopped. */
   readonly isError?: true | undefined
-  readonly where: Where
+  readonly where: SourceLocation
 }
 
-/** One entry of the context that a program made. */
+/** One entry of a context that a program assembled. */
 export type ContextEntry =
-  /** A message that was said before, with all its parts. */
+  /** An earlier message, with all its parts. */
   | { readonly kind: 'message'; readonly sourceId: string }
-  /** What the program put there: the summary, or a text beside it. */
+  /** A message that the program inserted: the summary, or another text. */
   | { readonly kind: 'inserted'; readonly body: MessageBody; readonly isSummary?: true | undefined }
-  /** Something that stayed and that the file does not hold, as a file that begins in the middle has. */
+  /** A retained message that is not in the file, for example because the file begins in the middle. */
   | { readonly kind: 'missing'; readonly sourceId: string }
 
-/** What a summary is. */
+/** The summary of a compaction. */
 export type Summary =
   | { readonly kind: 'text'; readonly text: string }
-  /** Recorded in a form that only its provider reads. */
+  /** Not readable: it is encrypted for the provider, or missing in the file. */
   | { readonly kind: 'opaque' }
-  /** Nothing stands for what left. */
+  /** Nothing replaces the removed messages. */
   | { readonly kind: 'none' }
 
-/** The program compacted: from here on its model was given this context, and what is said later. */
+/** The program compacted. The model's context now consists of these entries, followed by later messages. */
 export interface CompactionItem {
   readonly kind: 'compaction'
   readonly sourceId: string
   readonly at?: string | undefined
   readonly trigger: 'auto' | 'manual' | 'overflow' | 'unknown'
   readonly summary: Summary
-  /** The context just behind it, in the order in which the model got it. */
+  /** The context directly after the compaction, in the order in which the model received it. */
   readonly context: readonly ContextEntry[]
   /**
-   * Messages that were live before it, and of which the file does not tell whether they stayed. They are not in
-   * `context`. Everything else that was live and is not in it is covered by the summary.
+   * Messages that were live before the compaction, and for which the file does not say whether they stayed. They are
+   * not in `context`. The summary covers every other live message that is not in `context`.
    */
   readonly unknown?: readonly string[] | undefined
-  /** True where the file begins behind the conversation's start, so that it covers messages that the file lacks. */
+  /**
+   * True if the file begins after the start of the conversation, so that the compaction covers messages that are not in
+   * the file.
+   */
   readonly coversMissing?: true | undefined
   readonly tokensBefore?: number | undefined
   readonly tokensAfter?: number | undefined
   readonly durationMs?: number | undefined
   readonly model?: string | undefined
   readonly usage?: Usage | undefined
-  readonly where: Where
+  readonly where: SourceLocation
 }
 
 /**
- * Messages are said no more: a rewind, a rollback, a branch that was left. Those that come back later, because somebody
- * returned to that branch, are given as messages once more, with the ids that they had.
+ * Messages leave the conversation: a rewind, a rollback, or an abandoned branch. If the user returns to that branch,
+ * they are emitted as messages again, with the same ids.
  */
 export interface WithdrawalItem {
   readonly kind: 'withdrawal'
   readonly sourceIds: readonly string[]
   readonly at?: string | undefined
-  readonly where: Where
+  readonly where: SourceLocation
 }
 
-/** A message counts less from here on: its result was pruned, masked or shortened. The original stays recorded. */
+/** The content of a message changes: a result was pruned, masked or shortened. The original stays recorded. */
 export interface EditItem {
   readonly kind: 'edit'
-  /** The record that says the message, and which of its messages. */
+  /** The record with the message; `part` is the index of the message in it. */
   readonly sourceId: string
   readonly part: number
-  /** What the model is given in its place; null where it is given nothing. */
+  /** The replacement that the model receives; null if it receives nothing. */
   readonly content: MessageBody['content']
   readonly why: 'pruned' | 'masked' | 'shortened' | 'replaced'
   readonly at?: string | undefined
-  readonly where: Where
+  readonly where: SourceLocation
 }
 
-/** The program took its last compactions back, because somebody returned to before them. */
+/** The program reverted its last compactions, because the user returned to an earlier point. */
 export interface UndoItem {
   readonly kind: 'undo'
   /** The compactions, newest first. */
   readonly sourceIds: readonly string[]
   readonly at?: string | undefined
-  readonly where: Where
+  readonly where: SourceLocation
 }
 
-/** A record that cannot be read. What stands before and after it is taken. */
+/** A record that cannot be read. The records before and after it are imported. */
 export interface DamageItem {
   readonly kind: 'damage'
   readonly detail: string
-  /** The last line of a file that is cut off, as of a program that was killed while it wrote. */
+  /** The last line of a file is incomplete, for example because the program was killed during a write. */
   readonly isCut: boolean
-  readonly where: Where
+  readonly where: SourceLocation
 }
 
-/** A record that says nothing of the conversation, or is of a kind that we do not know. It is counted by its name. */
+/** A record without content for the conversation, or of an unknown type. The report counts such records by name. */
 interface LeftOutItem {
   readonly kind: 'left-out'
   readonly what: string
-  readonly where: Where
+  readonly where: SourceLocation
 }
 
 export type TranscriptItem =
@@ -179,61 +187,64 @@ export type TranscriptItem =
   | DamageItem
   | LeftOutItem
 
-/** One record of a transcript: a line as JSON gives it, a whole file, or one file of a folder. */
+/** One record of a transcript: a parsed line, a whole file, or one file of a directory. */
 export interface TranscriptRecord {
   readonly value: unknown
-  readonly where: Where
+  readonly where: SourceLocation
 }
 
-/** Reads one transcript, record by record, and remembers what it needs for the next one. */
+/** Reads one transcript record by record. It keeps the state that later records need. */
 export interface TranscriptReader {
-  /** What a record says. It never throws: what it cannot read becomes `damage` or `left-out`. */
+  /** The items of a record. It never throws: an unreadable record becomes `damage` or `left-out`. */
   take(record: TranscriptRecord): Iterable<TranscriptItem>
-  /** What can only be said at the end of what there is so far. Records may follow all the same. */
+  /** Items that depend on the end of the input. More records may follow. */
   end(): Iterable<TranscriptItem>
 }
 
-/** How a program keeps a conversation. */
+/** How a program stores a conversation. */
 export type Layout =
-  /** A file of JSON lines, which grows. */
+  /** A JSON Lines file, which grows. */
   | 'lines'
-  /** A file that is one JSON value, which is written anew. */
+  /** A file with one JSON value, which the program rewrites. */
   | 'json'
-  /** A file of text lines: each record is a text. */
+  /** A file of text lines: each line is a record. */
   | 'text'
-  /** A form that only its importer reads (`records`), as a compressed file. */
+  /** A format that only its importer reads (`records`), such as a compressed file. */
   | 'own'
 
-/** The beginning of a file, for who wants to know whose it is. */
+/** The beginning of a file, from which importers recognize it. */
 export interface Head {
   /** Absolute, with `/`. */
   readonly path: string
-  /** The first records, at most 20: of `lines` those that are JSON; of `json` the whole value, once. */
+  /** The first records, at most 20. For `lines`: the lines that are JSON. For `json`: the whole value, once. */
   readonly records: readonly unknown[]
-  /** The first 4,096 characters, as they are. */
+  /** The first 4,096 characters, unchanged. */
   readonly text: string
 }
 
-/** One program. */
+/** The importer of one program. */
 export interface Importer {
-  /** As `--from` names it. */
+  /** The name for `--from`. */
   readonly program: string
-  /** As people write it. */
+  /** The name for display. */
   readonly title: string
-  /** Where it keeps its conversations on this machine, by the program's own environment variables; most likely first. */
+  /**
+   * The directories in which the program stores conversations on this machine, from its environment variables; the most
+   * likely first.
+   */
   homes(environment: Readonly<Record<string, string | undefined>>, home: string): readonly string[]
-  /** The layout of a file that is this program's; undefined where it is another one's. By content, not by name. */
+  /** The layout of the file if it is this program's, otherwise undefined. Decides by content, not by name. */
   recognize(head: Head): Layout | undefined
   /**
-   * The files of the conversation that this one belongs to, in the order in which they are read, where a conversation is
-   * several files (a folder of events). Undefined where it is this file alone.
+   * The files of the conversation that contains this file, in reading order, if a conversation has several files (a
+   * directory of events). Undefined if it is this file alone.
    */
   siblings?(path: string): Promise<readonly string[]>
   /**
-   * How the records of a file are read where its layout does not say it (a database, a compressed file); undefined for a
-   * file that is read by its layout. What cannot be read is given as damage.
+   * The records of a file whose layout does not determine how to read it (a database, a compressed file); undefined for
+   * other files. Unreadable records are yielded as damage.
    */
   records?(path: string, layout: Layout): AsyncIterable<TranscriptRecord | DamageItem> | undefined
-  /** @param path of the file that the conversation is known by: names give ids where records have none */
+  /** @param path the file that identifies the conversation: names serve as ids if records have none */
   read(path: string): TranscriptReader
 }

@@ -3,8 +3,8 @@
  * are made; the arguments that a model writes can name no other.
  */
 import { z } from 'zod'
-import { MEMORY_READ } from '../search/read-memory.js'
-import type { SearchHit } from '../search/search.js'
+import { MEMORY_READ } from '../retrieval/read-memory.js'
+import type { SearchHit } from '../retrieval/search.js'
 import type { Compaction } from '../compaction/compact.js'
 import { issueSentence } from '../domain/values/issue-sentence.js'
 import { thrownSentence } from '../domain/values/thrown.js'
@@ -17,7 +17,7 @@ import { bad } from './options.js'
 export interface AgentTool {
   /** The name that the model calls it by. */
   readonly name: string
-  /** What the model is told of it. */
+  /** Description for the model. */
   readonly description: string
   /** JSON Schema of the arguments. */
   readonly parameters: Readonly<Record<string, unknown>>
@@ -35,7 +35,7 @@ export interface AgentTool {
    * Never throws.
    */
   execute(args?: unknown): Promise<string>
-  /** The same as data, for who renders it himself: takes an object, and throws where `execute` tells an error. */
+  /** Like `execute`, but takes an object, returns data, and throws on errors. */
   call(args: unknown): Promise<unknown>
 }
 
@@ -91,8 +91,8 @@ function tool<Schema extends z.ZodObject>(
     call,
     async execute(args) {
       try {
-        const given: unknown = typeof args === 'string' ? JSON.parse(args === '' ? '{}' : args) : (args ?? {})
-        return JSON.stringify(await call(given))
+        const input: unknown = typeof args === 'string' ? JSON.parse(args === '' ? '{}' : args) : (args ?? {})
+        return JSON.stringify(await call(input))
       } catch (error) {
         return JSON.stringify({ error: thrownSentence(error) })
       }
@@ -114,7 +114,7 @@ const cutIds = (ids: readonly string[]): { readonly messageIds: readonly string[
 const cut = (text: string, most: number): string =>
   text.length <= most ? text : `${text.slice(0, most)} [... ${String(text.length - most)} more characters]`
 
-/** What an agent is told of hits: so many as there is room for, each cut. */
+/** Hits for the agent, each shortened, as many as fit. */
 export interface MemoryAnswer {
   readonly hits: readonly Readonly<Record<string, unknown>>[]
   /** Says how many there was no room for. */
@@ -128,7 +128,7 @@ export function memoryAnswer(
   conversations = false,
 ): MemoryAnswer {
   const hits: Readonly<Record<string, unknown>>[] = []
-  let room = answerCharacters
+  let remainingCharacters = answerCharacters
   for (const { conversationId, batchId, messageIds, startTime, endTime, text } of found) {
     const hit = {
       ...(conversations ? { conversationId } : {}),
@@ -138,8 +138,8 @@ export function memoryAnswer(
       endTime,
       text: cut(text, hitCharacters),
     }
-    room -= JSON.stringify(hit).length
-    if (room < 0) break
+    remainingCharacters -= JSON.stringify(hit).length
+    if (remainingCharacters < 0) break
     hits.push(hit)
   }
   if (hits.length === found.length) return { hits }
@@ -163,15 +163,15 @@ export function createAgentTools(uses: AgentToolUses, limits?: AgentToolLimits):
       'Compacts this conversation at once where its context is at its limit: old messages become summaries, and stay searchable by memory_read. Does nothing while there is room.',
       noArguments,
       async () => {
-        const done = await uses.compact()
+        const outcome = await uses.compact()
         return {
-          messagesCompressed: done.messagesCompressed,
-          batchesCreated: done.batchesCreated,
-          tokensBefore: done.tokensBefore,
-          tokensAfter: done.tokensAfter,
-          ...(done.failure === undefined
+          messagesCompressed: outcome.messagesCompressed,
+          batchesCreated: outcome.batchesCreated,
+          tokensBefore: outcome.tokensBefore,
+          tokensAfter: outcome.tokensAfter,
+          ...(outcome.failure === undefined
             ? {}
-            : { failure: 'failure' in done.failure ? done.failure.failure : done.failure.kind }),
+            : { failure: 'failure' in outcome.failure ? outcome.failure.failure : outcome.failure.kind }),
         }
       },
     ),

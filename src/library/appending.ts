@@ -13,7 +13,7 @@ import type { Gate } from './gate.js'
 import type { AmendingCompaction, AmendOptions, AppendOptions, Ledger, RequestOptions } from './ledger.js'
 import type { Lookup } from './lookup.js'
 import { entryOf } from './observing.js'
-import { bad, looked, nameGiven, nameOf, optionsGiven, settingsOf, type Names } from './options.js'
+import { bad, readFrom, nameGiven, nameOf, optionsGiven, settingsOf, type Names } from './options.js'
 import type { LedgerParts } from './parts.js'
 import { problem, valueOf, type Failure, type LedgerError } from './problem.js'
 import type { ProvenanceOf } from './provenance.js'
@@ -47,9 +47,9 @@ const AMENDING_COMPACTION: Names<AmendingCompaction> = {
 
 const isList = (messages: MessageInput | readonly MessageInput[]): messages is readonly MessageInput[] =>
   Array.isArray(messages)
-/** A copy, which whoever gave it cannot change, and which has its holes as what is no message. */
+/** A deep copy that the caller cannot change. Holes of an array stay invalid messages. */
 const asList = (messages: MessageInput | readonly MessageInput[]): readonly MessageInput[] =>
-  looked('messages', () => (isList(messages) ? Array.from(messages) : [messages]))
+  readFrom('messages', () => (isList(messages) ? Array.from(messages) : [messages]))
 
 function parseMessages(inputs: readonly MessageInput[]): NewMessage[] {
   return inputs.map((input, at) =>
@@ -60,13 +60,13 @@ function parseMessages(inputs: readonly MessageInput[]): NewMessage[] {
 }
 
 /** The revision that is expected, checked. */
-function expectedOf(given: bigint | undefined): bigint | undefined {
-  if (given !== undefined && !(typeof given === 'bigint' && given >= -1n && given < 2n ** 63n))
+function expectedOf(value: bigint | undefined): bigint | undefined {
+  if (value !== undefined && !(typeof value === 'bigint' && value >= -1n && value < 2n ** 63n))
     throw bad('expectedRevision', 'must be a revision (a bigint, 0 or more), or -1n for a new conversation')
-  return given
+  return value
 }
 
-/** What is said where a conversation stands elsewhere than its caller expected. */
+/** The error if the conversation has another revision than expected. */
 const movedOf =
   (conversationId: string) =>
   (left: Failure): LedgerError =>
@@ -74,14 +74,14 @@ const movedOf =
       ? problem({ kind: 'RevisionNotExpected', conversationId, expected: left.known, actual: left.revision })
       : problem(left)
 
-function togetherOf(given: boolean | undefined): boolean {
-  if (given !== undefined && typeof given !== 'boolean') throw bad('together', 'must be true or false')
-  return given === true
+function togetherOf(value: boolean | undefined): boolean {
+  if (value !== undefined && typeof value !== 'boolean') throw bad('together', 'must be true or false')
+  return value === true
 }
 
 const TRIGGERS = new Set<unknown>(['auto', 'manual', 'overflow', 'unknown'])
 
-/** Another program's compaction, looked at field by field. */
+/** Another program's compaction, readFrom at field by field. */
 function compactionOf(compaction: AmendingCompaction): AmendedBy {
   const {
     program,
@@ -118,7 +118,7 @@ export interface AppendingParts extends Pick<LedgerParts, 'log' | 'policy' | 'es
   readonly freshness: Freshness
   readonly lookup: Lookup
   readonly provenanceOf: ProvenanceOf
-  /** Begins what a conversation is due for, behind the append. */
+  /** Starts background work that is due after the append. */
   readonly wakeWhereDue: (state: Conversation, provenance: Provenance) => void
 }
 
@@ -141,24 +141,26 @@ export function createAppending(parts: AppendingParts): Pick<Ledger, 'append' | 
     options: RequestOptions | undefined,
   ): Promise<void> {
     const call = type === 'PinMessage' ? 'pin' : 'unpin'
-    const given = optionsGiven(call, options, REQUEST)
+    const parsedOptions = optionsGiven(call, options, REQUEST)
     gate.writes(call)
     await lookup.existing(conversationId)
     const command = { type, messageId: nameGiven('messageId', messageId) }
-    freshness.recordedHere(valueOf(await conversations.handle(conversationId, [command], provenanceOf(given)), problem))
+    freshness.recordedHere(
+      valueOf(await conversations.handle(conversationId, [command], provenanceOf(parsedOptions)), problem),
+    )
   }
 
   return {
     async append(conversationId, messages, options) {
-      const given = optionsGiven('append', options, APPEND)
+      const parsedOptions = optionsGiven('append', options, APPEND)
       const command = {
         conversationId,
         messages: parseMessages(asList(messages)),
-        settings: settingsOf(given.policy),
-        scope: given.scope === undefined ? undefined : nameOf('scope', given.scope),
-        provenance: provenanceOf(given),
-        expectedRevision: expectedOf(given.expectedRevision),
-        together: togetherOf(given.together),
+        settings: settingsOf(parsedOptions.policy),
+        scope: parsedOptions.scope === undefined ? undefined : nameOf('scope', parsedOptions.scope),
+        provenance: provenanceOf(parsedOptions),
+        expectedRevision: expectedOf(parsedOptions.expectedRevision),
+        together: togetherOf(parsedOptions.together),
       }
       if (command.together && command.messages.some(({ messageId }) => messageId === undefined))
         throw bad('together', 'needs an id of every message')
@@ -177,18 +179,18 @@ export function createAppending(parts: AppendingParts): Pick<Ledger, 'append' | 
       return { conversationId, revision: state.revision, recorded, position }
     },
     async amend(conversationId, options) {
-      const given = optionsGiven('amend', options, AMEND)
+      const parsedOptions = optionsGiven('amend', options, AMEND)
       const id = nameGiven('conversationId', conversationId)
-      const { withdraw } = given
+      const { withdraw } = parsedOptions
       if (withdraw === undefined || (withdraw !== 'all' && !Array.isArray(withdraw)))
         throw bad('withdraw', "must be a list of ids of messages, or 'all'")
       const amendment = {
         conversationId: id,
         withdraw: withdraw === 'all' ? withdraw : withdraw.map((messageId) => nameGiven('withdraw', messageId)),
-        append: parseMessages(asList(given.append ?? [])),
-        expected: expectedOf(given.expectedRevision),
-        compaction: given.compaction === undefined ? undefined : compactionOf(given.compaction),
-        provenance: provenanceOf(given),
+        append: parseMessages(asList(parsedOptions.append ?? [])),
+        expected: expectedOf(parsedOptions.expectedRevision),
+        compaction: parsedOptions.compaction === undefined ? undefined : compactionOf(parsedOptions.compaction),
+        provenance: provenanceOf(parsedOptions),
       }
       gate.writes('amend')
       freshness.follow()

@@ -1,4 +1,4 @@
-/** Proof that nothing was lost, and what tells this ledger's log from any other. */
+/** Verification of the log, and the identity of the ledger. */
 import { createRowCheck } from '../../projections/engine/compare.js'
 import type { ProjectionRunner } from '../../projections/engine/runner.js'
 import { isNamed, originOf } from '../audit/against-manifest.js'
@@ -10,7 +10,7 @@ import type { Freshness } from './freshness.js'
 import type { Gate } from './gate.js'
 import type { Ledger, VerifyOptions } from './ledger.js'
 import type { Lookup } from './lookup.js'
-import { bad, listenerGiven, looked, optionsGiven, type Names } from './options.js'
+import { bad, listenerGiven, readFrom, optionsGiven, type Names } from './options.js'
 import type { LedgerParts } from './parts.js'
 import { isRowsFailure, problem } from './problem.js'
 
@@ -35,7 +35,7 @@ export function rowCheckOf({
     })
 }
 
-/** Where rows stopped, as a proof tells it. */
+/** Stopped projections, as `verify` reports them. */
 const stoppedAt = (
   readModel: string,
   { stream, revision, reason }: { readonly stream?: string; readonly revision?: bigint; readonly reason: string },
@@ -58,7 +58,7 @@ export interface AuditingParts extends Pick<
 export function createAuditing(parts: AuditingParts): Pick<Ledger, 'verify' | 'identity'> {
   const { log, name, checkRowsApart, readOnly, onProblem, runner, gate, freshness, lookup } = parts
 
-  /** Conversations whose rows do not come to the head of the log. */
+  /** Conversations with rows that cannot reach the end of the log. */
   async function conversationsStopped(): Promise<StoppedRows[]> {
     return (await runner.stopped()).map((stop) => ({
       conversationId: stop.conversationId,
@@ -101,13 +101,13 @@ export function createAuditing(parts: AuditingParts): Pick<Ledger, 'verify' | 'i
     async verify(conversationId, options) {
       gate.open()
       const { onProgress, ...given } = optionsGiven('verify', options, VERIFY)
-      const heard = listenerGiven('onProgress', onProgress, onProblem)
+      const listener = listenerGiven('onProgress', onProgress, onProblem)
       if (given.onStream !== undefined && typeof given.onStream !== 'function')
         throw bad('onStream', 'must be a function')
       const { against } = given
       if (
         against !== undefined &&
-        looked('against', () => typeof against?.heads !== 'function' || typeof against.header?.origin !== 'object')
+        readFrom('against', () => typeof against?.heads !== 'function' || typeof against.header?.origin !== 'object')
       )
         throw bad('against', 'must be a manifest: an object with `header` and `heads`')
       // Between its facts and its rows the other process would have gone on, and a proof must not find fault with that.
@@ -115,7 +115,7 @@ export function createAuditing(parts: AuditingParts): Pick<Ledger, 'verify' | 'i
       // A conversation of which a manifest says that it was is proved to be gone.
       const wasThere = conversationId !== undefined && against !== undefined && (await isNamed(against, conversationId))
       if (conversationId !== undefined && !wasThere) await lookup.isThere(conversationId)
-      return await verify(conversationId, { ...given, ...(heard === undefined ? {} : { onProgress: heard }) })
+      return await verify(conversationId, { ...given, ...(listener === undefined ? {} : { onProgress: listener }) })
     },
     async identity() {
       gate.open()

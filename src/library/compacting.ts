@@ -1,4 +1,4 @@
-/** Compaction: behind the appends where a limit asks for it, by hand, and taken back. */
+/** Compaction: in the background after appends, on request, and undo. */
 import type { VectorFiller } from '../../projections/read-models/archive-index/vector-filler.js'
 import { createCompact, isCompactionDue, type Compaction } from '../compaction/compact.js'
 import { compactNow } from '../compaction/compact-now.js'
@@ -17,7 +17,7 @@ import { bad, optionsGiven, type Names } from './options.js'
 import type { LedgerParts } from './parts.js'
 import { problem, valueOf } from './problem.js'
 import type { ProvenanceOf } from './provenance.js'
-import { heardCompact, tracedCompact } from './spans.js'
+import { notifyingCompact, tracedCompact } from './spans.js'
 
 const COMPACT: Names<CompactOptions> = { force: true, actor: true }
 const UNDO: Names<UndoOptions> = { cycle: true, actor: true, correlationId: true }
@@ -57,8 +57,8 @@ export interface CompactingParts extends Pick<
 export interface Compacting {
   readonly calls: Pick<Ledger, 'compact' | 'undo' | 'settled'>
   /**
-   * Begins what there is to do behind what was recorded: vectors, and compaction where this process compacts, which is
-   * recorded as asked for by the same request.
+   * Starts background work after an append: vectors, and compaction if this process compacts. Compaction is recorded
+   * with the correlation id of the append.
    */
   readonly wakeWhereDue: (state: Conversation, provenance: Provenance) => void
   /** Runs what a conversation is due for and waits for it. */
@@ -69,7 +69,7 @@ export interface Compacting {
 
 export function createCompacting(parts: CompactingParts): Compacting {
   const { log, workers, ahead, conversations, gate, freshness, lookup, provenanceOf, onProblem } = parts
-  const compact = heardCompact(tracedCompact(createCompact(parts)), parts.onCompaction)
+  const compact = notifyingCompact(tracedCompact(createCompact(parts)), parts.onCompaction)
   const worker = createCompactionWorker({
     queue: parts.queue,
     load: (conversationId) => conversations.load(conversationId),
@@ -78,8 +78,8 @@ export function createCompacting(parts: CompactingParts): Compacting {
     concurrency: CONVERSATIONS_AT_ONCE,
     backsOffByTime: false,
     ahead,
-    // A summarizer that is down is told of as well where the fallback did its work: else it is down for days, and only
-    // the log knows.
+    // Report a summarizer that is down even if the fallback replaced it. Otherwise only the log would show an outage
+    // of days.
     onCompaction: (_conversationId, run) => {
       const failure = run.failure ?? run.fallbackFor
       if (failure !== undefined) onProblem(failure)
@@ -128,7 +128,7 @@ export function createCompacting(parts: CompactingParts): Compacting {
         worker.wake(state.conversationId, provenance)
     },
     async compactDue(conversationId, provenance) {
-      // What is done ahead of need may go on; at a limit the host gets the context as it is after the cycle.
+      // Summaries that are made ahead may continue. At a limit the host gets the context after the cycle.
       if (isCompactionDue(await conversations.load(conversationId))) await worker.settled(conversationId)
       return await compact(conversationId, 'due', { provenance })
     },

@@ -1,12 +1,12 @@
 /// <reference lib="esnext.disposable" preserve="true" />
-/** `createCompactor`: compaction as one function over a host's own message list, for who wants no more than that. */
+/** `createCompactor`: compaction as one function over a host's own message list. */
 import type { Compressed } from '../compaction/compress.js'
-import { givenBack } from '../compaction/host-list.js'
+import { listOrEmpty } from '../compaction/host-list.js'
 import type { MessageInput } from '../domain/values/message.js'
 import { checkedOptions, openLedger } from './compose.js'
 import type { Ledger, LedgerOptions } from './ledger.js'
 import { dataOfProblem, problem } from './problem.js'
-import { tellProblems } from './tell-problem.js'
+import { problemReporter } from './report-problem.js'
 
 /** A ledger that is open already, or how to open one. */
 export type CompactorOptions = { readonly ledger: Ledger } | LedgerOptions
@@ -21,7 +21,7 @@ export interface Compactor {
     history: readonly Message[],
     conversationId: string,
   ): Promise<Compressed<Message>>
-  /** Lets go of the store, where this compactor opened it. */
+  /** Closes the store if this compactor opened it. */
   close(): Promise<void>
   /** The same as `close`, for `await using`. */
   [Symbol.asyncDispose](): Promise<void>
@@ -38,18 +38,18 @@ function checkLedgerAlone({ ledger, ...rest }: { readonly ledger: Ledger }): voi
 
 /** Makes a compactor. Throws where an option is wrong; the store is opened with the first call. */
 export function createCompactor(options: CompactorOptions): Compactor {
-  const own = 'ledger' in options ? undefined : options
+  const ownOptions = 'ledger' in options ? undefined : options
   if ('ledger' in options) checkLedgerAlone(options)
   else checkedOptions(options)
-  const tell = tellProblems(own?.onProblem)
+  const reportProblem = problemReporter(ownOptions?.onProblem)
   let opened: Promise<Ledger> | undefined = 'ledger' in options ? Promise.resolve(options.ledger) : undefined
   let isClosed = false
 
   async function open(): Promise<Ledger> {
     if (isClosed) throw problem({ kind: 'LedgerClosed' })
     if (opened !== undefined) return await opened
-    if (own === undefined) throw problem({ kind: 'LedgerClosed' })
-    const opening = openLedger(own)
+    if (ownOptions === undefined) throw problem({ kind: 'LedgerClosed' })
+    const opening = openLedger(ownOptions)
     opened = opening
     try {
       return await opening
@@ -65,9 +65,9 @@ export function createCompactor(options: CompactorOptions): Compactor {
       try {
         return await (await open()).compress(history, conversationId)
       } catch (error) {
-        tell(error)
+        reportProblem(error)
         return {
-          history: givenBack(history),
+          history: listOrEmpty(history),
           batchesCreated: 0,
           messagesCompressed: 0,
           tokensEstimateBefore: 0,
@@ -84,6 +84,6 @@ export function createCompactor(options: CompactorOptions): Compactor {
     isClosed = true
     const ledger = await opened?.catch(() => undefined)
     opened = undefined
-    if (own !== undefined) await ledger?.close()
+    if (ownOptions !== undefined) await ledger?.close()
   }
 }

@@ -10,6 +10,7 @@ import { createMemoryTokenBudget } from '../adapters/memory/token-budget.js'
 import { createMemoryWorkQueue } from '../adapters/memory/work-queue.js'
 import { createOpenAiEmbeddingModel } from '../adapters/openai/embedding-model.js'
 import { createOpenAiLanguageModel } from '../adapters/openai/language-model.js'
+import { checkOpenAiModel } from '../adapters/openai/model-check.js'
 import { openFolder, openFolderToRead, openMemory, type FolderToRead } from '../adapters/pglite/sql.js'
 import { createPostgresBulkTarget } from '../adapters/postgres/bulk-append.js'
 import { createPostgresBodyStore } from '../adapters/postgres/body-store.js'
@@ -28,6 +29,7 @@ import { decodeEvent } from '../recording/read-event.js'
 import type { Log } from '../recording/load-conversation.js'
 import type { OpenedLog } from '../backup/migrate-log.js'
 import { laterTypes } from '../domain/events/index.js'
+import { LEDGER_PREFIXES } from '../domain/values/ids.js'
 import { unknownName } from '../domain/text/known-names.js'
 import type { Claims } from '../ports/claims.js'
 import type { EmbeddingModel } from '../ports/embedding-model.js'
@@ -47,18 +49,20 @@ import type { EmbeddingConfig, Ledger, LedgerOptions } from './ledger.js'
 import {
   bad,
   estimatorOf,
-  looked,
+  readFrom,
   nameOf,
   optionsGiven,
   pricesOf,
   settingsOf,
   textGiven,
+  wholeNumberGiven,
   type Names,
 } from './options.js'
 import { valueOf } from './problem.js'
 import { tracedSummarizer } from './spans.js'
 import { createRowThread, type RowThreadPlace } from './row-thread.js'
-import { heardBy, tellProblems } from './tell-problem.js'
+import { notifyingSummarizer } from './notifying-summarizer.js'
+import { guardListener, problemReporter } from './report-problem.js'
 
 const OPEN: Names<LedgerOptions> = {
   store: true,
@@ -76,13 +80,14 @@ const OPEN: Names<LedgerOptions> = {
   summarizerTimeoutMs: true,
   onProblem: true,
   onOpening: true,
+  onRequest: true,
   readOnly: true,
 }
-const EMBEDDING: Names<EmbeddingConfig> = { model: true, baseUrl: true, apiKey: true }
+const EMBEDDING: Names<EmbeddingConfig> = { model: true, baseUrl: true, apiKey: true, timeoutMs: true }
 
 type OnOpening = NonNullable<LedgerOptions['onOpening']>
 
-/** A summarizer of somebody's own: what it says of itself is recorded with all that it says. */
+/** A summarizer by the caller. Its strategy, provider and model are recorded with every summary. */
 function ownSummarizer(given: Summarizer): Summarizer {
   for (const field of ['strategy', 'provider', 'model'] as const) nameOf(`summarizer.${field}`, given[field])
   for (const field of ['prepare', 'summarize'] as const)
@@ -92,10 +97,7 @@ function ownSummarizer(given: Summarizer): Summarizer {
   return given
 }
 
-/**
- * `retries` takes the place of what is configured for the client of a model; a summarizer of somebody's own has its own
- * way.
- */
+/** `retries` overrides the configuration of the model's client. A summarizer by the caller retries as it likes. */
 function summarizerOf(
   given: LedgerOptions['summarizer'],
   retries: { readonly maxRetries?: 0 } = {},
@@ -110,16 +112,17 @@ function summarizerOf(
   return createSummarizer(config, model)
 }
 
-/** A model for vectors: its name lies in the rows beside each of them. */
+/** A model for vectors. The rows record its name with each vector. */
 function embeddingOf(given: EmbeddingConfig): EmbeddingModel {
   if (typeof given !== 'object' || given === null) throw bad('embedding', 'must be an object')
-  // Each setting is read once: what an object of somebody's own says the second time does not matter.
-  const config = looked('embedding', () => ({ ...given }))
+  // Each setting is read once: a getter of the caller's object may return another value the second time.
+  const config = readFrom('embedding', () => ({ ...given }))
   const wrong = unknownName(config, Object.keys(EMBEDDING), 'setting of an embedding model')
   if (wrong !== undefined) throw bad(`embedding.${wrong.field}`, wrong.detail)
   nameOf('embedding.model', config.model)
   for (const field of ['baseUrl', 'apiKey'] as const)
     if (config[field] !== undefined) textGiven(`embedding.${field}`, config[field])
+  wholeNumberGiven('embedding.timeoutMs', config.timeoutMs, 1)
   return valueOf(createOpenAiEmbeddingModel(config), (left) => bad(`embedding.${left.field}`, left.detail))
 }
 
@@ -127,7 +130,7 @@ interface Opening {
   readonly onOpening?: OnOpening | undefined
   /** Nothing is to be written: then a folder may be one that another process has open. */
   readonly readOnly?: boolean | undefined
-  /** Hears that another process begins to read the folder by way of this one. */
+  /** Called if another process begins to read the folder through this one. */
   readonly onReader?: () => void
 }
 
@@ -139,7 +142,7 @@ async function openDatabase(
 ): Promise<FolderToRead> {
   const kinds = field === 'store' ? 'a folder, postgres://… or esdb://…' : 'a folder, or postgres://…'
   if (address.trim() === '') throw bad(field, `is empty: give ${kinds}`)
-  // Whoever writes it as other programs do would get a folder of that name, and find it there afterwards.
+  // Without this check, an address in another program's notation would create a folder of that name.
   if (address !== 'memory' && /^[\s:]*memory[\s:]*$/iu.test(address))
     throw bad(
       field,
@@ -167,8 +170,8 @@ async function openDatabase(
     ...(onOpening === undefined ? {} : { onWait: onOpening }),
     ...(onReader === undefined ? {} : { onReader }),
   }
-  const owned = async (opened: Promise<Database>): Promise<FolderToRead> => ({ db: await opened, readBy: undefined })
-  const { db, readBy } =
+  const owned = async (opened: Promise<Database>): Promise<FolderToRead> => ({ db: await opened, ownerName: undefined })
+  const { db, ownerName: readBy } =
     address === 'memory'
       ? await owned(openMemory())
       : isPostgres(address)
@@ -178,17 +181,14 @@ async function openDatabase(
           : await owned(openFolder(address, waiting))
   try {
     await (readBy === undefined ? migrateLog(db) : checkLogVersion(db))
-    return { db, readBy }
+    return { db, ownerName: readBy }
   } catch (error) {
     await db.close()
     throw error
   }
 }
 
-/**
- * The name of a store for people, where it can be told without opening it that it has no ledger; opening it would make
- * one.
- */
+/** Name of a store that has no ledger, if this can be checked without opening it. Opening would create one. */
 export async function nameWithoutLedger(store: string): Promise<string | undefined> {
   if (isPostgres(store)) {
     const { name, hasSchema } = await lookAtPostgres(store)
@@ -205,7 +205,7 @@ export async function nameWithoutLedger(store: string): Promise<string | undefin
   return isThere ? undefined : store
 }
 
-/** What a ledger stands on. */
+/** The stores of a ledger. */
 interface Stores {
   readonly log: Log
   /** The log's address for people. */
@@ -217,7 +217,7 @@ interface Stores {
   readonly isLogShared: boolean
   /** False where the database does. */
   readonly isDatabaseShared: boolean
-  /** The process that has the folder open, where it is read by way of that one. */
+  /** The process that has the folder open, if the folder is read through it. */
   readonly readBy: string | undefined
   readonly close: () => Promise<void>
 }
@@ -226,7 +226,7 @@ async function openStores(store: string, database: string | undefined, opening: 
   if (isKurrentDb(store)) return await openKurrentDb(store, database, opening)
   if (database !== undefined)
     throw bad('database', 'is for a log in KurrentDB: this one keeps its read models beside it')
-  const { db, readBy } = await openDatabase(store, 'store', opening)
+  const { db, ownerName: readBy } = await openDatabase(store, 'store', opening)
   const isShared = isPostgres(store)
   const log = { store: createPostgresEventStore(db), bodies: createPostgresBodyStore(db) }
   return {
@@ -252,12 +252,17 @@ async function openKurrentDb(store: string, database: string | undefined, openin
     import('../adapters/kurrentdb/event-store.js'),
     import('../adapters/kurrentdb/connection.js'),
   ])
-  // A wrong address is told before a database is opened for it.
+  // Check the address before a database is opened for it.
   parseAddress(store)
-  const { db, readBy } = await openDatabase(database, 'database', opening)
+  const { db, ownerName: readBy } = await openDatabase(database, 'database', opening)
   const bodies = createPostgresBodyStore(db)
   try {
-    const log = await openKurrentDbEventStore(store, { bodies, eventIds: createEventIdIndex(db), laterTypes })
+    const log = await openKurrentDbEventStore(store, {
+      bodies,
+      eventIds: createEventIdIndex(db),
+      laterTypes,
+      prefixes: LEDGER_PREFIXES,
+    })
     return {
       log: { store: log, bodies },
       name: log.name,
@@ -300,6 +305,7 @@ export function checkedOptions(options: LedgerOptions) {
     actor = 'library',
     onProblem,
     onOpening = () => undefined,
+    onRequest,
     persona = '',
     workers = 'inside',
     ahead = true,
@@ -312,19 +318,23 @@ export function checkedOptions(options: LedgerOptions) {
   if (typeof readOnly !== 'boolean') throw bad('readOnly', 'must be true or false')
   if (typeof persona !== 'string') throw bad('persona', 'must be a text')
   if (!persona.isWellFormed()) throw bad('persona', 'has a lone surrogate')
-  if (!looked('clock', () => typeof clock?.now === 'function' && typeof clock.newId === 'function'))
+  if (!readFrom('clock', () => typeof clock?.now === 'function' && typeof clock.newId === 'function'))
     throw bad('clock', 'must have the functions now and newId')
   if (onProblem !== undefined && typeof onProblem !== 'function') throw bad('onProblem', 'must be a function')
   if (typeof onOpening !== 'function') throw bad('onOpening', 'must be a function')
+  if (onRequest !== undefined && typeof onRequest !== 'function') throw bad('onRequest', 'must be a function')
   const longestMs = timeoutOf(given.summarizerTimeoutMs)
-  const tell = tellProblems(onProblem)
+  const reportProblem = problemReporter(onProblem)
+  const listener = onRequest === undefined ? undefined : guardListener(onRequest, reportProblem)
+  const observed = (summarizer: Summarizer): Summarizer =>
+    tracedSummarizer(listener === undefined ? summarizer : notifyingSummarizer(summarizer, listener))
   return {
     store: textGiven('store', store),
     database: database === undefined ? undefined : textGiven('database', database),
     clock,
     actor: nameOf('actor', actor),
-    onProblem: tell,
-    onOpening: heardBy(onOpening, tell),
+    onProblem: reportProblem,
+    onOpening: guardListener(onOpening, reportProblem),
     persona,
     workers,
     ahead,
@@ -332,8 +342,10 @@ export function checkedOptions(options: LedgerOptions) {
     policy: settingsOf(given.policy),
     estimator: estimatorOf(given.estimator),
     prices: pricesOf(given.prices),
-    summarizer: looked('summarizer', () => tracedSummarizer(summarizerOf(given.summarizer, {}, longestMs))),
-    editionSummarizer: tracedSummarizer(summarizerOf(given.summarizer, { maxRetries: 0 }, longestMs)),
+    summarizer: readFrom('summarizer', () => observed(summarizerOf(given.summarizer, {}, longestMs))),
+    candidateSummarizer: (candidate: NonNullable<LedgerOptions['summarizer']>) =>
+      readFrom('summarizer', () => observed(summarizerOf(candidate, { maxRetries: 0 }, longestMs))),
+    editionSummarizer: observed(summarizerOf(given.summarizer, { maxRetries: 0 }, longestMs)),
     embedding: embedding === undefined ? undefined : embeddingOf(embedding),
   }
 }
@@ -341,7 +353,7 @@ export function checkedOptions(options: LedgerOptions) {
 /** Opens a ledger. Throws where the store cannot be opened or a setting is wrong, before anything is written. */
 export const openLedger = async (options: LedgerOptions): Promise<Ledger> => (await openWithStores(options)).ledger
 
-/** Opens a ledger with what the service keeps beside it. Closing the ledger closes all of it. */
+/** Opens a ledger together with the stores of the service. Closing the ledger closes all of them. */
 export async function openService(options: LedgerOptions): Promise<ServiceStores & { readonly ledger: Ledger }> {
   const { ledger, stores, onCompaction } = await openWithStores(options)
   return { ledger, onCompaction, ...serviceStores(stores) }
@@ -379,11 +391,11 @@ async function openWithStores(
       readerBegun()
     },
   })
-  const isReadBeside = stores.readBy !== undefined
+  const isReadThroughOwner = stores.readBy !== undefined
   try {
     if (workers === 'elsewhere' && !stores.isDatabaseShared)
       throw bad('workers', 'cannot be elsewhere: a folder belongs to the one process that has it open')
-    if (embedding !== undefined && !isReadBeside) await createVectorTable(stores.db)
+    if (embedding !== undefined && !isReadThroughOwner) await createVectorTable(stores.db)
   } catch (error) {
     await stores.close()
     throw error
@@ -391,7 +403,7 @@ async function openWithStores(
   const ledger = createLedger({
     ...given,
     // Rows and vectors are the other process's to keep.
-    ...(isReadBeside ? ({ workers: 'elsewhere', ahead: false } as const) : {}),
+    ...(isReadThroughOwner ? ({ workers: 'elsewhere', ahead: false } as const) : {}),
     readOnly: readOnly ? { keptBy: stores.readBy } : undefined,
     onReader: (begun) => {
       readerBegun = begun
@@ -407,6 +419,7 @@ async function openWithStores(
     importedFiles: createPostgresImportedFiles(stores.db),
     queue: createMemoryWorkQueue(clock),
     fallback: createExtractiveSummarizer(),
+    checkModel: checkOpenAiModel,
     onCompaction(running) {
       for (const began of hearing) began(running)
     },
@@ -423,7 +436,12 @@ export async function openLog(address: string, options: { readonly database?: st
 
 export { createLogFile, openLogFile } from '../adapters/file/log-file.js'
 export { createManifestFile, openManifestFile } from '../adapters/file/manifest-file.js'
-export { createKeyFile, fingerprintMeant, privateKeyFrom, readPrivateKey } from '../adapters/file/signing-key.js'
+export {
+  createKeyFile,
+  fingerprintFrom as fingerprintMeant,
+  privateKeyFrom,
+  readPrivateKey,
+} from '../adapters/file/signing-key.js'
 
 /** Opens what `projections run` works with. */
 export async function openProjections(where: {
@@ -441,10 +459,7 @@ export async function openProjections(where: {
   }
 }
 
-/**
- * Opens what a thread compares rows with. It waits for nobody: rows that are behind are looked at again by whoever
- * asked.
- */
+/** Opens what a thread needs to compare rows. It does not wait for rows that lag; the caller compares these again. */
 export async function openRowCheck(
   where: RowThreadPlace,
 ): Promise<{ readonly checkRows: CheckRows; close(): Promise<void> }> {

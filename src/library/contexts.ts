@@ -50,10 +50,10 @@ export function createContexts(parts: ContextsParts): Pick<Ledger, 'context' | '
       gate.open()
       const { at, view, ...wait } = optionsGiven('context', options, CONTEXT)
       await freshness.log(wait)
-      const asked = viewNamed(view)
-      return asked === undefined
+      const viewName = viewNamed(view)
+      return viewName === undefined
         ? valueOf(contextOf(await stateAt(conversationId, at, loadContext)), problem)
-        : valueOf(contextIn(await stateAt(conversationId, at, loadConversation), asked), problem)
+        : valueOf(contextIn(await stateAt(conversationId, at, loadConversation), viewName), problem)
     },
     async messages(conversationId, options) {
       gate.open()

@@ -12,6 +12,7 @@ import { createCompacting } from './compacting.js'
 import { createCompressing } from './compressing.js'
 import { createContexts } from './contexts.js'
 import { createEditions } from './editions.js'
+import { createEvaluations } from './evaluation.js'
 import { createFreshness } from './freshness.js'
 import { createGate } from './gate.js'
 import { createHistory } from './history.js'
@@ -37,7 +38,7 @@ export function createLedger(parts: LedgerParts): Ledger {
   const gate = createGate(parts)
   const freshness = createFreshness({ ...parts, runner, gate })
   const lookup = createLookup({ log, conversations, gate })
-  /** What every capability stands on. */
+  /** Dependencies of all capabilities. */
   const common = {
     ...parts,
     conversations,
@@ -72,7 +73,7 @@ export function createLedger(parts: LedgerParts): Ledger {
     await closing
   }
 
-  // Who reads beside keeps no rows.
+  // A reader through another process runs no projections.
   parts.onReader(freshness.follow)
 
   return {
@@ -97,7 +98,7 @@ export function createLedger(parts: LedgerParts): Ledger {
     }),
     ...createCompressing({ ...common, compacting }),
     // Requests of editions are counted one by one: their summarizer does not try again by itself.
-    editions: createEditions({ ...common, summarizer: parts.editionSummarizer }),
+    editions: { ...createEditions({ ...common, summarizer: parts.editionSummarizer }), ...createEvaluations(common) },
     prompts: createPrompts(common),
     projections: createProjections(common),
     close,

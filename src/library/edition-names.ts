@@ -10,11 +10,11 @@ import type { LedgerParts } from './parts.js'
 import { problem } from './problem.js'
 
 export interface EditionNames {
-  /** A conversation that is there; a misspelt id is told with the one that may have been meant. */
+  /** Throws if the conversation does not exist; the error suggests the nearest id. */
   readonly existing: (conversationId: string) => Promise<Conversation>
-  /** The whole id of an edition, from its beginning; a misspelt one is told with the one that may have been meant. */
-  readonly editionNamed: (given: string, field?: string) => Promise<string>
-  /** The same for an edition of one conversation: where the id is whole, the rows are not asked. */
+  /** The full id of an edition from its beginning. The error for an unknown one suggests the nearest id. */
+  readonly editionNamed: (input: string, field?: string) => Promise<string>
+  /** The same for an edition of one conversation. A full id needs no query. */
   readonly editionOf: (given: string, conversationId: string) => Promise<string>
 }
 
@@ -25,15 +25,15 @@ export function createEditionNames({
   lookup,
 }: Pick<LedgerParts, 'log' | 'db'> & { readonly freshness: Freshness; readonly lookup: Lookup }): EditionNames {
   async function editionNamed(name: string, field = 'editionId'): Promise<string> {
-    const given = nameGiven(field, name)
+    const input = nameGiven(field, name)
     await freshness.rowsAtHead()
     const ids = await editionIds(db)
-    const found = ids.filter((editionId) => editionId.startsWith(given))
+    const found = ids.filter((editionId) => editionId.startsWith(input))
     const [only] = found
     if (only !== undefined && found.length === 1) return only
-    if (found.length > 1) throw bad(field, `"${given}" is the beginning of several: ${found.join(', ')}`)
-    const near = nearest(given, ids)
-    throw problem({ kind: 'NoSuchEdition', editionId: given, ...(near === undefined ? {} : { nearest: near }) })
+    if (found.length > 1) throw bad(field, `"${input}" is the beginning of several: ${found.join(', ')}`)
+    const near = nearest(input, ids)
+    throw problem({ kind: 'NoSuchEdition', editionId: input, ...(near === undefined ? {} : { nearest: near }) })
   }
 
   return {
@@ -45,11 +45,11 @@ export function createEditionNames({
     },
     editionNamed,
     async editionOf(name, conversationId) {
-      const given = nameGiven('editionId', name)
+      const input = nameGiven('editionId', name)
       // An id with a dash would reach into another conversation's streams.
-      return !given.includes('-') && (await log.store.streamRevision(editionStream(given, conversationId))) >= 0n
-        ? given
-        : await editionNamed(given)
+      return !input.includes('-') && (await log.store.streamRevision(editionStream(input, conversationId))) >= 0n
+        ? input
+        : await editionNamed(input)
     },
   }
 }

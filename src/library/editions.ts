@@ -9,12 +9,12 @@ import { conversationStream } from '../domain/values/ids.js'
 import { adoptEdition, dropEdition, type AdoptDependencies } from '../editions/adopt.js'
 import { createCompareEditions, IN_FORCE } from '../editions/compare.js'
 import { estimateReplay } from '../editions/estimate.js'
-import { putIntoForceBy, type PutIntoForce } from '../editions/put-into-force.js'
+import { putIntoForceBy, type EditionChange } from '../editions/edition-change.js'
 import { replay } from '../editions/replay.js'
 import { revertEdition } from '../editions/undo-and-revert.js'
-import type { SpendingBound } from '../ports/spending.js'
+import type { SpendingLimits } from '../ports/spending.js'
 import type { Conversations, Handled } from '../recording/handle-command.js'
-import type { SearchPorts } from '../search/search.js'
+import type { SearchPorts } from '../retrieval/search.js'
 import { createEditionNames } from './edition-names.js'
 import { WAIT, type Freshness } from './freshness.js'
 import type { Gate } from './gate.js'
@@ -36,7 +36,7 @@ import {
   bad,
   conversationsGiven,
   listenerGiven,
-  looked,
+  readFrom,
   optionsGiven,
   settingsOf,
   signalGiven,
@@ -47,7 +47,7 @@ import type { LedgerParts } from './parts.js'
 import { problem, valueOf } from './problem.js'
 import type { ProvenanceOf } from './provenance.js'
 
-const BOUND: Names<EditionBound> = { maxTokens: true, maxCost: true }
+export const BOUND: Names<EditionBound> = { maxTokens: true, maxCost: true }
 const REQUEST: Names<EditionRequest & Pick<ReplayOptions, 'signal'>> = {
   conversations: true,
   policy: true,
@@ -66,20 +66,26 @@ const COMPARE: Names<CompareEditionsOptions> = {
   onConversation: true,
 }
 
-const priceGiven = (price: Price | undefined): Price | undefined =>
+/** The price of a model, checked; throws if it is wrong. */
+export const priceGiven = (price: Price | undefined): Price | undefined =>
   price === undefined
     ? undefined
     : valueOf(
-        looked('price', () => parsePrices({ price })),
+        readFrom('price', () => parsePrices({ price })),
         ({ field, detail }) => bad(field, detail),
       )['price']
 
-const MICROS = 1_000_000
+export const MICROS = 1_000_000
 
-function boundOf({ maxTokens, maxCost }: EditionBound, price: Price | undefined): SpendingBound {
+/** Throws if a bound is not a number above 0. */
+export function checkBound({ maxTokens, maxCost }: EditionBound): void {
   wholeNumberGiven('maxTokens', maxTokens, 1)
   if (maxCost !== undefined && !(Number.isFinite(maxCost) && maxCost > 0))
     throw bad('maxCost', 'must be a number above 0')
+}
+
+function boundOf({ maxTokens, maxCost }: EditionBound, price: Price | undefined): SpendingLimits {
+  checkBound({ ...(maxTokens === undefined ? {} : { maxTokens }), ...(maxCost === undefined ? {} : { maxCost }) })
   if (maxCost !== undefined && price === undefined) throw bad('maxCost', 'needs the price of the model')
   return {
     ...(maxTokens === undefined ? {} : { tokens: maxTokens }),
@@ -103,10 +109,10 @@ export function createEditions(parts: EditionsParts): Editions & EditionsCompare
 
   /** The ids of conversations that are all there. */
   async function idsOf(given: EditionRequest['conversations'] | undefined): Promise<readonly string[]> {
-    const asked = conversationsGiven('conversations', given)
-    if (asked === 'all') return await lookup.all()
-    for (const conversationId of asked) await existing(conversationId)
-    return asked
+    const request = conversationsGiven('conversations', given)
+    if (request === 'all') return await lookup.all()
+    for (const conversationId of request) await existing(conversationId)
+    return request
   }
 
   /** The conversations that have an edition and did not drop it. */
@@ -126,7 +132,7 @@ export function createEditions(parts: EditionsParts): Editions & EditionsCompare
     return { ...row, conversationHead: await log.store.streamRevision(conversationStream(row.conversationId)) }
   }
 
-  async function putIntoForce(handled: Handled, editionId: string): Promise<PutIntoForce> {
+  async function putIntoForce(handled: Handled, editionId: string): Promise<EditionChange> {
     freshness.recordedHere(handled)
     freshness.follow()
     return await putIntoForceBy(log, handled, editionId)
@@ -136,7 +142,7 @@ export function createEditions(parts: EditionsParts): Editions & EditionsCompare
     async estimate(given) {
       gate.open()
       const {
-        conversations: asked,
+        conversations: request,
         policy,
         signal,
         editionId: name,
@@ -146,15 +152,15 @@ export function createEditions(parts: EditionsParts): Editions & EditionsCompare
       const price = priceGiven(rest.price)
       const editionId = name === undefined ? undefined : await editionNamed(name)
       const conversationIds =
-        editionId !== undefined && conversationsGiven('conversations', asked) === 'all'
+        editionId !== undefined && conversationsGiven('conversations', request) === 'all'
           ? await adoptable(editionId)
-          : await idsOf(asked)
+          : await idsOf(request)
       return await estimateReplay(parts, { conversationIds, settings: settingsOf(policy), price, signal, editionId })
     },
     async replay(given) {
       gate.writes('editions.replay')
       const {
-        conversations: asked,
+        conversations: request,
         policy,
         concurrency,
         signal,
@@ -162,7 +168,7 @@ export function createEditions(parts: EditionsParts): Editions & EditionsCompare
         ...rest
       } = optionsGiven('editions.replay', given, REPLAY)
       signalGiven(signal)
-      const heard = listenerGiven('onProgress', onProgress, onProblem)
+      const listener = listenerGiven('onProgress', onProgress, onProblem)
       const price = priceGiven(rest.price)
       const bound = boundOf(rest, price)
       const { actor } = provenanceOf(rest)
@@ -170,13 +176,13 @@ export function createEditions(parts: EditionsParts): Editions & EditionsCompare
       return await replay(
         { ...parts, actor },
         {
-          conversationIds: await idsOf(asked),
+          conversationIds: await idsOf(request),
           settings: settingsOf(policy),
           bound,
           price,
           concurrency,
           signal,
-          onProgress: heard,
+          onProgress: listener,
         },
       )
     },
@@ -217,12 +223,12 @@ export function createEditions(parts: EditionsParts): Editions & EditionsCompare
       gate.writes('editions.revert')
       const { lineage } = await existing(conversationId)
       const inForce = lineage?.edition?.editionId
-      const wanted = given === undefined ? inForce : await editionOf(given, conversationId)
-      if (wanted !== undefined && inForce !== wanted)
-        throw problem({ kind: 'EditionNotInForce', editionId: wanted, conversationId, inForce })
+      const target = given === undefined ? inForce : await editionOf(given, conversationId)
+      if (target !== undefined && inForce !== target)
+        throw problem({ kind: 'EditionNotInForce', editionId: target, conversationId, inForce })
       return await putIntoForce(
         valueOf(await revertEdition({ log, conversations }, conversationId, provenance), problem),
-        wanted ?? '',
+        target ?? '',
       )
     },
     async drop(conversationId, given, options) {
@@ -242,8 +248,8 @@ export function createEditions(parts: EditionsParts): Editions & EditionsCompare
         actor: provenanceOf({ actor }).actor,
       })
       if (given.record !== false) gate.writes('editions.compare')
-      const heard = listenerGiven('onConversation', onConversation, onProblem)
-      const asked = conversationsGiven('conversationIds', conversationIds)
+      const listener = listenerGiven('onConversation', onConversation, onProblem)
+      const request = conversationsGiven('conversationIds', conversationIds)
       // Messages are searched for evidence alone.
       if (given.questions !== undefined) await freshness.rows({ waitFor, timeout })
       const against =
@@ -251,15 +257,15 @@ export function createEditions(parts: EditionsParts): Editions & EditionsCompare
           ? {}
           : { against: await editionNamed(given.against, 'against') }
       const named = await editionNamed(editionId)
-      for (const conversationId of asked === 'all' ? [] : asked)
+      for (const conversationId of request === 'all' ? [] : request)
         if ((await log.store.streamRevision(conversationStream(conversationId))) < 0n)
           throw problem({ kind: 'NoSuchConversation', conversationId })
       return valueOf(
         await compareEditions({
-          conversationIds: asked === 'all' ? undefined : asked,
+          conversationIds: request === 'all' ? undefined : request,
           editionId: named,
           ...given,
-          onConversation: heard,
+          onConversation: listener,
           ...against,
         }),
         problem,

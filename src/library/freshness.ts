@@ -3,7 +3,7 @@
  * least what was recorded through it.
  */
 import type { ProjectionRunner } from '../../projections/engine/runner.js'
-import type { Behind } from '../../projections/engine/watch.js'
+import type { RowsLag } from '../../projections/engine/watch.js'
 import type { Within } from '../ports/archive-index.js'
 import { sleep } from '../ports/clock.js'
 import type { Gate } from './gate.js'
@@ -16,27 +16,27 @@ import { problem } from './problem.js'
 export type Wait = { readonly [Name in keyof WaitOptions]?: WaitOptions[Name] | undefined }
 
 export interface Freshness {
-  /** From now on the rows follow the log, where this process keeps them. */
+  /** Starts to follow the log if this process runs the projections. */
   readonly follow: () => void
   /** Notes what was recorded through this ledger. */
   readonly recordedHere: (recorded: { readonly position: bigint | undefined }) => void
   /**
-   * Brings the rows to where the reader wants them: to `waitFor`, where it is given; else to the head of the log where
-   * this process keeps them, and to this ledger's own last fact where others do.
+   * Brings the rows to `waitFor` if it is given. Otherwise to the end of the log if this process runs the
+   * projections, else to this ledger's own last event.
    */
   readonly rows: (wait?: Wait, conversationId?: string) => Promise<void>
-  /** Brings the rows to the head of the log, whoever recorded what is there and whoever keeps them. */
+  /** Brings the rows to the end of the log, including events of other processes. */
   readonly rowsAtHead: () => Promise<void>
-  /** Waits until the log itself has come to a position, as a copy of a server that lags behind its leader has to. */
+  /** Waits until the log itself includes a position: a replica of a server may lag its leader. */
   readonly log: (wait: Wait) => Promise<void>
-  /** What the rows do not show yet. Where this process keeps them, they were just brought to the end of the log. */
-  readonly behind: (within?: Within) => Promise<{ readonly behind?: Behind }>
+  /** How far the rows lag. If this process runs the projections, they were just brought to the end of the log. */
+  readonly behind: (within?: Within) => Promise<{ readonly behind?: RowsLag }>
 }
 
 /** The names of these options. */
 export const WAIT: Names<WaitOptions> = { waitFor: true, timeout: true }
 
-/** How long a reader waits for read models that another process keeps, where it does not say itself. */
+/** Default wait of a reader for projections that another process runs. */
 const WAIT_MS = 5_000
 const HEAD_POLL_MS = 20
 

@@ -9,7 +9,7 @@ export interface Gate {
   /** Throws where the ledger is closed, and where it was opened to read alone. */
   writes(call: string): void
   isClosed(): boolean
-  /** Aborts when the ledger is closed: what waits for facts ends then. */
+  /** Aborts when the ledger is closed, which ends all subscriptions. */
   readonly closed: AbortSignal
   /** From now on both throw. */
   close(): void
@@ -18,7 +18,7 @@ export interface Gate {
 export function createGate({ name, readOnly }: Pick<LedgerParts, 'name' | 'readOnly'>): Gate {
   let closed = false
   const closing = new AbortController()
-  // Whoever follows the facts listens, and there may be many.
+  // Every subscription adds a listener, and there may be many.
   setMaxListeners(0, closing.signal)
 
   function open(): void {

@@ -6,9 +6,9 @@ import { parseMoment } from '../domain/values/moment.js'
 import { differenceAcross, differenceBetween } from '../history/difference.js'
 import { explain } from '../history/explain.js'
 import type { ExplainDependencies } from '../history/explain-batch.js'
-import { forgottenIn } from '../history/forgotten.js'
+import { forgottenIn } from '../forgotten/compaction-reports.js'
 import { stats } from '../history/stats.js'
-import { totalForgotten, type Counted } from '../domain/reports/forgotten/totals.js'
+import { totalForgotten, type Counted } from '../forgotten/totals.js'
 import { revisionOf } from '../history/time-travel.js'
 import { decodeEvent } from '../recording/read-event.js'
 import { WAIT, type Freshness } from './freshness.js'
@@ -58,8 +58,8 @@ export function createHistory(
   const { log, db, clock, gate, freshness, lookup } = parts
   const explainDependencies: ExplainDependencies = {
     log,
-    // A hint beside the log: where there are no rows, or none that can be read, the log is read instead. The place of
-    // an edition's batch is in its own stream.
+    // Rows are only a hint. If there are none, or they cannot be read, the log is read instead. Batches of an
+    // edition are in its own stream.
     placeOf: async (conversationId, batchId) =>
       (await findBatches(db, conversationId, [batchId]).catch(() => [])).find(
         ({ editionId }) => editionId === undefined,
@@ -104,32 +104,35 @@ export function createHistory(
     },
     async diff(conversationId, given) {
       gate.open()
-      const asked = optionsGiven<{ readonly from?: At; readonly to?: At; readonly cycle?: number } & WaitOptions>(
+      const input = optionsGiven<{ readonly from?: At; readonly to?: At; readonly cycle?: number } & WaitOptions>(
         'diff',
         given,
         DIFF,
       )
-      await freshness.log(asked)
+      await freshness.log(input)
       const { revision: head } = await lookup.existing(conversationId)
-      if (asked.cycle !== undefined) {
-        if (!Number.isSafeInteger(asked.cycle) || asked.cycle < 1)
+      if (input.cycle !== undefined) {
+        if (!Number.isSafeInteger(input.cycle) || input.cycle < 1)
           throw bad('cycle', 'must be the number of a cycle, from 1')
-        return valueOf(await differenceAcross(log, conversationId, asked.cycle), problem)
+        return valueOf(await differenceAcross(log, conversationId, input.cycle), problem)
       }
-      if (asked.from === undefined) throw bad('from', 'is missing: a moment, or a cycle in its place')
-      const from = await revisionAt(conversationId, 'from', asked.from)
-      const to = asked.to === undefined ? head : await revisionAt(conversationId, 'to', asked.to)
+      if (input.from === undefined) throw bad('from', 'is missing: a moment, or a cycle in its place')
+      const from = await revisionAt(conversationId, 'from', input.from)
+      const to = input.to === undefined ? head : await revisionAt(conversationId, 'to', input.to)
       return valueOf(await differenceBetween(log, conversationId, from, to), problem)
     },
     async *log(conversationId, options) {
-      const given = optionsGiven('log', options, LOG)
-      if (given.from !== undefined && !(typeof given.from === 'bigint' && given.from >= 0n && given.from < 2n ** 63n))
+      const parsedOptions = optionsGiven('log', options, LOG)
+      if (
+        parsedOptions.from !== undefined &&
+        !(typeof parsedOptions.from === 'bigint' && parsedOptions.from >= 0n && parsedOptions.from < 2n ** 63n)
+      )
         throw bad('from', 'must be a revision (a bigint, 0 or more)')
-      wholeNumberGiven('limit', given.limit, 0)
-      if (given.direction !== undefined && !DIRECTIONS.includes(given.direction))
+      wholeNumberGiven('limit', parsedOptions.limit, 0)
+      if (parsedOptions.direction !== undefined && !DIRECTIONS.includes(parsedOptions.direction))
         throw bad('direction', `must be one of ${DIRECTIONS.join(', ')}`)
       await lookup.isThere(conversationId)
-      for await (const stored of log.store.readStream(conversationStream(conversationId), given))
+      for await (const stored of log.store.readStream(conversationStream(conversationId), parsedOptions))
         yield await decodeEvent(stored, log.bodies)
     },
     async *follow(options) {
@@ -141,13 +144,13 @@ export function createHistory(
       signalGiven(signal)
       const ended = new AbortController()
       const signals = [ended.signal, gate.closed, ...(signal === undefined ? [] : [signal])]
-      const asked = {
+      const input = {
         after: after === 'head' ? await log.store.head() : after,
         prefix: CONVERSATION_PREFIX,
         signal: AbortSignal.any(signals),
       }
       try {
-        for await (const item of log.store.subscribe(asked)) {
+        for await (const item of log.store.subscribe(input)) {
           if (item.kind === 'event') yield { kind: 'event', event: await decodeEvent(item.event, log.bodies) }
           else yield item
           if (untilHead && item.kind === 'caught-up') return
@@ -158,12 +161,13 @@ export function createHistory(
     },
     async explain(conversationId, options) {
       gate.open()
-      const given = optionsGiven('explain', options, EXPLAIN)
-      if (given.batchId !== undefined && given.line !== undefined)
+      const parsedOptions = optionsGiven('explain', options, EXPLAIN)
+      if (parsedOptions.batchId !== undefined && parsedOptions.line !== undefined)
         throw bad('line', 'goes without a batchId: explain one of the two')
-      if (given.batchId !== undefined) nameGiven('batchId', given.batchId)
-      if (given.line !== undefined && textGiven('line', given.line).trim() === '') throw bad('line', 'is empty')
-      return valueOf(await explain(explainDependencies, await lookup.existing(conversationId), given), problem)
+      if (parsedOptions.batchId !== undefined) nameGiven('batchId', parsedOptions.batchId)
+      if (parsedOptions.line !== undefined && textGiven('line', parsedOptions.line).trim() === '')
+        throw bad('line', 'is empty')
+      return valueOf(await explain(explainDependencies, await lookup.existing(conversationId), parsedOptions), problem)
     },
     async stats(conversationId, options) {
       gate.open()

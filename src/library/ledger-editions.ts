@@ -7,7 +7,7 @@ import type { Price, TokenUsage } from '../domain/reports/prices.js'
 import type { PolicySettings } from '../domain/values/policy.js'
 import type { ReplayEstimate } from '../editions/estimate.js'
 import type { EditionSpending, Paid } from '../editions/metered.js'
-import type { PutIntoForce } from '../editions/put-into-force.js'
+import type { EditionChange } from '../editions/edition-change.js'
 import type { Replay, ReplayProgress } from '../editions/replay.js'
 import type { PromptRegistry, RegisteredPrompt } from '../recording/list-prompts.js'
 import type { ActorOptions } from './ledger.js'
@@ -18,14 +18,14 @@ export type {
   Paid,
   Price,
   PromptRegistry,
-  PutIntoForce,
+  EditionChange,
   RegisteredPrompt,
   Replay,
   ReplayEstimate,
   ReplayProgress,
 }
 
-/** An edition over all its conversations: what made it, how many of them are in which state, what it came to. */
+/** An edition over all its conversations: its settings, the number of conversations in each state, and its costs. */
 export interface Edition extends EditionSummary {
   /** Tokens that were spent on it, failed and lost calls included. */
   readonly spent: TokenUsage
@@ -39,7 +39,7 @@ export interface EditionOfConversation extends EditionRow {
 
 /** An edition, conversation by conversation. */
 export interface EditionInFull extends Edition {
-  /** Where it stands in each of its conversations. */
+  /** The edition in each of its conversations. */
   readonly conversations: readonly EditionOfConversation[]
 }
 
@@ -67,7 +67,7 @@ export interface ReplayOptions extends EditionRequest, EditionBound, ActorOption
   readonly concurrency?: number
   /** Ends it cleanly: calls under way may end and are recorded. */
   readonly signal?: AbortSignal
-  /** Hears how far it is. What it throws breaks nothing. */
+  /** Called with the progress. Errors that it throws are ignored. */
   readonly onProgress?: (progress: ReplayProgress) => void
 }
 
@@ -86,7 +86,7 @@ export interface AdoptOptions extends Pick<EditionRequest, 'policy' | 'price'>, 
   readonly signal?: AbortSignal
 }
 
-/** The same history compacted in another way, beside what is in force. */
+/** Editions: the same history compacted in another way. */
 export interface Editions {
   /**
    * What a replay would come to at most, or with `editionId` what adopting that edition would: calls, tokens, cost, and
@@ -106,20 +106,21 @@ export interface Editions {
   /** One edition, conversation by conversation; the beginning of its id is enough. */
   show(editionId: string): Promise<EditionInFull>
   /**
-   * Puts an edition into force in a conversation: its batches, window and configuration, by a fact. What was appended
-   * since the replay is caught up first, by the edition's own summarizer where something is to be bought: the ledger
-   * has to be opened with it, and `policy` to be the same.
+   * Adopts an edition in a conversation: its batches, window and configuration replace those in force, with one
+   * event. Messages appended since the replay are compacted first by the edition's own summarizer, which may call
+   * its model. The ledger must be opened with that summarizer, and `policy` must be the same.
    */
-  adopt(conversationId: string, editionId: string, options?: AdoptOptions): Promise<PutIntoForce>
+  adopt(conversationId: string, editionId: string, options?: AdoptOptions): Promise<EditionChange>
   /**
    * Puts into force again what an adopted edition had replaced; all messages that came since stay. They may be too many
    * for one context: that is no reason to refuse the way back, but is in `overBudget`, and the next append, or
    * `compact`, compacts them.
    */
-  revert(conversationId: string, editionId?: string, options?: ActorOptions): Promise<PutIntoForce>
+  revert(conversationId: string, editionId?: string, options?: ActorOptions): Promise<EditionChange>
   /**
-   * Gives an edition of a conversation up: refused while it is in force. What it recorded stays, and a replay takes it
-   * up again. One that another edition has replaced comes back into force, dropped or not, where that one is reverted.
+   * Drops an edition in a conversation. An edition in force cannot be dropped. Its events stay in the log, and a
+   * replay continues it. If an edition that replaced it is reverted, it comes back into force even if it was
+   * dropped.
    */
   drop(
     conversationId: string,

@@ -1,10 +1,10 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 /**
- * The ledger as a library: what an agent's developer, an auditor and an operator call. Every function parses, calls one
- * use case, and throws a `LedgerError` (a failure as data, one sentence, whose fault it is) where the use case says no.
+ * The public interface of the library, for developers of agents, auditors and operators. Every function parses its
+ * input, calls one use case, and throws a `LedgerError` if the use case fails.
  */
-import type { ForgottenTotals } from '../domain/reports/forgotten/totals.js'
-import type { ForgottenCycle } from '../history/forgotten.js'
+import type { ForgottenTotals } from '../forgotten/totals.js'
+import type { ForgottenCycle } from '../forgotten/compaction-reports.js'
 import type {
   ImportedTranscript,
   ImportTranscriptOptions,
@@ -14,7 +14,7 @@ import type {
 import type { Observation, SeenCompaction } from './observing.js'
 import type { RebuildOptions } from '../../projections/engine/rebuild.js'
 import type { Filled, FillOptions, MissingVectors } from '../../projections/read-models/archive-index/vector-filler.js'
-import type { Behind, ProjectionStatus } from '../../projections/engine/watch.js'
+import type { RowsLag, ProjectionStatus } from '../../projections/engine/watch.js'
 import type { Compaction } from '../compaction/compact.js'
 import type { EditionComparisons, LabelledQuestion } from '../editions/compare.js'
 import type { Compressed } from '../compaction/compress.js'
@@ -25,7 +25,7 @@ import type {
   ConversationSummary,
   UnlistedConversation,
 } from '../../projections/read-models/live-messages/queries.js'
-import type { SearchHit } from '../search/search.js'
+import type { SearchHit } from '../retrieval/search.js'
 import type { ConversationStats, TotalStats } from '../history/stats.js'
 import type { ContextAsOf } from '../domain/compaction/context.js'
 import type { LiveMessages } from '../history/time-travel.js'
@@ -44,6 +44,7 @@ import type { SummarizerConfig } from '../summarizers/index.js'
 import type { SummarizeMessages } from '../summarizers/from-function.js'
 import type { AgentTool, AgentToolLimits } from './agent-tools.js'
 import type { Editions, Prompts } from './ledger-editions.js'
+import type { EditionsEvaluated } from './ledger-evaluation.js'
 
 export type { RebuildOptions, RebuildProgress } from '../../projections/engine/rebuild.js'
 export type {
@@ -52,7 +53,7 @@ export type {
   Filled,
   MissingVectors,
 } from '../../projections/read-models/archive-index/vector-filler.js'
-export type { Behind, PartitionStatus, ProjectionStatus } from '../../projections/engine/watch.js'
+export type { RowsLag as Behind, PartitionStatus, ProjectionStatus } from '../../projections/engine/watch.js'
 export type { Compaction } from '../compaction/compact.js'
 export type {
   ComparisonTotals,
@@ -89,10 +90,10 @@ export type {
 } from './transcripts.js'
 export type { Observation, SeenCompaction } from './observing.js'
 export type { RecordedConversation } from '../importers/record-transcript.js'
-export type { ForgottenCycle } from '../history/forgotten.js'
-export type { ForgottenReport, JudgedItem } from '../domain/reports/forgotten/forgotten.js'
-export type { ForgottenTotal, ForgottenTotals } from '../domain/reports/forgotten/totals.js'
-export type { SearchHit } from '../search/search.js'
+export type { ForgottenCycle } from '../forgotten/compaction-reports.js'
+export type { ForgottenReport, JudgedItem } from '../forgotten/forgotten.js'
+export type { ForgottenTotal, ForgottenTotals } from '../forgotten/totals.js'
+export type { SearchHit } from '../retrieval/search.js'
 export type { ConversationStats, Stats, TotalStats, UncountedConversation } from '../history/stats.js'
 export type { LineSource, Withdrawn } from '../history/trace-line.js'
 export type { Context, ContextAsOf } from '../domain/compaction/context.js'
@@ -138,7 +139,7 @@ export type {
   Price,
   PromptRegistry,
   Prompts,
-  PutIntoForce,
+  EditionChange,
   RegisteredPrompt,
   Replay,
   ReplayEstimate,
@@ -147,7 +148,25 @@ export type {
   ReplayedConversation,
 } from './ledger-editions.js'
 
-/** A model behind the OpenAI embeddings API. */
+export type {
+  CandidateBudget,
+  CandidateFailure,
+  CandidateMeasures,
+  CandidateOptions,
+  EditionsEvaluated,
+  EvaluateOptions,
+  EvaluatedCandidate,
+  Evaluation,
+  EvaluationEstimate,
+  EvaluationProgress,
+  EvaluationRequest,
+  EvidenceCounts,
+  RetainedKind,
+  Retention,
+  RetentionCounts,
+} from './ledger-evaluation.js'
+
+/** A model of an OpenAI-compatible embeddings API. */
 export interface EmbeddingConfig {
   /** The model's name. */
   readonly model: string
@@ -155,330 +174,350 @@ export interface EmbeddingConfig {
   readonly baseUrl?: string
   /** Its key; a server of your own may need none. */
   readonly apiKey?: string
+  /** Milliseconds that one request may take. Default: two minutes. */
+  readonly timeoutMs?: number
 }
 
-/** How to open a ledger; only `store` has to be given. */
+/** How to open a ledger. Only `store` is required. */
 export interface LedgerOptions {
   /**
-   * Where the log is: a folder (the embedded Postgres; one process at a time has it, others read beside it with
-   * `readOnly`), `memory`, `postgres://…`, or a KurrentDB by `esdb://…` or `kurrentdb://…`.
+   * Location of the log: a folder (embedded Postgres; one process writes, others read with `readOnly`), `memory`,
+   * `postgres://…`, or a KurrentDB at `esdb://…` or `kurrentdb://…`.
    */
   readonly store: string
   /**
-   * True where nothing is to be recorded: what would (`append`, `compact`, `editions.adopt`, …) throws
-   * `LedgerReadOnly`. A folder that another process has open is then read by way of that process (the same machine and
-   * user), between its transactions: it sees what was appended up to now, and lists and searches say in `behind` what
-   * the rows do not show yet; `verify` alone is refused there (`LedgerBeingWritten`). A folder that nobody has open is
-   * opened as without it, and is this process's until it is closed.
+   * If true, functions that record (`append`, `compact`, `editions.adopt`, …) throw `LedgerReadOnly`. A folder that
+   * another process of the same machine and user has open is read through that process, between its transactions:
+   * reads include everything appended so far, `behind` reports what lists and searches do not show yet, and `verify`
+   * throws `LedgerBeingWritten`. A folder that no process has open is opened normally, and this process owns it until
+   * `close`.
    */
   readonly readOnly?: boolean
   /**
-   * Where the read models, large bodies and claims are, for a log in KurrentDB: `postgres://…`, or a folder. A Postgres
-   * log keeps them beside it.
+   * Location of the read models, large bodies and claims of a log in KurrentDB: `postgres://…` or a folder. A Postgres
+   * log keeps them in the same database.
    */
   readonly database?: string
   /**
-   * Who summarizes: `extractive` (no model, no key), the configuration of a model, a function `async (messages) =>
-   * text`, or a whole summarizer of your own.
+   * The summarizer: `extractive` (no model, no key), the configuration of a model, a function `async (messages) =>
+   * text`, or an implementation of `Summarizer`.
    */
   readonly summarizer?: 'extractive' | SummarizerConfig | SummarizeMessages | Summarizer
-  /** Settings for what is appended through this ledger; they are recorded. Left out, a conversation keeps its own. */
+  /** Policy of appends through this ledger; recorded. If absent, each conversation keeps its own. */
   readonly policy?: PolicySettings
   /**
-   * Name of the estimator that what is appended through this ledger is counted by (`registerEstimator` comes first); it
-   * is recorded. Left out, a conversation keeps its own, and a new one goes by the default.
+   * Name of the token estimator for appends through this ledger; recorded. Register it with `registerEstimator` first.
+   * If absent, a conversation keeps its own, and a new conversation uses the default.
    */
   readonly estimator?: string
-  /** What the summarizer's prompt says of whom it works for. */
+  /** Text in the summarizer's prompt that describes the reader of the summaries. */
   readonly persona?: string
-  /** Where it is given, search goes by meaning too. */
+  /** Enables semantic search. */
   readonly embedding?: EmbeddingConfig
   /**
-   * Who keeps the read models and compacts: this process (the default), or processes of their own (`projections run`,
-   * `compaction run`).
+   * `inside` (default): this process runs projections and compaction. `elsewhere`: separate processes do
+   * (`projections run`, `compaction run`).
    */
   readonly workers?: 'inside' | 'elsewhere'
-  /** What models cost, by their names, for `stats`. */
+  /** Prices by model name, for `stats`. */
   readonly prices?: PriceTable
   /**
-   * Whether this process summarizes whole chunks before a limit asks for them. Default true; false for one that ends
-   * right behind its appends, and would wait for them alone.
+   * Whether this process summarizes complete chunks before a limit requires them. Default true. Set it to false in a
+   * process that ends directly after its appends, which would otherwise wait for these summaries.
    */
   readonly ahead?: boolean
-  /** Recorded with every fact as who asked. Default `library`. */
+  /** Actor that is recorded with every event. Default `library`. */
   readonly actor?: string
-  /** Tells the time and makes ids. Default: the system's. */
+  /** Source of times and ids. Default: the system clock and random ids. */
   readonly clock?: Clock
   /**
-   * A summarizer that has not answered after so many milliseconds has failed, whether or not it heeds its signal.
-   * Default: ten minutes.
+   * Milliseconds after which a summarizer without an answer counts as failed, even if it ignores its signal. Default:
+   * ten minutes.
    */
   readonly summarizerTimeoutMs?: number
   /**
-   * Hears of what nobody waits for: a compaction that failed behind an append, a read model that stopped. What it
-   * throws breaks nothing. Left out, the first problem is a warning of the process (`CONTEXT_LEDGER_PROBLEM`).
+   * Called with background errors: a compaction that failed after an append, a projection that stopped. Errors that it
+   * throws are ignored. If absent, the first problem is emitted as a process warning (`CONTEXT_LEDGER_PROBLEM`).
    */
   readonly onProblem?: (problem: unknown) => void
   /**
-   * Hears, in a sentence for people, what opening a folder waits for: that the ledger is made, or that another
-   * machine's lock turns out to be nobody's.
+   * Called with a sentence for people if opening a folder takes time: the ledger is created, or the lock of another
+   * machine is checked.
    */
   readonly onOpening?: (sentence: string) => void
+  /**
+   * Called with each request for a summary that is sent to a model, including repeated ones. A strategy without a
+   * model sends none. Errors that it throws are reported to `onProblem`.
+   */
+  readonly onRequest?: (request: SummaryRequest) => void
 }
 
-/** Who asks for something that is recorded; recorded with it. */
+/** A request to a model that is being sent. */
+export interface SummaryRequest {
+  /** A chunk of messages, or batches that become one. */
+  readonly kind: 'chunk' | 'resummarize'
+  /** SHA-256 (hex) of the request. A repeated request has the same. */
+  readonly requestHash: string
+  /** The model's name. */
+  readonly model: string
+  /** Tokens of the request, estimated. */
+  readonly promptTokens: number
+  /** Resolves when the request is answered or has failed; never rejects. */
+  readonly answered: Promise<void>
+}
+
+/** The actor of a change. */
 export interface ActorOptions {
-  /** Who asks; recorded. Default: the ledger's own. */
+  /** Recorded with the event. Default: the actor of the ledger. */
   readonly actor?: string
 }
 
-/** For which request something is done, and who asks; recorded with it. */
+/** The request and the actor of a change. */
 export interface RequestOptions extends ActorOptions {
-  /** The request that it all belongs to. */
+  /** Id of the request; recorded with every event of the change. */
   readonly correlationId?: string
 }
 
-/** What goes with messages, and is recorded with them. */
+/** Options of an append; recorded with the messages. */
 export interface AppendOptions extends RequestOptions {
-  /** Settings to go by from now on, over those of the ledger and those that are recorded. */
+  /** Policy settings from now on; they override those of the ledger and the recorded ones. */
   readonly policy?: PolicySettings
-  /** Tenant or owner; given with the first message, and the same for ever. */
+  /** Tenant or owner. Set with the first message; cannot change. */
   readonly scope?: string
   /**
-   * The revision of the conversation's last fact, as the caller knows it; -1n where the conversation is to be a new one.
-   * Where others recorded meanwhile, nothing is appended (`RevisionNotExpected`). An append that is recorded already is
-   * no conflict.
+   * Expected revision of the conversation's last event; -1n for a new conversation. If the conversation has another
+   * revision, nothing is appended (`RevisionNotExpected`). Repeating an append that is already recorded is no conflict.
    */
   readonly expectedRevision?: bigint
   /**
-   * True where these messages are one request, which is recorded whole or was: where some of its ids are recorded and
-   * others are not, nothing is appended (`PartlyRecorded`). Every message has an id then.
+   * If true, the messages are one unit: if some of their ids are already recorded and others are not, nothing is
+   * appended (`PartlyRecorded`). Every message needs an id.
    */
   readonly together?: boolean
 }
 
-/** How much the answers of tools hold, and who uses them. */
+/** Size limits of the tools' answers, and the actor of their calls. */
 export interface AgentToolOptions extends AgentToolLimits, ActorOptions {}
 
-/** How to compact. */
+/** Options of a compaction. */
 export interface CompactOptions extends ActorOptions {
-  /** True compacts what may be compacted, also where the context is not at its limit. */
+  /** If true, compacts all that the policy allows, even if the context is below its limit. */
   readonly force?: boolean
 }
 
-/** Which cycles to take back. */
+/** The cycles to undo. */
 export interface UndoOptions extends RequestOptions {
-  /** The first of them, by its number; all later ones go with it. */
+  /** Number of the first cycle to undo. All later cycles are undone too. */
   readonly cycle: number
 }
 
-/** What goes with an observation, and is recorded with it. */
+/** Options of an observation; recorded with it. */
 export type ObserveOptions = Omit<AppendOptions, 'expectedRevision' | 'together'>
 
-/** Another program's compaction of a conversation whose context the ledger makes. */
+/** Another program's compaction of a conversation that the ledger manages. */
 export interface AmendingCompaction
   extends Pick<Observation, 'program' | 'programVersion'>, Pick<SeenCompaction, 'sourceId'> {
-  /** What began it. Default: `unknown`. */
+  /** What started the compaction. Default: `unknown`. */
   readonly trigger?: SeenCompaction['trigger']
-  /** What it put in the place of messages. Default: `opaque`, a form that only its provider reads. */
+  /** The summary that replaced messages. Default: `opaque`, a form that only the provider can read. */
   readonly summary?: SeenCompaction['summary']
-  /** The program's list right behind it. Default: what is appended, the summary first. */
+  /** The program's message list directly after the compaction. Default: the appended messages, the summary first. */
   readonly context?: SeenCompaction['context']
 }
 
-/** What is taken back of a conversation, and what is said in its place. */
+/** Messages to withdraw, and their replacements. */
 export interface AmendOptions extends RequestOptions {
-  /** Ids of the messages that are taken back, or `all` of them. What batches cover comes back first. */
+  /** Ids of the messages to withdraw, or `all`. A cycle that compacted one of them is undone first. */
   readonly withdraw: readonly string[] | 'all'
-  /** What is said in their place, behind all that stays. */
+  /** Replacements, appended after all messages that remain. */
   readonly append?: readonly MessageInput[]
   /**
-   * Another program's compaction that was seen with it. It is recorded in front of what is appended as a fact of its own
-   * (`CompactionObserved`), and takes nothing out of the context by itself.
+   * A compaction by another program, recorded before the appended messages as an event of its own
+   * (`CompactionObserved`). It removes nothing from the context by itself.
    */
   readonly compaction?: AmendingCompaction
-  /** The revision that this was decided on: where the conversation has moved on, nothing is recorded. */
+  /** Expected revision of the conversation. If it has another one, nothing is recorded. */
   readonly expectedRevision?: bigint
 }
 
-/** What an append recorded, and where. */
+/** Result of an append. */
 export interface AppendResult {
   /** The conversation. */
   readonly conversationId: string
-  /** Revision of the conversation's last fact. */
+  /** Revision of the conversation's last event. */
   readonly revision: bigint
-  /** Ids of the messages that were recorded now; what was there already is left out. */
+  /** Ids of the messages that this append recorded, without those that were already recorded. */
   readonly recorded: readonly string[]
-  /** Position of the last fact that was recorded now. */
+  /** Position of the last event that this append recorded. */
   readonly position: bigint | undefined
 }
 
-/** Read your own write: wait until a position, which an append gave, is among what is read. */
+/** Read-your-writes: wait until the read models include a position that an append returned. */
 export interface WaitOptions {
-  /** Default: what this ledger recorded itself is among it. */
+  /** Default: everything that this ledger recorded itself. */
   readonly waitFor?: bigint
-  /** Milliseconds; default 5,000. What is not there by then is an error, `ProjectionsBehind`. */
+  /** Milliseconds, default 5,000; then `ProjectionsBehind` is thrown. */
   readonly timeout?: number
 }
 
 /**
  * A moment of a conversation. A `bigint`, or a text of digits as `answers.revision` has it, is a revision. A `Date`, or
- * an ISO 8601 text with its zone (`2026-03-01T12:30:00Z`), is an instant by the ledger's clock, and means the last fact
- * that was recorded at or before it. Any other text is the id of a message, and means the revision that it was recorded
- * at; an id that looks like a revision or a time is given as `message:ID`.
+ * an ISO 8601 text with its zone (`2026-03-01T12:30:00Z`), is an instant of the ledger's clock and selects the last
+ * event recorded at or before it. Any other text is the id of a message and selects the revision of its event. If an id
+ * looks like a revision or a time, write `message:ID`.
  */
 export type At = bigint | Date | string
 
-/** Which context to give. */
+/** Options of a context. */
 export interface ContextOptions extends WaitOptions {
-  /** As it stood then, whatever came later. Default: as it stands now. */
+  /** The moment. Default: now. */
   readonly at?: At
   /**
-   * Show what was compacted through this view. Default: the one in force, which is what a model was given. Through
-   * another one `hash` is not that of the recorded context, and `inForce` names that one.
+   * View of the compacted part. Default: the recorded view, which the model received. With another view, `hash` differs
+   * from that of the recorded context, which `inForce` names.
    */
   readonly view?: ViewName
 }
 
-/** As of when. */
+/** The moment to read. */
 export interface AsOfOptions extends WaitOptions {
   /** Default: now. */
   readonly at?: At
 }
 
-/** Between which moments (`to`: now by default); or across one cycle, from just before it to just after it. */
+/** Two moments (`to` is now by default), or one cycle, from directly before it to directly after it. */
 export type DiffOptions = WaitOptions & ({ readonly from: At; readonly to?: At } | { readonly cycle: number })
 
-/** Where to search, and for how much. Without a conversation or a scope: the conversations that name no scope. */
+/** Options of a search. Without a conversation or a scope, conversations without a scope are searched. */
 export interface LedgerSearchOptions extends WaitOptions {
   /** Searches this conversation. */
   readonly conversationId?: string
   /** Searches all conversations of this scope. */
   readonly scope?: string
-  /** Hits at most; default 10. */
+  /** Maximum number of hits. Default 10. */
   readonly limit?: number
   /** Batches, messages, or both in one list (the default). */
   readonly include?: 'messages' | 'batches' | 'all'
 }
 
-/** What a search found, and what it could not look at yet. */
+/** Result of a search. */
 export interface SearchResult {
   /** Best first. */
   readonly hits: readonly SearchHit[]
-  /** What the read models do not show yet, where other processes keep them. Left out where they show all. */
-  readonly behind?: Behind
+  /** How far the read models lag, if other processes run the projections. Absent if they are up to date. */
+  readonly behind?: RowsLag
   /**
-   * Where an embedding model is given: messages that have no vector yet, and are found by their words alone. They get
-   * it behind; `problem` says why they did not, or why this search went by words alone. Left out where every message
-   * has its vector.
+   * With an embedding model: messages without a vector yet, which only their words find. Vectors are made in the
+   * background. `problem` is the reason if that failed, or if this search used words only. Absent if every message has
+   * its vector.
    */
   readonly vectors?: MissingVectors & { readonly problem?: string }
 }
 
-/** The conversations of a ledger. */
+/** A list of conversations. */
 export interface ConversationList {
-  /** The one that something happened in last first. */
+  /** In the requested order; by default the most recently updated first. */
   readonly conversations: readonly ConversationSummary[]
   /**
-   * Those that have no row, since already their first event could not be applied. They are named where the list is of
-   * no scope and no time; left out where there is none.
+   * Conversations without a row because their first event could not be applied. Only in lists without a scope or a
+   * time; absent if there is none.
    */
   readonly unlisted?: readonly UnlistedConversation[]
-  /** What the read models do not show yet, where other processes keep them. Left out where they show all. */
-  readonly behind?: Behind
+  /** How far the read models lag, if other processes run the projections. Absent if they are up to date. */
+  readonly behind?: RowsLag
 }
 
-/** Which facts of a conversation to give; default all. */
+/** The events of a conversation to read. Default: all. */
 export interface LogOptions {
-  /** The first revision to give. */
+  /** The first revision. */
   readonly from?: bigint
-  /** So many facts at most. */
+  /** Maximum number of events. */
   readonly limit?: number
-  /** `backwards` gives the newest first, from `from` (default: the last fact) on. Default `forwards`. */
+  /** `backwards` reads the newest event first, starting at `from` (default: the last event). Default `forwards`. */
   readonly direction?: 'forwards' | 'backwards'
 }
 
-/** From where on to follow the facts, and until when. */
+/** Options of a subscription. */
 export interface FollowOptions {
-  /** Gives the facts behind this position. Default -1n: from the first one on. `head`: what is recorded from now on. */
+  /** Events after this position. Default -1n: from the first event. `head`: events recorded from now on. */
   readonly after?: bigint | 'head'
-  /** True where it ends at the last fact that is there, and does not wait for others. */
+  /** If true, ends at the current last event and does not wait for new ones. */
   readonly untilHead?: boolean
-  /** Ends it, without an error. */
+  /** Ends the subscription without an error. */
   readonly signal?: AbortSignal
 }
 
-/** A fact; or that everything up to a position was given. */
+/** An event; or a sign that all events up to a position were delivered. */
 export type Followed =
   | { readonly kind: 'event'; readonly event: RecordedEvent }
   | { readonly kind: 'caught-up'; readonly position: bigint }
 
-/** Which conversations to list, and in which order. */
+/** Filters and order of a list of conversations. */
 export interface ListOptions extends WaitOptions {
-  /** Only those of this tenant or owner. */
+  /** Tenant or owner. */
   readonly scope?: string
-  /** Only those whose id begins with this. */
+  /** Beginning of the id. */
   readonly prefix?: string
-  /** Only those whose id comes after this one; goes with `sort: 'id'`, so that a list can be read page by page. */
+  /** Only ids after this one, for reading page by page. Requires `sort: 'id'`. */
   readonly after?: string
-  /** Only those whose id has this in it, in whatever case. */
+  /** Part of the id, in any case. */
   readonly match?: string
-  /** Only those in which something was recorded at or after this time. A `Date`, or ISO 8601 with its zone. */
+  /** Only conversations with an event at or after this time. A `Date`, or ISO 8601 with its zone. */
   readonly since?: Date | string
-  /** Only those in which nothing was recorded at or after this time. A `Date`, or ISO 8601 with its zone. */
+  /** Only conversations without an event at or after this time. A `Date`, or ISO 8601 with its zone. */
   readonly until?: Date | string
   /**
-   * The one that something happened in last first (default), that has the most messages, the most live tokens; or by
-   * id.
+   * `updated` (default): most recently updated first. `messages` and `tokens`: most messages or live tokens first. `id`:
+   * by id.
    */
   readonly sort?: ConversationOrder
-  /** Conversations at most; default all. */
+  /** Maximum number of conversations. Default: all. */
   readonly limit?: number
 }
 
-/** By which prices to count, and who hears meanwhile. */
+/** Options of statistics. */
 export interface StatsOptions {
-  /** Prices by the name of the model, over those of the ledger. */
+  /** Prices by model name; they override those of the ledger. */
   readonly prices?: PriceTable
-  /** Hears of each conversation as soon as it is counted; what it returns is waited for. */
+  /** Called with each conversation as soon as it is counted. A returned promise is awaited. */
   readonly onConversation?: (stats: ConversationStats) => void | Promise<void>
 }
 
-/** Which cycles to look at, and who hears of each. */
+/** Options of the loss report. */
 export interface ForgottenOptions {
-  /** Only those with this number; goes with a conversation. */
+  /** Only cycles with this number. Requires a conversation. */
   readonly cycle?: number
-  /** Hears of each cycle, oldest first in its conversation; what it returns is waited for. */
+  /** Called with each cycle, oldest first within a conversation. A returned promise is awaited. */
   readonly onCycle?: (cycle: ForgottenCycle) => void | Promise<void>
 }
 
-/** What compactions forgot, in all. */
+/** Totals of the loss report. */
 export interface Forgotten {
-  /** Conversations that were compacted. */
+  /** Number of conversations that were compacted. */
   readonly conversations: number
   /** All cycles together, and by program, version, trigger and strategy. */
   readonly totals: ForgottenTotals
 }
 
-/** Beside what to set an edition, and by which questions. */
+/** Options of a comparison of editions. */
 export interface CompareEditionsOptions extends WaitOptions, ActorOptions {
-  /** Another edition; default: what was in force at the last fact of the conversation that the edition has seen. */
+  /** Another edition. Default: the history in force at the last event that the edition includes. */
   readonly against?: string
-  /** Questions with the messages that their answers stand in; those of other conversations count for nothing. */
+  /** Questions with the ids of the messages that answer them. Ids of other conversations are ignored. */
   readonly questions?: readonly LabelledQuestion[]
-  /** Default true. False only tells what the comparison comes to, in a ledger that was opened to read too. */
+  /** Whether to record the comparison. Default true. False also works in a ledger that is opened read-only. */
   readonly record?: boolean
-  /** Hears of each conversation that is done. */
+  /** Called after each conversation. */
   readonly onConversation?: (done: number, of: number) => void
 }
 
-/** The comparison of editions, the one of their functions that searches. */
+/** The comparison of editions. */
 export interface EditionsCompared {
   /**
-   * An edition beside what was in force, or beside another edition: figures, the difference of the views, and what each
-   * keeps, shows and loses. Recorded with the edition, once for each state of it. `all` is every conversation that has
-   * the edition; those that it was dropped in, or that the other edition is none of, are in `skipped`. One that is
-   * named is an error then, before anything is recorded.
+   * Compares an edition with the history in force, or with another edition: figures, the difference of the views, and
+   * what each keeps, shows and loses. Recorded with the edition once for each of its states. `all` is every conversation
+   * of the edition; `skipped` lists those in which it was dropped or which the other edition does not have. If such a
+   * conversation is named, an error is thrown before anything is recorded.
    */
   compare(
     conversationIds: readonly string[] | 'all',
@@ -487,26 +526,26 @@ export interface EditionsCompared {
   ): Promise<EditionComparisons>
 }
 
-/** Which policies to try, and by which summaries. */
+/** Options of a what-if run. */
 export interface WhatIfOptions {
-  /** Settings over those that each conversation has itself, each set under a name. */
+  /** Named settings, each of which overrides the conversation's own. */
   readonly policies: readonly TriedPolicy[]
   /**
    * `recorded` (default): summaries as long as the recorded ones. `extractive`: written by the strategy without a
    * model.
    */
   readonly summaries?: 'recorded' | 'extractive'
-  /** Hears of each conversation that is done. */
+  /** Called after each conversation. */
   readonly onConversation?: (done: number, of: number) => void
 }
 
 /**
- * A log that is open, with its read models and its summarizer. Whatever is asked of it after `close` throws
- * `LedgerClosed`; `compress` and the tools never throw.
+ * An open log with its read models and its summarizer. After `close` every function throws `LedgerClosed`, except
+ * `compress` and the tools, which never throw.
  */
 export interface Ledger {
   /**
-   * Resolves when the messages are recorded, all or none; compaction runs behind it. The same message again records
+   * Records the messages, all or none. Compaction runs in the background. Repeating a recorded message records
    * nothing.
    */
   append(
@@ -515,127 +554,127 @@ export interface Ledger {
     options?: AppendOptions,
   ): Promise<AppendResult>
   /**
-   * Takes messages back, and says others in their place, in one append: all of it is recorded, or nothing. What was taken
-   * back is in no context any more, and stays in the log. Where a cycle has compacted it, that cycle is undone with it.
+   * Withdraws messages and appends replacements, all or none. Withdrawn messages are in no later context and remain in
+   * the log. A cycle that compacted one of them is undone.
    */
   amend(conversationId: string, options: AmendOptions): Promise<AppendResult>
   /**
-   * Records what another program did, from a transcript that it wrote: its messages, its compactions, what it took back,
-   * what it gave its model in place of a message. The context of such a conversation is the one that the program made,
-   * until an edition is adopted or a cycle undone. The same file again records what is new in it.
+   * Records a transcript of another program: messages, compactions, withdrawn messages, and content that the program
+   * replaced for its model. The context of such a conversation is the program's own until an edition is adopted or a
+   * cycle is undone. Importing the file again records only what is new.
    */
   importTranscript(path: string, options?: ImportTranscriptOptions): Promise<ImportedTranscript>
   /**
-   * Records what another program does while it does it: what `importTranscript` reads from a file, record by record, by
-   * the name that the file would have.
+   * Like `importTranscript`, but takes the records one by one while the other program writes them, under the name that
+   * the file would have.
    */
   openTranscript(name: string, options: OpenTranscriptOptions): Promise<OpenTranscript>
   /**
-   * Records what another program was seen to do, while it does it, as an import of its transcript would: all of it, or
-   * nothing. The context stays the one that the program makes. A message with an id that is recorded is not recorded
-   * again; a conversation that was begun with `append` is refused (`NotObserved`).
+   * Records actions of another program as an import of its transcript would, all or none. The context stays the
+   * program's own. A message whose id is already recorded is skipped. A conversation that began with `append` is rejected
+   * (`NotObserved`).
    */
   observe(conversationId: string, observation: Observation, options?: ObserveOptions): Promise<AppendResult>
   /**
    * The context to send to the model: always includes the last message, is valid for the chat API, and fits the window.
-   * With `at`, the one that it was then, byte for byte: `{ at: message.answers.revision }` is what that message
+   * With `at`, the context of that moment, byte for byte: `{ at: message.answers.revision }` is the one that the message
    * answers.
    */
   context(conversationId: string, options?: ContextOptions): Promise<ContextAsOf>
-  /** The live messages, whole as they were recorded: all that no batch covers, now or at a moment. */
+  /** The messages that no batch covers, complete as recorded, now or at a moment. */
   messages(conversationId: string, options?: AsOfOptions): Promise<LiveMessages>
   /**
-   * What changed between two moments, or across a cycle: messages and batches that left and came, the view's text,
-   * tokens, and the facts in between.
+   * The changes between two moments or across a cycle: messages and batches that were removed and added, the view's
+   * text, tokens, and the events in between.
    */
   diff(conversationId: string, options: DiffOptions): Promise<Difference>
-  /** Compacts now. Without `force` only where the context is at its limit. A failure is returned, not thrown. */
+  /** Compacts now; without `force` only if the context is at its limit. A failure is returned, not thrown. */
   compact(conversationId: string, options?: CompactOptions): Promise<Compaction>
   /**
-   * Puts the messages of the cycles from `cycle` to the last one back into the window. What came later stays; what
-   * these cycles had made stays in the log and is not used again. Refused, with the figures, where the context would
-   * pass the hard limit.
+   * Returns the messages of the cycles from `cycle` to the last one to the window. Later messages stay. The batches of
+   * these cycles remain in the log and are not used again. Throws, with the figures, if the context would exceed the
+   * hard limit.
    */
   undo(conversationId: string, options: UndoOptions): Promise<Undone>
   /**
-   * Waits for compaction behind the appends of this ledger, where it compacts itself; with an id, for that
-   * conversation's alone.
+   * Waits for background compaction of this ledger, or of one conversation. Returns immediately if another process
+   * compacts.
    */
   settled(conversationId?: string): Promise<void>
   /**
-   * Searches batches and messages, best first, within one conversation or one scope (by default: those without a
-   * scope).
+   * Searches batches and messages of one conversation or one scope, best hit first. By default it searches the
+   * conversations without a scope.
    */
   search(query: string, options?: LedgerSearchOptions): Promise<SearchResult>
-  /** Every fact of a conversation, oldest first; from a revision on, and at most so many, where that is asked for. */
+  /** The events of a conversation, oldest first by default. */
   log(conversationId: string, options?: LogOptions): AsyncIterable<RecordedEvent>
   /**
-   * The facts of all conversations in the order of their positions, from `after` on, and then those that are recorded,
-   * until the signal aborts. Between them it says up to where everything was given.
+   * Subscribes to the events of all conversations in the order of their positions, first the recorded ones after
+   * `after`, then new ones, until the signal aborts. `caught-up` items report the position up to which all events were
+   * delivered.
    */
   follow(options: FollowOptions): AsyncIterable<Followed>
   /**
-   * Why the model saw what it saw: the tree of a batch, of the batch that has a line, or of all that is compacted, down
-   * to the messages, each summary with its prompt, model, parameters, usage and cycle. Read from the log.
+   * Traces a batch, the batch that contains a line, or the whole view back to the original messages. Each summary has
+   * its prompt, model, parameters, usage and cycle. Read from the log.
    */
   explain(conversationId: string, options?: ExplainOptions): Promise<Explanation>
   /**
-   * What compactions forgot, ours and other programs', of one conversation or of all: what left the context, what the
-   * summary has of it (kept, blurred, gone, or unknown, each with its proof), and what was done again behind it that the
-   * messages before it had the answer to. Counted by code; no model is asked. `onCycle` hears of each cycle.
+   * Reports what compactions, ours and other programs', lost in one conversation or in all: the removed messages, what
+   * the summary has of them (kept, partial, lost or unknown, each with evidence), and tool calls after the compaction
+   * that repeat earlier ones. Computed by code, without a model. `onCycle` is called with each cycle.
    */
   forgotten(conversationId?: string, options?: ForgottenOptions): Promise<Forgotten>
   /**
-   * What a conversation, or all of them together, came to: tokens bought and saved, cost by model, failures, time.
-   * Folded from the log. Of all of them, those that cannot be read are named in `uncounted` and are in no sum; one that
-   * is asked for by its id and cannot be read is an error.
+   * Statistics of one conversation or of all: tokens spent and saved, cost by model, failures, times. Computed from the
+   * log. Over all conversations, those that cannot be read are listed in `uncounted` and are in no sum. A named
+   * conversation that cannot be read throws.
    */
   stats(conversationId?: string, options?: StatsOptions): Promise<TotalStats>
   /**
-   * The conversations, the one that something happened in last first; filtered, in another order, and the first so
-   * many, where that is asked for.
+   * Lists conversations, by default the most recently updated first.
    */
   list(options?: ListOptions): Promise<ConversationList>
-  /** Proves that nothing was lost, of one conversation or of all. */
+  /** Verifies that nothing was lost or changed, in one conversation or in all. */
   verify(conversationId?: string, options?: VerifyOptions): Promise<Verification>
-  /** What tells this ledger's log from any other: its address, and its first event. */
+  /** Identifies the log: its address and its first event. */
   identity(): Promise<{ readonly name: string; readonly origin: LogOrigin | undefined }>
-  /** Keeps a message out of compaction, and shows it word for word. */
+  /** Excludes a message from compaction. Every later context shows it word for word. */
   pin(conversationId: string, messageId: string, options?: RequestOptions): Promise<void>
-  /** Gives a pinned message back to compaction; the next cycle may fold it. */
+  /** Unpins a message. The next cycle may compact it. */
   unpin(conversationId: string, messageId: string, options?: RequestOptions): Promise<void>
-  /** The same history compacted again by another prompt, model or policy, compared, put into force and put back. */
-  readonly editions: Editions & EditionsCompared
-  /** The texts that summaries were made with, by name, version and hash. */
+  /** Editions: the same history compacted with another prompt, model or policy. */
+  readonly editions: Editions & EditionsCompared & EditionsEvaluated
+  /** Prompts of summaries, by name, version and hash. */
   readonly prompts: Prompts
-  /** The read models behind search and lists. */
+  /** The read models of search and lists. */
   readonly projections: {
-    /** How far each one is behind the log, in events and seconds, who keeps it, and why it stopped where it did. */
+    /** Lag of each projection in events and seconds, the process that runs it, and why it stopped. */
     status(): Promise<readonly ProjectionStatus[]>
     /**
-     * Makes the rows of the named ones anew from the log, and calls no model. Readers see the old rows until it
+     * Rebuilds the rows of the named projections from the log, without a model. Readers see the old rows until it
      * resolves.
      */
     rebuild(names: readonly string[] | 'all', options?: RebuildOptions): Promise<void>
-    /** Applies what the log has; resolves to the position that all rows show then. */
+    /** Applies all events of the log. Resolves to the position that all rows include. */
     catchUp(): Promise<bigint>
     /**
-     * Gives every message that has none its vector, for the search by meaning, oldest first. That happens behind
-     * appends and searches too; one process does it at a time. What was bought stays, whatever ends it.
+     * Makes the missing vectors for semantic search, oldest message first. Appends and searches also do this in the
+     * background, in one process at a time. Vectors that are made remain, even if the call is interrupted.
      */
     fillVectors(options?: FillOptions): Promise<Filled>
   }
-  /** What conversations would have come to under other policies. Nothing is recorded, and no model is asked. */
+  /** Simulates conversations under other policies. Records nothing and calls no model. */
   whatIf(conversationIds: readonly string[] | 'all', options: WhatIfOptions): Promise<WhatIf>
-  /** The agent's own tools, bound to its conversation. */
+  /** Tools for the agent, bound to its conversation. */
   tools(conversationId: string, options?: AgentToolOptions): readonly AgentTool[]
-  /** Records what is new in a host's history, compacts where due, and hands back the context. Never throws. */
+  /** Records new messages of a host's history, compacts if due, and returns the context. Never throws. */
   compress<Message extends MessageInput>(
     history: readonly Message[],
     conversationId: string,
     options?: ActorOptions,
   ): Promise<Compressed<Message>>
-  /** Waits for what runs, and lets go of the store. */
+  /** Waits for running work and closes the store. */
   close(): Promise<void>
   /** The same as `close`, for `await using ledger = await openLedger(…)`. */
   [Symbol.asyncDispose](): Promise<void>

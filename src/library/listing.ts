@@ -3,7 +3,7 @@ import {
   CONVERSATION_ORDERS,
   listConversations,
   unlistedConversations,
-  type ConversationsAsked,
+  type ListConversationsOptions,
 } from '../../projections/read-models/live-messages/queries.js'
 import { parseInstant } from '../domain/values/moment.js'
 import { WAIT, type Freshness } from './freshness.js'
@@ -34,7 +34,7 @@ function timeOf(field: string, given: Date | string): string {
 }
 
 /** Which conversations to list, checked. */
-function listAsked({ scope, match, prefix, after, since, until, sort, limit }: ListOptions): ConversationsAsked {
+function filtersOf({ scope, match, prefix, after, since, until, sort, limit }: ListOptions): ListConversationsOptions {
   for (const [field, text] of Object.entries({ scope, match, prefix, after }))
     if (text !== undefined) nameGiven(field, text)
   if (sort !== undefined && !CONVERSATION_ORDERS.includes(sort))
@@ -63,14 +63,14 @@ export function createListing({ db, gate, freshness }: ListingParts): Pick<Ledge
     async list(options) {
       gate.open()
       const { waitFor, timeout, ...given } = optionsGiven('list', options, LIST)
-      const asked = listAsked(given)
+      const filters = filtersOf(given)
       await freshness.rows({ waitFor, timeout })
-      const { scope, since, until, prefix, after } = asked
+      const { scope, since, until, prefix, after } = filters
       const unlisted = [scope, since, until, prefix, after].every((narrows) => narrows === undefined)
-        ? await unlistedConversations(db, asked)
+        ? await unlistedConversations(db, filters)
         : []
       return {
-        conversations: await listConversations(db, asked),
+        conversations: await listConversations(db, filters),
         ...(unlisted.length === 0 ? {} : { unlisted }),
         ...(await freshness.behind()),
       }

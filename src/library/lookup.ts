@@ -1,4 +1,4 @@
-/** Conversations by their ids. A misspelt id is told, and no conversation is made up for it. */
+/** Finds conversations by id. An unknown id throws and suggests the nearest one. */
 import { conversationsOfLog } from '../recording/conversation-streams.js'
 import type { Conversation } from '../domain/conversation/conversation.js'
 import { checkId, conversationStream } from '../domain/values/ids.js'
@@ -8,11 +8,11 @@ import type { Gate } from './gate.js'
 import { problem, valueOf } from './problem.js'
 
 export interface Lookup {
-  /** Throws where there is no such conversation. Who reads facts alone needs no more, whatever the facts say. */
+  /** Throws if the conversation does not exist. Enough for callers that only read events. */
   readonly isThere: (conversationId: string) => Promise<void>
-  /** The state of a conversation; undefined where there is none. */
+  /** The state of a conversation; undefined if it does not exist. */
   readonly find: (conversationId: string) => Promise<Conversation | undefined>
-  /** The same; throws where there is none. */
+  /** The state of a conversation; throws if it does not exist. */
   readonly existing: (conversationId: string) => Promise<Conversation>
   /** The ids of all conversations of the log. */
   readonly all: () => Promise<string[]>

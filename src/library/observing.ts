@@ -1,6 +1,6 @@
 /**
- * What another program was seen to do while it did it: by a proxy that stands between it and its model. It is recorded
- * as a transcript's import records it, and the context stays the one that the program makes.
+ * Observations of another program while it runs, for instance by a proxy between the program and its model. They are
+ * recorded like an import of its transcript, and the context stays the program's own.
  */
 import { either as E } from 'fp-ts'
 import type { Command } from '../domain/decide/index.js'
@@ -27,16 +27,16 @@ import type { ProvenanceOf } from './provenance.js'
 
 /** A compaction that a program was seen to make. */
 export interface SeenCompaction {
-  /** What tells it from the program's other compactions of this conversation. */
+  /** Distinguishes it from the program's other compactions of this conversation. */
   readonly sourceId: string
-  /** What began it, where that is known. */
+  /** What started it, if known. */
   readonly trigger: 'auto' | 'manual' | 'overflow' | 'unknown'
-  /** What stands for the messages that left. */
+  /** The summary that replaced the removed messages. */
   readonly summary:
     | { readonly kind: 'text'; readonly text: string }
     | { readonly kind: 'opaque' }
     | { readonly kind: 'none' }
-  /** The context right behind it: messages that stayed, by their ids, and what the program put there. */
+  /** The context directly after it: ids of the messages that stayed, and what the program added. */
   readonly context: readonly (
     | { readonly messageId: string }
     | { readonly inserted: MessageInput; readonly isSummary?: true }
@@ -55,7 +55,7 @@ export interface Observation {
   readonly where?: string
   /** Ids of live messages that are said no more. */
   readonly withdrawn?: readonly string[]
-  /** Live messages in whose place the model is given another content from now on. */
+  /** Live messages for which the model receives other content from now on. */
   readonly edited?: readonly {
     readonly messageId: string
     readonly content: MessageInput['content']
@@ -92,15 +92,15 @@ const parsed = (field: string, input: MessageInput): NewMessage =>
   valueOf(parseMessage(input), (left) => problem({ ...left, field: `${field}.${left.field}` }))
 
 function contentOf(field: string, content: MessageInput['content']): MessageBody['content'] {
-  const looked = contentSchema.safeParse(content ?? null)
-  if (!looked.success) throw bad(field, 'must be a text, content parts or null')
-  return looked.data
+  const readFrom = contentSchema.safeParse(content ?? null)
+  if (!readFrom.success) throw bad(field, 'must be a text, content parts or null')
+  return readFrom.data
 }
 
 /** An entry of a program's list, in the form of events. */
 export function entryOf(entry: SeenCompaction['context'][number], at: number): ObservedEntry {
   const field = `compaction.context[${String(at)}]`
-  // oxlint-disable-next-line typescript/no-unnecessary-condition -- in JavaScript anything may stand there
+  // oxlint-disable-next-line typescript/no-unnecessary-condition -- JavaScript callers may pass anything
   if (typeof entry !== 'object' || entry === null) throw bad(field, 'must be { messageId } or { inserted }')
   if ('messageId' in entry) return { kind: 'message', messageId: nameGiven(`${field}.messageId`, entry.messageId) }
   if (entry.isSummary !== undefined && typeof entry.isSummary !== 'boolean')
@@ -148,15 +148,15 @@ export function createObserving(parts: ObservingParts): Pick<Ledger, 'observe'> 
   const { conversations, clock, gate, freshness, provenanceOf, summarizerWindowTokens, estimator } = parts
   return {
     async observe(conversationId, observation, options): Promise<AppendResult> {
-      const given = optionsGiven('observe', options, OPTIONS)
-      const seen = optionsGiven('observe', observation, OBSERVATION)
-      const program = nameOf('program', seen.program)
-      const where = seen.where === undefined ? 'proxy' : nameOf('where', seen.where)
-      const commands = commandsOf(seen, program, where, clock.now().toISOString())
+      const parsedOptions = optionsGiven('observe', options, OPTIONS)
+      const parsedObservation = optionsGiven('observe', observation, OBSERVATION)
+      const program = nameOf('program', parsedObservation.program)
+      const where = parsedObservation.where === undefined ? 'proxy' : nameOf('where', parsedObservation.where)
+      const commands = commandsOf(parsedObservation, program, where, clock.now().toISOString())
       gate.writes('observe')
       freshness.follow()
       valueOf(checkId('conversationId', conversationId), problem)
-      const settings = settingsOf(given.policy)
+      const settings = settingsOf(parsedOptions.policy)
       const handled = await conversations.handle(
         conversationId,
         [
@@ -164,7 +164,7 @@ export function createObserving(parts: ObservingParts): Pick<Ledger, 'observe'> 
             type: 'Configure',
             settings:
               settings === undefined && parts.policy === undefined ? undefined : { ...parts.policy, ...settings },
-            scope: given.scope === undefined ? undefined : nameOf('scope', given.scope),
+            scope: parsedOptions.scope === undefined ? undefined : nameOf('scope', parsedOptions.scope),
             summarizerWindowTokens,
             modelWindow,
             estimator,
@@ -173,14 +173,19 @@ export function createObserving(parts: ObservingParts): Pick<Ledger, 'observe'> 
             type: 'ObserveConversation',
             conversation: {
               program,
-              ...(seen.programVersion === undefined ? {} : { programVersion: seen.programVersion }),
-              sourceId: seen.sourceId === undefined ? conversationId : nameOf('sourceId', seen.sourceId),
+              ...(parsedObservation.programVersion === undefined
+                ? {}
+                : { programVersion: parsedObservation.programVersion }),
+              sourceId:
+                parsedObservation.sourceId === undefined
+                  ? conversationId
+                  : nameOf('sourceId', parsedObservation.sourceId),
               where: { file: where },
             },
           },
           ...commands,
         ],
-        provenanceOf(given),
+        provenanceOf(parsedOptions),
       )
       if (E.isLeft(handled)) throw problem(handled.left)
       freshness.recordedHere(handled.right)

@@ -1,6 +1,6 @@
 /**
- * `openLedger` as the package exports it: its types name no adapter, so that whoever compiles against them needs no
- * types of a driver's.
+ * `openLedger` as the package exports it. Its types name no adapter, so that callers need no types of a database
+ * driver to compile.
  */
 import { openLedger as open } from './compose.js'
 import type { Ledger, LedgerOptions } from './ledger.js'

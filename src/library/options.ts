@@ -1,7 +1,4 @@
-/**
- * The options of a call, as somebody gave them: in JavaScript they may be missing, misspelt, or something else
- * altogether.
- */
+/** Checks the options of a call. JavaScript callers may omit, misspell or mistype them. */
 import { unknownName } from '../domain/text/known-names.js'
 import { parsePrices, type PriceTable } from '../domain/reports/prices.js'
 import { checkId } from '../domain/values/ids.js'
@@ -28,12 +25,12 @@ export const bad = (field: string, detail: string): Error => problem({ kind: 'Ba
 export function optionsGiven<T extends object>(call: string, given: T | undefined, names: Names<T>): Partial<T> {
   if (
     given !== undefined &&
-    (typeof given !== 'object' || given === null || looked('options', () => Array.isArray(given)))
+    (typeof given !== 'object' || given === null || readFrom('options', () => Array.isArray(given)))
   )
     throw bad('options', 'must be an object')
   if (given === undefined) return {}
-  // Each is read once: what an object of somebody's own says the second time does not matter.
-  const { wrong, read } = looked('options', () => ({
+  // Each option is read once: a getter may return another value the second time.
+  const { wrong, read } = readFrom('options', () => ({
     wrong: unknownName(given, Object.keys(names), `option of ${call}`),
     read: { ...given },
   }))
@@ -41,8 +38,8 @@ export function optionsGiven<T extends object>(call: string, given: T | undefine
   return read
 }
 
-/** What a look at an object of somebody's own finds; it may throw whatever it likes. */
-export function looked<T>(field: string, look: () => T): T {
+/** Reads from an object of the caller; a getter may throw anything. */
+export function readFrom<T>(field: string, look: () => T): T {
   try {
     return look()
   } catch (error) {
@@ -52,9 +49,8 @@ export function looked<T>(field: string, look: () => T): T {
 }
 
 /**
- * A listener that somebody gave, checked. What it throws ends the call that it was given with. It may be async,
- * whatever its type says: nobody waits for it, and what it rejects with is told as a problem, since it would end the
- * process.
+ * Checks a listener. Errors that it throws end the call. If it is async, its promise is not awaited, and a rejection
+ * is reported as a problem because it would otherwise end the process.
  */
 export function listenerGiven<Heard extends readonly unknown[]>(
   field: string,
@@ -73,7 +69,7 @@ export const settingsOf = (policy: PolicySettings | undefined): PolicySettings |
   policy === undefined
     ? undefined
     : valueOf(
-        looked('policy', () => parsePolicySettings(policy)),
+        readFrom('policy', () => parsePolicySettings(policy)),
         problem,
       )
 
@@ -82,7 +78,7 @@ export const pricesOf = (prices: PriceTable | undefined): PriceTable =>
   prices === undefined
     ? {}
     : valueOf(
-        looked('prices', () => parsePrices(prices)),
+        readFrom('prices', () => parsePrices(prices)),
         ({ field, detail }) => bad(field === '' ? 'prices' : `prices.${field}`, detail),
       )
 
@@ -97,13 +93,11 @@ export function estimatorOf(name: string | undefined): string | undefined {
   return name
 }
 
-/** A name that is recorded, checked: of who asked, of what belongs together, of a tenant. */
+/** Checks a name that is recorded: an actor, a correlation id, a scope. */
 export const nameOf = (field: string, given: unknown): string =>
   valueOf(checkId(field, given), ({ detail }) => bad(field, detail))
 
-/**
- * Ids of conversations, or all of them, as somebody gave them: what is neither would be taken apart letter by letter.
- */
+/** Checks ids of conversations, or `all`. A plain string would otherwise be read letter by letter. */
 export const conversationsGiven = (
   field: string,
   given: readonly string[] | 'all' | undefined,
@@ -124,7 +118,7 @@ export function namedOrAll(
   return Array.from(given, (id: unknown, at) => nameGiven(`${field}[${String(at)}]`, id))
 }
 
-/** A text that somebody gave: a name or the beginning of one. */
+/** Checks a text: a name or the beginning of one. */
 export function textGiven(field: string, given: unknown): string {
   if (typeof given !== 'string') throw bad(field, given === undefined ? 'is missing' : 'must be a text')
   if (given === '') throw bad(field, 'is empty')
@@ -139,13 +133,13 @@ export function nameGiven(field: string, given: unknown): string {
   return name
 }
 
-/** A signal that somebody gave with a call: what is none would be asked in the middle of the work. */
+/** Checks an abort signal. An invalid one would fail in the middle of the work. */
 export function signalGiven(signal: unknown): void {
   if (signal !== undefined && !(typeof signal === 'object' && signal !== null && 'aborted' in signal))
     throw bad('signal', 'must be an AbortSignal')
 }
 
-/** A whole number that somebody gave, `least` or more. */
+/** Checks a whole number, `least` or more. */
 export function wholeNumberGiven(field: string, given: number | undefined, least: 0 | 1): void {
   if (given === undefined || (Number.isSafeInteger(given) && given >= least)) return
   throw bad(field, least === 0 ? 'must be a whole number, 0 or more' : 'must be a whole number above 0')

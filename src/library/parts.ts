@@ -5,6 +5,7 @@ import type { PriceTable } from '../domain/reports/prices.js'
 import type { PolicySettings } from '../domain/values/policy.js'
 import type { Claims } from '../ports/claims.js'
 import type { Clock } from '../ports/clock.js'
+import type { CheckModel } from '../ports/model-check.js'
 import type { ImportedFiles } from '../ports/imported-files.js'
 import type { EmbeddingModel } from '../ports/embedding-model.js'
 import type { CheckRows } from '../ports/row-check.js'
@@ -13,6 +14,7 @@ import type { Database } from '../ports/sql.js'
 import type { Summarizer } from '../ports/summarizer.js'
 import type { WorkQueue } from '../ports/work-queue.js'
 import type { Log } from '../recording/load-conversation.js'
+import type { LedgerOptions } from './ledger.js'
 
 export interface LedgerParts {
   readonly log: Log
@@ -37,8 +39,12 @@ export interface LedgerParts {
   /** What this process has still to compact. */
   readonly queue: WorkQueue
   readonly summarizer: Summarizer
-  /** The same one for editions, whose requests are counted one by one: it does not try again by itself. */
+  /** The summarizer of editions. It does not retry, because each request of an edition is counted. */
   readonly editionSummarizer: Summarizer
+  /** Makes the summarizer of a candidate; like `editionSummarizer`, it sends each request once. Throws `BadInput`. */
+  readonly candidateSummarizer: (given: NonNullable<LedgerOptions['summarizer']>) => Summarizer
+  /** Checks a model before a candidate buys anything from it. */
+  readonly checkModel: CheckModel
   /** Summarizes at the hard limit where the summarizer fails. */
   readonly fallback: Summarizer
   readonly persona: string
@@ -55,14 +61,11 @@ export interface LedgerParts {
   readonly actor: string
   readonly clock: Clock
   readonly onProblem: (problem: unknown) => void
-  /** Hears of every run of compaction in this process as it begins; those of editions are none. */
+  /** Called at the start of each compaction run of this process, except those of editions. */
   readonly onCompaction: (running: Promise<CompactionRun>) => void
-  /**
-   * Where nothing is to be recorded; `keptBy` is the process that has the folder open and keeps the rows, where it is
-   * another one.
-   */
+  /** Set if nothing is recorded; `keptBy` is another process that has the folder open and runs the projections. */
   readonly readOnly: { readonly keptBy: string | undefined } | undefined
-  /** Calls back whenever another process begins to read by way of this one. */
+  /** Registers a callback for each process that begins to read through this one. */
   readonly onReader: (begun: () => void) => void
   /** Lets go of the log and the database. */
   readonly close: () => Promise<void>

@@ -1,6 +1,6 @@
 /**
- * A failure as an error: looks up the sentence that its capability has for it, and whose fault it is. A way in turns
- * the fault into its exit status or HTTP status.
+ * Failures as errors: finds the sentence and the fault of a failure. The command line maps the fault to an exit
+ * status, the service to an HTTP status.
  */
 import { either as E } from 'fp-ts'
 import { Fenced } from '../../projections/engine/checkpoints.js'
@@ -10,7 +10,7 @@ import { decisionSentences } from '../domain/decide/failures.js'
 import { portSentences } from '../ports/failures.js'
 import type { EmbeddingFailure } from '../ports/embedding-model.js'
 import { compactionSentences } from '../compaction/failures.js'
-import { editionSentences, type NoSuchEdition } from '../editions/failures.js'
+import { editionSentences, type ModelUnusable, type NoSuchEdition } from '../editions/failures.js'
 import { historySentences } from '../history/failures.js'
 import { importSentences, type ImportFailure } from '../importers/failures.js'
 import { recordingSentences, type NotRecorded } from '../recording/failures.js'
@@ -18,11 +18,12 @@ import type { EditionFailure } from '../editions/adopt.js'
 import type { DifferenceFailure } from '../history/difference.js'
 import { UnreadableEventError } from '../recording/read-event.js'
 import type { ContextObserved } from '../compaction/compact-now.js'
-import type { NotSaid } from '../compaction/amend.js'
+import type { MessageNotFound } from '../compaction/amend.js'
 import type { HistoryDiverged } from '../compaction/record-list.js'
 import type { ExplainFailure } from '../history/explanation.js'
 import type { CompareFailure } from '../editions/compare.js'
 import type { UndoFailure } from '../editions/undo-and-revert.js'
+import type { CandidateUnfinished } from '../editions/evaluate.js'
 import type { ReplayFailure } from '../editions/replay.js'
 import type { CycleNotRecorded } from '../history/cycles.js'
 import type { NoSuchMoment } from '../history/time-travel.js'
@@ -37,7 +38,7 @@ import { LogCopyError } from '../ports/log-copy.js'
 import { ManifestError } from '../ports/manifest.js'
 import type { SummarizerFailure } from '../ports/summarizer.js'
 
-/** Why the library says no, as data: told apart by `kind`, with what it is about beside it. */
+/** A failure of the library as data. `kind` discriminates; the other fields are its details. */
 export type Failure =
   | EmbeddingFailure
   | UndoFailure
@@ -45,11 +46,13 @@ export type Failure =
   | EditionFailure
   | ReplayFailure
   | NoSuchEdition
+  | ModelUnusable
+  | CandidateUnfinished
   | NotRecorded
   | ImportFailure
   | BadMessage
   | HistoryDiverged
-  | NotSaid
+  | MessageNotFound
   | ContextObserved
   | NoContext
   | SummarizerFailure
@@ -60,7 +63,7 @@ export type Failure =
   | { readonly kind: 'BadInput'; readonly field: string; readonly detail: string }
   | { readonly kind: 'ProjectionsBehind'; readonly detail: string }
   | { readonly kind: 'LedgerClosed' }
-  /** The conversation stands at another revision than the caller expected; `actual` is -1n where there is none. */
+  /** The conversation has another revision than expected; `actual` is -1n if the conversation does not exist. */
   | {
       readonly kind: 'RevisionNotExpected'
       readonly conversationId: string
@@ -76,12 +79,12 @@ export type Failure =
       readonly detail: string
       readonly status: number | undefined
     }
-  /** Told, and not thrown. */
+  /** Reported, not thrown. */
   | { readonly kind: 'UnknownModelWindow'; readonly model: string; readonly assumed: number }
 
 export type { Fault }
 
-/** What the library throws: the failure as data, one sentence, and whose fault it is. */
+/** The error that the library throws: the failure as data, one sentence, and the fault. */
 export class LedgerError extends Error {
   override readonly name = 'LedgerError'
   constructor(
@@ -124,29 +127,26 @@ const SENTENCES: Sentences<Failure> = {
   ],
 }
 
-/** The error that a failure becomes where somebody called a function. */
+/** Returns the error for a failure. */
 export function problem(failure: Failure): LedgerError {
   const [fault, message] = sentenceOf(SENTENCES, failure)
   return new LedgerError(failure, message, fault)
 }
 
-/**
- * The error of a failure whose sentence was made elsewhere, by the service that a ledger is behind; undefined where there
- * is no failure of this kind.
- */
-export function problemSaid(
+/** The error for a failure with a sentence by the service; undefined if the kind is unknown. */
+export function problemWithSentence(
   failure: { readonly kind: string; readonly [about: string]: unknown },
   message: string,
 ): LedgerError | undefined {
   if (!isFailure(failure)) return undefined
-  return new LedgerError(failure, message, faultSaid(failure))
+  return new LedgerError(failure, message, faultOfKind(failure))
 }
 
-function faultSaid(failure: Failure): Fault {
+function faultOfKind(failure: Failure): Fault {
   try {
     return sentenceOf(SENTENCES, failure)[0]
   } catch {
-    // What it is about did not come along; its kind and its sentence did.
+    // The details are incomplete; kind and sentence are enough.
     return 'input'
   }
 }
@@ -157,7 +157,7 @@ export function valueOf<L, R>(either: E.Either<L, R>, raise: (left: L) => Error)
   return either.right
 }
 
-/** Whose fault an error is, and its sentence; anything unknown is our mistake. */
+/** Fault and sentence of an error. Unknown errors are internal errors. */
 export function faultOf(error: unknown): { fault: Fault | 'bug'; message: string } {
   if (error instanceof LedgerError) return { fault: error.fault, message: error.message }
   if (error instanceof UnreadableEventError) return { fault: 'data', message: error.message }
@@ -179,15 +179,14 @@ const isServersNo = (error: unknown): error is Error =>
   error instanceof Error && /^(?:08|28|53|57|58)[\dA-Z]{3}$/u.test(codeOf(error) ?? '')
 
 /**
- * Whether an error says that the rows do not come where they are wanted, and nothing of the log: one of them has
- * stopped, or nobody brings them there.
+ * Whether the error is about rows and not about the log: a projection stopped, or no process runs the projections.
  */
 export const isRowsFailure = (error: unknown): error is Error =>
   error instanceof ProjectionStopped ||
   (error instanceof RebuildFailed && error.stop !== undefined) ||
   (error instanceof LedgerError && error.failure.kind === 'ProjectionsBehind')
 
-/** What went wrong as data, for who is handed it and not thrown at: its kind, a sentence, and what it is about. */
+/** A problem as data, for listeners: its kind, a sentence, and its details. */
 export interface ProblemData {
   /** The same names as those of a `LedgerError`'s failure and of a `StoreError`; `Bug` for a mistake of ours. */
   readonly kind: string
@@ -206,7 +205,7 @@ export function dataOfProblem(given: unknown): ProblemData {
     : { kind: 'Bug', message }
 }
 
-/** The name of an error's kind, for who goes by it. */
+/** Name of an error's kind, for programs. */
 export function kindOf(error: unknown): string {
   if (error instanceof LedgerError) return error.failure.kind
   if (error instanceof UnreadableEventError) return error.event.kind
@@ -230,7 +229,7 @@ const isFailure = (given: unknown): given is Failure =>
   typeof given.kind === 'string' &&
   Object.hasOwn(SENTENCES, given.kind)
 
-/** One sentence for what nobody waited for: a failure as data, an error, or whatever else was handed over. */
+/** One sentence for a background problem: a failure, an error, or any other value. */
 export function sentenceOfProblem(given: unknown): string {
   if (given instanceof Error) return faultOf(given).message
   return isFailure(given) ? sentenceOf(SENTENCES, given)[1] : thrownSentence(given)

@@ -48,13 +48,13 @@ export type OpenProjectionProcess = (where: {
   readonly database?: string
 }) => Promise<ProjectionProcess>
 
-/** What `serve` keeps beside the ledger, in the same database. */
+/** Stores of the service in the ledger's database. */
 export interface ServiceStores {
   readonly keys: KeyStore
   readonly jobs: JobStore
   /** False where the ledger belongs to this one process. */
   readonly isShared: boolean
-  /** A budget of this process alone: of requests, in the place of tokens. */
+  /** A token budget that counts the requests of this process only. */
   readonly budget: (limits: TokenLimits) => TokenBudget
   /** Calls back whenever a run of compaction begins in this process. */
   readonly onCompaction: (began: (running: Promise<CompactionRun>) => void) => void

@@ -1,4 +1,4 @@
-/** The read models: what keeps their rows, how far they are, and their vectors. */
+/** Projections: running them, their status, and their vectors. */
 import { createProjectionRunner, ProjectionStopped, type ProjectionRunner } from '../../projections/engine/runner.js'
 import {
   createVectorFiller,
@@ -18,8 +18,8 @@ const FILL: Names<FillOptions> = { limit: true, signal: true, onProgress: true }
 
 /** What keeps the rows of this ledger; nothing runs until it is asked. */
 export function runnerOf({ log, db, projections, claims, onProblem }: LedgerParts): ProjectionRunner {
-  /** Conversations of which was told that their rows do not go on. */
-  const told = new Set<string>()
+  /** Conversations with a reported stop of their rows. */
+  const reportedStops = new Set<string>()
   return createProjectionRunner({
     db,
     store: log.store,
@@ -27,10 +27,10 @@ export function runnerOf({ log, db, projections, claims, onProblem }: LedgerPart
     projections,
     claims,
     onFailure: onProblem,
-    // A fact that nobody can read stops a conversation in every read model: once is enough.
+    // An event that cannot be read stops a conversation in every projection. Report it once.
     onStop: (projection, stop) => {
-      if (stop.stream === undefined || told.has(stop.stream)) return
-      told.add(stop.stream)
+      if (stop.stream === undefined || reportedStops.has(stop.stream)) return
+      reportedStops.add(stop.stream)
       onProblem(new ProjectionStopped(projection, stop))
     },
   })
@@ -61,11 +61,11 @@ export function createProjections(parts: ProjectionsParts): Ledger['projections'
       gate.writes('projections.rebuild')
       const { onProgress, ...how } = optionsGiven('projections.rebuild', given, REBUILD)
       signalGiven(how.signal)
-      const heard = listenerGiven('onProgress', onProgress, onProblem)
+      const listener = listenerGiven('onProgress', onProgress, onProblem)
       wholeNumberGiven('batchSize', how.batchSize, 1)
       await runner.rebuild(namedOrAll('names', names, 'names', 'read models'), {
         ...how,
-        ...(heard === undefined ? {} : { onProgress: heard }),
+        ...(listener === undefined ? {} : { onProgress: listener }),
       })
     },
     async catchUp() {
@@ -76,7 +76,7 @@ export function createProjections(parts: ProjectionsParts): Ledger['projections'
       gate.writes('projections.fillVectors')
       const { onProgress, ...given } = optionsGiven('projections.fillVectors', options, FILL)
       signalGiven(given.signal)
-      const heard = listenerGiven('onProgress', onProgress, onProblem)
+      const listener = listenerGiven('onProgress', onProgress, onProblem)
       wholeNumberGiven('limit', given.limit, 0)
       if (filler === undefined)
         throw bad(
@@ -86,7 +86,10 @@ export function createProjections(parts: ProjectionsParts): Ledger['projections'
             : `cannot be used: ${db.name} has no pgvector`,
         )
       await freshness.rowsAtHead()
-      return valueOf(await filler.make({ ...given, ...(heard === undefined ? {} : { onProgress: heard }) }), problem)
+      return valueOf(
+        await filler.make({ ...given, ...(listener === undefined ? {} : { onProgress: listener }) }),
+        problem,
+      )
     },
   }
 }

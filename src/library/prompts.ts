@@ -10,15 +10,15 @@ import { problem } from './problem.js'
 /** So much of a hash names a prompt that cannot be read. */
 const SHORTEST_HASH = 6
 
-/** The prompt that somebody named; a misspelt name is told with the one that may have been meant. */
+/** The prompt of this name. The error for an unknown one suggests the nearest name. */
 function promptNamed({ prompts, unreadable }: PromptRegistry, which: string): RegisteredPrompt {
   const found = promptMeant(prompts, which)
   if (found !== undefined) return found
-  const begun = promptsBegunWith(prompts, which)
-  if (begun.length > 1)
+  const matches = promptsBegunWith(prompts, which)
+  if (matches.length > 1)
     throw bad(
       'which',
-      `"${which}" is the beginning of several hashes: ${begun.map(({ name, version, sha256 }) => `${sha256.slice(0, which.length + 4)} (${name}@${String(version)})`).join(', ')}`,
+      `"${which}" is the beginning of several hashes: ${matches.map(({ name, version, sha256 }) => `${sha256.slice(0, which.length + 4)} (${name}@${String(version)})`).join(', ')}`,
     )
   const lost = which.length >= SHORTEST_HASH ? unreadable.find(({ sha256 }) => sha256.startsWith(which)) : undefined
   if (lost !== undefined) throw problem({ kind: 'UnreadableLog', detail: lost.reason })

@@ -1,9 +1,9 @@
-/** Who asks, and for which request: recorded with every fact. */
+/** Actor and correlation id, which are recorded with every event. */
 import type { Provenance } from '../domain/events/codec.js'
 import { nameOf } from './options.js'
 import type { LedgerParts } from './parts.js'
 
-/** The provenance of one call; what the caller does not say is the ledger's own actor and a new request. */
+/** Provenance of one call. Defaults: the ledger's actor and a new correlation id. */
 export type ProvenanceOf = (given?: {
   readonly actor?: string | undefined
   readonly correlationId?: string | undefined

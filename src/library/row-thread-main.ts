@@ -1,4 +1,4 @@
-/** The thread that `row-thread.ts` starts: compares the rows, tells what differs, and ends. */
+/** The thread that `row-thread.ts` starts. It compares the rows, reports differences, and ends. */
 import { parentPort, workerData } from 'node:worker_threads'
 import { openRowCheck } from './compose.js'
 import type { RowThreadTask } from './row-thread.js'

@@ -15,8 +15,8 @@ export interface RowThreadTask extends RowThreadPlace {
 }
 
 /**
- * A comparison that starts a thread, and ends it with its answer, or as soon as nobody wants to know any more.
- * @param main what the thread runs
+ * Compares rows in a thread, which ends with its answer or when the caller aborts.
+ * @param main the file that the thread runs
  */
 export function createRowThread(place: RowThreadPlace, main = ROW_THREAD_FILE): CheckRows {
   return async (conversationId, signal) => {

@@ -3,7 +3,7 @@ import { ProjectionStopped, type ProjectionRunner } from '../../projections/engi
 import type { VectorFiller } from '../../projections/read-models/archive-index/vector-filler.js'
 import { checkId } from '../domain/values/ids.js'
 import type { EmbeddingFailure } from '../ports/embedding-model.js'
-import { search, type SearchOptions, type SearchPorts } from '../search/search.js'
+import { search, type SearchOptions, type SearchPorts } from '../retrieval/search.js'
 import { WAIT, type Freshness, type Wait } from './freshness.js'
 import type { Gate } from './gate.js'
 import type { Ledger, LedgerSearchOptions, SearchResult } from './ledger.js'
@@ -25,12 +25,12 @@ export interface SearchingParts extends Pick<LedgerParts, 'ahead' | 'onProblem'>
   readonly lookup: Lookup
 }
 
-/** A search whose options are checked. */
+/** A search with checked options. */
 export type Find = (query: string, options: SearchOptions, wait?: Wait) => Promise<SearchResult>
 
 export interface Searching {
   readonly calls: Pick<Ledger, 'search'>
-  /** The same for who has checked what it asks. */
+  /** A search without checks, for callers that checked their input. */
   readonly find: Find
 }
 
@@ -38,8 +38,8 @@ export function createSearching(parts: SearchingParts): Searching {
   const { searchPorts, runner, filler, gate, freshness, lookup } = parts
 
   /**
-   * What of the messages a search by meaning could not look at. Vectors are made behind; who ends right after has
-   * nothing of it.
+   * Messages that semantic search does not cover yet. Vectors are made in the background, unless the process ends
+   * first.
    */
   async function vectorsMissing(
     conversationId: string | undefined,
@@ -54,7 +54,7 @@ export function createSearching(parts: SearchingParts): Searching {
       : { vectors: { missing, isAtLeast, ...(why === undefined ? {} : { problem: why.detail }) } }
   }
 
-  /** Throws where the rows of a conversation do not go on: what a search says would not be all that there is. */
+  /** Throws if the rows of a conversation have stopped, because the result would be incomplete. */
   async function indexGoesOn(conversationId: string): Promise<void> {
     const stop = (await runner.stopped(conversationId)).find(({ projection }) => projection === 'archive-index')
     if (stop !== undefined) throw new ProjectionStopped(stop.projection, stop)

@@ -1,7 +1,7 @@
 /**
- * Spans of OpenTelemetry, by its API alone: who wants them brings an SDK, and without one nothing is recorded. A cycle is
- * `compact {conversation}`, a call to a model `chat {model}` by the conventions for generative AI. No text of a
- * conversation stands in a span unless OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT says so.
+ * OpenTelemetry spans, through its API only: without an SDK nothing is recorded. A cycle is `compact
+ * {conversation}`, a call to a model is `chat {model}` by the conventions for generative AI. Spans contain no text
+ * of a conversation unless OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT is set.
  */
 import { SpanKind, SpanStatusCode, trace, type Attributes, type Span } from '@opentelemetry/api'
 import { either as E } from 'fp-ts'
@@ -9,7 +9,7 @@ import type { Compact } from '../compaction/compact.js'
 import { isWithoutModel } from '../domain/reports/prices.js'
 import type { Summarizer } from '../ports/summarizer.js'
 
-/** Runs work in a span; what it throws is the span's error too. */
+/** Runs work in a span and records its error there. */
 export async function inSpan<T>(
   name: string,
   options: { readonly kind?: SpanKind; readonly attributes?: Attributes },
@@ -53,8 +53,8 @@ export const tracedCompact =
       },
     )
 
-/** Compaction whose runs somebody hears of as they begin. */
-export const heardCompact =
+/** Compaction that calls a listener at the start of each run. */
+export const notifyingCompact =
   (compact: Compact, began: (running: ReturnType<Compact>) => void): Compact =>
   async (...given) => {
     const running = compact(...given)
@@ -66,15 +66,12 @@ export const heardCompact =
 const wantsContent = (): boolean =>
   process.env['OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT']?.toLowerCase() === 'true'
 
-/** A summarizer with a span for each call to a model; what asks no model has none. */
+/** A summarizer with a span for each call to a model. A strategy without a model has none. */
 export function tracedSummarizer(summarizer: Summarizer): Summarizer {
   if (isWithoutModel(summarizer)) return summarizer
-  const { strategy, provider, model, windowTokens } = summarizer
+  const { strategy, provider, model } = summarizer
   return {
-    strategy,
-    provider,
-    model,
-    windowTokens,
+    ...summarizer,
     prepare: (job) => summarizer.prepare(job),
     summarize: (prepared, signal) => () =>
       inSpan(

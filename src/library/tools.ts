@@ -1,7 +1,7 @@
 /** The agent's own tools, bound to its conversation. */
 import type { Compaction } from '../compaction/compact.js'
 import { decodeEvent } from '../recording/read-event.js'
-import { readMemory } from '../search/read-memory.js'
+import { readMemory } from '../retrieval/read-memory.js'
 import { createAgentTools } from './agent-tools.js'
 import type { ActorOptions, AgentToolOptions, Ledger } from './ledger.js'
 import type { Lookup } from './lookup.js'

@@ -12,13 +12,14 @@ import {
 import {
   growsByLines,
   importers,
-  readOn,
+  readAppendedRecords,
   readTranscript,
   recognizeTranscript,
   type RecognizedTranscript,
 } from '../importers/index.js'
 import { GrowingLines } from '../importers/growing-lines.js'
 import { headOf } from '../importers/records-of.js'
+import { unreadFormOf } from '../importers/unread-forms.js'
 import { fileKey, signatureOf } from '../importers/signature.js'
 import type { DamageItem, Importer, Layout, TranscriptItem, TranscriptReader } from '../importers/transcript.js'
 import type { PolicySettings } from '../domain/values/policy.js'
@@ -42,11 +43,11 @@ export interface ImportTranscriptOptions {
   readonly scope?: string
   /** Settings that its conversations go by once an edition of ours is adopted. */
   readonly policy?: PolicySettings
-  /** Who asks; default: the ledger's. */
+  /** Actor of the events. Default: the actor of the ledger. */
   readonly actor?: string
   /** The request that it belongs to; default: one of its own. */
   readonly correlationId?: string
-  /** Ends the import behind the record that it is at. What is recorded stays. */
+  /** Ends the import after the current record. Recorded events stay. */
   readonly signal?: AbortSignal
   /** Hears of every item as it is read. */
   readonly onItem?: (item: TranscriptItem) => void
@@ -80,15 +81,15 @@ export interface OpenTranscriptOptions {
   readonly from: string
   /** Tenant or owner of new conversations. */
   readonly scope?: string
-  /** Who asks; default: the ledger's. */
+  /** Actor of the events. Default: the actor of the ledger. */
   readonly actor?: string
 }
 
 /** A transcript that is recorded while its program writes it. */
 export interface OpenTranscript {
   /**
-   * Records what these records say, which come behind those before; every call waits for the one before it. What is
-   * recorded already adds nothing, so a transcript that is opened anew is told from its beginning.
+   * Records these records after the earlier ones. Calls wait for each other. Records that are already recorded add
+   * nothing, so a reopened transcript is passed from its beginning.
    */
   record(records: readonly unknown[]): Promise<readonly RecordedConversation[]>
 }
@@ -110,7 +111,7 @@ const SHOWN = 120
 
 const programs = (): string[] => importers.map(({ program }) => program)
 
-/** Whose a file is: by its name where one is given, else by what it holds. */
+/** The program of a file: as named, else recognized by its content. */
 async function ofProgram(file: string, from: string | undefined): Promise<RecognizedTranscript> {
   const importer = importers.find(({ program }) => program === from)
   if (from !== undefined && importer === undefined)
@@ -118,12 +119,13 @@ async function ofProgram(file: string, from: string | undefined): Promise<Recogn
   if (importer === undefined) {
     const found = await recognizeTranscript(file)
     if (found !== undefined) return found
-    const { text } = await headOf(file)
+    const head = await headOf(file)
     throw problem({
       kind: 'UnknownTranscript',
       file,
-      begins: JSON.stringify(text.slice(0, SHOWN)),
+      begins: JSON.stringify(head.text.slice(0, SHOWN)),
       programs: programs(),
+      form: unreadFormOf(head),
     })
   }
   const layout = importer.recognize(await headOf(file))
@@ -131,7 +133,7 @@ async function ofProgram(file: string, from: string | undefined): Promise<Recogn
   return { importer, layout }
 }
 
-/** How the file that stands there by now is one of this program; undefined where it is none. */
+/** The layout of the file if the program still recognizes it; otherwise undefined. */
 async function layoutNow(file: string, importer: Importer): Promise<Layout | 'gone' | undefined> {
   try {
     return importer.recognize(await headOf(file))
@@ -156,18 +158,21 @@ export interface TranscriptsParts extends Pick<
 /** A transcript that was read as far as it went, and what it takes to go on there. */
 interface Place {
   readonly program: string
-  /** What the import was told: with other options, the file is read anew. */
-  readonly told: string
+  /** Options of the import. With other options the file is read from its beginning. */
+  readonly optionsKey: string
   readonly lines: GrowingLines
   readonly reader: TranscriptReader
   readonly recorder: TranscriptRecorder
 }
 
-/** Files whose places are kept in memory, and bytes that were read of all of them: the least used go first. */
+/**
+ * Limits of the cached positions: number of files, and bytes read of all of them. The least recently used are
+ * dropped.
+ */
 const PLACES = 256
 const BYTES_OF_PLACES = 1024 ** 3
 
-/** How often a file is read anew because somebody else recorded of the same conversation meanwhile. */
+/** Retries after another process recorded the same conversation at the same time. */
 const READINGS = 3
 
 export function createTranscripts(parts: TranscriptsParts): Pick<Ledger, 'importTranscript' | 'openTranscript'> {
@@ -186,25 +191,28 @@ export function createTranscripts(parts: TranscriptsParts): Pick<Ledger, 'import
     place: Place,
     options: RecordOptions,
   ): Promise<ImportedTranscript | undefined> {
-    const told = { file, program: place.program }
+    const source = { file, program: place.program }
     const handle = await open(file)
     try {
-      if (!(await place.lines.goesOn(handle))) return undefined
+      if (!(await place.lines.isContinuation(handle))) return undefined
       const { size, mtimeMs } = await handle.stat()
       const before = place.lines.signature
       if (before?.bytes === size && before.changedMs === mtimeMs) {
         places.set(key, place)
-        return { ...told, unchanged: true, conversations: [], leftOut: {}, damage: [] }
+        return { ...source, unchanged: true, conversations: [], leftOut: {}, damage: [] }
       }
-      const recorded = await place.recorder.take(readOn(place.reader, place.lines.records(handle)), options)
-      return E.isLeft(recorded) ? undefined : await kept(file, key, place, recorded.right)
+      const recorded = await place.recorder.take(
+        readAppendedRecords(place.reader, place.lines.records(handle)),
+        options,
+      )
+      return E.isLeft(recorded) ? undefined : await cachedPlace(file, key, place, recorded.right)
     } finally {
       await handle.close()
     }
   }
 
   /** What became of a file that can be read on from here. */
-  async function kept(
+  async function cachedPlace(
     file: string,
     key: string,
     place: Place,
@@ -216,10 +224,10 @@ export function createTranscripts(parts: TranscriptsParts): Pick<Ledger, 'import
       await files.remember(key, signature)
       places.set(key, place)
     }
-    return shown(file, place.program, recorded)
+    return reportProgress(file, place.program, recorded)
   }
 
-  function shown(
+  function reportProgress(
     file: string,
     program: string,
     { conversations, leftOut, damage }: RecordedTranscript,
@@ -230,17 +238,17 @@ export function createTranscripts(parts: TranscriptsParts): Pick<Ledger, 'import
 
   return {
     async openTranscript(name, options) {
-      const given = optionsGiven('openTranscript', options, OPEN)
+      const input = optionsGiven('openTranscript', options, OPEN)
       const file = textGiven('name', name)
-      const importer = importers.find(({ program }) => program === given.from)
+      const importer = importers.find(({ program }) => program === input.from)
       if (importer === undefined)
-        throw problem({ kind: 'NoSuchProgram', program: String(given.from), programs: programs() })
-      const scope = given.scope === undefined ? undefined : nameOf('scope', given.scope)
+        throw problem({ kind: 'NoSuchProgram', program: String(input.from), programs: programs() })
+      const scope = input.scope === undefined ? undefined : nameOf('scope', input.scope)
       gate.writes('openTranscript')
       freshness.follow()
       const reader = importer.read(file)
       const recorder = createTranscriptRecorder(parts)
-      const how = { program: importer.program, scope, settings: parts.policy, provenance: provenanceOf(given) }
+      const how = { program: importer.program, scope, settings: parts.policy, provenance: provenanceOf(input) }
       let line = 0
       let before: Promise<unknown> = Promise.resolve()
 
@@ -265,33 +273,33 @@ export function createTranscripts(parts: TranscriptsParts): Pick<Ledger, 'import
       }
     },
     async importTranscript(path, options) {
-      const given = optionsGiven('importTranscript', options, OPTIONS)
+      const input = optionsGiven('importTranscript', options, OPTIONS)
       const file = textGiven('path', path)
-      signalGiven(given.signal)
-      const { signal, resumable = false } = given
+      signalGiven(input.signal)
+      const { signal, resumable = false } = input
       if (typeof resumable !== 'boolean') throw bad('resumable', 'must be true or false')
-      const onItem = listenerGiven('onItem', given.onItem, parts.onProblem)
+      const onItem = listenerGiven('onItem', input.onItem, parts.onProblem)
       gate.writes('importTranscript')
       freshness.follow()
       const key = fileKey(file)
-      const settings = settingsOf(given.policy)
+      const settings = settingsOf(input.policy)
       const optionsOf = (program: string): RecordOptions => ({
         program,
-        scope: given.scope === undefined ? undefined : nameOf('scope', given.scope),
+        scope: input.scope === undefined ? undefined : nameOf('scope', input.scope),
         settings: settings === undefined && parts.policy === undefined ? undefined : { ...parts.policy, ...settings },
-        provenance: provenanceOf(given),
+        provenance: provenanceOf(input),
         signal,
         ...(onItem === undefined ? {} : { onItem }),
       })
-      const told = JSON.stringify([file, given.scope, settings])
+      const optionsKey = JSON.stringify([file, input.scope, settings])
       const place = resumable ? places.get(key) : undefined
-      // Whoever reads on has the place for itself, and puts it back when all of it is recorded.
+      // The reader takes the position out of the cache, and returns it when everything is recorded.
       places.delete(key)
-      if (place?.told === told && (given.from === undefined || given.from === place.program)) {
+      if (place?.optionsKey === optionsKey && (input.from === undefined || input.from === place.program)) {
         const imported = await continued(file, key, place, optionsOf(place.program))
         if (imported !== undefined) return imported
       }
-      const { importer, layout } = await ofProgram(file, given.from)
+      const { importer, layout } = await ofProgram(file, input.from)
       const { program } = importer
       const before = await files.find(key)
       const signature = await signatureOf((await importer.siblings?.(file)) ?? [file], before)
@@ -306,19 +314,20 @@ export function createTranscripts(parts: TranscriptsParts): Pick<Ledger, 'import
           const items =
             lines === undefined || handle === undefined
               ? readTranscript(file, importer, layout)
-              : readOn(reader, lines.records(handle))
+              : readAppendedRecords(reader, lines.records(handle))
           const recorded = await recorder.take(items, optionsOf(program))
-          // Another importer of the same conversation was faster: what it recorded is known the next time.
+          // Another importer of the same conversation was faster. The next attempt recognizes its events.
           if (E.isLeft(recorded) && MET.has(recorded.left.kind) && readings < READINGS) continue
-          const taken = valueOf(recorded, problem)
-          const whose = await layoutNow(file, importer)
+          const result = valueOf(recorded, problem)
+          const layoutAfter = await layoutNow(file, importer)
           // It was moved away while it was read: there is nothing to know again.
-          if (whose === 'gone') return shown(file, program, taken)
-          // Another program wrote the file anew, or it was emptied: to this reader it said nothing, and is read again.
-          if (whose !== layout) throw problem({ kind: 'NotOfProgram', file, program })
-          if (lines !== undefined) return await kept(file, key, { program, told, lines, reader, recorder }, taken)
+          if (layoutAfter === 'gone') return reportProgress(file, program, result)
+          // The file was rewritten or truncated. It is read again from its beginning.
+          if (layoutAfter !== layout) throw problem({ kind: 'NotOfProgram', file, program })
+          if (lines !== undefined)
+            return await cachedPlace(file, key, { program, optionsKey, lines, reader, recorder }, result)
           await files.remember(key, signature)
-          return shown(file, program, taken)
+          return reportProgress(file, program, result)
         } finally {
           await handle?.close()
         }

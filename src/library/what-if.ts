@@ -36,17 +36,17 @@ export function createWhatIfCalls(parts: WhatIfParts): Pick<Ledger, 'whatIf'> {
     async whatIf(conversationIds, options) {
       gate.open()
       const { policies, onConversation, ...given } = optionsGiven('whatIf', options, WHAT_IF)
-      const heard = listenerGiven('onConversation', onConversation, onProblem)
+      const listener = listenerGiven('onConversation', onConversation, onProblem)
       const tried = policiesGiven(policies)
-      const asked = conversationsGiven('conversationIds', conversationIds)
-      const ids = asked === 'all' ? await lookup.all() : asked
+      const selection = conversationsGiven('conversationIds', conversationIds)
+      const ids = selection === 'all' ? await lookup.all() : selection
       if (ids.length === 0) throw bad('conversationIds', 'are missing: there is no conversation')
       const request = {
         conversationIds: ids,
-        goesOn: asked === 'all',
+        goesOn: selection === 'all',
         policies: tried,
         ...given,
-        onConversation: heard,
+        onConversation: listener,
       }
       return valueOf(await whatIf(request), problem)
     },

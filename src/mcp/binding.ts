@@ -1,36 +1,36 @@
 /**
- * What a server is bound to when it is made: one conversation, or the conversations of one scope. Everything that a
- * client names goes through here, and what lies outside is answered as what is not there.
+ * Binds a server to one conversation or to the conversations of one scope. Every id from a client is checked here. A
+ * conversation outside the binding gives the same error as one that does not exist.
  */
 import type { ConversationSummary, Ledger } from '../library/ledger.js'
 import { nameOf } from '../library/options.js'
 import { problem } from '../library/problem.js'
 
-/** One conversation; or those of a scope, where `null` stands for the conversations that name none. */
+/** One conversation, or those of a scope. The scope `null` contains the conversations without a scope. */
 export type BoundTo = { readonly conversationId: string } | { readonly scope: string | null }
 
 export interface Binding {
-  /** The one conversation; undefined where it is a scope. */
+  /** The one conversation; undefined if the server is bound to a scope. */
   readonly conversationId: string | undefined
-  /** The scope; undefined where it is one conversation. */
+  /** The scope; undefined if the server is bound to one conversation. */
   readonly scope: string | null | undefined
-  /** The id of a conversation that lies within; throws `NoSuchConversation` for any other. */
-  readonly within: (conversationId: string) => Promise<string>
-  /** The conversations within whose id has this in it, the one that something happened in last first. */
+  /** Returns the id of a conversation within the binding. Throws `NoSuchConversation` for any other. */
+  readonly requireConversation: (conversationId: string) => Promise<string>
+  /** The conversations within the binding whose id contains `match`, most recently changed first. */
   readonly find: (match: string, limit: number) => Promise<readonly ConversationSummary[]>
 }
 
 type BoundLedger = Pick<Ledger, 'log' | 'list'>
 
-/** Binds to one conversation, whether or not anything is recorded of it yet. */
-function toConversation(ledger: BoundLedger, conversationId: string): Binding {
+/** Binds to one conversation, which may not exist yet. */
+function bindToConversation(ledger: BoundLedger, conversationId: string): Binding {
   return {
     conversationId,
     scope: undefined,
-    within: (given) =>
-      given === conversationId
-        ? Promise.resolve(given)
-        : Promise.reject(problem({ kind: 'NoSuchConversation', conversationId: given })),
+    requireConversation: (id) =>
+      id === conversationId
+        ? Promise.resolve(id)
+        : Promise.reject(problem({ kind: 'NoSuchConversation', conversationId: id })),
     async find(match) {
       if (!conversationId.toLowerCase().includes(match.toLowerCase())) return []
       const { conversations } = await ledger.list({ match: conversationId })
@@ -39,16 +39,16 @@ function toConversation(ledger: BoundLedger, conversationId: string): Binding {
   }
 }
 
-function toScope(ledger: BoundLedger, scope: string | null): Binding {
+function bindToScope(ledger: BoundLedger, scope: string | null): Binding {
   return {
     conversationId: undefined,
     scope,
-    async within(given) {
-      // The first fact names the scope, for ever. Rows may be behind; the log is not.
-      for await (const first of ledger.log(nameOf('conversation', given), { limit: 1 })) {
-        if (first.type === 'ConversationConfigured' && (first.data.scope ?? null) === scope) return given
+    async requireConversation(conversationId) {
+      // The first event has the scope, which cannot change. Read models may lag; the log does not.
+      for await (const first of ledger.log(nameOf('conversation', conversationId), { limit: 1 })) {
+        if (first.type === 'ConversationConfigured' && (first.data.scope ?? null) === scope) return conversationId
       }
-      throw problem({ kind: 'NoSuchConversation', conversationId: given })
+      throw problem({ kind: 'NoSuchConversation', conversationId })
     },
     async find(match, limit) {
       const matching = match === '' ? {} : { match }
@@ -59,9 +59,9 @@ function toScope(ledger: BoundLedger, scope: string | null): Binding {
   }
 }
 
-/** Checks what a server is to be bound to. Throws where it names nothing that could be recorded. */
+/** Creates a binding. Throws if the conversation id or the scope is not valid. */
 export function createBinding(ledger: BoundLedger, boundTo: BoundTo): Binding {
   if ('conversationId' in boundTo)
-    return toConversation(ledger, nameOf('boundTo.conversationId', boundTo.conversationId))
-  return toScope(ledger, boundTo.scope === null ? null : nameOf('boundTo.scope', boundTo.scope))
+    return bindToConversation(ledger, nameOf('boundTo.conversationId', boundTo.conversationId))
+  return bindToScope(ledger, boundTo.scope === null ? null : nameOf('boundTo.scope', boundTo.scope))
 }

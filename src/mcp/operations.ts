@@ -1,7 +1,7 @@
 /**
- * An operation is done once for each id that its caller gives it, so that a call whose answer was lost can be made again.
- * This process remembers the newest ones with their answers. What changes more if it is done again is found in the log
- * as well, by the correlation id of its fact: by any process, and after a restart.
+ * Runs an operation once for each operation id, so that a client can repeat a call whose answer was lost. The process
+ * remembers the latest operations with their answers. An operation that must not run twice is also found in the log by the
+ * correlation id of its event: from any process, and after a restart.
  */
 import { LRUCache } from 'lru-cache'
 import { z } from 'zod'
@@ -13,81 +13,89 @@ import { bad } from '../library/options.js'
 /** The argument of a tool that records something. */
 const operationId = nameSchema
   .max(200)
-  .describe('Any text of your own for this one operation: the same again with the same text is done once')
+  .describe('An id of your choice for this operation: a repeated call with the same id runs once')
 
-/** What is to be done once. */
+/** An operation to run once. */
 interface Operation<T> {
   readonly conversationId: string
   readonly operationId: string
-  /** The tool with its other arguments, as a text: another one under the same id is refused. */
-  readonly what: string
-  /** What the log tells of it; undefined where it was not done. */
-  readonly recorded?: (() => Promise<T | undefined>) | undefined
+  /** The tool with its other arguments as a text. A different text with the same id is an error. */
+  readonly description: string
+  /** Reads the result from the log; undefined if the operation did not run. */
+  readonly findRecorded?: (() => Promise<T | undefined>) | undefined
   readonly run: () => Promise<T>
 }
 
 export interface Operations {
-  /** Does an operation, or gives what it came to when it was done. One that failed may be tried again. */
+  /** Runs an operation, or returns the result of its first run. A failed operation can be repeated. */
   once<T>(operation: Operation<T>): Promise<T>
 }
 
-const REMEMBERED = 1_000
+const MAX_REMEMBERED = 1_000
 
 export function createOperations(): Operations {
-  const known = new LRUCache<string, { readonly what: string; readonly answer: Promise<unknown> }>({ max: REMEMBERED })
+  const remembered = new LRUCache<string, { readonly what: string; readonly answer: Promise<unknown> }>({
+    max: MAX_REMEMBERED,
+  })
   return {
-    async once<T>({ conversationId, operationId: id, what, recorded, run }: Operation<T>): Promise<T> {
+    async once<T>({
+      conversationId,
+      operationId: id,
+      description: what,
+      findRecorded: recorded,
+      run,
+    }: Operation<T>): Promise<T> {
       const key = JSON.stringify([conversationId, id])
-      const before = known.get(key)
-      if (before !== undefined) {
-        if (before.what !== what) throw usedBefore(id, before.what)
-        // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the same tool was asked with the same arguments
-        return (await before.answer) as T
+      const previous = remembered.get(key)
+      if (previous !== undefined) {
+        if (previous.what !== what) throw operationIdReused(id, previous.what)
+        // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the same tool was called with the same arguments
+        return (await previous.answer) as T
       }
-      const answer = (async () => (await recorded?.()) ?? (await runUnlessDone(run, recorded)))()
-      known.set(key, { what, answer })
+      const answer = (async () => (await recorded?.()) ?? (await runUnlessRecorded(run, recorded)))()
+      remembered.set(key, { what, answer })
       try {
         return await answer
       } catch (error) {
-        if (known.get(key)?.answer === answer) known.delete(key)
+        if (remembered.get(key)?.answer === answer) remembered.delete(key)
         throw error
       }
     },
   }
 }
 
-/** Does it; where another process did the same meanwhile, and it is refused for that, tells what that came to. */
-async function runUnlessDone<T>(run: () => Promise<T>, recorded: Operation<T>['recorded']): Promise<T> {
+/** Runs an operation. If it fails because another process ran it at the same time, returns the result of that run. */
+async function runUnlessRecorded<T>(run: () => Promise<T>, recorded: Operation<T>['findRecorded']): Promise<T> {
   try {
     return await run()
   } catch (error) {
-    const done = await recorded?.().catch(() => undefined)
-    if (done === undefined) throw error
-    return done
+    const result = await recorded?.().catch(() => undefined)
+    if (result === undefined) throw error
+    return result
   }
 }
 
-/** An id that was given to something else. */
-export const usedBefore = (id: string, what: string): Error =>
+/** The error for an id that belongs to another operation. */
+export const operationIdReused = (id: string, what: string): Error =>
   bad('operationId', `"${id}" was used before, for ${what}: give this operation another one`)
 
-/** How far back in the log an operation is known again. */
-const FACTS = 1_000
+/** The last events of a conversation that are searched for an operation. */
+const MAX_EVENTS = 1_000
 
-/** The newest of the last facts of a conversation that is of this type and was recorded for this operation. */
-export async function recordedFor<Type extends RecordedEvent['type']>(
+/** The latest event of this type that an operation recorded. */
+export async function findRecordedEvent<Type extends RecordedEvent['type']>(
   ledger: Pick<Ledger, 'log'>,
   conversationId: string,
   id: string,
   type: Type,
 ): Promise<RecordedEvent<Type> | undefined> {
-  for await (const event of ledger.log(conversationId, { direction: 'backwards', limit: FACTS })) {
+  for await (const event of ledger.log(conversationId, { direction: 'backwards', limit: MAX_EVENTS })) {
     if (event.type === type && event.metadata.correlationId === id)
-      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- its type was just looked at
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- its type was just compared
       return event as RecordedEvent<Type>
   }
   return undefined
 }
 
-/** What such a tool is asked with besides. */
+/** The additional argument of such a tool. */
 export const operation = { operationId } satisfies z.ZodRawShape

@@ -1,6 +1,6 @@
 /**
- * What a ledger holds, as resources: conversations (now, or at a moment), their compaction cycles, their messages. They
- * are listed and completed within what the server is bound to.
+ * Conversations (now, or at an earlier point), their compaction cycles and their messages as resources. Lists and
+ * completions contain only conversations within the binding.
  */
 import {
   ProtocolError,
@@ -14,29 +14,29 @@ import {
 } from '@modelcontextprotocol/server'
 import { toChatMessage } from '../domain/values/message.js'
 import { faultOf, kindOf, problem } from '../library/problem.js'
-import { asText, QUOTATION, quoteMessage, Room, textFitting, type McpLimits } from './quotation.js'
-import { refusal, type Host, type McpLedger } from './tool.js'
+import { asText, QUOTATION, quoteMessage, CharacterBudget, maxTextCharacters, type McpLimits } from './quotation.js'
+import { errorText, type Host, type McpLedger } from './tool.js'
 import { contextAt } from './tools/conversation-at.js'
-import { cycleTold } from './tools/explain-compaction.js'
+import { quoteCycle } from './tools/explain-compaction.js'
 
 const JSON_TYPE = 'application/json'
 const ROOT = 'ledger://conversations/'
-/** Conversations that are looked at for a completion; the protocol gives a client the first hundred. */
+/** Conversations that are searched for a completion; the protocol returns the first hundred to a client. */
 const COMPLETIONS = 1_000
 
-/** An id as a part of an address. */
-const part = (id: string): string => encodeURIComponent(id)
+/** An id as a segment of a URI. */
+const encodeId = (id: string): string => encodeURIComponent(id)
 
 /**
- * A template whose parts are decoded, and whose query may be missing. (The library's own leaves `%20` as it is, and
- * finds an address without its query nowhere.)
+ * A URI template that decodes its segments and has an optional query. (The template of the library does not decode `%20`,
+ * and does not match a URI without the query.)
  */
 class Template extends UriTemplate {
-  private readonly parts_: readonly string[]
+  private readonly templateSegments: readonly string[]
 
   constructor(template: string) {
     super(template)
-    this.parts_ = template
+    this.templateSegments = template
       .slice(ROOT.length)
       .replace(/\{\?.*$/u, '')
       .split('/')
@@ -45,22 +45,22 @@ class Template extends UriTemplate {
   override match(uri: string): Variables | null {
     if (!uri.startsWith(ROOT)) return null
     const [path = '', query = ''] = uri.slice(ROOT.length).split('?', 2)
-    const given = path.split('/')
-    if (given.length !== this.parts_.length) return null
+    const segments = path.split('/')
+    if (segments.length !== this.templateSegments.length) return null
     const found: Variables = {}
-    for (const [at, wanted] of this.parts_.entries()) {
-      const value = decoded(given[at] ?? '')
+    for (const [at, segment] of this.templateSegments.entries()) {
+      const value = decodeSegment(segments[at] ?? '')
       if (value === undefined || value === '') return null
-      if (!wanted.startsWith('{')) {
-        if (value !== wanted) return null
-      } else found[wanted.slice(1, -1)] = value
+      if (!segment.startsWith('{')) {
+        if (value !== segment) return null
+      } else found[segment.slice(1, -1)] = value
     }
     const at = new URLSearchParams(query).get('at')
     return at === null || at === '' ? found : { ...found, at }
   }
 }
 
-function decoded(text: string): string | undefined {
+function decodeSegment(text: string): string | undefined {
   try {
     return decodeURIComponent(text)
   } catch {
@@ -73,46 +73,46 @@ const textOf = (variables: Variables, name: string): string => {
   return typeof value === 'string' ? value : ''
 }
 
-/** Kinds of failures that say that something is not there. */
-const NOT_THERE = /^(?:NoSuch|CycleNotRecorded|BeforeFirstEvent|AfterNow)/u
+/** Failure kinds for something that does not exist. */
+const NOT_FOUND_KINDS = /^(?:NoSuch|CycleNotRecorded|BeforeFirstEvent|AfterNow)/u
 
-/** A message whole, as it was recorded; cut where it is larger than a resource may be. */
-async function wholeMessage(
+/** A complete message as it was recorded, cut if it exceeds the limit of a resource. */
+async function completeMessage(
   ledger: Pick<McpLedger, 'messages'>,
   conversationId: string,
   messageId: string,
   { resourceCharacters }: Required<McpLimits>,
 ): Promise<unknown> {
-  // Right behind it, a message is live, whatever became of it since.
+  // A message is live at its own revision, even if it was compacted or withdrawn later.
   const { messages } = await ledger.messages(conversationId, { at: `message:${messageId}` })
   const found = messages.find((message) => message.messageId === messageId)
   if (found === undefined) throw problem({ kind: 'NoSuchMessage', conversationId, messageId, nearest: undefined })
   const { revision, createdAt, tokens, attributes } = found
   const about = { quotation: QUOTATION, conversationId, messageId, revision: revision.toString(), createdAt, tokens }
   const message = toChatMessage(found)
-  const whole = { ...about, ...(attributes === undefined ? {} : { attributes }), message }
-  return new Room(resourceCharacters).takes(whole)
-    ? whole
-    : { ...about, message: quoteMessage(message, messageId, textFitting(resourceCharacters)) }
+  const complete = { ...about, ...(attributes === undefined ? {} : { attributes }), message }
+  return new CharacterBudget(resourceCharacters).take(complete)
+    ? complete
+    : { ...about, message: quoteMessage(message, messageId, maxTextCharacters(resourceCharacters)) }
 }
 
 /** Adds the resources to a server. */
 export function registerResources(server: McpServer, host: Host): void {
   const { ledger, binding, limits, onProblem } = host
-  const most = { text: textFitting(limits.resourceCharacters), answer: limits.resourceCharacters }
+  const limit = { text: maxTextCharacters(limits.resourceCharacters), answer: limits.resourceCharacters }
 
-  /** Reads within what the server is bound to; what cannot be read is an error of the protocol. */
+  /** Reads a resource of a conversation within the binding. Failures become protocol errors. */
   async function read(
     uri: URL,
     variables: Variables,
     make: (conversationId: string) => Promise<unknown>,
   ): Promise<ReadResourceResult> {
     try {
-      const conversationId = await binding.within(textOf(variables, 'id'))
+      const conversationId = await binding.requireConversation(textOf(variables, 'id'))
       return { contents: [{ uri: uri.href, mimeType: JSON_TYPE, text: asText(await make(conversationId)) }] }
     } catch (error) {
-      const sentence = refusal(error, onProblem)
-      if (NOT_THERE.test(kindOf(error))) throw new ResourceNotFoundError(uri.href, sentence)
+      const sentence = errorText(error, onProblem)
+      if (NOT_FOUND_KINDS.test(kindOf(error))) throw new ResourceNotFoundError(uri.href, sentence)
       throw new ProtocolError(
         faultOf(error).fault === 'input' ? ProtocolErrorCode.InvalidParams : ProtocolErrorCode.InternalError,
         sentence,
@@ -120,8 +120,8 @@ export function registerResources(server: McpServer, host: Host): void {
     }
   }
 
-  /** Ids that complete what somebody began to type; none where the ledger cannot be asked. */
-  const completed = async (find: () => Promise<readonly string[]>): Promise<string[]> => {
+  /** The ids for a completion; none if the ledger fails. */
+  const suggestions = async (find: () => Promise<readonly string[]>): Promise<string[]> => {
     try {
       return [...(await find())]
     } catch (error) {
@@ -131,23 +131,23 @@ export function registerResources(server: McpServer, host: Host): void {
   }
 
   const id = (value: string): Promise<string[]> =>
-    completed(async () => {
+    suggestions(async () => {
       const found = await binding.find(value, COMPLETIONS)
       return found.map(({ conversationId }) => conversationId)
     })
-  const namedIn = (context: { readonly arguments?: Record<string, string> } | undefined): Promise<string> =>
-    binding.within(context?.arguments?.['id'] ?? binding.conversationId ?? '')
+  const conversationIn = (context: { readonly arguments?: Record<string, string> } | undefined): Promise<string> =>
+    binding.requireConversation(context?.arguments?.['id'] ?? binding.conversationId ?? '')
 
   server.registerResource(
     'conversation',
     new ResourceTemplate(new Template(`${ROOT}{id}{?at}`), {
       async list() {
         const found = await binding.find('', limits.listed).catch((error: unknown) => {
-          throw new ProtocolError(ProtocolErrorCode.InternalError, refusal(error, onProblem))
+          throw new ProtocolError(ProtocolErrorCode.InternalError, errorText(error, onProblem))
         })
         return {
           resources: found.map(({ conversationId, messages, cycles, lastRecordedAt }) => ({
-            uri: `${ROOT}${part(conversationId)}`,
+            uri: `${ROOT}${encodeId(conversationId)}`,
             name: conversationId,
             description: `${String(messages)} messages, ${String(cycles)} compaction cycles`,
             annotations: { lastModified: lastRecordedAt },
@@ -159,13 +159,13 @@ export function registerResources(server: McpServer, host: Host): void {
     {
       title: 'Context of a conversation',
       description:
-        'The context that the model had, now or with `at` at a moment: a revision, a time, or the id of a message',
+        'The context of the model, now or with `at` at an earlier point: a revision, a time, or the id of a message',
       mimeType: JSON_TYPE,
     },
     (uri, variables) =>
       read(uri, variables, (conversationId) => {
         const at = textOf(variables, 'at')
-        return contextAt(ledger, conversationId, at === '' ? {} : { at }, most)
+        return contextAt(ledger, conversationId, at === '' ? {} : { at }, limit)
       }),
   )
 
@@ -176,8 +176,8 @@ export function registerResources(server: McpServer, host: Host): void {
       complete: {
         id,
         n: (value, context) =>
-          completed(async () => {
-            const conversationId = await namedIn(context)
+          suggestions(async () => {
+            const conversationId = await conversationIn(context)
             const found = (await binding.find(conversationId, COMPLETIONS)).find(
               (each) => each.conversationId === conversationId,
             )
@@ -189,11 +189,13 @@ export function registerResources(server: McpServer, host: Host): void {
     }),
     {
       title: 'Compaction cycle',
-      description: 'What a compaction did: tokens before and after, the messages that left, the summaries that came',
+      description: 'What a compaction did: tokens before and after, messages removed, summaries added',
       mimeType: JSON_TYPE,
     },
     (uri, variables) =>
-      read(uri, variables, (conversationId) => cycleTold(ledger, conversationId, Number(textOf(variables, 'n')), most)),
+      read(uri, variables, (conversationId) =>
+        quoteCycle(ledger, conversationId, Number(textOf(variables, 'n')), limit),
+      ),
   )
 
   server.registerResource(
@@ -203,20 +205,20 @@ export function registerResources(server: McpServer, host: Host): void {
       complete: {
         id,
         messageId: (value, context) =>
-          completed(async () => {
-            const { messages } = await ledger.messages(await namedIn(context))
+          suggestions(async () => {
+            const { messages } = await ledger.messages(await conversationIn(context))
             return messages.map(({ messageId }) => messageId).filter((each) => each.startsWith(value))
           }),
       },
     }),
     {
       title: 'Message',
-      description: 'A message whole, as it was recorded, whatever became of it since',
+      description: 'A complete message as it was recorded, even if it was compacted or withdrawn later',
       mimeType: JSON_TYPE,
     },
     (uri, variables) =>
       read(uri, variables, (conversationId) =>
-        wholeMessage(ledger, conversationId, textOf(variables, 'messageId'), limits),
+        completeMessage(ledger, conversationId, textOf(variables, 'messageId'), limits),
       ),
   )
 }

@@ -1,4 +1,4 @@
-/** What a tool of the server is: its words, its schemas and what runs. The server binds it and renders what comes of it. */
+/** A tool of the server: its texts, its schemas and its function. The server binds it and renders the result. */
 import type { CallToolResult, McpServer, ToolAnnotations } from '@modelcontextprotocol/server'
 import { z } from 'zod'
 import type { ActorOptions, AgentTool, Ledger } from '../library/ledger.js'
@@ -7,39 +7,39 @@ import type { Binding } from './binding.js'
 import type { Operations } from './operations.js'
 import { asText, type McpLimits } from './quotation.js'
 
-/** What the tools and resources ask of a ledger. */
+/** The calls of a ledger that the tools and resources need. */
 export type McpLedger = Pick<
   Ledger,
   'context' | 'messages' | 'log' | 'diff' | 'explain' | 'forgotten' | 'list' | 'search' | 'undo' | 'pin'
 > & {
-  /** The agent's own tools, by their names. */
-  readonly tools: (...given: Parameters<Ledger['tools']>) => readonly Pick<AgentTool, 'name' | 'call'>[]
+  /** The ledger's tools for agents. */
+  readonly tools: (...args: Parameters<Ledger['tools']>) => readonly Pick<AgentTool, 'name' | 'call'>[]
 }
 
-/** What every tool and resource of a server stands on. */
+/** What every tool and resource of a server uses. */
 export interface Host {
   readonly ledger: McpLedger
   readonly binding: Binding
-  /** Who asks, as what records something takes it. */
-  readonly asking: ActorOptions
+  /** The actor, for calls that record something. */
+  readonly actorOptions: ActorOptions
   readonly limits: Required<McpLimits>
   readonly operations: Operations
-  /** Hears of a mistake of ours; whoever called is told of it too. */
+  /** Called with internal errors, which the client also receives. */
   readonly onProblem: (problem: unknown) => void
 }
 
 /** One call of a tool. */
-export interface Call extends Pick<Host, 'ledger' | 'binding' | 'asking' | 'limits' | 'operations'> {
-  /** Within what the server is bound to. */
+export interface Call extends Pick<Host, 'ledger' | 'binding' | 'actorOptions' | 'limits' | 'operations'> {
+  /** A conversation within the binding. */
   readonly conversationId: string
-  /** Aborted where the client takes the call back or leaves. */
+  /** Aborted if the client cancels the call or disconnects. */
   readonly signal: AbortSignal
 }
 
-/** One call of a tool that may go without a conversation. */
+/** One call of a tool with an optional conversation. */
 export type CallOfAny = Omit<Call, 'conversationId'> & { readonly conversationId: string | undefined }
 
-interface Words<Input extends z.ZodRawShape, Output extends z.ZodObject> {
+interface ToolDefinition<Input extends z.ZodRawShape, Output extends z.ZodObject> {
   readonly name: string
   readonly title: string
   readonly description: string
@@ -48,18 +48,18 @@ interface Words<Input extends z.ZodRawShape, Output extends z.ZodObject> {
   readonly output: Output
 }
 
-type Run<Input extends z.ZodRawShape, Output extends z.ZodObject, Of> = (
+type Run<Input extends z.ZodRawShape, Output extends z.ZodObject, CallType> = (
   args: z.infer<z.ZodObject<Input>>,
-  call: Of,
+  call: CallType,
 ) => Promise<z.input<Output>>
 
-/** A tool, ready to be bound. */
+/** A tool that can be registered with a server. */
 export interface McpTool {
   readonly name: string
   /** Whether it records something. */
   readonly records: boolean
-  /** Whether it is about all that the server is bound to, which a server of one conversation has no use for. */
-  readonly ofScope: boolean
+  /** Whether the tool covers a whole scope: a server of one conversation does not offer it. */
+  readonly needsScope: boolean
   readonly register: (server: McpServer, host: Host) => void
 }
 
@@ -67,49 +67,50 @@ const conversation = z
   .string()
   .min(1)
   .max(512)
-  .describe('Id of the conversation, as list_conversations, hits of memory_read and the list of resources have it')
+  .describe('Id of the conversation, from list_conversations, a hit of memory_read or the list of resources')
 
-/** What somebody is told whose call was refused or failed. */
-export function refusal(error: unknown, onProblem: Host['onProblem']): string {
+/** The text of an error for the client. */
+export function errorText(error: unknown, onProblem: Host['onProblem']): string {
   const { fault, message } = faultOf(error)
   if (fault !== 'bug') return message
   onProblem(error)
-  return `Context Ledger made a mistake, and nobody else: ${message}`
+  return `internal error of Context Ledger: ${message}`
 }
 
-function bound<Input extends z.ZodRawShape, Output extends z.ZodObject>(
-  words: Words<Input, Output>,
-  needs: z.ZodType<string | undefined> | undefined,
+function createTool<Input extends z.ZodRawShape, Output extends z.ZodObject>(
+  definition: ToolDefinition<Input, Output>,
+  conversationSchema: z.ZodType<string | undefined> | undefined,
   run: Run<Input, Output, CallOfAny>,
 ): McpTool {
-  const { name, title, description, annotations, input, output } = words
-  const own = z.strictObject(input)
+  const { name, title, description, annotations, input, output } = definition
+  const ownInput = z.strictObject(input)
   return {
     name,
     records: annotations.readOnlyHint !== true,
-    ofScope: needs === undefined,
-    register(server, { ledger, binding, asking, limits, operations, onProblem }) {
-      // A server of one conversation has no word for any other.
+    needsScope: conversationSchema === undefined,
+    register(server, { ledger, binding, actorOptions, limits, operations, onProblem }) {
+      // A server of one conversation has no argument for another one.
       const isFixed = binding.conversationId !== undefined
-      const given: z.ZodRawShape = isFixed || needs === undefined ? input : { conversation: needs, ...input }
+      const inputShape: z.ZodRawShape =
+        isFixed || conversationSchema === undefined ? input : { conversation: conversationSchema, ...input }
       server.registerTool(
         name,
-        { title, description, annotations, inputSchema: z.strictObject(given), outputSchema: output },
+        { title, description, annotations, inputSchema: z.strictObject(inputShape), outputSchema: output },
         async (args, { mcpReq: { signal } }): Promise<CallToolResult> => {
           try {
             signal.throwIfAborted()
-            const { conversation: named, ...others } = args
+            const { conversation: named, ...ownArgs } = args
             const conversationId = isFixed
               ? binding.conversationId
               : typeof named === 'string'
-                ? await binding.within(named)
+                ? await binding.requireConversation(named)
                 : undefined
-            const call = { ledger, binding, asking, limits, operations, conversationId, signal }
-            const answer = output.parse(await run(own.parse(others), call))
+            const call = { ledger, binding, actorOptions, limits, operations, conversationId, signal }
+            const answer = output.parse(await run(ownInput.parse(ownArgs), call))
             return { content: [{ type: 'text', text: asText(answer) }], structuredContent: answer }
           } catch (error) {
-            if (signal.aborted) return { content: [{ type: 'text', text: 'the call was taken back' }], isError: true }
-            return { content: [{ type: 'text', text: refusal(error, onProblem) }], isError: true }
+            if (signal.aborted) return { content: [{ type: 'text', text: 'the call was cancelled' }], isError: true }
+            return { content: [{ type: 'text', text: errorText(error, onProblem) }], isError: true }
           }
         },
       )
@@ -117,32 +118,32 @@ function bound<Input extends z.ZodRawShape, Output extends z.ZodObject>(
   }
 }
 
-/** A tool that is about one conversation. */
+/** A tool for one conversation. */
 export const toolOfConversation = <Input extends z.ZodRawShape, Output extends z.ZodObject>(
-  words: Words<Input, Output>,
+  definition: ToolDefinition<Input, Output>,
   run: Run<Input, Output, Call>,
 ): McpTool =>
-  bound(words, conversation, (args, { conversationId, ...call }) => {
-    if (conversationId === undefined) throw new Error(`${words.name} was called without a conversation`)
+  createTool(definition, conversation, (args, { conversationId, ...call }) => {
+    if (conversationId === undefined) throw new Error(`${definition.name} was called without a conversation`)
     return run(args, { ...call, conversationId })
   })
 
-/** A tool that is about one conversation, or about all that the server is bound to. */
+/** A tool for one conversation or for the whole scope. */
 export const toolOfAny = <Input extends z.ZodRawShape, Output extends z.ZodObject>(
-  words: Words<Input, Output>,
+  definition: ToolDefinition<Input, Output>,
   run: Run<Input, Output, CallOfAny>,
-): McpTool => bound(words, conversation.optional(), run)
+): McpTool => createTool(definition, conversation.optional(), run)
 
-/** A tool that is about all that the server is bound to. */
+/** A tool for the whole scope. */
 export const toolOfScope = <Input extends z.ZodRawShape, Output extends z.ZodObject>(
-  words: Words<Input, Output>,
+  definition: ToolDefinition<Input, Output>,
   run: Run<Input, Output, CallOfAny>,
-): McpTool => bound(words, undefined, run)
+): McpTool => createTool(definition, undefined, run)
 
-/** A tool that records nothing, gives the same again, and asks nobody outside. */
+/** A tool that records nothing, returns the same result again, and makes no external requests. */
 export const READS: ToolAnnotations = { readOnlyHint: true, idempotentHint: true, openWorldHint: false }
 
-/** A tool that records something, and loses nothing. Under the same operation id it does so once. */
+/** A tool that records something and deletes nothing. It runs once for each operation id. */
 export const RECORDS: ToolAnnotations = {
   readOnlyHint: false,
   destructiveHint: false,

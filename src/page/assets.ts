@@ -1,6 +1,5 @@
 /**
- * What the page sends to a browser beside its own text: one style, one script, and the plot, made when the program is
- * built (scripts/build.mjs) and shipped with it.
+ * Static files of the page: the style sheet, the script and the plot. `scripts/build.mjs` builds them into the package.
  */
 import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
@@ -13,35 +12,35 @@ const TYPES = {
   'plot.js': 'text/javascript; charset=utf-8',
 } as const
 
-/** The name of a file that is sent. */
+/** The name of a static file. */
 export type AssetName = keyof typeof TYPES
 
 const isAsset = (name: string): name is AssetName => Object.hasOwn(TYPES, name)
 
-/** A file as it is sent. */
+/** A static file. */
 export interface Asset {
   readonly type: string
   readonly text: string
 }
 
-/** In `dist` of our own package, wherever below it this very file lies (`src`, or `dist/src` when it is built). */
+/** The assets directory in `dist` of the package; works from `src` and from `dist/src`. */
 function folderOf(start: string): string {
   const above = dirname(start)
   if (existsSync(join(above, 'package.json'))) return join(above, 'dist', 'src', 'page', 'assets')
-  if (above === start) throw new Error('the files of the page are not there: `npm run build` makes them')
+  if (above === start) throw new Error('the page assets are missing: run `npm run build`')
   return folderOf(above)
 }
 
-const read = new Map<AssetName, Promise<string>>()
+const cache = new Map<AssetName, Promise<string>>()
 
-/** The text of a file; it is read once. */
+/** The text of a file, cached. */
 export async function assetText(name: AssetName): Promise<string> {
-  const text = read.get(name) ?? readFile(join(folderOf(fileURLToPath(import.meta.url)), name), 'utf8')
-  read.set(name, text)
+  const text = cache.get(name) ?? readFile(join(folderOf(fileURLToPath(import.meta.url)), name), 'utf8')
+  cache.set(name, text)
   return await text
 }
 
-/** A file by the name that a browser asks for; undefined where there is none. */
+/** A file by name; undefined if it does not exist. */
 export async function asset(name: string): Promise<Asset | undefined> {
   if (name === 'icon.svg') return { type: 'image/svg+xml', text: ICON }
   return isAsset(name) ? { type: TYPES[name], text: await assetText(name) } : undefined

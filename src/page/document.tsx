@@ -1,6 +1,6 @@
 /**
- * A page as a single file that can be sent to somebody: it needs no server, no script and no network, and says so to the
- * browser.
+ * A self-contained HTML document for sharing: no server, scripts or network access. A content security policy enforces
+ * this.
  */
 import { createHash } from 'node:crypto'
 import { html, raw } from 'hono/html'
@@ -8,7 +8,7 @@ import type { Child } from 'hono/jsx'
 import { assetText } from './assets.js'
 import { plain } from './views/text.js'
 
-/** A document with our own style in it, and nothing that runs, as the text of a file. */
+/** The HTML of a document with inline style. */
 export async function documentOf(title: string, content: Child): Promise<string> {
   const style = `${await assetText('page.css')}\n`
   const policy = `default-src 'none'; style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'; base-uri 'none'; form-action 'none'`
@@ -23,7 +23,7 @@ export async function documentOf(title: string, content: Child): Promise<string>
           <meta name="viewport" content="width=device-width, initial-scale=1" />
           <meta name="color-scheme" content="light dark" />
           <title>{`${plain(title)} · Context Ledger`}</title>
-          {/* Our own style, as it was built; a text of a conversation is never put here. */}
+          {/* The built style sheet. Never put text of a conversation here. */}
           <style>{raw(style)}</style>
         </head>
         <body>

@@ -1,22 +1,21 @@
-/** What compactions forgot as a single file: of one conversation, of one of its cycles, or of a whole ledger. */
+/** The `forgotten` report as a single HTML file: for a conversation, a cycle, or the whole ledger. */
 import type { Ledger } from '../library/ledger.js'
 import { documentOf } from './document.js'
 import { forgottenFound, type ForgottenFound } from './reading/forgotten.js'
 import { ForgottenView } from './views/forgotten.js'
 import { count, cut, Name, Time } from './views/text.js'
 
-/** What the report is made of. */
 export interface ForgottenReportOptions {
   readonly ledger: Pick<Ledger, 'forgotten'>
-  /** All conversations where it is left out. */
+  /** Default: all conversations. */
   readonly conversationId: string | undefined
   /** Only the cycle with this number. */
   readonly cycle?: number | undefined
-  /** When it is written. */
+  /** Time of writing. */
   readonly now: Date
 }
 
-/** The report: what was found, and the text of a file that shows it. */
+/** The data of the report, and the text of the file. */
 export async function forgottenReportOf({
   ledger,
   conversationId,
@@ -26,14 +25,14 @@ export async function forgottenReportOf({
   const found = await forgottenFound(ledger, conversationId, cycle)
   const named = conversationId === undefined ? 'all conversations' : cut(conversationId, 80)
   const text = await documentOf(
-    `What was forgotten: ${named}`,
+    `What compactions forgot: ${named}`,
     <>
       <h1>
         What compactions forgot:{' '}
         {conversationId === undefined ? 'all conversations' : <Name text={conversationId} most={600} />}
       </h1>
       <p class="muted">
-        {cycle === undefined ? null : <>Cycle {count(cycle)} alone. </>}
+        {cycle === undefined ? null : <>Only cycle {count(cycle)}. </>}
         Written <Time at={now.toISOString()} /> UTC.
       </p>
       <ForgottenView found={found} withNames={conversationId === undefined} linked={false} />

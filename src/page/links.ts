@@ -1,6 +1,6 @@
-/** The addresses of the page: each state of it has one. Ids stand in the query, where every text may stand. */
+/** The URLs of the page. Every state has a URL. Ids are in the query, which allows any text. */
 
-/** Where a link leads, with what stands in its query; what is undefined is left out. */
+/** A path with query parameters. Undefined parameters are omitted. */
 export function link(path: string, query: Readonly<Record<string, string | number | bigint | undefined>> = {}): string {
   const params = new URLSearchParams()
   for (const [name, value] of Object.entries(query)) if (value !== undefined) params.set(name, String(value))
@@ -8,23 +8,23 @@ export function link(path: string, query: Readonly<Record<string, string | numbe
   return text === '' ? path : `${path}?${text}`
 }
 
-/** A conversation at a moment, as it may be shown. */
-export interface Place {
+/** Parameters of the conversation page. */
+export interface ConversationQuery {
   readonly c: string
-  /** The moment; now where it is left out. */
+  /** Revision, time or message; default: now. */
   readonly at?: string | bigint | number | undefined
-  /** The revision that it is compared with. */
+  /** Revision to compare with. */
   readonly since?: string | bigint | undefined
-  /** The message that is looked for. */
+  /** Id of the message to highlight. */
   readonly m?: string | undefined
-  /** Words that are marked in the texts. */
+  /** Words to highlight. */
   readonly q?: string | undefined
-  /** The line that is explained: the place of its message, and its own, as `12.3`. */
+  /** Line to explain, as message index and line index: `12.3`. */
   readonly why?: string | undefined
-  /** The part of the context that is shown. */
+  /** Part of the context to show. */
   readonly part?: number | undefined
 }
 
-/** The address of a conversation at a moment. */
-export const conversationLink = ({ c, at, since, m, q, why, part }: Place): string =>
+/** The URL of a conversation at a point in time. */
+export const conversationLink = ({ c, at, since, m, q, why, part }: ConversationQuery): string =>
   link('/conversation', { c, at, since, m, q, why, part })

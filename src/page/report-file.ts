@@ -1,29 +1,30 @@
-/** A report, written to a file that is not there yet: whole, or not at all. */
+/** Writes a report to a new file, atomically. */
 import { randomBytes } from 'node:crypto'
 import { constants } from 'node:fs'
 import { copyFile, link, lstat, rm, writeFile } from 'node:fs/promises'
+import { PRIVATE_FILE } from '../ports/private-files.js'
 import { codeOf } from '../ports/store-error.js'
 
-/** A file is there already: the error that writing it would end with. */
-const isThere = (file: string): Error => Object.assign(new Error(`${file} is there already`), { code: 'EEXIST' })
+/** The error for an existing file, like that of the file system. */
+const fileExists = (file: string): Error => Object.assign(new Error(`${file} already exists`), { code: 'EEXIST' })
 
 /**
- * Writes what `make` gives; a file that is there already is never written over, and refused before anything is made.
- * Whoever stops this in the middle finds no file with that name.
+ * Writes the text that `make` returns. An existing file is an error before `make` is called. If the process is
+ * interrupted, no file with that name exists.
  */
 export async function writeReport(file: string, make: () => Promise<string>): Promise<{ readonly bytes: number }> {
   const known = await lstat(file).catch((error: unknown) => {
     if (codeOf(error) === 'ENOENT') return undefined
     throw error
   })
-  if (known !== undefined) throw isThere(file)
+  if (known !== undefined) throw fileExists(file)
   const draft = `${file}.${randomBytes(4).toString('hex')}.part`
-  // Where it cannot be written is told before the report is made, which takes its time.
-  await writeFile(draft, '', { flag: 'wx' })
+  // Fail early if the file cannot be written, because making the report takes time.
+  await writeFile(draft, '', { flag: 'wx', mode: PRIVATE_FILE })
   try {
     const text = await make()
     await writeFile(draft, text)
-    // A link is there whole or not at all. A file system without them gets a copy.
+    // A hard link is atomic. A file system without hard links gets a copy.
     await link(draft, file).catch(async (error: unknown) => {
       if (codeOf(error) === 'EEXIST') throw error
       await copyFile(draft, file, constants.COPYFILE_EXCL)

@@ -1,26 +1,25 @@
-/** The page on a port of this machine: one process serves it to whoever has its address. */
+/** Serves the page on a loopback port. */
 import { serve, type ServerType } from '@hono/node-server'
 import type { AddressInfo } from 'node:net'
 import { createApp, type AppOptions } from './app.js'
 import { guard, newToken } from './security.js'
 
-/** What to serve, and where. */
 export interface PageOptions extends Pick<AppOptions, 'ledger' | 'name' | 'words'> {
-  /** 0 takes any that is free. */
+  /** 0 picks a free port. */
   readonly port: number
 }
 
-/** A page that is served. */
+/** A running page server. */
 export interface Page {
-  /** Its address, with the token in it. */
+  /** The address, including the token. */
   readonly url: string
   close(): Promise<void>
 }
 
-/** Only this machine reaches it. */
+/** Loopback only. */
 const HOST = '127.0.0.1'
 
-/** Serves the page until `close`. Throws where it cannot listen there. */
+/** Serves the page until `close`. Throws if it cannot listen on the port. */
 export async function startPage({ ledger, name, words, port }: PageOptions): Promise<Page> {
   const token = newToken()
   let listens = port

@@ -1,11 +1,11 @@
-/** Sentences that the command line has for facts and contexts; the page says the same with them. */
+/** Descriptions of events and contexts, shared with the command line. */
 import type { RecordedEvent } from '../domain/events/index.js'
 import type { Context } from '../domain/compaction/context.js'
 
-/** What is said in words, by whoever opens the page. */
+/** Text functions that the opener of the page passes in. */
 export interface Words {
-  /** A fact in one line. */
+  /** Describes an event in one line. */
   describeEvent(event: RecordedEvent): string
-  /** What has to be known of a context beside its messages. */
+  /** Notes about a context, in addition to its messages. */
   contextNotes(context: Context): string[]
 }

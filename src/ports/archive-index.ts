@@ -1,20 +1,43 @@
 /**
- * What search needs from its read model. `projections/read-models/archive-index/queries.ts` fills it from Postgres.
+ * The read model that search uses. `projections/read-models/archive-index/queries.ts` implements it on Postgres.
  *
- * Promises: a search asks several questions, and what one `read` answers is all of one moment: an adoption that comes
- * between two of them is not seen. `conversation` gives every message that the read model holds then, and maybe some
- * that came since, in the order of the conversation; what it returns may be kept and shared, so nobody changes it. A
- * batch that became part of a later one, or that other batches took the place of, is no longer among `batches`.
+ * Contract: all queries of one `read` see one snapshot, so that an adoption between two queries is not visible.
+ * `conversation` returns every message of that snapshot, possibly with later ones, in the order of the conversation. Its
+ * result can be cached and shared, so callers must not change it. `batches` does not contain batches that were merged
+ * into a later one or replaced.
  */
-import type { Corpus } from '../domain/text-search/rank.js'
+/**
+ * Data for ranking, apart from the terms. Arrays are in the order of the conversation: index `i` of each is the same
+ * message.
+ */
+export interface Corpus {
+  readonly size: number
+  /** Role and name. A different value is a different author. */
+  readonly authors: readonly string[]
+  /** Every distinct author. */
+  readonly distinctAuthors: readonly string[]
+  /** Milliseconds since 1970. */
+  readonly times: ArrayLike<number>
+  /** Total number of terms. */
+  readonly lengths: ArrayLike<number>
+  readonly meanLength: number
+  /** 1 if the message directly follows the one before it in its conversation and has another author; else 0. */
+  readonly replies: ArrayLike<number>
+  /** Pairs of a message's index and the term's count in it, ordered by index; empty for an unknown term. */
+  readonly postings: (term: string) => ArrayLike<number>
+  /** The number of messages with a term, if `postings` does not contain them all. */
+  readonly frequency?: (term: string) => number
+  /** The number of messages for the frequencies, if it differs from `size`. */
+  readonly total?: number
+}
 
-/** A corpus whose places have revisions. */
+/** A corpus with the revision of each message. */
 export interface RevisionedCorpus extends Corpus {
-  /** Revision of the message at each place, rising. A number: a conversation of 2^53 facts does not fit anywhere. */
+  /** Revision of the message at each index, ascending. A number suffices: no conversation has 2^53 events. */
   readonly revisions: ArrayLike<number>
 }
 
-/** A batch as ranking sees it. */
+/** A batch with the fields that ranking needs. */
 export interface BatchCandidate {
   readonly conversationId: string
   readonly batchId: string
@@ -25,7 +48,7 @@ export interface BatchCandidate {
   readonly count: (term: string) => number
 }
 
-/** A message of any conversation of a scope that has one of the asked terms. */
+/** Messages of any conversation of a scope that contain one of the query's terms. */
 export interface ScopeCandidates extends RevisionedCorpus {
   readonly conversationIds: readonly string[]
 }
@@ -37,8 +60,7 @@ export interface MessageRow {
   readonly createdAt: string
   readonly text: string
   /**
-   * The batch in force that has it, of those that were made of messages; null while it is live, also where it is live
-   * again.
+   * The active batch that was made from it; null if the message is live, or live again.
    */
   readonly batchId: string | null
 }
@@ -46,7 +68,7 @@ export interface MessageRow {
 export interface BatchRow {
   readonly conversationId: string
   readonly batchId: string
-  /** Of all messages that it covers, through its sources too, oldest first. */
+  /** All messages that it covers, also through its sources, oldest first. */
   readonly messageIds: readonly string[]
   readonly firstRevision: number
   readonly lastRevision: number
@@ -61,7 +83,7 @@ export interface MessageRef {
   readonly revision: number
 }
 
-/** A message with how near its vector is to the question's: their cosine, from -1 to 1. */
+/** A message with the cosine similarity of its vector and the query's, from -1 to 1. */
 export interface NearMessage extends MessageRef {
   readonly similarity: number
 }
@@ -72,31 +94,31 @@ export interface BatchRef {
 }
 
 /**
- * Where a search looks: one conversation, or all conversations of a scope. `null` is the scope of those that name none.
+ * The conversations that are searched: one, all of a scope, or all. The scope `null` has the conversations without one.
  */
 export type Within =
   | { readonly conversationId: string }
   | { readonly scope: string | null }
   | { readonly everywhere: true }
 
-/** The questions. They are answered one after the other. */
+/** The queries. They run one after the other. */
 export interface ArchiveReads {
   conversation(conversationId: string): Promise<RevisionedCorpus>
-  /** The batches in force; with an edition, those that would be if it were in force as it is recorded. */
+  /** The active batches; with an edition, those that would be active if the edition were adopted now. */
   batches(conversationId: string, editionId?: string): Promise<readonly BatchCandidate[]>
   /**
-   * Messages and batches with the rarest of the terms: as many as ranking can look at, whatever the size of the scope.
+   * Messages and batches with the rarest of the terms. Their number is limited, whatever the size of the scope.
    */
   candidates(
     within: Within,
     terms: readonly string[],
   ): Promise<{ readonly messages: ScopeCandidates; readonly batches: readonly BatchCandidate[] }>
-  /** Messages that hold this very text, newest first: for queries of nothing but function words, which are no terms. */
+  /** Messages that contain exactly this text, newest first: for queries of function words only, which have no terms. */
   phrase(within: Within, text: string, limit: number): Promise<readonly MessageRef[]>
-  /** In the order asked; a message that is gone is left out. */
+  /** In the order of `refs`. Missing messages are skipped. */
   messages(refs: readonly MessageRef[]): Promise<readonly MessageRow[]>
   batchRows(refs: readonly BatchRef[]): Promise<readonly BatchRow[]>
-  /** Nearest by meaning, nearest first, where vectors of this model are there; undefined where none are. */
+  /** The messages with the most similar vectors, most similar first; undefined if there are no vectors of this model. */
   nearest(
     within: Within,
     model: string,
@@ -107,8 +129,7 @@ export interface ArchiveReads {
 
 export interface ArchiveIndex {
   /**
-   * Answers the questions of `work` as of one moment. A connection is kept for as long, so `work` waits for nothing
-   * else.
+   * Runs the queries of `work` on one snapshot. This occupies a connection, so `work` must not wait for anything else.
    */
   read<T>(work: (reads: ArchiveReads) => Promise<T>): Promise<T>
 }

@@ -1,9 +1,9 @@
 /**
- * Where bodies lie that are too large for the log (claim check): text under the SHA-256 of its UTF-8 bytes.
- * Putting twice is putting once. `get` gives the text as it was put; who calls verifies the hash.
+ * Stores bodies that are too large for the log (claim check): text under the SHA-256 of its UTF-8 bytes. `put` is
+ * idempotent. `get` returns the text unchanged; the caller verifies the hash.
  */
 export interface BodyStore {
   put(sha256: string, body: string): Promise<void>
-  /** The text under this hash, or undefined where there is none. */
+  /** The text with this hash; undefined if there is none. */
   get(sha256: string): Promise<string | undefined>
 }

@@ -1,28 +1,28 @@
 /**
- * Claims that expire, beside the log and no facts: they keep two compactors from buying the same summary, and two
- * processes from keeping the same read models. A lost claim costs money or work, never data: the append at an expected
- * revision decides, and the checkpoint's fence.
+ * Claims with an expiry, stored outside the log. They prevent two compactors from buying the same summary, and two
+ * processes from applying events to the same read models. A lost claim costs money or work, never data: the expected
+ * revision of the append and the checkpoint's fence protect the data.
  */
 interface Claim {
   /**
-   * Grows with each taking of a key. Who writes under a claim writes its fence beside it and refuses a smaller one, so
-   * that a process which was stopped, lost its claim and woke up changes nothing any more.
+   * Increases each time the key is claimed. A writer stores its fence with the data and rejects a smaller one, so a
+   * process that was suspended and lost its claim changes nothing after it resumes.
    */
   readonly fence: bigint
-  /** Holds it for another `ttlMs`; false where it was lost to another taking. */
+  /** Extends the claim by `ttlMs`. Returns false if another process has claimed the key. */
   extend(): Promise<boolean>
   release(): Promise<void>
 }
 
-/** Who has a claim at the moment. */
+/** The current owner of a claim. */
 export interface ClaimHolder {
   readonly owner: string
   readonly fence: bigint
 }
 
 export interface Claims {
-  /** Takes the claim on `key` for `ttlMs`, or gives undefined while another owner holds it. */
+  /** Claims `key` for `ttlMs`. Returns undefined if another owner holds it. */
   take(key: string, owner: string, ttlMs: number): Promise<Claim | undefined>
-  /** Who holds `key`; undefined where nobody does, or the claim ran out. */
+  /** The owner of `key`; undefined if it is not claimed or the claim has expired. */
   holder(key: string): Promise<ClaimHolder | undefined>
 }

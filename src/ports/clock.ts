@@ -1,19 +1,19 @@
-/** Time and chance as a port, so that no test waits and none is random. */
+/** Time and randomness as a port, so that tests neither wait nor depend on chance. */
 import { setTimeout } from 'node:timers/promises'
 
-/** What tells the time that facts are recorded with. */
+/** The source of the times and random ids of events. */
 export interface Clock {
   /** Now, in UTC. */
   now(): Date
-  /** A new random UUID, for what has no content to derive its id from (a correlation id, an owner of a claim). */
+  /** A new random UUID, for ids that cannot be derived from content (a correlation id, the owner of a claim). */
   newId(): string
 }
 
 /** The machine's own clock and random source. */
 export const systemClock: Clock = { now: () => new Date(), newId: () => globalThis.crypto.randomUUID() }
 
-/** Waits so long by the machine's own clock, or until the signal aborts. */
+/** Waits by the machine's clock, or until the signal aborts. */
 export async function sleep(ms: number, signal?: AbortSignal): Promise<void> {
-  // Nothing but the signal makes it reject.
+  // It rejects only if the signal aborts.
   await setTimeout(ms, undefined, signal === undefined ? {} : { signal }).catch(() => undefined)
 }

@@ -1,12 +1,12 @@
 /**
- * Where in a stream ids stand, for an event store that has no index of ids (`recognizes: 'at-its-revision'`). It may
- * lag behind the log, and says how far it has come: the store looks at the rest itself. It need not know ids that
- * derive from the event's own place, which come back nowhere else.
+ * The revisions of event ids, for an event store without an index of ids (`recognizes: 'at-its-revision'`). It may lag
+ * the log and returns the position that it covers; the store searches the rest. It can omit ids that derive from the
+ * event's own revision, since such an id never occurs at another one.
  */
 export interface EventIdIndex {
   /**
-   * The revisions of those of `ids` that stand in `stream`, complete up to the position `upTo`; -1n where it knows
-   * nothing of the stream.
+   * The revisions of those `ids` that `stream` contains, complete up to the position `upTo`; -1n if it does not cover the
+   * stream.
    */
   find(
     stream: string,

@@ -1,18 +1,18 @@
-/** What is said where a store or a model says no. */
+/** Messages for failures of stores and models. */
 import type { Sentences } from '../domain/values/failure-sentences.js'
 import type { EmbeddingFailure } from './embedding-model.js'
 import type { AppendFailure } from './event-store.js'
 import type { SummarizerFailure } from './summarizer.js'
 
-/** The sentences of stores and models. */
+/** A fault and a sentence for each kind of failure. */
 export const portSentences: Sentences<AppendFailure | SummarizerFailure | EmbeddingFailure> = {
-  RevisionConflict: (failure) => ['world', `${failure.stream} was changed by others at every attempt`],
+  RevisionConflict: (failure) => ['world', `other writers changed ${failure.stream} at every attempt`],
   IdsRecorded: (failure) => [
     'input',
-    `${failure.stream} has these events already, with other content: ${failure.ids.join(', ')}`,
+    `${failure.stream} already has events with these ids, but with other content: ${failure.ids.join(', ')}`,
   ],
   StoreUnavailable: (failure) => ['world', `the store does not answer: ${failure.detail}`],
-  AppendRefused: (failure) => ['input', `the store refuses this: ${failure.detail}`],
+  AppendRefused: (failure) => ['input', `the store refuses the events: ${failure.detail}`],
   EmbeddingFailed: (failure) => ['world', `the embedding model failed: ${failure.detail}`],
   SummarizerFailed: (failure) => ['world', `the summarizer failed (${failure.failure}): ${failure.detail}`],
 }

@@ -1,6 +1,6 @@
 /**
- * Which files were imported, beside the log, so that one that has not changed is not read again. No fact: whoever loses
- * it reads the files once more, and records nothing twice.
+ * The files that were imported, stored outside the log, so that an unchanged file is not read again. If this list is
+ * lost, the next import reads the files again and records nothing twice.
  */
 
 /** A file, or all files of one conversation, as they were when they were imported. */
@@ -9,12 +9,12 @@ export interface FileSignature {
   readonly bytes: number
   /** The newest change of any of them, in milliseconds since 1970. */
   readonly changedMs: number
-  /** SHA-256 of their contents behind each other. */
+  /** SHA-256 of their concatenated contents. */
   readonly sha256: string
 }
 
 export interface ImportedFiles {
-  /** As it was imported last into this ledger; undefined where it never was. */
+  /** The signature of the last import into this ledger; undefined if the file was never imported. */
   find(file: string): Promise<FileSignature | undefined>
   remember(file: string, signature: FileSignature): Promise<void>
 }

@@ -1,18 +1,18 @@
-/** Holding what expires: it is extended for as long as the work under it goes on, and lost where that does not work. */
+/** Leases: a claim is extended while its work runs, and lost if that fails. */
 import type { ClaimHolder, Claims } from './claims.js'
 import { sleep } from './clock.js'
 
 export interface Extending {
-  /** Aborts when what was held is another's, or could not be extended for as long as it lasts. */
+  /** Aborts when another owner has it, or when no extension succeeded within `ttlMs`. */
   readonly lost: AbortSignal
-  /** Extends no further; resolves when no extension is under way. */
+  /** Stops extending; resolves when no extension is running. */
   end(): Promise<void>
 }
 
 /**
- * Extends something again and again until `end`.
- * @param extend false where another has it
- * @param ttlMs how long each extension lasts
+ * Extends something repeatedly until `end`.
+ * @param extend returns false if another owner has it
+ * @param ttlMs duration of each extension
  */
 export function keepExtending(
   extend: () => Promise<boolean>,
@@ -21,18 +21,18 @@ export function keepExtending(
 ): Extending {
   const lost = new AbortController()
   const ending = new AbortController()
-  const done = (async () => {
+  const ended = (async () => {
     let lastAt = performance.now()
     for (;;) {
       await sleep(ttlMs / 3, ending.signal)
       if (ending.signal.aborted) return
-      const askedAt = performance.now()
+      const startedAt = performance.now()
       try {
         if (!(await extend())) break
-        lastAt = askedAt
+        lastAt = startedAt
       } catch (failure) {
         onFailure(failure)
-        // The database may be there for others.
+        // Other processes may still reach the database and claim it after `ttlMs`.
         if (performance.now() - lastAt >= ttlMs) break
       }
     }
@@ -42,7 +42,7 @@ export function keepExtending(
     lost: lost.signal,
     async end() {
       ending.abort()
-      await done
+      await ended
     },
   }
 }
@@ -50,37 +50,37 @@ export function keepExtending(
 /** A claim that is extended until it is released. */
 export interface Lease {
   readonly fence: bigint
-  /** Aborts when the claim is another's, or could not be extended for as long as it lasts. */
+  /** Aborts when another owner has the claim, or when no extension succeeded within `ttlMs`. */
   readonly lost: AbortSignal
-  /** Lets others take it at once. */
+  /** Releases the claim immediately. */
   release(): Promise<void>
 }
 
 export interface LeaseOptions {
   readonly claims: Claims
   readonly key: string
-  /** Who holds it, for people and other processes; unlike that of any other process. */
+  /** Unique name of this process, for users and other processes. */
   readonly owner: string
   readonly ttlMs: number
-  /** How often a claim that another has is asked for. */
+  /** Interval of attempts while another owner has the claim. */
   readonly pollMs: number
-  /** For how long it is asked for. Default: until `signal` aborts. */
+  /** Maximum time to wait. Default: until `signal` aborts. */
   readonly patienceMs?: number
-  /** Ends the waiting, and not the lease. */
+  /** Ends waiting; does not end the lease. */
   readonly signal?: AbortSignal | undefined
-  /** Default: by the machine's clock. */
+  /** Default: the machine's clock. */
   readonly wait?: ((ms: number, signal: AbortSignal) => Promise<void>) | undefined
-  /** Told once for each holder that is waited for. */
+  /** Called once for each other owner of the claim. */
   readonly onWaiting?: (holder: ClaimHolder) => void
-  /** Told of what fails, and then it is tried again. Without it, a failure to take the claim is thrown. */
+  /** Called with failures, which are then retried. Without it, a failure to take the claim is thrown. */
   readonly onFailure?: (failure: unknown) => void
 }
 
-/** Takes the claim, now or when whoever has it lets go; undefined where that took too long. */
+/** Takes the claim, and waits until its owner releases it. Returns undefined after `patienceMs`. */
 export async function takeLease(options: LeaseOptions): Promise<Lease | undefined> {
   const { claims, key, owner, ttlMs, pollMs, patienceMs = Infinity, wait = sleep, onWaiting, onFailure } = options
   const signal = options.signal ?? new AbortController().signal
-  let told: string | undefined
+  let reportedOwner: string | undefined
   for (let waitedMs = 0; ; waitedMs += pollMs) {
     try {
       const claim = await claims.take(key, owner, ttlMs)
@@ -97,8 +97,8 @@ export async function takeLease(options: LeaseOptions): Promise<Lease | undefine
       }
       if (onWaiting !== undefined) {
         const holder = await claims.holder(key)
-        if (holder !== undefined && holder.owner !== told) onWaiting(holder)
-        told = holder?.owner
+        if (holder !== undefined && holder.owner !== reportedOwner) onWaiting(holder)
+        reportedOwner = holder?.owner
       }
     } catch (failure) {
       if (onFailure === undefined) throw failure
@@ -111,5 +111,5 @@ export async function takeLease(options: LeaseOptions): Promise<Lease | undefine
 }
 
 function ignore(): void {
-  // It is tried again.
+  // The extension is retried.
 }

@@ -1,14 +1,14 @@
 /**
- * What copying a log needs of its two ends, whether they are stores or files: events in the order of the log, each body
- * with the first event that names it.
+ * Source and target of a log copy, which can be stores or files: events in the order of the log, and each body with the
+ * first event that names it.
  */
 import type { StoredEvent } from '../domain/events/stored-event.js'
 
 export interface LogEntry {
   readonly event: StoredEvent
   /**
-   * The text that lies beside the log, given with the first event that names it. It is fetched when it is asked for,
-   * and verified by its hash; one that is gone, or another than was recorded, throws.
+   * Reads the text of a body that is stored outside the log; present on the first event that names it. Throws if the
+   * body is missing or its hash differs.
    */
   readonly body?: () => Promise<{ readonly sha256: string; readonly text: string }>
 }
@@ -19,16 +19,16 @@ export interface CopiedEvent {
   readonly text: string
 }
 
-/** An event to write, and the body that has to be there before it. */
+/** An event to write, and the body that must be written before it. */
 export interface FilledEntry extends CopiedEvent {
   readonly body?: { readonly sha256: string; readonly text: string }
 }
 
 /** A log that is read. */
 export interface LogSource {
-  /** For messages: a folder, a file, or an address without its password. */
+  /** For messages: a directory, a file, or an address without its password. */
   readonly name: string
-  /** Position of the last event; -1n where there is none. A file is read and checked whole before it answers. */
+  /** Position of the last event; -1n if there is none. A file is read and verified completely before this resolves. */
   head(): Promise<bigint>
   /** Every event up to this position, in the order of the log. */
   entries(upTo: bigint): AsyncIterable<LogEntry>
@@ -37,51 +37,49 @@ export interface LogSource {
 /** A log that is written, and read back. */
 export interface LogTarget extends LogSource {
   /**
-   * Puts the next events of the log, in this order, all of which stand behind what is there. Fewer may be there after a
-   * failure, and none without those before it.
+   * Appends the next events of the log, in this order. After a failure the target has a prefix of them: never an event
+   * without those before it.
    */
   write(entries: readonly FilledEntry[]): Promise<void>
-  /** Nothing more comes, so that `entries` gives all of it. */
+  /** Completes writing, so that `entries` returns everything. */
   end(): Promise<void>
-  /** What was written was proved: it becomes what others find under its name. */
+  /** Called after the target was verified: makes it visible under its name. */
   publish(): Promise<void>
-  /** What was written must not pass for a log. What may be gone on with stays. */
+  /** Called if the copy failed: deletes an unusable target, keeps one that the next copy can resume. */
   abandon(): Promise<void>
 }
 
-/** A store that takes events of many streams at once. */
+/** A store that can append events of many streams in one call. */
 export interface BulkTarget {
-  /** Appends events in this order, all or none; each has to stand right behind the last one of its stream. */
+  /** Appends events in this order, all or none. Each must directly follow the last event of its stream. */
   appendInOrder(events: readonly CopiedEvent[]): Promise<void>
 }
 
-/**
- * Whose fault each kind is: of what was asked, of how things stand, of the world, or of data that cannot be trusted.
- */
+/** The fault of each kind: the input, the state of the ledger, the environment, or corrupt data. */
 const faults = {
-  /** The target holds another log. */
+  /** The target contains another log. */
   TargetDiffers: 'state',
-  /** Somebody else wrote to the target meanwhile. */
+  /** Another process wrote to the target during the copy. */
   TargetChanged: 'world',
-  /** The target can never keep what it was given. */
+  /** The target can never store these events. */
   TargetRefuses: 'input',
   TargetUnavailable: 'world',
-  /** There is a file already. */
+  /** The file already exists. */
   FileExists: 'input',
   /** The file cannot be opened, read or written. */
   FileUnusable: 'world',
   DiskFull: 'world',
-  /** The file is another one than was written; the sentence says in which line. */
+  /** The file differs from what was written; the message names the line. */
   DamagedFile: 'data',
-  /** The file is none of ours, or a later version of this program wrote it. */
+  /** The file is not a log file, or a later version of this program wrote it. */
   NoLogFile: 'input',
-  /** A body that an event names is gone, or is another. */
+  /** The body of an event is missing or differs. */
   BodyLost: 'data',
 } as const
 
 export type LogCopyErrorKind = keyof typeof faults
 
-/** Why a log was not copied: its kind, one sentence, and whose fault it is. */
+/** A log could not be copied: the kind, one sentence, and the fault. */
 export class LogCopyError extends Error {
   override readonly name = 'LogCopyError'
   constructor(

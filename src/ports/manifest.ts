@@ -1,79 +1,78 @@
 /**
- * A manifest: where every stream of a log stood at a moment, signed. What a hash chain alone cannot show, it shows: a
- * chain that was computed anew by somebody who can write the database, or one whose end was cut off. The format is in
- * `docs/auditing.md`.
+ * A manifest: the signed last revision and hash of every stream of a log at one moment. It reveals what a hash chain
+ * cannot: a chain that was recomputed by a user with write access to the database, or a truncated one. The format is
+ * described in `docs/guides/auditing.md`.
  */
 
-/** Where a stream stands. It has an event for each revision from 0. */
+/** The last event of a stream. The stream has an event for each revision from 0. */
 export interface StreamHead {
   /** The stream. */
   readonly stream: string
   /** Revision of its last event. */
   readonly revision: bigint
-  /** Hash of the event at that revision, which stands for all before it. */
+  /** Hash of the event at that revision, which covers all events before it. */
   readonly hash: string
 }
 
-/** What tells one log from any other: its first event. */
+/** The first event of a log, which identifies the log. */
 export interface LogOrigin {
-  /** The stream of the first event of the ledger's. */
+  /** The stream of the ledger's first event. */
   readonly stream: string
   /** The id of that event. */
   readonly id: string
 }
 
 export interface ManifestHeader {
-  /** Where the log was, for people. */
+  /** Location of the log, for display. */
   readonly ledger: string
   readonly origin: LogOrigin
-  /**
-   * When it was taken: no stream is named further than it stood by then, and each at least as far as it stood before.
-   */
+  /** When the manifest was made. Each stream's revision is at least the one at the start and at most the one now. */
   readonly takenAt: string
 }
 
-/** A manifest that was read and found whole. */
+/** A manifest that was read and whose signature is valid. */
 export interface Manifest {
-  /** What it is of, and when it was made. */
+  /** The log that it describes, and when it was made. */
   readonly header: ManifestHeader
-  /** Streams that it names. */
+  /** Number of streams. */
   readonly streams: number
-  /** Events in them. */
+  /** Number of events in them. */
   readonly events: number
-  /** Who signed: `sha256:` and the hash of the public key. */
+  /** The signer: `sha256:` and the hash of the public key. */
   readonly fingerprint: string
   /** The streams, in the order in which they were written. */
   heads(): AsyncIterable<StreamHead>
 }
 
-/** A manifest that is being written. Nobody finds it under its name before it is signed. */
+/** A manifest that is being written. The file gets its final name only after it is signed. */
 export interface ManifestDraft {
   add(head: StreamHead): Promise<void>
-  /** Signs it and puts it in its place; gives the fingerprint of the key. */
+  /** Signs the manifest and gives it its final name. Returns the fingerprint of the key. */
   publish(): Promise<{ readonly fingerprint: string; readonly streams: number; readonly events: number }>
-  /** Leaves nothing behind. */
+  /** Deletes the draft. */
   abandon(): Promise<void>
 }
 
 const faults = {
-  /** The file is there already, or there is none that could be read or written. */
+  /** The file already exists. */
   FileExists: 'input',
+  /** The file cannot be read or written. */
   FileUnusable: 'input',
-  /** It could be begun and not ended, as on a full disk. */
+  /** Writing began and failed, for example because the disk is full. */
   WriteFailed: 'world',
-  /** No manifest, or one of a later version. */
+  /** The file is not a manifest, or is one of a later version. */
   NoManifest: 'input',
-  /** The file was changed since it was signed. */
+  /** The file was changed after it was signed. */
   ManifestChanged: 'data',
-  /** It is whole, and signed by somebody else than was asked for. */
+  /** The signature is valid, but not of the expected signer. */
   OtherSigner: 'data',
-  /** The key is missing, is none, or is no Ed25519 key. */
+  /** The key is missing or is not an Ed25519 key. */
   BadKey: 'input',
 } as const
 
 export type ManifestErrorKind = keyof typeof faults
 
-/** Why a manifest was not written or is not believed. */
+/** A manifest could not be written, or failed verification. */
 export class ManifestError extends Error {
   override readonly name = 'ManifestError'
   constructor(

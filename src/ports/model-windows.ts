@@ -1,13 +1,12 @@
-/** The windows of models that this process knows: those that everybody knows, and what its program made known. */
+/** The context windows of models: the built-in ones, and those that the host program registered. */
 import { DEFAULT_WINDOW_TOKENS, KNOWN_WINDOWS, windowIn, type FindWindow } from '../domain/values/model-windows.js'
 
 const windows = new Map(KNOWN_WINDOWS)
 
 /**
- * Makes a model's window known, or corrects one: for this name, and for those that go on from it (see `modelWindow`).
- * @param model its name, in letters of any case; with a vendor in front (`acme/large`) for the model of that vendor
- * alone
- * @param windowTokens what its window takes, in tokens: a whole number above 0
+ * Registers or corrects a model's window, for this name and for names that start with it (see `modelWindow`).
+ * @param model its name, in any case; with a vendor prefix (`acme/large`) for the model of that vendor only
+ * @param windowTokens size of the window in tokens: a whole number above 0
  */
 export function registerModelWindow(model: string, windowTokens: number): void {
   if (!Number.isSafeInteger(windowTokens) || windowTokens < 1)

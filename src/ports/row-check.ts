@@ -1,57 +1,57 @@
 /**
- * What we need to prove that projected rows are what the facts make them, in memory that does not grow with a
- * conversation: it is given the facts one by one, keeps what it cannot compare yet, and says when it wants to.
+ * Verifies that projected rows are what the events produce, in memory that does not grow with a conversation. The caller
+ * passes the events one by one, and the check reports when it has enough rows to compare.
  */
 import type { RecordedEvent } from '../domain/events/index.js'
 
 export interface RowDifference {
   readonly conversationId: string
-  /** Revision of the fact that made the row, where that is known; else -1n. */
+  /** Revision of the event that produced the row; -1n if unknown. */
   readonly revision: bigint
   /** One sentence: read model, table, row, and which cells. */
   readonly detail: string
 }
 
 /**
- * Rows that do not come to the end of the log: those of a read model, by its name, or of one conversation in it; and
- * one sentence that says why. Where one fact is the reason, its place.
+ * Rows that do not reach the end of the log: those of a read model, or of one conversation in it. `detail` is one
+ * sentence with the reason, and `at` the event if one event is the reason.
  */
 export interface StoppedRows {
   readonly readModel: string
-  /** Where only its rows do not. */
+  /** Present if only the rows of this conversation stopped. */
   readonly conversationId?: string
   readonly at?: { readonly stream: string; readonly revision: bigint } | undefined
   readonly detail: string
 }
 
 /**
- * Compares the rows of one conversation, or of every one, with what the facts make them, and says what differs. Of a
- * conversation whose facts have problems of their own it may say anything: what stands upon them proves nothing.
- * @param signal nobody wants to know any more; then it rejects
+ * Compares the rows of one conversation, or of all, with the rows that the events produce, and returns the differences.
+ * For a conversation whose events are faulty the result has no meaning.
+ * @param signal aborts the comparison, which then rejects
  */
 export type CheckRows = (conversationId: string | undefined, signal: AbortSignal) => Promise<readonly RowDifference[]>
 
 export interface RowCheck {
   /**
-   * Begins with a conversation; the one before it has ended. They come in the order of their ids' bytes where all are
-   * compared.
+   * Begins a conversation, after the previous one has ended. If all are compared, they must come in the byte order of
+   * their ids.
    */
   begin(conversationId: string): void
   /**
-   * Takes its next fact, or one of an edition of it: those of an edition before the fact that adopts it, so that its
-   * batches are known. True where it has taken so much that `compare` should be called.
+   * Adds the next event of the conversation or of one of its editions. The events of an edition must come before the
+   * event that adopts it, so that its batches are known. Returns true if the caller should call `compare`.
    */
   take(event: RecordedEvent): boolean
   /**
-   * Ends the conversation; true as above. `trusted` is false where its facts have problems of their own: then nothing
-   * can be said of its rows.
+   * Ends the conversation. Returns true if the caller should call `compare`. `trusted` is false if its events are
+   * faulty; then its rows are not compared.
    */
   end(trusted: boolean): boolean
-  /** Begins to compare what can be compared by now, and waits for what was begun before; says what that found. */
+  /** Starts comparing the rows added so far, and returns the differences that the previous comparison found. */
   compare(): Promise<readonly RowDifference[]>
   /**
-   * Compares the rest, and where all conversations were given, looks for rows of conversations that the log does not
-   * have.
+   * Compares the remaining rows. If all conversations are compared, also finds rows of conversations that are not in the
+   * log.
    */
   finish(): Promise<readonly RowDifference[]>
 }

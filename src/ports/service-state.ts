@@ -1,24 +1,24 @@
 /**
- * What the service keeps beside the log: keys, their uses, and jobs. None of it is a fact; all processes over one
- * database see the same.
+ * State of the service outside the log: keys, key usage and jobs. None of it is an event. All processes that use one
+ * database share it.
  */
 
-/** What a key may be used for. */
+/** The roles that a key can have. */
 export const ROLES = ['append', 'read', 'audit', 'operate'] as const
-/** What a key may be used for. */
+/** A role of a key. */
 export type Role = (typeof ROLES)[number]
 
-/** What a key is bound to: conversations of one scope, or those whose id begins with a prefix; undefined: all. */
+/** The conversations that a key can access: those of one scope, those whose id has a prefix, or all if undefined. */
 export type Bound = { readonly scope: string } | { readonly prefix: string } | undefined
 
-/** A key as it is kept: never its secret. */
+/** A stored key, without its secret. */
 export interface KeyRecord {
   readonly id: string
-  /** What its owner calls it. */
+  /** Name chosen by its owner. */
   readonly name: string
   /** HMAC-SHA-256 of its secret, in hex. */
   readonly hash: string
-  /** The one before a rotation, and until when that is let in as well. */
+  /** Hash of the secret before the last rotation, and until when that secret is accepted. */
   readonly previous: { readonly hash: string; readonly until: string } | undefined
   readonly roles: readonly Role[]
   readonly bound: Bound
@@ -27,10 +27,10 @@ export interface KeyRecord {
   readonly revokedAt: string | undefined
 }
 
-/** One use of a key, or an attempt without a good one. */
+/** One use of a key, or a request without a valid key. */
 export interface KeyUse {
   readonly at: string
-  /** Undefined where no key was known by what was given. */
+  /** Undefined if the request had no known key. */
   readonly keyId: string | undefined
   /** The route's name in the API's description. */
   readonly route: string
@@ -39,37 +39,37 @@ export interface KeyUse {
   readonly requestId: string
 }
 
-/** Keys and their uses. */
+/** Keys and key usage. */
 export interface KeyStore {
   /** Adds a key. */
   add(key: Pick<KeyRecord, 'id' | 'name' | 'hash' | 'roles' | 'bound'>): Promise<void>
-  /** The key with this id, revoked ones too. */
+  /** Finds a key, including a revoked one. */
   find(id: string): Promise<KeyRecord | undefined>
-  /** All keys, the newest first. */
+  /** All keys, newest first. */
   list(): Promise<readonly KeyRecord[]>
-  /** Whether there ever was a key; one that is revoked counts. */
+  /** Whether any key was ever created, including revoked ones. */
   hasAny(): Promise<boolean>
-  /** Gives a key another secret; the one of now is let in for `graceSeconds` more. False where no such key is in use. */
+  /** Sets a new secret. The current one is accepted for `graceSeconds`. Returns false if there is no such active key. */
   rotate(id: string, hash: string, graceSeconds: number): Promise<boolean>
-  /** False where no such key is in use. */
+  /** Returns false if there is no such active key. */
   revoke(id: string): Promise<boolean>
-  /** Adds uses and forgets the oldest ones beyond `most`. */
+  /** Adds key uses and deletes the oldest ones, so that at most `most` remain. */
   addUses(uses: readonly KeyUse[], most: number): Promise<void>
-  /** Uses, the newest first; behind `before`, the place of an earlier page's last one. */
+  /** Key uses, newest first, after the cursor `before` (the last position of the previous page). */
   uses(page: {
     readonly limit: number
     readonly before?: string
   }): Promise<readonly (KeyUse & { readonly place: string })[]>
 }
 
-/** How far a job is: `lost` where the process that had it ended. */
+/** The state of a job. `lost`: the process that ran it ended. */
 export type JobState = 'running' | 'succeeded' | 'failed' | 'cancelled' | 'lost'
 
-/** A job as it is kept; progress, result and problem are JSON texts. */
+/** A stored job. `progress`, `result` and `problem` are JSON texts. */
 export interface JobRecord {
   readonly id: string
   readonly kind: string
-  /** Key that asked for it; undefined where none was needed. */
+  /** The key that created it; undefined if the service needs no keys. */
   readonly keyId: string | undefined
   readonly conversationId: string | undefined
   readonly state: JobState
@@ -80,10 +80,10 @@ export interface JobRecord {
   readonly endedAt: string | undefined
 }
 
-/** Jobs, whichever process has them. */
+/** The jobs of all processes. */
 export interface JobStore {
   add(job: Pick<JobRecord, 'id' | 'kind' | 'keyId' | 'conversationId'>, aliveForMs: number): Promise<void>
-  /** Notes how far it is and that its process is there; resolves to whether it is to end. */
+  /** Records progress and that the process is alive. Returns whether the job was cancelled. */
   beat(id: string, progress: string | undefined, aliveForMs: number): Promise<{ readonly isCancelled: boolean }>
   end(
     id: string,
@@ -95,10 +95,10 @@ export interface JobStore {
     },
   ): Promise<void>
   find(id: string): Promise<JobRecord | undefined>
-  /** The newest first, without their results. */
+  /** Newest first, without their results. */
   list(page: { readonly limit: number; readonly keyId?: string | undefined }): Promise<readonly JobRecord[]>
-  /** Asks its process to end it; false where it has ended. */
+  /** Requests that its process ends it. Returns false if it has already ended. */
   cancel(id: string): Promise<boolean>
-  /** Forgets ended jobs, the oldest beyond `most`. */
+  /** Deletes the oldest ended jobs, so that at most `most` remain. */
   forget(most: number): Promise<void>
 }

@@ -1,32 +1,32 @@
 /**
- * What an edition has taken, over all processes and runs that make it, beside the log, and the bound on it. Tokens
- * alone are kept: what they cost is reckoned by the price of whoever asks, so a bound in money holds for runs that had
- * no price, or another one. A call is set aside before it is made, so what is spent never passes the bound by more than
- * the reckoning of a single call errs.
+ * The tokens that an edition has spent, over all processes and runs, and the limit on them. Stored outside the log. Only
+ * tokens are stored; the cost is computed with the caller's price, so a limit in money also covers runs that had another
+ * price or none. Tokens are reserved before a call, so spending exceeds the limit at most by the estimation error of a
+ * single call.
  */
 import type { Price, TokenUsage } from '../domain/reports/prices.js'
 
-/** What may be spent in all; a side that is left out has no bound. */
-export interface SpendingBound {
+/** The limits on spending. An omitted one does not apply. */
+export interface SpendingLimits {
   readonly tokens?: number | undefined
   /** Money, in millionths of the currency of a price. */
   readonly cost?: { readonly micros: number; readonly price: Price } | undefined
 }
 
-export interface SetAside {
+export interface Reservation {
   readonly kind: 'set-aside'
   /**
-   * Puts what the call really took in place of what was set aside. A process that dies before it leaves what it set
-   * aside as spent.
+   * Replaces the reserved amount by the actual usage. If the process dies before this call, the reserved amount counts
+   * as spent.
    */
   settle(took: TokenUsage): Promise<void>
 }
 
 /**
- * No room: which side of the bound it is, what is spent of it, and what the call may take; in tokens, or in millionths.
- * Nothing was set aside.
+ * The limit does not allow the call: which limit, how much is spent, and how much the call may need, in tokens or in
+ * millionths of the currency. Nothing was reserved.
  */
-export interface NoRoom {
+export interface LimitReached {
   readonly kind: 'no-room'
   readonly of: 'tokens' | 'cost'
   readonly bound: number
@@ -36,10 +36,9 @@ export interface NoRoom {
 
 export interface Spending {
   /**
-   * Sets `usage` aside for one call, within both sides of the bound or not at all. Of two sides that refuse it the one
-   * of tokens is told.
+   * Reserves `usage` for one call if both limits allow it. If both refuse it, returns the limit in tokens.
    */
-  setAside(editionId: string, usage: TokenUsage, bound: SpendingBound): Promise<SetAside | NoRoom>
-  /** What is spent on an edition, with what is set aside. */
+  reserve(editionId: string, usage: TokenUsage, bound: SpendingLimits): Promise<Reservation | LimitReached>
+  /** The usage of an edition, including reserved amounts. */
   spentOn(editionId: string): Promise<TokenUsage>
 }

@@ -1,12 +1,12 @@
 /**
- * What we need from a SQL database: a query, a transaction, a wake-up call.
+ * The SQL database that the ledger needs: queries, transactions and notifications.
  *
- * Two adapters fill it, `adapters/postgres/sql.ts` (a pool of `pg`) and `adapters/pglite/sql.ts` (the embedded engine);
- * nothing above them knows which one it has. Promises that both keep:
- * - values are given as `$1…$n`; `bigint` is taken as a value, and `int8` and `numeric` columns come back as strings;
- * - `text[]`, `int8[]` and the like take JavaScript arrays;
+ * Two adapters implement it: `adapters/postgres/sql.ts` (a pool of `pg`) and `adapters/pglite/sql.ts` (the embedded
+ * engine). No other code depends on which one is used. Contract of both:
+ * - parameters are `$1…$n`; a value can be a `bigint`, and `int8` and `numeric` columns are returned as strings;
+ * - `text[]`, `int8[]` and similar parameters are JavaScript arrays;
  * - inside `transaction` only the handle that it passes may be used, and a throw rolls everything back;
- * - a failure of the database is thrown as it came, with its five-character `code`.
+ * - an error of the database is thrown unchanged, with its SQL state as `code`.
  */
 export interface Sql {
   /** Runs one statement and returns its rows. */
@@ -17,33 +17,31 @@ export interface Sql {
   transaction<T>(work: (sql: Sql) => Promise<T>, options?: TransactionOptions): Promise<T>
 }
 
-/** How a transaction is run. */
+/** Options of a transaction. */
 export interface TransactionOptions {
   /**
-   * Its statements take as long as they take: an index over a large table takes longer than any answer should. Default
-   * false.
+   * True disables the statement timeout: building an index on a large table takes longer than a query may. Default false.
    */
   readonly isPatient?: boolean
 }
 
-/** A database that was opened: the queries, the wake-up calls, and the way to shut it. */
+/** An open database. */
 export interface Database extends Sql {
   /**
-   * Runs `work`, which only reads, upon one state of the database: what others commit meanwhile is not seen.
-   * @param tables none of these, which may be views, is replaced before `work` is through; in the order in which
-   * whoever replaces them takes them
+   * Runs `work`, which only reads, on one snapshot: concurrent commits are not visible.
+   * @param tables tables or views that cannot be replaced while `work` runs; in the order in which a rebuild locks them
    */
   snapshot<T>(tables: readonly string[], work: (sql: Sql) => Promise<T>): Promise<T>
   /**
-   * Calls `wake` whenever somebody says NOTIFY on `channel`; resolves to the way to stop. Calls may be lost, so poll
-   * behind it.
+   * Calls `wake` at each NOTIFY on `channel`; resolves to a function that stops it. Notifications can be lost, so callers
+   * must also poll.
    */
   listen(channel: string, wake: () => void): Promise<() => Promise<void>>
-  /** For messages: a folder's path, or a server's address without its password. */
+  /** For messages: the path of a directory, or the address of a server without its password. */
   readonly name: string
-  /** True for a server, where others commit beside us, and a commit is a wait for its disk. */
+  /** True for a server: other processes commit concurrently, and a commit waits for the server's disk. */
   readonly isServer: boolean
-  /** True where the extension `vector` was found and created. */
+  /** True if the extension `vector` is available. */
   readonly hasVector: boolean
   close(): Promise<void>
 }

@@ -1,26 +1,26 @@
 /**
- * What opening, reading and closing a store throw when the world says no: one class, told apart by `kind`, with one
- * sentence for people. Appending throws none of these: its failures are values (see `AppendFailure`).
+ * The error that opening, reading and closing a store throw: one class with a `kind` and one sentence for users. `append`
+ * does not throw it: its failures are values (see `AppendFailure`).
  */
 
 export type StoreErrorKind =
-  /** Closed, unreachable, or without an answer in time. */
+  /** Closed, unreachable, or no answer in time. */
   | 'StoreUnavailable'
-  /** The address is none, or the server refuses who asks: trying again does not help. */
+  /** The address is invalid, or the server rejects the credentials. Retrying does not help. */
   | 'StoreRefused'
-  /** Another process has the folder open. */
+  /** Another process has the directory open. */
   | 'FolderLocked'
-  /** Another process took the folder over from this one, which stood still for too long. */
+  /** Another process has taken over the directory, because this process was unresponsive for too long. */
   | 'FolderTaken'
-  /** The path is no folder, or it may not be written. */
+  /** The path is not a directory, or is not writable. */
   | 'FolderUnusable'
-  /** The folder holds something else; nothing in it was touched. */
+  /** The directory contains other files. Nothing in it was changed. */
   | 'NotALedger'
   /** A later version of this program wrote it. */
   | 'NewerSchema'
   | 'DiskFull'
 
-/** A store that cannot be opened, read or closed; `kind` tells why, `message` is one sentence. */
+/** A store cannot be opened, read or closed. `kind` is the reason, `message` is one sentence. */
 export class StoreError extends Error {
   override readonly name = 'StoreError'
   readonly kind: StoreErrorKind
@@ -30,19 +30,19 @@ export class StoreError extends Error {
     this.kind = kind
   }
 
-  /** The sentence, under the name that failures which are values give it. */
+  /** Alias of `message`, the name that failure values use. */
   get detail(): string {
     return this.message
   }
 }
 
-/** The code that a database (five characters) or the operating system (`ENOSPC`) put on a failure. */
+/** The code of a failure: an SQL state (five characters) or a code of the operating system (`ENOSPC`). */
 export function codeOf(failure: unknown): string | undefined {
   if (typeof failure !== 'object' || failure === null || !('code' in failure)) return undefined
   return typeof failure.code === 'string' ? failure.code : undefined
 }
 
-/** The failure as one sentence. A connection that was tried at several addresses fails without a message of its own. */
+/** The failure as one sentence. A connection attempt to several addresses fails with an error without a message. */
 export function sentenceOf(failure: unknown): string {
   if (failure instanceof AggregateError && failure.message === '') return failure.errors.map(sentenceOf).join('; ')
   return failure instanceof Error ? failure.message : String(failure)

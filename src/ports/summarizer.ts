@@ -1,42 +1,42 @@
 /**
- * What we need from whoever summarizes: a request that can be named before it is paid for, and the answer or a named
+ * The summarizer that the ledger needs: it identifies a request before it is paid for, and returns a summary or a named
  * failure.
  *
- * `prepare` is pure. Its `requestHash` covers strategy, provider, model, parameters and the exact request, so a summary
- * that was recorded is found again by it, and one that was made by another prompt or model is never taken for it.
+ * `prepare` is pure. Its `requestHash` covers strategy, provider, model, parameters and the exact request. So a recorded
+ * summary is found by its hash, and is never confused with one from another prompt or model.
  */
 import type { taskEither as TE } from 'fp-ts'
 import type { ChatMessage } from '../domain/values/chat-message.js'
 import type { Sections } from '../domain/events/index.js'
 import type { MessageBody } from '../domain/values/message.js'
 
-/** A message to summarize, with what a prompt may say of it. */
+/** A message to summarize, with the fields that a prompt can contain. */
 export interface MessageToSummarize extends MessageBody {
   /** Its id in the log. */
   readonly messageId: string
-  /** When it was said, ISO 8601 in UTC. */
+  /** Time of the message, ISO 8601 in UTC. */
   readonly createdAt: string
-  /** What the host keeps beside the message; never sent to a model. */
+  /** The host's own data about the message; never sent to a model. */
   readonly attributes?: Readonly<Record<string, unknown>> | undefined
 }
 
-/** A summary that already is, as background or as something to condense. */
+/** An existing summary, as background or to be condensed. */
 export interface SummaryToFold {
   /** The summary. */
   readonly text: string
-  /** When its first message was said, ISO 8601. */
+  /** Time of its first message, ISO 8601. */
   readonly startTime: string
-  /** When its last message was said, ISO 8601. */
+  /** Time of its last message, ISO 8601. */
   readonly endTime: string
   /** Messages that it covers. */
   readonly messageCount: number
   /** 0 for one of messages, 1 and more for one of summaries. */
   readonly depth: number
-  /** Its named sections, where there are any. */
+  /** Its named sections, if it has any. */
   readonly sections?: Sections | undefined
 }
 
-/** What is to be summarized: a chunk of messages, or batches that become one. */
+/** The input of a summary: a chunk of messages, or batches that become one. */
 export type SummaryJob = {
   /** Tokens that the summary may have, by our estimator. */
   readonly maxSummaryTokens: number
@@ -49,25 +49,30 @@ export type SummaryJob = {
       /** The summary of the chunk before: background, not to be repeated. */
       readonly existingSummary: string | undefined
       /**
-       * The beginning of the context that the agent's last request had, up to the last of these messages. Only for a
-       * summarizer that `ridesPrefix`, and where the context shows them whole.
+       * The beginning of the context of the agent's last request, up to the last of these messages. Only for a
+       * summarizer with `ridesPrefix`, and only if the context contains these messages unshortened.
        */
       readonly prefix?: readonly ChatMessage[]
     }
-  | { readonly kind: 'resummarize'; readonly summaries: readonly SummaryToFold[] }
+  | {
+      readonly kind: 'resummarize'
+      readonly summaries: readonly SummaryToFold[]
+      /** The summary of the batch before the first of them, as background; undefined if there is none. */
+      readonly existingSummary?: string | undefined
+    }
 )
 
-/** Everything that decides what the answer will be. */
+/** Everything that the answer depends on. */
 export interface PreparedSummary {
-  /** What was asked for. */
+  /** The job that was prepared. */
   readonly job: SummaryJob
-  /** How it is summarized; recorded. */
+  /** The strategy; recorded. */
   readonly strategy: string
-  /** Who runs the model; recorded. */
+  /** The provider of the model; recorded. */
   readonly provider: string
   /** The model's name; recorded. */
   readonly model: string
-  /** Everything else that the answer depends on; recorded. */
+  /** Other values that the answer depends on; recorded. */
   readonly parameters: Readonly<Record<string, unknown>>
   /** The template as it was registered, and the persona where there is one. */
   readonly prompt: { readonly name: string; readonly sha256: string; readonly text: string }
@@ -75,29 +80,46 @@ export interface PreparedSummary {
   readonly persona?: { readonly sha256: string; readonly text: string }
   /** Version of the rule that writes messages as text. */
   readonly formatterVersion: number
-  /** SHA-256 (hex) of all that the answer depends on. The same hash is never paid for twice. */
+  /** SHA-256 (hex) of everything that the answer depends on. The same hash is never paid for twice. */
   readonly requestHash: string
   /** The exact request that goes to the model; for a strategy without a model, its input. */
   readonly request: unknown
+  /** Present on a second request for the same job: the rejected answer, and the reason. */
+  readonly rejected?: { readonly failure: SummarizerFailureKind; readonly detail: string; readonly text: string }
 }
 
-/** An answer that is paid for: its text, and what it took in tokens and milliseconds. */
-export interface Summary {
-  /** Not empty, at most `maxSummaryTokens` by our estimator. */
+/** An answer of a model: its text, with the tokens and milliseconds that it took. */
+export interface PaidAnswer {
+  /** The whole text; empty if there was none. */
   readonly text: string
-  /** The named sections, where the strategy gives them. */
-  readonly sections?: Sections
-  /** The id that the provider gave its answer. */
   readonly responseId?: string
-  /** Tokens that the provider says it took. */
+  readonly usage?: Summary['usage']
+  readonly durationMs: number
+}
+
+/** A summary: its text, with the tokens and milliseconds that it took. */
+export interface Summary {
+  /** Not empty; at most `maxSummaryTokens` by our estimator, or a quarter more if `overLimit` says so. */
+  readonly text: string
+  /** The named sections, if the strategy produces them. */
+  readonly sections?: Sections
+  /** The provider's id of the response. */
+  readonly responseId?: string
+  /** Token usage as reported by the provider. */
   readonly usage?: {
     readonly promptTokens: number
     readonly completionTokens: number
-    /** Those of the prompt that the provider had in its cache, where it tells. */
+    /** Prompt tokens that the provider read from its cache, if it reports them. */
     readonly cachedTokens?: number
   }
   /** How long it took, in milliseconds. */
   readonly durationMs: number
+  /** Present if the text is above `maxSummaryTokens`, by at most a quarter. */
+  readonly overLimit?: { readonly tokens: number; readonly limit: number }
+  /** Present if the text is the beginning of a longer answer: that answer, and its tokens. */
+  readonly shortened?: { readonly tokens: number; readonly limit: number; readonly text: string }
+  /** True if sections were requested and the answer is plain text. */
+  readonly asPlainText?: true
 }
 
 /** The ways in which a summarizer fails. */
@@ -115,10 +137,12 @@ export const summarizerFailureKinds = [
   'cut-off',
   'over-long',
   'malformed',
-  /** A summarizer of somebody's own threw. */
+  /** A custom summarizer threw. */
   'threw',
-  /** A limit on what may be spent, in tokens; the summarizer was not asked. */
+  /** A limit on spending, in tokens, was reached; no request was sent. */
   'limit-reached',
+  /** The same request failed twice in a row and may have been paid for; no request was sent. */
+  'not-sent-again',
 ] as const
 export type SummarizerFailureKind = (typeof summarizerFailureKinds)[number]
 
@@ -126,33 +150,49 @@ export type SummarizerFailureKind = (typeof summarizerFailureKinds)[number]
 export interface SummarizerFailure {
   /** Always `SummarizerFailed`. */
   readonly kind: 'SummarizerFailed'
-  /** What went wrong, in one word. */
+  /** The kind of failure. */
   readonly failure: SummarizerFailureKind
-  /** One sentence for people; never a key. */
+  /** One sentence for users; never contains a key. */
   readonly detail: string
-  /** Where the other side said when to come back. */
+  /** Present if the provider said when to retry. */
   readonly retryAfterMs?: number
   /**
-   * True where the call may have to be paid for, though one that fails like this mostly costs nothing: a connection
-   * that broke behind the request.
+   * True if the call may have to be paid for although this kind of failure usually costs nothing: the connection broke
+   * after the request was sent.
    */
   readonly mayBePaid?: true
+  /** How often this request was sent and may have been paid for, if more than once. */
+  readonly timesSent?: number
+  /** The rejected answer, if the model returned one. It was paid for, and is recorded. */
+  readonly answer?: PaidAnswer
 }
 
-/** Who summarizes: `prepare` names a request, `summarize` asks it and never rejects. */
+/** Summarizes: `prepare` builds a request, `summarize` sends it and never rejects. */
 export interface Summarizer {
-  /** How it summarizes; recorded with each summary. */
+  /** The strategy; recorded with each summary. */
   readonly strategy: string
-  /** Who runs the model; recorded. */
+  /** The provider of the model; recorded. */
   readonly provider: string
   /** The model's name; recorded. */
   readonly model: string
-  /** What its window takes, in tokens; decides how large a chunk may be. */
+  /** Size of the model's context window in tokens; limits the size of a chunk. */
   readonly windowTokens: number
-  /** True for one whose jobs come with the beginning of the agent's context. */
-  readonly ridesPrefix?: boolean
-  /** Makes the request and its hash. Pure: it asks nobody. */
+  /** How long one request may take, in milliseconds, if the summarizer has a limit of its own. */
+  readonly timeoutMs?: number | undefined
+  /** True if its jobs shall contain the beginning of the agent's context. */
+  readonly usesPromptCache?: boolean
+  /** Builds the request and its hash. Pure: sends nothing. */
   prepare(job: SummaryJob): PreparedSummary
-  /** Asks for the summary. What goes wrong is a `Left`; the signal ends a request that nobody waits for any more. */
+  /** Requests the summary. A failure is a `Left`; the signal cancels the request. */
   summarize(prepared: PreparedSummary, signal?: AbortSignal): TE.TaskEither<SummarizerFailure, Summary>
+  /**
+   * The request to send after a rejected answer: it quotes that answer and names its faults.
+   * Pure. Undefined if a second request cannot help. A second request has no third.
+   */
+  prepareRetry?(prepared: PreparedSummary, failure: SummarizerFailure): PreparedSummary | undefined
+  /**
+   * The best summary that the answers of one job allow after all of them were rejected: a longer one is shortened.
+   * Pure. Undefined if none of them holds a summary.
+   */
+  salvage?(job: SummaryJob, failures: readonly SummarizerFailure[]): Summary | undefined
 }

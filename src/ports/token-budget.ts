@@ -1,24 +1,24 @@
 /**
- * Limits on what the summarizer may be sent and may answer, in tokens a minute and tokens a day, shared by all who
- * summarize over one database. Minutes and days are those of the database's clock, in UTC, each counted from nothing: a
- * limit of 10,000 a minute lets 10,000 go in the last second of one minute and 10,000 in the first of the next.
+ * Limits on the summarizer's input and output, in tokens per minute and per day, shared by all processes that use one
+ * database. Minutes and days follow the database's clock in UTC, and each starts at zero: a limit of 10,000 per minute
+ * allows 10,000 in the last second of one minute and 10,000 in the first second of the next.
  */
 export interface TokenLimits {
   readonly tokensPerMinute?: number | undefined
   readonly tokensPerDay?: number | undefined
 }
 
-/** Tokens that were set aside for one call. */
+/** Tokens that were reserved for one call. */
 export interface Reserved {
   readonly kind: 'reserved'
   /**
-   * Puts what the call really took in place of what was set aside. A process that dies before it leaves what it set
-   * aside as spent.
+   * Replaces the reserved amount by the actual usage. If the process dies before this call, the reserved amount counts
+   * as spent.
    */
   settle(tokens: number): Promise<void>
 }
 
-/** No room: which limit it is, what was spent of it, and when it begins anew. */
+/** The limit does not allow the call: which limit, how much is used, and when the next period begins. */
 export interface Refused {
   readonly kind: 'refused'
   readonly period: 'minute' | 'day'
@@ -30,7 +30,7 @@ export interface Refused {
 export interface TokenBudget {
   readonly limits: TokenLimits
   /**
-   * Sets `tokens` aside in the minute and the day of now, or in neither. Of two limits that refuse it the day is told.
+   * Reserves `tokens` in the current minute and day, or in neither. If both limits refuse it, returns the daily one.
    */
   reserve(tokens: number): Promise<Reserved | Refused>
 }

@@ -1,10 +1,10 @@
 /**
- * The conversations that wait for a compaction worker, shared by all workers. It is a hint and no fact: a queue that is
- * lost is filled again by reading the log from the start, and costs a look at each conversation. Leases expire by one
- * clock (the database's), because those of two machines may differ by more than a lease lasts.
+ * The conversations that wait for a compaction worker, shared by all workers. The queue is only a hint: if it is lost,
+ * the workers fill it from the start of the log and check each conversation once. Leases expire by the database's clock,
+ * because the clocks of two machines may differ by more than the duration of a lease.
  */
 
-/** How far the log was read into the queue. The event's id beside its position tells when the log is another one. */
+/** The position up to which the log was read into the queue. The event's id detects another log. */
 export interface LogCheckpoint {
   readonly position: bigint
   readonly eventId: string
@@ -13,20 +13,21 @@ export interface LogCheckpoint {
 /** A conversation that a worker has under a lease. */
 export interface Work {
   readonly conversationId: string
-  /** Names this taking: a lease that ran out and was taken by another changes nothing any more. */
+  /** Identifies this lease, so that a call with an expired lease has no effect. */
   readonly lease: string
-  /** Failures in a row, as the worker before said. */
+  /** Consecutive failures, as recorded by the previous worker. */
   readonly failures: number
-  /** It rests, and was taken because something came: only what cannot wait is to be done. */
+  /** True if it is backing off and was taken because of new events: the worker does only urgent work. */
   readonly resting: boolean
 }
 
 export interface TakeOptions {
   readonly leaseMs: number
-  /** Conversations that the worker has in hand; they are not given again, though their lease ran out. */
+  /** Conversations that the worker is processing. They are not returned even if their lease has expired. */
   readonly except: readonly string[]
   /**
-   * Tokens a day that the worker may spend: who rests because of a lower limit is ready for it. Undefined: no limit.
+   * The worker's daily token limit. A conversation that backs off because of a lower limit is ready for this worker.
+   * Undefined: no limit.
    */
   readonly tokensPerDay: number | undefined
 }
@@ -34,12 +35,12 @@ export interface TakeOptions {
 interface WorkBackoff {
   readonly ms: number
   readonly failures: number
-  /** The limit a day that it waits for; a worker with a higher one need not wait. */
+  /** The daily token limit that it waits for. A worker with a higher limit can take it earlier. */
   readonly tokensPerDay?: number | undefined
 }
 
 export interface QueueStatus {
-  /** Ready, and nobody has it. */
+  /** Ready and not leased. */
   readonly waiting: number
   readonly running: number
   readonly resting: number
@@ -48,27 +49,27 @@ export interface QueueStatus {
 export interface WorkQueue {
   checkpoint(): Promise<LogCheckpoint | undefined>
   /**
-   * Notes that something came in these conversations; one that waits already is noted again, and one that rests goes on
-   * resting. With `move` the checkpoint moves in the same transaction, if it still stands at `from`; where it does not,
-   * nothing is noted.
-   * @returns whether it was noted
+   * Records new events in these conversations. A conversation that already waits is recorded again; one that backs off
+   * continues to. With `move` the checkpoint moves in the same transaction if it is still at `from`; otherwise nothing is
+   * recorded.
+   * @returns whether it was recorded
    */
   note(
     conversationIds: readonly string[],
     move?: { readonly from: LogCheckpoint | undefined; readonly to: LogCheckpoint },
   ): Promise<boolean>
   /**
-   * Gives a conversation that is ready, the one that has waited longest first; then one that rests and in which
-   * something came since it was looked at.
+   * Leases a ready conversation, the one that has waited longest first; otherwise one that backs off and has new events
+   * since it was last processed.
    */
   take(options: TakeOptions): Promise<Work | undefined>
-  /** Holds it for another `leaseMs`; false where it went to another. */
+  /** Extends the lease by `leaseMs`. Returns false if another worker has taken it. */
   extend(work: Work, leaseMs: number): Promise<boolean>
-  /** There is nothing left to do: it leaves the queue, unless something came while it was in hand. */
+  /** Removes it from the queue, unless new events arrived while it was leased. */
   finish(work: Work): Promise<void>
-  /** Gives it back, to be taken again after so long. */
+  /** Returns it to the queue, to be taken again after the backoff. */
   backOff(work: Work, backoff: WorkBackoff): Promise<void>
-  /** Gives back one that rests as it was. */
+  /** Returns a conversation that backs off without changing its backoff. */
   release(work: Work): Promise<void>
   status(): Promise<QueueStatus>
 }

@@ -1,149 +1,172 @@
 /**
- * What the proxy knows of an API: how a request and an answer are read into messages of the ledger, and how a context
- * of the ledger is written as a request. A file an API under `apis/`; nobody else knows their words.
+ * The interface to an API: it reads requests and answers into messages of the ledger, and writes a context of the ledger
+ * as a request. Each file in `apis/` implements one API; no other module depends on the fields of an API.
  */
 import { hash } from 'node:crypto'
-import { recordable } from '../domain/text/json.js'
+import { recordable } from '../lib/json.js'
 import type { SentEvent } from '../domain/text/sent-events.js'
-import { given } from '../domain/values/given.js'
+import { withoutUndefined } from '../lib/without-undefined.js'
 import { foreignMessage } from '../domain/values/foreign-messages.js'
 import { parseMessage, type ChatMessage, type MessageInput } from '../domain/values/message.js'
-import { isTooDeep, MOST_LEVELS } from '../domain/values/nesting.js'
+import { isTooDeep, MAX_LEVELS } from '../lib/nesting.js'
 import { fieldsOf, isFields, jsonText, listOf, parseJson, textOf, type Fields } from './json.js'
 
-/** A message of a request, in the ledger's form, with what it was made of. */
-export interface Said {
+/** A message of a request in the ledger's form, with the elements of the request that it was read from. */
+export interface SourceMessage {
   /** In the ledger's form, without an id. */
   readonly input: MessageInput
-  /** By which it is known again: the same however its API lets a client write it. */
+  /** Identifies the message in later requests: it is the same for every way to write the message. */
   readonly hash: string
-  /** The elements of the request that say it, as they came. */
+  /** The elements of the request, unchanged. */
   readonly raw: readonly unknown[]
-  /** It stands in the place of what a provider compacted, in a form that only the provider reads. */
+  /** The message replaces messages that a provider compacted, in a form that only the provider can read. */
   readonly isCompaction?: true
+  /** The client wrote the text of this result as the only part of a list. The ledger records the text alone. */
+  readonly isInParts?: boolean | undefined
+  /** The recorded message, if the client cleared it in this list. `hash` is that of the recorded message. */
+  readonly clearedFrom?: ClearableMessage | undefined
 }
 
-/** Where upstream keeps the history itself, and the request has only what is new. */
-export interface HeldUpstream {
+/** A recorded message. Clients clear tool results, and the arguments in answers that call tools. */
+export interface ClearableMessage {
+  /** Id of the recorded message; undefined for the text of a client's own compaction. */
+  readonly id: string | undefined
+  /** Does not change when a client clears the message. Undefined for a message that clients do not clear. */
+  readonly outline: string | undefined
+  /** Characters of the content of a result, or of the arguments of an answer's calls. */
+  readonly size: number
+  /** As in `Said`; undefined if it was read from the ledger, which does not record this. */
+  readonly isInParts: boolean | undefined
+}
+
+/** The history that upstream stores. The request then contains only new messages. */
+export interface UpstreamHistory {
   readonly kind: 'response' | 'conversation' | 'reference'
   readonly id: string
 }
 
-/** A request, read. */
-export interface Asked {
-  /** Instructions in front of the conversation, wherever the API has them. */
-  readonly instructions: readonly Said[]
+/** A model request. */
+export interface ProxyRequest {
+  /** Instructions before the conversation, wherever the API has them. */
+  readonly instructions: readonly SourceMessage[]
   /** The conversation. */
-  readonly messages: readonly Said[]
+  readonly messages: readonly SourceMessage[]
   readonly model: string | undefined
   readonly tools: readonly unknown[]
-  /** The most that the answer may take, where the request says it. */
+  /** The maximum number of tokens of the answer, if the request sets one. */
   readonly maxTokens: number | undefined
-  /** Whatever else the request says: temperature, reasoning, formats. */
+  /** All other fields of the request: temperature, reasoning, formats. */
   readonly parameters: Fields
-  readonly held: HeldUpstream | undefined
+  readonly upstreamHistory: UpstreamHistory | undefined
 }
 
-/** What came of a request. */
+/** The answer to a request. */
 export interface Answer {
-  /** Undefined where nothing came that a model said. */
+  /** Undefined if the model sent nothing. */
   readonly message: MessageInput | undefined
-  /** The elements of its API that say it: a message, blocks, items. */
+  /** The elements of the answer in its API: a message, blocks, items. */
   readonly raw: readonly unknown[]
-  /** The model came to its end: nothing is missing. */
+  /** The answer is complete: the stream was not cut off. */
   readonly isComplete: boolean
   readonly responseId: string | undefined
   readonly model: string | undefined
   readonly usage: Fields | undefined
   readonly finish: string | undefined
-  /** The error that came in the place of an answer, or in the middle of one. */
+  /** The error that upstream sent instead of an answer, or within one. */
   readonly error: unknown
 }
 
-/** Reads an answer from its events. */
+/** Reads a streamed answer from its events. */
 export interface AnswerReader {
   take(event: SentEvent): void
-  /** What came so far. */
+  /** The answer so far. */
   answer(): Answer
 }
 
-/** A message of a context that goes upstream: as the client sent it, or as the ledger shows it. */
-export interface Shown {
+/** A message that goes upstream: as the client sent it, or as the ledger's context has it. */
+export interface OutgoingMessage {
   readonly chat: ChatMessage
-  /** The message of the client's list that it is; undefined for what is only shown (the view, a placeholder). */
-  readonly said: Said | undefined
-  /** It is shown as it is, and not shortened. */
-  readonly isWhole: boolean
+  /** The message of the client's list; undefined for one that only the context has (the view, a placeholder). */
+  readonly source: SourceMessage | undefined
+  /** The message is sent as the client wrote it: not shortened, joined or marked. */
+  readonly isUnchanged: boolean
 }
 
-/** A tool call of an answer, as whoever answers it needs it. */
-export interface CallMade {
+/** A tool call that the proxy runs. */
+export interface AnsweredCall {
   readonly id: string
   readonly name: string
   readonly arguments: string
 }
 
-/** One API. */
+/** An API of a model provider. */
 export interface Api {
   readonly name: 'chat-completions' | 'messages' | 'responses'
-  /** Whether a POST to this path asks a model for an answer. */
+  /** Whether the request has a separate field for instructions. */
+  readonly hasSeparateInstructions: boolean
+  /** Whether a POST to this path is a model request. */
   matches(path: string): boolean
-  /** Undefined where the body is none of this API; upstream says what is wrong with it. */
-  read(body: Fields): Asked | undefined
-  /** Reads a whole answer. */
-  answerOf(body: unknown): Answer
-  /** Reads a streamed one. */
-  reader(): AnswerReader
-  /** The request with this context in the place of its conversation; everything else stays as it is. */
-  write(body: Fields, shown: readonly Shown[]): Fields
-  /** The request with a tool of the ledger's own among its tools. */
-  offer(
+  /** Undefined if the body is not a request of this API: upstream then returns the error. */
+  readRequest(body: Fields): ProxyRequest | undefined
+  /** Reads an answer that was not streamed. */
+  readAnswer(body: unknown): Answer
+  /** Creates a reader for a streamed answer. */
+  createAnswerReader(): AnswerReader
+  /** The request with these messages instead of its own. Its other fields do not change. */
+  writeRequest(body: Fields, outgoing: readonly OutgoingMessage[]): Fields
+  /** The request with an additional tool. */
+  withTool(
     body: Fields,
     tool: { readonly name: string; readonly description: string; readonly parameters: Fields },
   ): Fields
-  /** The request that goes on from an answer whose calls were answered here. */
-  follow(body: Fields, answer: Answer, results: readonly { readonly call: CallMade; readonly text: string }[]): Fields
-  /** A refusal of the proxy's own, in the shape of this API's errors. */
-  refusal(sentence: string, kind: string): Fields
+  /** The request that follows an answer whose calls the proxy ran. */
+  withToolResults(
+    body: Fields,
+    answer: Answer,
+    results: readonly { readonly call: AnsweredCall; readonly text: string }[],
+  ): Fields
+  /** The body of an error of the proxy in the format of this API. */
+  errorBody(message: string, kind: string): Fields
 }
 
-/** Fields that mean something to the ledger; what a provider has under the same name is kept beside them. */
-const OWN = new Set(['id', 'pinned', 'attributes', 'answers', 'created_at', 'kind', 'is_error'])
+/** Fields with a meaning in the ledger. A provider's field of the same name is recorded in `as_sent`. */
+const LEDGER_FIELDS = new Set(['id', 'pinned', 'attributes', 'answers', 'created_at', 'kind', 'is_error'])
 
 /**
  * A message in the ledger's form.
- * @param unknown fields that the ledger has no word for: they are kept as they came
+ * @param unknown fields that the ledger does not define: they are recorded unchanged
  */
-export function saidInput(known: MessageInput, unknown: Fields = {}): MessageInput {
-  return joined(recordable(known), recordable(unknown))
+export function toLedgerMessage(known: MessageInput, unknown: Fields = {}): MessageInput {
+  return mergeUnknownFields(recordable(known), recordable(unknown))
 }
 
-function joined(known: MessageInput, unknown: Fields): MessageInput {
+function mergeUnknownFields(known: MessageInput, unknown: Fields): MessageInput {
   const names = Object.keys(unknown)
-  // A list is read with each request, all of it: only what the ledger may misunderstand is held against its schema.
+  // Each request is read completely, so only messages with unknown fields are validated.
   if (names.length === 0) return known
   const fields = { ...known, ...unknown, ...known }
-  // A field that would be taken for one of ours, or for a misspelt one, is kept in one place with all of them.
-  const isPlain = !names.some((name) => OWN.has(name) || name in known) && parseMessage(fields)._tag === 'Right'
+  // If a field could be mistaken for one of the ledger's, all unknown fields are recorded together in `as_sent`.
+  const isPlain =
+    !names.some((name) => LEDGER_FIELDS.has(name) || name in known) && parseMessage(fields)._tag === 'Right'
   return isPlain ? fields : ({ ...known, as_sent: unknown } as MessageInput)
 }
 
-/** A content part as it came; one that the ledger would take for something else is wrapped. */
-export function keptPart(part: unknown): { readonly type: string; readonly [field: string]: unknown } {
+/** A content part for the ledger. A part that the ledger would misread is wrapped. */
+export function toLedgerPart(part: unknown): { readonly type: string; readonly [field: string]: unknown } {
   const type = isFields(part) ? textOf(part['type']) : undefined
-  if (!isFields(part) || type === undefined || isTooDeep(part, MOST_LEVELS - 2))
-    return { type: 'as_sent', as_sent: isTooDeep(part, MOST_LEVELS - 2) ? '[nested too deep]' : part }
+  if (!isFields(part) || type === undefined || isTooDeep(part, MAX_LEVELS - 2))
+    return { type: 'as_sent', as_sent: isTooDeep(part, MAX_LEVELS - 2) ? '[nested too deep]' : part }
   return foreignMessage({ content: [part] }) === undefined ? { ...part, type } : { type: 'as_sent', as_sent: part }
 }
 
-/** What reasoning is called: a client may send it back or leave it out, and it is the same message. */
+/** The types of reasoning parts. They are not hashed, since a client may send them back or omit them. */
 const REASONING = new Set(['thinking', 'redacted_thinking', 'reasoning', 'reasoning_text'])
 
 /**
- * A header that Claude Code writes into its instructions. It tells the provider which program asks, changes with each
- * run of it, and tells the model nothing.
+ * A header that Claude Code writes into its instructions. It identifies the program to the provider, changes with each
+ * run, and has no meaning for the model.
  */
-const BILLING = 'x-anthropic-billing-header:'
+const BILLING_HEADER = 'x-anthropic-billing-header:'
 
 function normalPart(part: unknown): unknown {
   const fields = fieldsOf(part)
@@ -158,7 +181,7 @@ function normalContent(content: unknown): readonly unknown[] {
   return listOf(content)
     .filter((part) => !REASONING.has(textOf(fieldsOf(part)['type']) ?? ''))
     .map(normalPart)
-    .filter((part) => part !== '' && !(typeof part === 'string' && part.startsWith(BILLING)))
+    .filter((part) => part !== '' && !(typeof part === 'string' && part.startsWith(BILLING_HEADER)))
 }
 
 function normalCall(call: unknown): unknown {
@@ -168,10 +191,10 @@ function normalCall(call: unknown): unknown {
 }
 
 /**
- * The hash by which a message is known again when a client sends its list once more: a text as a part or as itself,
- * arguments with or without spaces, with and without reasoning, wherever the marks of the prompt cache stand.
+ * The hash that identifies a message in later requests. It does not depend on whether a text is a string or a part, on
+ * spaces in arguments, on reasoning, or on prompt cache marks.
  */
-export function saidHash({ role, content, tool_calls, tool_call_id, name }: Fields): string {
+export function messageHash({ role, content, tool_calls, tool_call_id, name }: Fields): string {
   const normal = {
     role: role === 'developer' ? 'system' : role,
     name,
@@ -183,17 +206,17 @@ export function saidHash({ role, content, tool_calls, tool_call_id, name }: Fiel
 }
 
 /** A message with its hash. */
-export const said = (input: MessageInput, raw: readonly unknown[]): Said => ({
+export const sourceMessage = (input: MessageInput, raw: readonly unknown[]): SourceMessage => ({
   input,
   raw,
-  hash: saidHash({ ...input }),
+  hash: messageHash({ ...input }),
 })
 
 /**
- * Results that answer no call of the list, or one that is answered already, are told as texts: they have no call to
- * stand behind.
+ * Turns tool results without an open call in the list into user messages: a result must follow its call, and each call
+ * has one result.
  */
-export function withCalls(messages: readonly Said[]): Said[] {
+export function withUnmatchedResultsAsText(messages: readonly SourceMessage[]): SourceMessage[] {
   const open = new Set<string>()
   return messages.map((message) => {
     const { input } = message
@@ -205,20 +228,26 @@ export function withCalls(messages: readonly Said[]): Said[] {
     const id = input.tool_call_id ?? ''
     if (open.delete(id)) return message
     const { tool_call_id: _id, ...rest } = input
-    return said(
-      saidInput({ ...rest, role: 'user', content: input.content ?? '' }, { tool_result_for: id }),
+    return sourceMessage(
+      toLedgerMessage({ ...rest, role: 'user', content: input.content ?? '' }, { tool_result_for: id }),
       message.raw,
     )
   })
 }
 
-/** Calls as a message of the ledger has them, where there are any. */
-export const madeCalls = (calls: readonly Fields[]): Pick<MessageInput, 'tool_calls'> =>
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- whoever made them looked at each
+/** The calls as the field of a ledger message; no field if there are none. */
+export const toolCallsField = (calls: readonly Fields[]): Pick<MessageInput, 'tool_calls'> =>
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the callers have checked each call
   calls.length === 0 ? {} : { tool_calls: calls as unknown as NonNullable<MessageInput['tool_calls']> }
 
-/** A list whose leading messages are the instructions. */
-export function withInstructions(list: readonly Said[]): Pick<Asked, 'instructions' | 'messages'> {
+/** A tool result of a request, which may have its text as the only part of a list. */
+export const sourceResult = (input: MessageInput, raw: Fields, content: unknown): SourceMessage => ({
+  ...sourceMessage(input, [raw]),
+  isInParts: Array.isArray(content) && typeof input.content === 'string',
+})
+
+/** Splits a list into its leading instructions and the other messages. */
+export function splitInstructions(list: readonly SourceMessage[]): Pick<ProxyRequest, 'instructions' | 'messages'> {
   const first = list.findIndex(({ input: { role } }) => role !== 'system' && role !== 'developer')
   const leading = first === -1 ? list.length : first
   return { instructions: list.slice(0, leading), messages: list.slice(leading) }
@@ -232,12 +261,12 @@ export const chatParts = (content: ChatMessage['content'] | undefined): readonly
 export const chatCalls = (chat: ChatMessage): readonly Fields[] =>
   listOf('tool_calls' in chat ? chat.tool_calls : undefined).map(fieldsOf)
 
-/** A refusal of the proxy's own, in the shape of OpenAI's errors. */
-export const openaiRefusal = (sentence: string, kind: string): Fields => ({
-  error: { message: sentence, type: 'context_ledger_error', param: null, code: kind },
+/** The body of an error of the proxy in OpenAI's format. */
+export const openaiErrorBody = (message: string, kind: string): Fields => ({
+  error: { message, type: 'context_ledger_error', param: null, code: kind },
 })
 
-/** Content as one text where it is nothing but one. */
+/** Content as a string if it is a single text part without other fields. */
 export function contentOf(parts: readonly unknown[]): MessageInput['content'] {
   const [only] = parts
   if (parts.length === 0) return ''
@@ -245,18 +274,18 @@ export function contentOf(parts: readonly unknown[]): MessageInput['content'] {
     const text = textOf(only['text'])
     if (text !== undefined) return text
   }
-  return parts.map(keptPart)
+  return parts.map(toLedgerPart)
 }
 
-/** The text of what a message says, for who looks for a summary in it. */
-export function textIn(content: unknown): string {
+/** The text of a content, to search it for a summary. */
+export function contentText(content: unknown): string {
   if (typeof content === 'string') return content
   return listOf(content)
     .map((part) => textOf(fieldsOf(part)['text']) ?? '')
     .join('\n')
 }
 
-/** Usage in the words of the ledger. */
+/** Token usage with the field names of the ledger. */
 export const usageOf = (
   input: number | undefined,
   output: number | undefined,
@@ -264,7 +293,7 @@ export const usageOf = (
   cacheWrite: number | undefined,
   reasoning: number | undefined,
 ): Fields | undefined => {
-  const usage = given({
+  const usage = withoutUndefined({
     inputTokens: input,
     outputTokens: output,
     cacheReadTokens: cacheRead,
@@ -274,8 +303,8 @@ export const usageOf = (
   return Object.keys(usage).length === 0 ? undefined : usage
 }
 
-/** The calls of an answer. */
-export const callsOf = ({ message }: Answer): CallMade[] =>
+/** The function calls of an answer. */
+export const callsOf = ({ message }: Answer): AnsweredCall[] =>
   listOf(message?.tool_calls).flatMap((call) => {
     const { id, function: named } = fieldsOf(call)
     const { name, arguments: args } = fieldsOf(named)

@@ -1,30 +1,30 @@
-/** Bodies of requests and answers: read whole up to a limit, and decoded for who reads a copy. */
+/** Bodies of requests and answers: read up to a limit, and decoded for a reader of a copy. */
 import * as zlib from 'node:zlib'
 import type { Transform } from 'node:stream'
 
 /** A body as far as it was read. */
-export type TakenBody =
-  | { readonly kind: 'whole'; readonly bytes: Uint8Array }
-  /** It is longer than the limit: what was read, and the rest as it comes. */
-  | { readonly kind: 'long'; readonly stream: ReadableStream<Uint8Array> }
-  /** It ended before it was whole: its client is gone, or closed its side of the connection. */
-  | { readonly kind: 'cut' }
+export type BodyRead =
+  | { readonly kind: 'complete'; readonly bytes: Uint8Array }
+  /** The body is longer than the limit. The stream has the bytes that were read, and then the rest. */
+  | { readonly kind: 'too-long'; readonly stream: ReadableStream<Uint8Array> }
+  /** The body ended early: its client disconnected or closed its side of the connection. */
+  | { readonly kind: 'cut-off' }
 
 /** Reads a body up to a limit. */
-export async function takeBody(body: ReadableStream<Uint8Array> | null, limit: number): Promise<TakenBody> {
-  if (body === null) return { kind: 'whole', bytes: new Uint8Array() }
+export async function readBody(body: ReadableStream<Uint8Array> | null, limit: number): Promise<BodyRead> {
+  if (body === null) return { kind: 'complete', bytes: new Uint8Array() }
   const reader = body.getReader()
   const chunks: Uint8Array[] = []
   let length = 0
   try {
     while (length <= limit) {
       const { done, value } = await reader.read()
-      if (done) return { kind: 'whole', bytes: Buffer.concat(chunks) }
+      if (done) return { kind: 'complete', bytes: Buffer.concat(chunks) }
       chunks.push(value)
       length += value.byteLength
     }
   } catch {
-    return { kind: 'cut' }
+    return { kind: 'cut-off' }
   }
   const stream = new ReadableStream<Uint8Array>({
     async pull(controller) {
@@ -39,12 +39,12 @@ export async function takeBody(body: ReadableStream<Uint8Array> | null, limit: n
     },
     cancel: (reason) => reader.cancel(reason),
   })
-  return { kind: 'long', stream }
+  return { kind: 'too-long', stream }
 }
 
 type Decode = () => Transform
 
-/** The decoders that this Node has; zstd came with 22.15. */
+/** The decoders of this Node version; zstd needs 22.15. */
 const DECODERS: Readonly<Record<string, Decode | undefined>> = {
   gzip: zlib.createGunzip,
   'x-gzip': zlib.createGunzip,
@@ -54,15 +54,15 @@ const DECODERS: Readonly<Record<string, Decode | undefined>> = {
   zstd: (zlib as unknown as { readonly createZstdDecompress?: Decode }).createZstdDecompress,
 }
 
-/** What decodes a body: nothing for a plain one; undefined where nobody here can. */
+/** The decoder of an encoding, or `plain` for none; undefined if the encoding is not supported. */
 export function decoderOf(encoding: string | null | undefined): Transform | 'plain' | undefined {
   const name = (encoding ?? '').trim().toLowerCase()
   if (name === '' || name === 'identity') return 'plain'
   return DECODERS[name]?.()
 }
 
-/** The bytes of a body, decoded; undefined where that cannot be done, or gives more than the limit. */
-export async function decoded(
+/** The decoded bytes of a body; undefined if they cannot be decoded or exceed the limit. */
+export async function decodeBody(
   bytes: Uint8Array,
   encoding: string | null,
   limit: number,

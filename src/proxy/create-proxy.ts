@@ -1,115 +1,125 @@
 /**
- * The proxy: what a client asks goes upstream, what upstream answers goes to the client, byte for byte and at once, and
- * a copy of both is recorded. In the mode `compact` the ledger's context goes upstream in the place of the client's
- * list.
+ * The proxy. It passes requests to upstream and answers to the client byte for byte and without delay, and records a copy
+ * of both. In the mode `compact` it sends the ledger's context upstream instead of the client's list.
  */
 import { Hono } from 'hono'
-import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
-import { ServerResponse, type IncomingMessage } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { either as E } from 'fp-ts'
 import { checkId } from '../domain/values/ids.js'
 import type { PolicySettings } from '../domain/values/policy.js'
 import { sentenceOf } from '../ports/store-error.js'
-import { answerBeforeEnd } from '../ports/unread-body.js'
+import { answerBeforeEnd } from '../lib/unread-body.js'
 import type { AgentTool, Ledger } from '../library/ledger.js'
-import type { Api, Asked, Shown } from './api.js'
+import { createAnswerCopy, type AnswerCopy } from './answer-copy.js'
+import {
+  AnswerBuffer,
+  asHeaders,
+  handedOver,
+  outgoingOf,
+  readAnswerInto,
+  sendBrokenOff,
+  sendComplete,
+  streamedBody,
+  streamTo,
+} from './answer-stream.js'
+import type { Api, OutgoingMessage, ProxyRequest } from './api.js'
 import { anthropicMessages } from './apis/anthropic-messages.js'
 import { chatCompletions } from './apis/chat-completions.js'
 import { openaiResponses } from './apis/openai-responses.js'
-import { decoded, takeBody } from './body.js'
-import { createCopy, type Copy } from './copy.js'
+import { decodeBody, readBody } from './body.js'
+import { ANY_CALLER, CONVERSATION_HEADER, type Caller } from './identify-request.js'
 import { isFields, jsonText, parseJson, type Fields } from './json.js'
-import { askWithMemory, hasTool, type Held } from './memory.js'
-import { bypassed, createRecorder, type Ending, type Turn } from './recorder.js'
+import { hasTool, sendWithMemory, type BufferedAnswer } from './memory-tool.js'
+import { BYPASSED, Recorder, type AnswerEnding, type RequestRecord } from './recorder.js'
+import { RecordingStart } from './recording-start.js'
 import { addressOf, createUpstream, endToEnd, endToEndNames } from './upstream.js'
-import { CONVERSATION } from './whose.js'
 
-/** What the proxy stands between, and how. */
+/** Options of the proxy. */
 export interface ProxyOptions {
-  /** Where it records. */
+  /** The ledger that records the conversations. */
   readonly ledger: Ledger
-  /** The API's address, with or without its version: `https://api.openai.com/v1`. */
+  /** The API's base URL, with or without its version: `https://api.openai.com/v1`. */
   readonly upstream: string | URL
   /** `observe` (default) changes nothing; `compact` sends the ledger's context upstream. */
   readonly mode?: 'observe' | 'compact'
-  /** Where the ledger cannot record: `open` (default) passes the request on unrecorded, `closed` refuses it. */
+  /** If the ledger cannot record: `open` (default) passes the request on unrecorded, `closed` rejects it. */
   readonly fail?: 'open' | 'closed'
-  /** In the mode `compact`: offers `memory_read` to the model, and answers it here. */
+  /** In the mode `compact`: offers `memory_read` to the model, and runs its calls in the proxy. */
   readonly offerMemory?: boolean
-  /** Settings of the conversations, over what is reckoned from the requests. */
+  /** Settings of the conversations. They take precedence over those computed from the requests. */
   readonly policy?: PolicySettings
   /** Tenant or owner of new conversations. */
   readonly scope?: string
-  /** Hears of what went wrong with the ledger. What it throws breaks nothing. */
+  /** Called with errors of the ledger. The proxy ignores errors that it throws. */
   readonly onProblem?: (problem: unknown) => void
-  /** Bytes of a request that are read to be recorded; a longer one is passed on unrecorded. Default 64 MiB. */
+  /** A request with more bytes is passed on unrecorded. Default 64 MiB. */
   readonly maxBodyBytes?: number
-  /** How long a request waits for a ledger that does not answer, before it counts as down. Default 5,000 ms. */
+  /** How long a request waits for the ledger before the ledger counts as unavailable. Default 5,000 ms. */
   readonly ledgerTimeoutMs?: number
   /**
-   * While observing: how long the head of an answer waits, at most, to say what became of the request. What is not known
-   * by then is said to be `recording`. Default 0: a model is slower than a ledger.
+   * While observing: the maximum time that the head of an answer waits for the state of the recording. After it the header
+   * is `recording`, as for a request of more than 1 MiB, which is recorded after its answer. Default 0, since a model is
+   * slower than a ledger.
    */
   readonly headWaitMs?: number
 }
 
 /**
- * The proxy as an application, and what ends it. `fetch` takes with its environment who asks (`actor`), which is recorded
- * then; without one it is the ledger's own actor.
+ * The proxy as a Hono application. The environment passed to `fetch` may have the `caller` of the request (`Caller`): its
+ * actor is recorded, and only conversations that it may use are read or recorded. Without one the actor is the ledger's,
+ * and the request may use every conversation.
  */
 export type Proxy = Hono & {
-  /** Waits until what was answered so far is recorded. */
+  /** Resolves when all answers so far are recorded. */
   settled(): Promise<void>
-  /** Lets go of the connections to upstream. */
+  /** Waits as `settled` does, and closes the connections to upstream. */
   close(): Promise<void>
 }
 
 const APIS: readonly Api[] = [chatCompletions, openaiResponses, anthropicMessages]
 
 const MAX_BODY_BYTES = 64 * 1024 * 1024
-/** Of an answer whose head still waits, so much is read meanwhile. */
-const MOST_HELD_BYTES = 1024 * 1024
 const LEDGER_TIMEOUT_MS = 5_000
 const HEAD_WAIT_MS = 0
-/** A request that has been upstream for so long is recorded meanwhile. */
-const RECORDED_AFTER_MS = 20
 
-/** The header that says what became of a request. */
+/** The header with the state of the recording. */
 const STATE = 'x-context-ledger'
 const REFUSED = { 'content-type': 'application/json', [STATE]: 'refused' }
 
+/** Statuses of answers without a body. */
 const NO_BODY = new Set([101, 204, 205, 304])
 
-/** What the header says of a turn; undefined where that is not known yet. */
-function stateOf(turn: Turn | undefined): string {
-  if (turn === undefined) return 'recording'
-  if (turn.outcome === 'bypassed') return 'bypassed'
-  if (turn.outcome === 'side-call') return 'side call; not recorded'
-  return turn.cannotShorten === undefined ? 'recorded' : `recorded; cannot shorten: ${turn.cannotShorten}`
+const isSuccess = (status: number): boolean => status >= 200 && status < 300
+
+/** The value of the state header; `recording` if the record is not known yet. */
+function stateOf(record: RequestRecord | undefined): string {
+  if (record === undefined) return 'recording'
+  if (record.outcome === 'bypassed') return 'bypassed'
+  if (record.outcome === 'side-request') return 'side call; not recorded'
+  return record.cannotShorten === undefined ? 'recorded' : `recorded; cannot shorten: ${record.cannotShorten}`
 }
 
-/** Headers of an answer for the client, name and value in turn, as upstream wrote them. */
-function answerHeaders(incoming: IncomingMessage, turn: Turn | undefined, isAsked: boolean): string[] {
-  const isKept = endToEndNames(incoming.headers.connection)
+/** The headers of an answer as upstream wrote them, names and values in turn. */
+function upstreamHeaders({ headers, rawHeaders }: IncomingMessage): string[] {
+  const isForwarded = endToEndNames(headers.connection)
   const pairs: string[] = []
-  for (let at = 0; at < incoming.rawHeaders.length; at += 2) {
-    const [name, value] = [incoming.rawHeaders[at], incoming.rawHeaders[at + 1]]
-    if (name !== undefined && value !== undefined && isKept(name)) pairs.push(name, value)
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const [name, value] = [rawHeaders[at], rawHeaders[at + 1]]
+    if (name !== undefined && value !== undefined && isForwarded(name)) pairs.push(name, value)
   }
-  if (!isAsked) return pairs
-  pairs.push(STATE, stateOf(turn))
-  const { conversationId } = turn ?? {}
-  if (conversationId !== undefined && /^[\x20-\x7E]*$/u.test(conversationId)) pairs.push(CONVERSATION, conversationId)
   return pairs
 }
 
-function asHeaders(pairs: readonly string[]): Headers {
-  const headers = new Headers()
-  for (let at = 0; at < pairs.length; at += 2) headers.append(pairs[at] ?? '', pairs[at + 1] ?? '')
-  return headers
+/** The headers of the answer to a model request: those of upstream, the state and the conversation. */
+function answerHeaders(incoming: IncomingMessage, record: RequestRecord | undefined): string[] {
+  const pairs = [...upstreamHeaders(incoming), STATE, stateOf(record)]
+  const { conversationId } = record ?? {}
+  if (conversationId !== undefined && /^[\x20-\x7E]*$/u.test(conversationId))
+    pairs.push(CONVERSATION_HEADER, conversationId)
+  return pairs
 }
 
-/** Waits for work of the ledger, and no longer than so many milliseconds. */
+/** Waits for work of the ledger, at most for this time. */
 async function within<T>(work: Promise<T>, milliseconds: number): Promise<T | undefined> {
   if (milliseconds <= 0) return await Promise.race([work, Promise.resolve(undefined)])
   let timer: NodeJS.Timeout | undefined
@@ -127,516 +137,384 @@ async function within<T>(work: Promise<T>, milliseconds: number): Promise<T | un
   }
 }
 
-/** An answer on its way to the client. */
-interface Passing {
-  readonly incoming: IncomingMessage
-  readonly copy: Copy | undefined
-  readonly abort: AbortController
-  /** Hears of each chunk that is on its way. */
-  readonly passed: () => void
-  /** Hears once how it ended; the client's end waits for what it returns. */
-  readonly ended: (ending: Ending) => Promise<void> | undefined
-}
+const isCaller = (value: unknown): value is Caller =>
+  typeof value === 'object' && value !== null && 'mayUse' in value && typeof value.mayUse === 'function'
 
-/** An answer that is read, for its way to the client. */
-interface Passed {
-  readonly incoming: IncomingMessage
-  readonly gate: Gate
-  /** To be called where the client is gone. */
-  readonly gone: () => void
-}
-
-/** Where the bytes of an answer go. */
-interface Sink {
-  /** False where it has enough for now. */
-  write(chunk: Uint8Array): boolean
-  end(): void
-  /** The answer broke off. */
-  breakOff(): void
-}
-
-/** Passes an answer on, chunk by chunk as it comes. Returns what to call where the client is gone. */
-function pass({ incoming, copy, abort, passed, ended }: Passing, sink: Sink): () => void {
-  let isEnded = false
-  const end = (ending: Ending): Promise<void> | undefined => {
-    isEnded = true
-    return ended(ending)
-  }
-  incoming.on('data', (chunk: Buffer) => {
-    if (isEnded) return
-    const hasRoom = sink.write(chunk)
-    copy?.take(chunk)
-    passed()
-    if (!hasRoom) incoming.pause()
-  })
-  incoming.once('end', () => {
-    if (isEnded) return
-    const waiting = end('whole')
-    if (waiting === undefined) sink.end()
-    else
-      void (async (): Promise<void> => {
-        try {
-          await waiting
-          sink.end()
-        } catch {
-          sink.breakOff()
-        }
-      })()
-  })
-  const broken = (): void => {
-    if (isEnded) return
-    void end('cut')
-    sink.breakOff()
-  }
-  incoming.once('error', broken)
-  incoming.once('close', broken)
-  return () => {
-    if (isEnded) return
-    void end('interrupted')
-    abort.abort()
-    incoming.destroy()
-  }
-}
-
-/** The client's own connection, where the server is Node's. */
-function outgoingOf(environment: unknown): ServerResponse | undefined {
-  const outgoing = isFields(environment) ? environment['outgoing'] : undefined
-  return outgoing instanceof ServerResponse ? outgoing : undefined
-}
-
-/** Who asks, as whoever calls the application says it. */
-function actorOf(environment: unknown): string | undefined {
-  const actor = isFields(environment) ? environment['actor'] : undefined
-  return typeof actor === 'string' ? actor : undefined
-}
-
-/** A place for an answer whose head still waits. */
-interface Gate extends Sink {
-  /** Lets through what came, and from now on what comes. */
-  open(sink: Sink): void
-}
-
-/**
- * Holds what comes until it is opened. A connection that breaks drops what nobody has read and tells it once: so an
- * answer is read from its head on.
- */
-function createGate(): Gate {
-  let sink: Sink | undefined
-  let isBroken = false
-  let bytes = 0
-  const held: ((to: Sink) => unknown)[] = []
-  return {
-    write(chunk) {
-      if (sink !== undefined) return sink.write(chunk)
-      held.push((to) => to.write(chunk))
-      bytes += chunk.byteLength
-      return bytes < MOST_HELD_BYTES
-    },
-    end() {
-      if (sink === undefined)
-        held.push((to) => {
-          to.end()
-        })
-      else sink.end()
-    },
-    breakOff() {
-      isBroken = true
-      sink?.breakOff()
-    },
-    open(opened) {
-      sink = opened
-      for (const step of held.splice(0)) step(opened)
-      // What was written in this turn of the event loop goes out first.
-      if (isBroken)
-        setImmediate(() => {
-          opened.breakOff()
-        })
-    },
-  }
-}
-
-/**
- * Writes an answer to the client's connection. A body of the Fetch API would cost every chunk several promises, and
- * write a sentence of the server's into an answer that breaks off.
- */
-function passTo(outgoing: ServerResponse, { incoming, gate, gone }: Passed, pairs: readonly string[]): Response {
-  outgoing.on('drain', () => {
-    incoming.resume()
-  })
-  outgoing.once('close', gone)
-  outgoing.once('error', gone)
-  // Nobody is there any more.
-  if (outgoing.destroyed) {
-    gone()
-    return RESPONSE_ALREADY_SENT
-  }
-  outgoing.writeHead(incoming.statusCode ?? 502, incoming.statusMessage, [...pairs])
-  outgoing.flushHeaders()
-  gate.open({
-    write: (chunk) => outgoing.write(chunk),
-    end() {
-      outgoing.end()
-    },
-    breakOff() {
-      outgoing.destroy()
-    },
-  })
-  incoming.resume()
-  return RESPONSE_ALREADY_SENT
-}
-
-/** An answer as a body of the Fetch API, for other servers. */
-function passedOn({ incoming, gate, gone }: Passed): ReadableStream<Uint8Array> {
-  return new ReadableStream<Uint8Array>(
-    {
-      start(controller) {
-        gate.open({
-          write(chunk) {
-            controller.enqueue(chunk)
-            return (controller.desiredSize ?? 0) > 0
-          },
-          end() {
-            controller.close()
-          },
-          breakOff() {
-            controller.error(new Error('upstream broke off'))
-          },
-        })
-      },
-      pull() {
-        incoming.resume()
-      },
-      cancel() {
-        gone()
-      },
-    },
-    new ByteLengthQueuingStrategy({ highWaterMark: 64 * 1024 }),
-  )
-}
-
-/** An answer that is there to its end. Node's own connection takes each status that upstream may say, `Response` does not. */
-function whole(
-  outgoing: ServerResponse | undefined,
-  {
-    incoming,
-    status,
-    pairs,
-  }: { readonly incoming: IncomingMessage; readonly status: number; readonly pairs: string[] },
-  bytes?: Uint8Array,
-): Response {
-  if (outgoing === undefined)
-    return new Response(bytes === undefined ? null : new Uint8Array(bytes), { status, headers: asHeaders(pairs) })
-  outgoing.writeHead(status, incoming.statusMessage, pairs).end(bytes)
-  return RESPONSE_ALREADY_SENT
-}
-
-/** When a request is read and recorded that nothing waits for. */
-interface Start {
-  readonly begun: Promise<void>
-  begin(): void
-}
-
-/**
- * A model thinks for a while, and that is when its question is recorded. Where an answer comes at once, its first bytes
- * go first.
- */
-function createStart(): Start {
-  let resolve: () => void = () => undefined
-  const begun = new Promise<void>((resolved) => {
-    resolve = resolved
-  })
-  const timer = setTimeout(() => {
-    resolve()
-  }, RECORDED_AFTER_MS)
-  return {
-    begun,
-    begin() {
-      clearTimeout(timer)
-      resolve()
-    },
-  }
+/** The caller in the environment. Throws if it has no function `mayUse`. */
+function callerOf(environment: unknown): Caller {
+  const caller: unknown = Object(environment).caller
+  if (caller === undefined) return ANY_CALLER
+  if (!isCaller(caller)) throw new TypeError('the caller in the environment of the proxy has no function mayUse')
+  return caller
 }
 
 const bytesOf = (body: Fields): Uint8Array => Buffer.from(jsonText(body))
 
-/** A request as it is recorded. */
-interface Reading {
-  readonly api: Api
+const errorResponse = (api: Api, status: 400 | 426 | 500 | 502 | 503, message: string, kind: string): Response =>
+  new Response(JSON.stringify(api.errorBody(message, kind)), { status, headers: REFUSED })
+
+/** A model request that was read. */
+interface ReadRequest {
   readonly body: Fields
-  readonly asked: Asked
+  readonly request: ProxyRequest
 }
 
-/** Makes the proxy. */
-export function createProxy(options: ProxyOptions): Proxy {
-  const { ledger, mode = 'observe', fail = 'open', policy, scope } = options
-  const upstreamUrl = new URL(options.upstream)
-  const maxBodyBytes = options.maxBodyBytes ?? MAX_BODY_BYTES
-  const ledgerTimeoutMs = options.ledgerTimeoutMs ?? LEDGER_TIMEOUT_MS
-  const headWaitMs = options.headWaitMs ?? HEAD_WAIT_MS
-  const onProblem = (problem: unknown): void => {
+/** A request of a client. */
+interface ClientRequest {
+  readonly request: Request
+  readonly url: URL
+  /** Headers that go upstream. */
+  readonly headers: Headers
+  readonly caller: Caller
+  readonly abort: AbortController
+  /** The client's connection, if the server is Node's. */
+  readonly outgoing: ServerResponse | undefined
+}
+
+/** The body that goes upstream, and the recording of the request. */
+interface PreparedRequest {
+  readonly body: Uint8Array | ReadableStream<Uint8Array> | undefined
+  /** Undefined if the request is not recorded. */
+  readonly recording?: Promise<RequestRecord>
+  /** The result of the recording, if it is known. */
+  readonly record?: RequestRecord | undefined
+  readonly start?: RecordingStart
+  readonly memory?: { readonly body: Fields; readonly tool: AgentTool }
+}
+
+/** Handles the requests of a proxy. */
+class RequestHandler {
+  private readonly options: ProxyOptions
+  private readonly upstreamUrl: URL
+  private readonly maxBodyBytes: number
+  private readonly ledgerTimeoutMs: number
+  private readonly failsClosed: boolean
+  private readonly upstream = createUpstream()
+  private readonly recorder: Recorder
+  /** A request is recorded while it is upstream: it does not wait for the ledger. */
+  private readonly recordsInBackground: boolean
+  /** The last request could not be recorded: the answer to the next one waits for the state of its recording. */
+  private isLedgerDown = false
+  /** Answers that are being sent or recorded. */
+  private readonly pending = new Set<Promise<unknown>>()
+
+  constructor(options: ProxyOptions) {
+    const { ledger, mode = 'observe', fail = 'open', policy, scope } = options
+    this.options = options
+    this.upstreamUrl = new URL(options.upstream)
+    this.maxBodyBytes = options.maxBodyBytes ?? MAX_BODY_BYTES
+    this.ledgerTimeoutMs = options.ledgerTimeoutMs ?? LEDGER_TIMEOUT_MS
+    this.failsClosed = fail === 'closed'
+    this.recordsInBackground = mode === 'observe' && fail === 'open'
+    this.recorder = new Recorder({ ledger, mode, policy, scope, onProblem: this.reportProblem })
+  }
+
+  readonly reportProblem = (problem: unknown): void => {
     try {
-      options.onProblem?.(problem)
+      this.options.onProblem?.(problem)
     } catch {
-      // Whoever listens breaks nothing.
-    }
-  }
-  const upstream = createUpstream()
-  const recorder = createRecorder({ ledger, mode, policy, scope, onProblem })
-  const app = new Hono()
-  /** Nothing waits for the ledger: a request is recorded while it is upstream. */
-  const isBeside = mode === 'observe' && fail === 'open'
-  /** The last request could not be recorded: the next one waits to say whether it was. */
-  let isDown = false
-  /** Answers that are on their way to the client, or being recorded. */
-  const under = new Set<Promise<unknown>>()
-
-  const refused = (api: Api, status: 400 | 426 | 500 | 502 | 503, sentence: string, kind: string): Response =>
-    new Response(JSON.stringify(api.refusal(sentence, kind)), {
-      status,
-      headers: REFUSED,
-    })
-
-  async function readAsked(api: Api, bytes: Uint8Array, headers: Headers): Promise<Reading | undefined> {
-    const plain = await decoded(bytes, headers.get('content-encoding'), maxBodyBytes * 4)
-    if (plain === undefined) return undefined
-    const body = parseJson(Buffer.from(plain).toString('utf8'))
-    if (!isFields(body)) return undefined
-    try {
-      const asked = api.read(body)
-      return asked === undefined ? undefined : { api, body, asked }
-    } catch (error) {
-      onProblem(error)
-      return undefined
+      // An error of the listener must not break a request.
     }
   }
 
-  /** The request with the ledger's context in the place of its list; undefined where that cannot be written. */
-  function writtenFor(
-    { api, body }: Reading,
-    shown: readonly Shown[],
-  ): { readonly body: Fields; readonly bytes: Uint8Array } | undefined {
-    try {
-      const written = api.write(body, shown)
-      return { body: written, bytes: bytesOf(written) }
-    } catch (error) {
-      // What is nested without end can be read, and not written.
-      onProblem(error)
-      return undefined
-    }
-  }
-
-  const memoryOf = (conversationId: string | undefined): AgentTool | undefined =>
-    conversationId === undefined ? undefined : ledger.tools(conversationId).find(({ name }) => name === 'memory_read')
-
-  /** An answer that was held back, recorded and handed on. */
-  async function answered(
-    held: Held,
-    status: number,
-    turn: Turn | undefined,
-    outgoing: ServerResponse | undefined,
-  ): Promise<Response> {
-    const { incoming, bytes, answer, isCut, reads } = held
-    const more = reads.length === 0 ? {} : { memoryReads: reads }
-    const recording =
-      turn !== undefined && status >= 200 && status < 300
-        ? turn.answered(Promise.resolve(answer), isCut ? 'cut' : 'whole', more)
-        : Promise.resolve(true)
-    const isRecorded = await recording
-    const pairs = answerHeaders(incoming, turn ?? bypassed, true)
-    if (isCut || (!isRecorded && fail === 'closed')) {
-      if (outgoing === undefined)
-        return new Response(
-          new ReadableStream<Uint8Array>({
-            start(controller) {
-              controller.enqueue(bytes)
-            },
-            pull() {
-              throw new Error('upstream broke off')
-            },
-          }),
-          { status, headers: asHeaders(pairs) },
-        )
-      outgoing.writeHead(status, incoming.statusMessage, pairs)
-      outgoing.write(bytes, () => outgoing.destroy())
-      return RESPONSE_ALREADY_SENT
-    }
-    return whole(outgoing, { incoming, status, pairs }, NO_BODY.has(status) ? undefined : bytes)
-  }
-
-  /** What `settled` waits for. */
-  function keepUnder(work: Promise<unknown>): void {
-    under.add(work)
-    void work.finally(() => under.delete(work))
-  }
-
-  /** Reads and records a request while it is upstream. */
-  async function askBeside(
-    api: Api,
-    bytes: Uint8Array,
-    { headers, actor, begun }: { readonly headers: Headers; readonly actor: string | undefined } & Pick<Start, 'begun'>,
-  ): Promise<Turn> {
-    await begun
-    const reading = await readAsked(api, bytes, headers)
-    if (reading === undefined) return bypassed
-    const turn = await recorder.ask(api, reading.asked, headers, actor)
-    isDown = turn.outcome === 'bypassed'
-    return turn
-  }
-
-  app.all('*', async (context) => {
-    const request = context.req.raw
+  async handle(request: Request, environment: unknown): Promise<Response> {
     const url = new URL(request.url)
     const api = request.method === 'POST' ? APIS.find((each) => each.matches(url.pathname)) : undefined
-    // Codex asks over HTTP at once where a server says so, and tries on for seconds where it says anything else.
+    // After status 426 Codex uses HTTP immediately; after any other status it retries for seconds.
     if (/^websocket$/iu.test(request.headers.get('upgrade') ?? ''))
-      return refused(openaiResponses, 426, 'this proxy records what is asked over HTTP, and no WebSocket', 'HttpOnly')
-    const headers = endToEnd(request.headers)
-    const actor = actorOf(context.env)
+      return errorResponse(
+        openaiResponses,
+        426,
+        'this proxy records requests over HTTP; it does not support WebSocket',
+        'HttpOnly',
+      )
     const abort = new AbortController()
     request.signal.addEventListener('abort', () => {
       abort.abort()
     })
-
-    let body: Uint8Array | ReadableStream<Uint8Array> | undefined = request.body ?? undefined
-    let asking: Promise<Turn> | undefined
-    let turn: Turn | undefined
-    const start = createStart()
-    let memory: { readonly body: Fields; readonly tool: AgentTool } | undefined
-    if (api !== undefined) {
-      const named = request.headers.get(CONVERSATION)
-      const checked = named === null ? undefined : checkId(CONVERSATION, named.trim())
-      if (checked !== undefined && E.isLeft(checked))
-        return refused(api, 400, `the header ${CONVERSATION} ${checked.left.detail}`, 'BadId')
-      const taken = await takeBody(request.body, maxBodyBytes)
-      if (taken.kind === 'cut')
-        return refused(api, 400, 'the request ended before it was whole, and was not sent', 'BodyCutOff')
-      body = taken.kind === 'whole' ? taken.bytes : taken.stream
-      if (taken.kind === 'whole' && isBeside)
-        asking = askBeside(api, taken.bytes, { headers: request.headers, actor, begun: start.begun })
-      if (asking !== undefined) keepUnder(asking)
-      const reading =
-        taken.kind === 'whole' && !isBeside ? await readAsked(api, taken.bytes, request.headers) : undefined
-      if (reading !== undefined) {
-        asking = recorder.ask(api, reading.asked, request.headers, actor)
-        turn = await within(asking, ledgerTimeoutMs)
-        const written = turn?.shown === undefined ? undefined : writtenFor(reading, turn.shown)
-        if (turn?.shown !== undefined && written === undefined)
-          turn = { ...turn, cannotShorten: 'the request cannot be written anew' }
-        if (turn !== undefined && written !== undefined) {
-          body = written.bytes
-          headers.delete('content-encoding')
-          const tool = options.offerMemory === true ? memoryOf(turn.conversationId) : undefined
-          if (tool !== undefined && !hasTool(reading.asked.tools, tool.name)) memory = { body: written.body, tool }
-        }
-      }
-      if (fail === 'closed' && taken.kind === 'long')
-        return answerBeforeEnd(
-          JSON.stringify(
-            api.refusal(
-              `the request is longer than ${String(maxBodyBytes)} bytes, and is not recorded`,
-              'BodyTooLarge',
-            ),
-          ),
-          taken.stream,
-          413,
-          REFUSED,
-        )
-      if (fail === 'closed' && (turn === undefined || turn.outcome === 'bypassed') && reading !== undefined)
-        return refused(
-          api,
-          503,
-          'the ledger cannot record this request now, so it was not sent: try again later',
-          'LedgerDown',
-        )
+    const client: ClientRequest = {
+      request,
+      url,
+      headers: endToEnd(request.headers),
+      caller: callerOf(environment),
+      abort,
+      outgoing: outgoingOf(environment),
     }
-
-    const send = async (sent: typeof body): Promise<IncomingMessage> =>
-      await upstream.send({
-        method: request.method,
-        url: addressOf(upstreamUrl, url.pathname, url.search),
-        headers,
-        body: request.method === 'GET' || request.method === 'HEAD' ? undefined : sent,
-        signal: abort.signal,
-      })
-    const outgoing = outgoingOf(context.env)
+    const prepared: PreparedRequest | Response =
+      api === undefined ? { body: request.body ?? undefined } : await this.prepare(api, client)
+    if (prepared instanceof Response) return prepared
     let incoming: IncomingMessage
-    let held: Held | undefined
+    let buffered: BufferedAnswer | undefined
     try {
+      const { memory } = prepared
       if (api !== undefined && memory !== undefined) {
-        held = await askWithMemory(api, memory.body, memory.tool, async (sent) => await send(bytesOf(sent)))
-        incoming = held.incoming
-      } else incoming = await send(body)
+        const send = async (body: Fields): Promise<IncomingMessage> => await this.send(client, bytesOf(body))
+        buffered = await sendWithMemory(api, memory.body, memory.tool, send)
+        incoming = buffered.incoming
+      } else incoming = await this.send(client, prepared.body)
     } catch (error) {
-      const shape = api ?? chatCompletions
-      return refused(shape, 502, `upstream does not answer: ${sentenceOf(error)}`, 'UpstreamUnreachable')
+      prepared.start?.start()
+      const message = `upstream does not answer: ${sentenceOf(error)}`
+      return errorResponse(api ?? chatCompletions, 502, message, 'UpstreamUnreachable')
     }
-    const status = incoming.statusCode ?? 502
-    if (held !== undefined) return await answered(held, status, turn, outgoing)
-    const isBodyless = NO_BODY.has(status) || request.method === 'HEAD'
-    const isAnswer = api !== undefined && asking !== undefined && status >= 200 && status < 300 && !isBodyless
-    const copy = isAnswer
-      ? createCopy(api, incoming.headers['content-type'] ?? '', incoming.headers['content-encoding'])
-      : undefined
-    if (copy === undefined) start.begin()
-    let isOver: () => void = () => undefined
-    if (copy !== undefined) {
-      const running = new Promise<void>((resolve) => {
-        isOver = resolve
-      })
-      keepUnder(running)
+    return buffered === undefined
+      ? await this.streamAnswer(api, client, prepared, incoming)
+      : await this.sendBuffered(buffered, prepared.record, client.outgoing)
+  }
+
+  /** Resolves when all answers so far are recorded. */
+  async settled(): Promise<void> {
+    while (this.pending.size > 0) await Promise.all(this.pending)
+  }
+
+  async close(): Promise<void> {
+    await this.settled()
+    this.upstream.close()
+  }
+
+  /** Reads a model request and starts its recording. Returns a response if the request is not sent. */
+  private async prepare(api: Api, client: ClientRequest): Promise<PreparedRequest | Response> {
+    const { request, caller } = client
+    const named = request.headers.get(CONVERSATION_HEADER)
+    const checked = named === null ? undefined : checkId(CONVERSATION_HEADER, named.trim())
+    if (checked !== undefined && E.isLeft(checked))
+      return errorResponse(api, 400, `the header ${CONVERSATION_HEADER} ${checked.left.detail}`, 'BadId')
+    const body = await readBody(request.body, this.maxBodyBytes)
+    if (body.kind === 'cut-off')
+      return errorResponse(api, 400, 'the request ended before its body was complete, so it was not sent', 'BodyCutOff')
+    if (body.kind === 'too-long') {
+      if (!this.failsClosed) return { body: body.stream }
+      const message = `the request is longer than ${String(this.maxBodyBytes)} bytes, so it cannot be recorded`
+      return answerBeforeEnd(JSON.stringify(api.errorBody(message, 'BodyTooLarge')), body.stream, 413, REFUSED)
     }
-    const ended = (ending: Ending): Promise<void> | undefined => {
-      if (copy === undefined || asking === undefined) return undefined
-      start.begin()
-      const coming = copy.end()
-      const recording =
-        turn === undefined ? asking.then((asked) => asked.answered(coming, ending)) : turn.answered(coming, ending)
-      const done = (async (): Promise<void> => {
-        const isRecorded = await recording
-        isOver()
-        if (!isRecorded && fail === 'closed') throw new Error('the answer could not be recorded')
-      })()
-      if (fail === 'closed') return done
-      done.catch(onProblem)
+    if (!this.recordsInBackground) return await this.recordBeforeSending(api, client, body.bytes)
+    const start = new RecordingStart(body.bytes.byteLength)
+    const recording = this.recordInBackground(api, body.bytes, request.headers, caller, start)
+    this.trackPending(recording)
+    return { body: body.bytes, recording, start }
+  }
+
+  /** Records a request while it is upstream. */
+  private async recordInBackground(
+    api: Api,
+    bytes: Uint8Array,
+    headers: Headers,
+    caller: Caller,
+    { started }: RecordingStart,
+  ): Promise<RequestRecord> {
+    await started
+    const read = await this.readRequest(api, bytes, headers)
+    if (read === undefined) return BYPASSED
+    const record = await this.recorder.record(api, read.request, headers, caller)
+    this.isLedgerDown = record.outcome === 'bypassed'
+    return record
+  }
+
+  /** Records a request, and replaces its list by the ledger's context if the recorder returns one. */
+  private async recordBeforeSending(
+    api: Api,
+    { request, headers, caller }: ClientRequest,
+    bytes: Uint8Array,
+  ): Promise<PreparedRequest | Response> {
+    const read = await this.readRequest(api, bytes, request.headers)
+    if (read === undefined) return { body: bytes }
+    const recording = this.recorder.record(api, read.request, request.headers, caller)
+    const record = await within(recording, this.ledgerTimeoutMs)
+    if (this.failsClosed && (record === undefined || record.outcome === 'bypassed'))
+      return errorResponse(
+        api,
+        503,
+        'the ledger cannot record this request now, so it was not sent: try again later',
+        'LedgerDown',
+      )
+    if (record?.outgoing === undefined) return { body: bytes, recording, record }
+    const written = this.writeRequest(api, read.body, record.outgoing)
+    if (written === undefined)
+      return { body: bytes, recording, record: { ...record, cannotShorten: 'the request cannot be rewritten' } }
+    headers.delete('content-encoding')
+    const tool = this.options.offerMemory === true ? this.memoryTool(record.conversationId) : undefined
+    return {
+      body: written.bytes,
+      recording,
+      record,
+      ...(tool === undefined || hasTool(read.request.tools, tool.name) ? {} : { memory: { body: written.body, tool } }),
+    }
+  }
+
+  private async readRequest(api: Api, bytes: Uint8Array, headers: Headers): Promise<ReadRequest | undefined> {
+    const plain = await decodeBody(bytes, headers.get('content-encoding'), this.maxBodyBytes * 4)
+    if (plain === undefined) return undefined
+    const body = parseJson(Buffer.from(plain).toString('utf8'))
+    if (!isFields(body)) return undefined
+    try {
+      const request = api.readRequest(body)
+      return request === undefined ? undefined : { body, request }
+    } catch (error) {
+      this.reportProblem(error)
       return undefined
     }
-    const passed = (): void => {
-      start.begin()
+  }
+
+  /** The request with the ledger's context instead of its list; undefined if it cannot be written. */
+  private writeRequest(
+    api: Api,
+    body: Fields,
+    outgoing: readonly OutgoingMessage[],
+  ): { readonly body: Fields; readonly bytes: Uint8Array } | undefined {
+    try {
+      const written = api.writeRequest(body, outgoing)
+      return { body: written, bytes: bytesOf(written) }
+    } catch (error) {
+      // A deeply nested request can be read but not written.
+      this.reportProblem(error)
+      return undefined
     }
-    const gate = createGate()
-    const gone = isBodyless ? undefined : pass({ incoming, copy, abort, passed, ended }, gate)
-    if (isBeside && asking !== undefined) {
-      const waitMs = isDown ? ledgerTimeoutMs : headWaitMs
-      if (waitMs > 0) start.begin()
-      turn = await within(asking, waitMs)
+  }
+
+  private memoryTool(conversationId: string | undefined): AgentTool | undefined {
+    if (conversationId === undefined) return undefined
+    return this.options.ledger.tools(conversationId).find(({ name }) => name === 'memory_read')
+  }
+
+  private async send(
+    { request, url, headers, abort }: ClientRequest,
+    body: PreparedRequest['body'],
+  ): Promise<IncomingMessage> {
+    return await this.upstream.send({
+      method: request.method,
+      url: addressOf(this.upstreamUrl, url.pathname, url.search),
+      headers,
+      body: request.method === 'GET' || request.method === 'HEAD' ? undefined : body,
+      signal: abort.signal,
+    })
+  }
+
+  /** Records a buffered answer and sends it to the client. */
+  private async sendBuffered(
+    { incoming, bytes, answer, isCut, reads }: BufferedAnswer,
+    record: RequestRecord | undefined,
+    outgoing: ServerResponse | undefined,
+  ): Promise<Response> {
+    const status = incoming.statusCode ?? 502
+    const isRecorded =
+      record === undefined || !isSuccess(status)
+        ? true
+        : await record.recordAnswer(
+            Promise.resolve(answer),
+            isCut ? 'cut-off' : 'complete',
+            reads.length === 0 ? {} : { memoryReads: reads },
+          )
+    const head = { outgoing, incoming, status, headers: answerHeaders(incoming, record ?? BYPASSED) }
+    if (isCut || (!isRecorded && this.failsClosed)) return sendBrokenOff(head, bytes)
+    return sendComplete(head, NO_BODY.has(status) ? undefined : bytes)
+  }
+
+  /** Passes an answer to the client while it arrives, and records a copy of it. */
+  private async streamAnswer(
+    api: Api | undefined,
+    client: ClientRequest,
+    prepared: PreparedRequest,
+    incoming: IncomingMessage,
+  ): Promise<Response> {
+    const { outgoing, abort } = client
+    const { recording, start } = prepared
+    let { record } = prepared
+    const status = incoming.statusCode ?? 502
+    const isBodyless = NO_BODY.has(status) || client.request.method === 'HEAD'
+    const copy =
+      api !== undefined && recording !== undefined && isSuccess(status) && !isBodyless
+        ? createAnswerCopy(api, incoming.headers['content-type'] ?? '', incoming.headers['content-encoding'])
+        : undefined
+    if (copy === undefined && start?.isLarge === false) start.start()
+    const recordEnd = this.answerRecording(copy, prepared, outgoing)
+    const onChunk = (): void => {
+      start?.onAnswerBegins()
     }
-    const pairs = answerHeaders(
-      incoming,
-      turn ?? (asking !== undefined && isBeside ? undefined : bypassed),
-      api !== undefined,
-    )
-    if (gone === undefined) {
+    const buffer = new AnswerBuffer()
+    const onDisconnect = isBodyless
+      ? undefined
+      : readAnswerInto({ incoming, copy, abort, onChunk, onEnd: recordEnd }, buffer)
+    if (recording !== undefined && start?.isLarge === false) {
+      const waitMs = this.isLedgerDown ? this.ledgerTimeoutMs : (this.options.headWaitMs ?? HEAD_WAIT_MS)
+      if (waitMs > 0) start.start()
+      record = await within(recording, waitMs)
+    }
+    const isPending = recording !== undefined && this.recordsInBackground
+    const headers =
+      api === undefined
+        ? upstreamHeaders(incoming)
+        : answerHeaders(incoming, record ?? (isPending ? undefined : BYPASSED))
+    if (onDisconnect === undefined) {
       incoming.resume()
-      return whole(outgoing, { incoming, status, pairs })
+      start?.start()
+      return sendComplete({ outgoing, incoming, status, headers })
     }
-    if (outgoing !== undefined) return passTo(outgoing, { incoming, gate, gone }, pairs)
-    return new Response(passedOn({ incoming, gate, gone }), { status, headers: asHeaders(pairs) })
-  })
+    const answer = { incoming, buffer, onDisconnect }
+    if (outgoing !== undefined) return streamTo(outgoing, answer, headers)
+    return new Response(streamedBody(answer), { status, headers: asHeaders(headers) })
+  }
+
+  /**
+   * Returns the function that records an answer at its end. With `fail: 'closed'` its result rejects if the answer could
+   * not be recorded, and the end of the client's answer waits for it.
+   */
+  private answerRecording(
+    copy: AnswerCopy | undefined,
+    { recording, record, start }: PreparedRequest,
+    outgoing: ServerResponse | undefined,
+  ): (ending: AnswerEnding) => Promise<void> | undefined {
+    let onRecorded: () => void = () => undefined
+    if (copy !== undefined)
+      this.trackPending(
+        new Promise<void>((resolve) => {
+          onRecorded = resolve
+        }),
+      )
+    return (ending) => {
+      // Parsing an answer takes time as well, so it starts after the client's answer was sent unless that one waits.
+      const sent = this.failsClosed ? Promise.resolve() : handedOver(outgoing)
+      void sent.then(() => start?.start())
+      if (copy === undefined || recording === undefined) return undefined
+      const answer = sent.then(async () => await copy.end())
+      const stored =
+        record === undefined
+          ? recording.then((known) => known.recordAnswer(answer, ending))
+          : record.recordAnswer(answer, ending)
+      const finished = (async (): Promise<void> => {
+        const isRecorded = await stored
+        onRecorded()
+        if (!isRecorded && this.failsClosed) throw new Error('the answer could not be recorded')
+      })()
+      if (this.failsClosed) return finished
+      finished.catch(this.reportProblem)
+      return undefined
+    }
+  }
+
+  /** Makes `settled` wait for this work. */
+  private trackPending(work: Promise<unknown>): void {
+    this.pending.add(work)
+    void work.finally(() => this.pending.delete(work))
+  }
+}
+
+/** Creates the proxy. */
+export function createProxy(options: ProxyOptions): Proxy {
+  const handler = new RequestHandler(options)
+  const app = new Hono()
+  app.all('*', async (context) => await handler.handle(context.req.raw, context.env))
   // Without this the framework writes the stack to standard error.
   app.onError((error, context) => {
-    onProblem(error)
+    handler.reportProblem(error)
     const api = APIS.find((each) => each.matches(context.req.path)) ?? chatCompletions
-    return refused(api, 500, 'a mistake of the proxy; its own log has more', 'Bug')
+    return errorResponse(api, 500, 'internal error of the proxy: see its log', 'Bug')
   })
-
-  async function settled(): Promise<void> {
-    while (under.size > 0) await Promise.all(under)
-  }
   return Object.assign(app, {
-    settled,
-    async close() {
-      await settled()
-      upstream.close()
+    settled: async () => {
+      await handler.settled()
+    },
+    close: async () => {
+      await handler.close()
     },
   })
 }

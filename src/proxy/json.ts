@@ -1,7 +1,7 @@
-/** JSON of somebody else's, looked at field by field: what is not there, or is of another kind, is undefined. */
-import { exactJson, exactText } from '../domain/text/json.js'
+/** Reads unvalidated JSON field by field: a missing value, or one of another type, is undefined. */
+import { exactJson, exactText } from '../lib/json.js'
 
-/** An object of JSON. */
+/** A JSON object. */
 export type Fields = Readonly<Record<string, unknown>>
 
 export const isFields = (value: unknown): value is Fields =>
@@ -21,7 +21,7 @@ export const indexOf = (value: unknown): number | undefined => {
   return index !== undefined && Number.isSafeInteger(index) && index >= 0 && index < 100_000 ? index : undefined
 }
 
-/** The value of a text, its numbers with all their digits; undefined where it is no JSON. */
+/** Parses JSON and keeps all digits of its numbers; undefined if the text is not JSON. */
 export function parseJson(text: string): unknown {
   try {
     return exactJson(text)
@@ -30,9 +30,9 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** A value of JSON as its text. */
+/** A value as JSON text. */
 export const jsonText = (value: unknown): string => exactText(value) ?? 'null'
 
-/** The fields of an object that are not among these. */
-export const others = (fields: Fields, names: ReadonlySet<string>): Record<string, unknown> =>
+/** The fields of an object except these. */
+export const withoutFields = (fields: Fields, names: ReadonlySet<string>): Record<string, unknown> =>
   Object.fromEntries(Object.entries(fields).filter(([name]) => !names.has(name)))

@@ -1,33 +1,33 @@
-/** The proxy on a port of this machine. */
+/** Serves the proxy on a local port. */
 import { serve, type ServerType } from '@hono/node-server'
 import { Hono } from 'hono'
 import type { AddressInfo } from 'node:net'
 import { createProxy, type ProxyOptions } from './create-proxy.js'
 
-/** The proxy, and where it listens. */
+/** Options of `startProxy`. */
 export interface ProxyServerOptions extends ProxyOptions {
-  /** 0 takes any that is free. */
+  /** 0: any free port. */
   readonly port: number
 }
 
-/** A proxy that listens. */
+/** A running proxy server. */
 export interface ProxyServer {
-  /** Its address, without a path. */
+  /** Its base URL, without a path. */
   readonly url: string
-  /** Waits until what was answered so far is recorded. */
+  /** Resolves when all answers so far are recorded. */
   settled(): Promise<void>
-  /** Takes nothing more, lets what runs come to its end for so long, and records what was answered. */
+  /** Accepts no more requests, waits up to `graceMs` for those that run, and records their answers. */
   close(graceMs?: number): Promise<void>
 }
 
-/** Only this machine reaches it. */
+/** The server is reachable from this machine only. */
 const HOST = '127.0.0.1'
 const GRACE_MS = 5_000
 
-/** The names that this machine calls itself by. */
+/** The names of the local machine. */
 const LOOPBACK = /^(?:127\.0\.0\.1|localhost|\[::1\])(?::\d+)?$/iu
 
-/** Whether a request comes from a page of another site, or by a name that leads here from elsewhere. */
+/** Whether a request comes from a page of another site, or uses a host name that only resolves to this machine. */
 function isForeign(headers: Headers): boolean {
   const origin = headers.get('origin')
   if (!LOOPBACK.test(headers.get('host') ?? '')) return true
@@ -36,29 +36,29 @@ function isForeign(headers: Headers): boolean {
   return !LOOPBACK.test(host)
 }
 
-/** Serves the proxy until `close`. Throws where it cannot listen there. */
+/** Serves the proxy until `close`. Throws if it cannot listen on the port. */
 export async function startProxy({ port, ...options }: ProxyServerOptions): Promise<ProxyServer> {
   const proxy = createProxy(options)
   const app = new Hono()
   app.use(async (context, next) => {
     if (isForeign(context.req.raw.headers))
-      return context.text('this proxy serves programs on this machine, and no pages of other sites\n', 403)
+      return context.text('this proxy serves only programs on this machine, not pages of other sites\n', 403)
     await next()
     return undefined
   })
   app.route('/', proxy)
   const server = await new Promise<ServerType>((resolve, reject) => {
-    const made = serve({ fetch: app.fetch, hostname: HOST, port, overrideGlobalObjects: false }, () => {
-      resolve(made)
+    const started = serve({ fetch: app.fetch, hostname: HOST, port, overrideGlobalObjects: false }, () => {
+      resolve(started)
     })
-    made.once('error', reject)
+    started.once('error', reject)
   })
-  // A model may think for longer than a server waits for a request by itself.
+  // A model may take longer than the default request timeout of the server.
   if ('requestTimeout' in server) server.requestTimeout = 0
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a server that listens on a port has an address of this kind
-  const listens = (server.address() as AddressInfo).port
+  const listeningPort = (server.address() as AddressInfo).port
   return {
-    url: `http://${HOST}:${String(listens)}`,
+    url: `http://${HOST}:${String(listeningPort)}`,
     settled: () => proxy.settled(),
     async close(graceMs = GRACE_MS) {
       const closed = new Promise<void>((resolve) => {

@@ -1,13 +1,12 @@
 /**
- * One request to upstream, as bytes: nothing is decoded, redirected, retried or timed out here, because the client has
- * its own mind about all of that. `fetch` would decode a compressed body and give up a model that thinks for five
- * minutes.
+ * Sends one request to upstream as bytes. It does not decode, redirect, retry or time out, because the client decides
+ * about all of that. `fetch` would decode a compressed body, and would time out if a model takes five minutes.
  */
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http'
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
 
-/** What goes upstream. */
-interface Outgoing {
+/** A request to upstream. */
+interface UpstreamRequest {
   readonly method: string
   readonly url: URL
   readonly headers: Headers
@@ -15,7 +14,7 @@ interface Outgoing {
   readonly signal: AbortSignal
 }
 
-/** Headers of one connection, and not of the message. */
+/** Headers that belong to one connection and are not forwarded. */
 const HOP_BY_HOP = [
   'connection',
   'keep-alive',
@@ -29,8 +28,8 @@ const HOP_BY_HOP = [
 ]
 
 /**
- * Which headers are of the message: those that are of no connection, and not the ledger's own.
- * @param connection what the header of this name names
+ * Returns whether a header is forwarded: not if it belongs to one connection, or is the ledger's own.
+ * @param connection the value of the `connection` header, which names further headers of the connection
  */
 export function endToEndNames(connection: string | null | undefined): (name: string) => boolean {
   const named = (connection ?? '').split(',').map((name) => name.trim().toLowerCase())
@@ -38,17 +37,17 @@ export function endToEndNames(connection: string | null | undefined): (name: str
   return (name) => !dropped.has(name.toLowerCase()) && !name.toLowerCase().startsWith('x-context-ledger')
 }
 
-/** Headers without those of one connection, and without the ledger's own. */
+/** The headers that are forwarded. */
 export function endToEnd(headers: Headers): Headers {
-  const isKept = endToEndNames(headers.get('connection'))
-  const kept = new Headers()
-  for (const [name, value] of headers) if (isKept(name)) kept.append(name, value)
-  return kept
+  const isForwarded = endToEndNames(headers.get('connection'))
+  const forwarded = new Headers()
+  for (const [name, value] of headers) if (isForwarded(name)) forwarded.append(name, value)
+  return forwarded
 }
 
 /**
- * Where a path of the proxy is upstream: behind upstream's own path, which may end with the version as the path begins,
- * and with upstream's own parameters (`?api-version=…`) behind those of the request.
+ * The upstream URL for a path of the proxy. The path follows that of upstream; a version (`/v1`) that both have appears
+ * once. Upstream's own parameters (`?api-version=…`) follow those of the request.
  */
 export function addressOf(upstream: URL, path: string, search: string): URL {
   const base = upstream.pathname.replace(/\/+$/u, '')
@@ -61,11 +60,11 @@ export function addressOf(upstream: URL, path: string, search: string): URL {
   return url
 }
 
-/** Connections to upstream that are kept open between requests. */
+/** Sends requests over connections that stay open between requests. */
 export interface Upstream {
-  /** Resolves with the answer's head; rejects where none came. */
-  send(outgoing: Outgoing): Promise<IncomingMessage>
-  /** Lets go of the connections. */
+  /** Resolves with the head of the answer; rejects if none arrives. */
+  send(request: UpstreamRequest): Promise<IncomingMessage>
+  /** Closes the connections. */
   close(): void
 }
 
@@ -111,7 +110,7 @@ export function createUpstream(): Upstream {
           resolve,
         )
         request.once('error', reject)
-        // What breaks behind the answer's head is told by the answer.
+        // An error after the head of the answer is reported by the answer's stream.
         request.on('error', () => undefined)
         if (body instanceof ReadableStream)
           writeStream(body, request).catch((error: unknown) => {

@@ -1,7 +1,4 @@
-/**
- * Appends messages to a conversation: the configuration first where there is none or another one is asked for, all in
- * one append.
- */
+/** Appends messages to a conversation in one append, after the configuration if it is new or changed. */
 import { either as E } from 'fp-ts'
 import type { Provenance } from '../domain/events/codec.js'
 import type { Conversation } from '../domain/conversation/conversation.js'
@@ -18,44 +15,39 @@ export interface AppendDependencies {
   readonly conversations: Conversations
   readonly clock: Clock
   readonly summarizerWindowTokens: number
-  /** Name of the estimator to count by from now on; undefined keeps what is recorded. */
+  /** The estimator for new messages; undefined keeps the recorded one. */
   readonly estimator?: string | undefined
 }
 
 export interface AppendCommand {
   readonly conversationId: string
   readonly messages: readonly NewMessage[]
-  /** Settings to go by from now on; undefined keeps what is recorded. */
+  /** New settings; undefined keeps the recorded ones. */
   readonly settings: PolicySettings | undefined
   readonly scope: string | undefined
   readonly provenance: Provenance
-  /** The revision that the conversation has to stand at; -1n where it is to be a new one. */
+  /** The required revision of the conversation; -1n for a new one. */
   readonly expectedRevision?: bigint | undefined
-  /** The messages are recorded together, or were. */
+  /** The messages are recorded all together or not at all. */
   readonly together?: boolean
 }
 
 export interface AppendedMessages {
   readonly state: Conversation
-  /** Ids of the messages that were recorded by this call, in order. What was there already is not among them. */
+  /** Ids of the messages recorded by this call, in order, without those that were recorded before. */
   readonly recorded: readonly string[]
   readonly position: bigint | undefined
-  /**
-   * The agent's model, where it was set by this call and nobody knows what its window takes: the default is assumed.
-   */
+  /** The agent's model, if it was set by this call and its window is unknown: the default is assumed. */
   readonly unknownModel: string | undefined
 }
 
-/**
- * Of settings that were just recorded: a configuration is recorded once, so that nobody hears of it with every message.
- */
+/** Only for settings that were just recorded, so that the notice is given once and not with every message. */
 function unknownModelIn(events: readonly RecordedEvent[]): string | undefined {
   const { model, modelMaxTokens } =
     events.find((event) => isOfType(event, 'ConversationConfigured'))?.data.settings ?? {}
   return model === undefined || modelMaxTokens !== undefined || isKnownModel(model) ? undefined : model
 }
 
-/** Builds the use case. */
 export function createAppendMessages({ conversations, clock, summarizerWindowTokens, estimator }: AppendDependencies) {
   return async (command: AppendCommand): Promise<E.Either<CommandFailure, AppendedMessages>> => {
     const { conversationId, messages, settings, scope, provenance, expectedRevision, together } = command
@@ -70,7 +62,7 @@ export function createAppendMessages({ conversations, clock, summarizerWindowTok
           type: 'AppendMessages',
           messages,
           now: clock.now().toISOString(),
-          ...(together === true ? { together: messages.length } : {}),
+          ...(together === true ? { requestSize: messages.length } : {}),
         },
       ],
       provenance,

@@ -1,6 +1,6 @@
 /**
- * Whether what an assistant's message says that it answers is a context of its conversation: the one as of that
- * revision, through the view in force or the other one, which is handed out too.
+ * Checks the `answers` of assistant messages: revision and hash must be those of a context of the conversation, in the
+ * configured view or the other one, which is available too.
  */
 import { either as E } from 'fp-ts'
 import type { Conversation } from '../domain/conversation/conversation.js'
@@ -12,16 +12,15 @@ import { loadConversation, type Log } from './load-conversation.js'
 import { contextIn } from '../domain/compaction/context.js'
 
 /**
- * Whether a context of this state was handed out under a hash. The other view is made only where the first is not the
- * one: a context is most of what an append costs.
+ * Whether a context of this state has the hash. The other view is built only if the first does not match, since
+ * contexts are most of the cost of an append.
  */
 const hasContext = (state: Conversation, wanted: string): boolean =>
   VIEWS.some((view) => E.exists(({ hash }: { readonly hash: string }) => hash === wanted)(contextIn(state, view)))
 
 /**
- * The first of the facts that says it answers what was no context, as a refusal; undefined where there is none.
- * @param state the conversation before these facts. A context of it costs no read, one of an older revision a load as
- * of that one
+ * The failure of the first event whose `answers` is not a context, or undefined.
+ * @param state the conversation before these events. Its own contexts need no reads; an older revision must be loaded
  */
 export async function wrongAnswer(
   log: Log,
@@ -33,20 +32,22 @@ export async function wrongAnswer(
     if (!isOfType(event, 'MessageAppended') || event.data.answers === undefined) continue
     const {
       messageId,
-      answers: { revision: given, hash },
+      answers: { revision: answeredRevision, hash },
     } = event.data
-    // What is said anew, because a list was edited before it, was looked at when it was first recorded.
+    // A message that is repeated because the list was edited was checked when it was first recorded.
     if (
-      [...state.retained, ...state.window].some(({ answers }) => answers?.revision === given && answers.hash === hash)
+      [...state.retained, ...state.window].some(
+        ({ answers }) => answers?.revision === answeredRevision && answers.hash === hash,
+      )
     )
       continue
-    const revision = BigInt(given)
+    const revision = BigInt(answeredRevision)
     if (revision > state.revision) {
-      const there = state.revision < 0n ? 'there is none yet' : `they go up to ${String(state.revision)}`
+      const range = state.revision < 0n ? 'there is none yet' : `they go up to ${String(state.revision)}`
       return {
         kind: 'BadMessage',
         field: 'answers.revision',
-        detail: `of message "${messageId}" is ${given}, and the conversation has no such revision: ${there}`,
+        detail: `of message "${messageId}" is ${answeredRevision}, and the conversation has no such revision: ${range}`,
       }
     }
     const then = known.get(revision) ?? (await loadConversation(log, state.conversationId, revision))
@@ -55,7 +56,7 @@ export async function wrongAnswer(
       return {
         kind: 'BadMessage',
         field: 'answers.hash',
-        detail: `of message "${messageId}" is not that of the context at revision ${given}`,
+        detail: `of message "${messageId}" is not that of the context at revision ${answeredRevision}`,
       }
   }
   return undefined

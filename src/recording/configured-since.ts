@@ -1,6 +1,6 @@
 /**
- * What a conversation was configured with since a revision. Whoever configures it knows by then what its model has room
- * for, so neither an adoption nor a revert takes that back.
+ * The settings that a conversation was given since a revision. They reflect the current model, so an adoption or a
+ * revert keeps them.
  */
 import { replacementTypes } from '../domain/events/index.js'
 import { conversationStream } from '../domain/values/ids.js'
@@ -9,12 +9,12 @@ import { decodeEvent, isOfType, isReplacement } from './read-event.js'
 import { loadConversation, type Log } from './load-conversation.js'
 
 /**
- * Gives the settings that were changed up to a revision, each as it was given last; asked again it goes on from where
- * it was.
+ * Returns the settings changed up to a revision, each with its last value. Further calls continue from the previous
+ * one.
  */
 export type ConfiguredSince = (until: bigint) => Promise<PolicySettings>
 
-/** Types that change a configuration; the others are not even decoded. */
+/** The event types that change a configuration; others are not decoded. */
 const CONFIGURING: ReadonlySet<string> = new Set(['ConversationConfigured', ...replacementTypes])
 
 const changed = (before: PolicySettings, after: PolicySettings): PolicySettings =>
@@ -24,24 +24,24 @@ const changed = (before: PolicySettings, after: PolicySettings): PolicySettings 
 
 /** @param since the last revision whose configuration does not count */
 export function createConfiguredSince(log: Log, conversationId: string, since: bigint): ConfiguredSince {
-  let seen = since
-  let inForce: PolicySettings | undefined
-  let given: PolicySettings = {}
+  let readUntil = since
+  let current: PolicySettings | undefined
+  let changes: PolicySettings = {}
   return async (until) => {
-    inForce ??= (await loadConversation(log, conversationId, since)).configuration?.settings ?? {}
-    if (until <= seen) return given
+    current ??= (await loadConversation(log, conversationId, since)).configuration?.settings ?? {}
+    if (until <= readUntil) return changes
     for await (const stored of log.store.readStream(conversationStream(conversationId), {
-      from: seen + 1n,
-      limit: Number(until - seen),
+      from: readUntil + 1n,
+      limit: Number(until - readUntil),
     })) {
       if (!CONFIGURING.has(stored.type)) continue
       const event = await decodeEvent(stored, log.bodies)
       if (isOfType(event, 'ConversationConfigured')) {
-        given = { ...given, ...changed(inForce, event.data.settings) }
-        inForce = event.data.settings
-      } else if (isReplacement(event)) inForce = event.data.carried.configuration.settings
+        changes = { ...changes, ...changed(current, event.data.settings) }
+        current = event.data.settings
+      } else if (isReplacement(event)) current = event.data.carried.configuration.settings
     }
-    seen = until
-    return given
+    readUntil = until
+    return changes
   }
 }

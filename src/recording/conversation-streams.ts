@@ -1,7 +1,4 @@
-/**
- * The streams in which the facts of one conversation lie: the one place that knows, for whoever has to look through all
- * of them.
- */
+/** The streams with the events of one conversation. */
 import {
   CONVERSATION_PREFIX,
   conversationOf,
@@ -11,10 +8,10 @@ import {
 } from '../domain/values/ids.js'
 import type { Log } from './load-conversation.js'
 
-/** The streams of a conversation's editions, whether one was ever adopted or not. */
+/** The streams of a conversation's editions, including dropped and never adopted ones. */
 export type EditionStreams = ReadonlyMap<string, readonly string[]>
 
-/** The streams of all editions by their conversation. */
+/** The streams of all editions, by conversation. */
 export async function editionStreams(log: Log): Promise<EditionStreams> {
   const found = new Map<string, string[]>()
   for await (const stream of log.store.streams(EDITION_PREFIX)) {
@@ -25,19 +22,19 @@ export async function editionStreams(log: Log): Promise<EditionStreams> {
   return found
 }
 
-/** The same, looked for when it is first asked, and then never again. */
+/** Like `editionStreams`, but read once and cached. */
 export function editionStreamsOnce(log: Log): () => Promise<EditionStreams> {
   let found: Promise<EditionStreams> | undefined
   return () => (found ??= editionStreams(log))
 }
 
-/** The streams that hold summaries of a conversation; its own, which also has its messages, is the first. */
+/** The streams with summaries of a conversation. The first is its own, which also has its messages. */
 export const streamsOf = (conversationId: string, editions: EditionStreams): readonly string[] => [
   conversationStream(conversationId),
   ...(editions.get(conversationId) ?? []),
 ]
 
-/** Every conversation that the log has, in the order of their ids' bytes. */
+/** Every conversation in the log, ordered by the bytes of their ids. */
 export async function* conversationsOfLog(log: Log): AsyncIterable<string> {
   for await (const stream of log.store.streams(CONVERSATION_PREFIX)) yield conversationOf(stream) ?? ''
 }

@@ -1,13 +1,13 @@
 /**
- * The estimators of tokens that this process knows. A stream records the name of its own, and whoever loads it hands
- * `findEstimator` to the state: the domain keeps no list.
+ * The token estimators that this process knows. A stream records the name of its estimator, and code that loads the
+ * stream passes `findEstimator` to the state: the domain has no list.
  */
 import { either as E } from 'fp-ts'
 import { checkId } from '../domain/values/ids.js'
 import { thrownSentence } from '../domain/values/thrown.js'
 import { builtInEstimators, MAX_TOKENS, type Estimator, type FindEstimator } from '../domain/values/tokens.js'
 
-/** An estimator did not say how many tokens a text is: it threw, or what it gave is no whole number of tokens. */
+/** An estimator failed: it threw, or returned something other than a whole number of tokens. */
 export class EstimatorFailed extends Error {
   override readonly name = 'EstimatorFailed'
   constructor(
@@ -19,15 +19,15 @@ export class EstimatorFailed extends Error {
   }
 }
 
-/** A value in a few words, whatever it is. */
+/** A short description of any value. */
 function inWords(value: unknown): string {
   return typeof value === 'number' || typeof value === 'bigint' || value === undefined || value === null
     ? String(value)
     : `a ${typeof value}`
 }
 
-/** An estimator of anybody's, held to what it promises: its numbers are recorded, and everybody has to read them. */
-function checked(estimator: Estimator): Estimator {
+/** Wraps an estimator with checks, because its numbers are recorded. */
+function withChecks(estimator: Estimator): Estimator {
   const { name } = estimator
   function counted(what: string, count: () => unknown): number | undefined {
     let tokens: unknown
@@ -64,19 +64,18 @@ function checked(estimator: Estimator): Estimator {
 }
 
 const estimators = new Map(
-  builtInEstimators.map((estimator) => [estimator.name, { given: estimator, checked: estimator }]),
+  builtInEstimators.map((estimator) => [estimator.name, { original: estimator, checked: estimator }]),
 )
 
 /**
- * Makes another estimator known in this process by its name, so that a ledger can be opened with it
- * (`LedgerOptions.estimator`) and conversations that count by it can be read. The same text has to cost the same for
- * ever: a changed rule gets a new name.
- *
- * Throws a `RangeError` where another estimator has the name, since it would count otherwise what is recorded by that
- * one; and a `TypeError` where it is no estimator.
+ * Registers an estimator in this process by its name, so that a ledger can be opened with it
+ * (`LedgerOptions.estimator`) and conversations that use it can be read. The same text must always have the same count:
+ * a changed rule needs a new name.
+ * @throws RangeError if another estimator has the name
+ * @throws TypeError if it is not an estimator
  */
 export function registerEstimator(estimator: Estimator): void {
-  // Whoever does not use TypeScript may give anything.
+  // Callers without TypeScript may pass any value.
   if (typeof estimator !== 'object' || estimator === null)
     throw new TypeError('estimator must be an object with a name and a function text')
   const name = checkId('estimator.name', estimator.name)
@@ -84,21 +83,21 @@ export function registerEstimator(estimator: Estimator): void {
   if (typeof estimator.text !== 'function') throw new TypeError('estimator.text must be a function')
   if (estimator.part !== undefined && typeof estimator.part !== 'function')
     throw new TypeError('estimator.part must be a function')
-  const there = estimators.get(name.right)
-  if (there !== undefined && there.given !== estimator)
+  const existing = estimators.get(name.right)
+  if (existing !== undefined && existing.original !== estimator)
     throw new RangeError(`there is a token estimator "${name.right}" already: another rule needs a name of its own`)
-  estimators.set(name.right, { given: estimator, checked: there?.checked ?? checked(estimator) })
+  estimators.set(name.right, { original: estimator, checked: existing?.checked ?? withChecks(estimator) })
 }
 
-/** The names of all that are known here. */
+/** The names of all registered estimators. */
 export const registeredEstimators = (): readonly string[] => [...estimators.keys()]
 
-/** Whether the estimator of this name is known here. */
+/** Whether an estimator with this name is registered. */
 export const isRegisteredEstimator = (name: string): boolean => estimators.has(name)
 
 /**
- * A conversation counts by an estimator that this process does not know: numbers by another rule would not be the
- * recorded ones.
+ * A conversation uses an estimator that this process does not know. Another one would not reproduce the recorded
+ * numbers.
  */
 export class EstimatorNotRegistered extends Error {
   override readonly name = 'EstimatorNotRegistered'
@@ -109,7 +108,7 @@ export class EstimatorNotRegistered extends Error {
   }
 }
 
-/** The estimator of this name. Throws where it was never registered. */
+/** The estimator with this name. Throws if it is not registered. */
 export const findEstimator: FindEstimator = (name) => {
   const estimator = estimators.get(name)
   if (estimator === undefined) throw new EstimatorNotRegistered(name)

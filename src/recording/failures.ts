@@ -1,13 +1,13 @@
-/** What is said where a conversation or a prompt is asked for that is not recorded. */
+/** Error messages for conversations and prompts that are not recorded. */
 import { didYouMean } from '../domain/text/known-names.js'
 import type { Sentences } from '../domain/values/failure-sentences.js'
 
-/** `nearest`: the one that may have been meant. */
+/** `nearest`: the one that was probably meant. */
 export type NotRecorded =
   | { readonly kind: 'NoSuchConversation'; readonly conversationId: string; readonly nearest?: string }
   | { readonly kind: 'NoSuchPrompt'; readonly which: string; readonly nearest?: string }
 
-/** Their sentences. */
+/** Their messages. */
 export const recordingSentences: Sentences<NotRecorded> = {
   NoSuchConversation: (failure) => [
     'input',

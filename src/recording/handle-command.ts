@@ -1,6 +1,6 @@
 /**
- * Load, decide, append. A conflict decides again on what is there now; a message id that the store knows from long ago
- * is compared with what was recorded then. Commands of one call become one append, whole or not at all.
+ * Load, decide, append. After a conflict, the commands are decided again on the current state. A message id that the
+ * store knows from earlier is compared with the recorded message. The commands of one call become one atomic append.
  */
 import { either as E } from 'fp-ts'
 import { LRUCache } from 'lru-cache'
@@ -23,22 +23,21 @@ import { createStoreTurns } from './store-turns.js'
 export interface Handled {
   readonly state: Conversation
   readonly events: readonly RecordedEvent[]
-  /** Position of the last fact that was recorded; undefined where nothing was. */
+  /** Position of the last recorded event; undefined if nothing was recorded. */
   readonly position: bigint | undefined
 }
 
-/** `BadMessage`: what a message says that it answers was no context of the conversation. */
+/** `BadMessage`: the `answers` of a message is not a context of the conversation. */
 export type CommandFailure = Rejection | BadMessage | NotRecordable | AppendFailure
 
 export interface Conversations {
-  /** The state as it is now; another process's appends included. */
+  /** The current state, including appends by other processes. */
   load(conversationId: string): Promise<Conversation>
-  /** The state as it was at a revision. */
+  /** The state at a revision. */
   loadAt(conversationId: string, revision: bigint): Promise<Conversation>
   /**
-   * Decides on the commands in turn and records their facts in one append.
-   * @throws StoreError where the store cannot be read, or gave no answer to what was in front of this; nothing is
-   *   recorded then
+   * Decides the commands in order and records their events in one append.
+   * @throws StoreError if the store cannot be read, or did not answer an earlier call; nothing is recorded then
    */
   handle(
     conversationId: string,
@@ -50,25 +49,25 @@ export interface Conversations {
 export interface ConversationsOptions {
   readonly log: Log
   readonly clock: Clock
-  /** Tokens of live messages that the states kept in memory may have together. */
+  /** The maximum total of live tokens in cached states. */
   readonly cacheTokens?: number
   /**
-   * True where nobody else can append to this log (a folder belongs to one process): then a state in memory is always
-   * the newest.
+   * True if only this process can append to the log (a folder belongs to one process): a cached state is then always
+   * current.
    */
   readonly alone?: boolean
 }
 
 /**
- * How often a command is decided anew after a conflict. Each time another writer came through, so that a hundred of
- * them may be in front of this one.
+ * How often commands are decided again after conflicts. Each time another writer succeeded, so this allows for many
+ * concurrent writers.
  */
 const CONFLICT_ATTEMPTS = 200
 
-/** Places that are looked at together for one whose id is free; twice as many each time. */
-const PLACES_TOGETHER = 64
+/** The number of derived ids that are looked up at a time to find a free one; doubled each time. */
+const IDS_PER_LOOKUP = 64
 
-/** Loads, decides and appends; keeps the states in use in memory. */
+/** Loads, decides and appends; caches the states in use. */
 export function createConversations({
   log,
   clock,
@@ -79,7 +78,7 @@ export function createConversations({
     maxSize: cacheTokens,
     sizeCalculation: (state) => 500 + state.tokens,
   })
-  /** One at a time for each conversation of this process: its own commands need not lose races against each other. */
+  /** Serializes the commands of each conversation, so that they do not conflict with each other. */
   const turns = createStoreTurns()
 
   async function load(conversationId: string, afresh = false): Promise<Conversation> {
@@ -91,32 +90,33 @@ export function createConversations({
     return state
   }
 
-  /** Message ids of the command that the log has from long ago, each compared with what was recorded then. */
+  /** The message ids of the command that the log has already, after comparison with the recorded messages. */
   async function recordedBefore(
     stream: string,
     commands: readonly Command[],
     ids: readonly string[],
   ): Promise<E.Either<Rejection, ReadonlySet<string>>> {
     const same = new Set<string>()
-    const asked = commands.flatMap((command) => (command.type === 'AppendMessages' ? command.messages : []))
+    const appendedMessages = commands.flatMap((command) => (command.type === 'AppendMessages' ? command.messages : []))
     for (const stored of await log.store.findByIds(stream, ids)) {
       const event = await decodeEvent(stored, log.bodies)
       if (!isOfType(event, 'MessageAppended')) continue
       const { messageId } = event.data
-      const wanted = asked.find((message) => message.messageId === messageId)
-      if (wanted === undefined || !sameMessage(wanted, event.data)) return E.left({ kind: 'MessageIdTaken', messageId })
+      const appended = appendedMessages.find((message) => message.messageId === messageId)
+      if (appended === undefined || !sameMessage(appended, event.data))
+        return E.left({ kind: 'MessageIdTaken', messageId })
       same.add(messageId)
     }
     return E.right(same)
   }
 
-  /** Event ids of the messages of this append that came without an id. */
+  /** Event ids of the messages in this append that came without an id. */
   const withoutId = (stream: string, commands: readonly Command[], events: readonly RecordedEvent[]): Set<string> => {
     const named = new Set(messageEventIds(stream, commands))
     return new Set(events.flatMap(({ type, id }) => (type === 'MessageAppended' && !named.has(id) ? [id] : [])))
   }
 
-  /** Of the next places, the ids that messages have, however long ago they were recorded. */
+  /** The ids among the next derived ones that other messages have. */
   async function takenAmongNext(
     { conversationId, messagesAppended }: Conversation,
     places: number,
@@ -130,7 +130,7 @@ export function createConversations({
     return new Set((await log.store.findByIds(stream, [...ids.keys()])).flatMap(({ id }) => ids.get(id) ?? []))
   }
 
-  const passingOver = (commands: readonly Command[], takenIds: ReadonlySet<string>): Command[] =>
+  const withTakenIds = (commands: readonly Command[], takenIds: ReadonlySet<string>): Command[] =>
     commands.map((command) => (command.type === 'AppendMessages' ? { ...command, takenIds } : command))
 
   const messageEventIds = (stream: string, commands: readonly Command[]): string[] =>
@@ -142,7 +142,7 @@ export function createConversations({
         : [],
     )
 
-  /** Whether messages are appended, and each has an id. */
+  /** Whether messages are appended, all with ids. */
   const isAppendWithIds = (commands: readonly Command[]): boolean =>
     commands.some((command) => command.type === 'AppendMessages' && command.messages.length > 0) &&
     commands.every(
@@ -168,110 +168,110 @@ export function createConversations({
     provenance: Provenance,
   ): Promise<E.Either<CommandFailure, Handled>> {
     const stream = conversationStream(conversationId)
-    let asked = commands
+    let pendingCommands = commands
     let state = cache.get(conversationId) ?? (await load(conversationId))
     let conflict: AppendFailure | undefined
     let checkedAt: bigint | undefined
-    let places = PLACES_TOGETHER
+    let lookupSize = IDS_PER_LOOKUP
     for (let tries = 0; tries < CONFLICT_ATTEMPTS; tries += 1) {
       const looksUp =
         log.store.recognizes === 'at-its-revision' && (state.messagesCompressed > 0 || state.withdrawn.messages > 0)
       if (looksUp && checkedAt !== state.revision) {
-        // The state knows the ids of live messages; for others nobody but us keeps this store from recording them
-        // twice.
+        // The state knows only the ids of live messages. This store does not detect the others, so we must.
         checkedAt = state.revision
-        const same = await recordedBefore(stream, asked, messageEventIds(stream, asked))
+        const same = await recordedBefore(stream, pendingCommands, messageEventIds(stream, pendingCommands))
         if (E.isLeft(same)) return same
-        if (same.right.size > 0) asked = without(asked, same.right)
+        if (same.right.size > 0) pendingCommands = without(pendingCommands, same.right)
       }
       const encoded: EncodedEvents = { toStore: [], bodies: [], events: [] }
-      let seen = state
-      let refused: E.Either<Rejection | BadMessage, never> | undefined
-      for (const command of asked) {
-        const decided = decide(seen, command)
+      let nextState = state
+      let rejection: E.Either<Rejection | BadMessage, never> | undefined
+      for (const command of pendingCommands) {
+        const decided = decide(nextState, command)
         if (E.isLeft(decided)) {
-          refused = decided
+          rejection = decided
           break
         }
-        // The next command is decided on the state that this one leads to.
-        const next = encodeEvents(seen, decided.right, clock.now().toISOString(), provenance)
+        // The next command is decided on the resulting state.
+        const next = encodeEvents(nextState, decided.right, clock.now().toISOString(), provenance)
         if (E.isLeft(next)) return next
         const { toStore: storedEvents, bodies, events } = next.right
         encoded.toStore.push(...storedEvents)
         encoded.bodies.push(...bodies)
         encoded.events.push(...events)
-        seen = evolveAll(seen, events)
+        nextState = evolveAll(nextState, events)
       }
-      const wrong = refused === undefined ? await wrongAnswer(log, state, encoded.events) : undefined
-      if (wrong !== undefined) refused = E.left(wrong)
-      if (refused !== undefined) {
-        // A no has to be said of what is there now: another process may have appended since this state was kept.
+      const badAnswer = rejection === undefined ? await wrongAnswer(log, state, encoded.events) : undefined
+      if (badAnswer !== undefined) rejection = E.left(badAnswer)
+      if (rejection !== undefined) {
+        // A rejection must refer to the current state: another process may have appended meanwhile.
         const fresh = await load(conversationId)
         if (fresh.revision !== state.revision) {
           state = fresh
           continue
         }
-        // What was decided on another state is decided anew by whoever asked.
-        if (E.isLeft(refused) && refused.left.kind === 'ConversationMoved') {
-          // The same append again, whose answer was lost, is no conflict: it is what moved the conversation.
-          const ids = messageEventIds(stream, asked)
-          const recorded = isAppendWithIds(asked) ? await recordedBefore(stream, asked, ids) : refused
-          // Another one took an id for something else: that, too, is decided anew by whoever asked.
+        // The caller decided on another state and must decide again.
+        if (E.isLeft(rejection) && rejection.left.kind === 'ConversationMoved') {
+          // A repeated append whose answer was lost is not a conflict: it is what changed the conversation.
+          const ids = messageEventIds(stream, pendingCommands)
+          const recorded = isAppendWithIds(pendingCommands)
+            ? await recordedBefore(stream, pendingCommands, ids)
+            : rejection
+          // Another writer used an id for a different message: the caller must decide again.
           return E.isRight(recorded) && recorded.right.size === ids.length
             ? E.right({ state, events: [], position: undefined })
-            : refused
+            : rejection
         }
-        // A message that was recorded and compacted long ago is no longer in the state, and a rule for new ones may
-        // refuse it (a tool result whose call has left as well): what is recorded already is taken out before the
-        // answer is no.
-        const same = await recordedBefore(stream, asked, messageEventIds(stream, asked))
+        // A compacted message is not in the state, and a rule for new messages may reject it (for example a tool result
+        // whose call was compacted too). Recorded messages are removed from the command before it is rejected.
+        const same = await recordedBefore(stream, pendingCommands, messageEventIds(stream, pendingCommands))
         if (E.isLeft(same)) return same
-        if (same.right.size === 0) return refused
-        asked = without(asked, same.right)
+        if (same.right.size === 0) return rejection
+        pendingCommands = without(pendingCommands, same.right)
         continue
       }
       if (encoded.events.length === 0) {
-        // So has a yes that records nothing: a pin that is kept here may have been taken away elsewhere.
+        // The same applies to a success without events: a pin in this state may have been removed by another process.
         const fresh = await load(conversationId)
         if (fresh.revision === state.revision) return E.right({ state, events: [], position: undefined })
         state = fresh
         continue
       }
-      const derived = withoutId(stream, asked, encoded.events)
+      const derived = withoutId(stream, pendingCommands, encoded.events)
       if (looksUp && derived.size > 0 && (await log.store.findByIds(stream, [...derived])).length > 0) {
-        asked = passingOver(asked, await takenAmongNext(state, places))
-        places *= 2
+        pendingCommands = withTakenIds(pendingCommands, await takenAmongNext(state, lookupSize))
+        lookupSize *= 2
         continue
       }
       const appended = await appendUntilKnown(log, stream, state.revision, encoded)
       if (E.isRight(appended) && !appended.right.repeated) {
-        cache.set(conversationId, seen)
-        return E.right({ state: seen, events: encoded.events, position: appended.right.position })
+        cache.set(conversationId, nextState)
+        return E.right({ state: nextState, events: encoded.events, position: appended.right.position })
       }
       if (E.isLeft(appended) && appended.left.kind !== 'IdsRecorded' && appended.left.kind !== 'RevisionConflict') {
         cache.delete(conversationId)
         return appended
       }
-      const stood = state.revision
+      const revisionBefore = state.revision
       state = await load(conversationId, true)
       if (E.isRight(appended))
         return E.right({ state, events: appended.right.ours ? encoded.events : [], position: appended.right.position })
       conflict = appended.left
-      // Ids that are recorded though the stream stands where we thought come from before the live window; else it is a
-      // race, decided anew.
-      if (conflict.kind === 'IdsRecorded' && state.revision === stood) {
+      // If the stream did not move, the recorded ids are from before the live window; otherwise it is a race, and the
+      // commands are decided again.
+      if (conflict.kind === 'IdsRecorded' && state.revision === revisionBefore) {
         const same = await recordedBefore(
           stream,
-          asked,
+          pendingCommands,
           conflict.ids.filter((id) => !derived.has(id)),
         )
         if (E.isLeft(same)) return same
         const isPlaceTaken = conflict.ids.some((id) => derived.has(id))
         if (same.right.size === 0 && !isPlaceTaken) return E.left(conflict)
-        asked = without(asked, same.right)
+        pendingCommands = without(pendingCommands, same.right)
         if (isPlaceTaken) {
-          asked = passingOver(asked, await takenAmongNext(state, places))
-          places *= 2
+          pendingCommands = withTakenIds(pendingCommands, await takenAmongNext(state, lookupSize))
+          lookupSize *= 2
         }
       }
     }

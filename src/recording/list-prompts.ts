@@ -6,34 +6,34 @@ import type { Log } from './load-conversation.js'
 
 /** A template or persona that was used. */
 export interface RegisteredPrompt {
-  /** The name that it was used by. */
+  /** Its name. */
   readonly name: string
   /** A template of the prompt, or a persona. */
   readonly kind: 'template' | 'persona'
-  /** The how-manyeth text that was registered under this name. */
+  /** The number of the text among those with the same name, from 1. */
   readonly version: number
   /** SHA-256 (hex) of its text. */
   readonly sha256: string
-  /** The text, whole. */
+  /** The full text. */
   readonly text: string
-  /** When it was first used. */
+  /** The time of the first use. */
   readonly firstUsedAt: string
-  /** Who asked for the first summary with it. */
+  /** The actor of the first request that used it. */
   readonly actor: string
 }
 
-/** The prompts that were registered, and those of which that cannot be read any more. */
+/** The registered prompts, and those that cannot be read. */
 export interface PromptRegistry {
-  /** In the order in which they were registered. */
+  /** In the order of registration. */
   readonly prompts: readonly RegisteredPrompt[]
   /**
-   * Prompts whose event cannot be read, by the hash that names their stream. Versions of the same name behind one count
-   * one less.
+   * Prompts whose event cannot be read, by the hash in the name of their stream. Later versions of the same name are
+   * numbered one lower.
    */
   readonly unreadable: readonly { readonly sha256: string; readonly reason: string }[]
 }
 
-/** Every prompt. One that cannot be read is named and stops no other. */
+/** Lists every prompt. An unreadable one is named and does not stop the others. */
 export async function listPrompts(log: Log): Promise<PromptRegistry> {
   const prompts: RegisteredPrompt[] = []
   const unreadable: { sha256: string; reason: string }[] = []
@@ -68,11 +68,11 @@ export async function listPrompts(log: Log): Promise<PromptRegistry> {
 
 const HASH = /^[0-9a-f]{6,64}$/u
 
-/** The prompts whose hash begins so, where it can be the beginning of one. */
+/** The prompts whose hash begins with the input. */
 export const promptsBegunWith = (prompts: readonly RegisteredPrompt[], meant: string): readonly RegisteredPrompt[] =>
   HASH.test(meant) ? prompts.filter(({ sha256 }) => sha256.startsWith(meant)) : []
 
-/** The prompt that `NAME`, `NAME@VERSION` or the beginning of a hash means: of a name without a version the newest. */
+/** The prompt for `NAME` (the newest version), `NAME@VERSION` or the beginning of a hash. */
 export function promptMeant(prompts: readonly RegisteredPrompt[], meant: string): RegisteredPrompt | undefined {
   const at = /^(.+)@(\d+)$/su.exec(meant)
   const named =
@@ -83,7 +83,7 @@ export function promptMeant(prompts: readonly RegisteredPrompt[], meant: string)
   return hashed.length === 1 ? hashed[0] : undefined
 }
 
-/** The same among the templates: a persona is no prompt that a model could be asked by. */
+/** The same among templates only: a persona cannot be used as a prompt. */
 export const templateMeant = (prompts: readonly RegisteredPrompt[], meant: string): RegisteredPrompt | undefined =>
   promptMeant(
     prompts.filter(({ kind }) => kind === 'template'),

@@ -1,6 +1,6 @@
 /**
- * The state of a conversation, from its stream: backwards to the last fact that closed the books, the window that it
- * names, and point reads of the revisions that it carries; nothing else, however long the conversation is.
+ * Loads the state of a conversation from its stream: the events after the last checkpoint event, the window that it
+ * names, and point reads of the revisions that it carries. Nothing else is read, however long the conversation is.
  */
 import { evolve, evolveAll, Fold } from '../domain/conversation/evolve.js'
 import {
@@ -32,13 +32,10 @@ async function decodeAll(stored: readonly StoredEvent[], bodies: BodyStore): Pro
 
 const closes = (type: string): boolean => originTypes.some((origin) => origin === type)
 
-/**
- * The events from the last one at or before `at` on that closed the books, oldest first; all of them where there is
- * none.
- */
+/** The events from the last checkpoint event at or before `at`, oldest first; all events without one. */
 async function tailOf(log: Log, stream: string, at: bigint | undefined): Promise<StoredEvent[]> {
   const tail: StoredEvent[] = []
-  // The store pages inside, from small pages to larger ones, so stopping there reads little beyond it.
+  // The store pages internally, from small to larger pages, so stopping at a checkpoint reads little more.
   for await (const event of log.store.readStream(stream, {
     direction: 'backwards',
     ...(at === undefined ? {} : { from: at }),
@@ -56,7 +53,7 @@ async function windowEvents(
   before: bigint,
 ): Promise<RecordedEvent<'MessageAppended'>[]> {
   const found: RecordedEvent<'MessageAppended'>[] = []
-  // Whatever withdraws a message stands behind it.
+  // Withdrawals come after the messages that they withdraw.
   const withdrawn = new Set<bigint>()
   if (from >= before) return found
   for await (const stored of log.store.readStream(stream, { from, limit: Number(before - from) })) {
@@ -69,21 +66,21 @@ async function windowEvents(
   return withdrawn.size === 0 ? found : found.filter(({ revision }) => !withdrawn.has(revision))
 }
 
-interface TakeUp {
+interface ResumeOptions {
   /**
-   * An edition's batches and chunks lie in its own stream, and the messages in the conversation's, which it had seen up
-   * to `conversationRevision`.
+   * For an edition: its batches and chunks are in its own stream, and messages in the conversation's, up to
+   * `conversationRevision`.
    */
   readonly edition?: { readonly stream: string; readonly conversationRevision: bigint }
-  /** Revisions of batches that are not read. */
+  /** Revisions of batches that need not be read. */
   readonly unshown?: ReadonlySet<bigint>
 }
 
-async function takeUp(
+async function resumeFrom(
   log: Log,
   conversationId: string,
   origin: RecordedEvent<OriginType>,
-  { edition, unshown = new Set() }: TakeUp = {},
+  { edition, unshown = new Set() }: ResumeOptions = {},
 ): Promise<Conversation> {
   const stream = conversationStream(conversationId)
   const all = revisionsCarried(origin)
@@ -115,7 +112,9 @@ async function takeUp(
   )
 }
 
-/** @param unread the revisions of batches that are not read, by the origin event and what came since */
+/**
+ * @param unread returns the revisions of batches that need not be read, given the checkpoint event and the later events
+ */
 async function loadFrom(
   log: Log,
   conversationId: string,
@@ -125,34 +124,33 @@ async function loadFrom(
   const events = await decodeAll(await tailOf(log, conversationStream(conversationId), at), log.bodies)
   const [first, ...since] = events
   if (first !== undefined && isOfType(first, ...originTypes))
-    return evolveAll(await takeUp(log, conversationId, first, { unshown: unread(first, since) }), since)
+    return evolveAll(await resumeFrom(log, conversationId, first, { unshown: unread(first, since) }), since)
   return evolveAll(initialState(conversationId, findEstimator), events)
 }
 
 /**
- * The state of a conversation, today or as of a revision.
- * @param at the last revision to see; default: the newest
+ * The state of a conversation, now or at a revision.
+ * @param at the last revision to include; default: the newest
  */
 export async function loadConversation(log: Log, conversationId: string, at?: bigint): Promise<Conversation> {
   return await loadFrom(log, conversationId, at, () => new Set())
 }
 
 /**
- * What the context of a conversation is made of, today or as of a revision: what the whole state gives too, but of the
- * batches only those are read that the view shows.
- * @param at the last revision to see; default: the newest
+ * The parts of the state that the context needs, now or at a revision. Reads only the batches that the view shows.
+ * @param at the last revision to include; default: the newest
  */
 export async function loadContext(log: Log, conversationId: string, at?: bigint): Promise<ContextState> {
   return await loadFrom(log, conversationId, at, (origin, since) =>
-    // A policy that was changed since may show others.
+    // A changed policy may show other batches.
     since.some((event) => isOfType(event, 'ConversationConfigured')) ? new Set() : revisionsUnshown(origin),
   )
 }
 
 /**
- * The state of an edition as it is recorded: its last prune, taken up over the conversation's messages, and what both
- * streams say since. A state without a configuration where there is no such edition.
- * @param at the last revision of the edition's stream to see; default: the newest
+ * The recorded state of an edition: its last prune, applied to the conversation's messages, and the later events of
+ * both streams. Without such an edition, a state without a configuration.
+ * @param at the last revision of the edition's stream to include; default: the newest
  */
 export async function loadEdition(
   log: Log,
@@ -169,7 +167,7 @@ export async function loadEdition(
   })) {
     tail.push(stored)
     if (origin === undefined && stored.type === 'MessagesPruned') origin = stored
-    // How far it had seen the conversation at that prune is said by the fact before it that tells.
+    // The event before the prune says how much of the conversation it had seen.
     else if (origin !== undefined && stored.type === 'EditionAdvanced') break
   }
   const events = await decodeAll(tail.toReversed(), log.bodies)
@@ -184,7 +182,7 @@ export async function loadEdition(
   ) {
     const [started] = await decodeAll(await log.store.readRevisions(stream, [0n]), log.bodies)
     state = {
-      ...(await takeUp(log, conversationId, prune, {
+      ...(await resumeFrom(log, conversationId, prune, {
         edition: { stream, conversationRevision: advanced.data.conversationRevision },
       })),
       editionId,
@@ -201,27 +199,27 @@ export async function loadEdition(
   return state
 }
 
-/** A state, and what the conversation's stream says of messages and pins up to a revision, or to its end. */
+/** A state after the conversation's further messages and pins, up to a revision or to the end. */
 export async function seeUntil(log: Log, state: Conversation, until?: bigint): Promise<Conversation> {
-  let seen = state
+  let next = state
   const limit = until === undefined ? undefined : Number(until - state.conversationRevision)
   if (limit !== undefined && limit <= 0) return state
   for await (const event of log.store.readStream(conversationStream(state.conversationId), {
     from: state.conversationRevision + 1n,
     ...(limit === undefined ? {} : { limit }),
   })) {
-    seen = seeConversation(seen, await decodeEvent(event, log.bodies))
+    next = seeConversation(next, await decodeEvent(event, log.bodies))
   }
-  return seen
+  return next
 }
 
-/** A state that was loaded before, and what was appended since. */
+/** A loaded state after all further events. */
 export async function catchUpConversation(log: Log, state: Conversation): Promise<Conversation> {
-  const seen = new Fold(state)
+  const fold = new Fold(state)
   for await (const event of log.store.readStream(conversationStream(state.conversationId), {
     from: state.revision + 1n,
   })) {
-    seen.take(await decodeEvent(event, log.bodies))
+    fold.take(await decodeEvent(event, log.bodies))
   }
-  return seen.state
+  return fold.state
 }

@@ -1,13 +1,13 @@
 /**
- * The facts that close the books: each is where a load begins, and names the one before it, so that nothing between two
- * of them is read.
+ * Checkpoint events: a load begins at each of them, and each names the previous one, so that the events between need
+ * not be read.
  */
 import { originTypes, type OriginType, type RecordedEvent } from '../domain/events/index.js'
 import { conversationStream } from '../domain/values/ids.js'
 import type { Log } from './load-conversation.js'
 import { decodeEvent, isOfType } from './read-event.js'
 
-/** Revisions just before and just after a cycle. */
+/** The revisions directly before and after a cycle. */
 export interface CycleSpan {
   readonly from: bigint
   readonly to: bigint
@@ -18,13 +18,17 @@ async function originAt(log: Log, conversationId: string, revision: bigint): Pro
   const event = stored === undefined ? undefined : await decodeEvent(stored, log.bodies)
   if (event === undefined || !isOfType(event, ...originTypes))
     throw new Error(
-      `${conversationStream(conversationId)} revision ${revision.toString()} closes no books, though a later fact says so`,
+      `${conversationStream(conversationId)} revision ${revision.toString()} is not a checkpoint event, though a later event names it as one`,
     )
   return event
 }
 
-/** The fact that closed the books before this one, of those whose work is in force. */
-async function before(log: Log, conversationId: string, event: RecordedEvent<OriginType>): Promise<bigint | undefined> {
+/** The previous checkpoint event that is still in effect. */
+async function previousActive(
+  log: Log,
+  conversationId: string,
+  event: RecordedEvent<OriginType>,
+): Promise<bigint | undefined> {
   if (isOfType(event, 'CycleUndone')) {
     const oldest = event.data.undone.at(-1)
     return oldest === undefined ? undefined : (await originAt(log, conversationId, oldest.revision)).data.previous
@@ -34,10 +38,7 @@ async function before(log: Log, conversationId: string, event: RecordedEvent<Ori
   return event.data.previous
 }
 
-/**
- * The facts that closed the books and whose work is in force as of the one at `from`, newest first, down to an
- * adoption: what is before it is not.
- */
+/** The checkpoint events in effect as of `from`, newest first, down to an adoption, which replaces all earlier ones. */
 export async function* originsInForce(
   log: Log,
   conversationId: string,
@@ -47,14 +48,11 @@ export async function* originsInForce(
   while (at !== undefined) {
     const event = await originAt(log, conversationId, at)
     yield event
-    at = isOfType(event, 'EditionAdopted') ? undefined : await before(log, conversationId, event)
+    at = isOfType(event, 'EditionAdopted') ? undefined : await previousActive(log, conversationId, event)
   }
 }
 
-/**
- * Every fact that closed the books, newest first: each names the one before it, so that nothing between two of them is
- * read.
- */
+/** Every checkpoint event, newest first. */
 export async function* originsOf(
   log: Log,
   conversationId: string,
@@ -68,7 +66,7 @@ export async function* originsOf(
   }
 }
 
-/** The batches of a cycle and its prune are one append: the state before it is the one before them all. */
+/** The batches of a cycle and its prune are one append: the state before the cycle is the one before all of them. */
 export const spanOf = ({ revision, data }: RecordedEvent<'MessagesPruned'>): CycleSpan => ({
   from: revision - BigInt(data.pruned.length) - 1n,
   to: revision,

@@ -1,6 +1,6 @@
 /**
- * Reading facts: stored events decoded, with the bodies that lie beside the log. What cannot be read stops the reader
- * and names itself.
+ * Decodes stored events, with bodies that are stored outside the log. An unreadable event stops the reader with an
+ * error that names it.
  */
 import { either as E } from 'fp-ts'
 import { claimOf, decode, type Unreadable } from '../domain/events/codec.js'
@@ -8,10 +8,7 @@ import { replacementTypes, type EventType, type RecordedEvent, type ReplacementT
 import type { BodyStore } from '../ports/body-store.js'
 import type { StoredEvent } from '../ports/event-store.js'
 
-/**
- * Thrown where an event of the log cannot be read: an unknown type or version, a body that is gone, data of another
- * shape.
- */
+/** Thrown if an event of the log cannot be read: an unknown type or version, a missing body, or invalid data. */
 export class UnreadableEventError extends Error {
   override readonly name = 'UnreadableEventError'
   constructor(readonly event: Unreadable) {
@@ -30,13 +27,13 @@ export async function decodeEvent(stored: StoredEvent, bodies: BodyStore): Promi
   return await decodeEventSoon(stored, bodies)
 }
 
-/** The same for who reads very many: only a body that lies beside the log is waited for. */
+/** The same for bulk reads: asynchronous only for a body outside the log. */
 export function decodeEventSoon(stored: StoredEvent, bodies: BodyStore): RecordedEvent | Promise<RecordedEvent> {
   const claim = claimOf(stored)
   return claim === undefined ? decoded(stored) : bodies.get(claim).then((body) => decoded(stored, body))
 }
 
-/** Narrows a fact to one of some types. */
+/** Narrows an event to one of several types. */
 export function isOfType<Type extends EventType>(
   event: RecordedEvent,
   ...types: readonly Type[]
@@ -44,6 +41,6 @@ export function isOfType<Type extends EventType>(
   return (types as readonly EventType[]).includes(event.type)
 }
 
-/** Narrows a fact to one that puts other batches into force. */
+/** Narrows an event to one that replaces the active batches. */
 export const isReplacement = (event: RecordedEvent): event is RecordedEvent<ReplacementType> =>
   isOfType(event, ...replacementTypes)

@@ -1,29 +1,29 @@
-/** Decided facts on their way into a stream: encoded for their places, and appended until the outcome is known. */
+/** Encodes decided events for their stream, and appends them until the outcome is known. */
 import { either as E } from 'fp-ts'
 import { encode, encodeData, type Provenance } from '../domain/events/codec.js'
 import type { Conversation } from '../domain/conversation/conversation.js'
 import type { Event, RecordedEvent } from '../domain/events/index.js'
 import { conversationStream, editionStream, eventIdOf, messageEventId } from '../domain/values/ids.js'
 import { recordable, type NotRecordable } from '../domain/events/recordable.js'
-import { backoffMs } from '../ports/backoff.js'
+import { backoffMs } from '../lib/backoff.js'
 import { sleep } from '../ports/clock.js'
 import type { AppendFailure, Appended, EventToAppend } from '../ports/event-store.js'
 import type { Log } from './load-conversation.js'
 
-/** Facts that are ready to be appended together, and the bodies that have to be put beside the log before them. */
+/** Events ready to be appended together, and the bodies to store before them. */
 export interface EncodedEvents {
   readonly toStore: EventToAppend[]
   readonly bodies: { readonly sha256: string; readonly text: string }[]
   readonly events: RecordedEvent[]
 }
 
-/** The stream that a state is recorded in. */
+/** The stream of a state. */
 export const streamOf = ({ conversationId, editionId }: Pick<Conversation, 'conversationId' | 'editionId'>): string =>
   editionId === undefined ? conversationStream(conversationId) : editionStream(editionId, conversationId)
 
 /**
- * Encodes facts for the places behind `state`, all of them or none. What they say is what everybody reads of them
- * later.
+ * Encodes events for the revisions after `state`, all or none. The returned events are as every reader will decode
+ * them.
  */
 export function encodeEvents(
   state: Conversation,
@@ -59,20 +59,17 @@ export function encodeEvents(
 }
 
 /**
- * After an unknown outcome the same events are appended again, where that was known soon: a connection broke. A store
- * that did not answer for long is not waited for as often again.
+ * After an unknown outcome, the same events are appended again if the failure was quick, such as a broken connection.
+ * If the store did not answer for long, they are not.
  */
 const FURTHER_ATTEMPTS = 3
 const FURTHER_WITHIN_MS = 2_000
 const BACKOFF = { firstMs: 80, mostMs: 500 }
 
-const isWorthAnother = (failure: AppendFailure, mayBegin: number): boolean =>
+const mayRetry = (failure: AppendFailure, mayBegin: number): boolean =>
   failure.kind === 'StoreUnavailable' && failure.triedAgain !== true && performance.now() < mayBegin
 
-/**
- * Appends at an expected revision. `ours`: recorded by this call, by an attempt whose outcome was not known at first
- * included.
- */
+/** Appends at an expected revision. `ours`: recorded by this call, possibly by an attempt with an unknown outcome. */
 export async function appendUntilKnown(
   log: Log,
   stream: string,
@@ -84,12 +81,12 @@ export async function appendUntilKnown(
   const mayBegin = performance.now() + FURTHER_WITHIN_MS
   let result = await append()
   let failures = 0
-  while (failures < FURTHER_ATTEMPTS && E.isLeft(result) && isWorthAnother(result.left, mayBegin)) {
+  while (failures < FURTHER_ATTEMPTS && E.isLeft(result) && mayRetry(result.left, mayBegin)) {
     failures += 1
     await sleep(backoffMs(failures, BACKOFF))
     result = await append()
   }
-  // Where they are repeated from long ago, they stand at an older revision than the one that was asked for.
+  // Events repeated from an earlier append have an older revision than the requested one.
   const last = expected + BigInt(encoded.toStore.length)
   const retried = failures > 0
   return E.map((appended: Appended) => ({

@@ -1,7 +1,4 @@
-/**
- * The texts of templates and personas, recorded once under their hash, so that a summary's origin can be shown for
- * ever.
- */
+/** Records the texts of templates and personas once, by hash, so that the origin of a summary can always be shown. */
 import { either as E } from 'fp-ts'
 import { encode, encodeData, GENESIS_HASH, type Provenance } from '../domain/events/codec.js'
 import type { Event, EventData } from '../domain/events/index.js'
@@ -11,10 +8,10 @@ import type { Clock } from '../ports/clock.js'
 import type { PreparedSummary } from '../ports/summarizer.js'
 import type { Log } from './load-conversation.js'
 
-/** Records the texts of a request, where they are new, as asked for by the request that needs them. */
+/** Records the texts of a request if they are new, with the provenance of the request. */
 export type RegisterPrompt = (prepared: PreparedSummary, provenance: Provenance) => Promise<void>
 
-/** Builds the use case; what this process registered once is not asked for again. */
+/** Creates the use case. A text that this process registered once is not looked up again. */
 export function createRegisterPrompt(log: Log, clock: Clock): RegisterPrompt {
   const known = new Set<string>()
 
@@ -29,17 +26,17 @@ export function createRegisterPrompt(log: Log, clock: Clock): RegisterPrompt {
     const recordedAt = clock.now().toISOString()
     const read = recordable(event, data, { ...provenance, recordedAt })
     if (E.isLeft(read)) throw new Error(`the prompt ${name} cannot be recorded: ${read.left.field} ${read.left.detail}`)
-    const place = {
+    const position = {
       stream,
       revision: 0n,
       id: eventIdOf(stream, 0n, event.type, data),
       previousHash: GENESIS_HASH,
       recordedAt,
     }
-    const { toStore: stored, body } = encode(event, data, place, provenance)
+    const { toStore: stored, body } = encode(event, data, position, provenance)
     if (body !== undefined) await log.bodies.put(body.sha256, body.text)
     const appended = await log.store.append(stream, 'no_stream', [stored])()
-    // A conflict says that the text is there already, perhaps under another name.
+    // A conflict means that the text is recorded already, perhaps under another name.
     if (E.isLeft(appended) && appended.left.kind !== 'RevisionConflict')
       throw new Error(`the prompt ${name} could not be recorded: ${appended.left.kind}`)
     known.add(sha256)

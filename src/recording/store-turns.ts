@@ -1,29 +1,31 @@
 /**
- * Turns at a conversation, whose work asks a store that may have stopped answering. Each would wait for the store's
- * whole time limit, one after the other; so who waited while the store said nothing hears what was heard there.
+ * Serializes the work of each conversation on a store that may have stopped answering. Without this, each call would
+ * wait for the store's full timeout, one after the other. Calls that waited during such a timeout fail with the same
+ * error.
  */
 import { LRUCache } from 'lru-cache'
 import { StoreError } from '../ports/store-error.js'
-import { createTurns } from '../ports/turns.js'
+import { createTurns } from '../lib/turns.js'
 
 export interface StoreTurns {
   /**
-   * Does the work when its turn has come, in the order in which it was asked for.
-   * @param unanswered what a result says about a store that gave no answer; undefined for any other result
-   * @throws StoreError with the kind `StoreUnavailable`, the work not begun, where the work in front waited for long
-   *   and in vain, and this one was there for half of that time
+   * Runs the work in order of the calls.
+   * @param unanswered returns the error detail of a result that the store did not answer; undefined for any other
+   * result
+   * @throws StoreError with the kind `StoreUnavailable`, without running the work, if the previous work timed out and
+   * this call waited for at least half of that time
    */
   inTurn<T>(name: string, work: () => Promise<T>, unanswered?: (result: T) => string | undefined): Promise<T>
 }
 
-/** An answer that is missing for less holds nobody up: a connection that broke once is no silence. */
+/** Shorter waits do not count: a broken connection is not a timeout. */
 const LONG_MS = 500
 
-/** Names whose silence is remembered; who was forgotten waits once more. */
+/** The number of conversations whose timeout is remembered; for others, a call waits again. */
 const MOST_NAMES = 1_000
 
 interface Silence {
-  /** Who asked before that waited for half of it at least; by `performance.now()`. */
+  /** Calls queued before this time waited for at least half of the timeout; by `performance.now()`. */
   readonly before: number
   readonly detail: string
 }
@@ -31,21 +33,21 @@ interface Silence {
 const unansweredBy = (failure: unknown): string | undefined =>
   failure instanceof StoreError && failure.kind === 'StoreUnavailable' ? failure.detail : undefined
 
-/** Turns that nobody has taken yet. */
+/** Creates the queues. */
 export function createStoreTurns(): StoreTurns {
   const turns = createTurns()
   const silences = new LRUCache<string, Silence>({ max: MOST_NAMES })
 
   return {
     async inTurn(name, work, unanswered) {
-      const askedAt = performance.now()
-      return await turns.inTurn(name, async () => {
+      const queuedAt = performance.now()
+      return await turns.runInOrder(name, async () => {
         const silence = silences.get(name)
         if (silence !== undefined) {
-          if (askedAt < silence.before)
+          if (queuedAt < silence.before)
             throw new StoreError(
               'StoreUnavailable',
-              `${silence.detail}; what was asked for here waited behind that, and was not begun`,
+              `${silence.detail}; this call waited for that one and was not started`,
             )
           silences.delete(name)
         }

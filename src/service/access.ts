@@ -1,4 +1,4 @@
-/** Who asks, and how far that reaches. What lies beyond a key's bound is not there, as far as it can tell. */
+/** Authentication and authorization of requests. Conversations outside a key's bound are reported as nonexistent. */
 import { LRUCache } from 'lru-cache'
 import type { Bound, KeyRecord, Role } from '../ports/service-state.js'
 import type { Ledger } from '../library/ledger.js'
@@ -6,7 +6,7 @@ import { kindOf } from '../library/problem.js'
 import type { Route } from './contract/route.js'
 import { Refused } from './problems.js'
 
-/** One who asks. */
+/** The identity of a request. */
 export interface Access {
   /** Undefined where no key is needed. */
   readonly keyId: string | undefined
@@ -14,22 +14,26 @@ export interface Access {
   readonly bound: Bound
   /** Recorded with everything that the request records; undefined: the ledger's own. */
   readonly actor: string | undefined
+  /** Whether the key is still accepted: an answer that goes on for long checks it again. */
+  isCurrent(): Promise<boolean>
 }
 
-/** Who asks where no key is needed: this machine, for everything. */
+/** Access without a key: this machine may use everything. */
 export const EVERYTHING: Access = {
   keyId: undefined,
   roles: ['append', 'read', 'audit', 'operate'],
   bound: undefined,
   actor: undefined,
+  isCurrent: () => Promise.resolve(true),
 }
 
-/** Who asks by a key. */
-export const accessOf = ({ id, name, roles, bound }: KeyRecord): Access => ({
+/** Access by a key. */
+export const accessOf = ({ id, name, roles, bound }: KeyRecord, isCurrent: Access['isCurrent']): Access => ({
   keyId: id,
   roles,
   bound,
   actor: `key:${name}`,
+  isCurrent,
 })
 
 /** The key in a request, if there is one. */
@@ -47,7 +51,7 @@ export function keyGiven(headers: Headers, header: string): string | undefined {
   return header === 'authorization' ? undefined : given
 }
 
-/** Throws where a route is none of the roles of who asks. */
+/** Throws if the key has none of the route's roles. */
 export function checkRoles(access: Access, { roles, reach }: Pick<Route, 'roles' | 'reach'>): void {
   if (!roles.some((role) => access.roles.includes(role)))
     throw new Refused('RoleMissing', `this takes a key with the role ${roles.join(' or ')}`, { roles })
@@ -59,15 +63,15 @@ export function checkRoles(access: Access, { roles, reach }: Pick<Route, 'roles'
 }
 
 const notThere = (conversationId: string): Refused =>
-  // The ledger's own sentence: what is somebody else's looks like what is not there.
+  // The ledger's own sentence, so that another tenant's conversation looks like one that does not exist.
   new Refused('NoSuchConversation', `there is no conversation "${conversationId}" in this ledger`, { conversationId })
 
 /** What a key reaches. */
 export interface Bounds {
   /** Throws where a conversation is not within the bound; one that is not there yet may be where `mayBeNew`. */
   check(access: Access, conversationId: string, mayBeNew?: boolean): Promise<void>
-  /** Whether it is. */
-  has(access: Access, conversationId: string): Promise<boolean>
+  /** Whether it is; one that does not exist yet may be if `mayBeNew`. */
+  has(access: Access, conversationId: string, mayBeNew?: boolean): Promise<boolean>
 }
 
 /** Knows the scopes of conversations, which never change. */

@@ -1,6 +1,6 @@
 /**
- * The service as something that answers requests: who asks, what, within which limits, and what is answered where it is
- * refused. It holds no rule of the domain: each route calls one function of the ledger.
+ * The service as a function from requests to answers: authentication, routing, limits, and problem responses. It
+ * contains no domain rule; each route calls one function of the ledger.
  */
 import type { HttpBindings } from '@hono/node-server'
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
@@ -19,7 +19,7 @@ import { problem } from '../library/problem.js'
 import type { ServiceStores } from '../library/processes.js'
 import { isOwnHost } from '../page/security.js'
 import type { Role } from '../ports/service-state.js'
-import { answerBeforeEnd } from '../ports/unread-body.js'
+import { answerBeforeEnd } from '../lib/unread-body.js'
 import { accessOf, checkRoles, createBounds, EVERYTHING, keyGiven, type Access } from './access.js'
 import { valueOf } from './body.js'
 import { createCompactionMetrics } from './compaction-metrics.js'
@@ -44,7 +44,7 @@ import { eventStream } from './sse.js'
 import { createUses } from './uses.js'
 import { toWire } from './wire.js'
 
-/** Another way in that is served under a path of its own: it is called once it is known who asks. */
+/** Another interface under its own path. It is called after authentication. */
 export interface Mount {
   /** For instance `/mcp`; everything below it belongs to the mount. */
   readonly path: string
@@ -63,11 +63,11 @@ export interface Mount {
 export interface ServiceOptions {
   readonly ledger: Ledger
   readonly stores: ServiceStores
-  /** What keys are hashed under; undefined where there are none. */
+  /** The pepper of key hashes; undefined if there are no keys. */
   readonly pepper?: string | undefined
   readonly limits?: Partial<Limits>
   readonly mounts?: readonly Mount[]
-  /** The page, for what is no route of the API; it is called once it is known who asks. */
+  /** The page, for addresses that are no route of the API. It is called after authentication. */
   readonly page?: (request: Request) => Response | Promise<Response>
   /**
    * Where it may run without keys: the port of this machine that it listens on. A request by another name than this
@@ -75,7 +75,7 @@ export interface ServiceOptions {
    */
   readonly ownPort?: () => number
   readonly version?: string
-  /** Hears of what nobody waits for, and of mistakes of ours with the id of their request. */
+  /** Called with background errors, and with internal errors and the id of their request. */
   readonly onProblem?: (problem: unknown, requestId?: string) => void
 }
 
@@ -100,7 +100,7 @@ interface Under {
   status: number | undefined
 }
 
-/** Routes whose body may be left out. */
+/** Routes with an optional body. */
 const MAY_BE_EMPTY: ReadonlySet<string> = new Set(
   Object.entries<Route>(routes).flatMap(([name, { body }]) => (body?.safeParse({}).success === true ? [name] : [])),
 )
@@ -149,7 +149,7 @@ export function createService(options: ServiceOptions): Service {
         { 'retry-after': '10' },
       ),
   )
-  const jobs = createJobs({ store: stores.jobs, room: jobRoom, problemOf: problemTold })
+  const jobs = createJobs({ store: stores.jobs, room: jobRoom, problemOf: reportedProblem })
   const register = new Registry()
   const metrics = createServiceMetrics(register, () => ({
     requests: requestRoom.taken,
@@ -181,14 +181,14 @@ export function createService(options: ServiceOptions): Service {
     ...eventHandlers(parts),
   }
 
-  function problemTold(error: unknown, requestId: string): ReturnType<typeof problemOf> {
-    const told = problemOf(error, requestId)
-    if (told.status >= 500 && !(error instanceof Refused)) onProblem(error, requestId)
-    return told
+  function reportedProblem(error: unknown, requestId: string): ReturnType<typeof problemOf> {
+    const problemData = problemOf(error, requestId)
+    if (problemData.status >= 500 && !(error instanceof Refused)) onProblem(error, requestId)
+    return problemData
   }
 
   function problemResponse(error: unknown, requestId: string): Response {
-    const { status, headers, body } = problemTold(error, requestId)
+    const { status, headers, body } = reportedProblem(error, requestId)
     const all = { 'content-type': 'application/problem+json', 'x-request-id': requestId, ...headers }
     const rest = error instanceof Refused ? error.rest : undefined
     return rest === undefined
@@ -196,7 +196,7 @@ export function createService(options: ServiceOptions): Service {
       : answerBeforeEnd(toWire(body), rest, status, all)
   }
 
-  /** Who asks; throws where nobody is let in by what was given. */
+  /** Identity of the request; throws if its credentials are not accepted. */
   async function whoAsks(headers: Headers, header: string): Promise<Access> {
     if (!(await check.areNeeded()) && ownPort !== undefined) {
       if (!isOwnHost(headers.get('host') ?? undefined, ownPort()))
@@ -219,7 +219,7 @@ export function createService(options: ServiceOptions): Service {
     const record = await check.check(key)
     if (record === undefined)
       throw new Refused('KeyRefused', 'this key is not known here, or it was revoked', {}, challenge)
-    const access = accessOf(record)
+    const access = accessOf(record, async () => (await check.check(key)) !== undefined)
     await rate(record.id)
     return access
   }
@@ -245,10 +245,10 @@ export function createService(options: ServiceOptions): Service {
         `${method} ${route}`,
         { kind: SpanKind.SERVER, attributes: { 'http.request.method': method, 'http.route': route } },
         async (span) => {
-          const done = await work(under)
-          span.setAttribute('http.response.status_code', under.status ?? done.status)
+          const answer = await work(under)
+          span.setAttribute('http.response.status_code', under.status ?? answer.status)
           if (under.conversationId !== undefined) span.setAttribute('gen_ai.conversation.id', under.conversationId)
-          return done
+          return answer
         },
       ).finally(leave)
     } catch (error) {
@@ -257,7 +257,7 @@ export function createService(options: ServiceOptions): Service {
     }
     const { status = response.status } = under
     metrics.answered({ route, status, seconds: (performance.now() - began) / 1_000 })
-    // Where no key is needed there is nobody to name.
+    // Without keys there is no identity to record.
     if (under.access?.keyId !== undefined || under.access === undefined)
       uses.note({
         at: new Date().toISOString(),
@@ -275,7 +275,7 @@ export function createService(options: ServiceOptions): Service {
     const { headers } = context.req.raw
     const conversation = route.reach === 'conversation' ? context.req.param('conversation') : undefined
     const checked = conversation === undefined ? undefined : checkId('conversationId', conversation)
-    // What no conversation can be called stands in no table, that of the uses of keys among them.
+    // An invalid conversation id is in no table, including the uses of keys.
     if (checked !== undefined && E.isRight(checked)) under.conversationId = checked.right
     const access = await whoAsks(headers, 'authorization')
     under.access = access
@@ -306,21 +306,30 @@ export function createService(options: ServiceOptions): Service {
     const handle = handlers[name] as (asked: object) => Promise<Answer>
     // The body had a time of its own.
     const answer = await withinTime(handle({ params, query, body, raw, headers: heeded, access }), limits.requestMs)
-    return send(context, route, answer, under)
+    return send(context, route, answer, { under, access })
   }
 
-  function send(context: Ctx, route: Route, answer: Answer, under: Under): Response {
+  function send(
+    context: Ctx,
+    route: Route,
+    answer: Answer,
+    { under, access }: { readonly under: Under; readonly access: Access },
+  ): Response {
     const headers = { 'x-request-id': under.requestId, 'cache-control': 'no-store', ...answer.headers }
     if (answer.stream !== undefined) {
       const leave = streamRoom.take()
-      return eventStream(answer.stream, {
-        headers,
-        leave,
-        ended: draining.signal,
-        stallMs: limits.stallMs,
-        outgoing: context.env.outgoing,
-        onProblem,
-      })
+      const { idOf, read } = answer.stream
+      return eventStream(
+        { idOf, read: (signal) => whileCurrent(read(signal), access) },
+        {
+          headers,
+          leave,
+          ended: draining.signal,
+          stallMs: limits.stallMs,
+          outgoing: context.env.outgoing,
+          onProblem,
+        },
+      )
     }
     if (route.headers['if-none-match'] !== undefined && route.method === 'get') {
       const etag = answer.headers?.['etag']
@@ -351,7 +360,7 @@ export function createService(options: ServiceOptions): Service {
       return new Response(description, { headers: { 'content-type': 'application/json' } })
     }),
   )
-  // Who restarts containers has no key. It is told nothing that matters.
+  // Health checks need no key. They reveal nothing about the ledger.
   app.get('/healthz', () => Response.json({ status: 'ok' }))
   app.get('/readyz', async () => {
     const isReady =
@@ -383,20 +392,20 @@ export function createService(options: ServiceOptions): Service {
 
   app.all('*', (context) => {
     const { path, method } = context.req
-    const others = PATHS.filter(({ pattern }) => pattern.test(path)).map((other) => other.method.toUpperCase())
-    const isApi = path === '/v1' || path.startsWith('/v1/') || others.length > 0
+    const otherMethods = PATHS.filter(({ pattern }) => pattern.test(path)).map((other) => other.method.toUpperCase())
+    const isApi = path === '/v1' || path.startsWith('/v1/') || otherMethods.length > 0
     return answered(context, isApi || page === undefined ? 'none' : 'page', async (under) => {
       if (!isApi && page !== undefined) {
         under.access = await whoSeesThePage(context.req.raw.headers)
         return await withinTime(Promise.resolve(page(context.req.raw)), limits.requestMs)
       }
       under.access = await whoAsks(context.req.raw.headers, 'authorization')
-      if (others.length > 0)
+      if (otherMethods.length > 0)
         throw new Refused(
           'MethodNotAllowed',
-          `${method} does not fit this address, which takes ${others.join(', ')}`,
+          `${method} does not fit this address, which takes ${otherMethods.join(', ')}`,
           {},
-          { allow: others.join(', ') },
+          { allow: otherMethods.join(', ') },
         )
       throw new Refused('NoSuchRoute', 'there is no such address; /openapi.json describes those that there are')
     })
@@ -433,10 +442,15 @@ export function createService(options: ServiceOptions): Service {
   }
 }
 
-/**
- * Writes an answer that is whole. Where the server is Node's it goes to the connection at once, without a stream of the
- * web in between.
- */
+/** The items of a stream until its key is revoked. Each item waits for the check, which reads the store every two seconds. */
+async function* whileCurrent<Item>(items: AsyncIterable<Item>, access: Access): AsyncGenerator<Item> {
+  for await (const item of items) {
+    if (!(await access.isCurrent())) return
+    yield item
+  }
+}
+
+/** Writes a complete answer. On Node's server it goes directly to the connection, without a web stream. */
 function write(
   { env: { outgoing } }: Ctx,
   under: Under,
@@ -456,7 +470,7 @@ const isAmong = (header: string | undefined, etag: string): boolean =>
   header !== undefined &&
   (header.trim() === '*' || header.split(',').some((one) => one.trim().replace(/^W\//u, '') === etag))
 
-/** A condition that a route does not heed is refused: who sends one counts on it. */
+/** Rejects a conditional header that the route ignores, because the caller relies on it. */
 function refuseConditions({ headers: heeded, method }: Route, headers: Headers): void {
   for (const name of ['if-match', 'if-none-match', 'idempotency-key'])
     if (method !== 'get' && headers.has(name) && heeded[name] === undefined)
@@ -490,7 +504,7 @@ function parsed(schema: Route['query'] | NonNullable<Route['body']>, value: unkn
   )
 }
 
-/** What comes within the time, or a refusal; what was begun goes on to its end. */
+/** The result, or a refusal after the time limit. Work that has started continues. */
 async function withinTime<T>(work: Promise<T>, ms: number): Promise<T> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_resolve, reject) => {

@@ -20,7 +20,7 @@ function streamOf(request: Request, incoming: IncomingMessage | undefined): Read
   return body === null ? undefined : Readable.fromWeb(body as ReadableStream<Uint8Array>)
 }
 
-/** What is left of a body. Whoever stops reading it does not end the connection, on which the answer goes. */
+/** Discards the rest of a body. The connection stays open for the answer. */
 const restOf = (stream: Readable): AsyncIterable<Uint8Array> => ({
   [Symbol.asyncIterator]: () => stream.iterator({ destroyOnReturn: false }),
 })
@@ -43,8 +43,8 @@ const tooSlow = (ms: number): Refused =>
   )
 
 /**
- * Reads a stream to its end, by its events: an iterator took a tenth of the time of a small request. What is not read
- * stays where it is.
+ * Reads a stream by its events, because an iterator takes a tenth of the time of a small request. The rest stays
+ * unread.
  */
 function read(stream: Readable, { bytes: most, ms }: BodyLimits): Promise<Buffer> {
   return new Promise((resolve, reject) => {
@@ -87,7 +87,7 @@ async function bytesOf(request: Request, incoming: IncomingMessage | undefined, 
   return stream === undefined ? Buffer.alloc(0) : await read(stream, limits)
 }
 
-/** The value of a body in JSON; undefined where there is none and none is needed. */
+/** The value of a JSON body; undefined for an optional body that is empty. */
 export async function valueOf(
   request: Request,
   incoming: IncomingMessage | undefined,

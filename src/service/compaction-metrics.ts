@@ -4,7 +4,7 @@ import type { CompactionRun } from '../library/processes.js'
 
 /** The figures of one process. */
 export interface CompactionMetrics {
-  /** To be told of every run as it begins. */
+  /** Registers a callback for each run. */
   readonly began: (running: Promise<CompactionRun>) => void
 }
 
@@ -41,7 +41,7 @@ export function createCompactionMetrics(register: Registry): CompactionMetrics {
   const tokens = counter('tokens', 'Tokens that those calls took, by what the model says, else by our estimate.')
   const fallbacks = counter(
     'fallbacks',
-    'Runs at the hard limit in which the fallback wrote summaries, because the summarizer failed.',
+    'Runs in which the fallback wrote summaries: the summarizer gave no usable answer, or failed at the hard limit.',
   )
   const failures = new Counter({
     name: 'context_ledger_compaction_failures_total',
@@ -75,7 +75,7 @@ export function createCompactionMetrics(register: Registry): CompactionMetrics {
     try {
       ended(await run, took())
     } catch {
-      // The store, or a mistake of ours; whoever asked for the run hears which.
+      // An error of the store or an internal error. The caller of the run gets it.
       seconds.observe({ outcome: 'failed' }, took())
       failures.inc({ kind: 'unforeseen' })
     } finally {

@@ -1,18 +1,18 @@
-/** Where a page ends, as a text that nobody but us reads. */
+/** Cursors of pages, as opaque texts. */
 import { Refused } from './problems.js'
 
 /** A place as a cursor. */
 export const cursorOf = (...place: readonly string[]): string =>
   Buffer.from(JSON.stringify(place)).toString('base64url')
 
-/** The place of a cursor of ours, of so many parts. */
+/** The parts of a cursor; throws unless there are this many. */
 export function placeOf(cursor: string | undefined, parts: number): readonly string[] | undefined {
   if (cursor === undefined) return undefined
   try {
     const place: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString('utf8'))
     if (Array.isArray(place) && place.length === parts && place.every((part) => typeof part === 'string')) return place
   } catch {
-    // Told below.
+    // Reported below.
   }
   throw wrongCursor()
 }
@@ -25,6 +25,6 @@ export function numberOf(cursor: string | undefined): bigint | undefined {
   return BigInt(text)
 }
 
-/** What is said of a cursor that is none of ours. */
+/** The error for an invalid cursor. */
 export const wrongCursor = (): Refused =>
   new Refused('BadRequest', 'cursor is not the `next` of a page before', { field: 'cursor' })

@@ -1,7 +1,7 @@
 /**
- * Facts as they are recorded, for many readers at once. One subscription of the process follows the log, and the newest
- * facts lie in a ring; a reader that is behind the ring reads the log by itself, at its own pace. Nothing is queued for
- * anybody, so that one who never reads costs nothing but its connection.
+ * New events for many readers. One subscription of the process follows the log, and a ring buffer holds the newest
+ * events. A reader that falls behind the ring reads the log at its own pace. There are no queues per reader, so a
+ * reader that never reads costs only its connection.
  */
 import type { RecordedEvent } from '../domain/events/index.js'
 import { conversationOf } from '../domain/values/ids.js'
@@ -10,7 +10,7 @@ import { sleep } from '../ports/clock.js'
 import { EVENT_TYPE } from './contract/events.js'
 import { toWire } from './wire.js'
 
-/** A fact, ready to be sent. */
+/** An event, ready to send. */
 interface FeedItem {
   readonly position: bigint
   readonly revision: bigint
@@ -19,16 +19,16 @@ interface FeedItem {
   readonly text: string
 }
 
-/** What a reader hears: facts, and at times how far it is where there was nothing for it. */
-export type Heard =
+/** An item of a subscription: an event, or the position up to which there was none for this reader. */
+export type FeedDelivery =
   | { readonly kind: 'fact'; readonly item: FeedItem }
   | { readonly kind: 'quiet'; readonly position: bigint | undefined }
 
-/** Where a reader begins, and what it hears of. */
+/** Start and filter of a subscription. */
 interface ReadFeed {
-  /** Behind this position; `now`: what is recorded from here on. */
+  /** Events after this position; `now`: events recorded from now on. */
   readonly after: bigint | 'now'
-  /** One conversation alone, behind this revision; `after` counts for nothing then. */
+  /** One conversation, after this revision; `after` is ignored. */
   readonly conversation?: { readonly id: string; readonly afterRevision: bigint } | undefined
   /** Whether a fact is for this reader. */
   readonly wants: (item: FeedItem) => Promise<boolean>
@@ -38,7 +38,7 @@ interface ReadFeed {
 
 /** The facts of a ledger for many readers. */
 export interface Feed {
-  read(options: ReadFeed): AsyncIterable<Heard>
+  read(options: ReadFeed): AsyncIterable<FeedDelivery>
   stop(): Promise<void>
 }
 
@@ -85,7 +85,7 @@ export function createFeed(
   let following: Promise<void> | undefined
   let source: Promise<string> | undefined
 
-  // A log is told from another by its first event.
+  // The first event identifies a log.
   const sourceOf = (): Promise<string> =>
     (source ??= ledger.identity().then(({ origin }) => `urn:context-ledger:${origin?.id ?? 'empty'}`))
 
@@ -99,24 +99,24 @@ export function createFeed(
     }
   }
 
-  function tell(): void {
+  function notify(): void {
     for (const wake of waiting) wake()
   }
 
   /** Resolves when something came, when the time is over, or at the end. */
   async function news(signal: AbortSignal, ms: number): Promise<'news' | 'quiet'> {
     return await new Promise((resolve) => {
-      const done = (what: 'news' | 'quiet'): void => {
+      const settle = (what: 'news' | 'quiet'): void => {
         clearTimeout(timer)
         signal.removeEventListener('abort', wake)
         waiting.delete(wake)
         resolve(what)
       }
       const wake = (): void => {
-        done('news')
+        settle('news')
       }
       const timer = setTimeout(() => {
-        done('quiet')
+        settle('quiet')
       }, ms)
       waiting.add(wake)
       signal.addEventListener('abort', wake, { once: true })
@@ -144,7 +144,7 @@ export function createFeed(
           from ??= heard.position
           if (heard.position > upTo) upTo = heard.position
         }
-        tell()
+        notify()
       }
     } catch (error) {
       if (!stopped.signal.aborted) onProblem(error)
@@ -155,7 +155,7 @@ export function createFeed(
     // A store that is down is not asked again at once.
     await sleep(RESTS_MS, stopped.signal)
     following = undefined
-    tell()
+    notify()
   }
 
   /** Follows the log from now on, and resolves when it is known up to where that is. */
@@ -166,8 +166,8 @@ export function createFeed(
     }
   }
 
-  /** Where in the ring the first item behind a position stands. */
-  function placeBehind(position: bigint): number {
+  /** Index in the ring of the first item after a position. */
+  function indexAfter(position: bigint): number {
     let low = 0
     let high = ring.length
     while (low < high) {
@@ -178,40 +178,51 @@ export function createFeed(
     return low
   }
 
-  async function* read({ after, conversation, wants, signal: given, heartbeatMs }: ReadFeed): AsyncGenerator<Heard> {
+  async function* read({
+    after,
+    conversation,
+    wants,
+    signal: given,
+    heartbeatMs,
+  }: ReadFeed): AsyncGenerator<FeedDelivery> {
     const signal = AbortSignal.any([given, stopped.signal])
     await followed(signal)
-    let seen = after === 'now' ? upTo : after
+    let lastPosition = after === 'now' ? upTo : after
     let revision = conversation?.afterRevision ?? -1n
-    // The conversation's own stream is read first; the ring goes on behind it.
-    let isBehind = conversation !== undefined
+    // The conversation's own stream is read first; then the ring.
+    let readsStream = conversation !== undefined
     while (!signal.aborted) {
       await followed(signal)
       if (from === undefined) return
-      if (isBehind || seen < from) {
-        isBehind = false
+      if (readsStream || lastPosition < from) {
+        readsStream = false
         if (conversation !== undefined) {
-          // What is recorded up to here is in the stream when it is read.
+          // The stream includes everything recorded up to this position when it is read.
           const head = upTo
           for await (const event of ledger.log(conversation.id, { from: revision + 1n })) {
             if (signal.aborted) return
             revision = event.revision
             yield { kind: 'fact', item: await itemOf(event) }
           }
-          seen = head
+          lastPosition = head
         } else
-          for await (const heard of ledger.follow({ after: seen, untilHead: true, signal })) {
-            seen = heard.kind === 'event' ? heard.event.position : heard.position > seen ? heard.position : seen
+          for await (const heard of ledger.follow({ after: lastPosition, untilHead: true, signal })) {
+            lastPosition =
+              heard.kind === 'event'
+                ? heard.event.position
+                : heard.position > lastPosition
+                  ? heard.position
+                  : lastPosition
             if (heard.kind === 'caught-up') continue
             const item = await itemOf(heard.event)
             if (await wants(item)) yield { kind: 'fact', item }
           }
         continue
       }
-      const item = ring[placeBehind(seen)]
+      const item = ring[indexAfter(lastPosition)]
       if (item !== undefined) {
-        seen = item.position
-        // What the conversation's own stream gave already is not given again.
+        lastPosition = item.position
+        // Skip what the conversation's stream already delivered.
         const isOther =
           conversation !== undefined && (item.conversationId !== conversation.id || item.revision <= revision)
         if (isOther || !(await wants(item))) continue
@@ -219,9 +230,9 @@ export function createFeed(
         yield { kind: 'fact', item }
         continue
       }
-      if (upTo > seen) seen = upTo
+      if (upTo > lastPosition) lastPosition = upTo
       if ((await news(signal, heartbeatMs)) === 'quiet')
-        yield { kind: 'quiet', position: conversation === undefined ? seen : undefined }
+        yield { kind: 'quiet', position: conversation === undefined ? lastPosition : undefined }
     }
   }
 
@@ -229,7 +240,7 @@ export function createFeed(
     read,
     async stop() {
       stopped.abort()
-      tell()
+      notify()
       await following
     },
   }

@@ -1,6 +1,6 @@
 /**
- * Jobs: what takes longer than a request should. Their state lies in the database, so that any process answers for them;
- * the process that works on one says every second that it is there.
+ * Jobs: work that takes longer than a request should. Their state is in the database, so every process can report
+ * it. The process that runs a job renews its heartbeat every second.
  */
 import { randomUUID } from 'node:crypto'
 import type { JobRecord, JobStore } from '../ports/service-state.js'
@@ -16,14 +16,14 @@ const JOB_ID = /^[0-9a-f-]{36}$/u
 const ALIVE_MS = 15_000
 /** Jobs that are remembered once they have ended. */
 const MOST_JOBS = 10_000
-/** How long who asks may wait for a job, in seconds. */
+/** The longest wait for a job, in seconds. */
 const LONGEST_WAIT_S = 50
 
 /** What a job works with. */
 interface JobWork {
   /** Ends it. */
   readonly signal: AbortSignal
-  /** Tells how far it is. */
+  /** Reports progress. */
   readonly progress: (progress: unknown) => void
 }
 
@@ -36,7 +36,7 @@ interface JobAnswer {
 
 /** The jobs of a service. */
 export interface Jobs {
-  /** Begins one, and answers as soon as it is noted; or when it has ended, where who asks wants to wait. */
+  /** Starts a job. Answers when it is recorded, or when it has ended if the caller wants to wait. */
   start(
     kind: string,
     asked: {
@@ -81,7 +81,7 @@ const answerOf = (job: JobRecord): JobAnswer => ({
   body: shown(job),
 })
 
-/** Seconds that who asks wants to wait (`Prefer: wait=10`). */
+/** Seconds that the caller wants to wait (`Prefer: wait=10`). */
 function waitOf(prefer: string | undefined): number {
   const [, seconds] = /(?:^|[,;\s])wait=(\d{1,4})(?:$|[,;\s])/u.exec(prefer ?? '') ?? []
   return seconds === undefined ? 0 : Math.min(Number(seconds), LONGEST_WAIT_S)
@@ -90,7 +90,7 @@ function waitOf(prefer: string | undefined): number {
 /** Builds the jobs of one process. */
 export function createJobs({
   store,
-  room,
+  room: places,
   problemOf,
 }: {
   readonly store: JobStore
@@ -104,19 +104,19 @@ export function createJobs({
     controller: AbortController,
     work: (work: JobWork) => Promise<unknown>,
   ): Promise<void> {
-    let told: unknown
-    let isTold = true
+    let lastProgress: unknown
+    let isReported = true
     const progressNow = (): string | undefined => {
-      if (isTold) return undefined
-      isTold = true
-      return toWire(told)
+      if (isReported) return undefined
+      isReported = true
+      return toWire(lastProgress)
     }
     const tellTheStore = async (): Promise<void> => {
       const { isCancelled } = await store.beat(id, progressNow(), ALIVE_MS)
       if (isCancelled) controller.abort(new Error('the job was cancelled'))
     }
     const beat = setInterval(() => {
-      // A database that is away for a moment is told the next time.
+      // If the database is unavailable for a moment, the next heartbeat reports the progress.
       tellTheStore().catch(() => undefined)
     }, BEAT_MS)
     let outcome: Parameters<JobStore['end']>[1]
@@ -124,8 +124,8 @@ export function createJobs({
       const result = await work({
         signal: controller.signal,
         progress: (progress) => {
-          told = progress
-          isTold = false
+          lastProgress = progress
+          isReported = false
         },
       })
       outcome = { state: 'succeeded', result: toWire(result ?? null) }
@@ -137,7 +137,7 @@ export function createJobs({
       clearInterval(beat)
     }
     const ended = { ...outcome, progress: progressNow() }
-    // What came of it was paid for: a database that is away for a moment is asked again.
+    // The result was paid for. If the database is unavailable for a moment, try again.
     for (let tries = 0; ; tries += 1) {
       try {
         await store.end(id, ended)
@@ -150,9 +150,9 @@ export function createJobs({
   }
 
   async function found(access: Access, id: string): Promise<JobRecord> {
-    // What is no id of ours is no question for a database, which refuses some texts.
+    // Do not send an invalid id to the database, which rejects some texts.
     const job = JOB_ID.test(id) ? await store.find(id) : undefined
-    // A job of another key is none, unless the key reaches everything.
+    // A job of another key does not exist for this one, unless the key reaches everything.
     if (job === undefined || !(access.bound === undefined || job.keyId === access.keyId))
       throw new Refused('NoSuchJob', `there is no job "${id}"; jobs that have ended are forgotten when there are many`)
     return job
@@ -162,10 +162,10 @@ export function createJobs({
     const seconds = waitOf(prefer)
     if (seconds === 0) return
     const until = performance.now() + seconds * 1_000
-    const own = running.get(id)
-    if (own !== undefined) {
+    const runningJob = running.get(id)
+    if (runningJob !== undefined) {
       const timeout = new AbortController()
-      await Promise.race([own.ended, sleep(seconds * 1_000, timeout.signal)])
+      await Promise.race([runningJob.ended, sleep(seconds * 1_000, timeout.signal)])
       timeout.abort()
       return
     }
@@ -177,7 +177,7 @@ export function createJobs({
 
   return {
     async start(kind, { access, conversationId, prefer }, work) {
-      const leave = room.take()
+      const leave = places.take()
       const id = randomUUID()
       try {
         await store.add({ id, kind, keyId: access.keyId, conversationId }, ALIVE_MS)

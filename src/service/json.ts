@@ -1,6 +1,6 @@
 /** Bodies as they came over the wire: valid UTF-8, and JSON that is recorded as it was meant. */
 import { either as E } from 'fp-ts'
-import { strictJson } from '../domain/text/json.js'
+import { strictJson } from '../lib/json.js'
 import { Refused } from './problems.js'
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false })

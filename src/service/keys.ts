@@ -1,6 +1,6 @@
 /**
- * Keys: 256 random bits each. What is kept is their HMAC-SHA-256 under a pepper, which lies elsewhere: who reads the
- * table alone cannot ask the service for anything, and a key of full entropy needs no slow hash.
+ * API keys of 256 random bits. The table holds their HMAC-SHA-256 under a pepper that is stored in another place: a
+ * copy of the table is not enough to use the service, and a key of full entropy needs no slow hash.
  */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
@@ -52,7 +52,7 @@ export async function rotateKey(
   return (await store.rotate(id, hashOf(pepper, id, secret), graceSeconds)) ? { id, key: keyOf(id, secret) } : undefined
 }
 
-/** Who knows a key. */
+/** Checks keys. */
 export interface KeyCheck {
   /** The record of a key that is let in; undefined where it is not. */
   check(key: string): Promise<KeyRecord | undefined>
@@ -62,7 +62,7 @@ export interface KeyCheck {
 
 /** Checks keys, and remembers for a moment what the store said. */
 export function createKeyCheck(store: KeyStore, pepper: string | undefined, now: () => number = Date.now): KeyCheck {
-  // Those who ask at once wait for one answer.
+  // Concurrent requests share one query.
   const records = new LRUCache<string, Promise<KeyRecord | undefined>>({ max: 10_000, ttl: REMEMBERED_MS })
   let needed = false
   let askedAt = -Infinity
@@ -71,13 +71,13 @@ export function createKeyCheck(store: KeyStore, pepper: string | undefined, now:
   async function find(id: string): Promise<KeyRecord | undefined> {
     const known = records.get(id)
     if (known !== undefined) return await known
-    const asked = store.find(id)
-    records.set(id, asked)
+    const lookup = store.find(id)
+    records.set(id, lookup)
     try {
-      return await asked
+      return await lookup
     } catch (error) {
-      // What failed is asked again.
-      if (records.peek(id) === asked) records.delete(id)
+      // A failed query is repeated.
+      if (records.peek(id) === lookup) records.delete(id)
       throw error
     }
   }

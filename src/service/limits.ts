@@ -23,7 +23,7 @@ export interface Limits {
   readonly heartbeatMs: number
 }
 
-/** What holds where nobody says otherwise. */
+/** Default limits. */
 export const USUAL: Limits = {
   bodyBytes: 16 * 1_048_576,
   requestsPerMinute: 60_000,
@@ -57,7 +57,7 @@ export class Room {
   }
 }
 
-/** Requests a minute of each key: a budget of requests in the place of tokens. */
+/** Requests per minute of each key: a token budget that counts requests. */
 export function createRate(
   perMinute: number,
   budgetOf: (limits: { readonly tokensPerMinute: number }) => TokenBudget,
@@ -69,9 +69,9 @@ export function createRate(
       budget = budgetOf({ tokensPerMinute: perMinute })
       budgets.set(who, budget)
     }
-    const room = await budget.reserve(1)
-    if (room.kind === 'reserved') return
-    const seconds = Math.max(1, Math.ceil(room.opensInMs / 1_000))
+    const budgetLeft = await budget.reserve(1)
+    if (budgetLeft.kind === 'reserved') return
+    const seconds = Math.max(1, Math.ceil(budgetLeft.opensInMs / 1_000))
     throw new Refused(
       'TooManyRequests',
       `this key has made ${String(perMinute)} requests in this minute, which is its limit: try again in ${String(seconds)} seconds`,

@@ -8,7 +8,7 @@ export interface ServiceMetrics {
   recorded(messages: number): void
 }
 
-/** Registers the metrics; what is under way is asked at each scrape. */
+/** Registers the metrics. Gauges are read at each scrape. */
 export function createServiceMetrics(
   register: Registry,
   underWay: () => { readonly requests: number; readonly streams: number; readonly jobs: number },

@@ -10,7 +10,7 @@ const json = (schema: z.ZodType): { 'application/json': { schema: z.ZodType } } 
 
 function responsesOf({ answer, status, stream }: Route): object {
   const problems = {
-    default: { description: 'Refused or failed', content: { 'application/problem+json': { schema: problem } } },
+    default: { description: 'Problem', content: { 'application/problem+json': { schema: problem } } },
   }
   if (stream !== undefined)
     return {
@@ -22,7 +22,7 @@ function responsesOf({ answer, status, stream }: Route): object {
     }
   if (answer === undefined) return { 204: { description: 'Done' }, ...problems }
   return {
-    [status]: { description: status === 202 ? 'Under way; 200 where it has ended' : 'Done', content: json(answer) },
+    [status]: { description: status === 202 ? 'Running; 200 if it has ended' : 'Done', content: json(answer) },
     ...problems,
   }
 }
@@ -42,7 +42,7 @@ export function describeApi(version: string): object {
       path,
       operationId: id,
       summary,
-      description: `Takes a key with the role ${roles.join(' or ')}${reach === 'ledger' ? ', and without a bound' : ''}.`,
+      description: `Takes a key with the role ${roles.join(' or ')}${reach === 'ledger' ? ', without a bound' : ''}.`,
       security: [{ key: [] }],
       request: {
         params,
@@ -63,7 +63,7 @@ export function describeApi(version: string): object {
       },
       responses: responsesOf(route),
     }
-    // Two packages widen zod's types, each in its own way; what they agree on is what stands here.
+    // Two packages extend zod's types in different ways. This type is common to both.
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion
     described.openAPIRegistry.registerPath(operation as RouteConfig)
   }
@@ -72,7 +72,8 @@ export function describeApi(version: string): object {
     info: {
       title: 'Context Ledger',
       version,
-      description: 'Conversations as streams of facts, and their compaction recorded, auditable and replayable.',
+      description:
+        'Conversations of LLM agents as streams of events, with recorded, auditable and replayable compaction.',
     },
   })
 }

@@ -1,6 +1,6 @@
 /**
- * What is answered where something is refused or fails (RFC 9457): the ledger's own failures by their kinds, and those
- * that only a request can meet. A mistake of ours is told without its details; the service's own log has them.
+ * Problem responses (RFC 9457): failures of the ledger by their kinds, and failures of requests. Details of internal
+ * errors are only in the service's log.
  */
 import { faultOf, kindOf, LedgerError } from '../library/problem.js'
 import { PROBLEM } from './contract/problem.js'
@@ -48,7 +48,7 @@ export class Refused extends Error {
     message: string,
     readonly about: Readonly<Record<string, unknown>> = {},
     readonly headers: Readonly<Record<string, string>> = {},
-    /** What of the body was not read, where more may come than is taken. */
+    /** The unread part of the body, if more may arrive. */
     readonly rest?: AsyncIterable<Uint8Array>,
   ) {
     super(message)
@@ -58,23 +58,23 @@ export class Refused extends Error {
 
 /** What a problem of this status is called. */
 const TITLES: Readonly<Record<number, string>> = {
-  400: 'The request is wrong',
-  401: 'A key is needed',
-  403: 'The key does not allow this',
-  404: 'There is no such thing',
-  405: 'The method does not fit',
-  408: 'The request came too slowly',
-  409: 'It does not fit what is recorded',
-  412: 'The conversation stands at another revision',
-  413: 'The body is too large',
-  415: 'The content type does not fit',
-  421: 'This is not the host that was asked',
+  400: 'Invalid request',
+  401: 'Missing or invalid key',
+  403: 'Not allowed for this key',
+  404: 'Not found',
+  405: 'Method not allowed',
+  408: 'Request timeout',
+  409: 'Conflict with the recorded state',
+  412: 'The conversation has another revision',
+  413: 'Body too large',
+  415: 'Unsupported content type',
+  421: 'Misdirected request',
   429: 'Too many requests',
-  500: 'The service failed',
-  503: 'The service cannot do this now',
+  500: 'Internal error',
+  503: 'Service unavailable',
 }
 
-/** Kinds of the ledger's failures whose fault does not say the status. */
+/** Failure kinds whose HTTP status differs from the default for their fault. */
 const OWN: Readonly<Record<string, number>> = {
   RevisionNotExpected: 412,
   MessageIdTaken: 409,
@@ -98,7 +98,7 @@ export interface Problem {
   readonly isBug: boolean
 }
 
-/** What a failure says of itself, without what stands beside it already. */
+/** Details of a failure, without the fields that every problem has. */
 function aboutOf(error: unknown): Readonly<Record<string, unknown>> {
   if (error instanceof Refused) return error.about
   if (!(error instanceof LedgerError)) return {}
@@ -113,19 +113,19 @@ export function problemOf(error: unknown, requestId: string): Problem {
   const { fault, message } = isOwn ? { fault: 'input' as const, message: error.message } : faultOf(error)
   const status = isOwn ? error.status : (OWN[kind] ?? (NOT_THERE.test(kind) ? 404 : OF_FAULT[fault]))
   const isBug = fault === 'bug'
-  const again: Readonly<Record<string, string>> =
+  const retryHeaders: Readonly<Record<string, string>> =
     status === 503 && !(isOwn && 'retry-after' in error.headers) ? { 'retry-after': '1' } : {}
   return {
     status,
     isBug,
-    headers: { ...again, ...(isOwn ? error.headers : {}) },
+    headers: { ...retryHeaders, ...(isOwn ? error.headers : {}) },
     body: {
-      // What is about the failure never stands in the place of what every problem has.
+      // Details never override the fields that every problem has.
       ...aboutOf(error),
       type: `${PROBLEM}${kind}`,
       title: TITLES[status] ?? 'The request failed',
       status,
-      detail: isBug ? 'a mistake of the service; its own log has more under the id of this request' : message,
+      detail: isBug ? 'internal error; the service’s log has details under the id of this request' : message,
       kind,
       requestId,
     },

@@ -4,7 +4,7 @@ import type { Ledger } from '../library/ledger.js'
 import type { KeyStore } from '../ports/service-state.js'
 import type { Access, Bounds } from './access.js'
 import type { RouteName, routes } from './contract/index.js'
-import type { Feed, Heard } from './feed.js'
+import type { Feed, FeedDelivery } from './feed.js'
 import type { Jobs } from './jobs.js'
 
 /** What every handler may use. */
@@ -28,7 +28,7 @@ interface Asked<Name extends RouteName> {
   readonly params: z.output<RouteOf<Name>['params']>
   readonly query: z.output<RouteOf<Name>['query']>
   readonly body: BodyOf<Name>
-  /** The body as it came: what schemas hand back has its keys in another order. */
+  /** The body as received, because parsed values have their keys in another order. */
   readonly raw: unknown
   readonly headers: Readonly<Record<string, string | undefined>>
   readonly access: Access
@@ -39,10 +39,10 @@ export interface Answer {
   readonly status?: number
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: unknown
-  /** Facts until the signal aborts; `idOf` is what a client goes on behind. */
+  /** Events until the signal aborts. `idOf` is the id after which a client resumes. */
   readonly stream?: {
-    readonly read: (signal: AbortSignal) => AsyncIterable<Heard>
-    readonly idOf: (heard: Heard) => bigint | undefined
+    readonly read: (signal: AbortSignal) => AsyncIterable<FeedDelivery>
+    readonly idOf: (heard: FeedDelivery) => bigint | undefined
   }
 }
 

@@ -3,7 +3,7 @@
  * nothing piles up; a client that takes nothing for too long is cut off.
  */
 import type { ServerResponse } from 'node:http'
-import type { Heard } from './feed.js'
+import type { FeedDelivery } from './feed.js'
 import type { Answer } from './service.js'
 
 /** What goes with a stream. */
@@ -21,10 +21,10 @@ export interface StreamOptions {
 
 const encoder = new TextEncoder()
 
-/** One event in the form of the protocol; an id without data moves the place that the client goes on behind. */
-function frameOf(heard: Heard, id: bigint | undefined): string {
-  const place = id === undefined ? '' : `id: ${String(id)}\n`
-  return heard.kind === 'quiet' ? `${place}: still here\n\n` : `${place}data: ${heard.item.text}\n\n`
+/** One event of the protocol. An id without data moves the position at which the client resumes. */
+function frameOf(heard: FeedDelivery, id: bigint | undefined): string {
+  const idLine = id === undefined ? '' : `id: ${String(id)}\n`
+  return heard.kind === 'quiet' ? `${idLine}: still here\n\n` : `${idLine}data: ${heard.item.text}\n\n`
 }
 
 /** The response of a stream. */
@@ -44,10 +44,10 @@ export function eventStream(
     await facts.return?.()
   }
 
-  /** The connection breaks off, and the client comes back behind what it has. */
+  /** Ends the connection. The client reconnects and resumes after its last event. */
   function cutOff(controller: ReadableStreamDefaultController<Uint8Array>, error: unknown): void {
     void end()
-    // Node's side is closed where there is one: an error of the stream would be told on standard error, with its stack.
+    // Node's stream is closed if there is one. An error of it would be printed to standard error with its stack.
     if (outgoing !== undefined && isServerResponse(outgoing)) outgoing.destroy()
     else controller.error(error)
   }
@@ -68,7 +68,7 @@ export function eventStream(
             return
           }
           controller.enqueue(encoder.encode(frameOf(next.value, idOf(next.value))))
-          // Two halves: where this process itself stood still, what the client has taken meanwhile is seen in between.
+          // Two halves, so that a pause of this process does not hide what the client read meanwhile.
           stall = setTimeout(() => {
             stall = setTimeout(() => {
               cutOff(controller, new Error('the client does not read'))

@@ -1,8 +1,7 @@
 /**
- * Who asked what, when, and what was answered. Lines are written behind the answers, many at once: one write for each
- * request would double what an append takes. What a killed process had not written yet is lost, at most half a second of
- * it; the facts themselves name who recorded them. The table keeps the newest lines alone, so that nobody fills the disk
- * by asking.
+ * Uses of keys: request, time and answer. Rows are written in batches after the answers, because one write per
+ * request would double the time of an append. A killed process loses at most half a second of them; the events
+ * themselves name their actor. The table keeps only the newest rows, so that requests cannot fill the disk.
  */
 import type { KeyStore, KeyUse } from '../ports/service-state.js'
 
@@ -12,7 +11,7 @@ const MOST_WAITING = 20_000
 const MOST_AT_ONCE = 1_000
 /** Lines that the table keeps. */
 const MOST_KEPT = 1_000_000
-/** Requests without a good key that are noted in a minute: nobody drives the lines of others out with them. */
+/** Requests without a valid key that are recorded per minute, so that they cannot push out the rows of others. */
 const MOST_UNKNOWN = 120
 
 /** Keeps account of uses. */

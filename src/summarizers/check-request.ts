@@ -1,77 +1,113 @@
 /**
- * Makes the request of a recorded summary again, and compares its hash with the recorded one. Only for what this
- * program knows to make: its own strategies, by the formatter version that is recorded. Their names are reserved; a
- * summarizer of somebody's own goes by another.
+ * Makes the request of a recorded summary again, and compares its hash with the recorded one. Only for the strategies of
+ * this program, by the formatter version that is recorded. Their names are reserved: a summarizer from outside has
+ * another name.
  */
 import type { SummarizerRecord } from '../domain/events/index.js'
 import { modelWindow } from '../ports/model-windows.js'
 import type { CheckRequest, RecordedJob, RequestVerdict } from '../ports/request-check.js'
-import type { SummaryJob } from '../ports/summarizer.js'
+import type { LanguageModelRequest } from '../ports/language-model.js'
+import { summarizerFailureKinds, type SummaryJob } from '../ports/summarizer.js'
 import { EXTRACTIVE_MODELS, name as extractiveName, prepareExtract } from './extractive.js'
+import { requestOfFormatter1 } from './formatter-1.js'
 import { modelStrategies } from './index.js'
-import { requestHashOf, requestOf, type ModelStrategy } from './model-strategy.js'
+import { requestHashOf, requestOf, retryRequestOf } from './model-request.js'
+import { STRATEGIES, type StrategyName } from './strategy-names.js'
 
-/** The least window that a summarizer can be configured with. */
+/** The smallest window that a summarizer can be configured with, in tokens. */
 const LEAST_WINDOW = 512
 
-/** The job as it was asked for; undefined where the facts do not say how long the summary might be. */
+/** The job of a record; undefined if the record does not have the limit of the summary. */
 function jobOf({ parameters }: SummarizerRecord, job: RecordedJob): SummaryJob | undefined {
   const { maxSummaryTokens, temperature } = parameters
   if (typeof maxSummaryTokens !== 'number') return undefined
-  // Models that think take no temperature, and then it is not recorded; it stands in the request all the same, as the
-  // policy has it.
+  // Models that think take no temperature, and then none is recorded; the request still has that of the policy.
   return { ...job, maxSummaryTokens, ...(typeof temperature === 'number' ? { temperature } : {}) }
 }
 
-function extract(events: SummarizerRecord, job: SummaryJob): RequestVerdict {
-  if (!EXTRACTIVE_MODELS.includes(events.model) || events.provider !== 'none') return 'unknown'
-  return prepareExtract(job, events.model).requestHash === events.requestHash ? 'same' : 'other'
+function checkExtract(record: SummarizerRecord, job: SummaryJob): RequestVerdict {
+  const version = EXTRACTIVE_MODELS[record.model]
+  if (version !== record.formatterVersion || record.provider !== 'none') return 'unknown'
+  return prepareExtract(job, record.model).requestHash === record.requestHash ? 'same' : 'other'
 }
 
-function asked(strategy: ModelStrategy, events: SummarizerRecord, job: SummaryJob, template: string): RequestVerdict {
-  const { windowTokens, ...parameters } = events.parameters
+type RequestAt = (windowTokens: number) => LanguageModelRequest
+
+/** Compares the hash of a request that depends on the window of the model, which older records do not have. */
+function checkAt(record: SummarizerRecord, requestAt: RequestAt): RequestVerdict {
+  const { windowTokens, ...parameters } = record.parameters
   // The tools of an agent are not recorded, only their hash.
   if ('toolsSha256' in parameters) return 'unknown'
-  const { provider, model, prompt, formatterVersion } = events
+  const { strategy, provider, model, prompt, formatterVersion } = record
   const hashAt = (window: number): string =>
-    requestHashOf(
-      { strategy: strategy.name, provider, model, parameters },
-      prompt.sha256,
-      formatterVersion,
-      requestOf(strategy, template, window, job),
-    )
-  if (typeof windowTokens === 'number') return hashAt(windowTokens) === events.requestHash ? 'same' : 'other'
-  // Older facts do not name the window. It matters only where something had to be shortened for it: a request that even
-  // the least window leaves whole is the same in any.
+    requestHashOf({ strategy, provider, model, parameters }, prompt.sha256, formatterVersion, requestAt(window))
+  if (typeof windowTokens === 'number') return hashAt(windowTokens) === record.requestHash ? 'same' : 'other'
+  // The window matters only if the text was shortened for it: a request that is whole in the smallest window is the same
+  // in any.
   const whole = hashAt(Number.MAX_SAFE_INTEGER)
-  if (whole === events.requestHash || hashAt(modelWindow(model)) === events.requestHash) return 'same'
+  if (whole === record.requestHash || hashAt(modelWindow(model)) === record.requestHash) return 'same'
   return hashAt(LEAST_WINDOW) === whole ? 'other' : 'unknown'
 }
 
-type Strategies = Readonly<
-  Record<string, (events: SummarizerRecord, job: SummaryJob, template: string) => RequestVerdict>
->
+const isFailureKind = (kind: string): kind is (typeof summarizerFailureKinds)[number] =>
+  summarizerFailureKinds.some((known) => known === kind)
 
-const askedByStrategy: Strategies = Object.fromEntries(
-  Object.values(modelStrategies).map((strategy) => [
-    strategy.name,
-    (events: SummarizerRecord, job: SummaryJob, template: string): RequestVerdict =>
-      asked(strategy, events, job, template),
-  ]),
-)
-
-/**
- * By the recorded formatter version. A changed format is a new version; what makes the requests of the old one again
- * then stays here.
- */
-const formatters: Readonly<Record<number, Strategies>> = {
-  1: { [extractiveName]: extract, ...askedByStrategy },
+/** Whether each second request that a record names follows from an answer to the first one. */
+function hasOwnRetries(name: StrategyName, record: SummarizerRecord, job: SummaryJob, template: string): boolean {
+  const { windowTokens, prefixMessages, ...rest } = record.parameters
+  const { requestHash, rejectedAnswers = [], answeredRequestHash = requestHash, provider, model } = record
+  const second = [answeredRequestHash, ...rejectedAnswers.map((answer) => answer.requestHash)].filter(
+    (hash) => hash !== requestHash,
+  )
+  if (second.length === 0 || typeof windowTokens !== 'number') return true
+  const possible = new Set<string>()
+  for (const answer of rejectedAnswers) {
+    const { failure, text } = answer
+    if (answer.requestHash !== requestHash || !isFailureKind(failure)) continue
+    const request = retryRequestOf(modelStrategies[name], { template, windowTokens }, job, { failure, text })
+    if (request === undefined) continue
+    const parameters = request.messages === undefined ? rest : { ...rest, prefixMessages }
+    possible.add(
+      requestHashOf(
+        { strategy: name, provider, model, parameters },
+        record.prompt.sha256,
+        record.formatterVersion,
+        request,
+      ),
+    )
+  }
+  return second.every((hash) => possible.has(hash))
 }
 
-export const checkRequest: CheckRequest = (events, recorded, template) => {
-  const strategies = formatters[events.formatterVersion]
-  const verdict =
-    strategies !== undefined && Object.hasOwn(strategies, events.strategy) ? strategies[events.strategy] : undefined
-  const job = jobOf(events, recorded)
-  return verdict === undefined || job === undefined ? 'unknown' : verdict(events, job, template)
+type Check = (record: SummarizerRecord, job: SummaryJob, template: string) => RequestVerdict
+
+const checkModel1 =
+  (name: StrategyName): Check =>
+  (record, job, template) =>
+    checkAt(record, (windowTokens) => requestOfFormatter1(name, template, windowTokens, job))
+
+const checkModel2 =
+  (name: StrategyName): Check =>
+  (record, job, template) => {
+    const verdict = checkAt(record, (windowTokens) => requestOf(modelStrategies[name], { template, windowTokens }, job))
+    return verdict === 'same' && !hasOwnRetries(name, record, job, template) ? 'other' : verdict
+  }
+
+const byStrategy = (check: (name: StrategyName) => Check): Readonly<Record<string, Check>> => ({
+  [extractiveName]: checkExtract,
+  ...Object.fromEntries(STRATEGIES.map((name) => [name, check(name)])),
+})
+
+/** By the recorded formatter version. */
+const formatters: Readonly<Record<number, Readonly<Record<string, Check>>>> = {
+  1: byStrategy(checkModel1),
+  2: byStrategy(checkModel2),
+}
+
+export const checkRequest: CheckRequest = (record, recorded, template) => {
+  const strategies = formatters[record.formatterVersion]
+  const check =
+    strategies !== undefined && Object.hasOwn(strategies, record.strategy) ? strategies[record.strategy] : undefined
+  const job = jobOf(record, recorded)
+  return check === undefined || job === undefined ? 'unknown' : check(record, job, template)
 }

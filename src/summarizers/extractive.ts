@@ -1,7 +1,7 @@
 /**
- * The strategy that needs no model, no key and no network: it picks what was said, word for word, and says nothing of
- * its own. The embedded default, and what stands in at the hard limit when a model fails. The same input gives the same
- * summary on any machine.
+ * The strategy that needs no model, no key and no network: it selects sentences of the messages verbatim. It is the
+ * default of the library, and the fallback at the hard limit when a model fails. The same input gives the same summary
+ * on any machine.
  */
 import { either as E, taskEither as TE } from 'fp-ts'
 import { hashOf, sha256 } from '../domain/values/hash.js'
@@ -18,32 +18,37 @@ import type {
   SummaryToFold,
 } from '../ports/summarizer.js'
 import { clipToTokens, FORMATTER_VERSION, textOf } from './format-messages.js'
+import { summariesOfFormatter1 } from './formatter-1.js'
 import { sectionsOfChunk, mergedSections } from './heuristic-sections.js'
 import { selectSentences } from './select-sentences.js'
 import { toolActions } from './tool-actions.js'
 import { FILES_LABEL, GAP, unitsOfMessages, unitsOfSummaries, type Unit } from './units.js'
 
 export const name = 'extractive'
+const EXTRACTIVE_MODEL = 'extractive-3'
 /**
- * Every version so far, the one in use last: a new one whenever the same messages may give another summary. The request
- * of each is made the same way.
+ * Every version, with the formatter version of its requests. A new version is needed whenever the same messages may
+ * give another summary.
  */
-export const EXTRACTIVE_MODELS: readonly string[] = ['extractive-1', 'extractive-2']
-const EXTRACTIVE_MODEL = 'extractive-2'
+export const EXTRACTIVE_MODELS: Readonly<Record<string, number>> = {
+  'extractive-1': 1,
+  'extractive-2': 1,
+  [EXTRACTIVE_MODEL]: FORMATTER_VERSION,
+}
 const WINDOW_TOKENS = 128_000
-// What the strategy does, where a strategy with a model has its prompt: it is registered and shown like one.
+// A description of the strategy. It is registered and shown in place of a prompt.
 const PROMPT_TEXT =
   'No prompt: sentences are chosen from the messages by what they seem to be (decisions, constraints, preferences, outcomes, errors), by their terms and by their place, each measured against those already chosen, and stand in time order.'
 const PROMPT = { name: 'extractive', sha256: sha256(PROMPT_TEXT), text: PROMPT_TEXT }
 
-// A summary of a quarter of its chunk is worth having; below 64 tokens it would be a heading.
+// A summary of a quarter of its chunk is useful; with less than 64 tokens it would only be a heading.
 const SHARE_OF_CHUNK = 0.25
 const SHARE_OF_SUMMARIES = 0.5
 const MIN_TOKENS = 64
 
 const tokensOf = (text: string): number => defaultEstimator.text(text)
 
-/** Tokens of texts, counted no further than is needed to know that there are `enough`. */
+/** The tokens of texts, counted only until there are `enough`. */
 function tokensUpTo(texts: Iterable<string>, enough: number): number {
   let tokens = 0
   for (const text of texts) {
@@ -64,7 +69,7 @@ const budget = (tokens: number, share: number, most: number): number =>
   Math.max(1, Math.min(most, Math.max(MIN_TOKENS, Math.ceil(tokens * share))))
 
 /**
- * The chosen units as lines: one a message, calls in a row together, a line for each day where there is more than one.
+ * The chosen units as lines: one per message, consecutive calls together, and a line for each day if there are several.
  */
 function renderUnits(chosen: readonly Unit[]): string {
   const units = chosen.toSorted((a, b) => a.order - b.order)
@@ -80,7 +85,7 @@ function renderUnits(chosen: readonly Unit[]): string {
       unit.speaker === before.speaker &&
       (unit.kind === 'action' ? before.kind === 'action' : unit.group === before.group)
     if (joins) {
-      const mark = unit.kind === 'action' ? '; ' : unit.place === (before?.place ?? 0) + 1 ? ' ' : GAP
+      const mark = unit.kind === 'action' ? '; ' : unit.index === (before?.index ?? 0) + 1 ? ' ' : GAP
       lines.push(`${lines.pop() ?? ''}${mark}${unit.text}`)
     } else lines.push(unit.speaker === '' ? unit.text : `${unit.speaker}: ${unit.text}`)
     before = unit
@@ -88,20 +93,20 @@ function renderUnits(chosen: readonly Unit[]): string {
   return lines.join('\n')
 }
 
-/** Renders the most of the chosen units that fits, giving up the least worthy first. */
+/** Renders as many of the chosen units as fit, dropping those with the lowest worth first. */
 function renderWithin(chosen: readonly Unit[], maxTokens: number): string {
-  for (let kept = chosen.length; kept > 0; kept -= Math.max(1, Math.floor(kept / 20))) {
-    const text = renderUnits(chosen.slice(0, kept))
+  for (let count = chosen.length; count > 0; count -= Math.max(1, Math.floor(count / 20))) {
+    const text = renderUnits(chosen.slice(0, count))
     if (tokensOf(text) <= maxTokens) return text
   }
   const first = chosen[0]
   return first === undefined ? '' : clipToTokens(renderUnits([first]), maxTokens)
 }
 
-// Folders, branches and fractions look like paths too; a name with an extension is a file.
+// Folders, branches and fractions look like paths too; only a name with an extension is a file.
 const HAS_EXTENSION = /\.[^./\\]+$/u
 
-/** Files that the text does not name, in a line of their own where there is room. */
+/** Adds a line with files that the text does not name, if they fit. */
 function withFiles(text: string, files: readonly string[], maxTokens: number): string {
   const missing = [...new Set(files)].filter((file) => HAS_EXTENSION.test(file) && !text.includes(file))
   if (missing.length === 0) return text
@@ -114,7 +119,7 @@ function withFiles(text: string, files: readonly string[], maxTokens: number): s
   return line === '' ? text : `${text}\n${line}`
 }
 
-/** What was there, where nothing in it is text. */
+/** A description of messages without any text. */
 function inventory(messages: readonly MessageToSummarize[]): string {
   const counts = new Map<string, number>()
   for (const { role } of messages) counts.set(role, (counts.get(role) ?? 0) + 1)
@@ -128,7 +133,7 @@ interface Extract {
 }
 
 function pick(units: readonly Unit[], files: readonly string[], maxTokens: number): string {
-  // A tenth is kept for the names of files, where there are any.
+  // A tenth is reserved for file names, if there are any.
   const forSentences = files.length > 1 ? Math.ceil(maxTokens * 0.9) : maxTokens
   const chosen = selectSentences(units, forSentences)
   const worthiest = units.reduce<Unit | undefined>(
@@ -182,9 +187,13 @@ function extractSummaries(summaries: readonly SummaryToFold[], maxSummaryTokens:
   }
 }
 
-/** What the answer depends on; ids, tokens and clock times within a day do not change it. */
-function inputOf(job: SummaryJob): unknown {
-  if (job.kind === 'resummarize') return { kind: job.kind, summaries: job.summaries }
+/** The input that determines the answer; ids, tokens and times within a day are not part of it. */
+function inputOf(job: SummaryJob, formatterVersion: number): unknown {
+  if (job.kind === 'resummarize')
+    return {
+      kind: job.kind,
+      summaries: formatterVersion === 1 ? summariesOfFormatter1(job.summaries) : job.summaries,
+    }
   const messages = job.messages.map(
     ({ role, content, name: speaker, toolCalls, toolCallId, attributes, createdAt }) => ({
       role,
@@ -199,21 +208,22 @@ function inputOf(job: SummaryJob): unknown {
   return { kind: job.kind, messages, existingSummary: job.existingSummary }
 }
 
-/** The request of a job, with its hash; that of an earlier version where its name is given. */
+/** The request of a job, with its hash; `model` selects an earlier version. */
 export function prepareExtract(job: SummaryJob, model = EXTRACTIVE_MODEL): PreparedSummary {
   const events = { strategy: name, provider: 'none', model, parameters: { maxSummaryTokens: job.maxSummaryTokens } }
-  const request = inputOf(job)
+  const formatterVersion = EXTRACTIVE_MODELS[model] ?? FORMATTER_VERSION
+  const request = inputOf(job, formatterVersion)
   return {
     job,
     ...events,
     prompt: PROMPT,
-    formatterVersion: FORMATTER_VERSION,
+    formatterVersion,
     request,
-    requestHash: hashOf({ ...events, formatterVersion: FORMATTER_VERSION, request }),
+    requestHash: hashOf({ ...events, formatterVersion, request }),
   }
 }
 
-// No call was made, and a clock would make the same input give another fact: the duration is 0.
+// The duration is 0: a measured time would make the same input give another event.
 function summarize({ job }: PreparedSummary): Summary {
   const extract =
     job.kind === 'chunk'
@@ -222,7 +232,7 @@ function summarize({ job }: PreparedSummary): Summary {
   return { ...extract, durationMs: 0 }
 }
 
-/** The extractive summarizer. It cannot be unreachable, and its summary always keeps to the limit. */
+/** The extractive summarizer. It is always available, and its summary never exceeds the limit. */
 export function createExtractiveSummarizer(): Summarizer {
   return {
     strategy: name,

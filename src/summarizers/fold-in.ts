@@ -1,16 +1,17 @@
-/** The default strategy with a model: one narrative a chunk, with the chunk before as background. */
-import { either as E } from 'fp-ts'
+/** The default strategy with a model: one narrative per chunk, with the summary of the previous chunk as background. */
 import type { Summarizer } from '../ports/summarizer.js'
+import { cleanAnswer } from './clean-answer.js'
 import { createModelSummarizer, type ModelStrategy, type ModelStrategyOptions } from './model-strategy.js'
 import { foldInPrompt, resummarizePrompt } from './prompts.js'
 
-/** What is asked, and how the answer is read. */
+/** The requests of the strategy, and the parser of its answers. */
 export const foldIn: ModelStrategy<'fold-in'> = {
   name: 'fold-in',
   prompts: { chunk: foldInPrompt, resummarize: resummarizePrompt },
-  read: (answer) => E.right({ text: answer.trim() }),
+  answerName: 'summary',
+  read: (answer) => ({ text: cleanAnswer(answer) }),
 }
 
-/** A summarizer whose summary is what the model wrote. */
+/** A summarizer that uses the model's text as the summary. */
 export const createFoldInSummarizer = (options: ModelStrategyOptions): Summarizer =>
   createModelSummarizer(foldIn, options)

@@ -1,4 +1,4 @@
-/** A summarizer that is one function of somebody's own: messages in, a text out. */
+/** A summarizer that is one function of the host: messages in, a text out. */
 import { taskEither as TE } from 'fp-ts'
 import type { ChatMessage } from '../domain/values/chat-message.js'
 import { hashOf, sha256 } from '../domain/values/hash.js'
@@ -7,9 +7,10 @@ import { DEFAULT_WINDOW_TOKENS } from '../domain/values/model-windows.js'
 import type { Summarizer, SummaryJob } from '../ports/summarizer.js'
 
 /**
- * Summarizes messages; of summaries that are to become one, each is a message. Its text may have `maxSummaryTokens` of
- * the policy: more is a failure, as is an empty one, an error that it throws, and no answer within ten minutes.
- * `signal` aborts where nobody waits any more.
+ * Summarizes messages; of summaries that become one, each is a message. The limit of its text is `maxSummaryTokens` of
+ * the policy: up to a quarter more is accepted, and a longer text is shortened to the limit. An empty text, a refusal,
+ * an error that it throws, and no answer within ten minutes are failures. `signal` aborts if the answer is no longer
+ * needed.
  */
 export type SummarizeMessages = (messages: readonly ChatMessage[], signal?: AbortSignal) => Promise<string>
 
@@ -19,8 +20,8 @@ const messagesOf = (job: SummaryJob): ChatMessage[] =>
     : job.summaries.map(({ text }): ChatMessage => ({ role: 'user', content: text }))
 
 /**
- * Makes the summarizer. A summary is found again as long as the function's own source is the same; what it calls is for
- * its author to know.
+ * Creates the summarizer. Recorded summaries are reused as long as the function's own source is the same; functions
+ * that it calls are not checked.
  */
 export function createSummarizerFrom(summarize: SummarizeMessages): Summarizer {
   const events = { strategy: 'function', provider: 'own', model: summarize.name === '' ? 'function' : summarize.name }

@@ -1,47 +1,45 @@
 /**
- * A summarizer of anybody's, held to what the port promises: it may throw, hang, answer nothing or too much, and what
- * the compaction sees is a named failure.
+ * Makes any summarizer keep the promises of the port. If it throws, hangs, or answers nothing, a refusal or too much, the
+ * compaction receives a named failure, with the answer if there is one.
  */
 import { either as E } from 'fp-ts'
 import { z } from 'zod'
 import { sectionsSchema, summarizerRecordSchema } from '../domain/events/index.js'
 import { sha256 } from '../domain/values/hash.js'
 import { checkId } from '../domain/values/ids.js'
-import { isTooDeep, MOST_LEVELS } from '../domain/values/nesting.js'
+import { isTooDeep, MAX_LEVELS } from '../lib/nesting.js'
 import { thrownSentence } from '../domain/values/thrown.js'
 import { defaultEstimator, MAX_TOKENS } from '../domain/values/tokens.js'
 import {
   summarizerFailureKinds,
+  type PaidAnswer,
   type PreparedSummary,
   type Summarizer,
   type SummarizerFailure,
-  type SummarizerFailureKind,
   type Summary,
   type SummaryJob,
 } from '../ports/summarizer.js'
-import { LateError, withinTime } from '../ports/within-time.js'
+import { LateError, withinTime } from '../lib/within-time.js'
+import { failed, overLong, salvage, type ReadAnswer } from './accept-answer.js'
+import { isBareRefusal, REFUSED } from './judge-answer.js'
+import { mostTokens } from './length-limit.js'
 
-/**
- * Longer than any retry of a model's client; a summarizer that takes longer is taken to hang, where nobody says another
- * limit.
- */
+/** The default time limit of a call: longer than any retry of a model's client. */
 export const LONGEST_MS = 10 * 60_000
-
-const failed = (failure: SummarizerFailureKind, detail: string): SummarizerFailure => ({
-  kind: 'SummarizerFailed',
-  failure,
-  detail,
-})
 
 const tokens = z.number().int().nonnegative().max(MAX_TOKENS)
 
-/** What is recorded of an answer. */
-const answerSchema = z.object({
+const usage = z.object({ promptTokens: tokens, completionTokens: tokens, cachedTokens: tokens.optional() })
+
+/** An answer that a failure carries, as it is recorded. */
+const paidSchema = z.object({
   text: z.string(),
   ...summarizerRecordSchema.pick({ responseId: true, durationMs: true }).shape,
-  usage: z.object({ promptTokens: tokens, completionTokens: tokens, cachedTokens: tokens.optional() }).optional(),
-  sections: sectionsSchema.optional(),
+  usage: usage.optional(),
 })
+
+/** The fields of an answer that are recorded. `overLimit` is computed from its text. */
+const answerSchema = paidSchema.extend({ sections: sectionsSchema.optional(), asPlainText: z.literal(true).optional() })
 
 const failureSchema = z.object({
   kind: z.literal('SummarizerFailed'),
@@ -49,12 +47,46 @@ const failureSchema = z.object({
   detail: z.string(),
   retryAfterMs: z.number().nonnegative().optional(),
   mayBePaid: z.literal(true).optional(),
+  answer: paidSchema.optional(),
 })
 
 const wrongIn = (error: z.ZodError): string => z.prettifyError(error).replaceAll('\n', ' ')
 
-/** The answer as it is recorded: read once, so that what an object says the second time does not matter. */
-function checked(answer: unknown, maxTokens: number): E.Either<SummarizerFailure, Summary> {
+/** A parsed value without its fields that are undefined. */
+const exact = (value: object): object =>
+  Object.fromEntries(Object.entries(value).filter(([, each]) => each !== undefined))
+
+/** The failure as it is recorded; one without the fields of a failure is malformed. */
+function checkedFailure(left: unknown): SummarizerFailure {
+  const failure = failureSchema.safeParse(left)
+  if (!failure.success)
+    return failed('malformed', `the summarizer failed with something that is no failure: ${wrongIn(failure.error)}`)
+  const { answer, ...rest } = failure.data
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- parsed, without undefined fields
+  return exact({ ...rest, ...(answer === undefined ? {} : { answer: exact(answer) }) }) as SummarizerFailure
+}
+
+/** The summary as it is recorded, or why it is invalid. It is read once, in case the object changes when it is read. */
+function checkedSummary(right: unknown, limit: number): E.Either<SummarizerFailure, Summary> {
+  const text = typeof right === 'object' && right !== null && 'text' in right ? right.text : undefined
+  if (typeof text !== 'string' || text.trim() === '')
+    return E.left(failed('empty', 'the answer of the summarizer has no text'))
+  const parsed = answerSchema.safeParse(right)
+  if (!parsed.success)
+    return E.left(failed('malformed', `the answer of the summarizer cannot be recorded: ${wrongIn(parsed.error)}`))
+  const { sections: _sections, asPlainText: _asPlainText, ...paid } = parsed.data
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- parsed, without undefined fields
+  const answer = exact(paid) as PaidAnswer
+  if (isBareRefusal(answer.text)) return E.left(failed('refused', REFUSED, answer))
+  const count = defaultEstimator.text(answer.text)
+  if (count > mostTokens(limit)) return E.left(failed('over-long', overLong(count, limit), answer))
+  const overLimit = count > limit ? { overLimit: { tokens: count, limit } } : {}
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- parsed, without undefined fields
+  return E.right(exact({ ...parsed.data, ...overLimit }) as Summary)
+}
+
+/** Checks the answer of a summarizer. */
+function checked(answer: unknown, limit: number): E.Either<SummarizerFailure, Summary> {
   const either = z
     .union([
       z.object({ _tag: z.literal('Left'), left: z.unknown() }),
@@ -65,27 +97,9 @@ function checked(answer: unknown, maxTokens: number): E.Either<SummarizerFailure
     return E.left(
       failed('malformed', 'the summarizer answered neither a Left with a failure nor a Right with a summary'),
     )
-  if (either.data._tag === 'Left') {
-    const failure = failureSchema.safeParse(either.data.left)
-    return E.left(
-      failure.success
-        ? // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what is optional is left out, as it was given
-          (failure.data as SummarizerFailure)
-        : failed('malformed', `the summarizer failed, and does not say how: ${wrongIn(failure.error)}`),
-    )
-  }
-  const { right } = either.data
-  const text = typeof right === 'object' && right !== null && 'text' in right ? right.text : undefined
-  if (typeof text !== 'string' || text.trim() === '') return E.left(failed('empty', 'the summarizer answered nothing'))
-  const summary = answerSchema.safeParse(right)
-  if (!summary.success)
-    return E.left(
-      failed('malformed', `what the summarizer says beside its text cannot be recorded: ${wrongIn(summary.error)}`),
-    )
-  const count = defaultEstimator.text(summary.data.text)
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what is optional is left out, as it was given
-  if (count <= maxTokens) return E.right(summary.data as Summary)
-  return E.left(failed('over-long', `the summary has ${String(count)} tokens, and ${String(maxTokens)} were asked for`))
+  return either.data._tag === 'Left'
+    ? E.left(checkedFailure(either.data.left))
+    : checkedSummary(either.data.right, limit)
 }
 
 const preparedSchema = summarizerRecordSchema
@@ -96,8 +110,8 @@ const preparedSchema = summarizerRecordSchema
   })
 
 /**
- * Why what was prepared could not be recorded with its answer; undefined where it can be. It is looked at before
- * anything is paid for.
+ * Why a prepared request could not be recorded with its answer; undefined if it can. Checked before anything is paid
+ * for.
  */
 function wrongWith(made: PreparedSummary): string | undefined {
   const parsed = preparedSchema.safeParse(made)
@@ -111,38 +125,72 @@ function wrongWith(made: PreparedSummary): string | undefined {
     if (given !== undefined && sha256(given.text) !== given.sha256)
       return `${field}.sha256 is not that of ${field}.text`
   }
-  if (isTooDeep(parameters)) return `parameters are nested deeper than ${String(MOST_LEVELS)} levels`
-  // What has no JSON throws here, and is told as what was thrown.
+  if (isTooDeep(parameters)) return `parameters are nested deeper than ${String(MAX_LEVELS)} levels`
+  // A value without a JSON form throws here, and is reported as an error of the summarizer.
   JSON.stringify([parameters, made.request])
   return undefined
 }
 
-function prepared(summarizer: Summarizer, job: SummaryJob): PreparedSummary {
-  const made = summarizer.prepare(job)
+function prepared(made: PreparedSummary): PreparedSummary {
   const wrong = wrongWith(made)
   if (wrong !== undefined) throw new Error(`what the summarizer prepares cannot be recorded: ${wrong}`)
   return made
 }
 
-/** The summarizer, with its promises kept for it. */
+/** The result of a function from outside; undefined if it throws: the answer that it is about is still there. */
+function quietly<T>(call: () => T): T | undefined {
+  try {
+    return call()
+  } catch {
+    return undefined
+  }
+}
+
+const plainText = (text: string): ReadAnswer => ({ text: text.trim() })
+
+/** The result of the summarizer's salvage, if it keeps the limit; else its answers are cut as plain text. */
+function salvaged(
+  summarizer: Summarizer,
+  job: SummaryJob,
+  failures: readonly SummarizerFailure[],
+): Summary | undefined {
+  const proposed = quietly(() => summarizer.salvage?.(job, failures))
+  const result = proposed === undefined ? E.left(undefined) : checkedSummary(proposed, job.maxSummaryTokens)
+  if (E.isRight(result) && result.right.overLimit === undefined)
+    return { ...result.right, ...(proposed?.shortened === undefined ? {} : { shortened: proposed.shortened }) }
+  return salvage(plainText, job, failures, isBareRefusal)
+}
+
+/** The summarizer, with the promises of the port kept. */
 export function guarded(summarizer: Summarizer, longestMs = LONGEST_MS): Summarizer {
   return {
     strategy: summarizer.strategy,
     provider: summarizer.provider,
     model: summarizer.model,
     windowTokens: summarizer.windowTokens,
-    ...(summarizer.ridesPrefix === true ? { ridesPrefix: true } : {}),
-    prepare: (job) => prepared(summarizer, job),
-    summarize: (asked, signal) => async () => {
+    timeoutMs: summarizer.timeoutMs,
+    ...(summarizer.usesPromptCache === true ? { usesPromptCache: true } : {}),
+    prepare: (job) => prepared(summarizer.prepare(job)),
+    summarize: (request, signal) => async () => {
       try {
-        // Whatever it throws, and wherever: before it answers, behind it, or from what it answers.
+        // It may throw before it answers, afterwards, or when its answer is read.
         return checked(
-          await withinTime((limited) => summarizer.summarize(asked, limited)(), longestMs, signal),
-          asked.job.maxSummaryTokens,
+          await withinTime((limited) => summarizer.summarize(request, limited)(), longestMs, signal),
+          request.job.maxSummaryTokens,
         )
       } catch (error) {
         return E.left(failed(error instanceof LateError ? 'timeout' : 'threw', thrownSentence(error)))
       }
     },
+    prepareRetry: (request, failure) => {
+      if (request.rejected !== undefined) return undefined
+      const { detail, failure: kind, answer } = failure
+      return quietly(() => {
+        const retry = summarizer.prepareRetry?.(request, failure)
+        if (retry === undefined || retry.requestHash === request.requestHash) return undefined
+        return prepared({ ...retry, rejected: { failure: kind, detail, text: answer?.text ?? '' } })
+      })
+    },
+    salvage: (job, failures) => salvaged(summarizer, job, failures),
   }
 }

@@ -1,21 +1,26 @@
 /**
- * The named sections of a summary without a model: completed work from the tool calls that write files, the rest from
- * what sentences seem to be.
+ * The named sections of a summary without a model: completed work from tool calls that write files, the rest from the
+ * cues of sentences.
  */
-import type { Sections } from '../domain/events/index.js'
+import { NO_SECTIONS, type Sections } from '../domain/events/index.js'
 import { defaultEstimator } from '../domain/values/tokens.js'
 import type { SummaryToFold } from '../ports/summarizer.js'
+import { kindOfSentence } from '../domain/text/speech.js'
 import { headOf } from '../domain/text/clean-text.js'
+import { collectIdentifiers } from '../domain/text/identifiers.js'
+import { numbersIn } from '../domain/text/numbers.js'
+import { termCounts } from '../domain/text/terms.js'
 import { actionText, type ToolAction } from './tool-actions.js'
 import type { Unit } from './units.js'
 
 const MAX_ENTRIES = 8
 const MAX_ENTRY_CHARACTERS = 240
-// Pending work is what was said to come next near the end; said early, it was done since or dropped.
+// Pending work is taken from the end: work announced early was done or dropped since.
 const PENDING_SHARE = 0.3
-// Below it are pasted texts and what programs put in: full of "must" and "error", and nobody's decision.
+// Text below this weight is pasted or inserted by a program: it has many words like "must" and "error" but no
+// decisions.
 const LEAST_WEIGHT = 0.3
-// Agents say what they are about to do, and then call several tools for it.
+// Agents announce their work, and then make several tool calls for it.
 const MESSAGES_BEFORE_A_CALL = 6
 
 const short = (text: string): string =>
@@ -32,12 +37,12 @@ const actionName = (tool: string): string => ACTIONS.find(([pattern]) => pattern
 
 type Work = Sections['completedWork'][number]
 
-/** Files that were written, once each: the last thing said before the last call tells what for. */
+/** The written files, each once, with the last statement before the last call as the purpose. */
 function completedWork(actions: readonly ToolAction[], units: readonly Unit[]): Work[] {
   const work = new Map<string, Work>()
   for (const action of actions) {
     if (action.effect !== 'write' || action.file === undefined || action.failed) continue
-    const said = units.findLast(
+    const lastStatement = units.findLast(
       (unit) =>
         unit.kind === 'speech' &&
         !unit.cues.question &&
@@ -47,14 +52,14 @@ function completedWork(actions: readonly ToolAction[], units: readonly Unit[]): 
     )
     const name = actionName(action.tool)
     const key = `${name} ${action.file}`
-    const description = said === undefined ? (work.get(key)?.description ?? '') : short(said.text)
+    const description = lastStatement === undefined ? (work.get(key)?.description ?? '') : short(lastStatement.text)
     work.delete(key)
     work.set(key, { file: action.file, action: name, description })
   }
   return [...work.values()].slice(-3 * MAX_ENTRIES)
 }
 
-/** The worthiest of some units, in time order. */
+/** The units with the highest scores, in time order. */
 const best = (units: readonly Unit[], most = MAX_ENTRIES): string[] => [
   ...unique(
     units
@@ -74,7 +79,7 @@ const best = (units: readonly Unit[], most = MAX_ENTRIES): string[] => [
 function currentState(units: readonly Unit[], actions: readonly ToolAction[]): string[] {
   const spoken = units.filter((unit) => unit.kind === 'speech' && unit.weight >= LEAST_WEIGHT && !unit.cues.filler)
   const last = spoken.at(-1)
-  const said =
+  const lastStatements =
     last === undefined
       ? []
       : best(
@@ -83,23 +88,63 @@ function currentState(units: readonly Unit[], actions: readonly ToolAction[]): s
         )
   const action = actions.at(-1)
   return action === undefined || (last !== undefined && last.group > action.message)
-    ? said
-    : [...said, short(actionText(action))]
+    ? lastStatements
+    : [...lastStatements, short(actionText(action))]
 }
 
 const cost = (value: unknown): number => defaultEstimator.text(JSON.stringify(value))
-const NOTHING: Sections = { completedWork: [], decisions: [], currentState: [], pendingWork: [], errors: [] }
 
-/** Takes entries away from the longest section until all of them together cost at most `maxTokens`. */
+/** Sections that give up entries only if the others have none left. */
+const LASTING: ReadonlySet<keyof Sections> = new Set(['requests', 'constraints', 'openItems'])
+
+/** Removes the oldest entries of the longest section until all sections together cost at most `maxTokens`. */
 function bounded(sections: Sections, maxTokens: number): Sections {
-  const all: { [Key in keyof Sections]: Sections[Key] } = { ...sections }
-  const names = ['completedWork', 'decisions', 'currentState', 'pendingWork', 'errors'] as const
-  while (names.some((name) => all[name].length > 0) && cost(all) > maxTokens + cost(NOTHING)) {
-    const longest = names.reduce((most, name) => (cost(all[name]) > cost(all[most]) ? name : most))
-    if (longest === 'completedWork') all.completedWork = all.completedWork.slice(1)
-    else all[longest] = all[longest].slice(1)
+  let all: Sections = sections
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the keys of a constant object
+  const names = Object.keys(NO_SECTIONS) as (keyof Sections)[]
+  const limit = maxTokens + cost(NO_SECTIONS)
+  while (cost(all) > limit) {
+    const filled = names.filter((name) => all[name].length > 0)
+    if (filled.length === 0) break
+    const expendable = filled.filter((name) => !LASTING.has(name))
+    const longest = (expendable.length > 0 ? expendable : filled).reduce((longer, name) =>
+      cost(all[name]) > cost(all[longer]) ? name : longer,
+    )
+    all = { ...all, [longest]: all[longest].slice(1) }
   }
   return all
+}
+
+// A sentence with fewer names, numbers and identifiers is talk.
+const LEAST_IN_A_FACT = 2
+const NAME = /(?<=[\p{Ll}\p{N},;:] )\p{Lu}\p{Ll}{2,}/gu
+const NEXT_STEP =
+  /(?<![\p{L}\p{N}])(?:next(?: steps?)?[,:]|next(?: steps?)? (?:is|are)|the next step|als nächstes|nächster schritt|ensuite|prochaine étape|siguiente paso|a continuación|далее|следующий шаг)|接下[来來]|下一步|次に|次は|다음(?:은|으로)?/iu
+
+function isFact({ text, cues }: Unit): boolean {
+  if (cues.question) return false
+  const { files, identifiers } = collectIdentifiers(text)
+  const found = files.length + identifiers.length + numbersIn(text).length + (text.match(NAME)?.length ?? 0)
+  return found >= LEAST_IN_A_FACT
+}
+
+/** The sentences of a chunk that ask, bind or decide. */
+function bySpeaker(speech: readonly Unit[], isWork: boolean) {
+  const kinds = new Map(
+    speech.map((unit) => [unit, kindOfSentence(unit.givesOrders ? 'user' : 'assistant', unit.text, isWork)]),
+  )
+  const isConstraint = (unit: Unit): boolean =>
+    unit.givesOrders &&
+    !unit.cues.question &&
+    (kinds.get(unit) === 'constraint' || (kinds.get(unit) === undefined && unit.cues.preference))
+  const isDecision = (unit: Unit): boolean =>
+    kinds.get(unit) === 'decision' || (unit.cues.decision && !unit.cues.question && kinds.get(unit) !== 'request')
+  const constraints = speech.filter(isConstraint)
+  return {
+    requests: speech.filter((unit) => unit.givesOrders && kinds.get(unit) === 'request'),
+    constraints,
+    decisions: speech.filter((unit) => !constraints.includes(unit) && isDecision(unit)),
+  }
 }
 
 /** The sections of a chunk. Together they are at most `maxTokens`, like the summary. */
@@ -118,49 +163,83 @@ export function sectionsOfChunk(
       !unit.text.endsWith(':'),
   )
   const late = speech.filter((unit) => unit.group >= messages * (1 - PENDING_SHARE))
+  const { requests, constraints, decisions } = bySpeaker(speech, actions.length > 0)
+  const pending = late.filter((unit) => unit.cues.pending && !unit.cues.outcome && !requests.includes(unit))
+  const errors = [
+    ...units.filter((unit) => unit.kind === 'action' && unit.cues.error),
+    ...speech.filter((unit) => unit.cues.error && !unit.cues.question),
+  ]
+  const known = new Set([...requests, ...constraints, ...decisions, ...pending, ...errors])
   return bounded(
     {
+      ...NO_SECTIONS,
+      requests: best(requests),
+      constraints: best(constraints),
+      decisions: best(decisions),
+      facts: best(speech.filter((unit) => !known.has(unit) && isFact(unit))),
       completedWork: completedWork(actions, units),
-      decisions: best(
-        speech.filter(
-          (unit) =>
-            !unit.cues.question && (unit.cues.decision || (unit.speaker !== 'assistant' && unit.cues.constraint)),
-        ),
-      ),
+      errors: best(errors),
+      openItems: best(pending, MAX_ENTRIES / 2),
       currentState: currentState(units, actions),
-      pendingWork: best(
-        late.filter((unit) => unit.cues.pending && !unit.cues.outcome),
-        MAX_ENTRIES / 2,
+      nextSteps: best(
+        pending.filter((unit) => NEXT_STEP.test(unit.text)),
+        MAX_ENTRIES / 4,
       ),
-      errors: best([
-        ...units.filter((unit) => unit.kind === 'action' && unit.cues.error),
-        ...speech.filter((unit) => unit.cues.error && !unit.cues.question),
-      ]),
     },
     maxTokens,
   )
 }
 
+const termsOf = (text: string): readonly string[] => [...termCounts(text).counts.keys()]
+// Of the words of an open item, the share that an entry which closes it has too.
+const LEAST_SHARED = 0.6
+
+/** Whether an entry of `closedItems` is about an open item: it repeats most of its words. */
+function closes(closed: string, open: string): boolean {
+  const terms = termsOf(open)
+  const repeated = new Set(termsOf(closed))
+  if (terms.length === 0) return closed.trim() === open.trim()
+  return terms.filter((term) => repeated.has(term)).length >= terms.length * LEAST_SHARED
+}
+
+/** Open items of all sources that no later source closes, and the closed items that belong to none of them. */
+function openAndClosed(all: readonly Sections[]): Pick<Sections, 'openItems' | 'closedItems'> {
+  let openItems: readonly string[] = []
+  const closedItems: string[] = []
+  for (const sections of all) {
+    closedItems.push(...sections.closedItems.filter((closed) => !openItems.some((open) => closes(closed, open))))
+    openItems = openItems.filter((open) => !sections.closedItems.some((closed) => closes(closed, open)))
+    openItems = unique([...openItems, ...sections.openItems])
+  }
+  return { openItems: [...openItems], closedItems: [...unique(closedItems)] }
+}
+
 /**
- * The sections of summaries that become one: what was done and decided adds up; where things stand is what the last one
- * says.
+ * The sections of summaries that become one: all entries of all sources, each once. Open items stay until a later source
+ * closes them; the current state and the next steps are those of the last source. Undefined if no source has sections.
  */
 export function mergedSections(summaries: readonly SummaryToFold[], maxTokens: number): Sections | undefined {
   const all = summaries.flatMap(({ sections }) => (sections === undefined ? [] : [sections]))
   const last = all.at(-1)
   if (last === undefined) return undefined
-  const work = new Map<string, Work>()
-  for (const done of all.flatMap((sections) => sections.completedWork)) {
-    work.delete(`${done.action} ${done.file}`)
-    work.set(`${done.action} ${done.file}`, done)
-  }
+  const union = (name: Exclude<keyof Sections, 'completedWork'>): string[] => [
+    ...unique(all.flatMap((sections) => sections[name])),
+  ]
+  const work = new Map<string, Work>(
+    all.flatMap(({ completedWork: done }) => done.map((each) => [JSON.stringify(each), each] as const)),
+  )
   return bounded(
     {
+      requests: union('requests'),
+      constraints: union('constraints'),
+      decisions: union('decisions'),
+      facts: union('facts'),
       completedWork: [...work.values()],
-      decisions: [...unique(all.flatMap((sections) => sections.decisions))],
+      errors: union('errors'),
+      ...openAndClosed(all),
       currentState: last.currentState,
-      pendingWork: last.pendingWork,
-      errors: [...unique(all.flatMap((sections) => sections.errors))],
+      nextSteps: last.nextSteps,
+      superseded: union('superseded'),
     },
     maxTokens,
   )

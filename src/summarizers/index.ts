@@ -1,4 +1,4 @@
-/** The strategies, and the one way to make a summarizer from a configuration. */
+/** The strategies, and the function that creates a summarizer from a configuration. */
 import { either as E } from 'fp-ts'
 import { z } from 'zod'
 import { notKnown } from '../domain/text/known-names.js'
@@ -42,48 +42,47 @@ const summarizerConfigSchema = z.discriminatedUnion('kind', [
     model: nameSchema,
     baseUrl: z.url({ protocol: /^https?$/u, error: 'is no http or https address' }).optional(),
     apiKey: z.string().min(1).optional(),
-    /** What the model's window takes, where its name does not tell. */
+    /** The model's window, if its name does not determine it. */
     windowTokens: z.number().int().min(512).optional(),
     timeoutMs: z.number().int().positive().optional(),
-    /** Further attempts after the first. A replay leaves it aside: there each request is set aside and counted. */
+    /** Further attempts after the first. Ignored by a replay, which reserves and counts each request. */
     maxRetries: z.number().int().min(0).max(10).optional(),
     prompt: promptSchema.optional(),
     tools: z.array(z.record(z.string(), z.unknown())).readonly().optional(),
   }),
 ])
-/** A model behind the OpenAI chat API, as the one who summarizes. */
+/** A model with the OpenAI chat API as the summarizer. */
 export interface OpenAiSummarizerConfig {
-  /** Any API that speaks as OpenAI's chat completions do. */
+  /** Any API that is compatible with OpenAI's chat completions. */
   readonly kind: 'openai'
   /**
-   * `fold-in` (default): a summary that goes on from the one before. `structured`: one in named sections. `ride-prefix`:
-   * asked behind the agent's own context, so that a provider's prompt cache pays for most of it; for that the model and
-   * the server are the agent's.
+   * `fold-in` (default): a summary that continues the previous one. `structured`: a summary in named sections.
+   * `ride-prefix`: the request begins with the agent's own context, so that most of it is read from the provider's
+   * prompt cache; model and server must be the agent's.
    */
   readonly strategy?: StrategyName | undefined
-  /** The model's name, as the API knows it. */
+  /** The model's name in the API. */
   readonly model: string
-  /** The API's address. Default: OpenAI's own. */
+  /** The base URL of the API. Default: OpenAI's. */
   readonly baseUrl?: string | undefined
-  /** Its key; a server of your own may need none. */
+  /** The API key; your own server may need none. */
   readonly apiKey?: string | undefined
-  /** What the model's window takes, in tokens, where its name does not tell; 512 or more. */
+  /** The model's window in tokens, if its name does not determine it; 512 or more. */
   readonly windowTokens?: number | undefined
-  /** How long one request may take, in milliseconds. */
+  /** The timeout of one request, in milliseconds. */
   readonly timeoutMs?: number | undefined
-  /**
-   * Further attempts after the first, 0 to 10. A replay leaves it aside: there each request is set aside and counted.
-   */
+  /** Further attempts after the first, 0 to 10. Ignored by a replay, which reserves and counts each request. */
   readonly maxRetries?: number | undefined
   /**
-   * A template of your own in the place of the strategy's: `{persona}`, `{existing_summary}` and `{messages}` are put
-   * in. Its text is recorded.
+   * A template that replaces the strategy's. Its placeholders are `{messages}`, `{existing_summary}` (the summary of
+   * the earlier messages, or "(no prior summary)"), `{background}` (the same, or empty), `{persona}`, and the limit as
+   * `{max_tokens}`, `{max_words}` and `{max_characters}`. Its text is recorded.
    */
   readonly prompt?: { readonly name: string; readonly text: string } | undefined
-  /** Of `ride-prefix`: the tools of the agent's requests, as it sends them. They stand in front of its messages. */
+  /** For `ride-prefix`: the tools of the agent's requests, as the agent sends them. They come before its messages. */
   readonly tools?: readonly Readonly<Record<string, unknown>>[] | undefined
 }
-/** Who summarizes, as a configuration: no model and no key (`extractive`), or a model behind the OpenAI chat API. */
+/** The configuration of a summarizer: without a model and key (`extractive`), or a model with the OpenAI chat API. */
 export type SummarizerConfig = { readonly kind: 'extractive' } | OpenAiSummarizerConfig
 
 export type BadSummarizerConfig = {
@@ -95,7 +94,7 @@ export type BadSummarizerConfig = {
 const kindOf = (input: unknown): unknown =>
   typeof input === 'object' && input !== null && 'kind' in input ? input.kind : undefined
 
-/** Parses a configuration that came from outside, naming the field that is wrong. */
+/** Parses a configuration from outside and names the invalid field. */
 export function parseSummarizerConfig(input: unknown): E.Either<BadSummarizerConfig, SummarizerConfig> {
   const parsed = summarizerConfigSchema.safeParse(input)
   if (parsed.success) {
@@ -129,8 +128,8 @@ export function parseSummarizerConfig(input: unknown): E.Either<BadSummarizerCon
 }
 
 /**
- * A summarizer from its configuration. Which client talks to the model is for the caller to say, because strategies
- * know no adapter; the extractive strategy needs none.
+ * Creates a summarizer from its configuration. The caller passes the client of the model, because strategies know no
+ * adapter; the extractive strategy needs none.
  */
 export function createSummarizer(config: Extract<SummarizerConfig, { kind: 'extractive' }>): Summarizer
 export function createSummarizer(config: SummarizerConfig, model: LanguageModel): Summarizer

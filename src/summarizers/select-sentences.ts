@@ -1,32 +1,31 @@
 /**
- * Which sentences stand for the rest: the worthiest, each measured against what is already chosen, so that nothing is
- * said twice.
+ * Selects the sentences of a summary: those of the highest worth, given what is already chosen, so that nothing is
+ * repeated.
  *
- * What a sentence costs does not count, as long as it fits. Divided by the root of its tokens, its worth would favour
- * short exclamations: measured on LoCoMo, 0.60 of the terms that answers are made of are kept then, and 0.66 without,
- * all else being equal.
+ * The cost of a sentence does not matter as long as it fits. Dividing its worth by the root of its tokens would favour
+ * short exclamations: measured on LoCoMo, 0.60 of the terms in the answers are kept then, and 0.66 without.
  *
- * Worth only falls as more is chosen, so a queue that looks again at its first entry alone ("lazy greedy") finds the
- * same as looking at all of them each time, and stays near linear.
+ * Worth only decreases as more is chosen, so a queue that re-evaluates only its first entry ("lazy greedy") gives the
+ * same result as re-evaluating all, in nearly linear time.
  */
 
-/** Something that may stand in a summary. */
+/** A sentence that may be selected. */
 export interface Candidate {
-  /** Its place in time. */
+  /** Its index in time. */
   readonly order: number
-  /** Sentences of one group (a message) count for less, the more of them are chosen. */
+  /** Sentences of one group (a message) count less, the more of them are chosen. */
   readonly group: number
   readonly text: string
   readonly tokens: number
-  /** Tokens that its line costs besides it: who speaks, and the end of the line. */
+  /** Additional tokens of its line: the speaker and the line break. */
   readonly overhead: number
   readonly score: number
   readonly terms: ReadonlySet<string>
 }
 
-// Below this share of new terms a sentence repeats what stands there already.
+// A sentence with a smaller share of new terms repeats the chosen ones.
 const LEAST_NOVELTY = 0.25
-// What is worth less than this is not worth its place, even where there is room.
+// A sentence with a lower score is never selected, even if it fits.
 const LEAST_SCORE = 0.35
 const GROUP_DECAY = 0.85
 
@@ -35,7 +34,7 @@ interface Entry<C extends Candidate> {
   worth: number
 }
 
-/** A binary heap, the worthiest first; among equals the earliest, so that the order is always the same. */
+/** A binary heap with the highest worth first, and the earliest of equal ones, so that the order is deterministic. */
 function createHeap<C extends Candidate>(
   entries: Entry<C>[],
 ): { pop: () => Entry<C> | undefined; push: (entry: Entry<C>) => void; top: () => Entry<C> | undefined } {
@@ -82,9 +81,7 @@ function createHeap<C extends Candidate>(
   }
 }
 
-/**
- * The sentences that fit into `maxTokens`, in the order of their worth.
- */
+/** The sentences that fit into `maxTokens`, ordered by worth. */
 export function selectSentences<C extends Candidate>(candidates: readonly C[], maxTokens: number): readonly C[] {
   const covered = new Set<string>()
   const perGroup = new Map<number, number>()

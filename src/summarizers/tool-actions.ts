@@ -1,22 +1,22 @@
-/** Tool calls with their results as one line each: what was called, on what, and how it ended. */
+/** Tool calls with their results as one line each: the tool, its subject, and the outcome. */
 import { cleanText, headOf } from '../domain/text/clean-text.js'
 import type { ToolCall } from '../domain/values/message.js'
 import { digestOutput, type OutputDigest } from '../domain/text/sentences.js'
 import type { MessageToSummarize } from '../ports/summarizer.js'
 import { textOf } from './format-messages.js'
 
-/** What a tool does to the world, by its name. */
+/** The effect of a tool, by its name. */
 type ToolEffect = 'write' | 'read' | 'other'
 
 export interface ToolAction {
-  /** Where the call stands in the chunk. */
+  /** Index of the message in the chunk. */
   readonly message: number
   readonly tool: string
   readonly effect: ToolEffect
   readonly file: string | undefined
   readonly subject: string
   readonly failed: boolean
-  /** How it ended, in few words; undefined where no result stands in the chunk. */
+  /** The outcome in a few words; undefined if the chunk has no result. */
   readonly outcome: string | undefined
 }
 
@@ -52,7 +52,7 @@ const SUBJECT_KEYS = [
   'code',
   'script',
 ]
-// Arguments that carry a whole file are not parsed: what we look for stands at their start, or is not there.
+// Arguments that contain a whole file are not parsed: the relevant fields are at their start, or missing.
 const MAX_PARSED_CHARACTERS = 20_000
 const MAX_SUBJECT_CHARACTERS = 110
 const MAX_OUTCOME_CHARACTERS = 140
@@ -73,7 +73,7 @@ function argumentsOf(call: ToolCall): Arguments {
         ? Object.fromEntries(Object.entries(parsed))
         : { value: parsed }
     } catch {
-      // Arguments that are no JSON are shown as they came.
+      // Arguments that are not JSON are shown unchanged.
       return text.trim() === '' ? {} : { value: text }
     }
   }
@@ -89,14 +89,14 @@ const firstText = (values: Arguments, keys: readonly string[]): string | undefin
   return undefined
 }
 
-const say = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value))
+const textOfValue = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value))
 
 const subjectOf = (values: Arguments): string =>
   short(
     firstText(values, SUBJECT_KEYS) ??
       Object.entries(values)
         .slice(0, 6)
-        .map(([key, value]) => `${key}: ${short(say(value) ?? '', 40)}`)
+        .map(([key, value]) => `${key}: ${short(textOfValue(value) ?? '', 40)}`)
         .join(', '),
     MAX_SUBJECT_CHARACTERS,
   )
@@ -110,7 +110,7 @@ function fileOf(call: ToolCall, values: Arguments): string | undefined {
   return patched?.[1] === undefined ? undefined : cleanText(patched[1]).trim()
 }
 
-/** What a tool does, by the words of its name (`get_credit` edits nothing). A shell may do anything. */
+/** The effect of a tool, by the words of its name (`get_credit` edits nothing). A shell command may have any effect. */
 function effectOf(tool: string): ToolEffect {
   const words = tool
     .replaceAll(/(?<=[a-z])(?=[A-Z])/gu, ' ')
@@ -121,7 +121,7 @@ function effectOf(tool: string): ToolEffect {
   return words.some((word) => READS.has(word)) ? 'read' : 'other'
 }
 
-// "Exit code 1" says that it failed; the line after it, or the last one, says why.
+// "Exit code 1" reports the failure; the line after it, or the last one, gives the reason.
 function errorOf({ errors, first, last }: OutputDigest): string {
   const head = (errors[0] ?? first).replace(/^error:\s*(?=\S)/iu, '')
   const why = errors[1] ?? last
@@ -138,7 +138,7 @@ function outcomeOf(effect: ToolEffect, failed: boolean, digest: OutputDigest): s
   return `${short(digest.first, MAX_OUTCOME_CHARACTERS / 2)}${last}`
 }
 
-// Files that are read speak of errors all the time, so only the mark or the first words tell that reading failed.
+// Files often mention errors, so only the error flag or the first words mean that reading failed.
 function hasFailed(result: MessageToSummarize, effect: ToolEffect, digest: OutputDigest): boolean {
   if (result.attributes?.['isError'] === true) return true
   if (effect !== 'other')
@@ -146,7 +146,9 @@ function hasFailed(result: MessageToSummarize, effect: ToolEffect, digest: Outpu
   return digest.errors.length > 0 && !/\b0 (?:errors?|fail(?:ed|ures)?)\b/iu.test(digest.errors.join(' '))
 }
 
-/** Every call of the chunk, in order, with how it ended; a result whose call is elsewhere stands for itself. */
+/**
+ * Every call of the chunk, in order, with its outcome; a result without its call in the chunk is an action by itself.
+ */
 export function toolActions(messages: readonly MessageToSummarize[]): readonly ToolAction[] {
   const results = new Map<string, MessageToSummarize>()
   for (const message of messages)

@@ -1,12 +1,12 @@
 /**
- * What may stand in an extract: the sentences of a chunk's messages and its tool calls, each with what it seems to be
- * and what it is worth.
+ * The units from which an extract is made: the sentences of a chunk's messages and its tool calls, each with cues and a
+ * score.
  */
 import { cleanText, headOf } from '../domain/text/clean-text.js'
 import { cuesOf, isConstraint, type Cues } from '../domain/text/cues.js'
 import { hasIdentifier } from '../domain/text/identifiers.js'
 import { sentencesOf } from '../domain/text/sentences.js'
-import { termCounts, isSingleLetter } from '../domain/text-search/terms.js'
+import { termCounts, isSingleLetter } from '../domain/text/terms.js'
 import { defaultEstimator } from '../domain/values/tokens.js'
 import type { MessageToSummarize, SummaryToFold } from '../ports/summarizer.js'
 import { textOf } from './format-messages.js'
@@ -14,31 +14,30 @@ import type { Candidate } from './select-sentences.js'
 import { actionText, type ToolAction } from './tool-actions.js'
 
 export interface Unit extends Candidate {
-  /** `user`, `assistant`, a name, or `tools`; empty for a line of a summary that has none. */
+  /** `user`, `assistant`, a name, or `tools`; empty for a summary line without a speaker. */
   readonly speaker: string
   /** The day, as `2026-01-31`. */
   readonly day: string
-  /** Where it stands in its message; two in a row are joined without a mark. */
-  readonly place: number
+  /** Index within its message; consecutive units are joined without a mark. */
+  readonly index: number
   readonly cues: Cues
   readonly kind: 'speech' | 'code' | 'action'
   /**
-   * What its message weighs, from 0 to 1: by who wrote it, and less where it is one line of many or was put in by a
-   * program.
+   * The weight of its message, 0 to 1: by author, and lower for one of many lines or for text inserted by a program.
    */
   readonly weight: number
   readonly score: number
+  /** True for a sentence of the user, or of another role that the assistant obeys. */
+  readonly givesOrders: boolean
 }
 
 type Speech = Omit<Unit, 'score' | 'order'> & {
   readonly base: number
   readonly dilution: number
   readonly first: boolean
-  readonly givesOrders: boolean
 }
 
-// Pairs of hiragana are endings and particles, and single letters stand in everything: neither tells two sentences
-// apart.
+// Pairs of hiragana are endings and particles, and single letters occur everywhere: neither distinguishes sentences.
 const COMMON = /^\p{Script=Hiragana}+$/u
 const termsOf = (text: string): ReadonlySet<string> =>
   new Set([...termCounts(text).counts.keys()].filter((term) => !isSingleLetter(term) && !COMMON.test(term)))
@@ -74,7 +73,7 @@ function roleWeight(message: MessageToSummarize): number {
   const kind = message.attributes?.['kind']
   if (typeof kind === 'string' && HARNESS.has(kind)) return 0.15
   if (message.role === 'user') return 1
-  // An assistant with a name of its own is one of two people who talk, or an agent among several.
+  // A named assistant is one of two people in a dialogue, or an agent among several.
   if (message.role === 'assistant') return message.name === undefined ? 0.65 : 0.85
   return 0.35
 }
@@ -84,13 +83,13 @@ function speechOf(message: MessageToSummarize, group: number): readonly Speech[]
   if (message.role === 'tool' || text.trim() === '') return []
   const sentences = sentencesOf(text)
   const weight = roleWeight(message)
-  // A pasted file or a long plan is one message, and no sentence of it is worth what a short message's is.
+  // A pasted file or a long plan is one message; its sentences count less than those of a short message.
   const dilution = sentences.length <= 12 ? 1 : Math.max(0.45, Math.sqrt(12 / sentences.length))
-  return sentences.map(({ text: sentence, code }, place) => ({
+  return sentences.map(({ text: sentence, code }, index) => ({
     group,
     speaker: speakerOf(message),
     day: message.createdAt.slice(0, 10),
-    place,
+    index,
     text: sentence,
     tokens: defaultEstimator.text(sentence),
     overhead: overheadOf(speakerOf(message)),
@@ -100,14 +99,14 @@ function speechOf(message: MessageToSummarize, group: number): readonly Speech[]
     base: weight,
     weight: weight * dilution,
     dilution: weight < 0.2 ? dilution * 0.4 : dilution,
-    first: place === 0,
+    first: index === 0,
     givesOrders: weight >= 0.2 && message.role !== 'assistant',
   }))
 }
 
-// The weights were found on 831 labelled questions about dialogues in English and Chinese: with half of these for facts
-// and twice these for cues, summaries of a fifth of LoCoMo's text keep 0.63 of the terms that the answers are made of,
-// and with these 0.77. Cues have their place for decisions and errors, which nobody asks for there.
+// The weights were tuned on 831 labelled questions about dialogues in English and Chinese: with half of these for
+// events and twice these for cues, summaries of a fifth of LoCoMo's text keep 0.63 of the terms in the answers; with
+// these, 0.77. The cues remain for decisions and errors, which those questions do not cover.
 function cueScore(cues: Cues, fromUser: boolean): number {
   return (
     (cues.decision ? 0.25 : 0) +
@@ -120,14 +119,14 @@ function cueScore(cues: Cues, fromUser: boolean): number {
   )
 }
 
-// "Sounds great, Mel!" addresses somebody, and names nothing.
+// "Sounds great, Mel!" addresses a person and names nothing.
 const namesSomething = (text: string, speakers: readonly string[]): boolean =>
   (text.match(NAME) ?? []).some((name) => !speakers.some((speaker) => speaker.startsWith(name)))
 
-// What somebody who gives orders said must be, or must not, stands above all that is said besides, in a long message
-// too. Measured by `scripts/loss-table.ts` over all conversations at 8,000 tokens: without it 34 % of the constraints
-// are kept, and with it 53 %, for 0.6 % of the numbers and 0.1 % of the files and identifiers; at 32,000 tokens 59 %
-// and 78 %, for 0.1 % of each. More gains little.
+// Constraints of the user rank above everything else, also in a long message. Measured by `scripts/loss-table.ts` over
+// all conversations at 8,000 tokens: without the bonus 34 % of the constraints are kept, with it 53 %, at the cost of
+// 0.6 % of the numbers and 0.1 % of the files and identifiers; at 32,000 tokens 59 % and 78 %, at 0.1 % of each. A
+// larger bonus adds little.
 const BINDING = 1.2
 const LONGEST_BINDING = 360
 const bindingScore = ({ kind, text, givesOrders }: Speech): number =>
@@ -141,16 +140,13 @@ const eventScore = (text: string, speakers: readonly string[]): number =>
 
 const CENTRALITY = 0.4
 
-/**
- * How much a sentence is about what the rest is about: the mean weight of its terms, by the number of messages that
- * have them.
- */
+/** How typical a sentence is: the mean weight of its terms, by the number of messages that have them. */
 function centrality(terms: ReadonlySet<string>, frequency: ReadonlyMap<string, number>, groups: number): number {
   if (terms.size === 0) return 0
   let sum = 0
   for (const term of terms) {
     const count = frequency.get(term) ?? 0
-    // What stands in one message alone is detail, what stands in nearly all is no news.
+    // A term in a single message is a detail, and one in nearly all messages carries no information.
     if (count > 1) sum += Math.log(1 + count) * (1 - count / (groups + 1))
   }
   return Math.min(1, sum / Math.sqrt(terms.size) / 2)
@@ -171,7 +167,7 @@ function frequencies(speech: readonly Speech[]): ReadonlyMap<string, number> {
 
 const lengthScore = (speech: Speech): number => {
   if (speech.terms.size === 0) return -1
-  // "That's awesome!" and "You've got guts." take little room and say nothing to whoever was not there.
+  // "That's awesome!" and "You've got guts." are short and carry no information without their context.
   if (speech.terms.size < 4) return speech.text.endsWith('!') ? -0.8 : -0.5
   return speech.tokens > 60 ? -0.1 : 0
 }
@@ -184,17 +180,17 @@ function overlap(terms: ReadonlySet<string>, other: ReadonlySet<string>): number
 }
 
 /**
- * What a question's answer gains: the first sentence of the next message of somebody else, more where it takes up the
- * question's terms.
+ * The bonus for the answer to a question: for the first sentence of the next message by another speaker, larger if it
+ * shares terms with the question.
  */
 function answerScores(speech: readonly Speech[]): ReadonlyMap<Speech, number> {
   const scores = new Map<Speech, number>()
   let question: Speech | undefined
   for (const sentence of speech) {
     if (question !== undefined && sentence.group !== question.group && sentence.speaker !== question.speaker) {
-      if (sentence.place < 3 && !sentence.cues.filler)
+      if (sentence.index < 3 && !sentence.cues.filler)
         scores.set(sentence, (sentence.first ? 0.2 : 0.05) + 0.3 * overlap(question.terms, sentence.terms))
-      if (sentence.place >= 2) question = undefined
+      if (sentence.index >= 2) question = undefined
     }
     if (sentence.cues.question && sentence.kind === 'speech') question = sentence
   }
@@ -209,8 +205,8 @@ function actionUnit(action: ToolAction, message: MessageToSummarize | undefined)
     group: action.message,
     speaker: 'tools',
     day: (message?.createdAt ?? '').slice(0, 10),
-    // Behind all that the message says.
-    place: 100_000,
+    // After all sentences of the message.
+    index: 100_000,
     text,
     tokens: defaultEstimator.text(text),
     overhead: overheadOf('tools'),
@@ -218,13 +214,14 @@ function actionUnit(action: ToolAction, message: MessageToSummarize | undefined)
     cues: { ...NO_CUES, error: action.failed },
     kind: 'action',
     weight: 1,
+    givesOrders: false,
     score: ACTION_SCORE[action.effect] + (action.failed ? 0.5 : 0),
   }
 }
 
 /**
  * The units of a chunk, in time order.
- * @param background the summary of the chunk before: what it says already is worth less here
+ * @param background the summary of the previous chunk: content that it has counts less
  */
 export function unitsOfMessages(
   messages: readonly MessageToSummarize[],
@@ -260,20 +257,17 @@ export function unitsOfMessages(
   const spoken = speech.map((sentence) => Object.assign(sentence, { score: scoreOf(sentence) }))
   const called = actions.map((action) => actionUnit(action, messages[action.message]))
   return [...spoken, ...called]
-    .toSorted((a, b) => a.group - b.group || a.place - b.place)
+    .toSorted((a, b) => a.group - b.group || a.index - b.index)
     .map((unit, order) => Object.assign(unit, { order }))
 }
 
 const DAY_LINE = /^\[(\d{4}-\d{2}-\d{2})\]$/u
 const HEADER_LINE = /^\[depth:\d+\|/u
 const SPEAKER = /^([\p{L}\p{N}][\p{L}\p{N} _.()-]{0,39}): (?=\S)/u
-/** Between two sentences of one message of which something is left out between them. */
+/** The mark between two sentences of one message that are not adjacent. */
 export const GAP = ' … '
 
-/**
- * The units of summaries that are to be condensed: their sentences, each with its speaker and day where the text tells
- * them.
- */
+/** The units of summaries that are merged: their sentences, each with its speaker and day if the text has them. */
 export function unitsOfSummaries(summaries: readonly SummaryToFold[]): readonly Unit[] {
   let group = 0
   const speech = summaries.flatMap((summary) => {
@@ -291,11 +285,11 @@ export function unitsOfSummaries(summaries: readonly SummaryToFold[]): readonly 
         const pieces = rest
           .split(speaker === 'tools' ? '; ' : GAP)
           .flatMap((piece) => (speaker === 'tools' ? [{ text: piece.trim(), code: false }] : sentencesOf(piece)))
-        return pieces.map(({ text, code }, place) => ({
+        return pieces.map(({ text, code }, index) => ({
           group: here,
           speaker,
           day,
-          place,
+          index,
           text,
           tokens: defaultEstimator.text(text),
           overhead: overheadOf(speaker),
@@ -305,7 +299,7 @@ export function unitsOfSummaries(summaries: readonly SummaryToFold[]): readonly 
           base: speaker === 'tools' ? 0.4 : speaker === 'assistant' ? 0.65 : 0.9,
           weight: 1,
           dilution: 1,
-          first: place === 0,
+          first: index === 0,
           givesOrders: speaker !== 'assistant' && speaker !== 'tools',
         }))
       })
@@ -329,5 +323,5 @@ export function unitsOfSummaries(summaries: readonly SummaryToFold[]): readonly 
   )
 }
 
-/** The line that names files which the extract does not mention otherwise. */
+/** The label of the line with files that the extract does not mention otherwise. */
 export const FILES_LABEL = 'Files: '

@@ -1,6 +1,6 @@
 /**
- * Events of many streams in one transaction, on the embedded engine and on a server: the rules of the log hold as they
- * do for an append.
+ * Appends of many streams in one transaction, on the embedded engine and on a server: they follow the same rules as
+ * single appends.
  */
 import { describe, expect, it } from '@jest/globals'
 import { createPostgresBodyStore } from '../../src/adapters/postgres/body-store.js'
@@ -15,8 +15,8 @@ import type { Database } from '../../src/ports/sql.js'
 import { appended, collect, eventNamed, eventsNamed } from '../support/events.js'
 import { emptyLog, eventsOf, EVERYTHING, write } from '../support/log-history.js'
 import { openTestDatabase } from '../support/memory-database.js'
-import { openTestSchema, testServer } from '../support/postgres.js'
-import { longTest } from '../support/length.js'
+import { openTestSchema } from '../support/postgres.js'
+import { longTest, serverDescribe } from '../support/length.js'
 
 const copied = (stream: string, revision: bigint, name = `${stream} ${revision.toString()}`): CopiedEvent => {
   const event: StoredEvent = { ...eventNamed(name), stream, revision, position: 0n }
@@ -40,7 +40,7 @@ function describeBulkPath(open: () => Promise<{ db: Database; drop: () => Promis
     }
   }
 
-  it('writes a whole log as its appends would have', async () => {
+  it('writes a whole log with the same result as single appends', async () => {
     await withDatabase(async (db) => {
       const from = emptyLog('A')
       await write(from, EVERYTHING)
@@ -52,10 +52,10 @@ function describeBulkPath(open: () => Promise<{ db: Database; drop: () => Promis
       })
       expect(await eventsOf(store)).toEqual(await eventsOf(from.store))
       expect((await collect(store.readAll())).map(({ position }) => position)).toEqual(
-        Array.from({ length: 12 }, (_, place) => BigInt(place)),
+        Array.from({ length: 12 }, (_, index) => BigInt(index)),
       )
       expect(await store.streamRevision('conversation-a')).toBe(5n)
-      // What comes next stands behind it, by the ordinary way.
+      // The next single append follows it.
       expect(await appended(store, 'conversation-a', [eventNamed('next')], 5n)).toMatchObject({
         revision: 6n,
         position: 12n,
@@ -66,15 +66,15 @@ function describeBulkPath(open: () => Promise<{ db: Database; drop: () => Promis
     })
   })
 
-  longTest('takes all or none', async () => {
+  longTest('writes all events or none', async () => {
     await withDatabase(async (db) => {
       const store = createPostgresEventStore(db)
       const bulk = createPostgresBulkTarget(db, 'B')
       await bulk.appendInOrder([copied('a', 0n), copied('b', 0n), copied('a', 1n)])
       const refused: readonly [string, readonly CopiedEvent[], string][] = [
-        ['a stream that stands elsewhere', [copied('b', 1n), copied('a', 3n)], 'TargetChanged'],
-        ['a stream that is there', [copied('c', 0n), copied('a', 0n)], 'TargetChanged'],
-        ['a stream that is not there', [copied('b', 1n), copied('d', 1n)], 'TargetChanged'],
+        ['a stream with another revision', [copied('b', 1n), copied('a', 3n)], 'TargetChanged'],
+        ['an existing stream', [copied('c', 0n), copied('a', 0n)], 'TargetChanged'],
+        ['a missing stream', [copied('b', 1n), copied('d', 1n)], 'TargetChanged'],
         ['a gap', [copied('b', 1n), copied('b', 3n)], 'TargetRefuses'],
         ['an id that the stream has', [copied('b', 1n), copied('a', 2n, 'a 0')], 'TargetRefuses'],
         [
@@ -97,7 +97,7 @@ function describeBulkPath(open: () => Promise<{ db: Database; drop: () => Promis
     })
   })
 
-  longTest('wakes who waits for events', async () => {
+  longTest('wakes subscriptions', async () => {
     await withDatabase(async (db) => {
       const store = createPostgresEventStore(db, { pollMs: 600_000 })
       const stop = new AbortController()
@@ -111,11 +111,11 @@ function describeBulkPath(open: () => Promise<{ db: Database; drop: () => Promis
     })
   })
 
-  it('leaves no gap and no circle among appends that come meanwhile', async () => {
+  it('leaves no gap and causes no deadlock with concurrent appends', async () => {
     await withDatabase(async (db) => {
       const store = createPostgresEventStore(db)
       const bulk = createPostgresBulkTarget(db, 'B')
-      const others = Array.from({ length: 20 }, (_, number) =>
+      const appends = Array.from({ length: 20 }, (_, number) =>
         appended(store, `other-${String(number % 4)}`, eventsNamed(`other ${String(number)}`, 3)),
       )
       const bulks = Array.from({ length: 5 }, (_, number) =>
@@ -126,9 +126,9 @@ function describeBulkPath(open: () => Promise<{ db: Database; drop: () => Promis
           ]),
         ),
       )
-      await Promise.all([...others, ...bulks])
+      await Promise.all([...appends, ...bulks])
       expect((await collect(store.readAll())).map(({ position }) => position)).toEqual(
-        Array.from({ length: 90 }, (_, place) => BigInt(place)),
+        Array.from({ length: 90 }, (_, index) => BigInt(index)),
       )
     })
   })
@@ -139,7 +139,6 @@ describe('the bulk path on PGlite', () => {
 })
 
 // Without a server these are counted as skipped.
-const describeOnServer = testServer === '' ? describe.skip : describe
-describeOnServer('the bulk path on a Postgres server', () => {
+serverDescribe('the bulk path on a Postgres server', () => {
   describeBulkPath(openTestSchema)
 })

@@ -1,5 +1,5 @@
 /** The queue and the budget of compaction workers: in memory, on the embedded engine, and on a server. */
-import { describe, expect, test } from '@jest/globals'
+import { expect, test } from '@jest/globals'
 import { createMemoryTokenBudget } from '../../src/adapters/memory/token-budget.js'
 import { createMemoryWorkQueue } from '../../src/adapters/memory/work-queue.js'
 import { migrateLog } from '../../src/adapters/postgres/schema.js'
@@ -12,7 +12,8 @@ import { describeWorkQueue, type OpenedQueue } from '../contracts/work-queue.js'
 import { createHandClock, until } from '../support/hand-clock.js'
 import { latch } from '../support/latch.js'
 import { openTestDatabase } from '../support/memory-database.js'
-import { openTestSchema, testServer } from '../support/postgres.js'
+import { serverDescribe } from '../support/length.js'
+import { openTestSchema } from '../support/postgres.js'
 
 describeWorkQueue('memory', async () => {
   const clock = createHandClock()
@@ -40,7 +41,7 @@ describeWorkQueue('memory', async () => {
 describeTokenBudget('memory', async () => {
   const clock = createHandClock()
   let shared = createMemoryTokenBudget({}, clock)
-  // In memory a budget belongs to one process, so all that share it have the limits of the first.
+  // In memory a budget belongs to one process, so all calls share the limits of the first.
   let first: ReturnType<typeof createMemoryTokenBudget> | undefined
   return {
     budget(limits) {
@@ -70,7 +71,7 @@ const queueOn = (db: Database, close: () => Promise<void>): OpenedQueue => ({
 const budgetOn = (db: Database, close: () => Promise<void>): OpenedBudget => ({
   budget: (limits) => createPostgresTokenBudget(db, limits),
   async pass(ms) {
-    // A day goes by for the minutes too; a minute goes by for the minutes alone, as it mostly does.
+    // A passing day also ends the minute; a passing minute usually does not end the day.
     await db.query(
       `update compaction_tokens set starts_at = starts_at - $1::float8 * interval '1 millisecond' where period = 'minute' or $1 >= 86400000`,
       [ms],
@@ -96,9 +97,8 @@ describeTokenBudget('PGlite', async () => {
 })
 
 // Without a server these are counted as skipped.
-const describeOnServer = testServer === '' ? describe.skip : describe
 
-describeOnServer('on a Postgres server', () => {
+serverDescribe('on a Postgres server', () => {
   const onServer = async <T>(open: (db: Database, close: () => Promise<void>) => T): Promise<T> => {
     const { db, drop } = await openTestSchema()
     return open(db, async () => {
@@ -109,11 +109,11 @@ describeOnServer('on a Postgres server', () => {
   describeWorkQueue('Postgres', () => onServer(queueOn))
   describeTokenBudget('Postgres', () => onServer(budgetOn))
 
-  test('a process that is stopped in the middle of a transaction holds the others up for seconds', async () => {
+  test('a process that is suspended inside a transaction blocks the others only for seconds', async () => {
     const { db, drop } = await openTestSchema()
     const woken = latch()
     let statements = 0
-    // As SIGSTOP leaves it: the transaction is open, and the next statement does not come.
+    // Like after SIGSTOP: the transaction is open, and the next statement does not come.
     const stopped: Database = {
       ...db,
       transaction: (work) =>

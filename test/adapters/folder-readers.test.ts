@@ -1,5 +1,5 @@
 /**
- * What other processes get of a folder that one has open: they read by way of it, and nothing that they do holds it up.
+ * Processes that read a folder through the process that has it open. Nothing that a reader does blocks the owner.
  */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
 import { mkdir, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
@@ -14,7 +14,7 @@ import { longTest } from '../support/length.js'
 let home: string
 let folder: string
 let children: Child[] = []
-// Making a ledger takes seconds, and being taken over costs it nothing.
+// The tests share a folder because creating one takes seconds; each test takes it over from the last.
 beforeAll(async () => {
   home = await mkdtemp(join(tmpdir(), 'ledger-'))
   folder = join(home, 'ledger')
@@ -37,42 +37,42 @@ function start(...words: Parameters<typeof startChild>): Child {
   return child
 }
 
-/** A process that appends to the folder, and has begun to. */
+/** Starts a process that appends to the folder, and waits for its first append. */
 async function agent(): Promise<Child> {
   const child = start('append-until-killed', [folder])
   await child.said(1)
   return child
 }
 
-/** A process that reads it. */
+/** Starts a process that reads the folder. */
 async function reader(): Promise<Child> {
   const child = start('read-folder', [folder])
   await child.said(1)
   return child
 }
 
-/** What a reader says to a line. */
-async function asked(child: Child, line: string): Promise<Readonly<Record<string, unknown>>> {
+/** Sends a line to a reader and returns its answer. */
+async function request(child: Child, line: string): Promise<Readonly<Record<string, unknown>>> {
   const before = child.lines.length
   child.say(line)
   const answer: unknown = JSON.parse((await child.said(before + 1))[before] ?? '')
   return Object.assign({}, answer)
 }
 
-/** Resolves when the agent has appended some more. */
-const goesOn = async (owner: Child): Promise<unknown> => await owner.said(owner.lines.length + 20)
+/** Resolves when the agent has appended 20 more events. */
+const continues = async (owner: Child): Promise<unknown> => await owner.said(owner.lines.length + 20)
 
 describe('a folder that a process has open', () => {
-  test('is read by two others, who see all that was acknowledged, while it goes on appending', async () => {
+  test('is read by two other processes, which see every acknowledged event, while the owner keeps appending', async () => {
     const owner = await agent()
     const readers = await Promise.all([reader(), reader()])
     for (const each of readers)
       expect(each.lines[0]).toMatch(new RegExp(`process ${String(owner.pid)} on .*append-until-killed`))
     for (let round = 0; round < 5; round++) {
       const acknowledged = owner.lines.length
-      for (const { events } of await Promise.all(readers.map((each) => asked(each, 'events'))))
+      for (const { events } of await Promise.all(readers.map((each) => request(each, 'events'))))
         expect(events).toBeGreaterThanOrEqual(acknowledged)
-      await goesOn(owner)
+      await continues(owner)
     }
     await Promise.all(children.map((child) => child.kill()))
     const db = await openFolder(folder)
@@ -82,7 +82,7 @@ describe('a folder that a process has open', () => {
   }, 60_000)
 
   longTest(
-    'cannot be written by a reader, in whatever words, and Postgres itself says so',
+    'cannot be written by a reader with any statement: Postgres itself rejects it',
     async () => {
       await agent()
       const one = await reader()
@@ -93,9 +93,9 @@ describe('a folder that a process has open', () => {
         'drop schema context_ledger cascade',
         `select nextval('claim_fences')`,
         `select append_events('a', -2, array['5a6a3a38-1111-4111-8111-111111111111']::uuid[], array['x'], array['{}'], array['{}'])`,
-        'with gone as (delete from log_version returning 1) select 1',
+        'with deleted as (delete from log_version returning 1) select 1',
       ]) {
-        expect([statement, await asked(one, statement)]).toEqual([
+        expect([statement, await request(one, statement)]).toEqual([
           statement,
           { failure: expect.stringContaining('in a read-only transaction'), code: '25006' },
         ])
@@ -107,7 +107,7 @@ describe('a folder that a process has open', () => {
         'do $$ begin commit; end $$',
         'listen context_ledger',
       ]) {
-        expect([statement, await asked(one, statement)]).toEqual([
+        expect([statement, await request(one, statement)]).toEqual([
           statement,
           { failure: expect.stringContaining('for a reader'), code: '25006' },
         ])
@@ -116,12 +116,12 @@ describe('a folder that a process has open', () => {
         'set local transaction_read_only = off',
         `select set_config('transaction_read_only', 'off', false)`,
       ]) {
-        expect([statement, await asked(one, statement)]).toEqual([
+        expect([statement, await request(one, statement)]).toEqual([
           statement,
           { failure: expect.stringContaining('before any query'), code: '25001' },
         ])
       }
-      expect(await asked(one, `select to_regclass('mine') as mine, version from log_version`)).toEqual({
+      expect(await request(one, `select to_regclass('mine') as mine, version from log_version`)).toEqual({
         rows: [{ mine: null, version: expect.any(Number) }],
       })
     },
@@ -129,36 +129,36 @@ describe('a folder that a process has open', () => {
   )
 
   longTest(
-    'is not held up by a reader that is stopped or killed inside a transaction',
+    'is not blocked by a reader that is suspended or killed inside a transaction',
     async () => {
       const owner = await agent()
       const [stopped, killed] = [await reader(), await reader()]
-      expect(await asked(stopped, 'hold')).toHaveProperty('held')
+      expect(await request(stopped, 'hold')).toHaveProperty('held')
       process.kill(stopped.pid, 'SIGSTOP')
-      await goesOn(owner)
-      expect(await asked(killed, 'hold')).toHaveProperty('held')
+      await continues(owner)
+      expect(await request(killed, 'hold')).toHaveProperty('held')
       await killed.kill()
-      await goesOn(owner)
+      await continues(owner)
       process.kill(stopped.pid, 'SIGCONT')
-      expect(await asked(stopped, 'on')).toEqual({
-        failure: expect.stringMatching(/waited 2000 ms for this reader inside a transaction, and ended it/),
+      expect(await request(stopped, 'on')).toEqual({
+        failure: expect.stringMatching(/waited 2000 ms for this reader and ended its transaction/),
       })
-      expect(await asked(stopped, 'events')).toHaveProperty('events')
-      await goesOn(owner)
+      expect(await request(stopped, 'events')).toHaveProperty('events')
+      await continues(owner)
     },
     60_000,
   )
 
   longTest(
-    'whose owner is killed says so to its readers, and is taken over as it always was',
+    'fails for its readers when its owner is killed, and can then be taken over',
     async () => {
       const owner = await agent()
       const one = await reader()
       await owner.kill()
-      expect(await asked(one, 'events')).toEqual({
+      expect(await request(one, 'events')).toEqual({
         failure: expect.stringMatching(
           new RegExp(
-            `process ${String(owner.pid)} on .*, by way of which .*ledger was read, has ended.*open the ledger again`,
+            `ledger was read through process ${String(owner.pid)} on .*, which has ended.*open the ledger again`,
           ),
         ),
       })
@@ -166,7 +166,7 @@ describe('a folder that a process has open', () => {
       const sockets = async (): Promise<string[]> =>
         (await readdir(join(folder, 'lock'))).filter((name) => name.endsWith('.sock'))
       expect(await sockets()).toEqual([`${String(number)}.sock`])
-      const { db, readBy } = await openFolderToRead(folder)
+      const { db, ownerName: readBy } = await openFolderToRead(folder)
       expect(readBy).toBeUndefined()
       expect(await sockets()).toEqual([`${String(number + 1)}.sock`])
       expect((await stat(join(folder, 'lock', `${String(number + 1)}.sock`))).mode & 0o777).toBe(0o600)
@@ -177,7 +177,7 @@ describe('a folder that a process has open', () => {
   )
 
   longTest(
-    'with a path that is too long for a socket is read as well, and nothing is left of that',
+    'with a path that is too long for a socket can be read too, and its socket is removed',
     async () => {
       const long = join(home, 'long '.repeat(30), 'ledger')
       await mkdir(dirname(long))
@@ -195,12 +195,12 @@ describe('a folder that a process has open', () => {
       )
       const { socket } = Object.assign({ socket: '' }, record)
       expect(socket.startsWith(join(tmpdir(), 'context-ledger-'))).toBe(true)
-      const beside = await openFolderToRead(long)
-      expect([beside.readBy, await beside.db.query('select 1 as one')]).toEqual([
+      const reading = await openFolderToRead(long)
+      expect([reading.ownerName, await reading.db.query('select 1 as one')]).toEqual([
         expect.stringContaining(String(process.pid)),
         [{ one: 1 }],
       ])
-      await beside.db.close()
+      await reading.db.close()
       await db.close()
       await rename(long, folder)
       await expect(stat(socket)).rejects.toMatchObject({ code: 'ENOENT' })
@@ -209,7 +209,7 @@ describe('a folder that a process has open', () => {
   )
 
   longTest(
-    'by a program that serves no readers is refused to them as to everybody else',
+    'by a program that serves no readers cannot be read',
     async () => {
       const owner = await agent()
       const file = join(folder, 'lock', String(await newestLock()))
@@ -219,7 +219,7 @@ describe('a folder that a process has open', () => {
         kind: 'FolderLocked',
         message: expect.stringMatching(
           new RegExp(
-            `is open in process ${String(owner.pid)} .*readers go by way of it, but this one does not answer them`,
+            `is open in process ${String(owner.pid)} .*Readers connect to that process, but it does not answer`,
           ),
         ),
       })
@@ -228,7 +228,7 @@ describe('a folder that a process has open', () => {
   )
 
   longTest(
-    'by one that stands still is refused to them within a moment',
+    'by a suspended process cannot be read, and the error comes soon',
     async () => {
       const owner = await agent()
       process.kill(owner.pid, 'SIGSTOP')

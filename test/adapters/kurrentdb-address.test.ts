@@ -1,6 +1,5 @@
 /**
- * Addresses of a KurrentDB as people write them, and what the client makes of them: hosts, TLS, credentials, and the
- * path that appends take.
+ * Addresses of a KurrentDB, and the client's settings from them: hosts, TLS, credentials, and the call for appends.
  */
 import * as grpc from '@grpc/grpc-js'
 import streams from '@eventstore/db-client/generated/streams_pb.js'
@@ -82,20 +81,20 @@ describe('an address', () => {
     ['localhost:2113', 'kurrentdb://'],
     ['esdb://', 'names no host'],
     ['esdb://me:secret@', 'names no host'],
-    ['esdb://me:secret@a,,b', 'no host:port'],
-    ['esdb://a:secret', 'no host:port'],
-    ['esdb://a:70000', 'no port'],
+    ['esdb://me:secret@a,,b', 'not a valid host:port'],
+    ['esdb://a:secret', 'not a valid host:port'],
+    ['esdb://a:70000', 'not a valid port'],
     ['esdb://secret@a', 'user:password'],
     ['esdb://me:%secret@a', '%25'],
-    ['esdb://me:secret@a?tls=maybe', 'tls has to be true or false'],
+    ['esdb://me:secret@a?tls=maybe', 'tls must be true or false'],
     ['esdb://me:secret@a?timeout=3', '"timeout"'],
     ['esdb://me:%73ecret?%73ecret@a:2113', '%3F'],
     ['esdb://me:secret?secret@a:2113', '%3F'],
     ['esdb://me:secret?secret=secret@a:2113?tls=true', '%3F'],
     ['esdb://me:secret@a?tls', 'tls in the address has no value'],
-    ['esdb://me:secret@a?keepAliveInterval=soon', 'keepAliveInterval has to be a whole number'],
+    ['esdb://me:secret@a?keepAliveInterval=soon', 'keepAliveInterval must be a whole number'],
     ['esdb://me:secret@a?nodePreference=any', 'leader, follower'],
-  ])('%j is refused with a reason, and never repeats the password', (address, reason) => {
+  ])('%j is rejected with a reason that never contains the password', (address, reason) => {
     const parsing = (): unknown => parseAddress(address)
     expect(parsing).toThrow(expect.objectContaining({ kind: 'StoreRefused', message: expect.stringContaining(reason) }))
     expect(parsing).not.toThrow(/esdb:\/\/me:secret|me:secret|%secret|"secret"/u)
@@ -105,7 +104,7 @@ describe('an address', () => {
     'tlsCaFile=/no/such/file.pem',
     'userCertFile=/no/such.pem&userKeyFile=/no/such.key',
     'userCertFile=/no/such.pem',
-  ])('with %s is refused before anything is sent', async (parameters) => {
+  ])('with %s is rejected before the first call', async (parameters) => {
     const opening = openKurrentDbEventStore(`esdb://me:secret@127.0.0.1:1?${parameters}`, {
       bodies: createMemoryBodyStore(),
       eventIds: noIndex,
@@ -117,18 +116,18 @@ describe('an address', () => {
   })
 })
 
-interface Heard {
+interface ReceivedCall {
   readonly path: 'append' | 'batch' | 'features'
   readonly authorization: string | undefined
 }
 
-/** A server that takes every append and notes by which path it came, and for whom. */
+/** Starts a server that accepts every append and records its call and credentials. */
 async function listen(
   credentials: grpc.ServerCredentials,
-): Promise<{ readonly port: number; readonly heard: Heard[]; close(): void }> {
-  const heard: Heard[] = []
-  const note = (path: Heard['path'], call: { readonly metadata: grpc.Metadata }): void => {
-    heard.push({ path, authorization: call.metadata.get('authorization')[0]?.toString() })
+): Promise<{ readonly port: number; readonly calls: ReceivedCall[]; close(): void }> {
+  const calls: ReceivedCall[] = []
+  const note = (path: ReceivedCall['path'], call: { readonly metadata: grpc.Metadata }): void => {
+    calls.push({ path, authorization: call.metadata.get('authorization')[0]?.toString() })
   }
   const server = new grpc.Server()
   server.addService(services.StreamsService, {
@@ -156,7 +155,7 @@ async function listen(
   const port = await new Promise<number>((resolve, reject) => {
     server.bindAsync('localhost:0', credentials, (error, bound) => (error === null ? resolve(bound) : reject(error)))
   })
-  return { port, heard, close: () => server.forceShutdown() }
+  return { port, calls, close: () => server.forceShutdown() }
 }
 
 async function appendOnce(address: string): Promise<void> {
@@ -177,11 +176,11 @@ async function appendOnce(address: string): Promise<void> {
 
 const basic = `Basic ${Buffer.from('me:secret').toString('base64')}`
 
-test('without TLS appends go unary, and no credentials are sent', async () => {
+test('without TLS appends use the unary call, and no credentials are sent', async () => {
   const server = await listen(grpc.ServerCredentials.createInsecure())
   await appendOnce(`esdb://localhost:${String(server.port)}?tls=false`)
   await appendOnce(`esdb://me:secret@localhost:${String(server.port)}?tls=false`)
-  expect(server.heard).toEqual([
+  expect(server.calls).toEqual([
     { path: 'append', authorization: undefined },
     { path: 'append', authorization: undefined },
   ])
@@ -226,18 +225,18 @@ describe('with TLS', () => {
     rmSync(folder, { recursive: true })
   })
 
-  test('appends go unary, with the credentials of the address where it has some, and with none where it has none', async () => {
+  test('appends use the unary call, with the credentials of the address if it has any', async () => {
     await appendOnce(
       `kurrentdb://me:secret@localhost:${String(server.port)}?tlsCaFile=${encodeURIComponent(certificate)}`,
     )
     await appendOnce(`esdb://localhost:${String(server.port)}?tls=true&tlsCaFile=${encodeURIComponent(certificate)}`)
-    expect(server.heard).toEqual([
+    expect(server.calls).toEqual([
       { path: 'append', authorization: basic },
       { path: 'append', authorization: undefined },
     ])
   })
 
-  test('a certificate that nobody vouches for is refused, unless the address says not to look', async () => {
+  test('an untrusted certificate is rejected, unless the address disables the check', async () => {
     await expect(appendOnce(`esdb://me:secret@localhost:${String(server.port)}`)).rejects.toMatchObject({
       kind: 'StoreUnavailable',
       message: expect.stringMatching(/certificate/u),

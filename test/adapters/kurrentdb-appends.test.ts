@@ -1,10 +1,9 @@
 /**
- * How the KurrentDB adapter appends: at which revision, how often, under which ids, what it makes of errors, and what
- * it leaves beside the log.
+ * Appends of the KurrentDB adapter: expected revisions, retries, ids on the wire, errors, and data in the body store.
  */
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import { either as E } from 'fp-ts'
-import { meaningOf, wordsOf } from '../../src/adapters/kurrentdb/client-errors.js'
+import { meaningOf, reasonOf } from '../../src/adapters/kurrentdb/client-errors.js'
 import {
   openKurrentDbEventStore,
   type KurrentDbEventStore,
@@ -27,7 +26,7 @@ let server: WireServer
 let bodies: BodyStore & { readonly puts: string[] }
 let store: KurrentDbEventStore
 let opened: KurrentDbEventStore[]
-/** Every append that reached the log, with the place that it asked for. */
+/** Every append that reached the log, with the revision that it expected. */
 let reached: { readonly stream: string; readonly expected: unknown; readonly ids: readonly string[] }[]
 
 function watched(log: EventLog): EventLog {
@@ -41,23 +40,23 @@ function watched(log: EventLog): EventLog {
 }
 
 async function open(options: Partial<KurrentDbOptions> = {}): Promise<KurrentDbEventStore> {
-  const another = await openKurrentDbEventStore(server.connectionString, {
+  const opening = await openKurrentDbEventStore(server.connectionString, {
     bodies,
     eventIds: noIndex,
     deadlineMs: 4_000,
     ...options,
   })
-  opened.push(another)
-  return another
+  opened.push(opening)
+  return opening
 }
 
 beforeEach(async () => {
   reached = []
   opened = []
   server = await startWireServer({ log: watched(createEventLog()) })
-  const kept = createMemoryBodyStore()
+  const memory = createMemoryBodyStore()
   const puts: string[] = []
-  bodies = { puts, get: (hash) => kept.get(hash), put: (hash, body) => (puts.push(hash), kept.put(hash, body)) }
+  bodies = { puts, get: (hash) => memory.get(hash), put: (hash, body) => (puts.push(hash), memory.put(hash, body)) }
   store = await open()
 })
 
@@ -70,8 +69,8 @@ const stored = (stream = A) => server.log.all.filter((record) => record.stream =
 const idsIn = async (stream = A): Promise<string[]> =>
   (await collect(store.readStream(stream))).map((event) => event.id)
 
-describe('where', () => {
-  test('every append asks for an exact revision or for no stream, whatever was expected', async () => {
+describe('the expected revision', () => {
+  test('of every append on the wire is exact or no_stream, whatever the caller expects', async () => {
     await appended(store, A, [eventNamed('a')], 'any')
     await appended(store, A, [eventNamed('b')], 'any')
     await appended(store, A, [eventNamed('c')], 1n)
@@ -79,27 +78,27 @@ describe('where', () => {
     expect(reached.map(({ expected }) => expected)).toEqual(['no_stream', 0n, 1n, 'no_stream'])
   })
 
-  test('appends of one stream go one after the other, in the order in which they were asked for', async () => {
+  test('appends to one stream run one after another, in the order of the calls', async () => {
     const results = await Promise.all(
-      Array.from({ length: 30 }, (_, place) => appended(store, A, [eventNamed(String(place))], BigInt(place - 1))),
+      Array.from({ length: 30 }, (_, index) => appended(store, A, [eventNamed(String(index))], BigInt(index - 1))),
     )
-    expect(results.map(({ revision }) => revision)).toEqual(Array.from({ length: 30 }, (_, place) => BigInt(place)))
+    expect(results.map(({ revision }) => revision)).toEqual(Array.from({ length: 30 }, (_, index) => BigInt(index)))
     expect(reached).toHaveLength(30)
   })
 
-  test('16 that race at any from two processes are all written, each once', async () => {
-    const other = await open()
+  test('16 concurrent appends at any from two stores are all written, each once', async () => {
+    const second = await open()
     await Promise.all(
-      Array.from({ length: 16 }, (_, place) =>
-        appended(place % 2 === 0 ? store : other, A, [eventNamed(String(place))]),
+      Array.from({ length: 16 }, (_, index) =>
+        appended(index % 2 === 0 ? store : second, A, [eventNamed(String(index))]),
       ),
     )
     expect((await idsIn()).toSorted()).toEqual(
-      Array.from({ length: 16 }, (_, place) => uuidOf(String(place))).toSorted(),
+      Array.from({ length: 16 }, (_, index) => uuidOf(String(index))).toSorted(),
     )
   })
 
-  test("names of the server's own streams are refused", async () => {
+  test("names of the server's own streams are rejected", async () => {
     expect(await store.append('$settings', 'any', [eventNamed('x')])()).toMatchObject({
       left: { kind: 'AppendRefused', detail: expect.stringContaining('$') },
     })
@@ -108,18 +107,18 @@ describe('where', () => {
 })
 
 describe('the id on the wire', () => {
-  test('comes from the whole event and its stream, so that other content is never taken for a repetition', async () => {
+  test('is derived from the whole event and its stream, so that other content is never taken for a repetition', async () => {
     const event = eventNamed('x')
     const variants = [event, { ...event, data: '{}' }, { ...event, metadata: '{}' }, { ...event, type: 'Other' }]
-    for (const [place, variant] of variants.entries())
-      await appended(store, `conversation-${String(place)}`, [variant], 'no_stream')
+    for (const [index, variant] of variants.entries())
+      await appended(store, `conversation-${String(index)}`, [variant], 'no_stream')
     await appended(store, 'conversation-other', [event], 'no_stream')
     expect(new Set(reached.flatMap(({ ids }) => ids)).size).toBe(5)
     expect(reached.flatMap(({ ids }) => ids)).not.toContain(event.id)
     expect(await idsIn('conversation-2')).toEqual([event.id])
   })
 
-  test('an event that is there with other data is named, and one with other metadata is a repetition', async () => {
+  test('a recorded event with other data is rejected by its id, and one with other metadata is a repetition', async () => {
     const event = eventNamed('x')
     const first = await appended(store, A, [event], 'no_stream')
     expect(await store.append(A, 'no_stream', [{ ...event, data: '{"text":"changed"}' }])()).toEqual(
@@ -132,23 +131,23 @@ describe('the id on the wire', () => {
   })
 })
 
-describe('an id that comes back late', () => {
-  test('is found by the index where it is old, and by reading where the index has not come to', async () => {
+describe('an id that is repeated late', () => {
+  test('is found in the index if it is old, and by reading the events that are not yet indexed', async () => {
     await appended(store, A, eventsNamed('old', 3), 'no_stream')
     const upTo = await store.head()
     await appended(store, A, eventsNamed('recent', 3), 2n)
-    const behind = await open({ eventIds: indexUpTo(upTo, 1n) })
-    expect((await behind.findByIds(A, [uuidOf('old 1'), uuidOf('recent 2')])).map((event) => event.revision)).toEqual([
+    const lagging = await open({ eventIds: indexUpTo(upTo, 1n) })
+    expect((await lagging.findByIds(A, [uuidOf('old 1'), uuidOf('recent 2')])).map((event) => event.revision)).toEqual([
       1n,
       5n,
     ])
-    expect(await behind.append(A, 'any', [eventNamed('old 1')])()).toMatchObject({
+    expect(await lagging.append(A, 'any', [eventNamed('old 1')])()).toMatchObject({
       right: { revision: 1n, repeated: true },
     })
     expect(stored()).toHaveLength(6)
   })
 
-  test('an index that is wrong shows no false event, and one that is ahead none twice', async () => {
+  test('a wrong index adds no false event, and an up-to-date one repeats none', async () => {
     await appended(store, A, eventsNamed('x', 4), 'no_stream')
     const wrong = await open({ eventIds: indexUpTo(-1n, 0n, 3n, 99n) })
     expect((await wrong.findByIds(A, [uuidOf('x 2')])).map((event) => event.revision)).toEqual([2n])
@@ -156,7 +155,7 @@ describe('an id that comes back late', () => {
     expect((await whole.findByIds(A, [uuidOf('x 2')])).map((event) => event.revision)).toEqual([2n])
   })
 
-  test('an index that has come further than the log is of another one, and hides nothing', async () => {
+  test('an index beyond the end of the log belongs to another log, and hides nothing', async () => {
     await appended(store, A, eventsNamed('x', 4), 'no_stream')
     const foreign = await open({ eventIds: indexUpTo(10n ** 15n) })
     expect(await foreign.append(A, 'any', [eventNamed('x 1')])()).toMatchObject({
@@ -165,7 +164,7 @@ describe('an id that comes back late', () => {
     expect(stored()).toHaveLength(4)
   })
 
-  test('an index that cannot be asked makes the append fail as one that may be tried again', async () => {
+  test('an index that fails makes the append fail with an error that allows a retry', async () => {
     const broken = await open({
       eventIds: {
         find: async () => {
@@ -181,7 +180,7 @@ describe('an id that comes back late', () => {
 
 describe('an outcome that is not known', () => {
   test.each(['deadline', 'unavailable'] as const)(
-    '(%s) is asked again at the same revision with the same ids, and is there once',
+    '(%s) leads to a retry at the same revision with the same ids, and the events are stored once',
     async (answer) => {
       await appended(store, A, [eventNamed('before')], 'no_stream')
       server.hideOutcome(answer, 2)
@@ -194,7 +193,7 @@ describe('an outcome that is not known', () => {
     },
   )
 
-  test('a server that dies under appends and comes back: stored or lost, each is there once', async () => {
+  test('a server that dies during appends and restarts: stored or lost before, each event is stored once', async () => {
     const died = server.dieDuringAppends({ stored: 2, lost: 1 })
     const streams = ['conversation-1', 'conversation-2', 'conversation-3']
     const writing = Promise.all(streams.map((stream) => appended(store, stream, [eventNamed(stream)], 'no_stream')))
@@ -204,18 +203,18 @@ describe('an outcome that is not known', () => {
     for (const stream of streams) expect(await idsIn(stream)).toEqual([uuidOf(stream)])
   })
 
-  test('a server that is not ready for a moment is waited for', async () => {
+  test('the append waits for a server that is briefly not ready', async () => {
     server.beNotReady()
     const writing = appended(store, A, [eventNamed('x')], 'no_stream')
     await server.refused()
     expect(stored()).toEqual([])
-    // It asks again by itself.
+    // The store retries by itself.
     await server.refused()
     server.beReady()
     expect(await writing).toMatchObject({ revision: 0n })
   })
 
-  test('after a server that stays away, the same append later is recognized', async () => {
+  test('after a server was down, the same append is recognized later', async () => {
     const hasty = await open({ deadlineMs: 500 })
     server.hang()
     expect(await hasty.append(A, 'no_stream', [eventNamed('x')])()).toMatchObject({
@@ -229,10 +228,10 @@ describe('an outcome that is not known', () => {
   test.each([
     ['hangs', () => Promise.resolve(server.hang())],
     ['is gone', () => server.stop()],
-  ])('a message for a server that %s is told of after the time that the sentence names', async (_what, leave) => {
+  ])('a message for a server that %s fails after the time that the error names', async (_state, leave) => {
     const hasty = await open({ deadlineMs: 1_200 })
     const conversations = createConversations({ log: { store: hasty, bodies }, clock: systemClock })
-    const say = (text: string): ReturnType<typeof conversations.handle> =>
+    const appendMessage = (text: string): ReturnType<typeof conversations.handle> =>
       conversations.handle(
         'c',
         [
@@ -241,28 +240,30 @@ describe('an outcome that is not known', () => {
         ],
         { actor: 'test', correlationId: 'c', causationId: 'c' },
       )
-    expect(await say('one')).toMatchObject({ _tag: 'Right' })
+    expect(await appendMessage('one')).toMatchObject({ _tag: 'Right' })
     await leave()
     const from = performance.now()
-    expect(await say('two')).toMatchObject({
+    expect(await appendMessage('two')).toMatchObject({
       left: { kind: 'StoreUnavailable', detail: expect.stringContaining('1200 ms') },
     })
     expect(performance.now() - from).toBeLessThan(2_400)
-    // Those that are asked for together do not wait for each other, each for the whole time.
-    const togetherFrom = performance.now()
-    const together = await Promise.allSettled(Array.from({ length: 20 }, (_none, at) => say(`at once ${String(at)}`)))
-    expect(performance.now() - togetherFrom).toBeLessThan(4_800)
+    // Concurrent appends do not wait one after another, each for its whole deadline.
+    const concurrentFrom = performance.now()
+    const results = await Promise.allSettled(
+      Array.from({ length: 20 }, (_none, at) => appendMessage(`at once ${String(at)}`)),
+    )
+    expect(performance.now() - concurrentFrom).toBeLessThan(4_800)
     expect(
-      together.map((each) => (each.status === 'rejected' ? each.reason : E.isLeft(each.value) && each.value.left)),
-    ).toEqual(together.map(() => expect.objectContaining({ kind: 'StoreUnavailable' })))
+      results.map((each) => (each.status === 'rejected' ? each.reason : E.isLeft(each.value) && each.value.left)),
+    ).toEqual(results.map(() => expect.objectContaining({ kind: 'StoreUnavailable' })))
   })
 
-  test('those that wait for their turn end in time too, and are not sent', async () => {
+  test('appends that wait for their turn also fail in time, and are not sent', async () => {
     const hasty = await open({ deadlineMs: 500 })
     server.hang()
     const from = performance.now()
     const results = await Promise.all(
-      Array.from({ length: 10 }, (_, place) => hasty.append(A, 'no_stream', [eventNamed(String(place))])()),
+      Array.from({ length: 10 }, (_, index) => hasty.append(A, 'no_stream', [eventNamed(String(index))])()),
     )
     expect(results.every((result) => E.isLeft(result) && result.left.kind === 'StoreUnavailable')).toBe(true)
     expect(performance.now() - from).toBeLessThan(3_000)
@@ -273,10 +274,10 @@ describe('an outcome that is not known', () => {
 })
 
 test.each([
-  ['a node that knows of no leader', '2 UNKNOWN: No leader info available in response', 'unknown'],
-  ['a node that cannot ask who is asking', '2 UNKNOWN: Received HTTP status code 500', 'unknown'],
+  ['a node without a leader', '2 UNKNOWN: No leader info available in response', 'unknown'],
+  ['a node whose authentication failed internally', '2 UNKNOWN: Received HTTP status code 500', 'unknown'],
   ['a handler that threw', '2 UNKNOWN: Exception was thrown by handler.', 'refused'],
-])('%s, which all come as code 2', (_name, message, kind) => {
+])('%s, reported with code 2, is classified', (_name, message, kind) => {
   expect(meaningOf(Object.assign(new Error(message), { type: 'unknown', code: 2 })).kind).toBe(kind)
 })
 
@@ -292,15 +293,15 @@ test.each([
   ['14 UNAVAILABLE: Server Is Not Ready', 'Server Is Not Ready'],
   [
     '4 DEADLINE_EXCEEDED: Deadline exceeded after 5.001s,name resolution: 0.002s,Waiting for LB pick',
-    'it gave no answer in time',
+    'it did not answer in time',
   ],
-  ['Failed to discover after 1 attempts.', 'none of its nodes says which of them leads'],
-  ['', 'it gave no reason'],
-])('%j is told as %j', (message, words) => {
-  expect(wordsOf(new Error(message))).toBe(words)
+  ['Failed to discover after 1 attempts.', 'no node reports the leader of the cluster'],
+  ['', 'no reason was given'],
+])('%j is reported as %j', (message, reason) => {
+  expect(reasonOf(new Error(message))).toBe(reason)
 })
 
-test('a refusal is not sent again', async () => {
+test('a rejected append is not retried', async () => {
   server.log.tombstone(A, 'any')
   expect(await store.append(A, 'no_stream', [eventNamed('x')])()).toMatchObject({
     left: { kind: 'AppendRefused', detail: expect.stringContaining('deleted') },
@@ -308,20 +309,20 @@ test('a refusal is not sent again', async () => {
   expect(reached).toHaveLength(1)
 })
 
-describe('a stream that somebody deleted', () => {
+describe('a deleted stream', () => {
   test.each(['no_stream', -1n, 'any'] as const)(
-    'takes nothing at %s: the server would go on counting where it stood, and what begins anew would be no beginning',
+    'rejects appends at %s: the server would continue its revisions, so new events would not start at 0',
     async (expected) => {
       await appended(store, A, eventsNamed('x', 3))
       server.log.remove(A, 'any')
       reached = []
-      expect(await store.append(A, expected, [eventNamed('anew')])()).toMatchObject({
+      expect(await store.append(A, expected, [eventNamed('new')])()).toMatchObject({
         left: { kind: 'AppendRefused', detail: expect.stringContaining('was deleted') },
       })
       expect(reached).toEqual([])
       expect(await store.streamRevision(A)).toBe(-1n)
       expect(await idsIn()).toEqual([])
-      expect(await store.append('conversation-b', expected, [eventNamed('anew')])()).toMatchObject({
+      expect(await store.append('conversation-b', expected, [eventNamed('new')])()).toMatchObject({
         right: { revision: 0n },
       })
     },
@@ -331,7 +332,7 @@ describe('a stream that somebody deleted', () => {
 describe('data that is too large for the server', () => {
   const text = (name: string, bytes: number) => eventNamed(name, name.padEnd(bytes, 'x'))
 
-  test('the largest go beside the log, no more than have to, and all comes back as it was', async () => {
+  test('the largest texts go to the body store, no more than necessary, and all are read back unchanged', async () => {
     const events = [text('a', 300_000), text('b', 500_000), text('c', 100), text('d', 400_000)]
     await appended(store, A, events, 'no_stream')
     expect(bodies.puts).toEqual([sha256(events[1]?.data ?? '')])
@@ -341,7 +342,7 @@ describe('data that is too large for the server', () => {
     expect((await collect(store.readAll()))[1]?.data).toBe(events[1]?.data)
   })
 
-  test('the event says hash, size and how the text begins', async () => {
+  test('the event carries hash, size and a preview of the text', async () => {
     const event = text('b', 2_000_000)
     await appended(store, A, [event], 'no_stream')
     const [wire] = stored()
@@ -353,7 +354,7 @@ describe('data that is too large for the server', () => {
   })
 
   longTest('10,000 events of ordinary size are one append', async () => {
-    const events = Array.from({ length: 10_000 }, (_, place) => text(`event ${String(place)}`, 1_000))
+    const events = Array.from({ length: 10_000 }, (_, index) => text(`event ${String(index)}`, 1_000))
     const patient = await open({ deadlineMs: 30_000 })
     expect(await appended(patient, A, events, 'no_stream')).toMatchObject({ revision: 9_999n })
     expect(reached).toHaveLength(1)
@@ -361,20 +362,20 @@ describe('data that is too large for the server', () => {
     expect(await appended(patient, A, events, 'no_stream')).toMatchObject({ revision: 9_999n, repeated: true })
   })
 
-  test('the same events at their place are a repetition, in whole and in part', async () => {
+  test('the same events at their revision are a repetition, in whole and in part', async () => {
     const events = [text('a', 900_000), text('b', 900_000), text('c', 900_000)]
     await appended(store, A, events, 'no_stream')
     expect(await appended(store, A, events, 'no_stream')).toMatchObject({ revision: 2n, repeated: true })
-    // Alone it is small enough to lie in the log itself, and is the same event all the same.
+    // Alone, the event is small enough to be stored in the log itself, and is still recognized.
     expect(await appended(store, A, events.slice(1, 2), 0n)).toMatchObject({ revision: 1n, repeated: true })
     expect(await appended(store, A, events.slice(2))).toMatchObject({ revision: 2n, repeated: true })
   })
 
-  test('what cannot be made small enough is refused with numbers', async () => {
+  test('an append that cannot be made small enough is rejected with its size and the limit', async () => {
     const event = eventNamed('x')
-    const many = Array.from({ length: 600_000 }, (_, place) => ({
+    const many = Array.from({ length: 600_000 }, (_, index) => ({
       ...event,
-      id: `00000000-0000-0000-0000-${place.toString(16).padStart(12, '0')}`,
+      id: `00000000-0000-0000-0000-${index.toString(16).padStart(12, '0')}`,
     }))
     expect(await store.append(A, 'no_stream', many)()).toMatchObject({
       left: { kind: 'AppendRefused', detail: expect.stringMatching(/600000 events.*1200000 bytes.*1000000/u) },
@@ -386,8 +387,8 @@ describe('data that is too large for the server', () => {
   })
 
   test.each([
-    ['is gone', async () => undefined, 'is not beside the log'],
-    ['was changed', async () => 'something else', 'is not what was recorded'],
+    ['is missing', async () => undefined, 'is missing in the body store'],
+    ['was changed', async () => 'something else', 'differs from what was recorded'],
   ])('a body that %s is an error that names stream, revision and hash', async (_name, get, words) => {
     const event = text('a', 2_000_000)
     await appended(store, A, [eventNamed('small'), event], 'no_stream')
@@ -398,7 +399,7 @@ describe('data that is too large for the server', () => {
     expect((await poorer.readRevisions(A, [0n])).map((small) => small.data)).toEqual([eventNamed('small').data])
   })
 
-  test('a body store that does not answer leaves the log as it was', async () => {
+  test('a body store that fails leaves the log unchanged', async () => {
     const broken = await open({
       bodies: {
         ...bodies,
@@ -415,7 +416,7 @@ describe('data that is too large for the server', () => {
 })
 
 describe('on the wire', () => {
-  test('our JSON is JSON there, with the names that the server knows; any other text is its bytes', async () => {
+  test('our JSON is sent as JSON, with the names that the server knows; any other text is sent as bytes', async () => {
     const metadata = { correlationId: 'c', causationId: 'd', actor: 'me' }
     await appended(
       store,
@@ -447,7 +448,7 @@ describe('on the wire', () => {
     })
   })
 
-  test("somebody else's event is read as it is, under the server's id", async () => {
+  test("another program's event is read unchanged, under the server's id", async () => {
     const id = uuidOf('foreign')
     server.log.append(A, 'any', [
       { id, type: 'Foreign', contentType: 'application/json', data: Buffer.from('{"x":1}'), metadata: Buffer.from('') },

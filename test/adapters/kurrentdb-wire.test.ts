@@ -1,4 +1,4 @@
-/** What the adapter reads from the bytes of an answer: the same as the client's generated code, and the very texts. */
+/** Decoding of responses: the same result as the client's generated code, with the exact texts. */
 import { describe, expect, test } from '@jest/globals'
 import shared from '@eventstore/db-client/generated/shared_pb.js'
 import streams from '@eventstore/db-client/generated/streams_pb.js'
@@ -18,7 +18,7 @@ interface Sent {
   readonly metadata: Uint8Array
 }
 
-/** The bytes of an answer with an event, by the generated code. */
+/** The bytes of a response with an event, from the generated code. */
 function bytesOf(sent: Sent): Buffer {
   const { RecordedEvent } = streams.ReadResp.ReadEvent
   const event = new RecordedEvent()
@@ -55,17 +55,17 @@ const eventIn = (bytes: Buffer): Recorded => {
 }
 
 const text = fc.string({ unit: 'grapheme', maxLength: 40 })
-const place = fc.bigInt({ min: 0n, max: 2n ** 64n - 1n })
+const uint64 = fc.bigInt({ min: 0n, max: 2n ** 64n - 1n })
 
 describe('the bytes of an event', () => {
-  test('say what they were made of', () => {
+  test('decode to the encoded values', () => {
     fc.assert(
       fc.property(
         fc.record({
           id: fc.uuid(),
           stream: text.filter((name) => name !== ''),
-          revision: place,
-          position: place,
+          revision: uint64,
+          position: uint64,
           type: text,
           contentType: fc.constantFrom('application/json', 'application/octet-stream'),
           data: text.map((one) => Buffer.from(one)),
@@ -87,7 +87,7 @@ describe('the bytes of an event', () => {
     )
   })
 
-  test('hold large texts, and numbers on both sides of what a double holds', () => {
+  test('decode large texts, and numbers below and above the precision of a double', () => {
     for (const revision of [0n, 127n, 128n, 2n ** 49n - 1n, 2n ** 49n, 2n ** 53n + 1n, 2n ** 63n - 1n, 2n ** 64n - 1n])
       expect(eventIn(bytesOf({ ...SENT, revision, position: revision }))).toMatchObject({
         revision,
@@ -97,14 +97,14 @@ describe('the bytes of an event', () => {
     expect(eventIn(bytesOf({ ...SENT, data: Buffer.from(large) })).data).toBe(large)
   })
 
-  test('may have fields that are not known yet, of any kind', () => {
+  test('may contain unknown fields of any wire type', () => {
     const inner = bytesOf(SENT)
-    // Fields 20 to 23 of the answer itself: a number, eight bytes, a text, four bytes.
+    // Fields 20 to 23 of the response itself: a number, eight bytes, a text, four bytes.
     const unknown = Buffer.from([
       0xa0, 1, 0xff, 1, 0xa9, 1, 1, 2, 3, 4, 5, 6, 7, 8, 0xb2, 1, 2, 65, 66, 0xbd, 1, 1, 2, 3, 4,
     ])
     expect(eventIn(Buffer.concat([inner, unknown]))).toEqual(eventIn(inner))
-    // The same in front of the event, within the message that holds it.
+    // The same fields before the event, inside the message that contains it.
     const event = inner.subarray(3)
     const length = unknown.length + event.length
     const wrapped = Buffer.concat([Buffer.from([0x0a, 0x80 | (length & 0x7f), length >> 7]), unknown, event])
@@ -112,7 +112,7 @@ describe('the bytes of an event', () => {
     expect(eventIn(wrapped)).toEqual(eventIn(inner))
   })
 
-  test('that end too early, or lack id and stream, are an error', () => {
+  test('that are truncated, or lack id or stream, are an error', () => {
     const bytes = bytesOf(SENT)
     for (let end = 1; end < bytes.length; end += 1)
       expect(() => receivedFrom(bytes.subarray(0, end))).toThrow('server sent')
@@ -120,7 +120,7 @@ describe('the bytes of an event', () => {
   })
 })
 
-test('what the server says beside its events is told apart', () => {
+test('responses other than events are decoded by kind', () => {
   const { ReadResp } = streams
   const kindOf = (answer: InstanceType<typeof ReadResp>): unknown => receivedFrom(Buffer.from(answer.serializeBinary()))
   expect(kindOf(new ReadResp().setConfirmation(new ReadResp.SubscriptionConfirmation()))).toEqual({ kind: 'confirmed' })
@@ -134,11 +134,11 @@ test('what the server says beside its events is told apart', () => {
         new ReadResp.Checkpoint().setCommitPosition('18446744073709551615').setPreparePosition('0'),
       ),
     ),
-  ).toEqual({ kind: 'checkpoint', place: { commit: 2n ** 64n - 1n, prepare: 0n } })
+  ).toEqual({ kind: 'checkpoint', position: { commit: 2n ** 64n - 1n, prepare: 0n } })
 })
 
 describe('an event that was written', () => {
-  /** The event as it comes back. */
+  /** The event after encoding and decoding. */
   function sentAndRead(data: string, metadata: string): ReturnType<typeof fromWire> {
     const wire = toWire(SENT.stream, { id: uuidOf('ours'), type: SENT.type, data, metadata }, undefined)
     const recorded = eventIn(
@@ -148,7 +148,7 @@ describe('an event that was written', () => {
     return fromWire(recorded)
   }
 
-  test('comes back to the letter, whatever its texts are', () => {
+  test('is decoded to exactly the same texts, whatever they are', () => {
     const json = fc.json({ maxDepth: 3 })
     const ids = fc.record({ correlationId: text, causationId: text, actor: text })
     const texts = fc.oneof(
@@ -185,21 +185,21 @@ describe('an event that was written', () => {
     )
   })
 
-  test('says where its data lies, where that is beside the log', () => {
-    const claimed = { sha256: 'a'.repeat(64), bytes: 3, preview: 'abc' }
+  test('names its data in the body store', () => {
+    const replacement = { sha256: 'a'.repeat(64), bytes: 3, preview: 'abc' }
     const metadata = '{"correlationId":"x","actor":"me"}'
-    const wire = toWire(SENT.stream, { id: uuidOf('ours'), type: 'T', data: '"abc"', metadata }, claimed)
+    const wire = toWire(SENT.stream, { id: uuidOf('ours'), type: 'T', data: '"abc"', metadata }, replacement)
     const recorded = eventIn(bytesOf({ ...SENT, metadata: Buffer.from(wire.metadata) }))
-    expect(fromWire(recorded)).toMatchObject({ event: { metadata }, claim: { sha256: claimed.sha256, bytes: 3 } })
+    expect(fromWire(recorded)).toMatchObject({ event: { metadata }, claim: { sha256: replacement.sha256, bytes: 3 } })
   })
 
-  test('by somebody else goes by the server’s id, with its texts as they are', () => {
+  test('by another program has the server’s id and its unchanged texts', () => {
     for (const metadata of ['', '{"a": 1}', '{"eventId":7,"metadata":{}}', '{"eventId":"x","metadata":{', 'no JSON']) {
       const recorded = eventIn(bytesOf({ ...SENT, data: Buffer.from('{"a": 1}'), metadata: Buffer.from(metadata) }))
       expect(fromWire(recorded)).toMatchObject({ event: { id: SENT.id, data: '{"a": 1}', metadata } })
     }
-    const odd = '{"eventId":"e","metadata":{"a":1},"more":2}'
-    const recorded = eventIn(bytesOf({ ...SENT, metadata: Buffer.from(odd) }))
+    const unusual = '{"eventId":"e","metadata":{"a":1},"more":2}'
+    const recorded = eventIn(bytesOf({ ...SENT, metadata: Buffer.from(unusual) }))
     expect(fromWire(recorded).event).toMatchObject({ id: 'e', metadata: '{"a":1}' })
   })
 })

@@ -1,7 +1,7 @@
 /**
- * A KurrentDB, asked what every store is asked: the server that stands in for one in the tests, alone and with other
- * systems that append to the same log throughout, one node and three; and a real one where
- * `CONTEXT_LEDGER_TEST_KURRENTDB` names it (counted as skipped otherwise).
+ * The contract of every event store on a KurrentDB: on the test server with one node and with three, alone and with
+ * other programs that append to the same log; and on a real server if `CONTEXT_LEDGER_TEST_KURRENTDB` names one
+ * (skipped otherwise).
  */
 import { describe } from '@jest/globals'
 import { randomUUID } from 'node:crypto'
@@ -10,16 +10,16 @@ import { createMemoryBodyStore } from '../../src/adapters/memory/body-store.js'
 import { describeEventStore, type OpenedStore, type StoreTraits } from '../contracts/event-store.js'
 import { noIndex } from '../support/event-ids.js'
 import { startWireCluster } from '../support/kurrentdb/cluster.js'
-import { isLong, isWhole, longDescribe } from '../support/length.js'
+import { isWhole, longDescribe } from '../support/length.js'
 import { startWireServer } from '../support/kurrentdb/server.js'
 
 const TRAITS: StoreTraits = { recognizes: 'at-its-revision', positions: 'gapped' }
 
-/** A store at an address, and the ways to open it again and to give everything back. */
+/** Opens a store at an address; `release` closes every store that was opened there. */
 async function openAt(
   address: string,
   deadlineMs: number,
-): Promise<Required<Pick<OpenedStore, 'reopen' | 'close' | 'done'>> & { readonly store: KurrentDbEventStore }> {
+): Promise<Required<Pick<OpenedStore, 'reopen' | 'close' | 'release'>> & { readonly store: KurrentDbEventStore }> {
   const bodies = createMemoryBodyStore()
   const stores: KurrentDbEventStore[] = []
   const open = async (): Promise<KurrentDbEventStore> => {
@@ -32,7 +32,7 @@ async function openAt(
     store,
     reopen: open,
     close: () => store.close(),
-    async done() {
+    async release() {
       for (const each of stores) await each.close()
     },
   }
@@ -41,14 +41,14 @@ async function openAt(
 const DEADLINE_MS = 5_000
 const newPrefix = (): string => `test-${randomUUID()}-`
 
-const beside = [
-  { beside: 'alone in its log', foreign: false },
-  { beside: 'beside other systems', foreign: true },
+const SETTINGS = [
+  { setting: 'alone in its log', foreign: false },
+  { setting: 'with other programs in its log', foreign: true },
 ]
-// CI has asked one node by `npm test`, and asks three behind it.
-const asked = isWhole ? beside : isLong ? [] : beside.slice(0, 1)
-for (const { beside: name, foreign } of asked)
-  describe(`one node, ${name}`, () => {
+// In CI, `npm test` tests one node, and the long tests after it test three.
+const settings = isWhole ? SETTINGS : SETTINGS.slice(0, 1)
+for (const { setting, foreign } of settings)
+  describe(`one node, ${setting}`, () => {
     describeEventStore(
       'KurrentDB on the wire',
       async () => {
@@ -59,8 +59,8 @@ for (const { beside: name, foreign } of asked)
           ...(foreign ? { prefix: newPrefix() } : {}),
           restart: () => server.restart(),
           hanging: { hang: async () => server.hang(), resume: async () => server.resume(), deadlineMs: DEADLINE_MS },
-          async done() {
-            await opened.done()
+          async release() {
+            await opened.release()
             await server.close()
           },
         }
@@ -69,7 +69,7 @@ for (const { beside: name, foreign } of asked)
     )
   })
 
-longDescribe('three nodes, beside other systems', () => {
+longDescribe('three nodes, with other programs in the log', () => {
   describeEventStore(
     'KurrentDB on the wire',
     async () => {
@@ -78,8 +78,8 @@ longDescribe('three nodes, beside other systems', () => {
       return {
         ...opened,
         prefix: newPrefix(),
-        async done() {
-          await opened.done()
+        async release() {
+          await opened.release()
           await cluster.close()
         },
       }

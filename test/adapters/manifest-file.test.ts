@@ -1,4 +1,4 @@
-/** A manifest as a file: what was written is read again, whatever a stream is called. */
+/** A manifest as a file: it is read as it was written, whatever the stream names. */
 import { expect, it } from '@jest/globals'
 import { generateKeyPairSync } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createManifestFile, openManifestFile } from '../../src/adapters/file/manifest-file.js'
 
-it('names of streams may hold what ends a line elsewhere; a folder and a missing file are told', async () => {
+it('stream names may contain Unicode line separators; a folder or a missing file is an error', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'manifest-file-'))
   try {
     const path = join(folder, 'monday.manifest')

@@ -1,4 +1,4 @@
-/** The adapters in memory, asked what every adapter is asked. */
+/** The adapters in memory against the contracts of every adapter. */
 import { createMemoryBodyStore } from '../../src/adapters/memory/body-store.js'
 import { createMemoryClaims } from '../../src/adapters/memory/claims.js'
 import { createMemoryEventStore } from '../../src/adapters/memory/event-store.js'

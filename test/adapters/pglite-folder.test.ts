@@ -1,6 +1,5 @@
 /**
- * What a folder owes its user: it survives `kill -9`, one process has it at a time, and what is wrong with it is said
- * clearly.
+ * Guarantees of a folder: it survives `kill -9`, only one process at a time has it open, and errors name the problem.
  */
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import { spawnSync } from 'node:child_process'
@@ -32,7 +31,7 @@ function start(...words: Parameters<typeof startChild>): Child {
   return child
 }
 
-/** A folder whose lock was left by a process that was killed. */
+/** Creates a folder that is still locked by a killed process. */
 async function abandoned(folder: string): Promise<string> {
   const holder = start('hold-folder')
   holder.say(folder)
@@ -41,16 +40,16 @@ async function abandoned(folder: string): Promise<string> {
   return folder
 }
 
-/** Changes what the newest lock says. */
+/** Changes fields of a lock's record. */
 async function editLock(folder: string, change: Readonly<Record<string, unknown>>, number = 1): Promise<void> {
   const file = join(folder, 'lock', String(number))
   const record: unknown = JSON.parse(await readFile(file, 'utf8'))
   await writeFile(file, JSON.stringify(Object.assign({}, record, change)))
 }
 
-/** As another machine's lock looks, whose process cannot be asked. */
+/** Fields of a lock from another machine, whose process cannot be checked. */
 const FOREIGN = { host: 'another-host', bootId: 'another run', pidNamespace: 'pid:[1]' }
-/** Owners beat twenty times in the time for which who wants their folder has to find them quiet. */
+/** An owner beats twenty times in `QUIET_MS`. */
 const BEAT_MS = 100
 const QUIET_MS = 2_000
 const IN_TEST = ['--beat', String(BEAT_MS), '--quiet', String(QUIET_MS)]
@@ -62,38 +61,38 @@ describe('killed while it appends', () => {
     `every acknowledged event is there after each of ${String(KILLS)} kills, and at most one more`,
     async () => {
       const folder = join(home, 'ledger')
-      let there = 0
+      let stored = 0
       for (let round = 0; round < KILLS; round++) {
-        const child = start('append-until-killed', [folder, String(there)])
-        // Some number of events later, and wherever in the next append the signal finds it.
+        const child = start('append-until-killed', [folder, String(stored)])
+        // The signal arrives at a random point of a random append.
         const enough = 1 + Math.floor(Math.random() * 400)
         await child.said(enough)
         await child.kill()
-        const acknowledged = there + child.lines.length
+        const acknowledged = stored + child.lines.length
         const db = await openFolder(folder)
         const store = createPostgresEventStore(db)
         const events = await collect(store.readAll())
-        const saidAs = `round ${String(round)}, killed after ${String(enough)}`
-        expect([saidAs, events.length >= acknowledged, events.length <= acknowledged + 1]).toEqual([saidAs, true, true])
+        const label = `round ${String(round)}, killed after ${String(enough)}`
+        expect([label, events.length >= acknowledged, events.length <= acknowledged + 1]).toEqual([label, true, true])
         expect(events.map((event) => event.id)).toEqual(events.map((_, number) => eventNamed(String(number)).id))
         expect(events.map((event) => event.position)).toEqual(events.map((_, number) => BigInt(number)))
         expect(await store.head()).toBe(BigInt(events.length - 1))
         expect(await store.streamRevision('conversation-a')).toBe(BigInt(events.length - 1))
-        // A store that came back also goes on.
+        // A reopened store accepts the next append.
         await appended(store, 'conversation-a', [eventNamed(String(events.length))], BigInt(events.length - 1))
-        there = events.length + 1
+        stored = events.length + 1
         await db.close()
       }
-      expect(there).toBeGreaterThan(KILLS)
+      expect(stored).toBeGreaterThan(KILLS)
     },
     180_000,
   )
 
-  longTest('killed while it is made, the folder opens all the same', async () => {
+  longTest('a folder whose creation was killed still opens', async () => {
     const folder = join(home, 'ledger')
     const child = start('append-until-killed', [folder])
     const data = join(folder, 'pgdata')
-    // The engine has begun to write its cluster, and no more.
+    // The engine has only begun to write its cluster.
     for (;;) {
       const names = await readdir(data).catch(() => [])
       if (names.length > 3) break
@@ -111,7 +110,7 @@ describe('killed while it appends', () => {
 })
 
 describe('one process at a time', () => {
-  test('a second process is told who has the folder, and gets it at once when the first is killed', async () => {
+  test('a second process gets an error that names the owner, and the folder as soon as the owner is killed', async () => {
     const folder = join(home, 'ledger')
     const child = start('append-until-killed', [folder])
     await child.said(1)
@@ -127,12 +126,12 @@ describe('one process at a time', () => {
     await db.close()
   })
 
-  test('the same process may not open it twice, and may again after closing', async () => {
+  test('the same process cannot open it twice, but can open it again after closing', async () => {
     const folder = join(home, 'ledger')
     const lock = await lockFolder(folder)
     await expect(lockFolder(folder)).rejects.toMatchObject({
       kind: 'FolderLocked',
-      message: expect.stringContaining('this very process'),
+      message: expect.stringContaining('this same process'),
     })
     await lock.release()
     await lock.release()
@@ -144,13 +143,13 @@ describe('one process at a time', () => {
     expect((await readdir(join(folder, 'lock'))).length).toBeLessThan(12)
   })
 
-  longTest('of many that race for a lock that was left behind exactly one wins, round after round', async () => {
+  longTest('of many processes that race for an abandoned lock exactly one wins, round after round', async () => {
     const racers = Array.from({ length: 5 }, () => start('hold-folder'))
     await Promise.all(racers.map((racer) => racer.said(1)))
     for (let round = 0; round < 12; round++) {
       const folder = join(home, `round ${String(round)}`)
       await (await lockFolder(folder)).release()
-      // As a process that was killed leaves it; every third time it was given back in order.
+      // In two of three rounds the owner was killed; in the third it released the lock.
       if (round % 3 !== 0) {
         await rm(join(folder, 'lock', '1.free'))
         await editLock(folder, { pid: 4_194_304 + round })
@@ -170,7 +169,7 @@ describe('one process at a time', () => {
     expect(attempts.filter((attempt) => attempt.status === 'fulfilled')).toHaveLength(1)
   })
 
-  test('a pid that was given to another process since does not hold the folder', async () => {
+  test('a reused pid does not hold the folder', async () => {
     const folder = await abandoned(join(home, 'ledger'))
     await editLock(folder, { pid: process.pid, startTicks: '1' })
     const lock = await lockFolder(folder)
@@ -178,7 +177,7 @@ describe('one process at a time', () => {
     await lock.release()
   })
 
-  test('however old, a lock of a process that runs is never taken', async () => {
+  test('a lock of a running process is never taken, however old it is', async () => {
     const folder = join(home, 'ledger')
     const lock = await lockFolder(folder)
     await editLock(folder, { startedAt: '1999-01-01T00:00:00.000Z' })
@@ -187,7 +186,7 @@ describe('one process at a time', () => {
   })
 
   longTest(
-    'of many that race for a lock of another machine exactly one wins, round after round',
+    'of many processes that race for a lock of another machine exactly one wins, round after round',
     async () => {
       const racers = Array.from({ length: 4 }, () => start('hold-folder', ['--quiet', '300']))
       await Promise.all(racers.map((racer) => racer.said(1)))
@@ -208,92 +207,91 @@ describe('one process at a time', () => {
   )
 })
 
-describe('an owner that cannot be asked whether it lives', () => {
+describe('an owner whose process cannot be checked', () => {
   test.each([
     ['under another host name, in another container', { host: 'another-host', pidNamespace: 'pid:[1]' }],
-    ['before the machine was started anew', { bootId: 'another run' }],
+    ['before a reboot', { bootId: 'another run' }],
     ['on another machine', FOREIGN],
-  ])('is succeeded when it is quiet, and who waits is told for what: %s', async (_where, change) => {
+  ])('is replaced if it is unresponsive, and the waiting process reports why it waits: %s', async (_owner, change) => {
     const folder = await abandoned(join(home, 'ledger'))
     await editLock(folder, change)
-    const said: string[] = []
-    const lock = await lockFolder(folder, { quietMs: 300, onWait: (sentence) => said.push(sentence) })
-    expect(said).toEqual([
+    const reports: string[] = []
+    const lock = await lockFolder(folder, { takeoverMs: 300, onWait: (sentence) => reports.push(sentence) })
+    expect(reports).toEqual([
       expect.stringMatching(
-        /was last opened by process \d+ on .*hold-folder.*cannot be asked from here: waiting up to 1 s to see whether it still has it open/,
+        /was last opened by process \d+ on .*hold-folder.*which this process cannot check: waiting up to 1 s to see whether it still has the folder open/,
       ),
     ])
-    expect([lock.number, lock.isDoubtful]).toEqual([2, true])
+    expect([lock.number, lock.mayOwnerReturn]).toEqual([2, true])
     await lock.release()
   })
 
-  test('has the same machine under a new name for a neighbour, and is then asked: dead is dead at once', async () => {
+  test('can be checked if only the host name of the machine changed: a dead owner is replaced at once', async () => {
     const folder = await abandoned(join(home, 'ledger'))
     await editLock(folder, { host: 'the name of yesterday' })
-    const lock = await lockFolder(folder, { quietMs: 3_600_000 })
-    expect(lock.isDoubtful).toBe(false)
+    const lock = await lockFolder(folder, { takeoverMs: 3_600_000 })
+    expect(lock.mayOwnerReturn).toBe(false)
     await lock.release()
   })
 
-  longTest('keeps its folder while its heart beats, and is named', async () => {
+  longTest('keeps its folder while its heartbeat continues, and the error names it', async () => {
     const folder = join(home, 'ledger')
     const holder = start('hold-folder', IN_TEST)
     holder.say(folder)
     expect(await holder.said(2)).toEqual(['ready', 'locked'])
     await editLock(folder, FOREIGN)
-    await expect(lockFolder(folder, { quietMs: 3_600_000 })).rejects.toMatchObject({
+    await expect(lockFolder(folder, { takeoverMs: 3_600_000 })).rejects.toMatchObject({
       kind: 'FolderLocked',
       message: expect.stringMatching(/is open in process \d+ on another-host/),
     })
   })
 
   longTest(
-    'is awaited no longer than until it gives the folder back',
+    'is replaced as soon as it releases the folder',
     async () => {
       const folder = join(home, 'ledger')
       const lock = await lockFolder(folder, { beatMs: 3_600_000 })
       await editLock(folder, FOREIGN)
-      const next = lockFolder(folder, { quietMs: 3_600_000, onWait: () => void lock.release() })
-      const taken = await next
-      expect([taken.number, taken.isDoubtful]).toEqual([2, false])
-      await taken.release()
+      const next = await lockFolder(folder, { takeoverMs: 3_600_000, onWait: () => void lock.release() })
+      expect([next.number, next.mayOwnerReturn]).toEqual([2, false])
+      await next.release()
     },
     200_000,
   )
 
-  test('a lock that nobody can read is taken when it is quiet', async () => {
+  test('a lock with an unreadable record is taken if its owner is unresponsive', async () => {
     await mkdir(join(home, 'lock'))
     await writeFile(join(home, 'lock', '3'), '')
-    const lock = await lockFolder(home, { quietMs: 300 })
-    expect([lock.number, lock.isDoubtful]).toEqual([4, true])
+    const lock = await lockFolder(home, { takeoverMs: 300 })
+    expect([lock.number, lock.mayOwnerReturn]).toEqual([4, true])
     await lock.release()
   })
 
   longTest(
-    'stopped in the middle of its appends, succeeded, and woken again, it acknowledges nothing more and touches nothing that its successor has',
+    'suspended during its appends, replaced, and resumed, it acknowledges nothing more and changes nothing of its successor',
     async () => {
       const folder = join(home, 'ledger')
-      let there = 0
+      let stored = 0
       for (let round = 0; round < repeated(3, 1); round++) {
-        const old = start('append-until-killed', [folder, String(there), ...IN_TEST])
+        const old = start('append-until-killed', [folder, String(stored), ...IN_TEST])
         await old.said(1 + Math.floor(Math.random() * 50))
         const newest = Math.max(
           ...(await readdir(join(folder, 'lock'))).filter((name) => /^\d+$/.test(name)).map(Number),
         )
         process.kill(old.pid, 'SIGSTOP')
         await editLock(folder, FOREIGN, newest)
-        const db = await openFolder(folder, { beatMs: BEAT_MS, quietMs: QUIET_MS })
+        const db = await openFolder(folder, { beatMs: BEAT_MS, takeoverMs: QUIET_MS })
         const store = createPostgresEventStore(db)
         const found = (await collect(store.readAll())).length
         process.kill(old.pid, 'SIGCONT')
         await old.ended()
-        const acknowledged = there + old.lines.filter((line) => /^\d+$/.test(line)).length
-        expect(old.lines.at(-1)).toMatch(/^refused: another process took .*ledger over while this one stood still/)
+        const acknowledged = stored + old.lines.filter((line) => /^\d+$/.test(line)).length
+        expect(old.lines.at(-1)).toMatch(/^refused: another process took over .*ledger while this one was unresponsive/)
         expect([found >= acknowledged, found <= acknowledged + 1]).toEqual([true, true])
         await appended(store, 'conversation-a', [eventNamed(String(found))], BigInt(found - 1))
-        there = found + 1
+        stored = found + 1
         expect((await collect(store.readAll())).map((event) => event.id)).toEqual(
-          Array.from({ length: there }, (_, number) => eventNamed(String(number)).id),
+          Array.from({ length: stored }, (_, number) => eventNamed(String(number)).id),
         )
         await db.close()
         expect((await readdir(folder)).filter((name) => name.startsWith('pgdata'))).toEqual([
@@ -304,7 +302,7 @@ describe('an owner that cannot be asked whether it lives', () => {
     120_000,
   )
 
-  longTest('its successor, killed before it had a copy of its own, leaves the doubt to the next', async () => {
+  longTest('if its successor is killed before it has copied the data, the next process copies it', async () => {
     const folder = join(home, 'ledger')
     const first = start('append-until-killed', [folder, '0', ...IN_TEST])
     await first.said(1)
@@ -314,7 +312,7 @@ describe('an owner that cannot be asked whether it lives', () => {
     second.say(folder)
     expect(await second.said(2)).toEqual(['ready', 'locked'])
     await second.kill()
-    const db = await openFolder(folder, { quietMs: 3_600_000 })
+    const db = await openFolder(folder, { takeoverMs: 3_600_000 })
     expect((await createPostgresEventStore(db).head()) + 1n).toBeGreaterThanOrEqual(BigInt(first.lines.length))
     expect((await readdir(folder)).filter((name) => name.startsWith('pgdata'))).toEqual(['pgdata-3'])
     expect((await readdir(join(folder, 'lock'))).filter((name) => name.includes('doubt'))).toEqual([])
@@ -329,7 +327,7 @@ describe('what is wrong with a folder', () => {
     for (const path of [file, join(file, 'below')])
       await expect(openFolder(path)).rejects.toMatchObject({
         kind: 'FolderUnusable',
-        message: expect.stringContaining('is no folder'),
+        message: expect.stringContaining('is not a folder'),
       })
     expect(await readFile(file, 'utf8')).toBe('mine')
   })
@@ -337,13 +335,13 @@ describe('what is wrong with a folder', () => {
   test.each([
     ['notes.txt', 'mine'],
     ['PG_VERSION', '15\n'],
-    ['pgdata', 'no marker beside it'],
+    ['pgdata', 'without a marker'],
     ['ledger.json', '{"something":"else"}'],
-  ])('a folder that holds something else (%s) is refused and left as it is', async (name, text) => {
+  ])('a folder with other content (%s) is rejected and not changed', async (name, text) => {
     await writeFile(join(home, name), text)
     await expect(openFolder(home)).rejects.toMatchObject({
       kind: 'NotALedger',
-      message: expect.stringContaining('nothing in'),
+      message: expect.stringMatching(/nothing in .* was changed/i),
     })
     expect(await readdir(home)).toEqual([name])
     expect(await readFile(join(home, name), 'utf8')).toBe(text)
@@ -358,24 +356,26 @@ describe('what is wrong with a folder', () => {
     expect(await readdir(home)).toEqual(['ledger.json'])
   })
 
-  test('a folder that may not be written', async () => {
+  test('a folder without write permission', async () => {
     await chmod(home, 0o755)
     const inside = join(home, 'inside')
     await mkdir(inside)
-    // Who is root may write anywhere, so the question is asked as somebody else.
+    // Root can write to every folder, so the child process runs as another user.
     const holder = start('hold-folder', [], process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {})
     if (process.getuid?.() !== 0) await chmod(inside, 0o555)
     holder.say(inside)
-    expect((await holder.said(2))[1]).toMatch(/inside may not be written by this process.*name another folder/)
+    expect((await holder.said(2))[1]).toMatch(
+      /this process has no permission to write to .*inside.*name another folder/,
+    )
     if (process.getuid?.() !== 0) await chmod(inside, 0o755)
   })
 
   longTest(
-    'a disk with too little space for a ledger: that is said, nothing is left of it, and with space it opens',
+    'a disk with too little space for a ledger: the error names the cause, no data remains, and with space it opens',
     async () => {
       const disk = join(home, 'disk')
       await mkdir(disk)
-      // Only root may make a small disk; elsewhere the question cannot be asked.
+      // Only root can mount a small disk; without it this test is skipped.
       if (spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=16m', 'tmpfs', disk]).status !== 0) return
       try {
         const folder = join(disk, 'ledger')
@@ -390,32 +390,31 @@ describe('what is wrong with a folder', () => {
         await migrateLog(db)
         await db.close()
       } finally {
-        // The engine that gave up has files open until this process ends.
+        // The aborted engine keeps files open until this process ends.
         spawnSync('umount', ['-l', disk])
       }
     },
   )
 
-  // With small events it is the file that the engine writes ahead into for which there is no room, and the engine would
-  // try again for ever.
+  // With small events the disk lacks space for the next write-ahead log file, and the engine alone would retry forever.
   longTest.each([
     ['large', 72, 3_000],
     ['small', 62, 200],
   ])(
-    'a disk that fills up with %s events: the append fails by a value, what was acknowledged stays, and with space it goes on',
+    'a disk that fills up with %s events: the append returns a failure, acknowledged events stay, and with space it continues',
     async (_what, megabytes, words) => {
       const disk = join(home, 'disk')
       await mkdir(disk)
       const mounted =
         spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${String(megabytes)}m`, 'tmpfs', disk]).status === 0
-      // Only root may make a small disk; elsewhere the question cannot be asked.
+      // Only root can mount a small disk; without it this test is skipped.
       if (!mounted) return
       try {
         const folder = join(disk, 'ledger')
         let db = await openFolder(folder)
         await migrateLog(db)
         let store = createPostgresEventStore(db)
-        const kept: string[] = []
+        const acknowledged: string[] = []
         let refusal: unknown
         for (let number = 0; refusal === undefined && number < 10_000; number++) {
           const event = eventNamed(
@@ -423,7 +422,7 @@ describe('what is wrong with a folder', () => {
             Array.from({ length: words }, () => Math.random().toString(36)).join(''),
           )
           const result = await store.append('a', 'any', [event])()
-          if (result._tag === 'Right') kept.push(event.id)
+          if (result._tag === 'Right') acknowledged.push(event.id)
           else refusal = result.left
         }
         expect(refusal).toMatchObject({ kind: 'StoreUnavailable', detail: expect.stringContaining('no space left') })
@@ -431,8 +430,8 @@ describe('what is wrong with a folder', () => {
         spawnSync('mount', ['-o', 'remount,size=200m', disk])
         db = await openFolder(folder)
         store = createPostgresEventStore(db)
-        const there = (await collect(store.readStream('a'))).map((event) => event.id)
-        expect(there.slice(0, kept.length)).toEqual(kept)
+        const stored = (await collect(store.readStream('a'))).map((event) => event.id)
+        expect(stored.slice(0, acknowledged.length)).toEqual(acknowledged)
         await appended(store, 'a', [eventNamed('with space again')])
         await db.close()
       } finally {

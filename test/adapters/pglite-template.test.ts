@@ -1,6 +1,6 @@
 /**
- * The first opening of a folder loads the template that was made when the program was built, and does without where
- * there is none that is whole.
+ * The first opening of a folder loads the template from the build. If the template is missing or damaged, the engine
+ * creates the database.
  */
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { openFolder, type OpenOptions } from '../../src/adapters/pglite/sql.js'
 import { readTemplate } from '../../src/adapters/pglite/template.js'
 import { openLedger } from '../../src/index.js'
-import { longTest } from '../support/length.js'
+import { longTest, wholeTest } from '../support/length.js'
 
 let home: string
 beforeEach(async () => {
@@ -19,19 +19,19 @@ afterEach(async () => {
   await rm(home, { recursive: true, force: true })
 })
 
-interface Looked {
-  /** The engine draws one for each database that it creates, so two that were loaded have the same. */
-  readonly created: unknown
+interface Inspection {
+  /** The engine draws one for each database that it creates, so databases from the same template share it. */
+  readonly systemId: unknown
   readonly settings: unknown
   readonly sorted: unknown
-  readonly said: readonly string[]
+  readonly reports: readonly string[]
 }
 
 /** Opens a folder twice. */
-async function look(folder: string, options: OpenOptions = {}): Promise<Looked> {
-  const said: string[] = []
+async function inspect(folder: string, options: OpenOptions = {}): Promise<Inspection> {
+  const reports: string[] = []
   for (let time = 0; time < 2; time++) {
-    const db = await openFolder(folder, { ...options, onWait: (sentence) => said.push(sentence) })
+    const db = await openFolder(folder, { ...options, onWait: (sentence) => reports.push(sentence) })
     try {
       if (time === 0) await db.query('create table words (word text primary key)')
       if (time === 0)
@@ -39,10 +39,8 @@ async function look(folder: string, options: OpenOptions = {}): Promise<Looked> 
           ['b', 'a', 'B', 'ä', 'Z', 'z', 'é', '漢', '🛶', '_', '1', '10', '2', 'a b', 'ab', ''],
         ])
       else {
-        const [system] = await db.query<{ created: string }>(
-          'select system_identifier::text as created from pg_control_system()',
-        )
-        // What a name says of the folder it lies in differs.
+        const [system] = await db.query<{ id: string }>('select system_identifier::text as id from pg_control_system()')
+        // Settings with paths differ by folder.
         const settings = await db.query(
           "select name, setting from pg_settings where name not in ('config_file', 'data_directory', 'hba_file', 'ident_file') order by name",
         )
@@ -50,10 +48,10 @@ async function look(folder: string, options: OpenOptions = {}): Promise<Looked> 
           'select datname, encoding, datcollate, datctype, datlocprovider, datcollversion, rolname from pg_database join pg_roles on pg_roles.oid = datdba order by datname',
         )
         return {
-          created: system?.created,
+          systemId: system?.id,
           settings: [settings, databases],
           sorted: await db.query('select word, upper(word), lower(word) from words order by word'),
-          said,
+          reports,
         }
       }
     } finally {
@@ -63,7 +61,7 @@ async function look(folder: string, options: OpenOptions = {}): Promise<Looked> 
   throw new Error('not reached')
 }
 
-/** The template that the tests' own start has built. */
+/** The template that the start of the test run has built. */
 async function built(): Promise<string> {
   const names = (await readdir('dist')).filter((name) => name.endsWith('.template'))
   expect(names).toEqual([expect.stringMatching(/^pglite-\d+\.\d+\.\d+.*\.template$/u)])
@@ -71,33 +69,36 @@ async function built(): Promise<string> {
 }
 
 describe('a new folder', () => {
-  longTest('is loaded from the template, says once that it is made, and is what the engine itself makes', async () => {
-    const loaded = await look(join(home, 'loaded'))
-    expect(loaded.said).toEqual([`making a new ledger in ${join(home, 'loaded')}: once, and a few seconds`])
-    const damaged = join(home, 'damaged')
-    const template = await readFile(await built())
-    template[template.length >> 1] = (template[template.length >> 1] ?? 0) ^ 1
-    await writeFile(damaged, template)
-    const again = await look(join(home, 'again'))
-    const made = await look(join(home, 'made'), { template: damaged })
-    expect(again.created).toBe(loaded.created)
-    expect(made.created).not.toBe(loaded.created)
-    expect(loaded.sorted).toEqual(made.sorted)
-    expect(loaded.settings).toEqual(made.settings)
-    expect(made.said).toHaveLength(1)
-  })
+  longTest(
+    'is loaded from the template, reports its creation once, and equals one that the engine creates',
+    async () => {
+      const loaded = await inspect(join(home, 'loaded'))
+      expect(loaded.reports).toEqual([`making a new ledger in ${join(home, 'loaded')}: once, and a few seconds`])
+      const damaged = join(home, 'damaged')
+      const template = await readFile(await built())
+      template[template.length >> 1] = (template[template.length >> 1] ?? 0) ^ 1
+      await writeFile(damaged, template)
+      const second = await inspect(join(home, 'second'))
+      const created = await inspect(join(home, 'created'), { template: damaged })
+      expect(second.systemId).toBe(loaded.systemId)
+      expect(created.systemId).not.toBe(loaded.systemId)
+      expect(loaded.sorted).toEqual(created.sorted)
+      expect(loaded.settings).toEqual(created.settings)
+      expect(created.reports).toHaveLength(1)
+    },
+  )
 
-  longTest('says through the library too that it is made, and once', async () => {
+  wholeTest('also reports its creation through the library, once', async () => {
     const store = join(home, 'ledger')
-    const said: string[] = []
+    const reports: string[] = []
     for (let time = 0; time < 2; time++)
-      await (await openLedger({ store, onOpening: (sentence) => said.push(sentence) })).close()
-    expect(said).toEqual([`making a new ledger in ${store}: once, and a few seconds`])
+      await (await openLedger({ store, onOpening: (sentence) => reports.push(sentence) })).close()
+    expect(reports).toEqual([`making a new ledger in ${store}: once, and a few seconds`])
   })
 })
 
 describe('a template', () => {
-  test('is read as it was written, and taken for none where it is missing, cut short or damaged at any place', async () => {
+  test('is ignored if it is missing, truncated or damaged at any byte', async () => {
     const whole = await readFile(await built())
     expect((await readTemplate())?.size).toBeGreaterThan(1_000_000)
     const file = join(home, 'template')
@@ -107,11 +108,11 @@ describe('a template', () => {
       await writeFile(file, whole.subarray(0, length))
       expect([length, await readTemplate(file)]).toEqual([length, undefined])
     }
-    for (const place of [0, 31, 32, 40, whole.length >> 1, whole.length - 1]) {
+    for (const offset of [0, 31, 32, 40, whole.length >> 1, whole.length - 1]) {
       const damaged = Buffer.from(whole)
-      damaged[place] = (damaged[place] ?? 0) ^ 0x10
+      damaged[offset] = (damaged[offset] ?? 0) ^ 0x10
       await writeFile(file, damaged)
-      expect([place, await readTemplate(file)]).toEqual([place, undefined])
+      expect([offset, await readTemplate(file)]).toEqual([offset, undefined])
     }
   })
 })

@@ -1,4 +1,4 @@
-/** The embedded engine, in memory and in a folder, asked what every adapter is asked. */
+/** The embedded engine, in memory and in a folder, against the contracts of every adapter. */
 import { afterAll, describe, expect, test } from '@jest/globals'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -17,8 +17,8 @@ import { longDescribe, longTest } from '../support/length.js'
 import { openTestDatabase } from '../support/memory-database.js'
 
 /**
- * One engine serves all tests of a suite, emptied between them: opening one takes half a second and 300 MB that do not
- * come back.
+ * One engine for all tests of a suite, emptied between them: opening one takes half a second and 300 MB that are never
+ * freed.
  */
 function shared(openDatabase: () => Promise<Database>): {
   database: () => Promise<Database>
@@ -55,7 +55,7 @@ afterAll(async () => {
   for (const path of folders) await rm(path, { recursive: true })
 })
 
-longTest('a page of events keeps to its bytes, however small the events were before', async () => {
+longTest('a page of events stays within its byte limit even after many small events', async () => {
   const db = await memory.reset()
   const pages: number[] = []
   const store = createPostgresEventStore({
@@ -80,13 +80,13 @@ longTest('a page of events keeps to its bytes, however small the events were bef
   ]) {
     pages.length = 0
     expect(await collect(events)).toHaveLength(1_530)
-    // Four million, and the event that it ends with.
+    // The limit of four million, plus the event that exceeds it.
     expect(Math.max(...pages)).toBeLessThan(5_100_000)
   }
 })
 
-describe('streams that are counted otherwise than they are there', () => {
-  test('are named by prefix, page after page, with what is counted and what is there', async () => {
+describe('streams whose recorded revision differs from their events', () => {
+  test('are listed by prefix, page after page, with the recorded and the actual revision', async () => {
     const db = await memory.reset()
     const store = createPostgresEventStore(db)
     for (const stream of ['a%-kept', 'a%-one', 'a%-é', 'a%-short', 'a%-uncounted', 'ab-one', 'b'])
@@ -120,7 +120,7 @@ async function opened(on: ReturnType<typeof shared>): Promise<OpenedStore> {
       await db.close()
       await on.close()
     },
-    done: async () => undefined,
+    release: async () => undefined,
   }
 }
 

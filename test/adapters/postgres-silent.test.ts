@@ -1,17 +1,17 @@
-/** A Postgres server that is stopped in the middle: everything ends after one time limit, and says which server it was. */
-import { describe, expect, it } from '@jest/globals'
+/** A Postgres server that is suspended: every call ends after one time limit with an error that names the server. */
+import { expect, it } from '@jest/globals'
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 import { openPostgres } from '../../src/adapters/postgres/sql.js'
 import type { Database } from '../../src/ports/sql.js'
+import { serverDescribe } from '../support/length.js'
 import { testServer } from '../support/postgres.js'
 
 // Without a server these are counted as skipped.
-const describeOnServer = testServer === '' ? describe.skip : describe
 
-/** How long the client waits for an answer: the server's own limit, and 5 s behind it. */
+/** How long the client waits for an answer: the server's own limit plus 5 s. */
 const LIMIT_MS = 5_100
 
-/** What passes bytes on to the server until it is told to keep them, as a server that is stopped does. */
+/** Starts a relay to the server. After `hush` it passes on no more bytes, like a suspended server. */
 async function relay(): Promise<{ address: string; hush: () => void; close: () => Promise<void> }> {
   const to = new URL(testServer)
   const open = new Set<Socket>()
@@ -45,35 +45,35 @@ async function relay(): Promise<{ address: string; hush: () => void; close: () =
   }
 }
 
-describeOnServer('a server that says nothing any more', () => {
-  const asked: Readonly<Record<string, (db: Database, begun: () => void) => Promise<unknown>>> = {
-    'a query': (db, begun) => {
-      begun()
+serverDescribe('a server that becomes silent', () => {
+  const CALLS: Readonly<Record<string, (db: Database, onBegin: () => void) => Promise<unknown>>> = {
+    'a query': (db, onBegin) => {
+      onBegin()
       return db.query('select 1')
     },
-    'a transaction': (db, begun) =>
+    'a transaction': (db, onBegin) =>
       db.transaction(async (sql) => {
-        begun()
+        onBegin()
         await sql.query('select 1')
       }),
-    'a snapshot': (db, begun) =>
+    'a snapshot': (db, onBegin) =>
       db.snapshot([], async (sql) => {
-        begun()
+        onBegin()
         await sql.query('select 1')
       }),
   }
 
-  it.each(Object.entries(asked))(
-    'ends %s, and what closes behind it, after one limit',
-    async (_name, ask) => {
+  it.each(Object.entries(CALLS))(
+    'makes %s fail, and closing end, after one time limit',
+    async (_name, call) => {
       const between = await relay()
       const db = await openPostgres(between.address, { schema: 'context_ledger_tests', statementTimeoutMs: 100 })
       try {
         await db.query('select 1')
         const startedAt = performance.now()
-        await expect(ask(db, between.hush)).rejects.toThrow('did not answer in time')
+        await expect(call(db, between.hush)).rejects.toThrow('did not answer in time')
         await db.close()
-        // Twice the limit would be a second wait behind the first.
+        // Twice the limit would mean a second wait after the first.
         expect(performance.now() - startedAt).toBeLessThan(1.8 * LIMIT_MS)
       } finally {
         await between.close()

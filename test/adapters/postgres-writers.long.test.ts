@@ -1,7 +1,7 @@
 /**
- * Many writers on one Postgres: their commits wait for the disk together, and all the same no reader is given what is
- * not there yet, skips anything, or sees anything twice. `CONTEXT_LEDGER_TEST_KILLS` says how often each of 16 writing
- * processes is killed (default 1).
+ * Many writers on one Postgres: their commits share the wait for the disk, and still no reader receives an event before
+ * it is on the disk, skips one, or receives one twice. `CONTEXT_LEDGER_TEST_KILLS` is the number of kills of each of the
+ * 16 writing processes (default 1).
  */
 import { describe, expect, it } from '@jest/globals'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -17,19 +17,19 @@ const describeOnServer = testServer === '' ? describe.skip : describe
 const WRITERS = 16
 
 async function* none(): AsyncGenerator<never> {
-  // A store that does not read streams at one go.
+  // A store without `readStreams`.
 }
 
 const KILLS = Number(process.env['CONTEXT_LEDGER_TEST_KILLS'] ?? 1)
 
-describeOnServer('appends that wait for the disk together', () => {
-  it('are given to no reader before they are on the disk, whichever way it reads', async () => {
+describeOnServer('appends that share the wait for the disk', () => {
+  it('are returned by no kind of read before they are on the disk', async () => {
     const { db, drop } = await openTestSchema()
     type Read = (store: EventStore, at: number) => Promise<unknown>
     const ways: readonly (readonly [string, Read])[] = [
       ['readStream', (store) => collect(store.readStream('a'))],
       ['readAll', (store) => collect(store.readAll())],
-      ['readPlaces', (store) => collect(store.readPlaces())],
+      ['readPlaces', (store) => collect(store.readPositions())],
       ['readStreams', (store) => collect(store.readStreams?.('a') ?? none())],
       ['readRevisions', (store, at) => store.readRevisions('a', [BigInt(at)])],
       ['findByIds', (store, at) => store.findByIds('a', [eventNamed(String(at)).id])],
@@ -46,23 +46,23 @@ describeOnServer('appends that wait for the disk together', () => {
       })
       const [committed] = await db.query<{ lsn: string }>('select pg_current_wal_insert_lsn() as lsn')
       await read(createPostgresEventStore(db), at)
-      const [flushed] = await db.query<{ there: boolean }>('select pg_current_wal_flush_lsn() >= $1::pg_lsn as there', [
+      const [wal] = await db.query<{ flushed: boolean }>('select pg_current_wal_flush_lsn() >= $1::pg_lsn as flushed', [
         committed?.lsn,
       ])
-      expect([way, flushed?.there]).toEqual([way, true])
+      expect([way, wal?.flushed]).toEqual([way, true])
     }
     await db.close()
     await drop()
   })
 
-  it(`of ${String(WRITERS)} processes, each killed ${String(KILLS)} times, leave no gap, and a reader that follows them sees each once`, async () => {
+  it(`of ${String(WRITERS)} processes, each killed ${String(KILLS)} times, leave no gap, and a subscriber receives each event once`, async () => {
     const { db, schema, drop } = await openTestSchema()
     const store = createPostgresEventStore(db)
     const stop = new AbortController()
-    const seen: StoredEvent[] = []
+    const received: StoredEvent[] = []
     const following = (async () => {
       for await (const item of store.subscribe({ signal: stop.signal }))
-        if (item.kind === 'event') seen.push(item.event)
+        if (item.kind === 'event') received.push(item.event)
     })()
     await Promise.all(
       Array.from({ length: WRITERS }, async (_none, at) => {
@@ -73,23 +73,23 @@ describeOnServer('appends that wait for the disk together', () => {
           await child.said(20)
           await delay(100 * Math.random())
           await child.kill()
-          // What was under way when it was killed may be there or not; the next one appends it again.
+          // The append that the kill interrupted may be stored or not; the next process appends it again.
           from += child.lines.length
         }
         expect((await store.streamRevision(stream)) + 1n).toBeGreaterThanOrEqual(BigInt(from))
       }),
     )
     const all = await collect(store.readAll())
-    while (BigInt(seen.length) < BigInt(all.length)) await delay(10)
+    while (BigInt(received.length) < BigInt(all.length)) await delay(10)
     stop.abort()
     await following
     expect(all.map(({ position }) => position)).toEqual(all.map((_event, at) => BigInt(at)))
-    expect(seen).toEqual(all)
+    expect(received).toEqual(all)
     for (let at = 0; at < WRITERS; at += 1) {
       const stream = `writer-${String(at).padStart(2, '0')}`
       const events = all.filter((event) => event.stream === stream)
       expect(events.map(({ revision, id }) => [revision, id])).toEqual(
-        events.map((_event, place) => [BigInt(place), eventNamed(`${stream} ${String(place)}`).id]),
+        events.map((_event, index) => [BigInt(index), eventNamed(`${stream} ${String(index)}`).id]),
       )
     }
     await db.close()

@@ -1,5 +1,5 @@
-/** A Postgres server, asked what every adapter is asked, and what only several connections can show. */
-import { describe, expect, test } from '@jest/globals'
+/** A Postgres server against the contracts of every adapter, and tests that need several connections. */
+import { expect, test } from '@jest/globals'
 import { either as E } from 'fp-ts'
 import { createServer } from 'node:net'
 import { createPostgresBodyStore } from '../../src/adapters/postgres/body-store.js'
@@ -12,26 +12,26 @@ import { describeClaims } from '../contracts/claims.js'
 import { describeEventStore } from '../contracts/event-store.js'
 import { appended, collect, eventNamed, eventsNamed } from '../support/events.js'
 import { latch } from '../support/latch.js'
+import { serverDescribe } from '../support/length.js'
 import { openTestSchema, testServer } from '../support/postgres.js'
 
 // Without a server these are counted as skipped.
-const describeOnServer = testServer === '' ? describe.skip : describe
 
-describeOnServer('on a Postgres server', () => {
+serverDescribe('on a Postgres server', () => {
   describeEventStore('Postgres', async () => {
     const { db, schema, drop } = await openTestSchema()
-    const again: Array<() => Promise<void>> = []
+    const reopened: Array<() => Promise<void>> = []
     return {
       store: createPostgresEventStore(db),
       close: () => db.close(),
       async reopen() {
         const second = await openTestSchema({ schema })
-        again.push(() => second.db.close())
+        reopened.push(() => second.db.close())
         return createPostgresEventStore(second.db)
       },
-      async done() {
+      async release() {
         await db.close()
-        for (const close of again) await close()
+        for (const close of reopened) await close()
         await drop()
       },
     }
@@ -62,7 +62,7 @@ describeOnServer('on a Postgres server', () => {
     }
   })
 
-  test('no reader passes an append whose transaction is still open, whichever commits first', async () => {
+  test('no reader skips an append whose transaction is still open, whichever commits first', async () => {
     const { db, drop } = await openTestSchema()
     const store = createPostgresEventStore(db)
     await appended(store, 'before', [eventNamed('before')])
@@ -81,8 +81,8 @@ describeOnServer('on a Postgres server', () => {
     })
     await holding.opened
     const late = appended(store, 'late', [eventNamed('late')])
-    // The late one stands behind the early one's counter, so nothing is readable that a position before it could still
-    // follow.
+    // The late append waits for the counter that the early one has locked, so no position becomes readable before an
+    // earlier one.
     await waitFor(
       async () =>
         (
@@ -120,16 +120,16 @@ describeOnServer('on a Postgres server', () => {
     await drop()
   })
 
-  test('16 writers of two processes’ worth of pools, and a reader of a third that misses nothing', async () => {
+  test('with 16 writers on two pools, a reader on a third misses no event', async () => {
     const first = await openTestSchema()
     const second = await openTestSchema({ schema: first.schema })
     const third = await openTestSchema({ schema: first.schema })
     const stop = new AbortController()
-    const seen: bigint[] = []
+    const received: bigint[] = []
     const reader = (async () => {
       for await (const item of createPostgresEventStore(third.db, { pollMs: 1 }).subscribe({ signal: stop.signal })) {
-        if (item.kind === 'event') seen.push(item.event.position)
-        if (seen.length === 1_600) stop.abort()
+        if (item.kind === 'event') received.push(item.event.position)
+        if (received.length === 1_600) stop.abort()
       }
     })()
     const stores = [createPostgresEventStore(first.db), createPostgresEventStore(second.db)]
@@ -146,12 +146,12 @@ describeOnServer('on a Postgres server', () => {
       }),
     )
     await reader
-    expect(seen).toEqual(Array.from({ length: 1_600 }, (_, place) => BigInt(place)))
+    expect(received).toEqual(Array.from({ length: 1_600 }, (_, index) => BigInt(index)))
     for (const { db } of [first, second, third]) await db.close()
     await first.drop()
   })
 
-  test('a subscription in another process wakes up by a call, not by looking', async () => {
+  test('a subscription on another pool wakes up by a notification, without polling', async () => {
     const writing = await openTestSchema()
     const reading = await openTestSchema({ schema: writing.schema })
     const stop = new AbortController()
@@ -163,7 +163,7 @@ describeOnServer('on a Postgres server', () => {
     const next = items.next()
     await appended(createPostgresEventStore(writing.db), 'a', [eventNamed('x')])
     expect((await next).value).toMatchObject({ kind: 'event' })
-    // The connection that listens is cut; it comes back, and wakes the reader for what it may have missed.
+    // The listening connection is cut; it reconnects, and wakes the reader for notifications that it may have missed.
     expect((await items.next()).value).toMatchObject({ kind: 'caught-up' })
     const after = items.next()
     await writing.db.query(
@@ -178,7 +178,7 @@ describeOnServer('on a Postgres server', () => {
     await writing.drop()
   })
 
-  test('events are neither changed nor deleted', async () => {
+  test('the database rejects changing and deleting events', async () => {
     const { db, drop } = await openTestSchema()
     await appended(createPostgresEventStore(db), 'a', [eventNamed('x')])
     for (const statement of [`update events set data = '{}'`, 'delete from events', 'truncate events']) {
@@ -191,23 +191,23 @@ describeOnServer('on a Postgres server', () => {
     await drop()
   })
 
-  test('six processes that start on an empty schema at once all find it ready', async () => {
+  test('six connections that migrate an empty schema concurrently all succeed', async () => {
     const first = await openTestSchema({ migrated: false })
-    const others = await Promise.all(
+    const rest = await Promise.all(
       Array.from({ length: 5 }, () => openTestSchema({ schema: first.schema, migrated: false })),
     )
-    const databases = [first, ...others].map(({ db }) => db)
+    const databases = [first, ...rest].map(({ db }) => db)
     await Promise.all(databases.map((db) => migrateLog(db)))
     await Promise.all(
-      databases.map((db, place) => appended(createPostgresEventStore(db), 'a', [eventNamed(String(place))])),
+      databases.map((db, index) => appended(createPostgresEventStore(db), 'a', [eventNamed(String(index))])),
     )
     expect(await createPostgresEventStore(first.db).head()).toBe(5n)
-    expect(first.db.hasVector).toBe(others[0]?.db.hasVector)
+    expect(first.db.hasVector).toBe(rest[0]?.db.hasVector)
     for (const db of databases) await db.close()
     await first.drop()
   })
 
-  test('tables of a later version are left alone', async () => {
+  test('tables of a later version are not changed', async () => {
     const { db, drop } = await openTestSchema()
     await db.query('update log_version set version = 99')
     await expect(migrateLog(db)).rejects.toMatchObject({ kind: 'NewerSchema', message: expect.stringContaining('99') })
@@ -215,7 +215,7 @@ describeOnServer('on a Postgres server', () => {
     await drop()
   })
 
-  test('8-byte integers and numerics are strings, a broken statement gives its code, a transaction rolls back', async () => {
+  test('8-byte integers and numerics are strings, an invalid statement returns its code, a transaction rolls back', async () => {
     const { db, drop } = await openTestSchema()
     expect(
       await db.query('select 9007199254740993::int8 as a, 1.10::numeric as b, $1::int8 as c, $2::text[] as d', [
@@ -232,33 +232,33 @@ describeOnServer('on a Postgres server', () => {
     await drop()
   })
 
-  test('a snapshot sees one state whatever is committed meanwhile, writes nothing, and leaves its connection to the next one', async () => {
+  test('a snapshot reads one state whatever is committed meanwhile, cannot write, and releases its connection', async () => {
     const { db, schema, drop } = await openTestSchema({ connections: 1 })
-    const other = await openTestSchema({ schema })
-    await db.script('create table noted (note text); create view shown as select note from noted')
-    const seen = await db.snapshot(['shown'], async (sql) => {
-      await other.db.query(`insert into noted values ('meanwhile')`)
-      const replaced = other.db.transaction(async (o) => {
-        await o.script('set local lock_timeout = 50; drop view shown')
+    const writer = await openTestSchema({ schema })
+    await db.script('create table noted (note text); create view notes as select note from noted')
+    const reads = await db.snapshot(['notes'], async (sql) => {
+      await writer.db.query(`insert into noted values ('meanwhile')`)
+      const dropping = writer.db.transaction(async (transaction) => {
+        await transaction.script('set local lock_timeout = 50; drop view notes')
       })
-      await expect(replaced).rejects.toMatchObject({ code: '55P03' })
-      const first = await sql.query('select note from shown')
-      await other.db.query(`insert into noted values ('later')`)
-      return [first, await sql.query('select note from shown')]
+      await expect(dropping).rejects.toMatchObject({ code: '55P03' })
+      const first = await sql.query('select note from notes')
+      await writer.db.query(`insert into noted values ('later')`)
+      return [first, await sql.query('select note from notes')]
     })
-    expect(seen).toEqual([[{ note: 'meanwhile' }], [{ note: 'meanwhile' }]])
+    expect(reads).toEqual([[{ note: 'meanwhile' }], [{ note: 'meanwhile' }]])
     await expect(
       db.snapshot([], async (sql) => await sql.query(`insert into noted values ('no')`)),
     ).rejects.toMatchObject({ code: '25006' })
     await expect(db.snapshot(['nowhere'], async () => await Promise.resolve())).rejects.toMatchObject({ code: '42P01' })
     expect(await db.query('select note from noted order by 1')).toEqual([{ note: 'later' }, { note: 'meanwhile' }])
-    await other.db.script('drop view shown')
-    await other.db.close()
+    await writer.db.script('drop view notes')
+    await writer.db.close()
     await db.close()
     await drop()
   })
 
-  test('a statement that takes too long is ended, and an append that waits too long may be tried again', async () => {
+  test('a statement that takes too long is cancelled, and an append that waits too long can be retried', async () => {
     const { db, schema, drop } = await openTestSchema()
     const hasty = await openTestSchema({ schema, statementTimeoutMs: 200 })
     await expect(hasty.db.query('select pg_sleep(30)')).rejects.toMatchObject({ code: '57014' })
@@ -275,14 +275,14 @@ describeOnServer('on a Postgres server', () => {
     await drop()
   })
 
-  test('a patient transaction outlasts the limit of the server and the one of the client, and the limits stand again behind it', async () => {
+  test('a patient transaction ignores the limits of server and client, which apply again after it', async () => {
     const limits = { server: '?statement_timeout=300', client: '?query_timeout=300' }
-    for (const [speaks, limit] of Object.entries(limits)) {
+    for (const [limiter, limit] of Object.entries(limits)) {
       const { db, schema, drop } = await openTestSchema()
       const hasty = await openPostgres(`${testServer}${limit}`, {
         schema,
         connections: 1,
-        ...(speaks === 'client' ? {} : { statementTimeoutMs: 300 }),
+        ...(limiter === 'client' ? {} : { statementTimeoutMs: 300 }),
       })
       expect(
         await hasty.transaction(
@@ -294,7 +294,7 @@ describeOnServer('on a Postgres server', () => {
         ),
       ).toMatchObject([{ one: 1 }])
       await expect(hasty.query('select pg_sleep(30)')).rejects.toMatchObject(
-        speaks === 'server' ? { code: '57014' } : { kind: 'StoreUnavailable' },
+        limiter === 'server' ? { code: '57014' } : { kind: 'StoreUnavailable' },
       )
       await hasty.close()
       await db.close()
@@ -302,7 +302,7 @@ describeOnServer('on a Postgres server', () => {
     }
   })
 
-  test('a server that says nothing any more is waited for once, and not for the end of the transaction too', async () => {
+  test('a transaction on a silent server waits for one time limit, not for a second one at its end', async () => {
     const db = await openPostgres(`${testServer}?query_timeout=2000`, { connections: 1 })
     const began = performance.now()
     await expect(db.transaction((sql) => sql.query('select pg_sleep(8)'))).rejects.toMatchObject({
@@ -314,10 +314,10 @@ describeOnServer('on a Postgres server', () => {
     await db.close()
   })
 
-  test('a connection cut under an append fails by a value, and the same append may be tried again', async () => {
+  test('a connection cut during an append returns a failure, and the same append can be retried', async () => {
     const { db, schema, drop } = await openTestSchema()
-    const other = await openTestSchema({ schema })
-    const store = createPostgresEventStore(other.db)
+    const writer = await openTestSchema({ schema })
+    const store = createPostgresEventStore(writer.db)
     await db.transaction(async (sql) => {
       await sql.query('select from log_head for update')
       const pending = store.append('a', 'any', [eventNamed('x')])()
@@ -325,12 +325,12 @@ describeOnServer('on a Postgres server', () => {
       expect(await pending).toMatchObject({ left: { kind: 'StoreUnavailable' } })
     })
     expect(E.isRight(await store.append('a', 'any', [eventNamed('x')])())).toBe(true)
-    await other.db.close()
+    await writer.db.close()
     await db.close()
     await drop()
   })
 
-  test('a database that is not there, and a name that keeps the password to itself', async () => {
+  test('a missing database is an error whose message does not contain the password', async () => {
     const url = new URL(testServer)
     url.pathname = '/no_such_database'
     url.password = 'secret-word'
@@ -340,7 +340,7 @@ describeOnServer('on a Postgres server', () => {
   })
 })
 
-test('an address that is none is refused without repeating it', async () => {
+test('an invalid address is rejected with a message that does not contain it', async () => {
   for (const address of ['not an address secret', 'mysql://me:secret@host/db']) {
     const failure: unknown = await openPostgres(address).catch((error: unknown) => error)
     expect(failure).toMatchObject({ kind: 'StoreRefused', message: expect.stringContaining('postgres://') })
@@ -348,7 +348,7 @@ test('an address that is none is refused without repeating it', async () => {
   }
 })
 
-test('a server that cannot be reached, or that says nothing, is an error in time', async () => {
+test('an unreachable or silent server is an error within the time limit', async () => {
   await expect(openPostgres('postgres://me:secret@127.0.0.1:1/db')).rejects.toMatchObject({
     kind: 'StoreUnavailable',
     message: expect.stringMatching(/postgres:\/\/me@127\.0\.0\.1:1\/db.*ECONNREFUSED/),
@@ -367,7 +367,7 @@ test('a server that cannot be reached, or that says nothing, is an error in time
 
 const CUT = `select pg_terminate_backend(pid) from pg_stat_activity where wait_event_type = 'Lock' and query like '%append_and_wait%' and pid <> pg_backend_pid()`
 
-/** Asks until it is so; the test's own time limit ends it otherwise. */
+/** Polls until the condition holds; otherwise the time limit of the test ends it. */
 async function waitFor(condition: () => Promise<boolean>): Promise<void> {
   while (!(await condition())) {
     await new Promise<void>((resolve) => {

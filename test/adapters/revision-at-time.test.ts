@@ -1,6 +1,6 @@
 /**
- * The search for an instant inside the database finds what reading every event finds, and what point reads from outside
- * find.
+ * The search for an instant inside the database has the same result as reading every event, and as a search with single
+ * reads.
  */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { either as E } from 'fp-ts'
@@ -23,7 +23,7 @@ const event = (stream: string, at: number, recordedAt: string | undefined) => ({
   id: uuidOf(stream, String(at)),
   type: 'MessageAppended',
   data: '{}',
-  // NUL, a lone surrogate and what looks like the field itself, in a field that somebody else fills.
+  // A field of the caller with a NUL, a lone surrogate, and text that looks like the field itself.
   metadata: JSON.stringify({
     schemaVersion: 1,
     correlationId: 'a',
@@ -74,11 +74,11 @@ describe('the revision of an instant', () => {
     }
   })
 
-  it('of a stream that is not there is none', async () => {
+  it('of a missing stream is -1', async () => {
     expect(await store.revisionAtTime?.('conversation-nobody', START)).toBe(-1n)
   })
 
-  it('is not made up where an event does not say when it was recorded: the reader is told which one', async () => {
+  it('is undefined if an event has no time, and the error names that event', async () => {
     const stream = await append('broken', [0, 1, undefined, 3, 4])
     expect(await store.revisionAtTime?.(stream, START + 2)).toBeUndefined()
     await expect(

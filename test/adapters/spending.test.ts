@@ -1,12 +1,13 @@
-/** The bound on what an edition may cost: in memory, on the embedded engine, and on a server. */
-import { describe, expect, test } from '@jest/globals'
+/** The bound on an edition's spending: in memory, on the embedded engine, and on a server. */
+import { expect, test } from '@jest/globals'
 import { createMemorySpending } from '../../src/adapters/memory/spending.js'
 import { migrateLog } from '../../src/adapters/postgres/schema.js'
 import { createPostgresSpending } from '../../src/adapters/postgres/spending.js'
 import type { Database } from '../../src/ports/sql.js'
 import { describeSpending, type OpenedSpending } from '../contracts/spending.js'
 import { openTestDatabase } from '../support/memory-database.js'
-import { openTestSchema, testServer } from '../support/postgres.js'
+import { serverDescribe } from '../support/length.js'
+import { openTestSchema } from '../support/postgres.js'
 
 describeSpending('memory', async () => {
   let shared = createMemorySpending()
@@ -31,7 +32,7 @@ describeSpending('PGlite', async () => {
   return spendingOn(db, () => db.close())
 })
 
-test('a row from before tokens were kept by kind counts as tokens from the model, whatever it had cost', async () => {
+test('a row of an earlier version, with one sum of tokens, counts as completion tokens', async () => {
   const db = await openTestDatabase()
   await migrateLog(db)
   await db.script(`drop table edition_spending; drop table imported_files; drop table service_keys, service_key_uses, service_jobs;
@@ -41,7 +42,7 @@ test('a row from before tokens were kept by kind counts as tokens from the model
   await migrateLog(db)
   const spending = createPostgresSpending(db)
   expect(await spending.spentOn('e1')).toEqual({ promptTokens: 0, completionTokens: 500 })
-  expect(await spending.setAside('e1', { promptTokens: 1, completionTokens: 0 }, { tokens: 500 })).toMatchObject({
+  expect(await spending.reserve('e1', { promptTokens: 1, completionTokens: 0 }, { tokens: 500 })).toMatchObject({
     kind: 'no-room',
     spent: 500,
   })
@@ -49,9 +50,8 @@ test('a row from before tokens were kept by kind counts as tokens from the model
 })
 
 // Without a server these are counted as skipped.
-const describeOnServer = testServer === '' ? describe.skip : describe
 
-describeOnServer('on a Postgres server', () => {
+serverDescribe('on a Postgres server', () => {
   describeSpending('Postgres', async () => {
     const { db, drop } = await openTestSchema()
     return spendingOn(db, async () => {

@@ -1,6 +1,6 @@
 /**
- * Who compares the rows: a thread of its own where there is much to compare, and here what that finds, and all where
- * there can be no thread.
+ * Comparing rows in a second thread: what it finds is confirmed in this one, which does all the work if no thread can
+ * be started.
  */
 import { beforeEach, describe, expect, it } from '@jest/globals'
 import { createCheckRowsApart, isMuch } from '../../src/audit/check-rows.js'
@@ -11,10 +11,10 @@ import { say } from '../support/conversations.js'
 
 const differs = (conversationId: string, detail: string): RowDifference => ({ conversationId, revision: 1n, detail })
 
-describe('rows compared in a thread of its own', () => {
+describe('rows compared in a second thread', () => {
   let log: Log
   let head: bigint
-  let asked: string[]
+  let checkedIds: string[]
   let problems: unknown[]
   let inThread: () => Promise<readonly RowDifference[]>
   const { signal } = new AbortController()
@@ -24,7 +24,7 @@ describe('rows compared in a thread of its own', () => {
     await harness.appended(say(1))
     head = 1_000_000n
     log = { ...harness.log, store: { ...harness.log.store, head: () => Promise.resolve(head) } }
-    asked = []
+    checkedIds = []
     problems = []
     inThread = () => Promise.resolve([])
   })
@@ -33,11 +33,11 @@ describe('rows compared in a thread of its own', () => {
     await createCheckRowsApart({
       log,
       here: (id = 'all') => {
-        asked.push(`here ${id}`)
+        checkedIds.push(`here ${id}`)
         return Promise.resolve([differs(id, 'as it is now')])
       },
       apart: async (id = 'all') => {
-        asked.push(`apart ${id}`)
+        checkedIds.push(`apart ${id}`)
         return await inThread()
       },
       onProblem: (problem) => {
@@ -45,19 +45,19 @@ describe('rows compared in a thread of its own', () => {
       },
     })(conversationId, given)
 
-  it('is not worth its start for a short log, or a short conversation of a long one', async () => {
+  it('are not worth a thread for a short log, or a short conversation of a long one', async () => {
     expect(await isMuch(log, undefined)).toBe(true)
     expect(await isMuch(log, CONVERSATION)).toBe(false)
     head = 500n
     expect(await isMuch(log, undefined)).toBe(false)
   })
 
-  it('is believed where it finds nothing', async () => {
+  it('need no second check if nothing is found', async () => {
     expect(await check(undefined, signal)).toEqual([])
-    expect(asked).toEqual(['apart all'])
+    expect(checkedIds).toEqual(['apart all'])
   })
 
-  it('is not believed where it finds something: each conversation is looked at again, once', async () => {
+  it('are checked again here for each conversation with a difference, once', async () => {
     inThread = () =>
       Promise.resolve([
         differs(CONVERSATION, 'was behind'),
@@ -68,25 +68,25 @@ describe('rows compared in a thread of its own', () => {
       differs(CONVERSATION, 'as it is now'),
       differs('nobody', 'is in no log'),
     ])
-    expect(asked).toEqual(['apart all', `here ${CONVERSATION}`])
+    expect(checkedIds).toEqual(['apart all', `here ${CONVERSATION}`])
   })
 
-  it('is done without where it cannot begin, which is told', async () => {
+  it('are compared here if the thread cannot start, which is reported', async () => {
     const why = new Error('there are no threads')
     inThread = () => Promise.reject(why)
     expect(await check(undefined, signal)).toEqual([differs('all', 'as it is now')])
-    expect(asked).toEqual(['apart all', 'here all'])
+    expect(checkedIds).toEqual(['apart all', 'here all'])
     expect(problems).toEqual([why])
   })
 
-  it('is not done without where nobody wants to know any more', async () => {
+  it('are not compared here after an abort', async () => {
     const stop = new AbortController()
     inThread = () => {
       stop.abort(new Error('enough'))
       return Promise.reject(new Error('it was ended'))
     }
     await expect(check(undefined, stop.signal)).rejects.toThrow('enough')
-    expect(asked).toEqual(['apart all'])
+    expect(checkedIds).toEqual(['apart all'])
     expect(problems).toEqual([])
   })
 })

@@ -1,6 +1,6 @@
 /**
- * A log copied between stores: everything kept, gone on with after any end, refused where the target holds something
- * else, and proved.
+ * Copying a log between stores: it copies everything, resumes after any failure, rejects a target with another log, and
+ * verifies the result.
  */
 import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
@@ -35,14 +35,14 @@ const altered = (store: EventStore, alter: (event: StoredEvent) => StoredEvent |
   ...store,
   async *readAll(options) {
     for await (const event of store.readAll(options)) {
-      const given = alter(event)
-      if (given !== undefined) yield given
+      const result = alter(event)
+      if (result !== undefined) yield result
     }
   },
 })
 
 describe('a copy', () => {
-  it('keeps streams, revisions, ids, types, data, metadata and the order of the log, and brings the bodies', async () => {
+  it('preserves streams, revisions, ids, types, data, metadata and the order of the log, and copies the bodies', async () => {
     const from = await logOf('A')
     const to = emptyLog('B')
     const copied = await copyLog(from.source, to.target)
@@ -58,7 +58,7 @@ describe('a copy', () => {
     for (const claim of claims) expect(sha256((await to.bodies.get(claim)) ?? '')).toBe(claim)
   })
 
-  it('brings editions as any other stream: what is loaded from the copy is what was', async () => {
+  it('copies editions like any other stream: both logs load the same state', async () => {
     const harness = await editionHistory(everyStep)
     const from = storeSource({ name: 'A', store: harness.store, bodies: harness.log.bodies })
     const to = emptyLog('B')
@@ -72,12 +72,11 @@ describe('a copy', () => {
     expect(await loadConversation(to, CONVERSATION)).toEqual(await loadConversation(harness.log, CONVERSATION))
   })
 
-  it('comes to the same digest from wherever it is copied', async () => {
+  it('has the same digest as the copy that it was copied from', async () => {
     const from = await logOf('A')
     const [first, second] = [emptyLog('B'), emptyLog('C')]
-    const one = await copyLog(from.source, first.target)
-    const two = await copyLog(first.source, second.target)
-    expect(two.totals).toEqual(one.totals)
+    const { totals } = await copyLog(from.source, first.target)
+    expect(await copyLog(first.source, second.target)).toMatchObject({ totals })
   })
 
   it('of an empty log is an empty log', async () => {
@@ -88,7 +87,7 @@ describe('a copy', () => {
     })
   })
 
-  it('made again brings what came since, and only that', async () => {
+  it('that is repeated copies only the events appended since', async () => {
     const from = await logOf('A')
     const to = emptyLog('B')
     await copyLog(from.source, to.target)
@@ -109,7 +108,7 @@ describe('a copy', () => {
     expect(await eventsOf(to.store)).toEqual(await eventsOf(from.store))
   })
 
-  it('ends at the head that it met, though the source grows under it', async () => {
+  it('ends at the head of its start although the source grows', async () => {
     const from = await logOf('A', [{ stream: 'conversation-a', texts: ['', 'one'] }])
     const to = emptyLog('B')
     const growing = altered(from.store, (event) => event)
@@ -129,7 +128,7 @@ describe('a copy', () => {
     expect(await copyLog(source, to.target)).toMatchObject({ head: 1n, totals: { events: 2 }, difference: undefined })
   })
 
-  it('leaves out the streams that a store keeps for itself', async () => {
+  it('skips the streams of the store itself', async () => {
     const from = await logOf('A', [{ stream: 'conversation-a', texts: ['', 'one'] }])
     await appended(from.store, '$settings', [eventNamed('system')])
     await write(from, [{ stream: 'conversation-a', texts: ['two'] }])
@@ -140,7 +139,7 @@ describe('a copy', () => {
     })
   })
 
-  it('puts no more into one append than a server takes', async () => {
+  it('limits the size of each append', async () => {
     const from = emptyLog('A')
     await appended(
       from.store,
@@ -167,7 +166,7 @@ describe('a copy', () => {
 })
 
 describe('a copy that was killed', () => {
-  it('goes on at any append, without losing or doubling one', async () => {
+  it('resumes at any append, without losing or duplicating an event', async () => {
     await fc.assert(
       fc.asyncProperty(
         histories,
@@ -178,8 +177,8 @@ describe('a copy that was killed', () => {
           const from = await logOf('A', history)
           const to = emptyLog('B')
           for (const { append, when } of kills) {
-            const ended = await copyLog(from.source, stoppingAt(to, append, when)).then(() => 'done', String)
-            expect(['done', 'Error: killed']).toContain(ended)
+            const outcome = await copyLog(from.source, stoppingAt(to, append, when)).then(() => 'complete', String)
+            expect(['complete', 'Error: killed']).toContain(outcome)
           }
           const copied = await copyLog(from.source, to.target)
           expect(copied.difference).toBeUndefined()
@@ -190,17 +189,17 @@ describe('a copy that was killed', () => {
     )
   })
 
-  it('stops when it is asked to', async () => {
+  it('stops when its signal aborts', async () => {
     const from = await logOf('A')
     const to = emptyLog('B')
-    const asked = new AbortController()
-    asked.abort(new Error('asked'))
-    await expect(copyLog(from.source, to.target, { signal: asked.signal })).rejects.toThrow('asked')
+    const stop = new AbortController()
+    stop.abort(new Error('stopped by the caller'))
+    await expect(copyLog(from.source, to.target, { signal: stop.signal })).rejects.toThrow('stopped by the caller')
     expect(await to.store.head()).toBe(-1n)
   })
 })
 
-describe('a target that holds another log', () => {
+describe('a target with another log', () => {
   it.each<[string, readonly Append[], RegExp]>([
     [
       'other content',
@@ -210,14 +209,14 @@ describe('a target that holds another log', () => {
     [
       'another order of the streams',
       [{ stream: 'prompt-aaaa', texts: ['Summarize {messages}'] }],
-      /B has prompt-aaaa revision 0 where A has conversation-a revision 0/u,
+      /B has prompt-aaaa revision 0, but A has conversation-a revision 0/u,
     ],
     [
-      'something behind it',
+      'additional events',
       [...EVERYTHING, { stream: 'conversation-z', texts: [''] }],
-      /conversation-z revision 0 is in B, and A ends before it/u,
+      /conversation-z revision 0 is in B, but A ends before it/u,
     ],
-  ])('is refused by the first stream and revision: %s', async (_what, history, sentence) => {
+  ])('is rejected with the first different stream and revision: %s', async (_what, history, sentence) => {
     const from = await logOf('A')
     const to = await logOf('B', history)
     const before = await eventsOf(to.store)
@@ -229,21 +228,19 @@ describe('a target that holds another log', () => {
   })
 })
 
-describe('what cannot be copied', () => {
-  it('is a log whose body is gone, or another', async () => {
+describe('a copy fails', () => {
+  it('if a body is missing or differs', async () => {
     const from = await logOf('A')
-    const gone = storeSource({ ...from, bodies: { ...from.bodies, get: () => Promise.resolve(undefined) } })
-    await expect(copyLog(gone, emptyLog('B').target)).rejects.toMatchObject({
+    const withoutBodies = storeSource({ ...from, bodies: { ...from.bodies, get: () => Promise.resolve(undefined) } })
+    await expect(copyLog(withoutBodies, emptyLog('B').target)).rejects.toMatchObject({
       kind: 'BodyLost',
-      message: expect.stringMatching(
-        /^conversation-b\/ü 🚢 revision 1: its body [\da-f]{64} is not beside the log of A/u,
-      ),
+      message: expect.stringMatching(/^conversation-b\/ü 🚢 revision 1: its body [\da-f]{64} is missing in A/u),
     })
-    const other = storeSource({ ...from, bodies: { ...from.bodies, get: () => Promise.resolve('other') } })
-    await expect(copyLog(other, emptyLog('B').target)).rejects.toMatchObject({ kind: 'BodyLost' })
+    const withOtherBodies = storeSource({ ...from, bodies: { ...from.bodies, get: () => Promise.resolve('other') } })
+    await expect(copyLog(withOtherBodies, emptyLog('B').target)).rejects.toMatchObject({ kind: 'BodyLost' })
   })
 
-  it('is one into a store that somebody else writes to', async () => {
+  it('if another program writes to the target', async () => {
     const from = await logOf('A')
     const to = emptyLog('B')
     const target = storeTarget({
@@ -264,7 +261,7 @@ describe('what cannot be copied', () => {
     })
   })
 
-  it('is one into a store that does not answer', async () => {
+  it('if the target does not answer', async () => {
     const from = await logOf('A')
     const to = emptyLog('B')
     const store = {
@@ -281,7 +278,7 @@ describe('what cannot be copied', () => {
   })
 })
 
-describe('the proof', () => {
+describe('verification', () => {
   it.each([
     [
       'data',
@@ -304,14 +301,14 @@ describe('the proof', () => {
         event.position === 0n ? { ...event, id: '00000000-0000-8000-8000-000000000000' } : event,
       'conversation-a revision 0 differs in its id',
     ],
-  ])('names the first difference: %s', async (_what, alter, difference) => {
+  ])('returns the first difference: %s', async (_what, alter, difference) => {
     const from = await logOf('A')
     const to = emptyLog('B')
     const copied = await copyLog(from.source, storeTarget({ ...to, store: altered(to.store, alter) }))
     expect(copied.difference).toBe(difference)
   })
 
-  it('finds what somebody else appended meanwhile', async () => {
+  it('finds an event that another program appended', async () => {
     const from = await logOf('A')
     const to = emptyLog('B')
     const target = {
@@ -321,17 +318,17 @@ describe('the proof', () => {
       },
     }
     expect((await copyLog(from.source, target)).difference).toBe(
-      'conversation-z revision 0 is in B, and A ends before it',
+      'conversation-z revision 0 is in B, but A ends before it',
     )
   })
 
-  it('finds a body that the target did not keep', async () => {
+  it('finds a body that the target did not store', async () => {
     const from = await logOf('A')
     const to = emptyLog('B')
     const target = storeTarget({ ...to, bodies: { ...to.bodies, put: () => Promise.resolve() } })
     await expect(copyLog(from.source, target)).rejects.toMatchObject({
       kind: 'BodyLost',
-      message: expect.stringContaining('beside the log of B'),
+      message: expect.stringContaining('is missing in B'),
     })
   })
 })

@@ -1,6 +1,6 @@
-/** What a person sees who waits for the read models, and how notes on standard error fit a terminal. */
+/** Progress output while a command waits for the read models, and wrapping of notes on standard error. */
 import { afterEach, beforeEach, expect, it, jest } from '@jest/globals'
-import { tellingCatchUp } from '../../src/cli/catching-up.js'
+import { withCatchUpProgress } from '../../src/cli/catching-up.js'
 import { note, watchOutput } from '../../src/cli/output.js'
 import type { Ledger } from '../../src/library/ledger.js'
 
@@ -26,15 +26,15 @@ type Statuses = Awaited<ReturnType<Ledger['projections']['status']>>
 
 it('who waits for the read models sees how far they have come', async () => {
   let position = 999n
-  let asked = 0
+  let polls = 0
   let enough: () => void = () => undefined
   const read = new Promise<void>((resolve) => {
     enough = resolve
   })
   const status = (): Promise<Statuses> => {
-    asked += 1
+    polls += 1
     position += 1_000n
-    if (asked === 4) enough()
+    if (polls === 4) enough()
     return Promise.resolve([
       {
         name: 'live-messages',
@@ -52,13 +52,15 @@ it('who waits for the read models sees how far they have come', async () => {
       },
     ])
   }
-  await tellingCatchUp({ status }, () => read, 1)
+  await withCatchUpProgress({ status }, () => read, 1)
   expect(written).toContain('read models')
   expect(written).toMatch(/ [123]%/u)
 })
 
 it('nothing is said of read models that are there, and what cannot be asked does not end what is read', async () => {
-  expect(await tellingCatchUp({ status: () => Promise.reject(new Error('away')) }, () => Promise.resolve(7), 1)).toBe(7)
+  expect(
+    await withCatchUpProgress({ status: () => Promise.reject(new Error('away')) }, () => Promise.resolve(7), 1),
+  ).toBe(7)
   expect(written).toBe('')
 })
 

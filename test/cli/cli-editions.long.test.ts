@@ -1,4 +1,4 @@
-/** `editions compare` and `replay --dry-run` as people and scripts meet them: over one ledger with one edition. */
+/** `editions compare` and `replay --dry-run`, as text and as JSON, over one ledger with one edition. */
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
 import { either as E } from 'fp-ts'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -12,7 +12,7 @@ import { openReplay } from '../../src/editions/replay-conversation.js'
 import { resolvePolicy, type PolicySettings } from '../../src/domain/values/policy.js'
 import { openLedger } from '../../src/index.js'
 import { createExtractiveSummarizer } from '../../src/summarizers/index.js'
-import { spawnCli, type CliResult } from '../support/cli.js'
+import { runCli, type CliResult } from '../support/cli.js'
 import { SMALL, talk } from '../support/conversations.js'
 import { createTestClock } from '../support/harness.js'
 
@@ -23,9 +23,9 @@ const CONVERSATION = 'sample-harbour'
 const EDITION = 'e1'
 let folder: string
 
-const run = (...words: string[]): Promise<CliResult> => spawnCli(words, { cwd: folder })
+const run = (...words: string[]): Promise<CliResult> => runCli(words, { cwd: folder })
 
-/** An edition under a policy that leaves summaries a third of the room. */
+/** Creates an edition whose summaries have a third of the tokens. */
 async function makeEdition(conversationId = CONVERSATION): Promise<void> {
   const db = await openFolder(join(folder, '.context-ledger'))
   const log = { store: createPostgresEventStore(db), bodies: createPostgresBodyStore(db) }
@@ -101,7 +101,7 @@ interface Document {
   readonly skipped: readonly unknown[]
   readonly error: { readonly kind: string; readonly message: string }
 }
-// What the program printed is what the expectations are about; a document of another shape fails them.
+// The expectations check the shape of the document.
 // oxlint-disable-next-line typescript/no-unsafe-type-assertion
 const parse = (text: string): Document => JSON.parse(text) as Document
 
@@ -114,7 +114,7 @@ describe('editions compare', () => {
     expect(stdout).toMatch(/constraints +\d+ /u)
     expect(stdout).toMatch(/evidence +1 +1 /u)
     expect(stdout).toMatch(/lost \w+ \(\d+\)\n {2}.+ \[m\d{5}/u)
-    expect(stdout).toMatch(/the view: [\d,]+ lines? the same, [\d,]+ removed, [\d,]+ added\n/u)
+    expect(stdout).toMatch(/view: [\d,]+ lines? unchanged, [\d,]+ removed, [\d,]+ added\n/u)
     expect(stdout).toMatch(/^- /mu)
     expect(stdout).toMatch(/^\+ /mu)
   })
@@ -201,8 +201,8 @@ describe('replay --dry-run', () => {
       '--max-tokens has no effect with --dry-run',
     ],
     [['replay', CONVERSATION, '--dry-run', '--chunk-size', 'many'], '--chunk-size must be a number'],
-    [['replay', CONVERSATION, '--summaries', 'extractive', '--yes'], '--summaries is for --dry-run'],
-    [['replay', '--dry-run', '--policy', 'small.json'], 'name a conversation, or --all'],
+    [['replay', CONVERSATION, '--summaries', 'extractive', '--yes'], '--summaries requires --dry-run'],
+    [['replay', '--dry-run', '--policy', 'small.json'], 'name a conversation, or pass --all'],
     [
       ['replay', CONVERSATION, '--dry-run', '--policy', 'wrong.json'],
       'wrong.json: keepRecnt is no setting of the policy',
@@ -216,9 +216,9 @@ describe('replay --dry-run', () => {
   })
 })
 
-// These change the ledger, and come last.
+// These tests change the ledger, so they come last.
 describe('an edition that was given up or put back', () => {
-  /** Records messages as an agent's process does, compaction included. */
+  /** Appends messages like an agent's process, with compaction. */
   async function appended(
     conversationId: string,
     messages: ReturnType<typeof talk>,
@@ -237,7 +237,7 @@ describe('an edition that was given up or put back', () => {
     const { status, stdout } = await run('editions', 'compare', EDITION)
     expect(status).toBe(0)
     expect(stdout).toContain('sample-harbour as of revision')
-    expect(stdout).toContain('left out: edition e1 of "other" was dropped')
+    expect(stdout).toContain('skipped: edition e1 of "other" was dropped')
     expect(parse((await run('editions', 'compare', EDITION, '--json')).stdout).skipped).toEqual([
       { kind: 'EditionIsDropped', editionId: EDITION, conversationId: 'other' },
     ])
@@ -254,7 +254,7 @@ describe('an edition that was given up or put back', () => {
       [['editions', 'compare', EDITION, '--against', ''], '--against is empty'],
       [
         ['editions', 'compare', EDITION, 'sample-harbor'],
-        'there is no conversation "sample-harbor" in this ledger (did you mean sample-harbour?); `context-ledger list` shows those that are there',
+        'there is no conversation "sample-harbor" in this ledger (did you mean sample-harbour?); `context-ledger list` lists the conversations',
       ],
       [['context', ''], 'CONVERSATION is empty'],
       [['list', '--until', 'x'], 'until must be a time such as 2026-03-01T12:30:00Z, and is "x"'],
@@ -267,11 +267,11 @@ describe('an edition that was given up or put back', () => {
     await appended(CONVERSATION, talk(80, 500))
     const { status, stdout } = await run('editions', 'revert', EDITION, CONVERSATION)
     expect(status).toBe(0)
-    const told =
-      /reverted, [\d,]+ → ([\d,]+) tokens, at or above the limit of [\d,]+, though \d+ texts are shortened or left out to fit the window: the next append compacts it, and `context-ledger compact sample-harbour` does now\n/u.exec(
+    const match =
+      /reverted, [\d,]+ → ([\d,]+) tokens, at or above the limit of [\d,]+, with \d+ texts shortened or omitted to fit the window: the next append compacts it; `context-ledger compact sample-harbour` does it now\n/u.exec(
         stdout,
       )
-    expect((await run('context', CONVERSATION)).stdout).toContain(`${told?.[1] ?? 'nothing'} tokens`)
+    expect((await run('context', CONVERSATION)).stdout).toContain(`${match?.[1] ?? 'nothing'} tokens`)
   })
 
   it('says in words why a context stays above its limit, in the command that puts it into force and in `context`, and groups the figures of what cannot be undone', async () => {
@@ -283,11 +283,11 @@ describe('an edition that was given up or put back', () => {
     }))
     await appended('recent', [...talk(100), ...long], { ...SMALL, modelMaxTokens: 4_000, keepRecent: 5 })
     await makeEdition('recent')
-    const why = 'half of it or more are messages that stay as they are: leading, pinned and the most recent ones'
+    const why = 'at least half of it is messages that are never compacted: leading, pinned and recent ones'
     const { stdout } = await run('editions', 'adopt', EDITION, 'recent')
-    expect(stdout).toMatch(new RegExp(`in force, .* tokens, at or above the limit of 3,200: ${why}\n`, 'u'))
+    expect(stdout).toMatch(new RegExp(`now active, .* tokens, at or above the limit of 3,200: ${why}\n`, 'u'))
     expect((await run('context', 'recent')).stdout).toMatch(
-      new RegExp(`over budget: 3,\\d+ tokens, the limit is 3,200: ${why}. \\d+ messages may not be compacted`, 'u'),
+      new RegExp(`over budget: 3,\\d+ tokens, the limit is 3,200: ${why}. \\d+ messages cannot be compacted`, 'u'),
     )
     await appended('much', talk(300), { ...SMALL, modelMaxTokens: 4_000 })
     expect(await run('undo', 'much', '--cycle', '1')).toMatchObject({

@@ -1,21 +1,21 @@
-/** `replay`, `editions` and `prompts` as an operator types them, over one ledger and a model behind a local server. */
+/** `replay`, `editions` and `prompts` on the command line, over one ledger and a model on a local server. */
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { runReplay, type ReplayCommand } from '../../src/cli/replay/make-edition.js'
 import { openLedger } from '../../src/index.js'
-import { spawnCli, type CliResult } from '../support/cli.js'
+import { runCli, type CliResult } from '../support/cli.js'
 import { SMALL, talk } from '../support/conversations.js'
 import { startOpenAiStub, stubAnswers, type OpenAiStub } from '../support/openai-stub.js'
 
-// Each command is a process that opens a database: seconds on a machine that has nothing else to do.
+// Each command is a process that opens a database, which takes seconds.
 jest.setTimeout(240_000)
 
 let folder: string
 let stub: OpenAiStub
 const run = (...words: string[]): Promise<CliResult> =>
-  spawnCli(words, {
+  runCli(words, {
     cwd: folder,
     env: {
       CONTEXT_LEDGER_SUMMARIZER: 'openai',
@@ -28,7 +28,7 @@ const run = (...words: string[]): Promise<CliResult> =>
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'context-ledger-cli-replay-'))
-  stub = await startOpenAiStub(stubAnswers.text('Some steps were done.'))
+  stub = await startOpenAiStub(stubAnswers.text('Some berths were booked.'))
   await writeFile(join(folder, 'mine.txt'), 'Sum up:\n{messages}\n')
   await writeFile(
     join(folder, 'prices.json'),
@@ -49,9 +49,9 @@ describe('an edition on the command line', () => {
     const estimate = await run('replay', '--all', '--prompt', 'mine.txt', '--prices', 'prices.json')
     expect(estimate.status).toBe(2)
     expect(estimate.stdout).toMatch(
-      /edition [0-9a-f]{12}: 2 conversations; 80 of 80 messages still to be seen\nat most \d+ model calls, .* EUR/u,
+      /edition [0-9a-f]{12}: 2 conversations; 80 of 80 messages to process\nat most \d+ model calls, .* EUR/u,
     )
-    expect(estimate.stderr).toContain('nothing was done: --yes begins')
+    expect(estimate.stderr).toContain('nothing was done: pass --yes to start')
     expect(stub.calls).toHaveLength(0)
 
     const bounded = await run(
@@ -67,25 +67,24 @@ describe('an edition on the command line', () => {
       '--concurrency',
       '1',
     )
-    // The estimate comes first, whether there is a question or not.
+    // The estimate is printed first, with or without --yes.
     expect(bounded.stdout.startsWith(estimate.stdout)).toBe(true)
     expect([bounded.status, bounded.stdout]).toEqual([
       3,
       expect.stringMatching(
-        /the bound of 1\.50 EUR has no room for the next call: .* The same command with a higher --max-cost goes on/u,
+        /the limit of 1\.50 EUR does not allow the next call: .* run the same command with a higher --max-cost/u,
       ),
     ])
-    // 120 tokens in and 30 out are 0.18 of it a call.
+    // 120 prompt tokens and 30 completion tokens cost 0.18 per call.
     expect(stub.calls.length).toBeGreaterThan(0)
     expect(stub.calls.length * 0.18).toBeLessThanOrEqual(1.5)
 
-    // What was spent is held against a bound in money by the price of now, whether the run that spent it had one or
-    // not.
+    // Tokens of earlier runs count against a cost limit at the current price, even if those runs had no price.
     const bought = stub.calls.length
     const tokens = 150 * bought
     expect(
       (await run('replay', '--all', '--prompt', 'mine.txt', '--yes', '--max-tokens', String(tokens))).stdout,
-    ).toContain(`${tokens.toLocaleString('en-US')} tokens on this edition in all`)
+    ).toContain(`${tokens.toLocaleString('en-US')} tokens on this edition in total`)
     const refused = await run(
       'replay',
       '--all',
@@ -100,26 +99,26 @@ describe('an edition on the command line', () => {
     expect([refused.status, refused.stdout]).toEqual([
       3,
       expect.stringContaining(
-        `0 summaries recorded, 0 of them reused; 0 calls, 0 tokens (0.0000 EUR); ${tokens.toLocaleString('en-US')} tokens (${(0.18 * bought).toFixed(2)} EUR) on this edition in all`,
+        `0 summaries recorded, 0 of them reused; 0 calls, 0 tokens (0.0000 EUR); ${tokens.toLocaleString('en-US')} tokens (${(0.18 * bought).toFixed(2)} EUR) on this edition in total`,
       ),
     ])
     expect(stub.calls).toHaveLength(bought)
 
     const made = await run('replay', '--all', '--prompt', 'mine.txt', '--yes', '--json')
     expect(made.status).toBe(0)
-    const { editionId, conversations, estimate: reckoned } = parse(made)
-    // What the bounded run recorded is no part of what is still to come.
-    expect(reckoned?.editionId).toBe(editionId)
-    expect(reckoned?.calls).toBeGreaterThanOrEqual(stub.calls.length - bought)
+    const { editionId, conversations, estimate: estimateBefore } = parse(made)
+    // The estimate excludes the summaries that the limited run has recorded.
+    expect(estimateBefore?.editionId).toBe(editionId)
+    expect(estimateBefore?.calls).toBeGreaterThanOrEqual(stub.calls.length - bought)
     expect(conversations.map(({ conversationId, outcome, messages }) => [conversationId, outcome, messages])).toEqual([
       ['first', 'done', 40],
       ['second', 'done', 40],
     ])
     const calls = stub.calls.length
 
-    // The prompt by its name in the registry makes the same edition, and there is nothing left to buy.
-    const again = await run('replay', 'first', '--prompt', 'mine@1', '--yes')
-    expect(again).toMatchObject({
+    // The same prompt by its recorded name gives the same edition, so no call is needed.
+    const sameByName = await run('replay', 'first', '--prompt', 'mine@1', '--yes')
+    expect(sameByName).toMatchObject({
       status: 0,
       stdout: expect.stringContaining(
         `next: context-ledger editions compare ${editionId}; context-ledger editions adopt ${editionId} first`,
@@ -134,10 +133,10 @@ describe('an edition on the command line', () => {
       status: 0,
       stdout: expect.stringContaining('2 conversations changed'),
     })
-    expect((await run('editions', 'show', editionId)).stdout).toMatch(/first +in force.*\nsecond +in force/u)
+    expect((await run('editions', 'show', editionId)).stdout).toMatch(/first +active.*\nsecond +active/u)
     expect(await run('editions', 'drop', editionId, 'first')).toMatchObject({
       status: 2,
-      stderr: expect.stringContaining('is in force in "first"'),
+      stderr: expect.stringContaining('is active in "first"'),
     })
     expect(await run('editions', 'revert', editionId, '--all')).toMatchObject({
       status: 0,
@@ -196,17 +195,17 @@ describe('an edition on the command line', () => {
     expect(estimated).toMatchObject({
       status: 2,
       stdout: expect.stringMatching(
-        /edition [0-9a-f]{12}: 1 conversation; 30 of 70 messages still to be seen\nat most \d+ model calls, .* EUR/u,
+        /edition [0-9a-f]{12}: 1 conversation; 30 of 70 messages to process\nat most \d+ model calls, .* EUR/u,
       ),
-      stderr: expect.stringContaining('nothing was done: --yes begins'),
+      stderr: expect.stringContaining('nothing was done: pass --yes to start'),
     })
     expect(parse(await run(...adopt, '--json')).estimate).toMatchObject({ editionId, calls: expect.any(Number) })
-    expect((await run('editions', 'show', editionId)).stdout).toMatch(/first +seen to revision/u)
+    expect((await run('editions', 'show', editionId)).stdout).toMatch(/first +at revision/u)
     expect(stub.calls).toHaveLength(calls)
 
     expect(await run(...adopt, '--yes', '--max-tokens', '1')).toMatchObject({
       status: 3,
-      stderr: expect.stringContaining('there is no room in the bound on spending'),
+      stderr: expect.stringContaining('the bound on spending has no room for the next call'),
     })
     expect(await run(...adopt, '--yes', '--max-tokens', '0')).toMatchObject({
       status: 2,
@@ -214,13 +213,13 @@ describe('an edition on the command line', () => {
     })
     expect(stub.calls).toHaveLength(calls)
     const adopted = await run(...adopt, '--yes')
-    expect(adopted).toMatchObject({ status: 0, stdout: expect.stringContaining('first: in force') })
+    expect(adopted).toMatchObject({ status: 0, stdout: expect.stringContaining('first: now active') })
     expect(adopted.stdout.startsWith('edition')).toBe(true)
     expect(stub.calls.length).toBeGreaterThan(calls)
-    // There is nothing to buy any more, and so nothing to ask.
+    // No call is needed, so the command does not ask.
     expect(await run(...adopt)).toMatchObject({
       status: 0,
-      stdout: 'first: was in force already\n0 conversations changed, 1 was so already\n',
+      stdout: 'first: already active\n0 conversations changed, 1 unchanged\n',
     })
   })
 
@@ -229,22 +228,22 @@ describe('an edition on the command line', () => {
     ['before the question', false],
   ])('told to stop while it is estimated, %s, says that nothing was done and ends with 130', async (_when, yes) => {
     const store = join(folder, '.context-ledger')
-    const told = { out: '', err: '' }
+    const output = { out: '', err: '' }
     const spies = [
       jest.spyOn(process.stdout, 'write').mockImplementation((chunk) => {
-        told.out += String(chunk)
+        output.out += String(chunk)
         return true
       }),
       jest.spyOn(process.stderr, 'write').mockImplementation((chunk) => {
-        told.err += String(chunk)
+        output.err += String(chunk)
         return true
       }),
     ]
-    // As soon as somebody listens.
-    const tell = (name: string | symbol): void => {
+    // As soon as a signal listener is registered.
+    const report = (name: string | symbol): void => {
       if (name === 'SIGTERM') setImmediate(() => process.emit('SIGTERM'))
     }
-    process.on('newListener', tell)
+    process.on('newListener', report)
     const listening = process.listenerCount('SIGTERM')
     const calls = stub.calls.length
     const command: ReplayCommand = {
@@ -263,17 +262,17 @@ describe('an edition on the command line', () => {
           { store, summarizer: 'openai', model: 'stub-2', 'base-url': stub.baseUrl, 'api-key': 'test' },
           command,
         ),
-      ).rejects.toMatchObject({ name: 'Ended', exitCode: 130 })
+      ).rejects.toMatchObject({ name: 'CommandExit', exitCode: 130 })
     } finally {
-      process.off('newListener', tell)
+      process.off('newListener', report)
       for (const spy of spies) spy.mockRestore()
     }
-    expect([told, process.listenerCount('SIGTERM'), stub.calls.length]).toEqual([
-      { out: '', err: '\nending. A second Ctrl-C ends at once\nnothing was done\n' },
+    expect([output, process.listenerCount('SIGTERM'), stub.calls.length]).toEqual([
+      { out: '', err: '\nstopping; press Ctrl-C again to stop now\nnothing was done\n' },
       listening,
       calls,
     ])
-    // The ledger was closed: it opens for the next.
+    // The ledger was closed, so the next command can open it.
     await (await openLedger({ store })).close()
   })
 
@@ -290,7 +289,7 @@ describe('an edition on the command line', () => {
   it('says what is wrong with what was typed', async () => {
     expect(await run('replay', '--yes')).toMatchObject({
       status: 2,
-      stderr: expect.stringContaining('name conversations, or give --all'),
+      stderr: expect.stringContaining('name conversations, or pass --all'),
     })
     expect(await run('replay', 'frist', '--yes')).toMatchObject({
       status: 2,
@@ -303,7 +302,7 @@ describe('an edition on the command line', () => {
     expect(await run('replay', '--all', '--yes', '--prompt', 'nobody.txt')).toMatchObject({
       status: 2,
       stderr: expect.stringMatching(
-        /nobody\.txt, which does not exist, and no prompt of this ledger .*`context-ledger prompts`/u,
+        /nobody\.txt, which does not exist, and the ledger has no prompt .*`context-ledger prompts`/u,
       ),
     })
     expect(await run('editions', 'show', '000000000000')).toMatchObject({
@@ -313,7 +312,7 @@ describe('an edition on the command line', () => {
     await writeFile(join(folder, 'bytes.txt'), Buffer.from([0x53, 0xff, 0xfe, 0x00]))
     expect(await run('replay', '--all', '--prompt', 'bytes.txt')).toMatchObject({
       status: 2,
-      stderr: expect.stringContaining('bytes.txt, which is no text in UTF-8'),
+      stderr: expect.stringContaining('bytes.txt, which is not UTF-8 text'),
     })
     await writeFile(join(folder, 'blind.txt'), 'Sum up what was said.')
     expect(await run('replay', '--all', '--prompt', 'blind.txt')).toMatchObject({
@@ -322,7 +321,7 @@ describe('an edition on the command line', () => {
     })
     expect(await run('replay', '--all', '--prompt', '.')).toMatchObject({
       status: 2,
-      stderr: expect.stringContaining('which is a folder'),
+      stderr: expect.stringContaining('which is a directory'),
     })
     expect(await run('replay', '--all', '--summarizer', 'extractive', '--yes', '--max-cost', '1')).toMatchObject({
       status: 2,
@@ -341,6 +340,6 @@ interface Document {
   }[]
 }
 
-// What the program printed is what the expectations are about; a document of another shape fails them.
+// The expectations check the shape of the document.
 // oxlint-disable-next-line typescript/no-unsafe-type-assertion
 const parse = ({ stdout }: CliResult): Document => JSON.parse(stdout) as Document

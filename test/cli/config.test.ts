@@ -1,4 +1,4 @@
-/** Where a setting comes from, which source wins, and what is said of one that is wrong. */
+/** Sources of settings, their precedence, and errors for invalid values. */
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { hostname, tmpdir, userInfo } from 'node:os'
@@ -53,12 +53,12 @@ describe('precedence', () => {
     expect(actorOf(await load({}, { CONTEXT_LEDGER_ACTOR: 'ada' }))).toBe('ada')
     expect(actorOf(await load({ actor: 'night run' }, { CONTEXT_LEDGER_ACTOR: 'ada' }))).toBe('night run')
     expect(actorOf(await load())).toBe(`${userInfo().username}@${hostname()}`)
-    for (const [actor, said] of [
+    for (const [actor, message] of [
       ['', '--actor is empty'],
       ['a\0b', '--actor has a control character'],
       ['x'.repeat(5_000), '--actor is longer than'],
     ] as const)
-      await expect(load({ actor })).rejects.toThrow(said)
+      await expect(load({ actor })).rejects.toThrow(message)
   })
 
   it('leaves the address of a server as it is', async () => {
@@ -94,7 +94,7 @@ describe('precedence', () => {
 describe('complaints', () => {
   it('refuses a ledger in memory, which would end with its command', async () => {
     await expect(load({ store: 'memory' })).rejects.toThrow(
-      '--store is "memory", which ends with the command that made it: ./memory is a folder of that name',
+      '--store is "memory", which would be lost when the command ends',
     )
     await expect(load({ store: 'esdb://host:2113', database: 'memory' })).rejects.toThrow('--database is "memory"')
     expect((await load({ store: './memory' })).store).toBe(join(cwd, 'memory'))
@@ -102,14 +102,14 @@ describe('complaints', () => {
 
   it('refuses an address without its scheme, of which it would make a folder', async () => {
     for (const store of ['127.0.0.1:7411', 'localhost:7411', 'db.example.org:5432', '[::1]:7411'])
-      await expect(load({ store })).rejects.toThrow('--store has no scheme: http://')
+      await expect(load({ store })).rejects.toThrow('--store has no scheme: use http://')
     expect((await load({ store: './localhost:7411' })).store).toBe(join(cwd, 'localhost:7411'))
   })
 
   it.each(['http:/127.0.0.1:7411', 'postgres:/127.0.0.1/db', 'esdb+discover:/host:2113', 'HTTPS:/host'])(
     'refuses %s, where a slash is missing, of which it would make a folder',
     async (store) => {
-      await expect(load({ store })).rejects.toThrow('--store has one slash behind its scheme, where two belong')
+      await expect(load({ store })).rejects.toThrow('--store has one slash after the scheme instead of two')
       await expect(openLedger({ store })).rejects.toThrow('has one slash behind its scheme')
       expect((await load({ store: `./${store}` })).store).toBe(join(cwd, store))
       expect((await load({ store: 'C:/ledger' })).store).toContain('C:/ledger')
@@ -123,13 +123,13 @@ describe('complaints', () => {
     [{ policy: { keepRecents: 5 } }, 'policy: keepRecents is no setting of the policy'],
     [{ timeout: 0 }, 'timeout must be above 0'],
     ['{', 'is no JSON'],
-  ])('%j in the config file', async (content, said) => {
+  ])('%j in the config file', async (content, message) => {
     await file(content)
-    await expect(load()).rejects.toThrow(said)
+    await expect(load()).rejects.toThrow(message)
   })
 
   it.each([
-    [{ 'keep-recent': 'abc' }, {}, '--keep-recent must be a number, and is "abc"'],
+    [{ 'keep-recent': 'abc' }, {}, '--keep-recent must be a number; got "abc"'],
     [{ 'window-tokens': '12' }, {}, '--window-tokens is less than 512'],
     [{ 'keep-recent': '0' }, {}, '--keep-recent must be above 0'],
     [{ 'keep-recent': '1.5' }, {}, '--keep-recent must be a whole number'],
@@ -141,13 +141,13 @@ describe('complaints', () => {
     [{ 'embedding-model': 'a\0b' }, {}, '--embedding-model has a control character'],
     [{}, { CONTEXT_LEDGER_EMBEDDING_MODEL: 'lone \ud800' }, 'CONTEXT_LEDGER_EMBEDDING_MODEL has a lone surrogate'],
     [{}, { OPENAI_MODEL: 'x'.repeat(513) }, 'OPENAI_MODEL is longer than 512 bytes'],
-    [{ policy: '' }, {}, '--policy is empty: it names a file'],
-    [{ config: ' ' }, {}, '--config is empty: it names a file'],
-    [{}, { CONTEXT_LEDGER_BASE_URL: 'ftp://x' }, 'CONTEXT_LEDGER_BASE_URL is no http or https address'],
+    [{ policy: '' }, {}, '--policy needs a file name'],
+    [{ config: ' ' }, {}, '--config needs a file name'],
+    [{}, { CONTEXT_LEDGER_BASE_URL: 'ftp://x' }, 'CONTEXT_LEDGER_BASE_URL is not an http or https address'],
     [{ config: 'gone.json' }, {}, 'does not exist'],
     [{ policy: 'gone.json' }, {}, 'does not exist'],
-  ])('%j and %j', async (flags, env, said) => {
-    await expect(load(flags, env)).rejects.toThrow(said)
+  ])('%j and %j', async (flags, env, message) => {
+    await expect(load(flags, env)).rejects.toThrow(message)
   })
 })
 
@@ -176,7 +176,7 @@ describe('the summarizer', () => {
   it('refuses a prompt without a text, naming the file', async () => {
     await file(' \n', 'empty.txt')
     await expect(summarizerOf(await load({ summarizer: 'openai', model: 'm', prompt: 'empty.txt' }))).rejects.toThrow(
-      /empty\.txt has no text/u,
+      /empty\.txt is empty/u,
     )
   })
 
@@ -215,9 +215,9 @@ describe('prices', () => {
     ['[]', /prices\.json: must be an object/u],
     ['{', /prices\.json is no JSON/u],
     ['{"m":{"promptPerMillion":1,"completionPerMillion":2}}', /prices\.json: m\.currency is missing/u],
-  ])('%s: names the file and the field', async (content, said) => {
+  ])('%s: names the file and the field', async (content, message) => {
     await file(content, 'prices.json')
-    await expect(pricesOf(await load({ prices: 'prices.json' }))).rejects.toThrow(said)
+    await expect(pricesOf(await load({ prices: 'prices.json' }))).rejects.toThrow(message)
   })
 
   it('that are missing are told by what names them', async () => {

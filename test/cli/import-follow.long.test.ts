@@ -1,7 +1,7 @@
 /**
- * `import --follow` in a process of its own that is killed (-9) again and again while somebody appends to ten files,
- * rotates, truncates and writes them anew; and two of them at once over one folder. Nothing is lost and nothing is there
- * twice. `CONTEXT_LEDGER_TEST_KILLS` says how often it is killed (default 2).
+ * `import --follow` in a child process that is repeatedly killed (-9) while a writer appends to ten files, rotates,
+ * truncates and rewrites them; and two followers of one directory. No message is lost or duplicated.
+ * `CONTEXT_LEDGER_TEST_KILLS` sets the number of kills (default 2).
  */
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import type { ChildProcessWithoutNullStreams } from 'node:child_process'
@@ -16,7 +16,7 @@ import { createTranscriptWriter, type Written } from '../support/transcript-writ
 
 const KILLS = Number(process.env['CONTEXT_LEDGER_TEST_KILLS'] ?? 2)
 const FILES = 10
-/** Steps of the writer in the life of one follower, and behind it. */
+/** Writer steps while a follower runs, and after it. */
 const STEPS = 40
 
 let folder: string
@@ -42,11 +42,11 @@ const pause = async (ms: number): Promise<void> => {
 
 interface Follower {
   readonly child: ChildProcessWithoutNullStreams
-  /** Everything that it said. */
-  said(): string
-  /** How often it told of what it recorded of a file. */
+  /** All output so far. */
+  output(): string
+  /** Number of reported imports. */
   files(): number
-  /** Messages that it says it recorded. */
+  /** Number of messages reported as recorded. */
   recorded(): number
   kill(): Promise<void>
 }
@@ -55,20 +55,20 @@ function startFollower(store: string): Follower {
   const child = startCli(['import', '--follow', '--json', '--poll', '0.2', '--store', store, sessions])
   children.add(child)
   const closed = once(child, 'close')
-  let said = ''
-  let output = ''
+  let reports = ''
+  let notes = ''
   child.stdout.on('data', (text: Buffer) => {
-    output += text.toString()
+    reports += text.toString()
   })
   child.stderr.on('data', (text: Buffer) => {
-    said += text.toString()
+    notes += text.toString()
   })
   return {
     child,
-    said: () => said + output,
-    files: () => output.split('\n').length - 1,
+    output: () => notes + reports,
+    files: () => reports.split('\n').length - 1,
     recorded: () =>
-      [...output.matchAll(/"messages":(\d+)/gu)].reduce((sum, [, messages = '0']) => sum + Number(messages), 0),
+      [...reports.matchAll(/"messages":(\d+)/gu)].reduce((sum, [, messages = '0']) => sum + Number(messages), 0),
     async kill() {
       child.kill('SIGKILL')
       await closed
@@ -77,15 +77,15 @@ function startFollower(store: string): Follower {
   }
 }
 
-/** Waits until it is so. Where the follower ends by itself, it says why. */
+/** Waits for a condition. Throws the output if the follower ends. */
 async function until(follower: Follower, condition: () => boolean): Promise<void> {
   while (!condition()) {
-    if (follower.child.exitCode !== null) throw new Error(`the follower ended: ${follower.said()}`)
+    if (follower.child.exitCode !== null) throw new Error(`the follower ended: ${follower.output()}`)
     await pause(10)
   }
 }
 
-/** Takes so many steps, one after another. */
+/** Runs writer steps in sequence. */
 async function write(writer: ReturnType<typeof createTranscriptWriter>, steps: number): Promise<void> {
   for (let step = 0; step < steps; step += 1) {
     await writer.step()
@@ -93,7 +93,7 @@ async function write(writer: ReturnType<typeof createTranscriptWriter>, steps: n
   }
 }
 
-/** What the ledger has of a conversation: the messages in their order, and how many compactions. */
+/** Messages of a conversation in order, and the number of compactions. */
 async function recordedOf(ledger: Ledger, conversationId: string): Promise<Written> {
   const messageIds: string[] = []
   let compactions = 0
@@ -118,21 +118,21 @@ async function recordedIn(ledger: Ledger, written: readonly Written[]): Promise<
 const messagesIn = (written: readonly Written[]): number =>
   written.reduce((sum, { messageIds }) => sum + messageIds.length, 0)
 
-/** Resolves when the ledger has as many messages as were written. The test's own time limit ends it otherwise. */
+/** Resolves when the ledger has all written messages. The time limit of the test ends it otherwise. */
 async function caughtUp(ledger: Ledger, follower: Follower, written: readonly Written[]): Promise<void> {
   while (messagesIn(await recordedIn(ledger, written)) < messagesIn(written)) {
-    if (follower.child.exitCode !== null) throw new Error(`the follower ended: ${follower.said()}`)
+    if (follower.child.exitCode !== null) throw new Error(`the follower ended: ${follower.output()}`)
     await pause(500)
   }
 }
 
-/** Whether all that was written is there, once, and nothing else. */
+/** Checks that the ledger has exactly the written messages. */
 async function expectWhole(ledger: Ledger, written: readonly Written[]): Promise<void> {
   expect(await recordedIn(ledger, written)).toEqual(written)
   expect((await ledger.verify()).problems).toEqual([])
   const { conversations } = await ledger.list({ limit: 1_000 })
   expect(conversations.map(({ conversationId }) => conversationId).toSorted()).toEqual(
-    // A session of which only the header is written is no conversation yet.
+    // A session with only a header is not a conversation yet.
     written.flatMap(({ conversationId, messageIds }) => (messageIds.length === 0 ? [] : conversationId)).toSorted(),
   )
 }
@@ -143,24 +143,24 @@ it(`loses nothing and doubles nothing in ${String(KILLS)} kills, while ten files
   let atWork = 0
   for (let kill = 0; kill < KILLS; kill += 1) {
     const follower = startFollower(store)
-    await until(follower, () => follower.said().includes('following'))
+    await until(follower, () => follower.output().includes('following'))
     const writing = write(writer, STEPS)
-    // Now and then before it has told of anything, mostly between two files or in one of them.
+    // Sometimes before the first report, mostly between two files or within one.
     const files = kill % 5
     await until(follower, () => follower.files() >= files)
     await pause((kill * 7) % 30)
     if (files > 0) atWork += 1
     await follower.kill()
-    // What is written when nobody follows is found by the next one.
+    // The next follower finds messages written while none was running.
     await writing
   }
   const last = startFollower(store)
-  await until(last, () => last.said().includes('following'))
+  await until(last, () => last.output().includes('following'))
   const written = writer.written()
-  const beside = await openLedger({ store, readOnly: true, onProblem: () => undefined })
-  await caughtUp(beside, last, written)
-  await beside.close()
-  expect(last.said()).not.toContain('otherwise than')
+  const reader = await openLedger({ store, readOnly: true, onProblem: () => undefined })
+  await caughtUp(reader, last, written)
+  await reader.close()
+  expect(last.output()).not.toContain('differs from')
   await last.kill()
   expect(atWork).toBeGreaterThanOrEqual(Math.floor(KILLS / 2))
   expect(Math.min(...writer.done.values())).toBeGreaterThan(KILLS / 4)
@@ -170,7 +170,7 @@ it(`loses nothing and doubles nothing in ${String(KILLS)} kills, while ten files
   await ledger.close()
 }, 600_000)
 
-// Two processes need a database that they can share; without a server it is counted as skipped.
+// Two processes need a shared database; skipped without a server.
 const describeOnServer = testServer === '' ? describe.skip : describe
 
 describeOnServer('two of them on a server', () => {
@@ -179,15 +179,15 @@ describeOnServer('two of them on a server', () => {
     try {
       const writer = createTranscriptWriter(sessions, FILES, 7)
       const first = startFollower(database.address)
-      await until(first, () => first.said().includes('following'))
+      await until(first, () => first.output().includes('following'))
       let second = startFollower(database.address)
-      await until(second, () => second.said().includes('following'))
+      await until(second, () => second.output().includes('following'))
       for (let kill = 0; kill < 3; kill += 1) {
         const writing = write(writer, STEPS)
         await pause(500)
         await second.kill()
         second = startFollower(database.address)
-        await until(second, () => second.said().includes('following'))
+        await until(second, () => second.output().includes('following'))
         await writing
         await write(writer, STEPS)
       }
@@ -196,7 +196,7 @@ describeOnServer('two of them on a server', () => {
       await caughtUp(ledger, first, written)
       await first.kill()
       await second.kill()
-      expect(first.said()).not.toMatch(/moved|otherwise than|not live/u)
+      expect(first.output()).not.toMatch(/moved|differs from|not live/u)
       await expectWhole(ledger, written)
       await ledger.close()
     } finally {

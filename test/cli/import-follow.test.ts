@@ -1,4 +1,4 @@
-/** `import --follow`: transcripts that grow, appear, are cut off, truncated or replaced, while somebody keeps up with them. */
+/** `import --follow`: transcripts that grow, appear, or are cut off, truncated or replaced. */
 import { afterEach, beforeEach, expect, it } from '@jest/globals'
 import { appendFile, mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -47,7 +47,7 @@ async function until(holds: () => Promise<boolean>): Promise<void> {
   for (;;) {
     if (await holds()) return
     await new Promise((resolve) => {
-      setTimeout(resolve, 20)
+      setTimeout(resolve, 100)
     })
   }
 }
@@ -59,20 +59,20 @@ it('takes a folder that appears, files that grow, half a line when it is whole, 
   const file = join(sessions, 'session-1.jsonl')
   await writeFile(file, `${lines.slice(0, 4).join('\n')}\n`)
   await until(async () => (await messagesOf('claude-code/session-1')) === 4)
-  // Half a line, and then the rest of it.
+  // Half a line first, then the rest.
   const [next = ''] = lines.slice(4)
   await appendFile(file, next.slice(0, 40))
   await appendFile(file, `${next.slice(40)}\n`)
   await until(async () => (await messagesOf('claude-code/session-1')) === 5)
-  // Rotated: the old file goes on under another name, and a new one has what comes then.
+  // Rotation: the old file gets another name, and new lines go to a new file.
   await rename(file, join(sessions, 'session-1.old.jsonl'))
   await writeFile(file, `${claudeCodeLines(2, [], 'session-2').join('\n')}\n`)
   await until(async () => (await messagesOf('claude-code/session-2')) === 8)
-  // Truncated, and written anew to its end.
+  // Truncated and rewritten completely.
   await writeFile(file, '')
   await writeFile(file, `${lines.join('\n')}\n`)
   await until(async () => (await messagesOf('claude-code/session-1')) === 24)
-  // Truncated, and gone on with by another program.
+  // Truncated and continued by another program.
   const codex = sessionOf(1, 'session-4')
   const codexLines = Array.from({ length: 60 }, (_none, at) => `${codex.line(at).text}\n`)
   await writeFile(file, codexLines.join(''))
@@ -86,10 +86,10 @@ it('takes a folder that appears, files that grow, half a line when it is whole, 
 })
 
 it.each([
-  [['import', '--follow'], 'name a file or a folder to follow'],
-  [['import', '--follow', '--dry-run', '.'], 'without --dry-run'],
-  [['import', '--follow', '--discover'], 'give --yes'],
-  [['import', '--poll', '3', '.'], '--poll goes with --follow'],
+  [['import', '--follow'], 'name a file or a directory to follow'],
+  [['import', '--follow', '--dry-run', '.'], '--follow cannot be combined with --dry-run'],
+  [['import', '--follow', '--discover'], 'requires --yes'],
+  [['import', '--poll', '3', '.'], '--poll requires --follow'],
 ])('%j says %s', async (words, said) => {
   const { status, stderr } = await runCli(words, { cwd: folder })
   expect(status).not.toBe(0)

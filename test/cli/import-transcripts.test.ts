@@ -1,4 +1,4 @@
-/** `import` of what other programs wrote: whose it is, what lies in folders, what this machine has, and what is no good. */
+/** `import` of transcripts: program detection, directories, discovery, and invalid input. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -7,7 +7,7 @@ import { claudeCodeLines } from '../support/claude-code-transcript.js'
 import { runCli, type CliResult } from '../support/cli.js'
 import { jsonAs } from '../support/json.js'
 
-interface Told {
+interface ImportReport {
   readonly transcripts?: readonly {
     readonly file: string
     readonly program: string
@@ -34,9 +34,9 @@ describe('import of transcripts', () => {
   let home: string
   const run = async (words: readonly string[]): Promise<CliResult> =>
     await runCli(words, { cwd: folder, env: { HOME: home, CLAUDE_CONFIG_DIR: join(home, '.claude') } })
-  const told = (result: CliResult): Told => {
+  const report = (result: CliResult): ImportReport => {
     if (result.status !== 0) throw new Error(result.stderr)
-    return jsonAs<Told>(result.stdout)
+    return jsonAs<ImportReport>(result.stdout)
   }
 
   beforeAll(async () => {
@@ -66,7 +66,7 @@ describe('import of transcripts', () => {
   })
 
   it('counts without a ledger', async () => {
-    const dry = told(await run(['import', '--dry-run', '--json', join(home, '.claude')]))
+    const dry = report(await run(['import', '--dry-run', '--json', join(home, '.claude')]))
     expect(
       dry.transcripts?.map(({ conversations }) =>
         conversations.map(({ messages, compactions }) => [messages, compactions]),
@@ -74,18 +74,53 @@ describe('import of transcripts', () => {
     ).toEqual([[[20, 1]], [[11, 0]]])
   })
 
-  it('takes a folder: every transcript in it, nothing that a link leads out to, and says what it left', async () => {
-    const taken = told(await run(['import', '--discover', '--yes', '--json']))
-    expect(taken.transcripts?.map(({ program, conversations }) => [program, conversations[0]?.conversationId])).toEqual(
-      [
-        ['claude-code', 'claude-code/session-1'],
-        ['claude-code', 'claude-code/session-2'],
-      ],
+  it('tells what an import would record, in words and as JSON', async () => {
+    const words = await run(['import', '--dry-run', join(home, '.claude')])
+    expect(words.stdout).toMatch(
+      /^Would import 31 messages \(dry run\): [\d,]+ tokens, [\d,]+ bytes, 2 conversations, 1 compaction, programs: claude-code$/mu,
     )
-    expect(taken.totals).toMatchObject({ messages: 31, cut: 1 })
-    const again = told(await run(['import', join(home, '.claude'), '--json']))
-    expect(again.totals).toMatchObject({ files: 2, unchanged: 2, messages: 0 })
-    expect(again.skipped.map((path) => path.slice(path.lastIndexOf('/') + 1)).toSorted()).toEqual([
+    expect(words.stdout).not.toContain('recorded')
+    const json = jsonAs<{ wouldImport: { messages: number; tokens: number; bytes: number; programs: string[] } }>(
+      (await run(['import', '--dry-run', '--json', join(home, '.claude')])).stdout,
+    )
+    expect(json.wouldImport).toMatchObject({ messages: 31, compactions: 1, programs: ['claude-code'] })
+    expect(json.wouldImport.tokens).toBeGreaterThan(0)
+    expect(json.wouldImport.bytes).toBeGreaterThan(json.wouldImport.tokens)
+  })
+
+  it('counts the tokens of a file of messages in a dry run', async () => {
+    const file = join(folder, 'chat.jsonl')
+    await writeFile(file, '{"role":"user","content":"Never touch production."}\n')
+    const { stdout } = await run(['import', '--dry-run', file])
+    expect(stdout).toMatch(/^Would import 1 message \(dry run\): [1-9]\d* tokens, 52 bytes, 1 conversation/mu)
+  })
+
+  it('lists ten skipped files, one in a line, and counts the others', async () => {
+    const many = join(folder, 'many')
+    await mkdir(many)
+    await writeFile(join(many, 'chat.jsonl'), '{"role":"user","content":"hello"}\n')
+    for (let at = 10; at < 23; at += 1) await writeFile(join(many, `notes-${String(at)}.json`), '{"a": 1}')
+    const { stderr } = await run(['import', '--dry-run', many])
+    const lines = stderr.trimEnd().split('\n')
+    expect(lines[0]).toBe('Skipped 13 files without a conversation:')
+    expect(lines.slice(1, 11)).toEqual(
+      Array.from({ length: 10 }, (_none, at) => `  ${join(many, `notes-${String(at + 10)}.json`)}`),
+    )
+    expect(lines[11]).toBe('  and 3 more')
+  })
+
+  it('takes a folder: every transcript in it, nothing that a link leads out to, and says what it left', async () => {
+    const imported = report(await run(['import', '--discover', '--yes', '--json']))
+    expect(
+      imported.transcripts?.map(({ program, conversations }) => [program, conversations[0]?.conversationId]),
+    ).toEqual([
+      ['claude-code', 'claude-code/session-1'],
+      ['claude-code', 'claude-code/session-2'],
+    ])
+    expect(imported.totals).toMatchObject({ messages: 31, cut: 1 })
+    const second = report(await run(['import', join(home, '.claude'), '--json']))
+    expect(second.totals).toMatchObject({ files: 2, unchanged: 2, messages: 0 })
+    expect(second.skipped.map((path) => path.slice(path.lastIndexOf('/') + 1)).toSorted()).toEqual([
       'link.jsonl',
       'notes.json',
       'round',
@@ -95,7 +130,7 @@ describe('import of transcripts', () => {
   it('takes what was cut off when it is whole', async () => {
     const file = join(home, '.claude', 'projects', '-srv-harbour', 'session-2.jsonl')
     await writeFile(file, `${claudeCodeLines(3, [], 'session-2').join('\n')}\n`)
-    const whole = told(await run(['import', file, '--json']))
+    const whole = report(await run(['import', file, '--json']))
     expect(whole.transcripts?.[0]?.conversations[0]).toMatchObject({ messages: 1, known: 11 })
     const verified = await run(['verify'])
     expect(verified.stdout).toContain('ok')
@@ -104,7 +139,7 @@ describe('import of transcripts', () => {
   it('shows the context that the program made, and what it did', async () => {
     expect((await run(['context', 'claude-code/session-1', '--json'])).stdout).toContain('"program":"claude-code"')
     expect((await run(['log', 'claude-code/session-1'])).stdout).toContain(
-      'claude-code compacted (auto): 12 messages left',
+      'claude-code compacted (auto): 12 messages removed',
     )
     expect((await run(['compact', 'claude-code/session-1'])).stderr).toContain('claude-code makes')
   })
@@ -112,12 +147,12 @@ describe('import of transcripts', () => {
   it.each([
     [['import', 'strange.jsonl'], 'begins with "{\\"kind\\":\\"strange\\"'],
     [['import', 'strange.jsonl'], 'claude-code, codex'],
-    [['import', 'outside.jsonl', '--from', 'codex'], 'no transcript of codex'],
-    [['import', 'outside.jsonl', '--from', 'claude'], '--from names no program that we know'],
-    [['import', '--yes', 'outside.jsonl'], '--yes goes with --discover'],
-    [['import', '--discover', 'outside.jsonl'], '--discover goes without files'],
-    [['import', 'outside.jsonl', '--conversation', 'mine'], '--conversation names one conversation'],
-    [['import', 'nowhere'], 'there is no file nowhere'],
+    [['import', 'outside.jsonl', '--from', 'codex'], 'transcript of codex'],
+    [['import', 'outside.jsonl', '--from', 'claude'], '--from must be one of'],
+    [['import', '--yes', 'outside.jsonl'], '--yes requires --discover'],
+    [['import', '--discover', 'outside.jsonl'], '--discover cannot be combined with files'],
+    [['import', 'outside.jsonl', '--conversation', 'mine'], '--conversation requires exactly one file'],
+    [['import', 'nowhere'], 'nowhere does not exist'],
   ])('%j says %s', async (words, said) => {
     const { status, stderr } = await run(words)
     expect(status).not.toBe(0)

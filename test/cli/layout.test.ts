@@ -1,7 +1,4 @@
-/**
- * What a terminal shows: lines and tables that fit its columns, whatever script they are in; and when a pager shows
- * them.
- */
+/** Terminal output: lines and tables fit the columns in every script; and when a pager is used. */
 import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
 import stringWidth from 'string-width'

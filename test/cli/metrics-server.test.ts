@@ -1,4 +1,4 @@
-/** The two routes that a process in the background has, and what it says where it cannot listen. */
+/** The routes of the metrics server, and its error if it cannot listen. */
 import { afterEach, expect, test } from '@jest/globals'
 import { Counter, Registry } from 'prom-client'
 import { startMetricsServer, type Health, type MetricsServer } from '../../src/cli/workers/metrics-server.js'
@@ -43,6 +43,6 @@ test('a port that is taken is an error that says so', async () => {
   const url = await serve(async () => ({ ok: true, details: {} }))
   const port = Number(new URL(url).port)
   await expect(serve(async () => ({ ok: true, details: {} }), port)).rejects.toThrow(
-    `cannot serve metrics at 127.0.0.1, port ${String(port)}: another program listens there; --metrics-port names another`,
+    `cannot serve metrics on 127.0.0.1, port ${String(port)}: another program uses this port; choose another with --metrics-port`,
   )
 })

@@ -1,4 +1,4 @@
-/** What progress writes: on a terminal nothing that would have to be put back, elsewhere a line now and then. */
+/** Progress output: on a terminal it changes no modes, otherwise it prints occasional lines. */
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals'
 import { startProgress } from '../../src/cli/progress.js'
 
@@ -26,8 +26,8 @@ describe('progress', () => {
     bar.update(50, 'half of it')
     bar.stop()
     expect(written).toContain('replaying')
-    // Neither the cursor nor the line wrap is switched.
-    // oxlint-disable-next-line no-control-regex -- escape sequences are what it is about
+    // Neither cursor visibility nor line wrapping changes.
+    // oxlint-disable-next-line no-control-regex -- the test is about escape sequences
     expect(written).not.toMatch(/\x1b\[\?/u)
   })
 
@@ -41,7 +41,7 @@ describe('progress', () => {
       4_000,
     )
     bar.stop()
-    // oxlint-disable-next-line no-control-regex -- escape sequences are what it is about
+    // oxlint-disable-next-line no-control-regex -- the test is about escape sequences
     const lines = written.replaceAll(/\x1b\[[0-9;]*[A-Za-z]/gu, '\n').split(/[\r\n]+/u)
     expect(lines).toContainEqual(expect.stringMatching(/ 50%, 1 h 6 min left, 1 of 20/u))
     expect(Math.max(...lines.map((line) => line.length))).toBeLessThan(80)
@@ -55,6 +55,19 @@ describe('progress', () => {
     expect(written).toBe('')
     jest.advanceTimersByTime(60_000)
     expect(written).toMatch(/^replaying: one call.*\n$/u)
+    lines.stop()
+  })
+
+  it('estimates the remaining time only after 2 % of the work', async () => {
+    jest.useFakeTimers()
+    process.stderr.isTTY = false
+    const lines = await startProgress('importing', 1_000)
+    jest.advanceTimersByTime(20_000)
+    lines.update(5, '5 messages')
+    expect(written).toBe('importing: 5 messages\n')
+    jest.advanceTimersByTime(20_000)
+    lines.update(100, '100 messages')
+    expect(written).toMatch(/100 messages, .* left\n$/u)
     lines.stop()
   })
 })

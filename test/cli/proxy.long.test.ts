@@ -1,4 +1,4 @@
-/** The command `proxy` in a process of its own: killed with -9 between its requests and inside of them. */
+/** The `proxy` command in a child process, killed (-9) between requests and during them. */
 import { expect } from '@jest/globals'
 import type { ChildProcessWithoutNullStreams } from 'node:child_process'
 import { once } from 'node:events'
@@ -13,7 +13,7 @@ import { startUpstream } from '../support/upstream-stub.js'
 
 const KILLS = 3
 
-/** Starts the proxy, and waits until it says where it listens. */
+/** Starts the proxy and waits for its address. */
 async function start(
   store: string,
   upstream: string,
@@ -50,7 +50,7 @@ longTest(
         const { child, url } = await start(store, upstream.url)
         const answer = `answer ${String(turn)}, and some more of it`
         if (turn > 0 && turn < KILLS) {
-          // Killed while its answer is on the way: the client asks once more.
+          // Killed during a response: the client retries.
           upstream.answerWith({ chunks: chat.events({ text: answer }).slice(0, 3), ending: 'hang' })
           const asking = ask(url).catch(() => 'broken')
           while (upstream.calls.length === 0)
@@ -62,14 +62,14 @@ longTest(
           expect(await asking).toBe('broken')
           upstream.calls.length = 0
         }
-        const again =
+        const restarted =
           child.exitCode === null && child.signalCode === null ? { child, url } : await start(store, upstream.url)
         upstream.answerWith({ chunks: chat.events({ text: answer }) })
-        expect(await ask(again.url)).toContain('[DONE]')
+        expect(await ask(restarted.url)).toContain('[DONE]')
         upstream.calls.length = 0
-        // Told to end, it records what it passed on.
-        again.child.kill('SIGINT')
-        await once(again.child, 'exit')
+        // On a signal, it records the forwarded requests before it ends.
+        restarted.child.kill('SIGINT')
+        await once(restarted.child, 'exit')
         texts.push(answer, `turn ${String(turn + 1)}`)
         list.push({ role: 'assistant', content: answer }, { role: 'user', content: `turn ${String(turn + 1)}` })
       }

@@ -1,4 +1,4 @@
-/** `compaction run` as a process sees it: what it refuses, what it says, its metrics, and how it ends. */
+/** `compaction run`: rejected options, messages, metrics and shutdown. */
 import { afterEach, describe, expect, it, jest } from '@jest/globals'
 import { createMemoryClaims } from '../../src/adapters/memory/claims.js'
 import { createMemoryTokenBudget } from '../../src/adapters/memory/token-budget.js'
@@ -29,14 +29,14 @@ const options: RunCompactionOptions = {
 }
 const SERVER = 'postgres://nobody@nowhere/db'
 
-/** Catches what goes to standard error. */
-function listening(): { readonly said: () => string; readonly lines: () => string[] } {
+/** Captures standard error. */
+function captureStderr(): { readonly text: () => string; readonly lines: () => string[] } {
   let text = ''
   jest.spyOn(process.stderr, 'write').mockImplementation((chunk) => {
     text += String(chunk)
     return true
   })
-  return { said: () => text, lines: () => text.split('\n').filter((line) => line !== '') }
+  return { text: () => text, lines: () => text.split('\n').filter((line) => line !== '') }
 }
 afterEach(() => {
   jest.restoreAllMocks()
@@ -51,7 +51,7 @@ function over(harness: Harness): { readonly open: OpenCompactionProcess; readonl
     open: async () => ({
       log: harness.log,
       name: 'a log in memory',
-      // As if it asked a model: what asks none is no spending.
+      // A provider name, so that its tokens count as spent.
       summarizer: { ...createExtractiveSummarizer(), provider: 'somebody' },
       fallback: createExtractiveSummarizer(),
       claims: createMemoryClaims(systemClock),
@@ -70,7 +70,7 @@ describe('compaction run', () => {
     async (store) => {
       await expect(runCompaction({ store }, options, never)).rejects.toMatchObject({
         name: 'InputError',
-        message: expect.stringContaining('compaction runs inside that process'),
+        message: expect.stringContaining('the process that opens it also compacts'),
       })
     },
   )
@@ -81,8 +81,8 @@ describe('compaction run', () => {
     ['--tokens-per-minute', { tokensPerMinute: 0 }],
     ['--tokens-per-day', { tokensPerDay: -5 }],
     ['--metrics-port', { metricsPort: 70_000 }],
-  ] as const)('refuses a %s that is none', async (flag, given) => {
-    await expect(runCompaction({ store: SERVER }, { ...options, ...given }, never)).rejects.toMatchObject({
+  ] as const)('refuses a %s that is none', async (flag, invalid) => {
+    await expect(runCompaction({ store: SERVER }, { ...options, ...invalid }, never)).rejects.toMatchObject({
       name: 'InputError',
       message: expect.stringContaining(flag),
     })
@@ -91,27 +91,27 @@ describe('compaction run', () => {
   it('says what it follows and what it did, a line each, serves metrics, and ends when it is told to', async () => {
     const harness = createHarness({ policy: { ...SMALL, maxSummaryTokens: 24 } })
     const { open, closed } = over(harness)
-    const heard = listening()
+    const stderr = captureStderr()
     const running = runCompaction(
       { store: SERVER },
       { ...options, concurrency: 2, tokensPerDay: 1_000_000, metricsPort: 0 },
       open,
     )
-    await until(() => heard.said().includes('follows'))
+    await until(() => stderr.text().includes('follows'))
     await harness.appended(talk(18), 'ahead')
     await harness.appended(talk(20), 'due')
-    await until(() => heard.said().includes('due: ') && heard.said().includes('ahead: '))
-    const url = /metrics at (\S+),/u.exec(heard.said())?.[1] ?? ''
+    await until(() => stderr.text().includes('due: ') && stderr.text().includes('ahead: '))
+    const url = /metrics at (\S+),/u.exec(stderr.text())?.[1] ?? ''
     const metrics = await (await fetch(url)).text()
     const health = await fetch(url.replace('/metrics', '/health'))
     process.emit('SIGTERM')
     await running
-    expect(heard.lines()).toEqual(
+    expect(stderr.lines()).toEqual(
       expect.arrayContaining([
-        'follows a log in memory, summarizer extractive-2, 2 conversations at once, at most 1,000,000 tokens a day with all other workers',
+        'follows a log in memory, summarizer extractive-3, 2 conversations concurrently, at most 1,000,000 tokens per day for all workers together',
         expect.stringMatching(/^ahead: 5 summaries ahead of need \(5 calls, [\d,]+ tokens\)$/u),
         expect.stringMatching(/^due: \d+ messages became \d+ batches: 800 → \d+ tokens \(\d+ calls, [\d,]+ tokens\)$/u),
-        'ended',
+        'stopped',
       ]),
     )
     expect(metrics).toMatch(/^context_ledger_compaction_calls_total [1-9]\d*$/mu)
@@ -132,37 +132,37 @@ describe('compaction run', () => {
         { actor: 'test', correlationId: 'c', causationId: 'c' },
       )
     const { open } = over(harness)
-    const heard = listening()
+    const stderr = captureStderr()
     const byModel = { store: SERVER, summarizer: 'openai', model: 'm', 'api-key': 'k' }
-    const taken: ('extractive' | SummarizerConfig)[] = []
+    const summarizers: ('extractive' | SummarizerConfig)[] = []
     const opening: OpenCompactionProcess = async (where) => {
-      taken.push(await where.summarizerFor(harness.log))
+      summarizers.push(await where.summarizerFor(harness.log))
       return await open(where)
     }
     for (const prompt of ['mine@1', 'mine']) {
-      const said = heard.said().length
+      const text = stderr.text().length
       const running = runCompaction({ ...byModel, prompt }, options, opening)
-      await until(() => heard.said().slice(said).includes('follows'))
+      await until(() => stderr.text().slice(text).includes('follows'))
       process.emit('SIGTERM')
       await running
     }
-    expect(taken).toMatchObject([
+    expect(summarizers).toMatchObject([
       { prompt: { name: 'mine', text: 'First: {messages}' } },
       { prompt: { name: 'mine', text: 'Say something.' } },
     ])
-    expect(heard.lines().filter((line) => line.startsWith('warning: '))).toEqual([
+    expect(stderr.lines().filter((line) => line.startsWith('warning: '))).toEqual([
       expect.stringContaining('the prompt mine has no {messages}'),
     ])
     await expect(runCompaction({ ...byModel, prompt: 'nobody’s' }, options, opening)).rejects.toMatchObject({
       name: 'InputError',
-      message: expect.stringContaining('no prompt of this ledger has the name or the hash "nobody’s"'),
+      message: expect.stringContaining('the ledger has no prompt "nobody’s"'),
     })
   })
 
   it('is not well where the log does not answer, and says the same failure once', async () => {
     const harness = createHarness({ policy: SMALL })
     const { open } = over(harness)
-    const heard = listening()
+    const stderr = captureStderr()
     let isAway = false
     let attempts = 0
     const away = (): never => {
@@ -184,30 +184,30 @@ describe('compaction run', () => {
         queue: { ...process.queue, take: (asked) => (isAway ? tried() : process.queue.take(asked)) },
       }
     })
-    await until(() => heard.said().includes('follows'))
-    const health = `${/metrics at (\S+)\/metrics,/u.exec(heard.said())?.[1] ?? ''}/health`
+    await until(() => stderr.text().includes('follows'))
+    const health = `${/metrics at (\S+)\/metrics,/u.exec(stderr.text())?.[1] ?? ''}/health`
     expect((await fetch(health)).status).toBe(200)
     isAway = true
     expect((await fetch(health)).status).toBe(503)
-    // Those who look for work look again each second.
+    // Workers poll every second.
     await until(() => attempts > 1)
     process.emit('SIGTERM')
     await running
-    expect(heard.lines().filter((line) => line.includes('trying again'))).toEqual(['trying again: the log is away'])
+    expect(stderr.lines().filter((line) => line.includes('retrying'))).toEqual(['retrying: the log is away'])
   })
 
   it('says it as lines of JSON where that is asked for, a failure by its limit included', async () => {
     const harness = createHarness({ policy: { ...SMALL, standIn: 'none' } })
     const { open } = over(harness)
-    const heard = listening()
+    const stderr = captureStderr()
     const running = runCompaction({ store: SERVER }, { ...options, tokensPerDay: 5, json: true }, open)
     await harness.appended(talk(20), 'c')
-    await until(() => heard.said().includes('"failed"'))
+    await until(() => stderr.text().includes('"failed"'))
     process.emit('SIGINT')
     await running
-    const happenings = heard.lines().map((line): unknown => JSON.parse(line))
-    expect(happenings).toEqual([
-      { kind: 'working', log: 'a log in memory', summarizer: 'extractive-2', concurrency: 4, tokensPerDay: 5 },
+    const events = stderr.lines().map((line): unknown => JSON.parse(line))
+    expect(events).toEqual([
+      { kind: 'working', log: 'a log in memory', summarizer: 'extractive-3', concurrency: 4, tokensPerDay: 5 },
       {
         kind: 'failed',
         conversationId: 'c',

@@ -1,8 +1,5 @@
-/**
- * `projections run`: what it says of itself while it works, when an event stops a projection, and when it is told to
- * end.
- */
-import { describe, expect, test } from '@jest/globals'
+/** `projections run`: its messages while working, after an event stops a projection, and at shutdown. */
+import { expect, test } from '@jest/globals'
 import { createServer } from 'node:net'
 import { createPostgresEventStore } from '../../src/adapters/postgres/event-store.js'
 import { InputError } from '../../src/cli/errors.js'
@@ -10,7 +7,8 @@ import { runProjections } from '../../src/cli/workers/projections.js'
 import { appended as message } from '../support/builders.js'
 import { startChild, type Child } from '../support/child.js'
 import { appended, eventNamed } from '../support/events.js'
-import { openTestSchema, testServer } from '../support/postgres.js'
+import { serverDescribe } from '../support/length.js'
+import { openTestSchema } from '../support/postgres.js'
 import { record } from '../support/projections.js'
 
 const untouched = async (): Promise<never> => await Promise.reject(new Error('nothing is to be opened'))
@@ -19,7 +17,7 @@ const options = { partitions: undefined, metricsPort: undefined, metricsHost: '1
 test('a folder belongs to the process that has it open', async () => {
   await expect(runProjections({ store: 'some-folder' }, options, untouched)).rejects.toThrow(InputError)
   await expect(runProjections({ store: 'some-folder' }, options, untouched)).rejects.toThrow(
-    'a folder belongs to the one process that has it open',
+    'the process that opens it also updates the read models',
   )
 })
 
@@ -29,13 +27,11 @@ test('numbers that make no sense are told', async () => {
   ).rejects.toThrow('--partitions must be from 1 to 64')
   await expect(
     runProjections({ store: 'postgres://nowhere' }, { ...options, metricsPort: 70_000 }, untouched),
-  ).rejects.toThrow('--metrics-port must be a port')
+  ).rejects.toThrow('--metrics-port must be at most 65535')
 })
 
-const describeOnServer = testServer === '' ? describe.skip : describe
-
-describeOnServer('projections run', () => {
-  const says = async (child: Child, kind: string): Promise<Record<string, unknown>> => {
+serverDescribe('projections run', () => {
+  const lineOfKind = async (child: Child, kind: string): Promise<Record<string, unknown>> => {
     for (;;) {
       const line = child.lines.find((one) => one.includes(`"kind":"${kind}"`))
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- our own line
@@ -54,8 +50,8 @@ describeOnServer('projections run', () => {
     await record(store, 'a', [message('m0'), message('m1')])
     const child = startChild('run-projections', [schema])
     try {
-      const url = String((await says(child, 'metrics'))['url'])
-      await says(child, 'working')
+      const url = String((await lineOfKind(child, 'metrics'))['url'])
+      await lineOfKind(child, 'working')
       while (
         !(await (await fetch(`${url}/metrics`)).text()).includes(
           'context_ledger_projection_lag_events{projection="live-messages",partition="1"} 0',
@@ -64,15 +60,17 @@ describeOnServer('projections run', () => {
         await new Promise((resolve) => setTimeout(resolve, 20))
       expect(await health(url)).toMatchObject({ status: 200 })
       await appended(store, 'conversation-a', [eventNamed('odd')])
-      expect((await says(child, 'stopped'))['reason']).toContain('cannot apply Noted at revision 2 of conversation-a')
+      expect((await lineOfKind(child, 'stopped'))['reason']).toContain(
+        'cannot apply Noted at revision 2 of conversation-a',
+      )
       expect((await health(url)).body).toContain('"revision":"2"')
       expect(await health(url)).toMatchObject({ status: 200 })
       expect(await (await fetch(`${url}/metrics`)).text()).toMatch(
         /projection_stopped_conversations\{projection="live-messages",partition="\d"\} 1/u,
       )
       process.kill(child.pid, 'SIGTERM')
-      await says(child, 'ended')
-      // It ends by itself: the lines end, and nobody killed it.
+      await lineOfKind(child, 'ended')
+      // The process ends by itself: its output ends without a kill.
       await expect(child.said(1_000)).rejects.toThrow('the process ended')
       expect(await db.query(`select * from compaction_claims where key = 'projections'`)).toEqual([])
     } finally {
@@ -84,15 +82,15 @@ describeOnServer('projections run', () => {
 
   test('a port that is taken ends it before it touches anything', async () => {
     const { db, schema, drop } = await openTestSchema()
-    const taken = createServer().listen(0, '127.0.0.1')
-    await new Promise((resolve) => taken.once('listening', resolve))
-    const address = taken.address()
+    const blocker = createServer().listen(0, '127.0.0.1')
+    await new Promise((resolve) => blocker.once('listening', resolve))
+    const address = blocker.address()
     const child = startChild('run-projections', [schema, String(typeof address === 'object' ? address?.port : 0)])
     try {
-      await expect(child.said(1_000)).rejects.toThrow('another program listens there')
+      await expect(child.said(1_000)).rejects.toThrow('another program uses this port')
       expect(await db.query(`select to_regclass('projection_checkpoints') as made`)).toEqual([{ made: null }])
     } finally {
-      taken.close()
+      blocker.close()
       await child.kill()
       await db.close()
       await drop()

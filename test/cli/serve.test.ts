@@ -1,4 +1,4 @@
-/** `serve` and `keys` from the command line: what is refused before it listens, keys that are shown once, an end in order. */
+/** `serve` and `keys` on the command line: options rejected before it listens, keys shown once, orderly shutdown. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
@@ -19,10 +19,10 @@ afterAll(async () => {
 
 it.each([
   [['--host', '0.0.0.0'], '--tls-cert and --tls-key, or --behind-tls-proxy'],
-  [['--host', '0.0.0.0', '--behind-tls-proxy', 'nginx'], 'there is no key'],
-  [['--tls-cert', 'none.pem'], '--tls-cert goes with --tls-key'],
+  [['--host', '0.0.0.0', '--behind-tls-proxy', 'nginx'], 'the ledger has no keys'],
+  [['--tls-cert', 'none.pem'], '--tls-cert requires --tls-key'],
   [['--tls-cert', 'none.pem', '--tls-key', 'none.pem'], '--tls-cert none.pem cannot be read'],
-  [['--port', '99999'], '--port must be a port'],
+  [['--port', '99999'], '--port must be at most 65535'],
   [['--request-timeout', '1e9'], '--request-timeout'],
 ])('serve %j is refused before it listens', async (words, sentence) => {
   const { status, stderr, stdout } = await runCli(['serve', ...words], { cwd })
@@ -43,9 +43,9 @@ describe('with TLS', () => {
   it.each([
     ['none.pem', 'key.pem', '--tls-cert none.pem cannot be read'],
     ['certificate.pem', 'none.pem', '--tls-key none.pem cannot be read'],
-    ['notes.pem', 'key.pem', '--tls-cert notes.pem is no certificate in PEM'],
-    ['certificate.pem', 'notes.pem', '--tls-key notes.pem is no private key in PEM'],
-    ['key.pem', 'certificate.pem', '--tls-cert key.pem is no certificate in PEM'],
+    ['notes.pem', 'key.pem', '--tls-cert notes.pem is not a PEM certificate'],
+    ['certificate.pem', 'notes.pem', '--tls-key notes.pem is not a PEM private key'],
+    ['key.pem', 'certificate.pem', '--tls-cert key.pem is not a PEM certificate'],
     ['certificate.pem', 'other-key.pem', '--tls-key other-key.pem is not the key of --tls-cert certificate.pem'],
   ])('%s and %s are refused before it listens', async (cert, key, sentence) => {
     const { status, stderr } = await runCli(['serve', '--tls-cert', cert, '--tls-key', key], { cwd: folder })
@@ -54,16 +54,16 @@ describe('with TLS', () => {
 
   it.each([
     ['20200101000000Z', '20210203040506Z', 'CN=localhost expired at 2021-02-03T04:05:06.000Z; clients'],
-    ['20990101000000Z', '21000101000000Z', 'CN=localhost is not valid before 2099-01-01T00:00:00.000Z, and it is 20'],
+    ['20990101000000Z', '21000101000000Z', 'CN=localhost is not valid before 2099-01-01T00:00:00.000Z (it is now 20'],
   ])('a certificate of %s to %s is warned of, also where another hangs on it', async (from, to, sentence) => {
-    const own = await certificateOfTime(folder, from, to)
-    const behind = join(folder, 'behind.pem')
-    writeFileSync(behind, `${await readFile(join(folder, 'certificate.pem'), 'utf8')}${await readFile(own, 'utf8')}`)
-    for (const file of [own, behind]) {
+    const single = await certificateOfTime(folder, from, to)
+    const chain = join(folder, 'behind.pem')
+    writeFileSync(chain, `${await readFile(join(folder, 'certificate.pem'), 'utf8')}${await readFile(single, 'utf8')}`)
+    for (const file of [single, chain]) {
       const words = ['serve', '--host', '0.0.0.0', '--tls-cert', file, '--tls-key', 'key.pem']
       const { status, stderr } = await runCli(words, { cwd: folder })
-      // It goes on with it, up to what it cannot work without.
-      expect([status, stderr]).toEqual([2, expect.stringContaining('there is no key')])
+      // The warning does not stop it; the missing keys do.
+      expect([status, stderr]).toEqual([2, expect.stringContaining('the ledger has no keys')])
       expect(stderr).toContain(`warning: --tls-cert ${file}: the certificate of ${sentence}`)
     }
   })
@@ -105,7 +105,7 @@ it('a key is made, listed without its secret, rotated and revoked', async () => 
     keys: [{ id: made.id, name: 'agents', roles: ['append', 'read'], scope: 'acme' }],
   })
   expect(listed.stdout).not.toContain(made.key.slice(-43))
-  // What keys are hashed under lies beside the folder, for its owner alone.
+  // The pepper is in a file next to the directory, readable by its owner only.
   expect((await stat(join(cwd, '.context-ledger.pepper'))).mode & 0o777).toBe(0o600)
   const rotated: { readonly key: string } = JSON.parse((await keys('rotate', made.id)).stdout)
   expect(rotated.key).not.toBe(made.key)

@@ -1,7 +1,7 @@
-/** What `serve` has below its own address: MCP and the proxy, by real clients, with keys and what these are bound to. */
+/** MCP and the proxy of `serve`, with real clients and restricted keys. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import OpenAI from 'openai'
-import { mcpMount, proxyMount, type EndedMount } from '../../src/cli/service-mounts.js'
+import { mcpMount, proxyMount, type ClosableMount } from '../../src/cli/service-mounts.js'
 import { openService } from '../../src/library/compose.js'
 import type { Ledger } from '../../src/index.js'
 import type { Bound, Role } from '../../src/ports/service-state.js'
@@ -17,7 +17,7 @@ const problems: unknown[] = []
 let upstream: UpstreamStub
 let ledger: Ledger
 let server: Server
-let mounted: EndedMount[]
+let mounted: ClosableMount[]
 let key: (roles: readonly Role[], bound?: Bound) => Promise<string>
 
 beforeAll(async () => {
@@ -32,7 +32,7 @@ beforeAll(async () => {
     problems.push(problem)
   }
   mounted = [mcpMount(ledger, '1', onProblem), proxyMount({ ledger, upstream: upstream.url, onProblem })]
-  // One key at least, before the service looks whether there is any.
+  // Create a key before the service checks for keys.
   await key(['read'])
   server = await startService({
     ledger,
@@ -52,14 +52,14 @@ afterAll(async () => {
   await upstream.close()
 })
 
-/** Who the facts of a type are recorded by. */
+/** The actors of the events of a type. */
 async function actorsOf(conversationId: string, type: string): Promise<string[]> {
   const actors: string[] = []
   for await (const fact of ledger.log(conversationId)) if (fact.type === type) actors.push(fact.metadata.actor)
   return actors
 }
 
-/** The ids that a search by MCP finds. */
+/** The ids that a search over MCP finds. */
 async function found(path: string, token: string): Promise<unknown> {
   const client = await httpClient(`${server.url}${path}`, { token })
   try {
@@ -105,7 +105,7 @@ describe('MCP below the service', () => {
   })
 
   it('records by the name of the key', async () => {
-    // Two keys that reach the same: each is known by its own name.
+    // Two keys with the same access are recorded under their own names.
     for (const [messageId, more] of [
       ['m1', []],
       ['m2', ['audit']],
@@ -119,10 +119,10 @@ describe('MCP below the service', () => {
   })
 
   it('is for nobody without a key, or with a key that only appends', async () => {
-    const asked = async (headers: Readonly<Record<string, string>>): Promise<number> =>
+    const statusFor = async (headers: Readonly<Record<string, string>>): Promise<number> =>
       (await fetch(`${server.url}/mcp`, { method: 'POST', headers, body: '{}' })).status
-    expect(await asked({})).toBe(401)
-    expect(await asked({ authorization: `Bearer ${await key(['append'])}` })).toBe(403)
+    expect(await statusFor({})).toBe(401)
+    expect(await statusFor({ authorization: `Bearer ${await key(['append'])}` })).toBe(403)
   })
 })
 
@@ -149,7 +149,7 @@ describe('the proxy below the service', () => {
     for await (const chunk of await agent(headers).chat.completions.create({ ...asking, messages, stream: true }))
       text += chunk.choices[0]?.delta.content ?? ''
     expect(text).toBe('Still berth 7.')
-    // What upstream got is the agent’s, and nothing of ours.
+    // Upstream receives only the agent’s headers.
     expect(upstream.calls.at(-1)).toMatchObject({
       path: '/v1/chat/completions',
       headers: { authorization: 'Bearer sk-secret' },

@@ -1,4 +1,4 @@
-/** The command line with the address of a service in `--store` says what it says on the store itself. */
+/** With a service in `--store`, the command line prints the same as with the store itself. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -38,8 +38,8 @@ afterAll(async () => {
 
 const through = async (...words: string[]): Promise<CliResult> =>
   await runCli([...words, '--store', server.url], { cwd })
-/** Beside the process that has the folder open, which is this one. */
-const beside = async (...words: string[]): Promise<CliResult> => await runCli([...words, '--store', store], { cwd })
+/** Runs a command on the directory that this process has open. */
+const directly = async (...words: string[]): Promise<CliResult> => await runCli([...words, '--store', store], { cwd })
 
 describe('--store http://…', () => {
   it('imports, and compacts by the policy that is given', async () => {
@@ -47,9 +47,9 @@ describe('--store http://…', () => {
     expect([imported.status, imported.stderr]).toEqual([0, expect.any(String)])
     await ledger.settled()
     expect((await ledger.context('run')).messages.length).toBeLessThan(40)
-    const again = await through('import', 'run.jsonl', '--conversation', 'run', '--json')
-    expect(JSON.parse(again.stdout)).toMatchObject({ conversations: [{ recorded: 0, alreadyThere: 40 }] })
-    // Who reads beside this process sees the rows as far as they are, so they are brought to the end of the log here.
+    const second = await through('import', 'run.jsonl', '--conversation', 'run', '--json')
+    expect(JSON.parse(second.stdout)).toMatchObject({ conversations: [{ recorded: 0, alreadyThere: 40 }] })
+    // Other processes see the current rows, so bring the read models to the end of the log first.
     await ledger.list()
   })
 
@@ -69,8 +69,8 @@ describe('--store http://…', () => {
     [['prompts']],
     [['editions', 'list']],
   ])('%j says the same', async (words) => {
-    const [there, here] = [await beside(...words), await through(...words)]
-    expect([here.status, here.stdout]).toEqual([there.status, there.stdout])
+    const [direct, overService] = [await directly(...words), await through(...words)]
+    expect([overService.status, overService.stdout]).toEqual([direct.status, direct.stdout])
   })
 
   it('verifies, which who has the folder open does for others', async () => {
@@ -82,18 +82,18 @@ describe('--store http://…', () => {
     const { messages } = await ledger.messages('run')
     expect((await through('pin', 'run', messages.at(-1)?.messageId ?? '')).status).toBe(0)
     expect((await through('undo', 'run', '--cycle', '99')).status).toBe(2)
-    const there = await beside('context', 'rum')
-    const here = await through('context', 'rum')
-    expect([here.status, here.stderr]).toEqual([there.status, there.stderr])
+    const direct = await directly('context', 'rum')
+    const overService = await through('context', 'rum')
+    expect([overService.status, overService.stderr]).toEqual([direct.status, direct.stderr])
   })
 
   it('refuses what a service does by its own settings, and what is done beside the store', async () => {
     const model = await through('compact', 'run', '--model', 'gpt-x')
-    expect([model.status, model.stderr]).toEqual([2, expect.stringContaining('--model says nothing to a service')])
+    expect([model.status, model.stderr]).toEqual([2, expect.stringContaining('--model has no effect with a service')])
     const worker = await through('projections', 'run')
     expect([worker.status, worker.stderr]).toEqual([2, expect.stringContaining('is a service')])
     const keys = await through('keys', 'list')
-    expect([keys.status, keys.stderr]).toEqual([2, expect.stringContaining('done beside its store')])
+    expect([keys.status, keys.stderr]).toEqual([2, expect.stringContaining('is a service')])
     const transcript = await through('import', join(process.cwd(), 'examples/claude-code-session.jsonl'))
     expect([transcript.status, transcript.stderr]).toEqual([
       2,

@@ -1,7 +1,4 @@
-/**
- * What follows from settings as people give them: a database that the environment names for another log, a model that
- * nobody knows, a file that makes no context.
- */
+/** Effects of settings: a database for another log in the environment, an unknown model, a file without a context. */
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -9,7 +6,7 @@ import { join } from 'node:path'
 import { runImport } from '../../src/cli/import/import-files.js'
 import { search } from '../../src/cli/commands/search.js'
 import { loadConfig } from '../../src/cli/config/load-config.js'
-import { givenBy } from '../../src/cli/given.js'
+import { readArgs } from '../../src/cli/command-args.js'
 import { sentenceOfProblem } from '../../src/library/problem.js'
 import { openLedger } from '../../src/index.js'
 import { longTest } from '../support/length.js'
@@ -38,28 +35,28 @@ describe('settings', () => {
   longTest(
     'the window of a model that nobody knows is told once a conversation, and not where it is given',
     async () => {
-      const told: string[] = []
+      const warnings: string[] = []
       const ledger = await openLedger({
         store: 'memory',
         policy: { model: 'acme-9' },
         onProblem: (problem) => {
-          told.push(sentenceOfProblem(problem))
+          warnings.push(sentenceOfProblem(problem))
         },
       })
       for (const content of ['one', 'two', 'three']) await ledger.append('a', { role: 'user', content })
-      expect(told).toEqual([
+      expect(warnings).toEqual([
         'the window of the model "acme-9" is not known: 128,000 tokens are assumed; modelMaxTokens (--model-max-tokens) sets it',
       ])
       await ledger.append('b', { role: 'user', content: 'one' }, { policy: { modelMaxTokens: 9_000 } })
       await ledger.append('c', { role: 'user', content: 'one' }, { policy: { model: 'gpt-4o' } })
-      expect(told).toHaveLength(1)
+      expect(warnings).toHaveLength(1)
       await ledger.close()
     },
   )
 
   longTest('a file of queries that is a folder is told, and is no bug', async () => {
     await (await openLedger({ store: join(cwd, 'searched') })).close()
-    await expect(search.run(givenBy({ store: join(cwd, 'searched'), queries: cwd }))).rejects.toMatchObject({
+    await expect(search.run(readArgs({ store: join(cwd, 'searched'), queries: cwd }))).rejects.toMatchObject({
       name: 'InputError',
       message: expect.stringMatching(/^--queries .* cannot be read: /u),
     })
@@ -84,7 +81,7 @@ describe('settings', () => {
         name: 'InputError',
         kind: 'LeadingTooLarge',
         message: expect.stringMatching(
-          /^large is recorded, and no context can be made of it: the leading system messages .*--model-max-tokens/u,
+          /^large is recorded but has no context: the leading system messages .*--model-max-tokens/u,
         ),
       })
     } finally {

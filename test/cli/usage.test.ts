@@ -1,7 +1,4 @@
-/**
- * What the command line says of a word that it does not know: always what may be typed instead, and never the help of
- * the whole.
- */
+/** Errors for unknown words: always a suggestion, never the general help. */
 import { describe, expect, it } from '@jest/globals'
 import { nameMeant } from '../../src/domain/text/known-names.js'
 import { commands, groups } from '../../src/cli/commands/index.js'
@@ -28,15 +25,15 @@ describe('a command that there is none of', () => {
     [['run'], 'there is no command "run": did you mean `projections run` or `compaction run`?'],
     [
       ['editions', 'everything'],
-      'there are editions compare, editions list, editions show, editions adopt, editions revert, editions drop',
+      'the commands are editions compare, editions list, editions show, editions adopt, editions revert, editions drop',
     ],
     [['export'], 'migrate-log --from STORE --to NAME.clog.gz'],
     [['dump'], 'migrate-log --from STORE --to NAME.clog.gz'],
-    [['rm', 'x'], 'nothing is deleted'],
+    [['rm', 'x'], 'recorded events are never deleted'],
     [['qqqqqq'], 'there is no command "qqqqqq"'],
   ])('%j', async (words, said) => {
     expect(await complaint(words)).toContain(said)
-    // Help that is asked of it says the same.
+    // With --help, the message is the same.
     expect(noSuchCommand([...words, '--help'])).toContain(said)
   })
 

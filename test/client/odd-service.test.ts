@@ -1,4 +1,7 @@
-/** A service that says what this version of the client does not know: it is told, and nothing is left out silently. */
+/**
+ * A service that returns values unknown to this version of the client: the client reports them, and drops nothing
+ * silently.
+ */
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
@@ -27,11 +30,11 @@ let server: Server
 let client: Client
 /** The second of three events. */
 let second = ''
-const asked: (string | undefined)[] = []
+const requests: (string | undefined)[] = []
 
 beforeAll(async () => {
   server = createServer((request, response) => {
-    asked.push(request.headers['last-event-id']?.toString())
+    requests.push(request.headers['last-event-id']?.toString())
     response.writeHead(200, { 'content-type': 'text/event-stream' })
     const events = [JSON.stringify(fact(0)), second, JSON.stringify(fact(2))]
     const from = Number(request.headers['last-event-id'] ?? -1) + 1
@@ -54,13 +57,13 @@ it.each([
   ['a page of somebody else', '<html>'],
 ])('%s among the events ends the stream by a sentence, and is not passed over', async (_name, text) => {
   second = text
-  const heard: string[] = []
+  const receivedIds: string[] = []
   const listening = async (): Promise<void> => {
     for await (const { sequence } of client.events({ from: 0 })) {
-      heard.push(sequence)
+      receivedIds.push(sequence)
       if (sequence === '2') throw new Error('an event was passed over')
     }
   }
   await expect(listening()).rejects.toMatchObject({ kind: 'NotAService' })
-  expect(heard).toEqual(['0'])
+  expect(receivedIds).toEqual(['0'])
 })

@@ -1,4 +1,6 @@
-/** A ledger behind a service answers as the ledger itself does, failures too; and a client that is cut off goes on. */
+/**
+ * A remote ledger returns the same results and failures as the local one, and a client continues after a disconnect.
+ */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { createServer, type RequestListener, type Server as HttpServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -106,14 +108,14 @@ const REFUSED: Readonly<Record<string, Call>> = {
 
 describe('a ledger behind a service', () => {
   it.each(Object.entries(READS))('%s: as the ledger itself', async (_name, call) => {
-    // Undefined is nothing over the wire; what stands there is the same, bigints and all.
+    // JSON drops undefined fields. The remaining fields are equal, bigints included.
     expect(await outcome(() => call(remote))).toEqual(await outcome(() => call(ledger)))
   })
 
   it.each(Object.entries(REFUSED))('%s: refused in the same words', async (_name, call) => {
-    const there = await outcome(() => call(ledger))
-    expect(there).toMatchObject({ kind: expect.any(String), message: expect.any(String) })
-    expect(await outcome(() => call(remote))).toEqual(there)
+    const localOutcome = await outcome(() => call(ledger))
+    expect(localOutcome).toMatchObject({ kind: expect.any(String), message: expect.any(String) })
+    expect(await outcome(() => call(remote))).toEqual(localOutcome)
   })
 
   it('compacts, undoes, pins, replays, compares, adopts and reverts', async () => {
@@ -150,8 +152,8 @@ describe('a ledger behind a service', () => {
     const compressed = await remote.compress(history, 'host')
     expect(compressed.error).toBeUndefined()
     expect((await ledger.messages('host')).messages).toHaveLength(12)
-    const gone = openRemoteLedger({ url: 'http://127.0.0.1:1', retries: 0 })
-    expect(await gone.compress(history, 'host')).toMatchObject({ history, error: { kind: 'StoreUnavailable' } })
+    const unreachable = openRemoteLedger({ url: 'http://127.0.0.1:1', retries: 0 })
+    expect(await unreachable.compress(history, 'host')).toMatchObject({ history, error: { kind: 'StoreUnavailable' } })
   })
 
   it('takes messages back and says others', async () => {
@@ -164,23 +166,23 @@ describe('a ledger behind a service', () => {
   it('follows what is recorded from a position on', async () => {
     const stop = new AbortController()
     const { position = 0n } = await remote.append('followed', { role: 'user', content: 'one' })
-    const heard: RecordedEvent[] = []
+    const followed: RecordedEvent[] = []
     for await (const each of remote.follow({ after: position - 2n, signal: stop.signal })) {
       if (each.kind !== 'event') continue
-      heard.push(each.event)
-      if (heard.length === 1) await remote.append('followed', { role: 'user', content: 'two' })
-      if (heard.at(-1)?.type === 'MessageAppended' && heard.length > 2) stop.abort()
+      followed.push(each.event)
+      if (followed.length === 1) await remote.append('followed', { role: 'user', content: 'two' })
+      if (followed.at(-1)?.type === 'MessageAppended' && followed.length > 2) stop.abort()
     }
-    const own = await all(ledger.log('followed'))
-    expect(heard.filter(({ stream }) => stream.endsWith('-followed'))).toEqual(own)
+    const recorded = await all(ledger.log('followed'))
+    expect(followed.filter(({ stream }) => stream.endsWith('-followed'))).toEqual(recorded)
   })
 
   it('says what does not go through a service, and that it is closed', async () => {
     await expect(remote.importTranscript('x.jsonl')).rejects.toThrow('does not go through a service')
     await expect(remote.verify(undefined, { onStream: () => Promise.resolve() })).rejects.toThrow('beside the store')
-    const other = openRemoteLedger({ url: server.url })
-    await other.close()
-    await expect(other.context(ID)).rejects.toThrow('the ledger is closed')
+    const second = openRemoteLedger({ url: server.url })
+    await second.close()
+    await expect(second.context(ID)).rejects.toThrow('the ledger is closed')
   })
 })
 
@@ -211,6 +213,17 @@ describe('who asks', () => {
     const { history, error } = await remote.compress(talk(2), 'by-another', me)
     expect([history, error?.kind]).toEqual([talk(2), 'BadInput'])
     await expect(all(remote.log('by-another'))).rejects.toMatchObject({ failure: { kind: 'NoSuchConversation' } })
+  })
+})
+
+describe('an evaluation', () => {
+  it('is refused: its candidates have models and keys of their own', async () => {
+    const request = { conversations: [ID], candidates: [{ name: 'extractive', summarizer: 'extractive' as const }] }
+    for (const call of [remote.editions.evaluate(request), remote.editions.estimateEvaluation(request)])
+      await expect(call).rejects.toMatchObject({
+        failure: { kind: 'BadInput' },
+        message: expect.stringContaining('evaluate on the machine of the store'),
+      })
   })
 })
 
@@ -289,8 +302,8 @@ describe('the way to a service', () => {
     await withServer(
       () => undefined,
       async (url) => {
-        const asked = createClient({ url, timeoutMs: 100, retries: 0 }).calls.getLedger({})
-        await expect(asked).rejects.toMatchObject({ kind: 'ServiceUnreachable' })
+        const identity = createClient({ url, timeoutMs: 100, retries: 0 }).calls.getLedger({})
+        await expect(identity).rejects.toMatchObject({ kind: 'ServiceUnreachable' })
       },
     )
   })

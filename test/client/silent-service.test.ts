@@ -1,4 +1,4 @@
-/** A service that begins an answer and says no more holds nobody up: the signal and the time end whatever was begun. */
+/** A service that starts an answer and then goes silent blocks no caller: the signal and the timeout end the call. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
@@ -10,7 +10,7 @@ import { createClient, type Client } from '../../src/client/index.js'
 let server: Server
 let url = ''
 /** How many answers were begun. */
-let begun = 0
+let requestCount = 0
 let onBegun: () => void = () => undefined
 
 beforeAll(async () => {
@@ -20,7 +20,7 @@ beforeAll(async () => {
       'content-type': isStream ? 'text/event-stream' : 'application/json',
     })
     response.write(isStream ? ': quiet\n\n' : '{"conversations":[')
-    begun += 1
+    requestCount += 1
     onBegun()
     // Nothing follows, and nothing ends.
   })
@@ -39,7 +39,7 @@ const collectGarbage: () => void = runInNewContext('gc')
 
 /** Waits until the service has begun an answer and the client has its head, and collects the garbage of the request. */
 async function headIsHere(before: number): Promise<void> {
-  if (begun === before)
+  if (requestCount === before)
     await new Promise<void>((resolve) => {
       onBegun = resolve
     })
@@ -52,11 +52,11 @@ async function headIsHere(before: number): Promise<void> {
 it('a stream ends with its signal, also behind a collection of garbage', async () => {
   const client = createClient({ url, retries: 0 })
   const stop = new AbortController()
-  const before = begun
+  const before = requestCount
   const reading = (async () => {
-    const heard: unknown[] = []
-    for await (const fact of client.events({ from: 0, signal: stop.signal })) heard.push(fact)
-    return heard
+    const events: unknown[] = []
+    for await (const fact of client.events({ from: 0, signal: stop.signal })) events.push(fact)
+    return events
   })()
   await headIsHere(before)
   stop.abort()
@@ -66,7 +66,7 @@ it('a stream ends with its signal, also behind a collection of garbage', async (
 it('a call ends with its signal while its answer comes', async () => {
   const client = createClient({ url, retries: 0 })
   const stop = new AbortController()
-  const before = begun
+  const before = requestCount
   const calling = client.calls.listConversations({ signal: stop.signal }).catch((error: unknown) => error)
   await headIsHere(before)
   stop.abort(new Error('enough'))

@@ -1,5 +1,6 @@
 /**
- * The compaction cycle, step by step: what is reused, what is split, who stands in, and where the next call goes on.
+ * The compaction cycle, step by step: reused summaries, split requests, the fallback, and continuing after an
+ * interruption.
  */
 import { describe, expect, it } from '@jest/globals'
 import { createExtractiveSummarizer } from '../../src/summarizers/index.js'
@@ -7,7 +8,7 @@ import { calling, say, SMALL, talk } from '../support/conversations.js'
 import { coverageProblems } from '../support/coverage.js'
 import { CONVERSATION, Crash, createHarness, createScriptedSummarizer, type Harness } from '../support/harness.js'
 
-/** Dies right behind the first recorded chunk of a cycle of three. */
+/** Stops directly after the first recorded chunk of a cycle of three. */
 async function diedAfterFirstChunk(): Promise<Harness> {
   const harness = createHarness({ policy: SMALL })
   await harness.appended(talk(11))
@@ -17,12 +18,12 @@ async function diedAfterFirstChunk(): Promise<Harness> {
 }
 
 describe('a cycle', () => {
-  it('summarizes chunk by chunk, each with the one before as its background, then archives and prunes at once', async () => {
+  it('summarizes chunk by chunk, each with the previous one as its background, then archives and prunes in one append', async () => {
     const harness = createHarness({ policy: SMALL })
     await harness.appended(talk(11))
-    const done = await harness.compact('force')
-    expect(done).toMatchObject({ batchesCreated: 3, messagesCompressed: 9 })
-    expect(done.tokensAfter).toBeLessThan(done.tokensBefore)
+    const result = await harness.compact('force')
+    expect(result).toMatchObject({ batchesCreated: 3, messagesCompressed: 9 })
+    expect(result.tokensAfter).toBeLessThan(result.tokensBefore)
     expect(
       harness.store.appends
         .slice(1)
@@ -47,7 +48,7 @@ describe('a cycle', () => {
     ])
   })
 
-  it('goes on with the last batch that the last prune carried as its background', async () => {
+  it('uses the last batch of the last prune as its background', async () => {
     const harness = createHarness({ policy: SMALL })
     await harness.appended(talk(8))
     await harness.compact('force')
@@ -58,7 +59,7 @@ describe('a cycle', () => {
     expect(third?.kind === 'chunk' ? third.existingSummary : undefined).toBe(summaries[1])
   })
 
-  it('does nothing below the limit unless it is forced, and nothing where there is nothing', async () => {
+  it('does nothing below the limit unless forced, and nothing without messages', async () => {
     const harness = createHarness({ policy: SMALL })
     await harness.appended(talk(2))
     for (const mode of ['due', 'now', 'force'] as const)
@@ -71,7 +72,7 @@ describe('a cycle', () => {
     expect(harness.summarizer.calls).toEqual([])
   })
 
-  it('says what every summary was made with', async () => {
+  it('records the inputs of every summary', async () => {
     const harness = createHarness({ policy: SMALL })
     await harness.appended(talk(5))
     await harness.compact('force')
@@ -91,45 +92,45 @@ describe('a cycle', () => {
 })
 
 describe('after a crash between a chunk and the prune', () => {
-  it('the same summarizer goes on behind what is recorded', async () => {
+  it('the same summarizer continues after the recorded chunk', async () => {
     const harness = await diedAfterFirstChunk()
     await harness.restart().compact('force')
     expect(harness.summarizer.calls).toHaveLength(3)
     expect(await harness.eventsOf('BatchArchived')).toHaveLength(3)
   })
 
-  it('messages that came since change nothing about what was bought', async () => {
+  it('later messages do not change paid summaries', async () => {
     const harness = await diedAfterFirstChunk()
-    const again = harness.restart()
-    await again.appended(talk(6, 11))
-    await again.compact('force')
+    const restarted = harness.restart()
+    await restarted.appended(talk(6, 11))
+    await restarted.compact('force')
     expect(harness.summarizer.calls).toHaveLength(5)
-    expect(await again.eventsOf('ChunkSummarized')).toHaveLength(5)
+    expect(await restarted.eventsOf('ChunkSummarized')).toHaveLength(5)
   })
 
-  it('another model asks anew, and what the first one said is superseded', async () => {
+  it('another model makes new summaries, which supersede those of the first', async () => {
     const harness = await diedAfterFirstChunk()
-    const other = createScriptedSummarizer({ model: 'scripted-2' })
-    const again = harness.restart({ summarizer: other })
-    await again.compact('force')
-    expect(other.calls).toHaveLength(3)
-    expect(await again.eventsOf('BatchArchived')).toHaveLength(3)
-    expect((await again.conversations.load(CONVERSATION)).chunks).toEqual([])
-    expect(coverageProblems(await again.events())).toEqual([])
+    const otherSummarizer = createScriptedSummarizer({ model: 'scripted-2' })
+    const restarted = harness.restart({ summarizer: otherSummarizer })
+    await restarted.compact('force')
+    expect(otherSummarizer.calls).toHaveLength(3)
+    expect(await restarted.eventsOf('BatchArchived')).toHaveLength(3)
+    expect((await restarted.conversations.load(CONVERSATION)).chunks).toEqual([])
+    expect(coverageProblems(await restarted.events())).toEqual([])
   })
 
   it('a pin in the recorded chunk supersedes it', async () => {
     const harness = await diedAfterFirstChunk()
-    const again = harness.restart()
-    await again.pin('m1')
-    await again.compact('force')
-    expect((await again.context()).messageIds).toContain('m1')
-    expect(coverageProblems(await again.events())).toEqual([])
+    const restarted = harness.restart()
+    await restarted.pin('m1')
+    await restarted.compact('force')
+    expect((await restarted.context()).messageIds).toContain('m1')
+    expect(coverageProblems(await restarted.events())).toEqual([])
   })
 })
 
-describe('a request that does not fit', () => {
-  it('is tried once more as two', async () => {
+describe('a request that is too large', () => {
+  it('is retried once as two', async () => {
     const harness = createHarness({ policy: { ...SMALL, chunkSize: 8 } })
     await harness.appended(talk(10))
     harness.summarizer.answer = (prepared) =>
@@ -141,7 +142,7 @@ describe('a request that does not fit', () => {
     expect(await harness.eventsOf('CompactionFailed')).toEqual([])
   })
 
-  it('even so is a failure, and not tried a third time', async () => {
+  it('fails if the halves are too large, without a third attempt', async () => {
     const harness = createHarness({ policy: { ...SMALL, chunkSize: 8 } })
     await harness.appended(talk(10))
     harness.summarizer.answer = () => ({ failure: 'request-too-large' })
@@ -154,12 +155,12 @@ describe('a request that does not fit', () => {
 })
 
 describe('at the hard limit', () => {
-  it('the extractive strategy stands in, and no second call is made for the same no', async () => {
+  it('the extractive fallback is used, without a second call after the same failure', async () => {
     const harness = createHarness({ policy: SMALL })
     await harness.appended(talk(30))
     harness.summarizer.answer = () => ({ failure: 'timeout' })
-    const done = await harness.compact()
-    expect(done.messagesCompressed).toBeGreaterThan(0)
+    const result = await harness.compact()
+    expect(result.messagesCompressed).toBeGreaterThan(0)
     expect(harness.summarizer.calls).toHaveLength(1)
     expect((await harness.eventsOf('ChunkSummarized')).every((event) => event.data.summarizer.standIn === true)).toBe(
       true,
@@ -167,7 +168,7 @@ describe('at the hard limit', () => {
     expect((await harness.eventsOf('CompactionFailed')).map((event) => event.data.trigger)).toEqual(['hard'])
   })
 
-  it('nobody stands in where the policy says none, and the context still fits', async () => {
+  it('no fallback is used if the policy has none, and the context still fits', async () => {
     const harness = createHarness({ policy: { ...SMALL, standIn: 'none' } })
     await harness.appended(talk(30))
     harness.summarizer.answer = () => ({ failure: 'timeout' })
@@ -180,7 +181,7 @@ describe('at the hard limit', () => {
 })
 
 describe('a summarizer without a model', () => {
-  it('is no spending: it makes summaries and no call, and no limit on tokens keeps it', async () => {
+  it('spends nothing: it makes summaries without calls, and no token limit stops it', async () => {
     const extractive = { ...createScriptedSummarizer(), ...createExtractiveSummarizer() }
     const harness = createHarness({
       policy: SMALL,
@@ -188,14 +189,23 @@ describe('a summarizer without a model', () => {
       budget: { limits: { tokensPerDay: 1 }, reserve: () => Promise.reject(new Error('nothing is to be set aside')) },
     })
     await harness.appended(talk(11))
-    const done = await harness.compact('force')
-    expect(done).toMatchObject({ summaries: 3, calls: 0, tokensSpent: 0, messagesCompressed: 9 })
+    const result = await harness.compact('force')
+    expect(result).toMatchObject({ summaries: 3, calls: 0, tokensSpent: 0, messagesCompressed: 9 })
   })
 })
 
 describe('re-summarization', () => {
-  it('that fails is recorded, and the cycle that was done stays done', async () => {
+  it('that is rejected is made by the fallback, and the failure is recorded', async () => {
     const harness = createHarness({ policy: { ...SMALL, clipFirst: 1, clipLast: 1, buffer: 1 } })
+    await harness.appended(talk(14))
+    harness.summarizer.answer = (prepared) => (prepared.job.kind === 'resummarize' ? { failure: 'refused' } : undefined)
+    expect(await harness.compact('force')).toMatchObject({ batchesCreated: 4, fallbackFor: { failure: 'refused' } })
+    expect(await harness.eventsOf('BatchesResummarized')).toMatchObject([{ data: { summarizer: { standIn: true } } }])
+    expect((await harness.eventsOf('CompactionFailed')).map((event) => event.data.step)).toEqual(['resummarize'])
+  })
+
+  it('that fails without a fallback is recorded, and the completed cycle stays', async () => {
+    const harness = createHarness({ policy: { ...SMALL, clipFirst: 1, clipLast: 1, buffer: 1, standIn: 'none' } })
     await harness.appended(talk(14))
     harness.summarizer.answer = (prepared) => (prepared.job.kind === 'resummarize' ? { failure: 'refused' } : undefined)
     expect(await harness.compact('force')).toMatchObject({ batchesCreated: 4, failure: { failure: 'refused' } })
@@ -218,7 +228,7 @@ describe('re-summarization', () => {
   })
 })
 
-it('a call whose result comes while its chunk is summarized is folded with it, or stays', async () => {
+it('a call with a result that arrives while its chunk is summarized is compacted with it, or stays', async () => {
   const harness = createHarness({ policy: SMALL })
   await harness.appended([calling('c', ['x']), ...talk(10)])
   harness.summarizer.answer = async () => {
@@ -228,7 +238,7 @@ it('a call whose result comes while its chunk is summarized is folded with it, o
   }
   await harness.compact('force')
   const context = await harness.context()
-  expect(context.messageIds.slice(0, 2)).toEqual(['c', 'r'])
+  expect(context.messageIds.slice(1, 3)).toEqual(['c', 'r'])
   expect(coverageProblems(await harness.events())).toEqual([])
   await harness.appended(say(20))
 })

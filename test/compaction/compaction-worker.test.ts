@@ -1,6 +1,6 @@
 /**
- * Workers: who takes which conversation, what happens when one dies, what limits and failures hold back, and the same
- * code inside a process.
+ * Workers: the distribution of conversations, the death of a worker, limits and failures, and the same code inside one
+ * process.
  */
 import { afterEach, describe, expect, it } from '@jest/globals'
 import { createMemoryClaims } from '../../src/adapters/memory/claims.js'
@@ -28,13 +28,13 @@ interface World {
   readonly harness: Harness
   readonly runs: { readonly conversationId: string; readonly run: CompactionRun }[]
   readonly problems: unknown[]
-  /** A worker in a process of its own: nothing in memory is shared, what is claimed is. */
+  /** A worker in a separate process: memory is not shared, leases are. */
   readonly worker: (options?: Partial<CompactionWorkerOptions> & { readonly budget?: TokenBudget }) => CompactionWorker
   /** A worker that follows the log. */
   readonly following: (
     options?: Partial<CompactionWorkerOptions> & { readonly budget?: TokenBudget },
   ) => CompactionWorker
-  /** Resolves when nobody waits and nobody works, and all that was appended was looked at. */
+  /** Resolves when no worker is running or waiting, and all appends were processed. */
   readonly quiet: () => Promise<void>
 }
 
@@ -107,7 +107,7 @@ async function bought(harness: Harness, conversationIds: readonly string[]): Pro
 }
 
 describe('a worker that follows the log', () => {
-  it('summarizes what is full before the limit, so that the cycle at the limit calls nobody', async () => {
+  it('summarizes full chunks before the limit, so that the cycle at the limit needs no call', async () => {
     const { harness, following, quiet } = createWorld()
     following()
     // The soft limit is 800 tokens; nine tenths of it are reached with the message m17.
@@ -124,7 +124,7 @@ describe('a worker that follows the log', () => {
     expect(coverageProblems(await harness.events('c'))).toEqual([])
   })
 
-  it('leaves a conversation that is far from its limit alone, and the queue empty', async () => {
+  it('ignores a conversation far below its limit, and leaves the queue empty', async () => {
     const { harness, following, quiet, queue } = createWorld()
     following()
     await harness.appended(talk(10), 'c')
@@ -133,7 +133,7 @@ describe('a worker that follows the log', () => {
     expect(await queue.status()).toEqual({ waiting: 0, running: 0, resting: 0 })
   })
 
-  it('takes up conversations that were there before it, and goes on from the checkpoint', async () => {
+  it('takes existing conversations, and continues from the checkpoint', async () => {
     const { harness, following, quiet } = createWorld()
     for (const id of ids(5)) await harness.appended(talk(20), id)
     const first = following()
@@ -148,25 +148,25 @@ describe('a worker that follows the log', () => {
     expect(harness.store.reads - reads).toBeLessThan(200)
   })
 
-  it('starts again where the queue was filled from another log, and says so', async () => {
+  it('starts again if the queue was filled from another log, and reports it', async () => {
     const { harness, following, quiet, queue } = createWorld()
-    const other = { position: 1n, eventId: 'of another log' }
-    await queue.note([], { from: undefined, to: other })
+    const otherCheckpoint = { position: 1n, eventId: 'of another log' }
+    await queue.note([], { from: undefined, to: otherCheckpoint })
     await harness.appended(talk(20), 'c')
-    const said: unknown[] = []
+    const reported: unknown[] = []
     following({
       onOtherLog: (checkpoint) => {
-        said.push(checkpoint)
+        reported.push(checkpoint)
       },
     })
     await quiet()
-    expect(said).toEqual([other])
+    expect(reported).toEqual([otherCheckpoint])
     expect((await harness.conversations.load('c')).cycles).toBe(1)
   })
 })
 
 describe('two workers', () => {
-  it('share the conversations: nothing is bought twice, and no conversation is worked on by two at once', async () => {
+  it('share the conversations: nothing is paid for twice, and only one works on a conversation at a time', async () => {
     const { harness, following, quiet } = createWorld()
     const open = new Set<string>()
     let twice = 0
@@ -200,7 +200,7 @@ describe('two workers', () => {
     }
   })
 
-  it('a conversation goes to the other when one dies, and costs the call that was under way', async () => {
+  it('a conversation moves to the other worker when one dies, at the cost of the running call', async () => {
     const { harness, following, quiet, clock, queue, worker } = createWorld()
     const dying = latch()
     const reached = latch()
@@ -214,22 +214,22 @@ describe('two workers', () => {
     dead.start()
     await harness.appended(talk(20), 'c')
     await reached.opened
-    // It says nothing any more; the other one looks, and finds the conversation taken until the lease and the claim run
-    // out.
+    // The dead worker reports nothing. The other one finds the conversation locked until the lease and the claim
+    // expire.
     const before = harness.summarizer.calls.length
-    const taken: (Work | undefined)[] = []
+    const takenWork: (Work | undefined)[] = []
     const take: WorkQueue['take'] = async (asked) => {
       const work = await queue.take(asked)
-      taken.push(work)
+      takenWork.push(work)
       return work
     }
     following({ queue: { ...queue, take } })
     await harness.appended(say(20), 'c')
     const newest = (await harness.events('c')).at(-1)?.position ?? 0n
     await until(async () => ((await queue.checkpoint())?.position ?? -1n) >= newest)
-    const noted = taken.length
-    await until(() => taken.length > noted + 2)
-    expect(taken.filter((work) => work !== undefined)).toEqual([])
+    const noted = takenWork.length
+    await until(() => takenWork.length > noted + 2)
+    expect(takenWork.filter((work) => work !== undefined)).toEqual([])
     expect(harness.summarizer.calls).toHaveLength(before)
     clock.pass(15_001)
     await until(async () => (await harness.conversations.load('c')).cycles === 1)
@@ -241,12 +241,12 @@ describe('two workers', () => {
 })
 
 describe('limits', () => {
-  it('a full minute is waited for, and is no failure', async () => {
+  it('a full minute is waited for, and is not a failure', async () => {
     const { harness, following, queue, clock, runs } = createWorld()
-    // A call of the script takes 15 tokens by what it says, and is reckoned with more before.
+    // A call of the script reports 15 tokens, and reserves more before.
     const budget = createMemoryTokenBudget({ tokensPerMinute: 40 }, clock)
     following({ budget })
-    // Above the soft limit by more than the first chunk takes away, so that one call is not enough.
+    // So far above the soft limit that one chunk is not enough.
     await harness.appended(talk(24), 'c')
     await until(async () => (await queue.status()).resting === 1)
     const calls = harness.summarizer.calls.length
@@ -263,7 +263,7 @@ describe('limits', () => {
     expect(harness.summarizer.calls).toHaveLength(await bought(harness, ['c']))
   })
 
-  it('a full day is said once, with its figures, and the conversation rests until the day turns', async () => {
+  it('a full day is reported once, with its figures, and the conversation waits until the limit resets', async () => {
     const { harness, following, quiet, clock } = createWorld({ ...SMALL, standIn: 'none' })
     const budget = createMemoryTokenBudget({ tokensPerDay: 60 }, clock)
     following({ budget, tokensPerDay: 60 })
@@ -284,7 +284,7 @@ describe('limits', () => {
     await until(async () => harness.summarizer.calls.length > calls)
   })
 
-  it('a worker with a higher limit need not wait for it, nor one whose model asks for nothing', async () => {
+  it('a worker with a higher limit need not wait, nor one without a model', async () => {
     const { harness, following, quiet, clock, queue } = createWorld({ ...SMALL, standIn: 'none' })
     const low = following({ budget: createMemoryTokenBudget({ tokensPerDay: 10 }, clock), tokensPerDay: 10 })
     await harness.appended(talk(20), 'c')
@@ -297,7 +297,7 @@ describe('limits', () => {
     expect(await harness.eventsOf('CompactionFailed', 'c')).toHaveLength(1)
   })
 
-  it('at the hard limit the stand-in works though the day is full, and nothing more is said of it', async () => {
+  it('at the hard limit the fallback works although the day is full, without further reports', async () => {
     const { harness, following, quiet, clock } = createWorld()
     following({ budget: createMemoryTokenBudget({ tokensPerDay: 10 }, clock), tokensPerDay: 10 })
     for (let number = 0; number < 60; number += 1) {
@@ -312,7 +312,7 @@ describe('limits', () => {
     expect(chunks.every(({ data }) => data.summarizer.standIn === true)).toBe(true)
   })
 
-  it('what was summarized before the day was full still leaves at the soft limit', async () => {
+  it('earlier summaries are still used at the soft limit on a full day', async () => {
     const { harness, following, quiet, clock } = createWorld({ ...SMALL, standIn: 'none' })
     following({ budget: createMemoryTokenBudget({ tokensPerDay: 80 }, clock), tokensPerDay: 80 })
     await harness.appended(talk(18), 'c')
@@ -330,7 +330,7 @@ describe('limits', () => {
     expect(await harness.eventsOf('CompactionFailed', 'c')).toHaveLength(1)
   })
 
-  it('a request above the whole limit a minute fails by that name instead of waiting for ever', async () => {
+  it('a request above the whole limit per minute fails instead of waiting forever', async () => {
     const { harness, following, quiet, clock } = createWorld({ ...SMALL, standIn: 'none' })
     following({ budget: createMemoryTokenBudget({ tokensPerMinute: 5 }, clock) })
     await harness.appended(talk(20), 'c')
@@ -344,17 +344,17 @@ describe('limits', () => {
 })
 
 describe('failures', () => {
-  it('of the budget do not cost an answer that is there', async () => {
+  it('of the budget do not lose a received answer', async () => {
     const { harness, following, clock } = createWorld()
     const inner = createMemoryTokenBudget({}, clock)
     following({
       budget: {
         limits: {},
         reserve: async (tokens) => {
-          const room = await inner.reserve(tokens)
-          return room.kind === 'refused'
-            ? room
-            : { ...room, settle: () => Promise.reject(new Error('the database is away')) }
+          const reservation = await inner.reserve(tokens)
+          return reservation.kind === 'refused'
+            ? reservation
+            : { ...reservation, settle: () => Promise.reject(new Error('the database is away')) }
         },
       },
     })
@@ -363,9 +363,9 @@ describe('failures', () => {
     expect(await bought(harness, ['c'])).toBe(harness.summarizer.calls.length)
   })
 
-  it('rest by the clock, longer each time, and the queue knows it for every worker', async () => {
+  it('wait by the clock, longer each time, and the queue shares this with every worker', async () => {
     const { harness, following, quiet, clock, queue } = createWorld({ ...SMALL, standIn: 'none' })
-    harness.summarizer.answer = () => ({ failure: 'malformed' })
+    harness.summarizer.answer = () => ({ failure: 'request-rejected' })
     following()
     following()
     await harness.appended(talk(20), 'c')
@@ -387,7 +387,7 @@ describe('failures', () => {
     await until(async () => (await harness.conversations.load('c')).cycles === 1)
   })
 
-  it('a model that is down is not asked for every conversation by every worker', async () => {
+  it('a model that is down is not called for every conversation by every worker', async () => {
     const { harness, following, quiet } = createWorld({ ...SMALL, standIn: 'none' })
     harness.summarizer.answer = () => ({ failure: 'unreachable' })
     for (const id of ids(40)) await harness.appended(talk(20), id)
@@ -397,7 +397,7 @@ describe('failures', () => {
     expect(harness.summarizer.calls.length).toBeLessThanOrEqual(4)
   })
 
-  it('what nobody foresaw is told, and the conversation is tried again later', async () => {
+  it('an unexpected error is reported, and the conversation is retried later', async () => {
     const { harness, worker, clock, problems } = createWorld()
     let broken = true
     const flaky = worker({
@@ -417,8 +417,8 @@ describe('failures', () => {
   })
 })
 
-describe('a worker that is stopped', () => {
-  it('lets the call under way end and records it, takes nothing more, and gives back what it has', async () => {
+describe('a stopping worker', () => {
+  it('finishes and records the running call, takes no more work, and releases its leases', async () => {
     const { harness, following, queue } = createWorld()
     const [asked, answers] = [latch(), latch()]
     harness.summarizer.answer = async () => {
@@ -438,13 +438,13 @@ describe('a worker that is stopped', () => {
     expect(await harness.eventsOf('CompactionFailed', 'c')).toEqual([])
   })
 
-  it('aborts a call that takes longer than it may, and calls it no failure', async () => {
+  it('aborts a call that exceeds the grace period, without a failure', async () => {
     const { harness, worker: create, queue } = createWorld()
-    const asked = latch()
+    const firstCall = latch()
     const inner = harness.summarizer.summarize.bind(harness.summarizer)
     harness.summarizer.summarize = (prepared, signal) => async () => {
       const answer = await inner(prepared, signal)()
-      asked.open()
+      firstCall.open()
       await new Promise<void>((resolve) => {
         signal?.addEventListener('abort', () => resolve())
       })
@@ -455,7 +455,7 @@ describe('a worker that is stopped', () => {
     const worker = create({ follow: harness.store })
     worker.start()
     await harness.appended(talk(20), 'c')
-    await asked.opened
+    await firstCall.opened
     await worker.stop(5)
     expect(await harness.eventsOf('CompactionFailed', 'c')).toEqual([])
     expect(await queue.status()).toMatchObject({ waiting: 1 })
@@ -463,7 +463,7 @@ describe('a worker that is stopped', () => {
 })
 
 describe('inside a process', () => {
-  it('an append wakes it, settled waits for it, and the same appends give the same facts', async () => {
+  it('an append wakes it, settled waits for it, and the same appends give the same events', async () => {
     const logs: string[][] = []
     for (let time = 0; time < 2; time += 1) {
       const { harness, worker: create } = createWorld()
@@ -481,7 +481,7 @@ describe('inside a process', () => {
     expect(logs[0]?.some((line) => line.startsWith('CompactionFailed'))).toBe(true)
   })
 
-  it('that ends right behind its appends, nothing is bought ahead, and what a limit asks for is', async () => {
+  it('that ends directly after its appends, only work that a limit requires is done', async () => {
     const { harness, worker: create } = createWorld()
     const worker = create({ backsOffByTime: false, ahead: false })
     const before: number[] = []
@@ -497,7 +497,7 @@ describe('inside a process', () => {
     expect(await harness.eventsOf('MessagesPruned', 'c')).not.toEqual([])
   })
 
-  it('settled of one waits for its place where all are taken, and of all for all', async () => {
+  it('settled for one conversation waits for a free slot, and settled for all waits for all', async () => {
     const { harness, worker: create } = createWorld()
     const worker = create({ backsOffByTime: false, concurrency: 1 })
     const all = ids(3)
@@ -509,13 +509,13 @@ describe('inside a process', () => {
     for (const id of all) expect((await harness.conversations.load(id)).cycles).toBe(1)
   })
 
-  it('messages that come while it works are looked at when it ends', async () => {
+  it('messages that arrive while it works are handled afterwards', async () => {
     const { harness, worker: create } = createWorld()
     const worker = create({ backsOffByTime: false })
-    let came = false
+    let isDone = false
     harness.summarizer.answer = async () => {
-      if (!came) {
-        came = true
+      if (!isDone) {
+        isDone = true
         await harness.restart().appended(talk(40, 20), 'c')
         worker.wake('c')
       }
@@ -527,7 +527,7 @@ describe('inside a process', () => {
     expect((await harness.context('c')).overBudget).toBeUndefined()
   })
 
-  it('what nobody foresaw reaches who waits', async () => {
+  it('an unexpected error reaches the waiting callers', async () => {
     const { worker: create, problems } = createWorld()
     const worker = create({ backsOffByTime: false, load: () => Promise.reject(new Error('a bug')) })
     worker.wake('c')

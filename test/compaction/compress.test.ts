@@ -1,12 +1,9 @@
-/**
- * `compress` over a host's own list: whatever it keeps of what it was given, each message is recorded once, and in
- * order.
- */
+/** `compress` over a host's list: however the host keeps the list, each message is recorded once, and in order. */
 import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
 import { messageHash, type MessageInput } from '../../src/domain/values/message.js'
 import { busyPolicies, histories, namedHistories } from '../support/arbitraries.js'
-import { chatProblems } from '../support/chat-validity.js'
+import { problemsOfEveryApi } from '../support/chat-validity.js'
 import { answering, calling, nameless, say, SMALL, talk } from '../support/conversations.js'
 import { createHarness, messageOf, type Harness } from '../support/harness.js'
 import { jsonAs, passedOff } from '../support/json.js'
@@ -14,10 +11,10 @@ import { runsOf } from '../support/length.js'
 
 type History = readonly MessageInput[]
 
-/** What a host keeps between two calls. */
+/** The behaviour of a host between two calls. */
 interface Host {
   readonly name: string
-  /** The list of the next call, from the one that was given and the one that came back. */
+  /** The list of the next call, made from the list that was passed and the one that was returned. */
   readonly keeps: (given: History, returned: History) => History
 }
 
@@ -29,7 +26,7 @@ const HOSTS: readonly Host[] = [
   { name: 'everything', keeps: (given) => given },
 ]
 
-/** Says one message after another; each time another process may be asked. */
+/** Adds one message after the other; each call may go to another process. */
 async function converse(
   harness: Harness,
   host: Host,
@@ -40,10 +37,10 @@ async function converse(
   let now = harness
   for (const message of messages) {
     if (restarts) now = now.restart()
-    const given = [...history, message]
-    const { history: returned } = await now.compress(given)
+    const nextHistory = [...history, message]
+    const { history: returned } = await now.compress(nextHistory)
     expect(now.problems).toEqual([])
-    history = host.keeps(given, returned)
+    history = host.keeps(nextHistory, returned)
   }
   return { last: history, harness: now }
 }
@@ -62,7 +59,7 @@ describe.each(HOSTS)('a host that keeps $name', (host) => {
     expect((await harness.conversations.load('c1')).cycles).toBeGreaterThan(2)
   })
 
-  it('whose messages repeat each other, without ids', async () => {
+  it('with messages that repeat each other, without ids', async () => {
     const messages = talk(40).map(({ role }) => ({
       role,
       content: 'Go on with the next berth of the harbour, please. '.repeat(4),
@@ -71,13 +68,13 @@ describe.each(HOSTS)('a host that keeps $name', (host) => {
     expect(await recorded(harness)).toEqual(hashes(messages))
   })
 
-  it('and asks another process each time', async () => {
+  it('and calls another process each time', async () => {
     const messages = talk(30).map(nameless)
     const { harness } = await converse(createHarness({ policy: SMALL }), host, messages, true)
     expect(await recorded(harness)).toEqual(hashes(messages))
   })
 
-  it('with tools, results that come late, and texts that do not fit', async () => {
+  it('with tools, late results, and texts that do not fit', async () => {
     const messages = [
       { role: 'system' as const, content: 'Be brief.' },
       nameless(say(0)),
@@ -93,10 +90,10 @@ describe.each(HOSTS)('a host that keeps $name', (host) => {
     const { harness, last } = await converse(createHarness({ policy: SMALL }), host, messages)
     expect(await recorded(harness)).toEqual(hashes(messages))
     expect(last.length).toBeGreaterThan(0)
-    expect(chatProblems((await harness.context()).messages)).toEqual([])
+    expect(problemsOfEveryApi((await harness.context()).messages)).toEqual([])
   })
 
-  it('whatever its history and its policy', async () => {
+  it('with any history and any policy', async () => {
     await fc.assert(
       fc.asyncProperty(
         busyPolicies,
@@ -118,33 +115,36 @@ describe.each(HOSTS)('a host that keeps $name', (host) => {
   })
 })
 
-describe('what comes back', () => {
-  it('is the very list that was given, while nothing has to be compacted', async () => {
+describe('the result', () => {
+  it('is the given list as long as nothing has to be compacted', async () => {
     const harness = createHarness({ policy: SMALL })
     const history = talk(5)
-    const done = await harness.compress(history)
-    expect(done.history).toBe(history)
-    expect(done).toMatchObject({
+    const result = await harness.compress(history)
+    expect(result.history).toBe(history)
+    expect(result).toMatchObject({
       batchesCreated: 0,
       messagesCompressed: 0,
-      tokensEstimateBefore: done.tokensEstimateAfter,
+      tokensEstimateBefore: result.tokensEstimateAfter,
     })
   })
 
-  it('has the view in front, and the host’s own objects where they stay', async () => {
+  it('begins with the view, followed by the host’s own objects for unchanged messages', async () => {
     const harness = createHarness({ policy: SMALL })
     const history = [{ role: 'system' as const, content: 'Be brief.' }, ...talk(25)]
-    const done = await harness.compress(history)
-    expect(done.batchesCreated).toBeGreaterThan(0)
-    expect(done.messagesCompressed).toBeGreaterThan(0)
-    expect(done.tokensEstimateAfter).toBeLessThan(done.tokensEstimateBefore)
-    expect(done.history[0]).toBe(history[0])
-    expect(done.history[1]).toMatchObject({ role: 'system', content: expect.stringContaining('[Context Summary') })
-    expect(done.history.at(-1)).toBe(history.at(-1))
-    expect(done.history).toHaveLength((await harness.context()).messages.length)
+    const result = await harness.compress(history)
+    expect(result.batchesCreated).toBeGreaterThan(0)
+    expect(result.messagesCompressed).toBeGreaterThan(0)
+    expect(result.tokensEstimateAfter).toBeLessThan(result.tokensEstimateBefore)
+    expect(result.history[0]).toMatchObject({
+      role: 'system',
+      content: expect.stringMatching(/^Be brief\.\n\n\[Context Summary/u),
+    })
+    expect(result.history[1]).toMatchObject({ role: 'user' })
+    expect(result.history.at(-1)).toBe(history.at(-1))
+    expect(result.history).toHaveLength((await harness.context()).messages.length)
   })
 
-  it('and is given again much later, without ids, records nothing of what it held', async () => {
+  it('passed in again much later without ids records nothing new', async () => {
     const harness = createHarness({ policy: SMALL })
     let history: History = []
     let older: History | undefined
@@ -160,17 +160,17 @@ describe('what comes back', () => {
     expect(after.at(-1)).toEqual({ role: 'user', content: 'one more' })
   })
 
-  it('and is given again records nothing, its own view and an older one included', async () => {
+  it('passed in again records nothing, even with its own view and an older one', async () => {
     const harness = createHarness({ policy: SMALL })
     const first: History = (await harness.compress(talk(25))).history
     await harness.compress([...first, ...talk(20, 25)])
     const count = (await recorded(harness)).length
-    const again = harness.restart()
-    await again.compress([...first, say(44)])
-    expect(await recorded(again)).toHaveLength(count)
+    const restarted = harness.restart()
+    await restarted.compress([...first, say(44)])
+    expect(await recorded(restarted)).toHaveLength(count)
   })
 
-  it('is the history that was given where a message is malformed, and nothing of it is recorded', async () => {
+  it('is the given history if a message is malformed, and nothing is recorded', async () => {
     const harness = createHarness({ policy: SMALL })
     const history: MessageInput[] = passedOff([say(0), { role: 'user', content: 5 }])
     expect(await harness.compress(history)).toEqual({
@@ -185,7 +185,7 @@ describe('what comes back', () => {
     expect(harness.problems).toHaveLength(1)
   })
 
-  it('is the context as it was where the summarizer fails, and the host hears of it', async () => {
+  it('is the previous context if the summarizer fails, with the error', async () => {
     const harness = createHarness({ policy: { ...SMALL, standIn: 'none' } })
     harness.summarizer.answer = () => ({ failure: 'timeout' })
     const history = talk(22)

@@ -1,4 +1,4 @@
-/** What users rely on in a store of large bodies, asked of every adapter. */
+/** The contract of a body store, tested for every adapter. */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { sha256 } from '../../src/domain/values/hash.js'
 import type { BodyStore } from '../../src/ports/body-store.js'
@@ -17,21 +17,21 @@ export function describeBodyStore(
     })
 
     test.each(['', 'plain', 'ä 会话 😀 \u{10ffff}', 'a NUL \0 inside', '\\x00 \\ \'" {}', 'large '.repeat(500_000)])(
-      'a body comes back as it was put (case %#)',
+      'a body is returned unchanged (case %#)',
       async (body) => {
         await opened.store.put(sha256(body), body)
         expect((await opened.store.get(sha256(body))) === body).toBe(true)
       },
     )
 
-    test('putting twice is putting once, also at the same moment', async () => {
+    test('putting the same body twice, even concurrently, changes nothing', async () => {
       const body = 'the same'
       await Promise.all(Array.from({ length: 8 }, () => opened.store.put(sha256(body), body)))
       await opened.store.put(sha256(body), body)
       expect(await opened.store.get(sha256(body))).toBe(body)
     })
 
-    test('what was never put is not there', async () => {
+    test('a body that was never put is undefined', async () => {
       expect(await opened.store.get(sha256('never'))).toBeUndefined()
     })
   })

@@ -1,7 +1,7 @@
 /**
- * What users rely on in an event store, asked of every adapter. `open` gives an empty store, or one where nothing
- * begins with its `prefix` yet; `close` shuts it for good, `done` gives it back after a test (where closing would cost
- * seconds), and `reopen` opens the same events again, in a store that outlives its process.
+ * The contract of an event store, tested for every adapter. `open` returns an empty store, or one without a stream that
+ * begins with `prefix`. `close` closes it permanently. `release` ends a test without closing if closing takes seconds.
+ * `reopen` opens the same events again, if the store outlives its process.
  */
 import { isWhole, longTest } from '../support/length.js'
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
@@ -23,28 +23,26 @@ import { changes } from '../support/latch.js'
 export interface OpenedStore {
   readonly store: EventStore
   close(): Promise<void>
-  done?(): Promise<void>
+  release?(): Promise<void>
   reopen?(): Promise<EventStore>
   /**
-   * What every name of a stream begins with here, where others use the same store, and may append at any time. Default:
-   * nothing, and the store is empty.
+   * Prefix of every stream name in the test, if other programs use the same store and may append at any time. Default:
+   * none, and the store is empty.
    */
   readonly prefix?: string
-  /** The server under the store is cut off and comes back, with everything that was acknowledged. */
+  /** Restarts the server of the store; it keeps every acknowledged event. */
   restart?(): Promise<void>
-  /** The server under the store takes calls and answers none, until `resume`. */
+  /** Lets the server of the store accept calls but answer none, until `resume`. */
   readonly hanging?: { hang(): Promise<void>; resume(): Promise<void>; readonly deadlineMs: number }
 }
 
-/** Thousands of events that are read at one go: more than a page, and at length many pages. */
+/** Thousands of events in one read: more than a page; in the long tests, many pages. */
 const PARTS = isWhole ? 10 : 2
 
-/** In what the stores differ; the strongest is the default. */
+/** Differences between the stores. The defaults are the strongest guarantees. */
 export interface StoreTraits {
   readonly recognizes?: EventStore['recognizes']
-  /**
-   * `dense`: positions grow by one and begin at 0. `gapped`: they grow, and the store has events of its own among them.
-   */
+  /** `dense`: positions start at 0 and grow by one. `gapped`: they grow, and the store adds events of its own. */
   readonly positions?: 'dense' | 'gapped'
 }
 
@@ -56,7 +54,7 @@ export function describeEventStore(
   describe(`event store: ${name}`, () => {
     let opened: OpenedStore
     let store: EventStore
-    /** Where the log ended when the test began. */
+    /** Head of the log when the test began. */
     let origin: bigint
     let A: string
     let B: string
@@ -68,33 +66,35 @@ export function describeEventStore(
       B = named('conversation-b')
     })
     afterEach(async () => {
-      await (opened.done === undefined ? opened.close() : opened.done())
+      await (opened.release === undefined ? opened.close() : opened.release())
     })
 
     const append = (stream: string, events: readonly EventToAppend[], expected: bigint | 'any' | 'no_stream' = 'any') =>
       appended(store, stream, events, expected)
     const named = (stream: string): string => `${opened.prefix ?? ''}${stream}`
-    /** All streams of this test: all there are, where the store is its own. */
-    const ours = (prefix?: ReadAllOptions['prefix']): Pick<ReadAllOptions, 'prefix'> => {
+    /** Selects the streams of this test: all streams if no other program uses the store. */
+    const ownStreams = (prefix?: ReadAllOptions['prefix']): Pick<ReadAllOptions, 'prefix'> => {
       if (prefix === undefined && opened.prefix === undefined) return {}
       if (prefix === undefined || typeof prefix === 'string') return { prefix: named(prefix ?? '') }
-      const [first, ...others] = prefix
-      return { prefix: [named(first), ...others.map(named)] }
+      const [first, ...rest] = prefix
+      return { prefix: [named(first), ...rest.map(named)] }
     }
     const readAll = ({ prefix, ...options }: ReadAllOptions = {}): Promise<StoredEvent[]> =>
-      collect(store.readAll({ ...(opened.prefix === undefined ? {} : { after: origin }), ...options, ...ours(prefix) }))
+      collect(
+        store.readAll({ ...(opened.prefix === undefined ? {} : { after: origin }), ...options, ...ownStreams(prefix) }),
+      )
     const subscribed = ({ prefix, ...options }: SubscribeOptions = {}) =>
-      subscribedTo(store, { after: origin, ...options, ...ours(prefix) })
-    /** Positions grow, and where they are dense, by one. */
-    const expectInOrder = (given: readonly bigint[]): void => {
-      const [first = 0n] = given
-      expect(given).toEqual(
+      subscribedTo(store, { after: origin, ...options, ...ownStreams(prefix) })
+    /** Positions grow; by one if they are dense. */
+    const expectInOrder = (actual: readonly bigint[]): void => {
+      const [first = 0n] = actual
+      expect(actual).toEqual(
         positions === 'dense'
-          ? given.map((_, place) => first + BigInt(place))
-          : [...new Set(given)].toSorted((a, b) => (a < b ? -1 : 1)),
+          ? actual.map((_, index) => first + BigInt(index))
+          : [...new Set(actual)].toSorted((a, b) => (a < b ? -1 : 1)),
       )
     }
-    /** The log ends at this position, or behind it where others append too. */
+    /** The log ends at this position, or later if other programs append too. */
     const expectHead = async (position: bigint | undefined): Promise<void> => {
       const head = await store.head()
       if (opened.prefix === undefined) expect(head).toBe(position)
@@ -135,33 +135,33 @@ export function describeEventStore(
           ' \n\t\r\u0001',
           '\'\'""{}[]NULL',
         ]
-        const events = texts.map((text, place) => ({
+        const events = texts.map((text, index) => ({
           id: uuidOf('text', text),
-          type: `Type ${String(place)} "{,}`,
+          type: `Type ${String(index)} "{,}`,
           data: text,
-          metadata: texts[texts.length - 1 - place] ?? '',
+          metadata: texts[texts.length - 1 - index] ?? '',
         }))
         const { position } = await append(A, events)
-        const back = await collect(store.readStream(A))
-        expectInOrder(back.map((event) => event.position))
-        expect(back.at(-1)?.position).toBe(position)
-        expect(back).toEqual(
-          events.map((event, place): StoredEvent => ({
+        const stored = await collect(store.readStream(A))
+        expectInOrder(stored.map((event) => event.position))
+        expect(stored.at(-1)?.position).toBe(position)
+        expect(stored).toEqual(
+          events.map((event, index): StoredEvent => ({
             ...event,
             stream: A,
-            revision: BigInt(place),
-            position: back[place]?.position ?? -1n,
+            revision: BigInt(index),
+            position: stored[index]?.position ?? -1n,
           })),
         )
-        expect(await readAll()).toEqual(back)
+        expect(await readAll()).toEqual(stored)
       })
 
       test('an event of 5 MB', async () => {
         const large = eventNamed('large', 'ä💡 '.repeat(700_000))
         await append(A, [eventNamed('small'), large, eventNamed('small too')])
-        const [, back] = await collect(store.readStream(A))
+        const [, stored] = await collect(store.readStream(A))
         expect(Buffer.byteLength(large.data)).toBeGreaterThan(4_900_000)
-        expect(back?.data === large.data).toBe(true)
+        expect(stored?.data === large.data).toBe(true)
       })
 
       test.each([
@@ -170,7 +170,7 @@ export function describeEventStore(
         'conversation-会话 😀',
         `conversation-${'n'.repeat(1_900)}`,
         'conversation-a\tb\u0001',
-      ])('a stream may be called %j', async (odd) => {
+      ])('a stream can be named %j', async (odd) => {
         const stream = named(odd)
         await append(stream, [eventNamed('odd')], 'no_stream')
         expect(await store.streamRevision(stream)).toBe(0n)
@@ -197,7 +197,7 @@ export function describeEventStore(
         ['an empty type', 'a', [{ ...eventNamed('x'), type: '' }], 'type'],
         ['a raw NUL in data', 'a', [{ ...eventNamed('x'), data: 'a\0' }], 'NUL'],
         ['a lone surrogate in metadata', 'a', [{ ...eventNamed('x'), metadata: '\ud83d' }], 'surrogate'],
-      ])('refuses %s, and writes nothing', async (_name, stream, events, word) => {
+      ])('rejects %s, and writes nothing', async (_name, stream, events, word) => {
         const refused = await store.append(stream === 'a' ? A : stream, 'any', events)()
         expect(refused).toMatchObject({ left: { kind: 'AppendRefused', detail: expect.stringContaining(word) } })
         expect(await readAll()).toEqual([])
@@ -206,7 +206,7 @@ export function describeEventStore(
     })
 
     describe('expecting a revision', () => {
-      test('a new stream is there for no_stream, -1n and any, and not for a revision', async () => {
+      test('a new stream accepts no_stream, -1n and any, but no revision', async () => {
         expect(await store.append(A, 0n, [eventNamed('x')])()).toEqual(
           E.left({ kind: 'RevisionConflict', stream: A, expected: 0n, actual: -1n }),
         )
@@ -216,7 +216,7 @@ export function describeEventStore(
         await append(named('conversation-c'), [eventNamed('z')], 'any')
       })
 
-      test('a stream that is there takes its own revision and any, and nothing else', async () => {
+      test('an existing stream accepts its last revision and any, and nothing else', async () => {
         await append(A, eventsNamed('first', 3))
         for (const expected of ['no_stream', -1n, 0n, 1n, 3n, 2n ** 62n] as const) {
           expect(await store.append(A, expected, [eventNamed('late')])()).toEqual(
@@ -229,9 +229,9 @@ export function describeEventStore(
       })
 
       test.each(['no_stream', 0n] as const)(
-        'of 16 that race at %s one wins, and the others learn where the stream stands',
+        'of 16 appends that race at %s one wins, and the others return the actual revision',
         async (expected) => {
-          if (expected === 0n) await append(A, [eventNamed('there')])
+          if (expected === 0n) await append(A, [eventNamed('first')])
           const results = await Promise.all(
             Array.from({ length: 16 }, (_, racer) =>
               store.append(A, expected, [eventNamed(`racer ${String(racer)}`)])(),
@@ -252,7 +252,7 @@ export function describeEventStore(
     describe('appending again', () => {
       const everywhere = ['any', 'no_stream', 0n, 7n, -1n] as const
       test.each(recognizes === 'always' ? everywhere : (['any', 0n] as const))(
-        'the same events give their first result at %s, however late',
+        'the same events return their first result at %s, however late',
         async (expected) => {
           await append(A, [eventNamed('before')])
           const events = eventsNamed('mine', 3)
@@ -267,16 +267,16 @@ export function describeEventStore(
       )
 
       test.each(everywhere)(
-        'the same events are never written a second time at %s, where the stream does not stand there',
+        'the same events are never written a second time at %s, if the stream has another revision',
         async (expected) => {
           await append(A, [eventNamed('before')])
           const events = eventsNamed('mine', 3)
           const first = await append(A, events, 0n)
-          const again = await store.append(A, expected, events)()
+          const repeated = await store.append(A, expected, events)()
           expect([
             E.right({ ...first, repeated: true }),
             E.left({ kind: 'RevisionConflict', stream: A, expected, actual: 3n }),
-          ]).toContainEqual(again)
+          ]).toContainEqual(repeated)
           expect(await idsIn(A)).toEqual([uuidOf('before'), ...events.map((event) => event.id)])
         },
       )
@@ -309,33 +309,33 @@ export function describeEventStore(
         expect(await append(A, events)).toEqual({ revision, position, repeated: true })
       })
 
-      test.each<[string, (there: EventToAppend[]) => EventToAppend[], number[]]>([
-        ['other data', ([a, b]) => [{ ...eventNamed('there 0'), data: '{}' }, ...(a && b ? [b] : [])], [0, 1]],
+      test.each<[string, (stored: EventToAppend[]) => EventToAppend[], number[]]>([
+        ['other data', ([a, b]) => [{ ...eventNamed('stored 0'), data: '{}' }, ...(a && b ? [b] : [])], [0, 1]],
         ['another type', ([a]) => (a ? [{ ...a, type: 'Other' }] : []), [0]],
         ['some of them new', ([, b]) => [eventNamed('new'), ...(b ? [b] : [])], [1]],
-        ['a new one behind', (there) => [...there, eventNamed('new')], [0, 1, 2]],
+        ['a new one at the end', (stored) => [...stored, eventNamed('new')], [0, 1, 2]],
         ['another order', ([a, b]) => (a && b ? [b, a] : []), [1, 0]],
         ['a gap between them', ([a, , c]) => (a && c ? [a, c] : []), [0, 2]],
-      ])('refuses %s and names the ids that are there', async (_name, change, places) => {
-        const there = eventsNamed('there', 3)
-        await append(A, there)
-        const ids = places.map((place) => there[place]?.id)
+      ])('rejects %s and names the recorded ids', async (_name, change, indexes) => {
+        const stored = eventsNamed('stored', 3)
+        await append(A, stored)
+        const ids = indexes.map((index) => stored[index]?.id)
         for (const expected of recognizes === 'always'
           ? (['any', 2n, 'no_stream'] as const)
           : (['any', 'no_stream'] as const)) {
-          expect(await store.append(A, expected, change(there))()).toEqual(
+          expect(await store.append(A, expected, change(stored))()).toEqual(
             E.left({ kind: 'IdsRecorded', stream: A, ids }),
           )
         }
-        expect(await idsIn(A)).toEqual(there.map((event) => event.id))
+        expect(await idsIn(A)).toEqual(stored.map((event) => event.id))
       })
 
-      test('an id is taken in its own stream alone', async () => {
+      test('an id is unique only within its stream', async () => {
         await append(A, [eventNamed('x')])
         expect((await append(B, [eventNamed('x')], 'no_stream')).repeated).toBe(false)
       })
 
-      test('of 16 that send the same events at once one writes them, and all get its result', async () => {
+      test('of 16 concurrent appends of the same events one writes them, and all return its result', async () => {
         const events = eventsNamed('same', 3)
         const results = await Promise.all(Array.from({ length: 16 }, () => append(A, events, 'no_stream')))
         expect(results.filter((result) => !result.repeated)).toHaveLength(1)
@@ -357,27 +357,27 @@ export function describeEventStore(
         expect(await names(`${A}-a_`)).toEqual([`${A}-a_`])
         expect(await names(B)).toEqual([B])
         expect(await names(`${A}-z`)).toEqual([])
-        // None of them is counted otherwise than it is there.
+        // Each recorded revision matches the events.
         for (const prefix of [named(''), A, B])
           for await (const { stream } of store.miscountedStreams?.(prefix) ?? [])
-            throw new Error(`${stream} is counted right`)
+            throw new Error(`${stream} was reported, but its recorded revision is right`)
       })
 
-      test('all streams of a prefix at one go are what they are one by one, whatever stands before and behind them', async () => {
+      test('reading all streams of a prefix at once equals reading them one by one, whatever streams sort next to them', async () => {
         const log = { store, bodies: createMemoryBodyStore() }
         for (const suffix of ['b', '\u{ff5e}', '\u{1f6a2}', 'a%', 'a'])
           await append(`${A}-${suffix}`, eventsNamed(suffix, 70))
-        for (const stream of [A, B, `${A}.`]) await append(stream, eventsNamed('beside', 3))
+        for (const stream of [A, B, `${A}.`]) await append(stream, eventsNamed('neighbour', 3))
         for (const prefix of [`${A}-`, `${A}-a`, A, B, `${A}-z`, named('')]) {
           const oneByOne: StoredEvent[] = []
           for await (const stream of store.streams(prefix)) oneByOne.push(...(await collect(store.readStream(stream))))
-          const together: StoredEvent[] = []
+          const atOnce: StoredEvent[] = []
           for await (const { stream, events } of readAhead(log, prefix)) {
-            const its = await collect(events)
-            expect(its.map((event) => event.stream)).toEqual(its.map(() => stream))
-            together.push(...its)
+            const ofStream = await collect(events)
+            expect(ofStream.map((event) => event.stream)).toEqual(ofStream.map(() => stream))
+            atOnce.push(...ofStream)
           }
-          expect(together).toEqual(oneByOne)
+          expect(atOnce).toEqual(oneByOne)
         }
       })
 
@@ -399,7 +399,7 @@ export function describeEventStore(
         expect(await revisions({ from: -1n, direction: 'backwards' })).toEqual([])
       })
 
-      test('single revisions and ids, in order, without those that are not there', async () => {
+      test('single revisions and ids, in order, without missing ones', async () => {
         const events = eventsNamed('a', 6)
         await append(A, events)
         await append(B, eventsNamed('b', 6))
@@ -429,11 +429,11 @@ export function describeEventStore(
         expect(await readAll({ after: 10n ** 15n })).toEqual([])
       })
 
-      test('where events stand, as all that is read: after a position, by prefixes, with a limit', async () => {
-        for (const [place, stream] of [A, B, named('edition-1')].entries())
-          await append(stream, eventsNamed(stream, 3 + place))
+      test('places of events equal the events of a read: after a position, by prefixes, with a limit', async () => {
+        for (const [index, stream] of [A, B, named('edition-1')].entries())
+          await append(stream, eventsNamed(stream, 3 + index))
         await append(A, [{ ...eventNamed('silent'), metadata: '{}' }])
-        const asked: ReadAllOptions[] = [
+        const reads: ReadAllOptions[] = [
           {},
           { prefix: 'conversation-' },
           { prefix: ['edition-', 'conversation-a'] },
@@ -442,7 +442,7 @@ export function describeEventStore(
           { after: await store.head() },
         ]
         const [first] = await readAll()
-        for (const { prefix, ...options } of [...asked, { after: first?.position ?? 0n }]) {
+        for (const { prefix, ...options } of [...reads, { after: first?.position ?? 0n }]) {
           const events = await readAll({ ...options, ...(prefix === undefined ? {} : { prefix }) })
           const expected = events.map(({ id, type, stream, revision, position, metadata }) => ({
             id,
@@ -454,17 +454,17 @@ export function describeEventStore(
           }))
           expect(
             await collect(
-              store.readPlaces({
+              store.readPositions({
                 ...(opened.prefix === undefined ? {} : { after: origin }),
                 ...options,
-                ...ours(prefix),
+                ...ownStreams(prefix),
               }),
             ),
           ).toEqual(expected)
         }
       })
 
-      test('the event at a position that was given, and none at any other', async () => {
+      test('the event at a position of the log, and none at any other', async () => {
         await append(A, eventsNamed('a', 3))
         await append(B, [eventNamed('b')])
         const all = await readAll()
@@ -472,7 +472,7 @@ export function describeEventStore(
         const head = await store.head()
         await expectHead(all.at(-1)?.position)
         expect((await store.eventAt(head))?.position).toBe(head)
-        // The last one lies between two events, where there is anything between them.
+        // The last position is between two events if positions have gaps.
         for (const position of [
           -1n,
           head + 1n,
@@ -484,7 +484,7 @@ export function describeEventStore(
       })
 
       test.each(['conversation-', 'conv%', 'conv_rsation-', 'a\\', 'a\\%', '会', ''])(
-        'by the prefix %j as it is written, without patterns',
+        'by the literal prefix %j, not as a pattern',
         async (prefix) => {
           const streams = [
             'conversation-1',
@@ -507,7 +507,7 @@ export function describeEventStore(
         },
       )
 
-      test('by several prefixes, each event once and in order, though more than one of them fits', async () => {
+      test('by several prefixes, each event once and in order, even if more than one prefix matches', async () => {
         const streams = [
           'conversation-1',
           'edition-%-1',
@@ -521,19 +521,19 @@ export function describeEventStore(
         for (const [at, stream] of streams.entries())
           await append(named(stream), eventsNamed(`in ${stream}`, 1 + (at % 2)))
         const all = await readAll({ prefix: '' })
-        const wanted = all.filter((event) =>
+        const expected = all.filter((event) =>
           ['conversation-', 'edition-'].some((prefix) => event.stream.startsWith(named(prefix))),
         )
-        expect(wanted.map((event) => event.stream)).toEqual(
+        expect(expected.map((event) => event.stream)).toEqual(
           ['conversation-1', 'edition-%-1', 'edition-%-1', 'conversation-2', 'edition-a-2'].map(named),
         )
-        expect(await readAll({ prefix: ['conversation-', 'edition-'] })).toEqual(wanted)
+        expect(await readAll({ prefix: ['conversation-', 'edition-'] })).toEqual(expected)
         expect(
           await readAll({ prefix: ['edition-%', 'conversation-1', 'conversation-', 'edition-', 'nothing'] }),
-        ).toEqual(wanted)
-        expect(await readAll({ prefix: ['edition-', 'conversation-'], limit: 2 })).toEqual(wanted.slice(0, 2))
-        expect(await readAll({ prefix: ['conversation-', 'edition-'], after: wanted[1]?.position ?? -1n })).toEqual(
-          wanted.slice(2),
+        ).toEqual(expected)
+        expect(await readAll({ prefix: ['edition-', 'conversation-'], limit: 2 })).toEqual(expected.slice(0, 2))
+        expect(await readAll({ prefix: ['conversation-', 'edition-'], after: expected[1]?.position ?? -1n })).toEqual(
+          expected.slice(2),
         )
         expect(await readAll({ prefix: ['prompt-'] })).toEqual(
           all.filter((event) => event.stream === named('prompt-1')),
@@ -546,7 +546,7 @@ export function describeEventStore(
           await append(A, eventsNamed(`part ${String(part)}`, 1_000), BigInt(part * 1_000 - 1))
         const forwards = await collect(store.readStream(A))
         expect(forwards.map((event) => Number(event.revision))).toEqual(
-          Array.from({ length: PARTS * 1_000 }, (_, place) => place),
+          Array.from({ length: PARTS * 1_000 }, (_, index) => index),
         )
         expect((await collect(store.readStream(A, { direction: 'backwards' }))).toReversed()).toEqual(forwards)
         expect(await readAll({ prefix: 'conversation-' })).toEqual(forwards)
@@ -560,13 +560,13 @@ export function describeEventStore(
       })
 
       test('several large events in one read', async () => {
-        for (let place = 0; place < 12; place++)
-          await append(A, [eventNamed(String(place), 'x'.repeat(place % 3 === 0 ? 10 : 3_000_000))], BigInt(place - 1))
+        for (let index = 0; index < 12; index++)
+          await append(A, [eventNamed(String(index), 'x'.repeat(index % 3 === 0 ? 10 : 3_000_000))], BigInt(index - 1))
         expect((await collect(store.readStream(A))).map((event) => event.revision)).toHaveLength(12)
         expect(await readAll()).toHaveLength(12)
       })
 
-      test('large events among small ones, wherever a page of them ends', async () => {
+      test('large events among small ones, wherever a page ends', async () => {
         const large = 'x'.repeat(700_000)
         for (let part = 0; part < 6; part++)
           await append(part % 3 === 0 ? A : B, [
@@ -575,17 +575,17 @@ export function describeEventStore(
           ])
         await append(
           A,
-          Array.from({ length: 9 }, (_, place) => eventNamed(`last ${String(place)}`, place % 4 === 0 ? large : 'x')),
+          Array.from({ length: 9 }, (_, index) => eventNamed(`last ${String(index)}`, index % 4 === 0 ? large : 'x')),
         )
         const all = await readAll()
         expect(all.map(({ id }) => id)).toEqual([...new Set(all.map(({ id }) => id))])
         expect(all).toHaveLength(6 * 41 + 9)
         for (const stream of [A, B]) {
-          const its = all.filter((event) => event.stream === stream)
-          expect(await collect(store.readStream(stream))).toEqual(its)
-          expect(await collect(store.readStream(stream, { direction: 'backwards' }))).toEqual(its.toReversed())
-          expect(await collect(store.readStream(stream, { from: 3n, limit: 100 }))).toEqual(its.slice(3, 103))
-          expect(await collect(store.readStreams?.(stream) ?? store.readStream(stream))).toEqual(its)
+          const expected = all.filter((event) => event.stream === stream)
+          expect(await collect(store.readStream(stream))).toEqual(expected)
+          expect(await collect(store.readStream(stream, { direction: 'backwards' }))).toEqual(expected.toReversed())
+          expect(await collect(store.readStream(stream, { from: 3n, limit: 100 }))).toEqual(expected.slice(3, 103))
+          expect(await collect(store.readStreams?.(stream) ?? store.readStream(stream))).toEqual(expected)
         }
       })
     })
@@ -602,7 +602,7 @@ export function describeEventStore(
         await reader.ended
       })
 
-      test('gives what happened while away, then says that it is caught up, then what happens', async () => {
+      test('delivers the missed events, then reports that it is caught up, then delivers live events', async () => {
         await append(A, eventsNamed('before', 3))
         const checkpoint = await store.head()
         await append(A, eventsNamed('away', 2))
@@ -620,7 +620,7 @@ export function describeEventStore(
         expect(reader.items.findIndex((item) => item.kind === 'caught-up')).toBe(3)
       })
 
-      test('a live event arrives without being asked for: mostly within a second, on a busy machine too', async () => {
+      test('a live event arrives by itself, usually within a second even on a busy machine', async () => {
         const reader = subscribed()
         await reader.until(caughtUpAt(-1n))
         const delays: number[] = []
@@ -635,28 +635,28 @@ export function describeEventStore(
         expect(delays.toSorted((a, b) => a - b)[10]).toBeLessThan(1_000)
       })
 
-      test('with a prefix it also tells how far it has looked', async () => {
+      test('with a prefix it also reports its progress past events that do not match', async () => {
         const reader = subscribed({ prefix: 'prompt-' })
         await reader.until(caughtUpAt(-1n))
         const { position } = await append(A, eventsNamed('of no interest', 3))
         await reader.until(caughtUpAt(position))
-        const wanted = await append(named('prompt-x'), [eventNamed('wanted')])
-        await reader.until(caughtUpAt(wanted.position))
+        const matching = await append(named('prompt-x'), [eventNamed('matching')])
+        await reader.until(caughtUpAt(matching.position))
         reader.stop.abort()
         await reader.ended
-        expect(reader.ids()).toEqual([uuidOf('wanted')])
+        expect(reader.ids()).toEqual([uuidOf('matching')])
       })
 
-      test('whoever comes back goes on from any position that was given, without losing or doubling an event', async () => {
-        const others = named('prompt-of-no-interest')
+      test('a subscriber can resume from any delivered position without losing or repeating an event', async () => {
+        const unrelated = named('prompt-of-no-interest')
         for (let round = 0; round < 10; round++) {
           await append(A, eventsNamed(`round ${String(round)}`, 1 + (round % 3)))
-          await append(others, eventsNamed(`others ${String(round)}`, 7))
+          await append(unrelated, eventsNamed(`others ${String(round)}`, 7))
         }
         const reader = subscribed({ prefix: 'conversation-' })
         await reader.until(caughtUpAt(await store.head()))
         await append(A, eventsNamed('live', 2))
-        await append(others, eventsNamed('others live', 7))
+        await append(unrelated, eventsNamed('others live', 7))
         await reader.until(caughtUpAt(await store.head()))
         reader.stop.abort()
         await reader.ended
@@ -666,15 +666,15 @@ export function describeEventStore(
           const after = item.kind === 'event' ? item.event.position : item.position
           const rest = all.filter((event) => event.position > after).map((event) => event.id)
           expect((await readAll({ after, prefix: 'conversation-' })).map((event) => event.id)).toEqual(rest)
-          const again = subscribed({ after, prefix: 'conversation-' })
-          await again.until((items) => items.some((given) => given.kind === 'caught-up'))
-          again.stop.abort()
-          await again.ended
-          expect(again.ids()).toEqual(rest)
+          const resumed = subscribed({ after, prefix: 'conversation-' })
+          await resumed.until((items) => items.some((received) => received.kind === 'caught-up'))
+          resumed.stop.abort()
+          await resumed.ended
+          expect(resumed.ids()).toEqual(rest)
         }
       })
 
-      test('by several prefixes it gives what is there and what comes, and tells how far it has looked', async () => {
+      test('by several prefixes it delivers stored and live events, and reports its progress', async () => {
         const E1 = named('edition-1-a')
         await append(A, eventsNamed('a', 2))
         await append(named('prompt-x'), eventsNamed('of no interest', 3))
@@ -706,19 +706,19 @@ export function describeEventStore(
         expect(reader.ids()).toEqual(eventsNamed('x', 3).map((event) => event.id))
       })
 
-      test('an abort ends it without an error, before, while it reads and while it waits, and leaves nothing behind', async () => {
+      test('an abort ends it without an error, before, while it reads and while it waits, and leaves no listener', async () => {
         await append(A, eventsNamed('x', 300))
         const before = new AbortController()
         before.abort()
         expect(await collect(store.subscribe({ after: origin, signal: before.signal }))).toEqual([])
 
         const during = new AbortController()
-        const seen: SubscriptionItem[] = []
+        const received: SubscriptionItem[] = []
         for await (const item of store.subscribe({ after: origin, signal: during.signal })) {
-          seen.push(item)
-          if (seen.length === 100) during.abort()
+          received.push(item)
+          if (received.length === 100) during.abort()
         }
-        expect(seen).toHaveLength(100)
+        expect(received).toHaveLength(100)
 
         const waiting = subscribed()
         await waiting.until(caughtUpAt(await store.head()))
@@ -727,7 +727,7 @@ export function describeEventStore(
         for (const { signal } of [before, during, waiting.stop]) expect(getEventListeners(signal, 'abort')).toEqual([])
       })
 
-      test('who leaves in the middle leaves nothing behind', async () => {
+      test('a consumer that stops in the middle leaves no listener', async () => {
         await append(A, eventsNamed('x', 300))
         const { signal } = new AbortController()
         for await (const item of store.subscribe({ after: origin, signal })) {
@@ -738,7 +738,7 @@ export function describeEventStore(
         await append(A, [eventNamed('after')])
       })
 
-      test('several read for themselves', async () => {
+      test('several subscriptions are independent', async () => {
         const readers = [
           subscribed(),
           subscribed({ prefix: 'conversation-a' }),
@@ -755,10 +755,10 @@ export function describeEventStore(
       })
 
       longTest(
-        'while 16 write, a reader sees each event exactly once, in order, and no position is missing',
+        'while 16 writers append, a reader receives each event exactly once, in order, and no position is missing',
         async () => {
           const reader = subscribed()
-          // Where positions have gaps, an append says that of its last event alone.
+          // If positions have gaps, an append returns only the position of its last event.
           const acknowledged = new Map<string, bigint | undefined>()
           await Promise.all(
             Array.from({ length: 16 }, async (_, writer) => {
@@ -774,8 +774,8 @@ export function describeEventStore(
                 if (E.isRight(lost))
                   acknowledged.set(uuidOf(`lost ${String(writer)} ${String(round)}`), lost.right.position)
                 const { position } = await append(named(`conversation-${String(writer % 5)}`), events)
-                events.forEach((event, place) => {
-                  const before = BigInt(events.length - 1 - place)
+                events.forEach((event, index) => {
+                  const before = BigInt(events.length - 1 - index)
                   acknowledged.set(event.id, positions === 'dense' || before === 0n ? position - before : undefined)
                 })
               }
@@ -784,15 +784,15 @@ export function describeEventStore(
           await reader.until(caughtUpAt(await store.head()))
           reader.stop.abort()
           await reader.ended
-          const seen = reader.items.flatMap((item) => (item.kind === 'event' ? [item.event] : []))
-          expectInOrder(seen.map((event) => event.position))
-          expect(seen).toHaveLength(acknowledged.size)
-          for (const { id, position } of seen)
+          const received = reader.items.flatMap((item) => (item.kind === 'event' ? [item.event] : []))
+          expectInOrder(received.map((event) => event.position))
+          expect(received).toHaveLength(acknowledged.size)
+          for (const { id, position } of received)
             expect(acknowledged.has(id) && (acknowledged.get(id) ?? position) === position).toBe(true)
-          expect(seen).toEqual(await readAll())
+          expect(received).toEqual(await readAll())
           for (let stream = 0; stream < 5; stream++) {
             const events = await collect(store.readStream(named(`conversation-${String(stream)}`)))
-            expect(events.map((event) => Number(event.revision))).toEqual(events.map((_, place) => place))
+            expect(events.map((event) => Number(event.revision))).toEqual(events.map((_, index) => index))
             expect(events.map((event) => event.position)).toEqual(
               events.map((event) => event.position).toSorted((a, b) => Number(a - b)),
             )
@@ -802,10 +802,10 @@ export function describeEventStore(
     })
 
     describe('closing', () => {
-      test('a closed store says that it cannot be reached, and keeps nobody waiting', async () => {
+      test('a closed store fails with StoreUnavailable, and pending calls end', async () => {
         await append(A, [eventNamed('x')])
         const stop = new AbortController()
-        const items = store.subscribe({ after: origin, ...ours(), signal: stop.signal })[Symbol.asyncIterator]()
+        const items = store.subscribe({ after: origin, ...ownStreams(), signal: stop.signal })[Symbol.asyncIterator]()
         await items.next()
         const waiting = (async () => {
           while ((await items.next()).done !== true);
@@ -825,21 +825,21 @@ export function describeEventStore(
         await opened.close()
       })
 
-      test('closing while many append loses none that was acknowledged', async () => {
-        const results = Array.from({ length: 40 }, (_, place) => store.append(A, 'any', [eventNamed(String(place))])())
+      test('closing during many appends loses no acknowledged event', async () => {
+        const results = Array.from({ length: 40 }, (_, index) => store.append(A, 'any', [eventNamed(String(index))])())
         await results[5]
         await opened.close()
         const settled = await Promise.all(results)
         expect(settled.filter(E.isLeft).every((result) => result.left.kind === 'StoreUnavailable')).toBe(true)
         if (opened.reopen === undefined) return
         store = await opened.reopen()
-        const there = await idsIn(A)
-        const acknowledged = settled.flatMap((result, place) => (E.isRight(result) ? [uuidOf(String(place))] : []))
+        const stored = await idsIn(A)
+        const acknowledged = settled.flatMap((result, index) => (E.isRight(result) ? [uuidOf(String(index))] : []))
         expect(acknowledged.length).toBeGreaterThan(5)
-        expect(acknowledged.filter((id) => !there.includes(id))).toEqual([])
+        expect(acknowledged.filter((id) => !stored.includes(id))).toEqual([])
       })
 
-      test('opened again, everything is where it was, and goes on from there', async () => {
+      test('after reopening, every event has its position, and appends continue', async () => {
         if (opened.reopen === undefined) return
         const events = eventsNamed('x', 5)
         const first = await append(A, events)
@@ -855,8 +855,8 @@ export function describeEventStore(
       })
     })
 
-    describe('a server that goes away', () => {
-      test('restarts under a subscription: no event is lost, and none comes twice', async () => {
+    describe('a server that fails', () => {
+      test('restarts during a subscription: no event is lost or repeated', async () => {
         if (opened.restart === undefined) return
         const reader = subscribed()
         for (let round = 0; round < 3; round++) {
@@ -872,17 +872,17 @@ export function describeEventStore(
         expect(reader.ids()).toHaveLength(18)
       })
 
-      test('restarts under appends: each is there once, acknowledged or tried again', async () => {
+      test('restarts during appends: each event is stored once, acknowledged or retried', async () => {
         if (opened.restart === undefined) return
-        const streams = Array.from({ length: 8 }, (_, place) => named(`conversation-${String(place)}`))
+        const streams = Array.from({ length: 8 }, (_, index) => named(`conversation-${String(index)}`))
         const writing = Promise.all(
           streams.map(async (stream) => {
-            for (let place = 0; place < 20; place++) {
-              const event = [eventNamed(`${stream} ${String(place)}`)]
-              let result = await store.append(stream, place === 0 ? 'no_stream' : BigInt(place - 1), event)()
+            for (let index = 0; index < 20; index++) {
+              const event = [eventNamed(`${stream} ${String(index)}`)]
+              let result = await store.append(stream, index === 0 ? 'no_stream' : BigInt(index - 1), event)()
               while (E.isLeft(result) && result.left.kind === 'StoreUnavailable')
-                result = await store.append(stream, place === 0 ? 'no_stream' : BigInt(place - 1), event)()
-              expect(result).toMatchObject({ right: { revision: BigInt(place) } })
+                result = await store.append(stream, index === 0 ? 'no_stream' : BigInt(index - 1), event)()
+              expect(result).toMatchObject({ right: { revision: BigInt(index) } })
             }
           }),
         )
@@ -891,11 +891,11 @@ export function describeEventStore(
         await writing
         for (const stream of streams)
           expect(await idsIn(stream)).toEqual(
-            Array.from({ length: 20 }, (_, place) => uuidOf(`${stream} ${String(place)}`)),
+            Array.from({ length: 20 }, (_, index) => uuidOf(`${stream} ${String(index)}`)),
           )
       })
 
-      longTest('hangs: every call ends with an error, and afterwards everything goes on', async () => {
+      longTest('hangs: every call ends with an error, and afterwards all calls work', async () => {
         if (opened.hanging === undefined) return
         const { hanging } = opened
         const before = await append(A, eventsNamed('before', 3))
@@ -919,8 +919,7 @@ export function describeEventStore(
           calls.map(() => expect.objectContaining({ kind: 'StoreUnavailable' })),
         )
         expect(await late()).toMatchObject({ left: { kind: 'StoreUnavailable' } })
-        // Those that were made at once and the append after them, each with some time beyond its own deadline for a
-        // busy machine.
+        // The concurrent calls and then the append each have their deadline, plus some time for a busy machine.
         expect(performance.now() - from).toBeLessThan(2 * hanging.deadlineMs + 3_000)
         await hanging.resume()
         expect(await append(A, [eventNamed('late')], 2n)).toMatchObject({ revision: 3n })
@@ -937,7 +936,7 @@ export function describeEventStore(
 
 type SubscribeOptions = Omit<Parameters<EventStore['subscribe']>[0], 'signal'>
 
-/** Runs a subscription beside the test; `until` resolves when what it gave fulfils a condition. */
+/** Runs a subscription in the background; `until` resolves when its items fulfil a condition. */
 function subscribedTo(store: EventStore, options: SubscribeOptions = {}) {
   const stop = new AbortController()
   const items: SubscriptionItem[] = []
@@ -953,8 +952,8 @@ function subscribedTo(store: EventStore, options: SubscribeOptions = {}) {
     stop,
     ended,
     ids: (): string[] => items.flatMap((item) => (item.kind === 'event' ? [item.event.id] : [])),
-    async until(fulfilled: (given: readonly SubscriptionItem[]) => boolean): Promise<void> {
-      // A subscription that fails, or ends too soon, fails the test here.
+    async until(fulfilled: (received: readonly SubscriptionItem[]) => boolean): Promise<void> {
+      // A subscription that fails or ends too early fails the test here.
       while (!fulfilled(items))
         await Promise.race([change.next(), ended.then(() => expect(fulfilled(items)).toBe(true))])
     },

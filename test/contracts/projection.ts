@@ -1,6 +1,6 @@
 /**
- * What readers rely on in a read model, asked of every projection with facts that make it show something: twice is
- * once, rebuilt equals live, other conversations are untouched, and the rows are what the facts say.
+ * The contract of a read model, tested for every projection with events that create rows: applying events twice changes
+ * nothing, a rebuild equals the live rows, other conversations are unchanged, and the rows follow from the events.
  */
 import { beforeEach, expect, test } from '@jest/globals'
 import fc from 'fast-check'
@@ -32,7 +32,7 @@ export function describeProjection(projection: Projection, parts: readonly Part[
       createProjectionRunner({ db, store, decode: decodeStored, projections: [projection], batchSize })
     const rows = async (): Promise<unknown> => await rowsOf(db, projection)
 
-    test('it has an answer for every type of fact, and every key begins with the conversation', () => {
+    test('it has a handler for every event type, and every key begins with the conversation', () => {
       expect(Object.keys(projection.handlers).toSorted()).toEqual(Object.keys(eventTypes).toSorted())
       for (const table of projection.tables) {
         expect(table.key[0]).toBe('conversation_id')
@@ -40,7 +40,7 @@ export function describeProjection(projection: Projection, parts: readonly Part[
       }
     })
 
-    test('the rows are what the facts make in memory, with any size of batch', async () => {
+    test('the rows equal those that the events make in memory, with any batch size', async () => {
       for (const batchSize of [1, 3, 500]) {
         db = await database.fresh()
         store = createMemoryEventStore()
@@ -55,7 +55,7 @@ export function describeProjection(projection: Projection, parts: readonly Part[
       }
     })
 
-    test('twice is once: facts that are delivered again change nothing', async () => {
+    test('events that are delivered twice change nothing', async () => {
       await recordParts(store, 'a', parts)
       await runner().catchUp()
       const once = await rows()
@@ -66,7 +66,7 @@ export function describeProjection(projection: Projection, parts: readonly Part[
       expect(await rows()).toEqual(once)
     })
 
-    test('rebuilt equals live', async () => {
+    test('a rebuild equals the live rows', async () => {
       await recordParts(store, 'a', parts)
       await recordParts(store, 'b', parts.slice(0, -1))
       await runner(2).catchUp()
@@ -77,7 +77,7 @@ export function describeProjection(projection: Projection, parts: readonly Part[
       expect(await rows()).toEqual(live)
     })
 
-    test('other conversations are untouched', async () => {
+    test('other conversations are unchanged', async () => {
       await recordParts(store, 'a', parts)
       await runner().catchUp()
       const before = await rows()
@@ -98,13 +98,13 @@ export function describeProjection(projection: Projection, parts: readonly Part[
 }
 
 /**
- * The same of all of them together, behind histories in which editions are made, adopted, put back and dropped, and
- * cycles undone.
+ * The same for all projections together, after histories in which editions are made, adopted, reverted and dropped, and
+ * cycles are undone.
  */
-export function describeProjectionsBehindHistories(projections: readonly Projection[]): void {
-  describeOnDatabases('projections behind any history', (database) => {
-    test('twice is once, rebuilt equals live, and the rows are what the facts make, in any number of partitions', async () => {
-      const met = new Set<string>()
+export function describeProjectionsAfterHistories(projections: readonly Projection[]): void {
+  describeOnDatabases('projections after any history', (database) => {
+    test('events delivered twice change nothing, a rebuild equals the live rows, and the rows follow from the events, with any number of partitions', async () => {
+      const types = new Set<string>()
       await fc.assert(
         fc.asyncProperty(
           editionSteps,
@@ -113,29 +113,29 @@ export function describeProjectionsBehindHistories(projections: readonly Project
           async (steps, batchSize, partitions) => {
             const db = await database.fresh()
             const { store } = await editionHistory(steps)
-            const keep = (): ProjectionRunner =>
+            const runner = (): ProjectionRunner =>
               createProjectionRunner({ db, store, decode: decodeStored, projections, batchSize, partitions })
             const rows = async (): Promise<unknown> =>
               await Promise.all(projections.map((projection) => rowsOf(db, projection)))
-            await keep().catchUp()
+            await runner().catchUp()
             const once = await rows()
             const events = await projectedEvents(store, CONVERSATION)
-            for (const { type } of events) met.add(type)
+            for (const { type } of events) types.add(type)
             expect(await rowDifferences(db, projections, CONVERSATION, events)).toEqual([])
             expect(await db.query('select distinct position from projection_checkpoints')).toEqual([
               { position: String(await store.head()) },
             ])
             await db.query('update projection_checkpoints set position = -1')
-            await keep().catchUp()
+            await runner().catchUp()
             expect(await rows()).toEqual(once)
-            await keep().rebuild('all', { batchSize: batchSize + 3 })
+            await runner().rebuild('all', { batchSize: batchSize + 3 })
             expect(await rows()).toEqual(once)
           },
         ),
         { numRuns: runsOf(6), examples: [[everyStep, 7, 3]] },
       )
       for (const type of ['EditionAdopted', 'EditionReverted', 'CycleUndone', 'EditionDropped', 'EditionAdvanced'])
-        expect(met).toContain(type)
+        expect(types).toContain(type)
     })
   })
 }

@@ -1,21 +1,21 @@
-/** What the rest of the program relies on in a summarizer, asked of every strategy. */
+/** The contract of a summarizer, tested for every strategy. */
 import { describe, expect, test } from '@jest/globals'
 import { either as E } from 'fp-ts'
 import { canonicalJson } from '../../src/domain/values/hash.js'
 import { defaultEstimator } from '../../src/domain/values/tokens.js'
 import type { LanguageModelFailure } from '../../src/ports/language-model.js'
 import type { Summarizer, Summary, SummaryJob } from '../../src/ports/summarizer.js'
-import { chunkJob, resummarizeJob, said, session, summaryOf } from '../support/summary-jobs.js'
+import { chunkJob, resummarizeJob, sourceMessage, session, summaryOf } from '../support/summary-jobs.js'
 
 export interface SummarizerVariants {
-  /** A summarizer that works; the same each time. */
+  /** Creates a working summarizer, equal each time. */
   readonly create: () => Summarizer
-  /** The same strategy under another model, and under another prompt, where it has them. */
+  /** The same strategy with another model, and with another prompt, if it has them. */
   readonly otherModel?: () => Summarizer
   readonly otherPrompt?: () => Summarizer
-  /** The strategy on a model that fails in this way; undefined for a strategy without a model. */
+  /** The strategy with a model that fails with this failure; undefined for a strategy without a model. */
   readonly failing?: (failure: LanguageModelFailure['failure']) => Summarizer
-  /** Whether temperature and persona are part of what decides the answer. */
+  /** Whether temperature and persona affect the answer. */
   readonly usesModel: boolean
 }
 
@@ -45,13 +45,13 @@ export function describeSummarizer(
   const hash = (job: SummaryJob, summarizer = create()): string => summarizer.prepare(job).requestHash
 
   describe(`summarizer: ${name}`, () => {
-    test('tells its strategy, provider, model and window', () => {
+    test('names its strategy, provider, model and window', () => {
       const { strategy, provider, model, windowTokens } = create()
       expect([strategy, provider, model].every((text) => text !== '')).toBe(true)
       expect(windowTokens).toBeGreaterThan(0)
     })
 
-    test('summarizes a chunk, and says what that cost', async () => {
+    test('summarizes a chunk, and reports the duration', async () => {
       const summary = await right(chunkJob())
       expect(summary.text.trim()).not.toBe('')
       expect(summary.durationMs).toBeGreaterThanOrEqual(0)
@@ -61,18 +61,18 @@ export function describeSummarizer(
       expect((await right(resummarizeJob())).text.trim()).not.toBe('')
     })
 
-    test('keeps to the limit of tokens', async () => {
+    test('stays within the token limit', async () => {
       for (const job of [chunkJob(), resummarizeJob()]) {
         expect(defaultEstimator.text((await right(job)).text)).toBeLessThanOrEqual(job.maxSummaryTokens)
       }
     })
 
-    test('takes texts of any kind', async () => {
+    test('accepts any text', async () => {
       for (const text of oddTexts) {
         const job = chunkJob({
           messages: [
-            said('user', text),
-            said('assistant', [{ type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } }]),
+            sourceMessage('user', text),
+            sourceMessage('assistant', [{ type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } }]),
           ],
           existingSummary: text,
         })
@@ -115,7 +115,7 @@ export function describeSummarizer(
         expect(new Set(hashes).size).toBe(hashes.length)
       })
 
-      test('ids are no part of a request', () => {
+      test('ids are not part of a request', () => {
         expect(
           hash(
             chunkJob({ messages: session.map((message) => ({ ...message, messageId: `other-${message.messageId}` })) }),
@@ -158,7 +158,7 @@ export function describeSummarizer(
         'refused',
         'cut-off',
       ] as const
-      test.each(failures)('a model that fails (%s) is a Left, and never a throw', async (failure) => {
+      test.each(failures)('a failing model (%s) is a Left, never an exception', async (failure) => {
         const summarizer = failing(failure)
         const answer = await summarizer.summarize(summarizer.prepare(chunkJob()))()
         expect(answer).toMatchObject({ _tag: 'Left', left: { kind: 'SummarizerFailed', failure } })

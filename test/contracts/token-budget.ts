@@ -1,20 +1,20 @@
-/** What workers rely on in a budget, asked of every adapter. */
+/** The contract of a token budget, tested for every adapter. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import type { Reserved, TokenBudget, TokenLimits } from '../../src/ports/token-budget.js'
 
 export interface OpenedBudget {
-  /** Another process with limits of its own over the same budget. */
+  /** Opens the same budget as another process with these limits would. */
   budget(limits: TokenLimits): TokenBudget
-  /** Everything that was spent was spent so much earlier. */
+  /** Advances the time by moving the recorded spending into the past. */
   pass(ms: number): Promise<void>
   empty(): Promise<void>
   close(): Promise<void>
 }
 
-async function reserved(budget: TokenBudget, tokens: number): Promise<Reserved> {
-  const room = await budget.reserve(tokens)
-  if (room.kind === 'refused') throw new Error(`refused by the limit a ${room.period}`)
-  return room
+async function reserve(budget: TokenBudget, tokens: number): Promise<Reserved> {
+  const result = await budget.reserve(tokens)
+  if (result.kind === 'refused') throw new Error(`refused by the limit for a ${result.period}`)
+  return result
 }
 
 const MINUTE = 60_000
@@ -29,15 +29,15 @@ export function describeTokenBudget(name: string, open: () => Promise<OpenedBudg
     beforeEach(() => opened.empty())
     afterAll(() => opened.close())
 
-    test('without limits there is always room', async () => {
+    test('without limits every reservation succeeds', async () => {
       const budget = opened.budget({})
       for (const tokens of [1, 2 ** 31, 2 ** 40])
         expect(await budget.reserve(tokens)).toMatchObject({ kind: 'reserved' })
     })
 
-    test('refuses what goes beyond a limit, with its figures, and sets nothing aside then', async () => {
+    test('refuses a reservation beyond a limit with the figures, and reserves nothing', async () => {
       const budget = opened.budget({ tokensPerMinute: 100, tokensPerDay: 150 })
-      await reserved(budget, 60)
+      await reserve(budget, 60)
       expect(await budget.reserve(41)).toEqual({
         kind: 'refused',
         period: 'minute',
@@ -45,56 +45,56 @@ export function describeTokenBudget(name: string, open: () => Promise<OpenedBudg
         used: 60,
         opensInMs: expect.any(Number),
       })
-      await reserved(budget, 40)
+      await reserve(budget, 40)
       await opened.pass(MINUTE)
       expect(await budget.reserve(51)).toMatchObject({ kind: 'refused', period: 'day', limit: 150, used: 100 })
-      await reserved(budget, 50)
+      await reserve(budget, 50)
     })
 
-    test('says when it opens again, within the minute or the day', async () => {
+    test('reports when it opens again, within the minute or the day', async () => {
       const budget = opened.budget({ tokensPerMinute: 10, tokensPerDay: 20 })
-      await reserved(budget, 10)
+      await reserve(budget, 10)
       const minute = await budget.reserve(1)
       const day = await budget.reserve(20)
       expect(minute).toMatchObject({ kind: 'refused', period: 'minute' })
       expect(day).toMatchObject({ kind: 'refused', period: 'day' })
-      const opens = (room: typeof minute): number => (room.kind === 'refused' ? room.opensInMs : -1)
+      const opens = (result: typeof minute): number => (result.kind === 'refused' ? result.opensInMs : -1)
       expect(opens(minute)).toBeGreaterThan(0)
       expect(opens(minute)).toBeLessThanOrEqual(MINUTE)
       expect(opens(day)).toBeGreaterThan(0)
       expect(opens(day)).toBeLessThanOrEqual(DAY)
     })
 
-    test('what a call took takes the place of what was set aside', async () => {
+    test('settling replaces the reservation by the actual usage', async () => {
       const budget = opened.budget({ tokensPerDay: 100 })
-      const first = await reserved(budget, 90)
+      const first = await reserve(budget, 90)
       await first.settle(30)
-      const second = await reserved(budget, 70)
+      const second = await reserve(budget, 70)
       await second.settle(75)
       expect(await budget.reserve(1)).toMatchObject({ kind: 'refused', used: 105 })
     })
 
-    test('a new minute and a new day count from nothing', async () => {
+    test('a new minute and a new day start at zero', async () => {
       const budget = opened.budget({ tokensPerMinute: 10, tokensPerDay: 10 })
-      await reserved(budget, 10)
+      await reserve(budget, 10)
       await opened.pass(DAY)
       expect(await budget.reserve(10)).toMatchObject({ kind: 'reserved' })
     })
 
-    test('what is settled after its minute is over is none of the next one', async () => {
+    test('settling after the minute has ended does not affect the next minute', async () => {
       const budget = opened.budget({ tokensPerMinute: 10 })
-      const late = await reserved(budget, 10)
+      const late = await reserve(budget, 10)
       await opened.pass(MINUTE)
       await late.settle(0)
-      await reserved(budget, 10)
+      await reserve(budget, 10)
       expect(await budget.reserve(1)).toMatchObject({ kind: 'refused', used: 10 })
     })
 
-    test('is shared: of 16 processes that ask at once for a tenth each, ten get it', async () => {
-      const rooms = await Promise.all(
+    test('is shared: of 16 concurrent processes that reserve a tenth each, ten succeed', async () => {
+      const results = await Promise.all(
         Array.from({ length: 16 }, () => opened.budget({ tokensPerDay: 100 }).reserve(10)),
       )
-      expect(rooms.filter((room) => room.kind === 'reserved')).toHaveLength(10)
+      expect(results.filter((result) => result.kind === 'reserved')).toHaveLength(10)
     })
   })
 }

@@ -1,6 +1,6 @@
 /**
- * What workers rely on in their queue, asked of every adapter. `pass` lets so much time go by: for a database, by
- * moving what is recorded, never by sleeping. Times are so long that what the machine itself takes is nothing to them.
+ * The contract of the work queue, tested for every adapter. `pass` advances the time: in a database by changing the
+ * recorded times, never by sleeping. All times are so long that the speed of the machine does not matter.
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import type { TakeOptions, Work, WorkQueue } from '../../src/ports/work-queue.js'
@@ -8,7 +8,7 @@ import type { TakeOptions, Work, WorkQueue } from '../../src/ports/work-queue.js
 export interface OpenedQueue {
   readonly queue: WorkQueue
   pass(ms: number): Promise<void>
-  /** Takes everything out of it, the checkpoint included. */
+  /** Removes all rows and the checkpoint. */
   empty(): Promise<void>
   close(): Promise<void>
 }
@@ -32,7 +32,7 @@ export function describeWorkQueue(name: string, open: () => Promise<OpenedQueue>
       return work
     }
 
-    test('gives who has waited longest first, each to one', async () => {
+    test('returns the conversation that has waited longest first, each to one worker', async () => {
       await queue.note(['a'])
       await queue.note(['b', 'a'])
       const [first, second] = [await take(), await take()]
@@ -42,7 +42,7 @@ export function describeWorkQueue(name: string, open: () => Promise<OpenedQueue>
       expect(await queue.status()).toEqual({ waiting: 0, running: 2, resting: 0 })
     })
 
-    test('what is done leaves it, unless something came while it was in hand', async () => {
+    test('a finished conversation leaves the queue, unless it was noted again while it was leased', async () => {
       await queue.note(['a', 'b'])
       const [a, b] = [await take(), await take()]
       await queue.note(['b'])
@@ -52,7 +52,7 @@ export function describeWorkQueue(name: string, open: () => Promise<OpenedQueue>
       expect((await take()).conversationId).toBe('b')
     })
 
-    test('a lease that runs out goes to the next who asks, and its first holder changes nothing any more', async () => {
+    test('an expired lease goes to the next worker, and its first holder can change nothing', async () => {
       await queue.note(['a'])
       const lost = await take()
       await opened.pass(90_000)
@@ -68,7 +68,7 @@ export function describeWorkQueue(name: string, open: () => Promise<OpenedQueue>
       expect(await queue.extend(found, 6_000_000)).toBe(true)
     })
 
-    test('extending holds it for as long again, and a worker never gets what it has in hand', async () => {
+    test('extending renews the whole lease, and a worker never gets a conversation that it has in hand', async () => {
       await queue.note(['a'])
       const work = await take()
       await opened.pass(80_000)
@@ -80,7 +80,7 @@ export function describeWorkQueue(name: string, open: () => Promise<OpenedQueue>
       expect((await take()).conversationId).toBe('a')
     })
 
-    test('who rests comes back when that is over, with its failures', async () => {
+    test('a resting conversation becomes ready after its rest, with its failures', async () => {
       await queue.note(['a'])
       await queue.backOff(await take(), { ms: 500_000, failures: 2 })
       expect(await queue.take(TAKE)).toBeUndefined()
@@ -89,7 +89,7 @@ export function describeWorkQueue(name: string, open: () => Promise<OpenedQueue>
       expect(await take()).toMatchObject({ conversationId: 'a', failures: 2, resting: false })
     })
 
-    test('who rests is looked at once for each time that something came, behind those who are ready, and goes on resting', async () => {
+    test('a resting conversation is taken once after each note, after the ready ones, and continues to rest', async () => {
       await queue.note(['a'])
       await queue.backOff(await take(), { ms: 500_000, failures: 1 })
       await queue.note(['a'])
@@ -103,7 +103,7 @@ export function describeWorkQueue(name: string, open: () => Promise<OpenedQueue>
       expect(await take()).toMatchObject({ conversationId: 'a', resting: false })
     })
 
-    test('who rests for a limit a day is ready for a worker with a higher one, or with none', async () => {
+    test('a conversation that rests because of a daily limit is ready for a worker with a higher limit or none', async () => {
       await queue.note(['a'])
       await queue.backOff(await take(), { ms: 86_400_000, failures: 1, tokensPerDay: 1_000 })
       expect(await queue.take({ ...TAKE, tokensPerDay: 1_000 })).toBeUndefined()
@@ -113,7 +113,7 @@ export function describeWorkQueue(name: string, open: () => Promise<OpenedQueue>
       expect((await take({ tokensPerDay: undefined })).conversationId).toBe('a')
     })
 
-    test('the checkpoint moves with what is noted, or neither does', async () => {
+    test('the checkpoint moves and the conversations are noted, or neither', async () => {
       const [one, two] = [
         { position: 7n, eventId: 'one' },
         { position: 2n ** 62n + 1n, eventId: 'two' },
@@ -129,7 +129,7 @@ export function describeWorkQueue(name: string, open: () => Promise<OpenedQueue>
       expect(await queue.take(TAKE)).toBeUndefined()
     })
 
-    test('of 16 who move the checkpoint at once one does, and of 16 who take at once each gets another', async () => {
+    test('of 16 concurrent moves of the checkpoint one succeeds, and 16 concurrent takes return different conversations', async () => {
       const moved = await Promise.all(
         Array.from({ length: 16 }, (_, at) =>
           queue.note([`by ${String(at)}`], { from: undefined, to: { position: BigInt(at), eventId: String(at) } }),
@@ -137,9 +137,9 @@ export function describeWorkQueue(name: string, open: () => Promise<OpenedQueue>
       )
       expect(moved.filter(Boolean)).toHaveLength(1)
       await queue.note(Array.from({ length: 15 }, (_, at) => `c ${String(at)}`))
-      const taken = await Promise.all(Array.from({ length: 16 }, () => queue.take({ ...TAKE, leaseMs: 6_000_000 })))
-      // Who skips a row that another is taking may find nothing; nobody gets what another has.
-      const ids = taken.flatMap((work) => (work === undefined ? [] : [work.conversationId]))
+      const works = await Promise.all(Array.from({ length: 16 }, () => queue.take({ ...TAKE, leaseMs: 6_000_000 })))
+      // A take that skips rows which others are taking may find none, but no conversation is taken twice.
+      const ids = works.flatMap((work) => (work === undefined ? [] : [work.conversationId]))
       expect(new Set(ids).size).toBe(ids.length)
       for (
         let work = await queue.take({ ...TAKE, leaseMs: 6_000_000 });

@@ -1,11 +1,11 @@
-/** An edition beside what was in force: figures, losses, evidence, and what of it is recorded. */
+/** Comparisons of an edition with the active batches: figures, losses, evidence, and their recording. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { either as E } from 'fp-ts'
 import { coalesce } from '../../projections/engine/fold.js'
 import { archiveIndex } from '../../projections/read-models/archive-index/projection.js'
 import { createArchiveIndex } from '../../projections/read-models/archive-index/queries.js'
 import { changesOf } from '../../projections/engine/projection.js'
-import { openGenerations, writeNet } from '../../projections/engine/store.js'
+import { openGenerations, writeNetChanges } from '../../projections/engine/store.js'
 import {
   createCompareEditions,
   totalsOf,
@@ -47,12 +47,12 @@ afterAll(async () => {
   await db.close()
 })
 
-/** Puts the messages of the harness's conversation where search finds them. */
+/** Indexes the messages of the harness's conversation for search. */
 async function indexed(harness: Harness): Promise<void> {
   const events = await harness.events()
   const generation = (await openGenerations(db, [archiveIndex], 1))[0]?.generation ?? 1
   await db.transaction(async (sql) => {
-    await writeNet(
+    await writeNetChanges(
       sql,
       archiveIndex.tables,
       generation,
@@ -85,12 +85,12 @@ const comparing = (harness: Harness) =>
   })
 
 async function compared(harness: Harness, request: CompareRequest): Promise<EditionComparisons> {
-  const done = await comparing(harness)(request)
-  if (E.isLeft(done)) throw new Error(JSON.stringify(done.left))
-  return done.right
+  const result = await comparing(harness)(request)
+  if (E.isLeft(result)) throw new Error(JSON.stringify(result.left))
+  return result.right
 }
 
-/** Summaries that say this. */
+/** A summarizer that always returns this text. */
 const saying = (text: string, model: string): ScriptedSummarizer => {
   const summarizer = createScriptedSummarizer({ model })
   summarizer.answer = (prepared) => ({
@@ -106,8 +106,8 @@ const rule = {
   content: 'Never touch the production database harbour_prod. The fee is 1,250 €, see src/fees.ts.',
 }
 
-/** A conversation whose own summaries keep the rule, and an edition whose summaries keep the file. */
-async function told(): Promise<Harness> {
+/** A conversation with the rule in its summaries, and an edition with the file in its summaries. */
+async function conversationWithEdition(): Promise<Harness> {
   const harness = createHarness({
     policy: ROOMY,
     summarizer: saying('never touch the production database harbour_prod; fee 1250', 'first'),
@@ -122,8 +122,8 @@ async function told(): Promise<Harness> {
 }
 
 describe('a comparison', () => {
-  it('says what each side keeps and loses, and what it cost', async () => {
-    const harness = await told()
+  it('reports what each side keeps and loses, and its cost', async () => {
+    const harness = await conversationWithEdition()
     const { conversations, totals } = await compared(harness, { editionId: 'e1' })
     const [{ report, recorded, view } = { report: undefined, recorded: undefined, view: [] }] = conversations
     const of = (kind: string) => report?.losses.find((one) => one.kind === kind)
@@ -160,8 +160,8 @@ describe('a comparison', () => {
     expect(totals.figures.edition).toEqual(report?.figures.edition)
   })
 
-  it('of all leaves out a conversation whose events cannot be read, and names it; the others are compared', async () => {
-    const harness = await told()
+  it('of all conversations skips and names one with unreadable events; the others are compared', async () => {
+    const harness = await conversationWithEdition()
     const alone = await compared(harness, { editionId: 'e1' })
     await recordEvents(harness.log.store, editionStream('e1', 'bad'), [eventNamed('odd')])
     const { conversations, skipped } = await compared(harness, { editionId: 'e1' })
@@ -171,8 +171,8 @@ describe('a comparison', () => {
     ])
   })
 
-  it('is recorded with the edition once, changes nothing of what it compares, and again when something changed', async () => {
-    const harness = await told()
+  it('is recorded with the edition once, changes nothing else, and is recorded again after a change', async () => {
+    const harness = await conversationWithEdition()
     const contexts = async () => [
       (await harness.context()).hash,
       (await makeEdition(harness, 'e1', saying('fees are in src/fees.ts', 'second'), ROOMY)).state().tokens,
@@ -192,8 +192,8 @@ describe('a comparison', () => {
     ])
   })
 
-  it('is of the same messages on both sides, though the conversation went on, or the edition was adopted', async () => {
-    const harness = await told()
+  it('covers the same messages on both sides, although the conversation went on or the edition was adopted', async () => {
+    const harness = await conversationWithEdition()
     const first = await compared(harness, { editionId: 'e1' })
     const edition = await makeEdition(harness, 'e1', saying('fees are in src/fees.ts', 'second'), ROOMY)
     const adopted = await harness.conversations.handle(
@@ -207,19 +207,19 @@ describe('a comparison', () => {
     expect(later.conversations[0]?.report).toEqual(first.conversations[0]?.report)
   })
 
-  it('with another edition, and the same one the other way round', async () => {
-    const harness = await told()
+  it('with another edition is symmetric', async () => {
+    const harness = await conversationWithEdition()
     await makeEdition(harness, 'e2', saying('never touch the production database harbour_prod', 'third'), ROOMY)
-    const there = (await compared(harness, { editionId: 'e1', against: 'e2' })).conversations[0]?.report
+    const report = (await compared(harness, { editionId: 'e1', against: 'e2' })).conversations[0]?.report
     const back = (await compared(harness, { editionId: 'e2', against: 'e1' })).conversations[0]?.report
-    expect(there?.against?.editionId).toBe('e2')
-    expect(there?.losses.map(({ lost }) => lost)).toEqual(back?.losses.map(({ gained }) => gained))
-    expect(there?.figures.against).toEqual(back?.figures.edition)
-    expect(there?.losses.some(({ lost }) => lost.kept.count > 0)).toBe(true)
+    expect(report?.against?.editionId).toBe('e2')
+    expect(report?.losses.map(({ lost }) => lost)).toEqual(back?.losses.map(({ gained }) => gained))
+    expect(report?.figures.against).toEqual(back?.figures.edition)
+    expect(report?.losses.some(({ lost }) => lost.kept.count > 0)).toBe(true)
   })
 
   it('of an edition with itself loses nothing', async () => {
-    const harness = await told()
+    const harness = await conversationWithEdition()
     const { totals } = await compared(harness, { editionId: 'e1', against: 'e1' })
     for (const { lost, gained } of totals.losses)
       expect([lost, gained]).toEqual([
@@ -229,8 +229,8 @@ describe('a comparison', () => {
     expect(totals.figures.against).toEqual(totals.figures.edition)
   })
 
-  it('names evidence that was within reach and is not any more', async () => {
-    const harness = await told()
+  it('names evidence that can no longer be reached', async () => {
+    const harness = await conversationWithEdition()
     await indexed(harness)
     const questions = [
       { question: 'Which database is never to be touched?', evidence: ['rule', 'm2', 'not there'] },
@@ -238,17 +238,17 @@ describe('a comparison', () => {
       { question: 'What of another conversation?', evidence: ['d7'] },
     ]
     const evidence = (await compared(harness, { editionId: 'e1', questions })).conversations[0]?.report.evidence
-    // Search finds the rule for the first question on both sides; nothing leads to it from a word that is nowhere,
-    // unless the view says it.
+    // Search finds the rule for the first question on both sides. The second question has no matching words outside of
+    // the view.
     expect(evidence).toMatchObject({ questions: 2, total: 3, gained: { count: 0 } })
     expect(evidence?.lost).toEqual({ count: 1, items: [{ text: 'zebra', messageId: 'rule', mentions: 1 }] })
   })
 
-  it('is refused where there is no such edition, where it was dropped, and while somebody makes it', async () => {
-    const harness = await told()
+  it('is rejected if the edition does not exist, was dropped, or is being built', async () => {
+    const harness = await conversationWithEdition()
     const kind = async (request: CompareRequest): Promise<unknown> => {
-      const done = await comparing(harness)(request)
-      return E.isLeft(done) ? done.left.kind : 'done'
+      const result = await comparing(harness)(request)
+      return E.isLeft(result) ? result.left.kind : 'done'
     }
     expect(await kind({ editionId: 'e9' })).toBe('NoSuchEdition')
     expect(await kind({ editionId: 'e1', against: 'e9' })).toBe('NoSuchEdition')
@@ -268,8 +268,8 @@ describe('a comparison', () => {
   })
 })
 
-it('totals add up, and the depth is the greatest', async () => {
-  const { report } = (await compared(await told(), { editionId: 'e1' })).conversations[0] ?? {}
+it('totals add up, and the depth is the maximum', async () => {
+  const { report } = (await compared(await conversationWithEdition(), { editionId: 'e1' })).conversations[0] ?? {}
   if (report === undefined) throw new Error('no report')
   const deep = { ...report, figures: { ...report.figures, edition: { ...report.figures.edition, depth: 7 } } }
   const totals = totalsOf([report, deep])

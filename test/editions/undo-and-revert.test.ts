@@ -1,6 +1,6 @@
 /**
- * Undoing cycles and putting an edition back, case by case; what holds of any history is in
- * `test/laws/putting-back.test.ts`.
+ * Undoing cycles and reverting editions, case by case; properties of any history are in
+ * `test/laws/replaced-batches.test.ts`.
  */
 import { describe, expect, it } from '@jest/globals'
 import { either as E } from 'fp-ts'
@@ -28,13 +28,13 @@ import {
 } from '../support/harness.js'
 
 const BY = { actor: 'test', correlationId: 'c', causationId: 'c' }
-/** Room for what comes back: the soft limit is a tenth of the hard one. */
+/** Room for restored messages: the soft limit is a tenth of the hard one. */
 const ROOMY = { ...SMALL, modelMaxTokens: 4_000, contextBudget: 0.1 }
 
 const undo = (harness: Harness, cycle: number): Promise<E.Either<UndoFailure, Handled>> =>
   undoCycles(harness, CONVERSATION, cycle, BY)
 
-/** A conversation of so many cycles, with what is live behind it. */
+/** A conversation with this many cycles, and live messages after them. */
 async function withCycles(cycles: number, harness = createHarness({ policy: ROOMY })): Promise<Harness> {
   for (let number = 0; (await harness.conversations.load(CONVERSATION)).cycles < cycles; number += 1) {
     await harness.appended(say(number))
@@ -49,7 +49,7 @@ const liveIds = async (harness: Harness): Promise<string[]> => {
 }
 
 describe('undo', () => {
-  it('names the cycles that it undid, the last one first, and leaves their facts in the log', async () => {
+  it('names the undone cycles, the last one first, and leaves their events in the log', async () => {
     const harness = await withCycles(4)
     expect(E.isRight(await undo(harness, 3))).toBe(true)
     const [event] = await harness.eventsOf('CycleUndone')
@@ -58,7 +58,7 @@ describe('undo', () => {
     expect((await harness.conversations.load(CONVERSATION)).cycles).toBe(2)
   })
 
-  it('goes further back on what is still in force', async () => {
+  it('goes further back on what is still active', async () => {
     const harness = await withCycles(4)
     await undo(harness, 4)
     await undo(harness, 3)
@@ -73,7 +73,7 @@ describe('undo', () => {
     )
   })
 
-  it('refuses a cycle that is not there, and says how many are', async () => {
+  it('rejects a cycle that does not exist, with the number of cycles', async () => {
     const harness = await withCycles(2)
     expect(await undo(harness, 3)).toEqual(E.left({ kind: 'NoSuchCycle', cycle: 3, cycles: 2 }))
     expect(await undo(harness, 0)).toEqual(E.left({ kind: 'NoSuchCycle', cycle: 0, cycles: 2 }))
@@ -81,7 +81,7 @@ describe('undo', () => {
     expect(await undo(harness, 2)).toEqual(E.left({ kind: 'NoSuchCycle', cycle: 2, cycles: 1 }))
   })
 
-  it('refuses what would pass the hard limit, with the figures, and changes nothing', async () => {
+  it('is rejected if the context would exceed the hard limit, with the figures, and changes nothing', async () => {
     const harness = await withCycles(30)
     const before = await harness.events()
     const refused = await undo(harness, 1)
@@ -92,7 +92,7 @@ describe('undo', () => {
     expect(await harness.events()).toEqual(before)
   })
 
-  it('lets the soft limit rest until a chunk of further messages came', async () => {
+  it('pauses the soft limit until a chunk of further messages was appended', async () => {
     const harness = await withCycles(3)
     await undo(harness, 3)
     const { messagesAppended, configuration } = await harness.conversations.load(CONVERSATION)
@@ -106,25 +106,27 @@ describe('undo', () => {
     expect((await harness.compact()).cycles).toBeGreaterThan(0)
   })
 
-  it('lets the hard limit go first', async () => {
+  it('does not pause the hard limit', async () => {
     const harness = await withCycles(3)
     await undo(harness, 3)
     await harness.appended(say(5_000, { content: 'x'.repeat(30_000) }))
     expect(triggerOf(await harness.conversations.load(CONVERSATION))).toBe('hard')
   })
 
-  it('buys the summaries of what it brought back anew', async () => {
+  it('makes new summaries of restored messages', async () => {
     const harness = await withCycles(2)
     await undo(harness, 2)
     const calls = harness.summarizer.calls.length
     const batches = (await harness.eventsOf('BatchArchived')).map((event) => event.data.batchId)
     await harness.compact('force')
     expect(harness.summarizer.calls.length).toBeGreaterThan(calls)
-    const anew = (await harness.eventsOf('BatchArchived')).map((event) => event.data.batchId).slice(batches.length)
-    expect(anew.filter((id) => batches.includes(id))).toEqual([])
+    const newBatchIds = (await harness.eventsOf('BatchArchived'))
+      .map((event) => event.data.batchId)
+      .slice(batches.length)
+    expect(newBatchIds.filter((id) => batches.includes(id))).toEqual([])
   })
 
-  it('keeps what is appended while it is decided', async () => {
+  it('keeps concurrent appends', async () => {
     const harness = await withCycles(3)
     harness.store.beforeAppend = async () => {
       await harness.restart().appended(say(9_000))
@@ -135,24 +137,24 @@ describe('undo', () => {
   })
 })
 
-describe('undo by two processes at once', () => {
-  it('is done by one, and the other hears what it would hear later', async () => {
+describe('concurrent undo by two processes', () => {
+  it('succeeds once; the other process gets the same error as later', async () => {
     const harness = await withCycles(3)
-    const other = harness.restart()
-    let others: E.Either<UndoFailure, Handled> | undefined
+    const otherProcess = harness.restart()
+    let otherResult: E.Either<UndoFailure, Handled> | undefined
     harness.store.beforeAppend = async () => {
       harness.store.beforeAppend = undefined
-      others = await undo(other, 3)
+      otherResult = await undo(otherProcess, 3)
     }
     expect(await undo(harness, 3)).toEqual(E.left({ kind: 'NoSuchCycle', cycle: 3, cycles: 2 }))
-    expect(others).toMatchObject({ right: { events: [{ type: 'CycleUndone' }] } })
+    expect(otherResult).toMatchObject({ right: { events: [{ type: 'CycleUndone' }] } })
     expect(await harness.eventsOf('CycleUndone')).toHaveLength(1)
     expect(await undo(harness, 3)).toEqual(E.left({ kind: 'NoSuchCycle', cycle: 3, cycles: 2 }))
   })
 })
 
-describe('undo beside editions', () => {
-  it('undoes what came since an adoption, and names the edition for a cycle before it', async () => {
+describe('undo with editions', () => {
+  it('undoes cycles after an adoption, and names the edition for a cycle before it', async () => {
     const harness = await withCycles(3)
     const edition = await editionOf(harness, ROOMY, createScriptedSummarizer({ model: 'another' }))
     await adoptEdition(harness, edition)
@@ -161,14 +163,14 @@ describe('undo beside editions', () => {
     await withCycles(cycles + 1, harness)
     expect(E.isRight(await undo(harness, cycles + 1))).toBe(true)
     expect(E.isRight(await revertEdition(harness, CONVERSATION, BY))).toBe(true)
-    // The conversation's own cycles are in force again, and the last of them can be undone.
+    // The conversation's own cycles are active again, and the last of them can be undone.
     expect((await harness.conversations.load(CONVERSATION)).cycles).toBe(3)
     expect(E.isRight(await undo(harness, 3))).toBe(true)
   })
 
-  it('puts back one edition after the other', async () => {
+  it('reverts one edition after the other', async () => {
     const harness = await withCycles(2)
-    const own = (await harness.conversations.load(CONVERSATION)).batches.map(({ batchId }) => batchId)
+    const ownBatchIds = (await harness.conversations.load(CONVERSATION)).batches.map(({ batchId }) => batchId)
     const first = await editionOf(harness, ROOMY, createScriptedSummarizer({ model: 'one' }), 'e1')
     await adoptEdition(harness, first)
     const second = await editionOf(harness, ROOMY, createScriptedSummarizer({ model: 'two' }), 'e2')
@@ -180,10 +182,10 @@ describe('undo beside editions', () => {
     expect(await inForce()).toBe('e1')
     await revertEdition(harness, CONVERSATION, BY)
     expect(await inForce()).toBeUndefined()
-    expect((await harness.conversations.load(CONVERSATION)).batches.map(({ batchId }) => batchId)).toEqual(own)
+    expect((await harness.conversations.load(CONVERSATION)).batches.map(({ batchId }) => batchId)).toEqual(ownBatchIds)
   })
 
-  it('catches up with an agent that appends throughout, and reads what came since no more often than it asks', async () => {
+  it('catches up with an agent that appends throughout, and reads new events only once', async () => {
     const harness = createHarness({ policy: ROOMY })
     await harness.appended(talk(30))
     await harness.compact('force')
@@ -211,12 +213,11 @@ describe('undo beside editions', () => {
     expect(reverted).toMatchObject({ right: { events: [{ type: 'EditionReverted' }] } })
     expect(appended).toBe(40)
     expect((await liveIds(harness)).at(-1)).toBe('m9040')
-    // For the messages and pins, for what was configured, and for summaries that came too late: each reads it once,
-    // however often it is tried.
+    // Messages and pins, settings, and late summaries are each read once, however often the command is decided again.
     expect(read).toBeLessThan(3 * Number((await harness.conversations.load(CONVERSATION)).revision))
   })
 
-  it('refuses to adopt what has folded a message that was pinned since', async () => {
+  it('rejects an adoption that has compacted a message pinned later', async () => {
     const harness = createHarness({ policy: { ...ROOMY, contextBudget: 1 } })
     await harness.appended(talk(20))
     const edition = await editionOf(harness, ROOMY, createScriptedSummarizer({ model: 'another' }))
@@ -231,7 +232,7 @@ describe('undo beside editions', () => {
     expect(adopted).toEqual(E.left({ kind: 'PinnedMessageCompacted', messageId: 'm0' }))
   })
 
-  it('refuses to adopt what has no room for the pinned messages, and names them', async () => {
+  it('rejects an adoption without room for the pinned messages, and names them', async () => {
     const harness = createHarness({ policy: { ...ROOMY, contextBudget: 1 } })
     await harness.appended([{ id: 'p', role: 'user', content: 'x'.repeat(3_600), pinned: true }, ...talk(20)])
     const edition = await editionOf(
@@ -245,7 +246,7 @@ describe('undo beside editions', () => {
       [{ type: 'AdoptEdition', edition: edition.state() }],
       BY,
     )
-    expect(adopted).toEqual(E.left({ kind: 'PinnedTooLarge', messageIds: ['p'], tokens: 902, limit: 800 }))
+    expect(adopted).toEqual(E.left({ kind: 'PinnedTooLarge', messageIds: ['p'], tokens: 917, limit: 800 }))
   })
 
   it.each([
@@ -266,7 +267,7 @@ describe('undo beside editions', () => {
   })
 })
 
-describe('a summary that was paid for and came too late', () => {
+describe('a paid summary that is too late', () => {
   const requestsOf = (summarizer: ScriptedSummarizer): string[] =>
     summarizer.calls.map(({ requestHash }) => requestHash)
 
@@ -314,7 +315,7 @@ describe('a summary that was paid for and came too late', () => {
         rowCheck: () => noRows,
       })()
       expect(problems).toEqual([])
-      // Undone in its turn, it is out of use like any other.
+      // After another undo it is inactive like any other.
       const { cycles } = await harness.conversations.load(CONVERSATION)
       await undo(harness, cycles)
       await harness.compact('force')
@@ -322,7 +323,7 @@ describe('a summary that was paid for and came too late', () => {
     },
   )
 
-  it('is found by an edition that asks the same', async () => {
+  it('is reused by an edition with the same request', async () => {
     const summarizer = createScriptedSummarizer()
     const harness = createHarness({ policy: ROOMY, summarizer })
     await harness.appended(talk(30))
@@ -341,7 +342,7 @@ describe('a summary that was paid for and came too late', () => {
     })
   })
 
-  it('of batches that were condensed meanwhile is recorded as well; what nobody paid for is not', async () => {
+  it('of batches that were merged meanwhile is recorded too; one without a cost is not', async () => {
     const harness = await withCycles(3)
     const { batches } = await harness.conversations.load(CONVERSATION)
     const summarizer = createScriptedSummarizer()

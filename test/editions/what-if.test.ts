@@ -1,4 +1,4 @@
-/** Other policies tried on what is recorded: figures that can be foretold, nothing written, and no model asked. */
+/** Policies evaluated on a recorded conversation: predictable figures, without writes and model calls. */
 import { describe, expect, it } from '@jest/globals'
 import { either as E } from 'fp-ts'
 import { createWhatIf, totalOf, type WhatIf, type WhatIfRequest } from '../../src/editions/what-if.js'
@@ -13,15 +13,17 @@ async function tried(
   policies: WhatIfRequest['policies'],
   more: Partial<WhatIfRequest> = {},
 ): Promise<WhatIf> {
-  const done = await createWhatIf({ log: harness.log, clock: harness.clock, extractive: createExtractiveSummarizer() })(
-    { conversationIds: [CONVERSATION], policies, ...more },
-  )
-  if (E.isLeft(done)) throw new Error(JSON.stringify(done.left))
-  return done.right
+  const result = await createWhatIf({
+    log: harness.log,
+    clock: harness.clock,
+    extractive: createExtractiveSummarizer(),
+  })({ conversationIds: [CONVERSATION], policies, ...more })
+  if (E.isLeft(result)) throw new Error(JSON.stringify(result.left))
+  return result.right
 }
 
-/** Eighty messages, compacted as an import does: settled after each. */
-async function told(): Promise<{
+/** Eighty messages, compacted after each one as in an import. */
+async function importedConversation(): Promise<{
   readonly harness: Harness
   readonly sent: readonly number[]
   readonly all: readonly number[]
@@ -46,8 +48,8 @@ async function told(): Promise<{
 const sum = (numbers: readonly number[]): number => numbers.reduce((one, other) => one + other, 0)
 
 describe('what if', () => {
-  it('goes on with the others where an event of one cannot be read, and names that one; asked for alone it is an error', async () => {
-    const { harness } = await told()
+  it('skips and names a conversation with an unreadable event; on its own it is an error', async () => {
+    const { harness } = await importedConversation()
     await harness.appended(talk(4), 'bad')
     await recordEvents(harness.log.store, conversationStream('bad'), [eventNamed('odd')])
     const policies = [{ name: 'same', settings: {} }]
@@ -61,8 +63,8 @@ describe('what if', () => {
     await expect(tried(harness, policies, { conversationIds: ['bad'] })).rejects.toThrow('conversation-bad')
   })
 
-  it('tells how it went: the contexts that were sent, cycles and calls; and how it would have gone without compaction', async () => {
-    const { harness, sent, all } = await told()
+  it('reports the recorded contexts, cycles and calls, and the course without compaction', async () => {
+    const { harness, sent, all } = await importedConversation()
     const { rows } = await tried(harness, [{ name: 'same', settings: {} }])
     const [recorded, none] = rows
     expect([recorded?.kind, none?.kind]).toEqual(['recorded', 'none'])
@@ -83,15 +85,15 @@ describe('what if', () => {
     })
   })
 
-  it('today’s policy comes to what was recorded, as closely as summaries of the average length do', async () => {
-    const { harness } = await told()
+  it('with the current policy matches the recorded course, as closely as average summaries allow', async () => {
+    const { harness } = await importedConversation()
     const [recorded, , same] = (await tried(harness, [{ name: 'same', settings: {} }])).rows
     const [went, would] = [recorded?.courses[0], same?.courses[0]]
     expect([would?.cycles, would?.calls, would?.requests]).toEqual([went?.cycles, went?.calls, went?.requests])
     expect(Math.abs((would?.tokensSent ?? 0) - (went?.tokensSent ?? 0)) / (went?.tokensSent ?? 1)).toBeLessThan(0.03)
   })
 
-  it('a window without room for what is pinned is one that the contexts are above', async () => {
+  it('a window without room for the pinned messages is exceeded by the contexts', async () => {
     const harness = createHarness({ policy: { ...SMALL, modelMaxTokens: 4_000 } })
     await harness.appended([{ id: 'p', role: 'user', content: 'x'.repeat(3_600), pinned: true }, ...talk(20)])
     const { rows } = await tried(harness, [
@@ -104,8 +106,8 @@ describe('what if', () => {
     ])
   })
 
-  it('a larger window makes fewer cycles and sends more; each policy has its row, in the order asked for', async () => {
-    const { harness } = await told()
+  it('a larger window makes fewer cycles and sends more; each policy has its row, in order', async () => {
+    const { harness } = await importedConversation()
     const { rows } = await tried(harness, [
       { name: 'small', settings: { modelMaxTokens: 700 } },
       { name: 'large', settings: { modelMaxTokens: 2_000 } },
@@ -119,8 +121,8 @@ describe('what if', () => {
     expect(small?.largestContext).toBeLessThanOrEqual(700)
   })
 
-  it('records nothing and asks no model, whichever summaries stand in', async () => {
-    const { harness } = await told()
+  it('records nothing and calls no model, with either kind of summaries', async () => {
+    const { harness } = await importedConversation()
     const head = await harness.store.head()
     const calls = harness.summarizer.calls.length
     for (const summaries of ['recorded', 'extractive'] as const) {
@@ -130,7 +132,7 @@ describe('what if', () => {
     expect([await harness.store.head(), harness.summarizer.calls.length]).toEqual([head, calls])
   })
 
-  it('a conversation that was never compacted has extractive summaries', async () => {
+  it('a conversation that was never compacted uses extractive summaries', async () => {
     const harness = createHarness({ policy: { modelMaxTokens: 100_000 } })
     await harness.appended(talk(60))
     const [recorded, none, small] = (await tried(harness, [{ name: 'small', settings: SMALL }])).rows.map(totalOf)
@@ -138,15 +140,15 @@ describe('what if', () => {
     expect(small?.cycles).toBeGreaterThan(0)
   })
 
-  it('refuses a policy that cannot be, and a conversation that is not there', async () => {
-    const { harness } = await told()
+  it('rejects an invalid policy and an unknown conversation', async () => {
+    const { harness } = await importedConversation()
     const kind = async (request: WhatIfRequest): Promise<unknown> => {
-      const done = await createWhatIf({
+      const result = await createWhatIf({
         log: harness.log,
         clock: harness.clock,
         extractive: createExtractiveSummarizer(),
       })(request)
-      return E.isLeft(done) ? done.left : 'done'
+      return E.isLeft(result) ? result.left : 'done'
     }
     expect(
       await kind({ conversationIds: [CONVERSATION], policies: [{ name: 'bad', settings: { systemReserve: 900 } }] }),

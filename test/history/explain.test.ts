@@ -1,8 +1,9 @@
-/** Where a summary or a line comes from: trees over small histories, and lines as people copy them. */
+/** Explanations of summaries and lines: trees over small histories, and copied lines. */
 import { describe, expect, it } from '@jest/globals'
 import { either as E } from 'fp-ts'
+import { headAfterNumber } from '../../src/domain/conversation/clip-archive.js'
 import { explain } from '../../src/history/explain.js'
-import type { CarryForward, Event, RecordedEvent } from '../../src/domain/events/index.js'
+import { NO_SECTIONS, type CarryForward, type Event, type RecordedEvent } from '../../src/domain/events/index.js'
 import { sha256 } from '../../src/domain/values/hash.js'
 import { conversationStream } from '../../src/domain/values/ids.js'
 import { contentText } from '../../src/domain/values/message.js'
@@ -21,9 +22,9 @@ import {
 import { say, SMALL, talk } from '../support/conversations.js'
 import { revert, undo } from '../support/edition-history.js'
 import { CONVERSATION, contextIn, createHarness, createScriptedSummarizer, type Harness } from '../support/harness.js'
-import { asked, batchesOf, explained, leaves, makeEdition } from '../support/why.js'
+import { explainConversation, batchesOf, explained, leaves, makeEdition } from '../support/explain-conversation.js'
 
-/** Goes through several cycles, and makes batches of batches. */
+/** A conversation with several cycles, and batches of batches. */
 async function compacted(policy = {}): Promise<Harness> {
   const harness = createHarness({
     policy: { ...SMALL, buffer: 2, clipFirst: 1, clipLast: 1, clipMiddle: 1, ...policy },
@@ -38,7 +39,7 @@ async function compacted(policy = {}): Promise<Harness> {
 const CONFIGURATION = configuration({ estimator: defaultEstimator.name })
 const configured: Event = { type: 'ConversationConfigured', data: CONFIGURATION }
 
-/** A prune by facts of this file, which carries that. */
+/** A forged prune with this carried state. */
 function pruned(covered: Readonly<Record<string, readonly string[]>>, carried: Partial<CarryForward> = {}): Event {
   const event = prunedBy(covered)
   return {
@@ -50,13 +51,13 @@ function pruned(covered: Readonly<Record<string, readonly string[]>>, carried: P
 async function withEvents(events: readonly Event[]): Promise<Harness> {
   const harness = createHarness()
   const stream = conversationStream(CONVERSATION)
-  const done = await harness.log.store.append(stream, 'no_stream', eventsFor(stream, events).events)()
-  if (E.isLeft(done)) throw new Error(done.left.kind)
+  const stored = await harness.log.store.append(stream, 'no_stream', eventsFor(stream, events).events)()
+  if (E.isLeft(stored)) throw new Error(stored.left.kind)
   return harness
 }
 
 describe('a batch', () => {
-  it('is shown down to its messages, with who made the summary, how, why and when', async () => {
+  it('is shown down to its messages, with the author, time and trigger of the summary', async () => {
     const harness = await compacted()
     const [first] = await harness.eventsOf('BatchArchived')
     const [chunk] = await harness.eventsOf('ChunkSummarized')
@@ -101,7 +102,7 @@ describe('a batch', () => {
     ])
   })
 
-  it('is found by the beginning of its id; where several begin so they are listed', async () => {
+  it('is found by the beginning of its id; several matches are listed', async () => {
     const harness = await compacted()
     const [first, ...others] = (await harness.eventsOf('BatchArchived')).map(({ data }) => data.batchId)
     if (first === undefined) throw new Error('nothing was compacted')
@@ -109,16 +110,17 @@ describe('a batch', () => {
     while (!others.some((id) => id.startsWith(first.slice(0, length - 1)))) length -= 1
     for (const batchId of [first.slice(0, length), first.slice('batch-'.length, Math.max(length, 'batch-'.length + 4))])
       expect((await explained(harness, 'batch', { batchId })).batch.batchId).toBe(first)
-    expect(await asked(harness, { batchId: first.slice(0, length - 1) })).toMatchObject(
+    expect(await explainConversation(harness, { batchId: first.slice(0, length - 1) })).toMatchObject(
       E.left({ kind: 'SeveralBatches', batchIds: expect.arrayContaining([first]) }),
     )
-    expect(await asked(harness, { batchId: `${first.slice(0, -1)}z` })).toMatchObject(
+    expect(await explainConversation(harness, { batchId: `${first.slice(0, -1)}z` })).toMatchObject(
       E.left({ kind: 'NoSuchBatch', nearest: first }),
     )
-    for (const batchId of ['batch-', 'b']) expect(E.isLeft(await asked(harness, { batchId }))).toBe(true)
+    for (const batchId of ['batch-', 'batch'])
+      expect(E.isLeft(await explainConversation(harness, { batchId }))).toBe(true)
   })
 
-  it('that was made of batches leads through each of them, and names the cycle since which it shows', async () => {
+  it('made of batches leads to each of them, and names the cycle that first showed it', async () => {
     const harness = await compacted()
     const made = await harness.eventsOf('BatchesResummarized')
     const deepest = made.toSorted((a, b) => b.data.depth - a.data.depth)[0]
@@ -132,7 +134,7 @@ describe('a batch', () => {
     expect(batch.cycle?.cycle).toBe(next?.data.cycle)
   })
 
-  it('that is active is found without reading the whole conversation, and a retired one where the read model knows it', async () => {
+  it('that is active is found without reading the whole conversation, and a retired one by the read model', async () => {
     const harness = await compacted()
     const { batches } = await harness.conversations.load(CONVERSATION)
     const last = batches.at(-1)
@@ -158,30 +160,30 @@ describe('a batch', () => {
     expect(harness.store.reads).toBeLessThan(events.length / 3)
   })
 
-  it('is found in the log where the read model points elsewhere', async () => {
+  it('is found in the log if the read model is wrong', async () => {
     const harness = await compacted()
     const [, , retired] = await harness.eventsOf('BatchArchived')
     const wrong = async () => await Promise.resolve({ firstRevision: 100_000n, revision: 100_001n })
-    const answer = await asked(harness, { batchId: retired?.data.batchId ?? '' }, wrong)
+    const answer = await explainConversation(harness, { batchId: retired?.data.batchId ?? '' }, wrong)
     expect(answer).toMatchObject(E.right({ kind: 'batch', batch: { batchId: retired?.data.batchId, missing: [] } }))
   })
 
-  it('whose id is mistyped is answered with the nearest', async () => {
+  it('with a mistyped id gets the nearest id', async () => {
     const harness = await compacted()
     const [first] = await harness.eventsOf('BatchArchived')
     const id = first?.data.batchId ?? ''
     const last = id.at(-1) === '0' ? '1' : '0'
     for (const typed of [`${id.slice(0, -1)}${last}`, `${id}0`]) {
-      expect(await asked(harness, { batchId: typed })).toEqual(
+      expect(await explainConversation(harness, { batchId: typed })).toEqual(
         E.left({ kind: 'NoSuchBatch', conversationId: CONVERSATION, batchId: typed, nearest: id }),
       )
     }
-    expect(await asked(harness, { batchId: 'something else' })).toEqual(
+    expect(await explainConversation(harness, { batchId: 'something else' })).toEqual(
       E.left({ kind: 'NoSuchBatch', conversationId: CONVERSATION, batchId: 'something else', nearest: undefined }),
     )
   })
 
-  it('names what its log does not have: a source, a chunk, a message, the text of a prompt', async () => {
+  it('names what its log lacks: a source, a chunk, a message, the text of a prompt', async () => {
     const harness = await withEvents([
       configured,
       appended('m1'),
@@ -204,12 +206,12 @@ describe('a batch', () => {
     ])
   })
 
-  it('that is named as its own source has an end', async () => {
+  it('that names itself as its source does not loop', async () => {
     const harness = await withEvents([configured, appended('m1'), resummarized('b1', ['b1', 'b2'])])
     expect((await explained(harness, 'batch', { batchId: 'b1' })).batch.missing).toEqual(['b1', 'b2'])
   })
 
-  it('of a stand-in says so', async () => {
+  it('of the fallback is marked', async () => {
     const harness = createHarness({ policy: SMALL })
     harness.summarizer.answer = () => ({ failure: 'unreachable' })
     await harness.appended(talk(27))
@@ -225,18 +227,18 @@ describe('a batch', () => {
   })
 })
 
-describe('everything that is compacted', () => {
-  it('is one tree for each batch that the view was made of', async () => {
+describe('the whole view', () => {
+  it('is one tree for each of its batches', async () => {
     const harness = await compacted()
     const state = await harness.conversations.load(CONVERSATION)
     const view = await explained(harness, 'view', { open: true })
     expect(view.batches.map(({ batchId }) => batchId)).toEqual(state.visibleBatches.map(({ batchId }) => batchId))
     expect(view).toMatchObject({ cycles: state.cycles, liveMessages: state.window.length })
-    const shown = state.view?.parts.flatMap((part) => (part.kind === 'batch' ? [part.batchId] : []))
-    expect(view.batches.filter((batch) => batch.state === 'shown').map(({ batchId }) => batchId)).toEqual(shown)
+    const shownIds = state.view?.parts.flatMap((part) => (part.kind === 'batch' ? [part.batchId] : []))
+    expect(view.batches.filter((batch) => batch.state === 'shown').map(({ batchId }) => batchId)).toEqual(shownIds)
   })
 
-  it('is nothing where nothing was', async () => {
+  it('is empty without compaction', async () => {
     const harness = createHarness({ policy: SMALL })
     await harness.appended(talk(2))
     expect(await explained(harness, 'view')).toMatchObject({ batches: [], cycles: 0, liveMessages: 2, prompts: [] })
@@ -244,7 +246,7 @@ describe('everything that is compacted', () => {
 })
 
 describe('a line', () => {
-  it('of the view leads to its batch: word for word, in part, with its head, or but for white space', async () => {
+  it('of the view leads to its batch: exactly, in part, with its heading, or ignoring white space', async () => {
     const harness = await compacted()
     const state = await harness.conversations.load(CONVERSATION)
     const parts = state.view?.parts ?? []
@@ -264,13 +266,13 @@ describe('a line', () => {
     }
   })
 
-  it('of the view itself leads to all of it', async () => {
+  it('generated by the view leads to the whole view', async () => {
     const harness = await compacted()
     for (const line of ['## Recent context', 'compaction cycles]'])
       expect((await explained(harness, 'view', { line })).batches.length).toBeGreaterThan(1)
   })
 
-  it('of an earlier view itself leads to all that was in that one, and says which cycle had made it', async () => {
+  it('generated by an earlier view leads to all batches of that view and to its cycle', async () => {
     const harness = await compacted()
     const [first, second] = await harness.eventsOf('MessagesPruned')
     const then = await harness.conversations.loadAt(CONVERSATION, second?.revision ?? 0n)
@@ -286,7 +288,7 @@ describe('a line', () => {
     expect(first?.revision).toBeLessThan(view.asOf?.revision ?? 0n)
   })
 
-  it('of an earlier context says where a note stood, and leads from the mark of a shortened text to its message', async () => {
+  it('of an earlier context names the revision of a note, and leads from shortened text to its message', async () => {
     const harness = createHarness({ policy: SMALL })
     await harness.appended([say(0), { id: 'long', role: 'user', content: `begin ${'long '.repeat(1_000)} end` }])
     const { messages, messageIds, revision: shortenedAt } = await harness.context()
@@ -306,7 +308,7 @@ describe('a line', () => {
     expect((await harness.context()).shortened).toBeUndefined()
     const named = await explained(harness, 'shown-only', { line: note })
     expect(named).toMatchObject({ what: 'note', text: note })
-    // The summaries of the cycle were recorded before it took anything out.
+    // The summaries of the cycle were recorded before its prune.
     const [prune] = await harness.eventsOf('MessagesPruned')
     expect([named.asOf.revision >= full.revision, named.asOf.revision < (prune?.revision ?? 0n)]).toEqual([true, true])
     const then = contextIn(await harness.conversations.loadAt(CONVERSATION, named.asOf.revision))
@@ -316,7 +318,7 @@ describe('a line', () => {
     expect(batch?.chunk?.messageIds).toContain('long')
   })
 
-  it('of an earlier view leads to the batch that has retired since, by its text and by its head', async () => {
+  it('of an earlier view leads to the retired batch, by its text and by its heading', async () => {
     const harness = await compacted()
     const { batches } = await harness.conversations.load(CONVERSATION)
     const retired = (await harness.eventsOf('BatchArchived')).find(
@@ -330,6 +332,7 @@ describe('a line', () => {
       content,
       `[Batch 2 — depth ${String(depth)}, ${startTime} to ${endTime}]`,
       `[Batch 2 — depth ${String(depth)}, ${startTime} to ${endTime}]\n${summary}`,
+      `[Batch 2${headAfterNumber(retired.data)}\n${summary}`,
     ]) {
       expect(await explained(harness, 'batch', { line })).toMatchObject({ batch: { batchId, state: 'retired' } })
     }
@@ -347,7 +350,7 @@ describe('a line', () => {
     expect(old.batch?.chunk?.messageIds).toContain('m4')
   })
 
-  it('of a message that was withdrawn says so, with the fact, by its text and by its id', async () => {
+  it('of a withdrawn message names the event, by its text and by its id', async () => {
     const harness = createHarness({ policy: SMALL })
     const list = talk(4)
     await harness.compress(list)
@@ -360,12 +363,12 @@ describe('a line', () => {
       why: event?.data.why,
     }
     for (const line of ['Message 2: the berth', 'user [m2]']) {
-      const said = await explained(harness, 'message', { line })
-      expect(said).toMatchObject({ message: { messageId: 'm2' }, withdrawn })
-      expect(said.batch).toBeUndefined()
+      const explanation = await explained(harness, 'message', { line })
+      expect(explanation).toMatchObject({ message: { messageId: 'm2' }, withdrawn })
+      expect(explanation.batch).toBeUndefined()
     }
     expect(await explained(harness, 'message', { line: 'The other berth, please.' })).not.toHaveProperty('withdrawn')
-    // Said twice, withdrawn both times: each place names its fact.
+    // Recorded twice and withdrawn twice: each source names its event.
     await harness.compress([...list.slice(0, 2), say(7, { content: 'The other berth, please.' })])
     await harness.compress(list.slice(0, 2))
     const { sources } = await explained(harness, 'several', { line: 'The other berth, please.' })
@@ -375,7 +378,7 @@ describe('a line', () => {
     )
   })
 
-  it('of a call, or of a text that is shown shortened, leads to its message', async () => {
+  it('of a call, or of shortened text, leads to its message', async () => {
     const harness = createHarness({ policy: { ...SMALL, keepRecent: 4 } })
     await harness.appended([
       say(0),
@@ -398,7 +401,7 @@ describe('a line', () => {
       expect((await explained(harness, 'message', { line })).message.messageId).toBe('r')
   })
 
-  it('of an id or a name that a message is shown with leads to it, where no text has the line', async () => {
+  it('with an id or name leads to its message if no text contains the line', async () => {
     const harness = createHarness({ policy: SMALL })
     const dig = { id: 'call_1', type: 'function', function: { name: 'dig', arguments: '{}' } } as const
     await harness.appended([
@@ -418,14 +421,14 @@ describe('a line', () => {
           (source) => source.kind === 'message' && source.messageId,
         ),
       ).toEqual(['asks', 'stone'])
-      // A role, or a part of an id, is none of them.
+      // A role or a part of an id does not match.
       for (const line of ['assistant', 'answers', 'call_', 'Ines_'])
-        expect(await asked(harness, { line })).toMatchObject(E.left({ kind: 'NoSuchLine' }))
+        expect(await explainConversation(harness, { line })).toMatchObject(E.left({ kind: 'NoSuchLine' }))
     }
     await expectFound()
-    expect(
-      await explained(harness, 'shown-only', { line: 'tool answers call_10 [shown only, not recorded]' }),
-    ).toMatchObject({ what: 'placeholder' })
+    expect(await explained(harness, 'shown-only', { line: 'tool answers call_10 [not recorded]' })).toMatchObject({
+      what: 'placeholder',
+    })
     await harness.appended({ id: 'sand', role: 'tool', tool_call_id: 'call_10', content: 'sand' })
     await harness.appended(talk(27, 1))
     await harness.compact('force')
@@ -433,13 +436,13 @@ describe('a line', () => {
     expect(
       (await explained(harness, 'message', { line: 'tool answers call_1 [stone]' })).batch?.chunk?.messageIds,
     ).toContain('stone')
-    // A text that has the line goes before all of it.
+    // A text that contains the line takes precedence over labels.
     await harness.appended({ id: 'says', role: 'user', content: 'what did call_1 give to Ines_Ferro?' })
     for (const line of ['call_1', 'Ines_Ferro'])
       expect((await explained(harness, 'message', { line })).message.messageId).toBe('says')
   })
 
-  it('of an extractive summary leads to the message that says it, word for word, through any depth', async () => {
+  it('of an extractive summary leads to the quoted message, through any depth', async () => {
     const harness = createHarness({
       policy: { ...SMALL, maxSummaryTokens: 64, buffer: 2, clipFirst: 1, clipLast: 1, clipMiddle: 1 },
       summarizer: { ...createScriptedSummarizer(), ...createExtractiveSummarizer() },
@@ -456,14 +459,14 @@ describe('a line', () => {
     let [lines, deep] = [0, 0]
     for (const { content, depth } of state.visibleBatches) {
       for (const line of content.split('\n').filter((each) => each.includes('We decided that berth'))) {
-        const answer = await asked(harness, { line, open: true })
-        // A short line may stand in a batch and in a deeper one.
+        const answer = await explainConversation(harness, { line, open: true })
+        // A short line may be in a batch and in a deeper one.
         if (E.isLeft(answer) || answer.right.kind !== 'batch') continue
         const { said, batch } = answer.right
-        const told = [...line.matchAll(/berth (\d+) belongs/gu)].map(([, at]) => `m${at ?? ''}`)
-        expect(said?.map(({ messageId }) => messageId)).toEqual(told)
+        const expectedIds = [...line.matchAll(/berth (\d+) belongs/gu)].map(([, at]) => `m${at ?? ''}`)
+        expect(said?.map(({ messageId }) => messageId)).toEqual(expectedIds)
         expect(said?.[0]?.recorded.revision).toBeGreaterThan(0n)
-        expect(leaves(batch).map(({ messageId }) => messageId)).toEqual(expect.arrayContaining(told))
+        expect(leaves(batch).map(({ messageId }) => messageId)).toEqual(expect.arrayContaining(expectedIds))
         lines += 1
         if (depth > 0) deep += 1
       }
@@ -471,7 +474,7 @@ describe('a line', () => {
     expect([lines > 3, deep > 0]).toEqual([true, true])
   })
 
-  it('that stands in several places lists them', async () => {
+  it('with several sources lists them', async () => {
     const harness = await compacted()
     const several = await explained(harness, 'several', { line: 'is booked twice' })
     const live = (await harness.conversations.load(CONVERSATION)).window
@@ -482,7 +485,7 @@ describe('a line', () => {
     expect(batches.sources.every((source) => source.kind === 'batch' && source.excerpt.includes('chunk'))).toBe(true)
   })
 
-  it('that the ledger itself puts there says so; one that nobody ever saw is refused', async () => {
+  it('that the ledger generates is marked as such; one that was never shown is rejected', async () => {
     const harness = createHarness({ policy: SMALL })
     await harness.appended([
       say(0),
@@ -504,19 +507,18 @@ describe('a line', () => {
       what: 'placeholder',
       asOf: { revision: revision - 1n },
     })
-    expect(await asked(harness, { line: 'nobody ever said this' })).toEqual(
+    expect(await explainConversation(harness, { line: 'nobody ever said this' })).toEqual(
       E.left({ kind: 'NoSuchLine', conversationId: CONVERSATION }),
     )
   })
 
-  it('of a session summary leads to the batch whose section has it, and its task to the first message', async () => {
+  it('of a session summary leads to the batch of its section, and its task to the first message', async () => {
     const ofSessions = { ...CONFIGURATION, policy: { ...CONFIGURATION.policy, view: 'session-summary' as const } }
     const sections = {
+      ...NO_SECTIONS,
       completedWork: [{ file: 'a.ts', action: 'edit', description: 'made it | faster' }],
       decisions: ['to wait'],
-      currentState: [],
-      pendingWork: ['to ship'],
-      errors: [],
+      openItems: ['to ship'],
     }
     const harness = await withEvents([
       { type: 'ConversationConfigured', data: ofSessions },
@@ -532,11 +534,40 @@ describe('a line', () => {
     for (const line of ['- to wait', '- [ ] to ship', '| a.ts | edit | made it \\| faster |'])
       expect((await explained(harness, 'batch', { line })).batch).toMatchObject({ batchId: 'b1', state: 'shown' })
     expect((await explained(harness, 'message', { line: 'content of m1' })).message.messageId).toBe('m1')
+    expect((await explained(harness, 'view', { line: '### Open items' })).batches).toHaveLength(1)
+  })
+
+  it('of a session summary without files leads to its batch too; one about a shortened section to the view', async () => {
+    const policy = { ...CONFIGURATION.policy, view: 'session-summary', modelMaxTokens: 600, outputReserve: 0 } as const
+    const tight = { ...CONFIGURATION, policy }
+    const sections = {
+      ...NO_SECTIONS,
+      completedWork: [{ file: '', action: 'attended', description: 'the parade' }],
+      decisions: Array.from({ length: 90 }, (_none, number) => `to wait for berth number ${String(number)}`),
+    }
+    const harness = await withEvents([
+      { type: 'ConversationConfigured', data: tight },
+      appended('m1'),
+      appended('m2'),
+      summarized('k', ['m1', 'm2']),
+      archived('b1', ['m1', 'm2'], { chunkId: 'k', sections }),
+      pruned(
+        { b1: ['m1', 'm2'] },
+        { configuration: tight, originalTask: 1n, batches: [{ batchId: 'b1', revision: 4n }] },
+      ),
+    ])
+    expect((await explained(harness, 'batch', { line: '| attended | the parade |' })).batch.batchId).toBe('b1')
+    const { messages, shortened } = await harness.context()
+    expect(shortened).toMatchObject([{ id: 'decisions', how: 'shortened' }])
+    const mark = contentText(messages[0]?.content)
+      .split('\n')
+      .find((line) => line.includes('the whole text: decisions'))
+    expect((await explained(harness, 'view', { line: mark ?? '' })).batches).toHaveLength(1)
   })
 })
 
-describe('a batch of a cycle that was undone', () => {
-  it('says so, when, and who asked for it; and where its number was used again, the new one is not undone', async () => {
+describe('a batch of an undone cycle', () => {
+  it('names the undo with time and actor; a new cycle with the same number is not undone', async () => {
     const harness = createHarness({ policy: { ...SMALL, modelMaxTokens: 3_200, contextBudget: 0.25 } })
     const live = async (count: number, from: number): Promise<void> => {
       for (const message of talk(count, from)) {
@@ -559,23 +590,23 @@ describe('a batch of a cycle that was undone', () => {
       putOut: { type: 'CycleUndone', recorded },
     })
     await live(40, 60)
-    const again = (await harness.eventsOf('MessagesPruned')).find(
+    const secondCycle = (await harness.eventsOf('MessagesPruned')).find(
       ({ data, revision }) => data.cycle === cycles && revision > (undone?.revision ?? 0n),
     )
     expect(
-      (await explained(harness, 'batch', { batchId: again?.data.pruned[0]?.batchId ?? '' })).batch.cycle,
+      (await explained(harness, 'batch', { batchId: secondCycle?.data.pruned[0]?.batchId ?? '' })).batch.cycle,
     ).not.toHaveProperty('undone')
     expect((await explained(harness, 'batch', { batchId })).batch.cycle?.undone).toMatchObject(recorded)
   })
 })
 
 describe('an edition', () => {
-  it('that was adopted is explained from its own stream, with who put it into force; its lines lead there, and those of before stay readable', async () => {
+  it('that was adopted is explained from its own stream; its lines lead to it, and earlier lines stay readable', async () => {
     const harness = await compacted()
     const [before] = await harness.eventsOf('BatchArchived')
-    const other = createScriptedSummarizer({ model: 'another' })
-    other.answer = ({ requestHash }) => ({ text: `other ${requestHash.slice(0, 8)}` })
-    await makeEdition(harness, 'e1', { ...SMALL, buffer: 1 }, other)
+    const otherSummarizer = createScriptedSummarizer({ model: 'another' })
+    otherSummarizer.answer = ({ requestHash }) => ({ text: `other ${requestHash.slice(0, 8)}` })
+    await makeEdition(harness, 'e1', { ...SMALL, buffer: 1 }, otherSummarizer)
     const [adoption] = await harness.eventsOf('EditionAdopted')
     const view = await explained(harness, 'view', { open: true })
     expect(view.batches.length).toBeGreaterThan(1)
@@ -590,9 +621,9 @@ describe('an edition', () => {
     expect(view.batches.filter(({ depth }) => depth === 0).map(({ cycle }) => cycle?.recorded.stream)).toContain(
       'edition-e1-c1',
     )
-    const shown = view.batches.find(({ state }) => state === 'shown')
-    expect(await explained(harness, 'batch', { line: shown?.content.split('\n')[1] ?? '' })).toMatchObject({
-      batch: { batchId: shown?.batchId },
+    const shownBatch = view.batches.find(({ state }) => state === 'shown')
+    expect(await explained(harness, 'batch', { line: shownBatch?.content.split('\n')[1] ?? '' })).toMatchObject({
+      batch: { batchId: shownBatch?.batchId },
     })
     expect(await explained(harness, 'batch', { batchId: before?.data.batchId ?? '' })).toMatchObject({
       batch: {
@@ -601,7 +632,7 @@ describe('an edition', () => {
         chunk: { summarizer: { model: 'scripted-1' } },
       },
     })
-    // A batch of it that was never in force is none of what the model saw, and can be explained by its id.
+    // A batch of the edition that was never active was never seen by the model, but can be explained by its id.
     await makeEdition(harness, 'e2', { ...SMALL, buffer: 1 }, createScriptedSummarizer({ model: 'third' }), false)
     const never = (await harness.editionEvents('e2')).find((event) => event.type === 'BatchArchived')
     if (never?.type !== 'BatchArchived') throw new Error('the edition is empty')
@@ -610,7 +641,7 @@ describe('an edition', () => {
     })
   })
 
-  it('leads from a message that left for its batches to the one that covers it', async () => {
+  it('leads from a compacted message to the batch that covers it', async () => {
     const harness = createHarness({ policy: { ...SMALL, modelMaxTokens: 10_000 } })
     await harness.appended(talk(40))
     await makeEdition(harness, 'e1', SMALL, createScriptedSummarizer({ model: 'another' }))
@@ -619,7 +650,7 @@ describe('an edition', () => {
     expect(old.batch?.chunk?.messageIds).toContain('m4')
   })
 
-  it('leads from a message to the batch in force: the edition’s while it is adopted, though its own cycles went on, and that of before when it is reverted', async () => {
+  it('leads from a message to the active batch: the edition’s while it is adopted, and the previous one after a revert', async () => {
     const policy = {
       ...SMALL,
       modelMaxTokens: 3_200,
@@ -636,7 +667,7 @@ describe('an edition', () => {
         await harness.compact()
       }
     }
-    // The first message is the task, which the view shows; the other is in it only as a part of its batch.
+    // The first message is the task, which the view shows; the other is only in a batch.
     const batchOf = async (id: string): Promise<string | undefined> =>
       (await explained(harness, 'message', { line: `Message ${id}: the berth` })).batch?.batchId
     const archivedIn = (events: readonly RecordedEvent[], id: string): string | undefined =>
@@ -654,7 +685,7 @@ describe('an edition', () => {
     await makeEdition(harness, 'e1', { ...policy, chunkSize: 5 }, createScriptedSummarizer({ model: 'another' }))
     await expectIn(await harness.editionEvents('e1'))
     await live(80, 40)
-    // Its batches are below those that the conversation has made of them.
+    // Its batches are sources of the conversation's batches.
     expect((await harness.conversations.load(CONVERSATION)).batches[0]?.origin).toBeUndefined()
     await expectIn(await harness.editionEvents('e1'))
     expect(await revert(harness)).toBe(true)

@@ -1,4 +1,4 @@
-/** What compactions forgot, over recorded conversations: another program's and ours. */
+/** Reports on the compactions of recorded conversations: another program's and ours. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -11,7 +11,7 @@ import { openTestDatabase } from '../support/memory-database.js'
 
 const THEIRS = 'claude-code/session-1'
 
-describe('what compactions forgot', () => {
+describe('reports on compactions', () => {
   let folder: string
   let ledger: Ledger
   const cyclesOf = async (conversationId: string, cycle?: number): Promise<ForgottenCycle[]> => {
@@ -39,7 +39,7 @@ describe('what compactions forgot', () => {
     await rm(folder, { recursive: true })
   })
 
-  it("tells of another program's compactions what left, by role and tool, and who did it", async () => {
+  it("list the removed messages of another program's compactions by role and tool, with the program", async () => {
     const [first, second, ...more] = await cyclesOf(THEIRS)
     expect(more).toEqual([])
     expect(first?.keys).toEqual({ program: 'claude-code', version: 'claude-code 2.1.50', trigger: 'auto' })
@@ -47,14 +47,14 @@ describe('what compactions forgot', () => {
     expect(second?.report.left.messages).toBe(8)
   })
 
-  it('says of a file that the summary names nowhere that it is gone, and where it was said', async () => {
+  it('list a file that the summary does not name as lost, with its message', async () => {
     const [first] = await cyclesOf(THEIRS, 1)
     const files = first?.report.items.filter(({ kind }) => kind === 'file') ?? []
-    const gone = files.find(({ text }) => text.includes('slipwayPlan_1.toml'))
-    expect(gone).toMatchObject({ verdict: 'gone', said: { kind: 'message' } })
+    const lostFile = files.find(({ text }) => text.includes('slipwayPlan_1.toml'))
+    expect(lostFile).toMatchObject({ verdict: 'gone', said: { kind: 'message' } })
   })
 
-  it('tells of ours by which strategy they were made', async () => {
+  it('name the strategy of our own compactions', async () => {
     const cycles = await cyclesOf('ours')
     expect(cycles.length).toBeGreaterThan(0)
     for (const { keys, report } of cycles) {
@@ -64,14 +64,14 @@ describe('what compactions forgot', () => {
     }
   })
 
-  it('adds up all conversations by program and strategy', async () => {
+  it('add up all conversations by program and strategy', async () => {
     const { conversations, totals } = await ledger.forgotten()
     expect(conversations).toBe(2)
     expect(totals.by.program['claude-code']?.compactions).toBe(2)
     expect(totals.all.compactions).toBe(2 + (totals.by.strategy['extractive']?.compactions ?? 0))
   })
 
-  it('refuses a cycle without a conversation, and one that is no number', async () => {
+  it('reject a cycle without a conversation, and an invalid number', async () => {
     await expect(ledger.forgotten(undefined, { cycle: 1 })).rejects.toThrow('cycle goes with a conversation')
     await expect(ledger.forgotten(THEIRS, { cycle: 0 })).rejects.toThrow('cycle must be the number of a cycle')
   })

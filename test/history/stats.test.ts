@@ -1,4 +1,4 @@
-/** What conversations come to, over small histories whose sums are known. */
+/** Statistics of small histories with known sums. */
 import { describe, expect, it } from '@jest/globals'
 import { either as E } from 'fp-ts'
 import { evolve } from '../../src/domain/conversation/evolve.js'
@@ -26,7 +26,7 @@ import { statsLines } from '../../src/cli/reports/stats.js'
 import { undo } from '../support/edition-history.js'
 import { appended as recordEvents, eventNamed } from '../support/events.js'
 import { CONVERSATION, contextIn, createHarness, createScriptedSummarizer, type Harness } from '../support/harness.js'
-import { counted, makeEdition } from '../support/why.js'
+import { counted, makeEdition } from '../support/explain-conversation.js'
 import { findEstimator } from '../../src/recording/estimators.js'
 
 const usage = { promptTokens: 1_000, completionTokens: 100 }
@@ -37,12 +37,12 @@ async function withEvents(
   harness = createHarness(),
 ): Promise<Harness> {
   const stream = conversationStream(conversationId)
-  const done = await harness.log.store.append(stream, 'no_stream', eventsFor(stream, events).events)()
-  if (E.isLeft(done)) throw new Error(done.left.kind)
+  const stored = await harness.log.store.append(stream, 'no_stream', eventsFor(stream, events).events)()
+  if (E.isLeft(stored)) throw new Error(stored.left.kind)
   return harness
 }
 
-/** By the one cycle of the story, whose books were made up: what its context lost. */
+/** The tokens that the forged cycle of the story saved. */
 async function savedByStory(harness: Harness, conversationId = CONVERSATION): Promise<number> {
   const events = await harness.events(conversationId)
   const at = events.findIndex(({ type }) => type === 'MessagesPruned')
@@ -63,7 +63,7 @@ const story: readonly Event[] = [
 ]
 
 describe('stats', () => {
-  it('count the others where an event of one, or of its edition, cannot be read, and name that one', async () => {
+  it('skip and name a conversation with an unreadable event, its own or of its edition', async () => {
     const harness = await withEvents(story)
     await withEvents(story, 'bad', harness)
     await withEvents(story, 'neighbour', harness)
@@ -84,7 +84,7 @@ describe('stats', () => {
     })
   })
 
-  it('count messages, cycles, and what was sent with and without compaction', async () => {
+  it('count messages, cycles, and the tokens sent with and without compaction', async () => {
     const harness = await withEvents(story)
     const { total } = await counted(harness)
     expect(total).toMatchObject({
@@ -99,7 +99,7 @@ describe('stats', () => {
       tokensSaved: await savedByStory(harness),
       answers: 2,
     })
-    // m2 answered m1 (10 tokens); m4 the context behind the cycle, which would have been 60.
+    // m2 answered m1 (10 tokens); m4 answered the context after the cycle, which would have had 60 without it.
     const { tokens } = contextIn(
       (await harness.events()).slice(0, 7).reduce(evolve, initialState(CONVERSATION, findEstimator)),
     )
@@ -110,18 +110,18 @@ describe('stats', () => {
     const harness = createHarness({ policy: { ...SMALL, buffer: 2 } })
     let sent = 0
     let all = 0
-    // Calls whose results come at once, late, and never: what stands in their place is sent too.
+    // Calls with results that come directly, late or never: placeholders are part of the context.
     const calls = (at: number): MessageInput[] => [
       calling(`c${String(at)}`, [`x${String(at)}`, `y${String(at)}`]),
       ...(at % 3 === 0 ? [] : [answering(`r${String(at)}`, `x${String(at)}`)]),
     ]
     const late = [answering('late', 'y0'), answering('later', 'x36')]
-    const told = [
+    const messages = [
       ...talk(80).flatMap((message, at) => (at % 12 === 0 ? [message, ...calls(at)] : [message])),
       ...late,
       say(99),
     ]
-    for (const message of told) {
+    for (const message of messages) {
       const context = message.role === 'assistant' ? (await harness.context()).tokens : 0
       sent += context
       all +=
@@ -134,7 +134,7 @@ describe('stats', () => {
     expect([total.tokensSent, total.tokensSentUncompacted]).toEqual([sent, all])
   })
 
-  it('name no context above the hard limit', async () => {
+  it('never count a context above the hard limit', async () => {
     const big = configured({ estimator: defaultEstimator.name })
     const small: Event = { ...big, data: { ...big.data, policy: { ...big.data.policy, modelMaxTokens: 1_000 } } }
     const harness = await withEvents([small, appended('m1', { content: 'word '.repeat(4_000), tokens: 5_002 })])
@@ -145,7 +145,7 @@ describe('stats', () => {
     expect([total.tokensSent, total.tokensSentUncompacted]).toEqual([tokens, 5_002])
   })
 
-  it('reckon cost by model and currency, and guess no price', async () => {
+  it('calculate the cost by model and currency, without guessed prices', async () => {
     const by = (model: string) => summarizer({ model, usage, durationMs: 10 })
     const harness = await withEvents([
       configured(),
@@ -201,7 +201,7 @@ describe('stats', () => {
     })
   })
 
-  it('estimate what was not reported from the messages and the summary, and say how often', async () => {
+  it('estimate unreported usage from the messages and the summary, and count the estimates', async () => {
     const harness = await withEvents([
       configured(),
       appended('m1', { tokens: 70 }),
@@ -225,7 +225,7 @@ describe('stats', () => {
     ])
   })
 
-  it('take a summary that was taken over for what it cost: nothing', async () => {
+  it('count a reused summary as free', async () => {
     const { total } = await counted(
       await withEvents([
         configured(),
@@ -238,7 +238,7 @@ describe('stats', () => {
     expect(total).toMatchObject({ reused: 1, models: [], summarizingMs: 0 })
   })
 
-  it('count failures by kind, and what could not help by its reason', async () => {
+  it('count failures by kind, and ineffective compactions by reason', async () => {
     const failed = ['timeout', 'empty', 'timeout'].map((failure) => compactionFailed({ failure }))
     const { total } = await counted(
       await withEvents([configured(), appended('m1'), ...failed, compactionCouldNotHelp()]),
@@ -246,7 +246,7 @@ describe('stats', () => {
     expect(total).toMatchObject({ failures: { timeout: 2, empty: 1 }, couldNotHelp: { 'recent-messages': 1 } })
   })
 
-  it('count what an edition took, adopted or not; what stands is what the context is made of', async () => {
+  it('count the usage of an edition, adopted or not; active data is that of the context', async () => {
     const harness = createHarness({ policy: SMALL })
     await harness.appended(talk(40))
     await harness.compact('force')
@@ -291,7 +291,7 @@ describe('stats', () => {
     )
   })
 
-  it('count as saved what the contexts lost that were handed out, not what was shortened in them before', async () => {
+  it('count as saved only the reduction of the shown contexts, not earlier shortening', async () => {
     const harness = createHarness({ policy: SMALL })
     const contextAt = async (revision: bigint): Promise<number> =>
       contextIn(await loadConversation(harness.log, CONVERSATION, revision)).tokens
@@ -316,11 +316,11 @@ describe('stats', () => {
       if (event?.type === 'MessagesPruned') inForce += event.data.tokensBefore - event.data.tokensAfter
     }
     expect((await counted(harness)).total.tokensSaved).toBe(lost)
-    // Otherwise this would prove nothing: the results alone are longer than any context.
+    // A precondition of this test: the results alone are longer than any context.
     expect(inForce).toBeGreaterThan(3 * lost)
   })
 
-  it('count an undone cycle as made and not as standing, and say that it was undone', async () => {
+  it('count an undone cycle as made but not active, and as undone', async () => {
     const harness = createHarness({ policy: { ...SMALL, modelMaxTokens: 3_200, contextBudget: 0.25 } })
     for (const message of talk(60)) {
       await harness.appended(message)
@@ -347,7 +347,7 @@ describe('stats', () => {
     ])
   })
 
-  it('of several conversations are the sum of each, told one by one', async () => {
+  it('of several conversations are the sum of each, reported one by one', async () => {
     const harness = await withEvents(story, 'a')
     await withEvents(story, 'b', harness)
     await withEvents([configured(), appended('m1', { tokens: 7 })], 'c', harness)
@@ -372,7 +372,7 @@ describe('stats', () => {
     expect(total.models).toMatchObject([{ model: 'small-1', summaries: 2, promptTokens: 2_000, completionTokens: 200 }])
   })
 
-  it('of a stand-in, of failures and of what a scripted model reported are those of the run', async () => {
+  it('of the fallback, of failures and of a scripted model match the run', async () => {
     const scripted = createScriptedSummarizer()
     const harness = createHarness({ policy: SMALL, summarizer: scripted })
     scripted.answer = (_prepared, call) => (call === 1 ? { failure: 'timeout' } : undefined)

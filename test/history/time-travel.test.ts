@@ -1,4 +1,4 @@
-/** As of a revision or an instant: where it is found, what it costs to find it, and every moment that is refused. */
+/** Conversations at a revision or an instant: the revision found, the number of reads, and every rejected moment. */
 import { describe, expect, it } from '@jest/globals'
 import { either as E } from 'fp-ts'
 import { cycleRevisions } from '../../src/history/cycles.js'
@@ -20,7 +20,7 @@ import {
   type Harness,
 } from '../support/harness.js'
 
-/** A clock that goes on only when it is told to. */
+/** A clock that advances only on request. */
 function standingClock(): Clock & { time: number } {
   const ids = createTestClock()
   const clock = { time: Date.UTC(2026, 0, 1), now: () => new Date(clock.time), newId: () => ids.newId() }
@@ -46,7 +46,7 @@ async function compacted(messages = 60): Promise<Harness> {
 }
 
 describe('the revision of a message', () => {
-  it('is the one that it was recorded at, and stays so however long ago it was folded', async () => {
+  it('is that of its event, also after it was compacted', async () => {
     const harness = await compacted()
     for (const event of await harness.eventsOf('MessageAppended')) {
       const { messageId } = event.data
@@ -66,12 +66,12 @@ describe('the revision of a message', () => {
 })
 
 describe('the revision of an instant', () => {
-  it('is the last of several facts of that instant, and of the last one before it', async () => {
+  it('is the last of several events at that instant, or the last one before it', async () => {
     const clock = standingClock()
     const harness = createHarness({ policy: SMALL, clock })
     const lasts: [number, bigint][] = []
     for (let round = 0; round < 30; round += 1) {
-      // Rounds of one to five facts at one instant.
+      // Rounds of one to five events at one instant.
       await harness.appended(talk(1 + (round % 5), round * 5))
       lasts.push([clock.time, (await harness.conversations.load(CONVERSATION)).revision])
       clock.time += 1_000
@@ -87,7 +87,7 @@ describe('the revision of an instant', () => {
     )
   })
 
-  it('is not taken from a clock that went back', async () => {
+  it('is not affected by a clock that went back', async () => {
     const clock = standingClock()
     const harness = createHarness({ policy: SMALL, clock })
     await harness.appended(talk(3))
@@ -102,7 +102,7 @@ describe('the revision of an instant', () => {
     )
   })
 
-  it('costs a few point reads however long the conversation is', async () => {
+  it('needs a few point reads in a conversation of any length', async () => {
     const harness = createHarness({ policy: { ...SMALL, modelMaxTokens: 1_000_000 } })
     await harness.appended(talk(4_000))
     harness.store.reads = 0
@@ -112,7 +112,7 @@ describe('the revision of an instant', () => {
 })
 
 describe('a moment that the conversation does not have', () => {
-  it.each([-1n, 61n, 10n ** 30n])('revision %p: refused with the head', async (revision) => {
+  it.each([-1n, 61n, 10n ** 30n])('revision %p: rejected with the head', async (revision) => {
     const harness = createHarness({ policy: { ...SMALL, modelMaxTokens: 100_000 } })
     await harness.appended(talk(60))
     expect(await conversationAt(harness.log, CONVERSATION, { revision }, NO_INSTANT_TO_COME, loadConversation)).toEqual(
@@ -120,7 +120,7 @@ describe('a moment that the conversation does not have', () => {
     )
   })
 
-  it('an instant before the first fact: refused with the time of that one', async () => {
+  it('an instant before the first event: rejected with the time of that event', async () => {
     const harness = await compacted(5)
     const first = (await harness.events())[0]?.metadata.recordedAt ?? ''
     expect(
@@ -152,14 +152,14 @@ describe('a moment that the conversation does not have', () => {
     ).toBeGreaterThanOrEqual(0n)
   })
 
-  it.each([{ revision: 0n }, { time: 0 }])('a conversation that is not there at all: %p', async (moment) => {
+  it.each([{ revision: 0n }, { time: 0 }])('an unknown conversation: %p', async (moment) => {
     const harness = await compacted(5)
     expect(await conversationAt(harness.log, 'nobody', moment, NO_INSTANT_TO_COME, loadConversation)).toEqual(
       E.left({ kind: 'NoSuchConversation', conversationId: 'nobody' }),
     )
   })
 
-  it('an instant that is still to come: what is recorded by then would change the answer; now is answered', async () => {
+  it('an instant in the future, since later events would change the answer; the current instant is accepted', async () => {
     const clock = standingClock()
     const harness = createHarness({ policy: SMALL, clock })
     await harness.appended(talk(3))
@@ -174,12 +174,12 @@ describe('a moment that the conversation does not have', () => {
         now: clock.now().toISOString(),
       }),
     )
-    // A clock that was set back: what is recorded is not to come.
+    // A clock that was set back: recorded events are not in the future.
     clock.time -= 5_000
     expect(rightOf(await at(clock.time + 5_000)).revision).toBe(revision)
   })
 
-  it('a cycle that has not been: refused with how many there were', async () => {
+  it('a future cycle: rejected with the number of cycles', async () => {
     const harness = await compacted()
     const { cycles } = await harness.conversations.load(CONVERSATION)
     expect(cycles).toBeGreaterThan(2)
@@ -198,7 +198,7 @@ describe('a moment that the conversation does not have', () => {
 })
 
 describe('another view', () => {
-  it('shows the same facts, and names the one in force with its hash', async () => {
+  it('shows the same events, and names the active one with its hash', async () => {
     const harness = await compacted()
     const { revision } = await harness.conversations.load(CONVERSATION)
     const state = rightOf(
@@ -211,19 +211,19 @@ describe('another view', () => {
       ),
     )
     const recorded = rightOf(contextIn(state, undefined))
-    const other = rightOf(contextIn(state, 'session-summary'))
+    const otherView = rightOf(contextIn(state, 'session-summary'))
     expect(rightOf(contextIn(state, 'clip-archive'))).toStrictEqual(recorded)
     expect(recorded.inForce).toBeUndefined()
-    expect(other.inForce).toEqual({ view: 'clip-archive', hash: recorded.hash })
-    expect(other.hash).not.toBe(recorded.hash)
+    expect(otherView.inForce).toEqual({ view: 'clip-archive', hash: recorded.hash })
+    expect(otherView.hash).not.toBe(recorded.hash)
     expect(JSON.stringify(recorded.messages)).toContain('[Context Summary')
-    expect(JSON.stringify(other.messages)).toContain('## Session Summary (Compaction Round')
-    expect(other.messageIds.filter((id) => id !== undefined)).toEqual(
+    expect(JSON.stringify(otherView.messages)).toContain('## Session Summary (Compaction Round')
+    expect(otherView.messageIds.filter((id) => id !== undefined)).toEqual(
       recorded.messageIds.filter((id) => id !== undefined),
     )
   })
 
-  it('is what a conversation under that view would have shown', async () => {
+  it('is what a conversation with that view would have shown', async () => {
     const histories = await Promise.all(
       (['clip-archive', 'session-summary'] as const).map(async (view) => {
         const harness = createHarness({ policy: { ...SMALL, view } })
@@ -238,7 +238,7 @@ describe('another view', () => {
     expect(rightOf(contextIn(session, 'clip-archive')).messages).toEqual(contextOfState(clips).messages)
   })
 
-  it('makes no difference where nothing was compacted', async () => {
+  it('makes no difference without compaction', async () => {
     const harness = createHarness({ policy: SMALL })
     await harness.appended(talk(3))
     const state = await harness.conversations.load(CONVERSATION)
@@ -248,12 +248,12 @@ describe('another view', () => {
   })
 })
 
-describe('what is undone, adopted and reverted later', () => {
+describe('later undos, adoptions and reverts', () => {
   const BY = { actor: 'test', correlationId: 'c', causationId: 'c' }
-  /** Room for what comes back: the soft limit is a tenth of the hard one. */
+  /** Room for restored messages: the soft limit is a tenth of the hard one. */
   const ROOMY = { ...SMALL, modelMaxTokens: 4_000, contextBudget: 0.1 }
 
-  it('changes nothing before it: not a context, not a difference across a cycle that is not in force any more', async () => {
+  it('change nothing before them: no context, and no difference across an inactive cycle', async () => {
     const harness = createHarness({ policy: ROOMY })
     const live = new Map<bigint, unknown>()
     const look = async (): Promise<void> => {
@@ -282,7 +282,7 @@ describe('what is undone, adopted and reverted later', () => {
     rightOf(await undoCycles(harness, CONVERSATION, cycles, BY))
     await look()
     const undo = (await harness.conversations.load(CONVERSATION)).revision
-    // Nothing else has its number yet, so the undone cycle is still found.
+    // No other cycle has its number yet, so the undone cycle is still found.
     expect(await across(cycles)).toStrictEqual(undoneLater)
     const back = rightOf(await differenceBetween(harness.log, CONVERSATION, undo - 1n, undo))
     expect(back.events.map(({ type }) => type)).toEqual(['CycleUndone'])
@@ -291,7 +291,8 @@ describe('what is undone, adopted and reverted later', () => {
     )
     expect([back.messages.left, back.messages.passed]).toEqual([[], []])
     expect(back.batches.left.map(({ batchId }) => batchId)).toEqual(
-      expect.arrayContaining(undoneLater.batches.came.map(({ batchId }) => batchId)),
+      // A batch of batches from before the cycle is restored with it, and stays.
+      expect.arrayContaining(undoneLater.batches.came.filter(({ depth }) => depth === 0).map(({ batchId }) => batchId)),
     )
     await goOn(20)
     expect((await across(cycles)).to.revision).toBeGreaterThan(undo)
@@ -337,7 +338,7 @@ describe('a cycle by its number', () => {
     }
   }
 
-  it('says that it was undone, by whom, and which others had its number', async () => {
+  it('reports the undo with its actor, and other cycles with its number', async () => {
     const harness = createHarness({ policy: ROOMY })
     await goOn(harness, 60)
     const { cycles } = await harness.conversations.load(CONVERSATION)
@@ -357,21 +358,21 @@ describe('a cycle by its number', () => {
       }),
     )
     await goOn(harness, 40)
-    const again = rightOf(await cycleRevisions(harness.log, CONVERSATION, cycles))
-    expect(again.to).toBeGreaterThan(undo?.revision ?? 0n)
-    expect(again).toEqual({
+    const cycleAgain = rightOf(await cycleRevisions(harness.log, CONVERSATION, cycles))
+    expect(cycleAgain.to).toBeGreaterThan(undo?.revision ?? 0n)
+    expect(cycleAgain).toEqual({
       cycle: cycles,
-      from: again.from,
-      to: again.to,
+      from: cycleAgain.from,
+      to: cycleAgain.to,
       others: [{ from: first.from, to: first.to }],
     })
   })
 
-  it('is refused where an edition in force took it, as undo refuses it, and is the own one again when that was reverted', async () => {
+  it('is rejected if the active edition made it, as undo rejects it, and is the conversation’s own again after a revert', async () => {
     const harness = createHarness({ policy: ROOMY })
     await goOn(harness, 120)
     const before = await harness.conversations.load(CONVERSATION)
-    const own = rightOf(await cycleRevisions(harness.log, CONVERSATION, 2))
+    const ownCycle = rightOf(await cycleRevisions(harness.log, CONVERSATION, 2))
     const edition = await editionOf(
       harness,
       { ...ROOMY, contextBudget: 0.5 },
@@ -382,7 +383,7 @@ describe('a cycle by its number', () => {
     expect(cycles).toBeGreaterThan(1)
     expect(cycles).toBeLessThan(before.cycles)
     expect(await cycleRevisions(harness.log, CONVERSATION, 2)).toEqual(
-      E.left({ kind: 'CycleOfEdition', cycle: 2, editionId: 'e1', replaced: { from: own.from, to: own.to } }),
+      E.left({ kind: 'CycleOfEdition', cycle: 2, editionId: 'e1', replaced: { from: ownCycle.from, to: ownCycle.to } }),
     )
     expect(rightOf(await cycleRevisions(harness.log, CONVERSATION, before.cycles)).outOfForce).toMatchObject({
       type: 'EditionAdopted',
@@ -391,15 +392,15 @@ describe('a cycle by its number', () => {
     const since = rightOf(await cycleRevisions(harness.log, CONVERSATION, cycles + 1))
     expect([since.to > before.revision, since.outOfForce]).toEqual([true, undefined])
     rightOf(await revertEdition(harness, CONVERSATION, BY))
-    expect(await cycleRevisions(harness.log, CONVERSATION, 2)).toEqual(E.right(own))
-    // The cycle that was taken while the edition was in force went with it.
-    const gone = rightOf(await cycleRevisions(harness.log, CONVERSATION, cycles + 1))
-    expect([gone.outOfForce, gone.others]).toEqual([undefined, [{ from: since.from, to: since.to }]])
+    expect(await cycleRevisions(harness.log, CONVERSATION, 2)).toEqual(E.right(ownCycle))
+    // The cycle that was made while the edition was active is inactive too.
+    const lostCycle = rightOf(await cycleRevisions(harness.log, CONVERSATION, cycles + 1))
+    expect([lostCycle.outOfForce, lostCycle.others]).toEqual([undefined, [{ from: since.from, to: since.to }]])
   })
 })
 
 describe('a difference', () => {
-  it('across a cycle: what it took out and put in', async () => {
+  it('across a cycle: removed and added messages and batches', async () => {
     const harness = await compacted()
     const prunes = await harness.eventsOf('MessagesPruned')
     for (const { data, revision } of prunes) {
@@ -423,7 +424,7 @@ describe('a difference', () => {
     }
   })
 
-  it('from any revision to any other: what was live then, less what left, with what came, is what is live now', async () => {
+  it('between any two revisions: the earlier messages, without the removed and with the added ones, are the later ones', async () => {
     const harness = await compacted(40)
     const { revision: head } = await harness.conversations.load(CONVERSATION)
     for (const [from, to] of [

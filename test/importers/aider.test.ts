@@ -1,4 +1,4 @@
-/** Histories of Aider, written by hand after those of versions 0.47 to 0.86. */
+/** Handwritten histories of Aider, in the formats of versions 0.47 to 0.86. */
 import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
 import { contentText } from '../../src/domain/values/message.js'
@@ -14,8 +14,8 @@ function read(lines: readonly string[], isWhole = true): TranscriptItem[] {
   const items = lines.flatMap((value, at) => [...reader.take({ value, where: { file: FILE, line: at + 1 } })])
   return isWhole ? [...items, ...reader.end()] : items
 }
-/** Who says what. */
-const said = (items: readonly TranscriptItem[]): string[] =>
+/** The speaker and the text of each message. */
+const speakersAndTexts = (items: readonly TranscriptItem[]): string[] =>
   ofKind(items, 'message').map(
     ({ body, byProgram }) => `${byProgram === true ? 'program' : body.role}: ${contentText(body.content)}`,
   )
@@ -30,7 +30,7 @@ const banner = [
   '> Weak model: claude-small  ',
   '',
 ]
-const asked = ['#### count the berths  ', '####   ', '#### and the cranes  ', '']
+const promptLines = ['#### count the berths  ', '####   ', '#### and the cranes  ', '']
 const answered = [
   'There are **three** berths.',
   '',
@@ -48,9 +48,9 @@ const took = [
 ]
 
 describe('a run', () => {
-  const items = read([...banner, ...asked, ...answered, ...took])
+  const items = read([...banner, ...promptLines, ...answered, ...took])
 
-  it('is a conversation of its own, with the version and the folder of its beginning', () => {
+  it('is a separate conversation, with its version and directory', () => {
     expect(ofKind(items, 'conversation')).toEqual([
       {
         kind: 'conversation',
@@ -63,8 +63,8 @@ describe('a run', () => {
     ])
   })
 
-  it('has the lines of the user as one message, what Aider says, and the words of the model with its headings', () => {
-    expect(said(items)).toEqual([
+  it('contains the user’s lines as one message, Aider’s output, and the model’s text with its headings', () => {
+    expect(speakersAndTexts(items)).toEqual([
       'program: /usr/bin/aider --model sonnet\nAider v0.86.1\nMain model: anthropic/claude-x with diff edit format, infinite output\nWeak model: claude-small',
       'user: count the berths\n\nand the cranes',
       'assistant: There are **three** berths.\n\n#### Details\n> as the harbour says\n\n```\n  code\n```',
@@ -72,22 +72,22 @@ describe('a run', () => {
     ])
   })
 
-  it('tells the model of an answer, and what it took', () => {
+  it('contains the model and the usage of an answer', () => {
     expect(ofKind(items, 'message')[2]).toMatchObject({
       model: 'anthropic/claude-x',
       usage: { inputTokens: 7400, outputTokens: 245, cacheWriteTokens: 1024, cacheReadTokens: 2100, cost: 0.02 },
     })
   })
 
-  it('has ids by the places of its lines, which stay when an earlier run is deleted', () => {
+  it('has ids from its line numbers, which stay the same if an earlier run is deleted', () => {
     const ids = (given: readonly TranscriptItem[]): string[] => ofKind(given, 'message').map(({ sourceId }) => sourceId)
     const earlier = ['# aider chat started at 2026-03-09 08:00:00', '', '> hello  ', '']
     expect(ids(items)).toEqual(['line-2', 'line-7', 'line-11', 'line-20'])
-    expect(ids(read([...earlier, ...banner, ...asked, ...answered, ...took])).slice(1)).toEqual(ids(items))
+    expect(ids(read([...earlier, ...banner, ...promptLines, ...answered, ...took])).slice(1)).toEqual(ids(items))
   })
 })
 
-it('each run is a conversation, and two that began in one second are told apart', () => {
+it('each run is a conversation, and two that began in the same second have different ids', () => {
   const items = read([HEADER, '', HEADER, '', '#### hello  ', '', '# aider chat started at 2026-03-10 09:00:00'])
   expect(ofKind(items, 'conversation').map(({ sourceId }) => sourceId)).toEqual([
     '.aider.chat.history/2026-03-10T08:00:00Z',
@@ -96,23 +96,23 @@ it('each run is a conversation, and two that began in one second are told apart'
   ])
 })
 
-it('what stands before the first run is a conversation as well', () => {
+it('the text before the first run is a conversation as well', () => {
   const items = read(['> Applied edit to quay.py  ', '', '#### thanks  ', '', HEADER])
   expect(ofKind(items, 'conversation').map(({ sourceId }) => sourceId)).toEqual([
     '.aider.chat.history/start',
     '.aider.chat.history/2026-03-10T08:00:00Z',
   ])
-  expect(said(items)).toEqual(['program: Applied edit to quay.py', 'user: thanks'])
+  expect(speakersAndTexts(items)).toEqual(['program: Applied edit to quay.py', 'user: thanks'])
 })
 
-it('two inputs one after another are two messages', () => {
-  expect(said(read([HEADER, '', '#### /add a.py  ', '', '#### /add b.py  ', '']))).toEqual([
+it('two consecutive inputs are two messages', () => {
+  expect(speakersAndTexts(read([HEADER, '', '#### /add a.py  ', '', '#### /add b.py  ', '']))).toEqual([
     'user: /add a.py',
     'user: /add b.py',
   ])
 })
 
-it('what Aider says in several lines at once begins behind its mark and ends with two spaces', () => {
+it('a multi-line output of Aider begins with its prefix and ends with two spaces', () => {
   const items = read([
     HEADER,
     '',
@@ -127,24 +127,29 @@ it('what Aider says in several lines at once begins behind its mark and ends wit
     'I fix it.',
     HEADER,
   ])
-  expect(said(items)).toEqual([
+  expect(speakersAndTexts(items)).toEqual([
     'user: /test pytest',
     'program: ===== test session starts =====\nplatform linux\n\n>>>>>>> quay\n===== 1 failed =====\nFix it? (Y)es/(N)o [Yes]: y',
     'assistant: I fix it.',
   ])
 })
 
-it('a file whose lines an editor trimmed is read by its marks alone', () => {
-  const trimmed = [...banner, ...asked, 'Three.', '', HEADER].map((line) => line.trimEnd())
-  expect(said(read(trimmed)).slice(1)).toEqual(['user: count the berths\n\nand the cranes', 'assistant: Three.'])
+it('a file whose lines an editor trimmed is read by its prefixes alone', () => {
+  const trimmed = [...banner, ...promptLines, 'Three.', '', HEADER].map((line) => line.trimEnd())
+  expect(speakersAndTexts(read(trimmed)).slice(1)).toEqual([
+    'user: count the berths\n\nand the cranes',
+    'assistant: Three.',
+  ])
 })
 
-it('the last message is left out where the next line may belong to it, and given once it has ended', () => {
-  const begun = [HEADER, '', ...asked, 'There are three berths.', '']
-  const items = read(begun)
-  expect(said(items)).toEqual(['user: count the berths\n\nand the cranes'])
+it('the last message is omitted while the next line may belong to it, and emitted after it has ended', () => {
+  const incomplete = [HEADER, '', ...promptLines, 'There are three berths.', '']
+  const items = read(incomplete)
+  expect(speakersAndTexts(items)).toEqual(['user: count the berths\n\nand the cranes'])
   expect(items.at(-1)).toMatchObject({ kind: 'left-out', what: 'last message, which may go on' })
-  expect(said(read([...begun, 'And a crane.', '', '> Tokens: 7.4k sent, 245 received.  ', '']))).toEqual([
+  expect(
+    speakersAndTexts(read([...incomplete, 'And a crane.', '', '> Tokens: 7.4k sent, 245 received.  ', ''])),
+  ).toEqual([
     'user: count the berths\n\nand the cranes',
     'assistant: There are three berths.\n\nAnd a crane.',
     'program: Tokens: 7.4k sent, 245 received.',
@@ -154,7 +159,7 @@ it('the last message is left out where the next line may belong to it, and given
 it('a history is recognized by the line that begins a run', () => {
   expect(aider.recognize({ path: FILE, records: [], text: `\n${HEADER}\r\n\n> hello  ` })).toBe('text')
   expect(aider.recognize({ path: FILE, records: [], text: '# aider chat started at last' })).toBeUndefined()
-  // A file that was cut begins with what was said.
+  // A truncated file begins in the middle of a message.
   expect(aider.recognize({ path: FILE, records: [], text: 'words\n> Applied edit to quay.py  \n' })).toBe('text')
   expect(aider.recognize({ path: '/srv/notes.md', records: [], text: '> Applied edit to quay.py  \n' })).toBeUndefined()
 })
@@ -178,7 +183,7 @@ describe('any history', () => {
   )
   const lines = fc.array(line, { maxLength: 30 })
 
-  it('gives the beginning of what it gives when it has grown, and nothing that the ledger refuses', () => {
+  it('yields the first items of a longer file, and only messages that the ledger accepts', () => {
     fc.assert(
       fc.property(lines, fc.nat(30), (all, cut) => {
         const items = read(all)
@@ -205,7 +210,7 @@ describe('any history', () => {
   it('keeps every word', () => {
     fc.assert(
       fc.property(fc.array(fc.stringMatching(/^(?:> |#### )?[a-z]{4} {0,2}$/u), { maxLength: 20 }), (all) => {
-        const words = said(read([HEADER, ...all, HEADER])).join(' ')
+        const words = speakersAndTexts(read([HEADER, ...all, HEADER])).join(' ')
         for (const one of all) expect(words).toContain(one.replace(/^(?:> |#### )/u, '').trim())
       }),
     )

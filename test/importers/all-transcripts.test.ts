@@ -1,15 +1,16 @@
 /**
- * Every raw file of the folder of real transcripts, imported, and held against what scripts apart from the importers read
- * in the same file: how much was said, and what the model was given behind each compaction.
+ * Imports every real transcript, and compares the result with independent scripts that read the same file: the counts,
+ * and the context after each compaction.
  *
- * Where the two could differ, a choice was made by reading the file:
- * - Codex: a search or a picture of the provider is a call, though it has no id of a call and no output follows it.
- * - Codex, trimmed: its ids were all made equal, so that only the first record of an id keeps it.
- * - OpenHands: a state without any event is no conversation; Cline's list of tasks is none either.
- * - SWE-agent: the step that submits stands in `trajectory` alone, and counts as an answer with its call and its result.
- * - Loose files of OpenHands and of SWE-agent, and runs of Aider, name no id: they are compared by their order.
- * - Aider: a run without a word is no conversation, and the last message of a file is not told while it may go on.
- * - Claude Code: an attachment counts where its text is in the file; of a file that is only named, none is.
+ * Where the two could differ, the choice was made by reading the file:
+ * - Codex: a search or an image by the provider is a call, although it has no call id and no output follows it.
+ * - Codex, trimmed files: all ids were made equal, so only the first record of an id keeps it.
+ * - OpenHands: a state without events is not a conversation; neither is Cline's list of tasks.
+ * - SWE-agent: the step that submits is only in `trajectory`, and counts as an answer with its call and its result.
+ * - Single files of OpenHands and SWE-agent, and runs of Aider, contain no id: they are compared by order.
+ * - Aider: a run without messages is not a conversation, and the last message of a file is omitted while it may
+ *   continue.
+ * - Claude Code: an attachment counts if its text is in the file; an attachment with only a file name does not.
  */
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import { either as E } from 'fp-ts'
@@ -26,7 +27,7 @@ import { decodeEvent, isOfType } from '../../src/recording/read-event.js'
 import type { RecordedEvent } from '../../src/domain/events/index.js'
 import { createHarness, type Harness } from '../support/harness.js'
 import { ledgerOn } from '../support/ledger-on-database.js'
-import { longTest } from '../support/length.js'
+import { wholeTest } from '../support/length.js'
 import { openTestDatabase } from '../support/memory-database.js'
 import { claudeCodeContexts } from '../support/raw-contexts/claude-code.js'
 import { codexContexts } from '../support/raw-contexts/codex.js'
@@ -67,7 +68,7 @@ const COUNTERS: Readonly<Record<string, CountRaw>> = {
   'swe-agent': countSweAgent,
 }
 
-/** Programs whose files tell of compactions; of the others, the folder holds none that do. */
+/** Programs whose files contain compactions. For the others, the directory has no file with one. */
 const CONTEXTS: Readonly<Record<string, ReadContexts>> = {
   'claude-code': claudeCodeContexts,
   codex: codexContexts,
@@ -76,20 +77,20 @@ const CONTEXTS: Readonly<Record<string, ReadContexts>> = {
   gemini: geminiContexts,
 }
 
-/** What the provider called for itself stands in a part of the answer. */
+/** A call that the provider ran is a part of the answer. */
 const PROVIDER_CALLS = new Set(['web_search', 'image_generation'])
 
 const callsIn = ({ content, toolCalls = [] }: MessageBody): number =>
   toolCalls.length + (Array.isArray(content) ? content.filter(({ type }) => PROVIDER_CALLS.has(type)).length : 0)
 
-/** An undone compaction is told as one more, which the file has no record of. */
+/** An undo is recorded as a further compaction, which the file does not contain. */
 const isOfFile = (event: RecordedEvent<'CompactionObserved'>): boolean => !event.data.sourceId.startsWith('undo of ')
 
-/** What is recorded of a conversation, as the counters count. */
+/** The counts of the recorded events, in the form of the counters. */
 function countsOf(sourceId: string, events: readonly RecordedEvent[]): RawCounts {
   const messages = events.filter((event) => isOfType(event, 'MessageAppended')).map(({ data }) => data)
   const inRole = (...roles: readonly string[]): number => messages.filter(({ role }) => roles.includes(role)).length
-  const begun = events.find((event) => isOfType(event, 'ConversationObserved'))
+  const observed = events.find((event) => isOfType(event, 'ConversationObserved'))
   return {
     sourceId,
     messages: {
@@ -105,7 +106,7 @@ function countsOf(sourceId: string, events: readonly RecordedEvent[]): RawCounts
       .filter((event) => isOfType(event, 'MessagesWithdrawn'))
       .reduce((sum, { data }) => sum + data.messages.length, 0),
     edits: events.filter((event) => isOfType(event, 'ContributionEdited')).length,
-    parent: begun?.data.parent?.sourceId,
+    parent: observed?.data.parent?.sourceId,
   }
 }
 
@@ -114,30 +115,30 @@ const textField = (part: Readonly<Record<string, unknown>>, field: string): read
   return typeof value === 'string' ? [value] : []
 }
 
-/** The texts of a part; of a picture its address, and of what is sealed the sealed text. */
+/** The texts of a part: for an image its URL, for encrypted content the encrypted text. */
 function textsOfPart(part: Readonly<Record<string, unknown>>): RawContext {
   const { image_url: image, item } = part
-  const own = ['text', 'thinking', 'encrypted_content'].flatMap((field) => textField(part, field))
+  const texts = ['text', 'thinking', 'encrypted_content'].flatMap((field) => textField(part, field))
   const inner = [image, item].flatMap((value) =>
     typeof value === 'object' && value !== null ? textsOfPart({ ...value }) : [],
   )
-  return [...own, ...textField(part, 'url'), ...inner]
+  return [...texts, ...textField(part, 'url'), ...inner]
 }
 
-/** The texts of a message of a context, with the calls that it makes. */
+/** The texts of a message in a context, with its calls. */
 function textsOf({ content, tool_calls: calls = [] }: ChatMessage): RawContext {
-  const said = typeof content === 'string' ? [content] : (content ?? []).flatMap((part) => textsOfPart({ ...part }))
+  const texts = typeof content === 'string' ? [content] : (content ?? []).flatMap((part) => textsOfPart({ ...part }))
   const called = calls.map((call) =>
     call.type === 'function'
       ? `${call.function.name} ${call.function.arguments}`
       : `${call.custom.name} ${call.custom.input}`,
   )
-  return [...said, ...called]
+  return [...texts, ...called]
 }
 
-const isSaid = (text: string): boolean => text !== ''
+const isNotEmpty = (text: string): boolean => text !== ''
 
-/** Where a file lies is not what it says. */
+/** Removes the directories of files, which depend on the machine. */
 const withoutFolders = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(withoutFolders)
   if (typeof value !== 'object' || value === null) return value
@@ -153,8 +154,10 @@ const withoutFolders = (value: unknown): unknown => {
 
 type Streams = ReadonlyMap<string, readonly unknown[]>
 
-/** Imports into a store in memory, whose clock stands: what has no time of its own is recorded at the same one. */
-class Importing {
+/**
+ * Imports into an in-memory store with a fixed clock, so that items without a time get the same time in every import.
+ */
+class TestImport {
   private readonly harness: Harness = createHarness()
   private readonly ids = new Set<string>()
   private readonly record = createRecordTranscript({
@@ -166,18 +169,18 @@ class Importing {
 
   async import(path: string, program: string): Promise<void> {
     const found = await recognizeTranscript(path)
-    // Of the first lines of a file it may not be seen whose they are.
+    // The first lines of a file may not be enough to recognize the program.
     const importer = found?.importer ?? importers.find((each) => each.program === program)
     if (importer === undefined) throw new Error(`there is no importer of ${program}`)
-    const done = await this.record(readTranscript(path, importer, found?.layout ?? 'lines'), {
+    const recorded = await this.record(readTranscript(path, importer, found?.layout ?? 'lines'), {
       program,
       provenance: { actor: 'test', correlationId: 'r', causationId: 'r' },
     })
-    if (E.isLeft(done)) throw new Error(`${path}: ${done.left.kind}`)
-    for (const { conversationId } of done.right.conversations) this.ids.add(conversationId)
+    if (E.isLeft(recorded)) throw new Error(`${path}: ${recorded.left.kind}`)
+    for (const { conversationId } of recorded.right.conversations) this.ids.add(conversationId)
   }
 
-  /** The types and the data of all events, by their conversations. */
+  /** Conversation id → types and data of its events. */
   async streams(): Promise<Streams> {
     const streams = new Map<string, readonly unknown[]>()
     for (const id of [...this.ids].toSorted()) {
@@ -192,13 +195,13 @@ class Importing {
   }
 }
 
-/** In which order files are imported: first a beginning of each, which ends at a share of its lines, then each whole. */
+/** The order of the imports: first truncated copies of each file, then each whole file. */
 interface Order {
   readonly beginnings: readonly { readonly transcript: RealTranscript; readonly shares: readonly number[] }[]
   readonly wholes: readonly RealTranscript[]
 }
 
-/** One order, always the same one for a seed. */
+/** A random order that depends only on the seed. */
 function orderOf(transcripts: readonly RealTranscript[], cuts: number, seed: number): Order {
   const shuffled = fc.shuffledSubarray([...transcripts], { minLength: transcripts.length })
   const shares = fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { minLength: cuts, maxLength: cuts })
@@ -211,27 +214,27 @@ function orderOf(transcripts: readonly RealTranscript[], cuts: number, seed: num
   return fc.sample(orders, { seed, numRuns: 1 })[0] ?? { beginnings: [], wholes: transcripts }
 }
 
-describeWithTranscripts('every raw file (needs ../shared/transcripts, or CONTEXT_LEDGER_TRANSCRIPTS)', () => {
+describeWithTranscripts('every real transcript (needs ../shared/transcripts, or CONTEXT_LEDGER_TRANSCRIPTS)', () => {
   let transcripts: readonly RealTranscript[]
   let ledger: Ledger
   let folder: string
   let imported: ReadonlyMap<RealTranscript, ImportedTranscript>
   let events: ReadonlyMap<string, readonly RecordedEvent[]>
 
-  /** The events of a file's conversations, those that were recorded, in the order in which they begin. */
+  /** The events of a file's conversations with recorded events, in the order in which they begin. */
   const streamsOf = (transcript: RealTranscript): readonly (readonly [string, readonly RecordedEvent[]])[] =>
     (imported.get(transcript)?.conversations ?? []).flatMap(({ conversationId, sourceId }) => {
-      const of = events.get(conversationId) ?? []
-      return of.length === 0 ? [] : [[sourceId, of] as const]
+      const stream = events.get(conversationId) ?? []
+      return stream.length === 0 ? [] : [[sourceId, stream] as const]
     })
 
   async function eventsNow(): Promise<ReadonlyMap<string, readonly RecordedEvent[]>> {
     const all = new Map<string, readonly RecordedEvent[]>()
     for (const { conversations } of imported.values())
       for (const { conversationId, revision } of conversations) {
-        const of: RecordedEvent[] = []
-        if (revision >= 0n) for await (const event of ledger.log(conversationId)) of.push(event)
-        all.set(conversationId, of)
+        const stream: RecordedEvent[] = []
+        if (revision >= 0n) for await (const event of ledger.log(conversationId)) stream.push(event)
+        all.set(conversationId, stream)
       }
     return all
   }
@@ -240,9 +243,9 @@ describeWithTranscripts('every raw file (needs ../shared/transcripts, or CONTEXT
     folder = await mkdtemp(join(tmpdir(), 'all-transcripts-'))
     transcripts = await realTranscripts()
     ledger = await ledgerOn(await openTestDatabase())
-    const done = new Map<RealTranscript, ImportedTranscript>()
-    for (const transcript of transcripts) done.set(transcript, await ledger.importTranscript(transcript.path))
-    imported = done
+    const results = new Map<RealTranscript, ImportedTranscript>()
+    for (const transcript of transcripts) results.set(transcript, await ledger.importTranscript(transcript.path))
+    imported = results
     events = await eventsNow()
   })
 
@@ -251,14 +254,14 @@ describeWithTranscripts('every raw file (needs ../shared/transcripts, or CONTEXT
     await rm(folder, { recursive: true })
   })
 
-  it('has the messages, calls, results, compactions, withdrawals, edits and parents that a count apart finds', async () => {
+  it('has the messages, calls, results, compactions, withdrawals, edits and parents of an independent count', async () => {
     const raw: Record<string, readonly RawCounts[]> = {}
     const recorded: Record<string, readonly RawCounts[]> = {}
     for (const transcript of transcripts) {
       const counted = (await COUNTERS[transcript.program]?.(transcript.path)) ?? []
       raw[transcript.name] = counted
-      recorded[transcript.name] = streamsOf(transcript).map(([sourceId, of], at) => {
-        const counts = countsOf(sourceId, of)
+      recorded[transcript.name] = streamsOf(transcript).map(([sourceId, stream], at) => {
+        const counts = countsOf(sourceId, stream)
         return counted[at] !== undefined && counted[at].sourceId === undefined
           ? { ...counts, sourceId: undefined }
           : counts
@@ -268,64 +271,64 @@ describeWithTranscripts('every raw file (needs ../shared/transcripts, or CONTEXT
     expect(new Set(transcripts.map(({ program }) => program))).toEqual(new Set(Object.keys(COUNTERS)))
   })
 
-  it('gives behind each compaction the context that the file says its model was given', async () => {
-    const given: Record<string, readonly RawContext[]> = {}
-    const shown: Record<string, readonly RawContext[]> = {}
+  it('has after each compaction the context that the file contains', async () => {
+    const expected: Record<string, readonly RawContext[]> = {}
+    const actual: Record<string, readonly RawContext[]> = {}
     for (const transcript of transcripts) {
       const { name, path, program } = transcript
       const contexts = (await CONTEXTS[program]?.(path)) ?? []
-      const behind: RawContext[] = []
-      for (const [, of] of streamsOf(transcript))
-        for (const event of of.filter((each) => isOfType(each, 'CompactionObserved')).filter(isOfFile)) {
-          const prune = of.find((each) => each.type === 'MessagesPruned' && each.revision > event.revision)
+      const contextsAfter: RawContext[] = []
+      for (const [, stream] of streamsOf(transcript))
+        for (const event of stream.filter((each) => isOfType(each, 'CompactionObserved')).filter(isOfFile)) {
+          const prune = stream.find((each) => each.type === 'MessagesPruned' && each.revision > event.revision)
           const { messages } = await ledger.context(event.stream.slice(conversationStream('').length), {
             at: prune?.revision ?? event.revision,
           })
-          behind.push(messages.flatMap(textsOf).filter(isSaid))
+          contextsAfter.push(messages.flatMap(textsOf).filter(isNotEmpty))
         }
-      given[name] = contexts.map((context) => context.filter(isSaid))
-      shown[name] = behind
+      expected[name] = contexts.map((context) => context.filter(isNotEmpty))
+      actual[name] = contextsAfter
     }
-    expect(shown).toEqual(given)
-    expect(Object.values(given).flat().length).toBeGreaterThan(10)
+    expect(actual).toEqual(expected)
+    expect(Object.values(expected).flat().length).toBeGreaterThan(10)
   })
 
-  it('accounts at each compaction for every message that was live: covered, kept or unknown', () => {
+  it('accounts at each compaction for every live message: covered, kept or unknown', () => {
     for (const transcript of transcripts)
-      for (const [, of] of streamsOf(transcript)) {
+      for (const [, stream] of streamsOf(transcript)) {
         const leading = new Set<string>()
         let live = new Set<string>()
-        let seen = 0
-        for (const event of of) {
+        let messageCount = 0
+        for (const event of stream) {
           if (isOfType(event, 'MessageAppended')) {
-            // Instructions at the head of a conversation stay live, whatever the program's context shows.
-            const isLeading = leading.size === seen && ['system', 'developer'].includes(event.data.role)
+            // Instructions at the beginning of a conversation stay live, even if the program's context omits them.
+            const isLeading = leading.size === messageCount && ['system', 'developer'].includes(event.data.role)
             if (isLeading) leading.add(event.data.messageId)
             else live.add(event.data.messageId)
-            seen += 1
+            messageCount += 1
           }
           if (isOfType(event, 'MessagesWithdrawn'))
             for (const { messageId } of event.data.messages) live.delete(messageId)
           if (!isOfType(event, 'CompactionObserved')) continue
           const { context, covered, unknown } = event.data
-          const kept = context.flatMap((entry) => (entry.kind === 'message' ? [entry.messageId] : []))
-          const left = covered?.messageIds ?? []
-          const accounted = [...kept.filter((id) => !leading.has(id)), ...left]
+          const retained = context.flatMap((entry) => (entry.kind === 'message' ? [entry.messageId] : []))
+          const coveredIds = covered?.messageIds ?? []
+          const accounted = [...retained.filter((id) => !leading.has(id)), ...coveredIds]
           expect(accounted.toSorted()).toEqual([...live].toSorted())
-          // What is unknown left as well, as far as anybody can tell.
-          expect(unknown.filter((id) => !left.includes(id))).toEqual([])
-          live = new Set([...live].filter((id) => !left.includes(id)))
+          // Messages with an unknown outcome count as removed.
+          expect(unknown.filter((id) => !coveredIds.includes(id))).toEqual([])
+          live = new Set([...live].filter((id) => !coveredIds.includes(id)))
         }
       }
   })
 
-  it('verifies, the rows of the read models included', async () => {
+  it('passes verification, including the rows of the read models', async () => {
     const { ok, problems } = await ledger.verify()
     expect(problems).toEqual([])
     expect(ok).toBe(true)
   })
 
-  it('is imported again for nothing, and is not read where it has not changed', async () => {
+  it('records nothing if it is imported again, and is not read if it is unchanged', async () => {
     for (const { path } of transcripts)
       expect(await ledger.importTranscript(path)).toMatchObject({ unchanged: true, conversations: [] })
     const copies = join(folder, 'copies')
@@ -339,12 +342,12 @@ describeWithTranscripts('every raw file (needs ../shared/transcripts, or CONTEXT
     expect(await eventsNow()).toEqual(events)
   })
 
-  /** The beginnings of a file of lines, shortest first, as files of the same name. */
+  /** Truncated copies of a file of lines, the shortest first, with the same name. */
   async function beginningsOf({ path, name }: RealTranscript, shares: readonly number[]): Promise<readonly string[]> {
     const found = await recognizeTranscript(path)
     if (found === undefined || found.layout === 'json') return []
     const lines = (await readFile(path, 'utf8')).replace(/\n$/u, '').split('\n')
-    // The last line stays out: it may be cut off, and would end here.
+    // Omits the last line, which may be incomplete.
     const ends = shares.map((share) => Math.max(1, Math.floor(share * (lines.length - 1))))
     const copies: string[] = []
     for (const end of ends.toSorted((a, b) => a - b)) {
@@ -358,25 +361,25 @@ describeWithTranscripts('every raw file (needs ../shared/transcripts, or CONTEXT
 
   async function inRandomOrder(seed: number, cuts: number): Promise<Streams> {
     const { beginnings, wholes } = orderOf(transcripts, cuts, seed)
-    const importing = new Importing()
+    const testImport = new TestImport()
     for (const { transcript, shares } of beginnings)
       for (const beginning of await beginningsOf(transcript, shares))
-        await importing.import(beginning, transcript.program)
-    for (const { path, program } of wholes) await importing.import(path, program)
-    return await importing.streams()
+        await testImport.import(beginning, transcript.program)
+    for (const { path, program } of wholes) await testImport.import(path, program)
+    return await testImport.streams()
   }
 
   async function inOrder(): Promise<Streams> {
-    const importing = new Importing()
-    for (const { path, program } of transcripts) await importing.import(path, program)
-    return await importing.streams()
+    const testImport = new TestImport()
+    for (const { path, program } of transcripts) await testImport.import(path, program)
+    return await testImport.streams()
   }
 
-  it('makes the same streams in any order, and from a beginning and the whole', async () => {
+  it('yields the same streams in any order, from truncated copies and whole files', async () => {
     expect(await inRandomOrder(1, 1)).toEqual(await inOrder())
   })
 
-  longTest('makes the same streams in many orders, and from several beginnings and the whole', async () => {
+  wholeTest('yields the same streams in many orders, from several truncated copies and whole files', async () => {
     const once = await inOrder()
     for (let seed = 2; seed < 7; seed += 1) expect(await inRandomOrder(seed, 4)).toEqual(once)
   })

@@ -1,4 +1,4 @@
-/** Exports of ChatGPT, written by hand after the shapes of 2023 to 2026. */
+/** Handwritten exports of ChatGPT, in the formats of 2023 to 2026. */
 import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
 import { chatgpt } from '../../src/importers/chatgpt.js'
@@ -29,7 +29,7 @@ const conversation = (nodes: Readonly<Record<string, Sketch>>, current: string, 
   ),
   ...more,
 })
-const says = (role: string, content: object, more: object = {}): object => ({
+const messageNode = (role: string, content: object, more: object = {}): object => ({
   author: { role, name: null, metadata: {} },
   create_time: 1773129601.5,
   content,
@@ -38,18 +38,18 @@ const says = (role: string, content: object, more: object = {}): object => ({
   ...more,
 })
 const text = (words: string): object => ({ content_type: 'text', parts: [words] })
-const user = (words: string, more: object = {}): object => says('user', text(words), more)
-const answer = (words: string, more: object = {}): object => says('assistant', text(words), more)
+const user = (words: string, more: object = {}): object => messageNode('user', text(words), more)
+const answer = (words: string, more: object = {}): object => messageNode('assistant', text(words), more)
 
 const messages = (items: readonly TranscriptItem[]) => ofKind(items, 'message')
 const bodies = (items: readonly TranscriptItem[]): unknown[] => messages(items).map(({ body }) => body)
-/** What is said, and what is withdrawn in brackets. */
+/** The emitted ids, and the withdrawn ids in brackets. */
 const story = (items: readonly TranscriptItem[]): string[] =>
   items.flatMap((item) =>
     item.kind === 'message' ? [item.sourceId] : item.kind === 'withdrawal' ? [`-${item.sourceIds.join(' ')}`] : [],
   )
 
-it('a conversation has its title and its time, its messages theirs and their models', () => {
+it('a conversation has a title and a time, and its messages have times and models', () => {
   const items = read([
     conversation({ root: [undefined, undefined], q: ['root', user('Which berths?')], a: ['q', answer('B2.')] }, 'a'),
   ])
@@ -60,13 +60,13 @@ it('a conversation has its title and its time, its messages theirs and their mod
   ])
 })
 
-it('an export has several conversations, and a file may hold one', () => {
+it('an export contains several conversations, and a file may contain one', () => {
   const one = conversation({ q: [undefined, user('Hello')] }, 'q')
-  const other = { ...one, conversation_id: undefined, id: 'k2' }
+  const second = { ...one, conversation_id: undefined, id: 'k2' }
   const unnamed = { ...one, conversation_id: undefined }
   const sourceIds = (items: readonly TranscriptItem[]): string[] =>
     ofKind(items, 'conversation').map(({ sourceId }) => sourceId)
-  expect(sourceIds(read([one, other, unnamed, 'odd']))).toEqual(['k1', 'k2', 'conversations[2]'])
+  expect(sourceIds(read([one, second, unnamed, 'odd']))).toEqual(['k1', 'k2', 'conversations[2]'])
   expect(sourceIds(read(one))).toEqual(['k1'])
   expect(ofKind(read([one, 'odd']), 'left-out')).toMatchObject([{ what: 'conversation', where: { path: '[1]' } }])
 })
@@ -81,19 +81,19 @@ describe('branches', () => {
     q3: ['a1b', user('And cranes?')],
   }
 
-  it('that do not lead to the current node are said where they began, and withdrawn', () => {
+  it('outside the current path are emitted at their branching point and withdrawn', () => {
     expect(story(read([conversation(nodes, 'q3')]))).toEqual(['q1', 'a1', 'q2', '-a1 q2', 'a1b', 'q3'])
   })
 
-  it('that were begun later are withdrawn when somebody went back', () => {
+  it('that began later are withdrawn if the user went back', () => {
     expect(story(read([conversation(nodes, 'q1')]))).toEqual(['q1', 'a1', 'q2', '-a1 q2', 'a1b', 'q3', '-a1b q3'])
   })
 
-  it('are the newest ones where no node is the current one', () => {
+  it('are the newest ones if there is no current node', () => {
     expect(story(read([conversation(nodes, 'gone')])).slice(-2)).toEqual(['a1b', 'q3'])
   })
 
-  it('keep what was read before a branch was left', () => {
+  it('keep the items that were read before a branch was abandoned', () => {
     const before = read([
       conversation(
         {
@@ -107,7 +107,7 @@ describe('branches', () => {
     expect(read([conversation(nodes, 'q3')]).slice(0, before.length)).toEqual(before)
   })
 
-  it('that hang on nothing are said as well, and nodes that hang on themselves are counted', () => {
+  it('without a root are emitted as well, and nodes in a cycle are counted', () => {
     const items = read([
       conversation(
         { q1: [undefined, user('Hello')], lost: ['nowhere', user('Lost')], x: ['y', user('X')], y: ['x', user('Y')] },
@@ -119,7 +119,7 @@ describe('branches', () => {
   })
 })
 
-describe('what a message holds', () => {
+describe('the content of a message', () => {
   const contents = (...given: object[]): unknown[] => {
     const nodes = Object.fromEntries(
       given.map((message, at): [string, Sketch] => [
@@ -130,10 +130,10 @@ describe('what a message holds', () => {
     return bodies(read(conversation(nodes, `n${String(given.length - 1)}`)))
   }
 
-  it('is texts, pictures, and what was spoken', () => {
+  it('is texts, images and transcribed speech', () => {
     expect(
       contents(
-        says('user', {
+        messageNode('user', {
           content_type: 'multimodal_text',
           parts: [
             'Look:',
@@ -154,24 +154,28 @@ describe('what a message holds', () => {
     ])
   })
 
-  it('is reasoning as it came', () => {
+  it('is unchanged reasoning', () => {
     const thoughts = { content_type: 'thoughts', thoughts: [{ summary: 'Berths', content: 'List them.' }] }
-    expect(contents(says('assistant', thoughts))).toEqual([
+    expect(contents(messageNode('assistant', thoughts))).toEqual([
       { role: 'assistant', content: [{ type: 'thoughts', ...thoughts }] },
     ])
   })
 
-  it('is calls of tools, in JSON or in words, and their results', () => {
+  it('is tool calls, in JSON or as text, and their results', () => {
     const items = contents(
-      says('assistant', text('{"query":"berths"}'), { recipient: 'browser.search' }),
-      says(
+      messageNode('assistant', text('{"query":"berths"}'), { recipient: 'browser.search' }),
+      messageNode(
         'tool',
         { content_type: 'tether_quote', text: 'B2 is free.', url: 'https://harbour.example' },
         { author: { role: 'tool', name: 'browser' } },
       ),
-      says('assistant', { content_type: 'code', language: 'python', text: 'print(2)' }, { recipient: 'python' }),
-      says('tool', { content_type: 'execution_output', text: '2' }, { author: { role: 'tool', name: 'python' } }),
-      says(
+      messageNode('assistant', { content_type: 'code', language: 'python', text: 'print(2)' }, { recipient: 'python' }),
+      messageNode(
+        'tool',
+        { content_type: 'execution_output', text: '2' },
+        { author: { role: 'tool', name: 'python' } },
+      ),
+      messageNode(
         'tool',
         { content_type: 'execution_output', text: 'and more' },
         { author: { role: 'tool', name: 'python' } },
@@ -192,25 +196,29 @@ describe('what a message holds', () => {
         toolCalls: [{ id: 'n2', type: 'custom', custom: { name: 'python', input: 'print(2)' } }],
       },
       { role: 'tool', content: '2', toolCallId: 'n2' },
-      // A call has one result; what a tool says besides is the program's.
+      // A call has one result; further output of the tool is the program’s.
       { role: 'user', content: 'and more' },
     ])
   })
 
-  it('tells of calls that failed', () => {
+  it('marks failed calls', () => {
     const items = messages(
       read(
         conversation(
           {
-            c: [undefined, says('assistant', { content_type: 'code', text: '1/0' }, { recipient: 'python' })],
+            c: [undefined, messageNode('assistant', { content_type: 'code', text: '1/0' }, { recipient: 'python' })],
             r: [
               'c',
-              says('tool', { content_type: 'system_error', name: 'ZeroDivisionError', text: 'division by zero' }),
+              messageNode('tool', {
+                content_type: 'system_error',
+                name: 'ZeroDivisionError',
+                text: 'division by zero',
+              }),
             ],
-            c2: ['r', says('assistant', { content_type: 'code', text: '1/0' }, { recipient: 'python' })],
+            c2: ['r', messageNode('assistant', { content_type: 'code', text: '1/0' }, { recipient: 'python' })],
             r2: [
               'c2',
-              says(
+              messageNode(
                 'tool',
                 { content_type: 'execution_output', text: 'x' },
                 { metadata: { aggregate_result: { status: 'failed_with_in_kernel_exception' } } },
@@ -224,15 +232,15 @@ describe('what a message holds', () => {
     expect(items.map(({ isError }) => isError)).toEqual([undefined, true, undefined, true])
   })
 
-  it("is the program's where ChatGPT puts it in the place of the user", () => {
+  it('is the program’s if ChatGPT added it with the role user', () => {
     const items = messages(
       read(
         conversation(
           {
-            s: [undefined, says('system', text('Be brief.'))],
+            s: [undefined, messageNode('system', text('Be brief.'))],
             c: [
               's',
-              says('user', {
+              messageNode('user', {
                 content_type: 'user_editable_context',
                 user_profile: 'A pilot.',
                 user_instructions: 'Knots.',
@@ -257,12 +265,12 @@ describe('what a message holds', () => {
     ])
   })
 
-  it('is counted by its type where there is nothing in it', () => {
+  it('is counted by its type if it is empty', () => {
     const nodes: Record<string, Sketch> = {
-      s: [undefined, says('system', text(''))],
-      b: ['s', says('tool', { content_type: 'tether_browsing_display', result: '', summary: null })],
+      s: [undefined, messageNode('system', text(''))],
+      b: ['s', messageNode('tool', { content_type: 'tether_browsing_display', result: '', summary: null })],
       n: ['b', { author: { role: 'user' }, content: null }],
-      r: ['n', says('narrator', text('Once'))],
+      r: ['n', messageNode('narrator', text('Once'))],
     }
     expect(ofKind(read(conversation(nodes, 'r')), 'left-out').map(({ what }) => what)).toEqual([
       'text',
@@ -272,25 +280,25 @@ describe('what a message holds', () => {
     ])
   })
 
-  it('is taken from types that nobody knows', () => {
+  it('is read from unknown types', () => {
     expect(
       contents(
         user('q'),
-        says('assistant', { content_type: 'hologram', text: 'A ship.' }),
-        says('assistant', { content_type: 'scent', of: 'tar' }),
+        messageNode('assistant', { content_type: 'hologram', text: 'A ship.' }),
+        messageNode('assistant', { content_type: 'scent', of: 'tar' }),
       ),
     ).toMatchObject([{}, { content: 'A ship.' }, { content: [{ type: 'scent', of: 'tar' }] }])
   })
 
-  it('is one answer where messages of the model follow one another', () => {
+  it('is one answer if messages of the model follow one another', () => {
     const items = messages(
       read(
         conversation(
           {
             q: [undefined, user('Hello')],
-            t: ['q', says('assistant', { content_type: 'thoughts', thoughts: [] })],
+            t: ['q', messageNode('assistant', { content_type: 'thoughts', thoughts: [] })],
             c: ['t', answer('{}', { recipient: 'web.run' })],
-            r: ['c', says('tool', text('found'))],
+            r: ['c', messageNode('tool', text('found'))],
             a: ['r', answer('So.')],
           },
           'a',
@@ -301,7 +309,7 @@ describe('what a message holds', () => {
   })
 })
 
-it('an export is recognized, however large it is', () => {
+it('an export of any size is recognized', () => {
   const one = conversation({ q: [undefined, user('Hello')] }, 'q')
   const head = (value: unknown) => ({ path: FILE, records: [value], text: '' })
   expect(chatgpt.recognize(head([one]))).toBe('json')
@@ -319,14 +327,14 @@ describe('any export', () => {
         weight: 5,
         arbitrary: fc
           .tuple(fc.constantFrom('user', 'assistant', 'system', 'tool'), fc.string(), fc.constantFrom('all', 'python'))
-          .map(([role, words, recipient]) => says(role, text(words), { recipient })),
+          .map(([role, words, recipient]) => messageNode(role, text(words), { recipient })),
       },
       { weight: 1, arbitrary: fc.constant(undefined) },
       { weight: 1, arbitrary: fc.jsonValue().map((content) => ({ author: { role: 'assistant' }, content })) },
     ),
   )
 
-  it('is read by the laws that hold of every transcript, and says or counts each message once', () => {
+  it('satisfies the rules for all transcripts, and emits or counts each message once', () => {
     fc.assert(
       fc.property(fc.array(node, { minLength: 1, maxLength: 14 }), fc.nat(14), (list, current) => {
         const nodes = Object.fromEntries(
@@ -344,7 +352,7 @@ describe('any export', () => {
     )
   })
 
-  it('is never fatal', () => {
+  it('never throws', () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.jsonValue(), (value, mapping) => {
         expect(read(value)).toBeInstanceOf(Array)

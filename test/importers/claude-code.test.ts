@@ -1,6 +1,6 @@
 /**
- * Small transcripts, written by hand after the records that Claude Code 2.0 to 2.1.2xx writes: the fields that are read
- * of them, and no more. None of it comes from anybody's session.
+ * Small handwritten transcripts in the format of Claude Code 2.0 to 2.1.2xx, with only the fields that the importer
+ * reads. Nothing comes from a real session.
  */
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -62,22 +62,22 @@ const messagesOf = (items: readonly TranscriptItem[]): MessageItem[] =>
   items.filter((item): item is MessageItem => item.kind === 'message')
 const compactionsOf = (items: readonly TranscriptItem[]): CompactionItem[] =>
   items.filter((item): item is CompactionItem => item.kind === 'compaction')
-/** Items without where they stand, and without the first one, which opens the conversation. */
-const said = (items: readonly TranscriptItem[]): unknown[] =>
+/** Items without their locations, and without the first one, which opens the conversation. */
+const bareItems = (items: readonly TranscriptItem[]): unknown[] =>
   items.filter(({ kind }) => kind !== 'conversation').map(({ where: _where, ...item }) => item)
 
 function check(holds: boolean, what: string): void {
   if (!holds) throw new Error(what)
 }
 
-/** What the model is given at the end, as who records the items sees it. It throws at an item that makes no sense. */
+/** The model's context at the end, as computed from the items. Throws if an item is inconsistent. */
 function contextAfter(items: readonly TranscriptItem[]): string[] {
   let live: string[] = []
   const compactions: { readonly id: string; readonly before: readonly string[]; readonly left: readonly string[] }[] =
     []
   for (const item of items) {
     if (item.kind === 'message') {
-      check(item.part > 0 || !live.includes(item.sourceId), `${item.sourceId} is said twice`)
+      check(item.part > 0 || !live.includes(item.sourceId), `${item.sourceId} is emitted twice`)
       if (!live.includes(item.sourceId)) live.push(item.sourceId)
     } else if (item.kind === 'withdrawal') {
       for (const id of item.sourceIds) check(live.includes(id), `${id} is withdrawn and was not there`)
@@ -99,8 +99,8 @@ function contextAfter(items: readonly TranscriptItem[]): string[] {
   return live
 }
 
-describe('what a record says', () => {
-  it('opens the conversation with what its first record tells', () => {
+describe('records', () => {
+  it('opens the conversation with the data of its first record', () => {
     expect(read([user('u1', null, 'hello')])).toEqual([
       {
         kind: 'conversation',
@@ -121,7 +121,7 @@ describe('what a record says', () => {
     ])
   })
 
-  it('gives each line of one answer as a message of that answer, with the most that it is said to have taken', () => {
+  it('yields each line of an answer as a message of that answer, with the largest reported usage', () => {
     const usage = (output: number): Json => ({
       id: 'm1',
       usage: { input_tokens: 3, cache_read_input_tokens: 40, cache_creation_input_tokens: 5, output_tokens: output },
@@ -150,7 +150,7 @@ describe('what a record says', () => {
     expect(lines[0]?.usage).toEqual({ inputTokens: 48, outputTokens: 2, cacheReadTokens: 40, cacheWriteTokens: 5 })
   })
 
-  it('pairs results with their calls, and says which ones failed', () => {
+  it('pairs results with their calls, and marks failed ones', () => {
     const image = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AAAA' } }
     const messages = messagesOf(
       read([
@@ -176,7 +176,7 @@ describe('what a record says', () => {
     expect(messages[2]?.byProgram).toBe(true)
   })
 
-  it('takes searches of the provider apart into a call, its result and the rest of the answer', () => {
+  it('splits a search by the provider into a call, its result and the rest of the answer', () => {
     const found = { type: 'web_search_result', url: 'https://example.org', title: 'A page' }
     const [, ...parts] = messagesOf(
       read([
@@ -196,7 +196,7 @@ describe('what a record says', () => {
     expect(parts[1]?.body).toEqual({ role: 'tool', toolCallId: 'w1', content: [found] })
   })
 
-  it('pairs calls and results that have no ids by their order', () => {
+  it('pairs calls and results without ids by their order', () => {
     const nameless = { type: 'tool_use', name: 'Bash', input: {} }
     const messages = messagesOf(
       read([
@@ -252,13 +252,13 @@ describe('what a record says', () => {
     ['a message of another agent', user('u', null, 'done', { origin: { kind: 'peer' } }), true],
     ['a message of a person', user('u', null, 'done', { origin: { kind: 'human' } }), false],
     ['an unclosed tag', user('u', null, '<system-reminder> is what I ask about'), false],
-  ])('tells the program from the user: %s', (_what, one, byProgram) => {
+  ])('distinguishes the program from the user: %s', (_what, one, byProgram) => {
     expect(messagesOf(read([one]))[0]?.byProgram === true).toBe(byProgram)
   })
 
-  it('gives what the program said in the place of the model as the program’s', () => {
+  it('marks answers that the program generated as the program’s', () => {
     const message = { model: '<synthetic>', usage: { input_tokens: 0, output_tokens: 0 } }
-    expect(said(read([answer('a1', null, [text('No response requested.')], message)]))).toEqual([
+    expect(bareItems(read([answer('a1', null, [text('No response requested.')], message)]))).toEqual([
       {
         kind: 'message',
         sourceId: 'a1',
@@ -300,21 +300,21 @@ describe('what a record says', () => {
       '<task-notification>x</task-notification>',
       true,
     ],
-  ])('takes the text that an attachment puts into the context: %s', (_type, attached, content, byProgram) => {
+  ])('reads the text that an attachment adds to the context: %s', (_type, attached, content, byProgram) => {
     const [, message] = messagesOf(read([user('u1', null, 'go'), attachment('t1', 'u1', attached)]))
     expect(message?.body).toEqual({ role: 'user', content })
     expect(message?.byProgram === true).toBe(byProgram)
   })
 
-  it('prefers what the model was shown of an attachment, where the program tells it', () => {
-    const shown = { rendered: [{ content: 'Your tasks: none.' }] }
+  it('prefers the rendered content of an attachment if the program recorded it', () => {
+    const withRendered = { rendered: [{ content: 'Your tasks: none.' }] }
     const [, message] = messagesOf(
-      read([user('u1', null, 'go'), attachment('t1', 'u1', { type: 'task_reminder', content: [] }, shown)]),
+      read([user('u1', null, 'go'), attachment('t1', 'u1', { type: 'task_reminder', content: [] }, withRendered)]),
     )
     expect(message?.body.content).toBe('Your tasks: none.')
   })
 
-  it('counts by name what says nothing of the conversation, and what it does not know', () => {
+  it('counts records without messages, and unknown records, by name', () => {
     const items = read([
       { type: 'file-history-snapshot', messageId: 'u1', snapshot: {} },
       { type: 'summary', summary: 'An old title', leafUuid: 'x' },
@@ -337,7 +337,7 @@ describe('what a record says', () => {
     expect(compactionsOf(items)).toEqual([])
   })
 
-  it('says which records it cannot read, and takes the rest', () => {
+  it('reports unreadable records, and reads the others', () => {
     const items = read([42, user('u1', null, 'go'), user('u2', 'u1', undefined), answer('a1', 'u1', [text('yes')])])
     expect(items.flatMap((item) => (item.kind === 'damage' ? [item.where.line] : []))).toEqual([1, 3])
     expect(messagesOf(items).map(({ sourceId }) => sourceId)).toEqual(['u1', 'a1'])
@@ -345,7 +345,7 @@ describe('what a record says', () => {
 })
 
 describe('the tree', () => {
-  it('withdraws what is not on the new path when somebody rewinds', () => {
+  it('withdraws messages that are not on the new path after a rewind', () => {
     const items = read([
       user('u1', null, 'one'),
       answer('a1', 'u1', [text('1')]),
@@ -364,12 +364,12 @@ describe('the tree', () => {
     expect(contextAfter(items)).toEqual(['u1', 'a1', 'u3'])
   })
 
-  it('withdraws everything when somebody begins anew', () => {
+  it('withdraws everything if the user starts over', () => {
     const items = read([user('u1', null, 'one'), answer('a1', 'u1', [text('1')]), user('u2', null, 'anew')])
     expect(contextAfter(items)).toEqual(['u2'])
   })
 
-  it('withdraws the answer that was tried before', () => {
+  it('withdraws the earlier answer after a retry', () => {
     const items = read([
       user('u1', null, 'one'),
       answer('a1', 'u1', [text('half')]),
@@ -378,7 +378,7 @@ describe('the tree', () => {
     expect(contextAfter(items)).toEqual(['u1', 'b1'])
   })
 
-  it('says messages again when somebody returns to a branch that was left', () => {
+  it('emits messages again when the user returns to an abandoned branch', () => {
     const items = read([
       user('u1', null, 'one'),
       answer('a1', 'u1', [text('1')]),
@@ -392,7 +392,7 @@ describe('the tree', () => {
     expect(contextAfter(items)).toEqual(['u1', 'a1', 'u2', 'a2', 'u4'])
   })
 
-  it('takes parallel calls for no rewind, wherever their results hang', () => {
+  it('does not treat parallel calls as a rewind, whatever the parents of their results', () => {
     const one = { id: 'm1' }
     const items = read([
       user('u1', null, 'go'),
@@ -408,7 +408,7 @@ describe('the tree', () => {
     expect(contextAfter(items)).toEqual(['u1', 'a1', 'a2', 'a3', 'r2', 'r1', 'k1', 'b1'])
   })
 
-  it('keeps the results of all calls when somebody rewinds to one of them', () => {
+  it('keeps the results of all calls after a rewind to one of them', () => {
     const one = { id: 'm1' }
     const items = read([
       user('u1', null, 'go'),
@@ -422,7 +422,7 @@ describe('the tree', () => {
     expect(contextAfter(items)).toEqual(['u1', 'a1', 'a2', 'r1', 'r2', 'u3'])
   })
 
-  it('hangs a late result on no branch but that of its call', () => {
+  it('adds a late result only to the branch of its call', () => {
     const items = read([
       user('u1', null, 'go'),
       answer('a1', 'u1', [call('c1')]),
@@ -434,7 +434,7 @@ describe('the tree', () => {
     expect(messagesOf(items).map(({ sourceId }) => sourceId)).toContain('r1')
   })
 
-  it('goes on where a resumed session begins with records of the program', () => {
+  it('continues if a resumed session begins with records of the program', () => {
     const items = read([
       user('u1', null, 'go'),
       answer('a1', 'u1', [text('1')]),
@@ -445,7 +445,7 @@ describe('the tree', () => {
     expect(contextAfter(items)).toEqual(['u1', 'a1', 'u2', 'u3'])
   })
 
-  it('leaves out what the program wrote twice', () => {
+  it('skips records that the program wrote twice', () => {
     const first = user('u1', null, 'go')
     const second = answer('a1', 'u1', [text('1')])
     const items = read([first, second, first, second, user('u2', 'a1', 'on')])
@@ -456,7 +456,7 @@ describe('the tree', () => {
     ])
   })
 
-  it('says so where the branch that somebody returns to lies too far back', () => {
+  it('reports damage if the messages of the restored branch are no longer in memory', () => {
     const long = 'x'.repeat(1_500_000)
     const items = read([
       user('u1', null, 'one'),
@@ -481,7 +481,7 @@ describe('compaction', () => {
     result('r2', 'a2', 'c2'),
   ]
 
-  it('is told with the summary, and covers all that the program does not name', () => {
+  it('is emitted with its summary, and covers everything that the program does not name', () => {
     const metadata = { trigger: 'manual', preTokens: 900, postTokens: 40, durationMs: 12 }
     const items = read([...turns, boundary('k1', 'r2', metadata), summary('s1', 'k1'), user('u3', 's1', 'on')])
     expect(compactionsOf(items)).toEqual([
@@ -501,7 +501,7 @@ describe('compaction', () => {
     expect(contextAfter(items)).toEqual(['(k1)', 'u3'])
   })
 
-  it('reads a summary of blocks, and keeps them as they are', () => {
+  it('reads a summary of several blocks unchanged', () => {
     const blocks = [text('first'), text('second')]
     const [compaction] = compactionsOf(read([...turns, boundary('k1', 'r2'), summary('s1', 'k1', blocks)]))
     expect(compaction?.summary).toEqual({ kind: 'text', text: 'first\nsecond' })
@@ -510,7 +510,7 @@ describe('compaction', () => {
     ])
   })
 
-  it('keeps the messages that the program names, behind the summary or in front of it', () => {
+  it('retains the messages that the program names, after or before the summary', () => {
     const preserved = (anchorUuid: string): Json => ({
       trigger: 'auto',
       preservedSegment: { headUuid: 'u1', anchorUuid, tailUuid: 'u1' },
@@ -522,12 +522,12 @@ describe('compaction', () => {
     expect(context('k1')).toEqual(['a2', 'r2', '(k1)'])
   })
 
-  it('goes on behind the kept messages, whichever record of the compaction the next one names', () => {
-    const kept = { preservedMessages: { anchorUuid: 's1', uuids: ['a2', 'r2'] } }
+  it('continues after the retained messages, whichever record of the compaction is the next parent', () => {
+    const retained = { preservedMessages: { anchorUuid: 's1', uuids: ['a2', 'r2'] } }
     for (const parent of ['s1', 'k1', 'r2', 'p1']) {
       const items = read([
         ...turns,
-        boundary('k1', 'r2', kept),
+        boundary('k1', 'r2', retained),
         record('progress', 'p1', 'k1'),
         summary('s1', 'k1'),
         user('u3', parent, 'on'),
@@ -536,7 +536,7 @@ describe('compaction', () => {
     }
   })
 
-  it('keeps a segment, from its first record to its last', () => {
+  it('retains a segment, from its first record to its last', () => {
     const segment = (headUuid: string, tailUuid: string): CompactionItem | undefined =>
       compactionsOf(
         read([
@@ -567,16 +567,16 @@ describe('compaction', () => {
     expect(segment('gone', 'gone too')?.unknown).toEqual(['u1', 'a1', 'u2', 'a2', 'r2'])
   })
 
-  it('does not know of messages that only one of the program’s two lists names', () => {
+  it('has unknown messages if only one of the program’s two lists names them', () => {
     const lists = { preservedMessages: { anchorUuid: 's1', uuids: ['r2'], allUuids: ['a2', 'r2'] } }
     const [compaction] = compactionsOf(read([...turns, boundary('k1', 'r2', lists), summary('s1', 'k1')]))
     expect(compaction?.unknown).toEqual(['a2'])
   })
 
-  it('names what a file that begins in the middle does not hold', () => {
-    const kept = { preservedMessages: { anchorUuid: 's1', uuids: ['x1', 'x2'] } }
+  it('names retained messages that are missing in a file that begins in the middle', () => {
+    const retained = { preservedMessages: { anchorUuid: 's1', uuids: ['x1', 'x2'] } }
     const items = read([
-      boundary('k1', 'x2', kept),
+      boundary('k1', 'x2', retained),
       summary('s1', 'k1'),
       user('u1', 's1', 'on'),
       boundary('k2', 'u1'),
@@ -591,14 +591,14 @@ describe('compaction', () => {
     expect(items[0]).not.toHaveProperty('startedAt')
   })
 
-  it('keeps an earlier summary that a later compaction names', () => {
-    const kept = { preservedMessages: { anchorUuid: 's2', uuids: ['s1', 'u3'] } }
+  it('retains an earlier summary that a later compaction names', () => {
+    const retained = { preservedMessages: { anchorUuid: 's2', uuids: ['s1', 'u3'] } }
     const items = read([
       ...turns,
       boundary('k1', 'r2', { preservedMessages: { anchorUuid: 'k1', uuids: ['r2'] } }),
       summary('s1', 'k1', 'the first'),
       user('u3', 's1', 'on'),
-      boundary('k2', 'u3', kept),
+      boundary('k2', 'u3', retained),
       summary('s2', 'k2', 'the second'),
     ])
     expect(compactionsOf(items)[1]?.context).toEqual([
@@ -609,7 +609,7 @@ describe('compaction', () => {
     expect(compactionsOf(items)[1]?.coversMissing).toBeUndefined()
   })
 
-  it('is taken back when somebody rewinds to before it', () => {
+  it('is undone by a rewind to before it', () => {
     const items = read([
       ...turns,
       boundary('k1', 'r2'),
@@ -628,7 +628,7 @@ describe('compaction', () => {
     expect(contextAfter(items)).toEqual(['u1', 'a1', 'u5'])
   })
 
-  it('is told again when somebody returns behind it', () => {
+  it('is emitted again when the user returns to after it', () => {
     const items = read([
       ...turns,
       boundary('k1', 'r2'),
@@ -642,7 +642,7 @@ describe('compaction', () => {
     expect(contextAfter(items)).toEqual(['(k1)', 'u3', 'u5'])
   })
 
-  it('has no summary where another message comes first, and waits for one at the end of a file', () => {
+  it('has no summary if another message follows, and waits for one at the end of a file', () => {
     const records = [...turns, boundary('k1', 'r2')]
     const reader = claudeCode.read(FILE)
     expect(compactionsOf(takeAll(reader, records))).toEqual([])
@@ -654,7 +654,7 @@ describe('compaction', () => {
     expect(contextAfter(items)).toEqual(['u3'])
   })
 
-  it('clears results in place, and clears them again when they are said again', () => {
+  it('replaces cleared results, and replaces them again when they are emitted again', () => {
     const micro = record('system', 'y1', 'r2', {
       subtype: 'microcompact_boundary',
       microcompactMetadata: {
@@ -686,7 +686,7 @@ describe('compaction', () => {
 })
 
 describe('several conversations', () => {
-  it('gives a sub-agent’s file as a conversation that its session began', async () => {
+  it('yields a sub-agent’s file as a conversation that its session started', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'claude-code-'))
     const agents = join(folder, 'subagents')
     await mkdir(agents)
@@ -706,7 +706,7 @@ describe('several conversations', () => {
     await rm(folder, { recursive: true })
   })
 
-  it('names the parent by the folder where the records do not', () => {
+  it('takes the parent from the directory if the records do not contain it', () => {
     const records = [
       record('user', 'u1', null, { sessionId: 'agent-7', isSidechain: true, message: { content: 'go' } }),
     ]
@@ -716,7 +716,7 @@ describe('several conversations', () => {
     })
   })
 
-  it('tells apart sub-agents whose lines stand between those of their session', () => {
+  it('separates sub-agents whose lines are between those of their session', () => {
     const side = { isSidechain: true }
     const items = read([
       user('u1', null, 'go'),
@@ -741,9 +741,9 @@ describe('several conversations', () => {
     expect(items.some(({ kind }) => kind === 'withdrawal')).toBe(false)
   })
 
-  it('knows a fork by the records that it copied', () => {
-    const told = { forkedFrom: { sessionId: 's0', messageUuid: 'u1' } }
-    expect(read([user('u1', null, 'go', told)])[0]).toMatchObject({
+  it('recognizes a fork by the copied records', () => {
+    const fork = { forkedFrom: { sessionId: 's0', messageUuid: 'u1' } }
+    expect(read([user('u1', null, 'go', fork)])[0]).toMatchObject({
       sourceId: 's1',
       parent: { sourceId: 's0', how: 'fork' },
     })
@@ -755,7 +755,7 @@ describe('several conversations', () => {
   })
 })
 
-describe('whose a file is', () => {
+describe('recognition', () => {
   const head = (...records: readonly unknown[]): { path: string; records: readonly unknown[]; text: string } => ({
     path: FILE,
     records,
@@ -771,29 +771,31 @@ describe('whose a file is', () => {
       undefined,
     ],
     ['a line of another program', { type: 'message', id: '1', message: { role: 'user', content: 'go' } }, undefined],
-  ])('knows by content: %s', (_what, one, layout) => {
+  ])('decides by content: %s', (_what, one, layout) => {
     expect(claudeCode.recognize(head({ unrelated: true }, one))).toBe(layout)
   })
 
-  it('lives where the program’s variable says', () => {
+  it('finds the directory from the program’s environment variable', () => {
     expect(claudeCode.homes({}, '/home/a')[0]).toBe('/home/a/.claude/projects')
     expect(claudeCode.homes({ CLAUDE_CONFIG_DIR: '/c' }, '/home/a')).toEqual(['/c/projects'])
   })
 })
 
-/** A conversation as somebody leads it: turns of several records, rewinds to any of them, compactions. */
+/** A random conversation: turns of several records, rewinds to any turn, compactions. */
 interface Turn {
   readonly records: readonly Json[]
-  /** Which of its records stand in the context, in their order. */
+  /** Its records in the context, in order. */
   readonly ids: readonly string[]
   readonly before: Turn | undefined
-  /** What a compaction kept of the context in front of it; undefined for other turns. */
-  readonly kept?: readonly string[]
+  /** The entries of the previous context that a compaction retained; undefined for other turns. */
+  readonly retained?: readonly string[]
 }
 
 const contextOf = (turn: Turn | undefined): readonly string[] => {
   if (turn === undefined) return []
-  return turn.kept === undefined ? [...contextOf(turn.before), ...turn.ids] : [`(${turn.ids[0] ?? ''})`, ...turn.kept]
+  return turn.retained === undefined
+    ? [...contextOf(turn.before), ...turn.ids]
+    : [`(${turn.ids[0] ?? ''})`, ...turn.retained]
 }
 const lastOf = (turn: Turn | undefined): string | null => {
   const id = turn?.records.at(-1)?.['uuid']
@@ -804,12 +806,12 @@ function chat(name: string, before: Turn | undefined, calls: number): Turn {
   const message = { id: `m-${name}` }
   const ids = [`${name}-u`]
   const records = [user(`${name}-u`, lastOf(before), name)]
-  const asked = Array.from({ length: calls }, (_none, index) => `${name}-a${String(index)}`)
-  for (const [index, id] of asked.entries()) {
+  const callIds = Array.from({ length: calls }, (_none, index) => `${name}-a${String(index)}`)
+  for (const [index, id] of callIds.entries()) {
     records.push(answer(id, ids.at(-1) ?? null, [call(`${name}-c${String(index)}`)], message))
     ids.push(id)
   }
-  for (const [index, id] of asked.entries()) {
+  for (const [index, id] of callIds.entries()) {
     records.push(result(`${name}-r${String(index)}`, id, `${name}-c${String(index)}`))
     ids.push(`${name}-r${String(index)}`)
   }
@@ -818,18 +820,18 @@ function chat(name: string, before: Turn | undefined, calls: number): Turn {
 }
 
 function compactionTurn(name: string, before: Turn, keep: number): Turn {
-  const kept =
+  const retained =
     keep === 0
       ? []
       : contextOf(before)
           .slice(-keep)
           .filter((id) => !id.startsWith('('))
-  const preserved = { preservedMessages: { anchorUuid: `${name}-s`, uuids: kept } }
+  const preserved = { preservedMessages: { anchorUuid: `${name}-s`, uuids: retained } }
   return {
     records: [boundary(name, lastOf(before) ?? '', preserved), summary(`${name}-s`, name)],
     ids: [name],
     before,
-    kept,
+    retained,
   }
 }
 
@@ -854,8 +856,8 @@ const storyArbitrary = fc
     return turns
   })
 
-describe('laws', () => {
-  it('the context is what stands on the path to the last record, behind the last compaction of it', () => {
+describe('rules for any conversation', () => {
+  it('the context is the path to the last record, after its last compaction', () => {
     fc.assert(
       fc.property(storyArbitrary, (turns) => {
         const items = read(turns.flatMap(({ records }) => records))
@@ -866,7 +868,7 @@ describe('laws', () => {
     )
   })
 
-  it('half a file gives the first items of the whole one', () => {
+  it('a truncated file yields the first items of the whole file', () => {
     fc.assert(
       fc.property(storyArbitrary, fc.double({ min: 0, max: 1, noNaN: true }), (turns, part) => {
         const records = turns.flatMap((turn) => turn.records)
@@ -877,7 +879,7 @@ describe('laws', () => {
     )
   })
 
-  it('every message is one that a ledger takes, whatever stands in the file', () => {
+  it('every message is valid for a ledger, whatever the file contains', () => {
     const ids = fc.constantFrom('a', 'b', 'c', '', null)
     const block = fc.oneof(
       fc.record(
@@ -941,10 +943,10 @@ describe('laws', () => {
     )
   })
 
-  it('a text with words of the user’s own behind the program’s is the user’s', () => {
-    const own = fc.string({ minLength: 1 }).filter((words) => words.trim() !== '' && !words.includes('<'))
+  it('a text with the user’s words after the program’s is the user’s', () => {
+    const userText = fc.string({ minLength: 1 }).filter((words) => words.trim() !== '' && !words.includes('<'))
     fc.assert(
-      fc.property(own, fc.nat({ max: 3 }), (words, times) => {
+      fc.property(userText, fc.nat({ max: 3 }), (words, times) => {
         const front = '<system-reminder>be brief</system-reminder>\n'.repeat(times)
         expect(isHarnessText(front + words)).toBe(false)
         expect(isHarnessText(front)).toBe(times > 0)

@@ -1,4 +1,4 @@
-/** Tasks of Cline's extension (3.x) and sessions of its newer form, written by hand after their shapes. */
+/** Handwritten tasks of Cline's extension (3.x) and sessions of its newer form. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -13,15 +13,15 @@ const FOLDER = '/home/ada/.config/Code/User/globalStorage/saoudrizwan.claude-dev
 const FILE = `${FOLDER}/api_conversation_history.json`
 const SESSION = '/home/ada/.cline/data/sessions/s1/s1.messages.json'
 
-const says = (role: string, ...texts: string[]): object => ({
+const textMessage = (role: string, ...texts: string[]): object => ({
   role,
   content: texts.map((text) => ({ type: 'text', text })),
 })
 const record = (value: unknown, file = FILE) => ({ value, where: { file } })
-/** Reads messages with the files that stand beside them. */
-const read = (messages: unknown, beside: Readonly<Record<string, unknown>> = {}): TranscriptItem[] =>
+/** Reads messages with their companion files. */
+const read = (messages: unknown, companions: Readonly<Record<string, unknown>> = {}): TranscriptItem[] =>
   itemsOf(cline, FILE, [
-    ...Object.entries(beside).map(([name, value]) => record(value, `${FOLDER}/${name}`)),
+    ...Object.entries(companions).map(([name, value]) => record(value, `${FOLDER}/${name}`)),
     record(messages),
   ])
 
@@ -31,7 +31,7 @@ const textOf = (content: unknown): string =>
     : Array.isArray(content)
       ? content.map((part: { text?: string }) => part.text ?? '').join(' ')
       : ''
-/** What happens, in short: texts of messages, contexts in brackets, edits behind an arrow. */
+/** The items in short form: texts of messages, contexts in brackets, edits after an arrow. */
 function story(items: readonly TranscriptItem[]): string[] {
   const texts = new Map(ofKind(items, 'message').map(({ sourceId, body }) => [sourceId, textOf(body.content)]))
   return items.flatMap((item) => {
@@ -46,17 +46,17 @@ function story(items: readonly TranscriptItem[]): string[] {
 }
 
 const messages = [
-  says('user', '<task>\nberths\n</task>', '<environment_details>…'),
-  says('assistant', 'a1'),
-  says('user', "[read_file for 'quay.md'] Result:", 'the quay'),
-  says('assistant', 'a3'),
-  says('user', "[read_file for 'quay.md'] Result:", 'the quay again'),
-  says('assistant', 'a5'),
-  says('user', '<feedback>\nfaster\n</feedback>'),
-  says('assistant', 'a7'),
+  textMessage('user', '<task>\nberths\n</task>', '<environment_details>…'),
+  textMessage('assistant', 'a1'),
+  textMessage('user', "[read_file for 'quay.md'] Result:", 'the quay'),
+  textMessage('assistant', 'a3'),
+  textMessage('user', "[read_file for 'quay.md'] Result:", 'the quay again'),
+  textMessage('assistant', 'a5'),
+  textMessage('user', '<feedback>\nfaster\n</feedback>'),
+  textMessage('assistant', 'a7'),
 ]
-/** What the user was shown while message number `index` was the last one. */
-const shown = (ts: number, index: number, more: object = {}): object => ({
+/** A message in the user interface while message number `index` was the last one. */
+const uiMessage = (ts: number, index: number, more: object = {}): object => ({
   ts,
   type: 'say',
   say: 'text',
@@ -65,7 +65,7 @@ const shown = (ts: number, index: number, more: object = {}): object => ({
 })
 
 describe('a task', () => {
-  it('has its title, folder and version from the files beside it', () => {
+  it('has its title, directory and version from the companion files', () => {
     const items = read(messages, {
       'taskHistory.json': [
         { id: '1', ts: 1, task: 'another' },
@@ -83,7 +83,7 @@ describe('a task', () => {
     })
   })
 
-  it('tells what the user wrote from results and reminders in the place of the user', () => {
+  it('distinguishes the user’s text from results and reminders with the role user', () => {
     expect(ofKind(read(messages), 'message').map(({ byProgram }) => byProgram === true)).toEqual([
       false,
       false,
@@ -96,14 +96,19 @@ describe('a task', () => {
     ])
   })
 
-  it('has the times and the costs of what was shown', () => {
+  it('has times and costs from the user interface', () => {
     const request = (tokensIn: number): object => ({
       say: 'api_req_started',
       text: JSON.stringify({ tokensIn, tokensOut: 5, cacheReads: 2, cost: 0.01 }),
     })
     const items = ofKind(
       read(messages.slice(0, 4), {
-        'ui_messages.json': [shown(1000, -1, request(10)), shown(2000, 0), shown(3000, 1, request(20)), shown(4000, 2)],
+        'ui_messages.json': [
+          uiMessage(1000, -1, request(10)),
+          uiMessage(2000, 0),
+          uiMessage(3000, 1, request(20)),
+          uiMessage(4000, 2),
+        ],
       }),
       'message',
     )
@@ -112,12 +117,12 @@ describe('a task', () => {
     expect(items[1]?.usage).toEqual({ inputTokens: 10, outputTokens: 5, cacheReadTokens: 2, cost: 0.01 })
   })
 
-  it('has its own times, models and costs in newer versions', () => {
+  it('has times, models and costs from the messages in newer versions', () => {
     const [, answer] = ofKind(
       read([
-        says('user', '<task>'),
+        textMessage('user', '<task>'),
         {
-          ...says('assistant', 'a'),
+          ...textMessage('assistant', 'a'),
           ts: 1773129601000,
           modelInfo: { modelId: 'claude-x', providerId: 'anthropic', mode: 'act' },
           metrics: { tokens: { prompt: 7, completion: 3, cached: 1 }, cost: 0.5 },
@@ -133,26 +138,26 @@ describe('a task', () => {
   })
 })
 
-describe('messages that are left out of the requests', () => {
-  it('left where it was shown first', () => {
+describe('messages that requests omit', () => {
+  it('leave where the user interface shows it first', () => {
     const items = read(messages, {
       'ui_messages.json': [
-        shown(1000, 2),
-        shown(2000, 4, { conversationHistoryDeletedRange: [2, 3] }),
-        shown(3000, 5, { conversationHistoryDeletedRange: [2, 3] }),
-        shown(4000, 6, { conversationHistoryDeletedRange: [2, 5] }),
+        uiMessage(1000, 2),
+        uiMessage(2000, 4, { conversationHistoryDeletedRange: [2, 3] }),
+        uiMessage(3000, 5, { conversationHistoryDeletedRange: [2, 3] }),
+        uiMessage(4000, 6, { conversationHistoryDeletedRange: [2, 5] }),
       ],
     })
     const task = '<task>\nberths\n</task> <environment_details>…'
-    const again = "[read_file for 'quay.md'] Result: the quay again"
+    const secondRead = "[read_file for 'quay.md'] Result: the quay again"
     const feedback = '<feedback>\nfaster\n</feedback>'
     expect(story(items)).toEqual([
       task,
       'a1',
       "[read_file for 'quay.md'] Result: the quay",
       'a3',
-      again,
-      `[${task} a1 ${again}]`,
+      secondRead,
+      `[${task} a1 ${secondRead}]`,
       'a5',
       feedback,
       `[${task} a1 ${feedback}]`,
@@ -164,7 +169,7 @@ describe('messages that are left out of the requests', () => {
     ])
   })
 
-  it('left at an unknown time where only the list of tasks tells', () => {
+  it('leave at an unknown time if only the list of tasks contains it', () => {
     const item = { id: '1773129600000', ts: 1, task: 'berths', conversationHistoryDeletedRange: [2, 5] }
     const items = read(messages, { 'taskHistory.json': [item] })
     expect(items.at(-1)).toMatchObject({ kind: 'compaction', trigger: 'unknown' })
@@ -174,11 +179,11 @@ describe('messages that are left out of the requests', () => {
     )
   })
 
-  it('are told once where both files tell of them', () => {
+  it('are reported once if both files contain them', () => {
     const range = { conversationHistoryDeletedRange: [2, 3] }
     const items = read(messages, {
       'taskHistory.json': [{ id: '1773129600000', ts: 1, task: 'berths', ...range }],
-      'ui_messages.json': [shown(2000, 4, range)],
+      'ui_messages.json': [uiMessage(2000, 4, range)],
     })
     expect(ofKind(items, 'compaction')).toHaveLength(1)
   })
@@ -186,22 +191,22 @@ describe('messages that are left out of the requests', () => {
   it.each([
     [{ say: 'tool', text: JSON.stringify({ tool: 'summarizeTask', content: 'In short.' }) }, 'auto'],
     [{ type: 'ask', ask: 'condense', text: 'In short.' }, 'manual'],
-  ])('are summarized where a summary was shown: %j', (more, trigger) => {
+  ])('have a summary if the user interface shows one: %j', (more, trigger) => {
     const items = read(messages, {
-      'ui_messages.json': [shown(1000, 4, more), shown(2000, 4, { conversationHistoryDeletedRange: [2, 4] })],
+      'ui_messages.json': [uiMessage(1000, 4, more), uiMessage(2000, 4, { conversationHistoryDeletedRange: [2, 4] })],
     })
     expect(ofKind(items, 'compaction')).toMatchObject([{ trigger, summary: { kind: 'text', text: 'In short.' } }])
   })
 
-  it('stay unsaid where the list ends before them', () => {
+  it('are not reported if the list ends before them', () => {
     const items = read(messages.slice(0, 3), {
-      'ui_messages.json': [shown(2000, 4, { conversationHistoryDeletedRange: [2, 3] })],
+      'ui_messages.json': [uiMessage(2000, 4, { conversationHistoryDeletedRange: [2, 3] })],
     })
     expect(ofKind(items, 'compaction')).toEqual([])
   })
 })
 
-/** A block of a message, with the texts that took its place. */
+/** A block of a message, with its replacements. */
 const replaced = (
   message: number,
   type: number,
@@ -212,7 +217,7 @@ const replaced = (
   return [message, [type, [[block, updates]]]]
 }
 
-describe('blocks that are replaced in the requests', () => {
+describe('blocks that requests replace', () => {
   const edits = [
     replaced(0, 0, 0, [[3000, '<task>\n[Continue]\n</task>']]),
     replaced(2, 2, 1, [
@@ -223,9 +228,9 @@ describe('blocks that are replaced in the requests', () => {
     ['odd'],
   ]
 
-  it('are edits of their messages, one after another, in the place at which they were made', () => {
+  it('are edits of their messages, in order, at the position at which they were made', () => {
     const items = read(messages, {
-      'ui_messages.json': [shown(2900, 4), shown(3900, 6)],
+      'ui_messages.json': [uiMessage(2900, 4), uiMessage(3900, 6)],
       'context_history.json': edits,
     })
     const quay = "[read_file for 'quay.md'] Result: the quay"
@@ -295,9 +300,9 @@ describe('a session of the newer form', () => {
     ],
     ...more,
   })
-  const readSession = (beside: readonly [string, unknown][] = [], value: unknown = session): TranscriptItem[] =>
+  const readSession = (companions: readonly [string, unknown][] = [], value: unknown = session): TranscriptItem[] =>
     itemsOf(cline, SESSION, [
-      ...beside.map(([name, one]) => record(one, join(dirname(SESSION), name))),
+      ...companions.map(([name, one]) => record(one, join(dirname(SESSION), name))),
       record(value, SESSION),
     ])
 
@@ -331,7 +336,7 @@ describe('a session of the newer form', () => {
     expect(items[3]).toMatchObject({ body: { role: 'tool', toolCallId: 'c1', content: 'B2' } })
   })
 
-  it('is compacted to the context beside it, in which messages are known by their ids or their words', () => {
+  it('is compacted to the context in the companion file, whose messages match by id or content', () => {
     const items = readSession([['s1.compaction.json', state({})]])
     expect(story(items)).toEqual([
       '<user_input mode="act">berths</user_input>',
@@ -355,7 +360,7 @@ describe('a session of the newer form', () => {
     expect(ofKind(items, 'edit')).toMatchObject([{ sourceId: 'm4', part: 0, why: 'shortened' }])
   })
 
-  it('begins behind a compaction where the summary took the place of what was said', () => {
+  it('begins after a compaction if the summary replaced the messages', () => {
     const summary = {
       id: 'm9',
       role: 'user',
@@ -367,7 +372,7 @@ describe('a session of the newer form', () => {
     expect(ofKind(items, 'compaction')).toMatchObject([{ coversMissing: true, at: '2026-03-10T08:00:04.500Z' }])
   })
 
-  it('names the session of an agent of a team', () => {
+  it('names the parent session of a team’s agent', () => {
     const file = '/home/ada/.cline/data/sessions/s1/helper__1.messages.json'
     const value = { ...session, sessionId: 's1__helper', origin: { subagent: 'helper', version: '4.1.0' } }
     expect(itemsOf(cline, file, [record(value, file)])[0]).toMatchObject({
@@ -393,7 +398,7 @@ describe('a session of the newer form', () => {
           [{ id: '1773129600000', ts: 1, task: 'berths', conversationHistoryDeletedRange: [2, 5] }],
         ],
         ['tasks/1773129600000/api_conversation_history.json', messages],
-        ['tasks/1773129600000/ui_messages.json', [shown(2000, 6, { conversationHistoryDeletedRange: [2, 3] })]],
+        ['tasks/1773129600000/ui_messages.json', [uiMessage(2000, 6, { conversationHistoryDeletedRange: [2, 3] })]],
         ['tasks/1773129600000/context_history.json', [replaced(1, 0, 0, [[2500, '[NOTE]']])]],
       ]
       for (const [name, value] of files) await writeFile(join(folder, name), JSON.stringify(value))
@@ -402,14 +407,14 @@ describe('a session of the newer form', () => {
       await rm(folder, { recursive: true })
     })
 
-    const kinds = async (name: string): Promise<string[]> => {
+    const itemKindsOf = async (name: string): Promise<string[]> => {
       const found = await recognizeTranscript(join(folder, name))
       expect(found?.importer).toBe(cline)
-      const said: string[] = []
+      const kinds: string[] = []
       if (found !== undefined)
         for await (const item of readTranscript(join(folder, name), found.importer, found.layout))
-          if (item.kind !== 'message') said.push(item.kind === 'left-out' ? item.what : item.kind)
-      return said
+          if (item.kind !== 'message') kinds.push(item.kind === 'left-out' ? item.what : item.kind)
+      return kinds
     }
 
     it.each([
@@ -420,16 +425,13 @@ describe('a session of the newer form', () => {
       ['tasks/1773129600000/api_conversation_history.json', ['conversation', 'edit', 'compaction', 'compaction']],
       ['tasks/1773129600000/ui_messages.json', ['ui_messages.json']],
       ['tasks/1773129600000/context_history.json', ['context_history.json']],
-    ])(
-      'is read with the files that stand beside it, and each of those holds no conversation: %s',
-      async (name, expected) => {
-        expect(await kinds(name)).toEqual(expected)
-      },
-    )
+    ])('is read with its companion files, each of which contains no conversation: %s', async (name, expected) => {
+      expect(await itemKindsOf(name)).toEqual(expected)
+    })
   })
 })
 
-it('is recognized however large its file is', () => {
+it('is recognized at any file size', () => {
   const head = (path: string, text: string) => ({ path, records: [], text })
   expect(cline.recognize(head(FILE, '[{"role":"user","content":[{"type":"text","text":"<task>'))).toBe('json')
   expect(cline.recognize(head(`${FOLDER}/ui_messages.json`, '[{"ts":1773129600000,"type":"say","say":"task"'))).toBe(
@@ -445,7 +447,7 @@ it('is recognized however large its file is', () => {
 
 describe('any task', () => {
   const range = fc.tuple(fc.nat(6), fc.nat(12))
-  const beside = fc.record({
+  const companionFiles = fc.record({
     'ui_messages.json': fc.array(
       fc.record(
         {
@@ -468,15 +470,15 @@ describe('any task', () => {
   const list = fc.array(
     fc
       .tuple(fc.constantFrom('user', 'assistant'), fc.array(fc.string(), { maxLength: 3 }))
-      .map(([role, texts]) => says(role, ...texts)),
+      .map(([role, texts]) => textMessage(role, ...texts)),
     { maxLength: 12 },
   )
 
-  it('is read by the laws that hold of every transcript, whatever stands beside it', () => {
+  it('satisfies the rules for all transcripts, with any companion files', () => {
     fc.assert(
-      fc.property(list, beside, (more, files) => {
-        const all = [says('user', '<task>'), ...more]
-        // Files beside the messages say nothing by themselves, so that only the last record is asked by the laws.
+      fc.property(list, companionFiles, (more, files) => {
+        const all = [textMessage('user', '<task>'), ...more]
+        // Companion files yield nothing by themselves, so the checks apply only to the last record.
         const reading = {
           ...cline,
           read: (path: string) => {
@@ -493,7 +495,7 @@ describe('any task', () => {
     )
   })
 
-  it('is never fatal', () => {
+  it('never throws', () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.constantFrom(FILE, SESSION, `${FOLDER}/ui_messages.json`), (value, path) => {
         expect(itemsOf(cline, path, [record(value, path)])).not.toHaveLength(0)

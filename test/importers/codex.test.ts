@@ -1,4 +1,4 @@
-/** Rollouts of Codex CLI, written by hand after the shapes of versions 0.2x to 0.14x. */
+/** Handwritten rollouts of Codex CLI, in the formats of versions 0.2x to 0.14x. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -73,8 +73,8 @@ const tokens = (total: number): object =>
 
 const read = (values: readonly unknown[], file = FILE): TranscriptItem[] => itemsOf(codex, file, linesOf(file, values))
 const messages = (items: readonly TranscriptItem[]) => ofKind(items, 'message')
-/** The text or the place of what a model is given, for short. */
-const said = (items: readonly TranscriptItem[], id: string): unknown =>
+/** The entries of a context in short form: a text, or the id of a message. */
+const messageWithId = (items: readonly TranscriptItem[], id: string): unknown =>
   messages(items).find(({ sourceId }) => sourceId === id)?.body.content
 const leftOut = (items: readonly TranscriptItem[]): string[] => ofKind(items, 'left-out').map(({ what }) => what)
 
@@ -99,7 +99,7 @@ describe('a rollout', () => {
     event('task_complete', { turn_id: 't1' }),
   ])
 
-  it('is the conversation that its first line names', () => {
+  it('is the conversation of its first line', () => {
     expect(items[0]).toEqual({
       kind: 'conversation',
       sourceId: ID,
@@ -110,7 +110,7 @@ describe('a rollout', () => {
     })
   })
 
-  it('gives what the model got and gave, once', () => {
+  it('yields the model’s input and output once', () => {
     expect(messages(items).map(({ body }) => body)).toEqual([
       { role: 'system', content: 'You berth ships.' },
       { role: 'developer', content: '<permissions>' },
@@ -161,7 +161,7 @@ describe('a rollout', () => {
     ])
   })
 
-  it('knows which messages are one answer, and whose it is', () => {
+  it('groups the messages of an answer, with its model', () => {
     const answers = messages(items).filter(({ body }) => body.role === 'assistant')
     expect(answers.map(({ answerId }) => answerId)).toEqual([
       ...Array.from({ length: 4 }, () => 'answer-rs_look'),
@@ -170,7 +170,7 @@ describe('a rollout', () => {
     expect(new Set(answers.map((message) => message.model))).toEqual(new Set(['gpt-5']))
   })
 
-  it('tells nobody’s words and failed calls apart', () => {
+  it('marks messages of the program and failed calls', () => {
     expect(messages(items).flatMap(({ byProgram, sourceId }) => (byProgram === true ? [sourceId] : []))).toEqual([
       'line-4',
     ])
@@ -178,11 +178,11 @@ describe('a rollout', () => {
   })
 })
 
-describe('text in the place of the user', () => {
+describe('text with the role user', () => {
   const byProgram = (...texts: string[]): boolean[] =>
     messages(read([meta(), ...texts.map((text) => user(text))])).map((message) => message.byProgram === true)
 
-  it('is the program’s where nothing else stands in it', () => {
+  it('is the program’s if it contains nothing else', () => {
     expect(
       byProgram(
         environment,
@@ -194,7 +194,7 @@ describe('text in the place of the user', () => {
     ).toEqual([true, true, true, true, true])
   })
 
-  it('is the user’s where a prompt is glued to it', () => {
+  it('is the user’s if it contains a prompt as well', () => {
     expect(
       byProgram(
         `${environment}\nMoor the ferry.`,
@@ -204,7 +204,7 @@ describe('text in the place of the user', () => {
     ).toEqual([false, false, false])
   })
 
-  it('is one message in parts, the program’s where all of them are', () => {
+  it('is one message with several parts, the program’s if all parts are', () => {
     const parts = (...texts: string[]): object =>
       item({ type: 'message', role: 'user', content: texts.map((text) => ({ type: 'input_text', text })) })
     const items = messages(
@@ -231,7 +231,7 @@ describe('an item of a rollout', () => {
     })
   })
 
-  it('calls the shell in the way of the first versions', () => {
+  it('calls the shell in the format of the first versions', () => {
     const action = { type: 'exec', command: ['ls', '-l'] }
     expect(body({ type: 'local_shell_call', call_id: 'c', status: 'completed', action })).toEqual({
       role: 'assistant',
@@ -240,7 +240,7 @@ describe('an item of a rollout', () => {
     })
   })
 
-  it('searches tools, and gets their descriptions', () => {
+  it('searches tools, and receives their descriptions', () => {
     const tools = [{ type: 'function', name: 'crane' }]
     const items = messages(
       read([
@@ -261,7 +261,7 @@ describe('an item of a rollout', () => {
     ])
   })
 
-  it('holds what the provider did by itself, as it came', () => {
+  it('contains calls that the provider ran, unchanged', () => {
     const search = {
       type: 'web_search_call',
       id: 'ws_1',
@@ -273,7 +273,7 @@ describe('an item of a rollout', () => {
     expect(body(image)).toEqual({ role: 'assistant', content: [{ type: 'image_generation', item: image }] })
   })
 
-  it('shows images, files and what nobody knows', () => {
+  it('contains images, files and parts of unknown types', () => {
     expect(
       body({
         type: 'message',
@@ -298,7 +298,7 @@ describe('an item of a rollout', () => {
     })
   })
 
-  it('answers a call with parts, or with an object', () => {
+  it('is a call’s result in parts, or as an object', () => {
     const items = messages(
       read([
         meta(),
@@ -327,7 +327,7 @@ describe('an item of a rollout', () => {
     ])
   })
 
-  it('comes from another agent, whom it names', () => {
+  it('is a message from another agent, with its name', () => {
     const message = { author: '/crew/crane', recipient: '/crew', content: [{ type: 'input_text', text: 'Lifted.' }] }
     const items = messages(
       read([meta(), item({ type: 'agent_message', ...message }), line('inter_agent_communication', message)]),
@@ -337,7 +337,7 @@ describe('an item of a rollout', () => {
       expect([told, byProgram]).toEqual([{ role: 'user', content: 'Lifted.', name: '/crew/crane' }, true])
   })
 
-  it('is left out and counted where it says nothing, or is not known', () => {
+  it('is skipped and counted if it is empty or unknown', () => {
     expect(
       leftOut(
         read([
@@ -353,18 +353,18 @@ describe('an item of a rollout', () => {
   })
 })
 
-describe('counts of tokens', () => {
+describe('token counts', () => {
   const usage = { inputTokens: 90, outputTokens: 10, cacheReadTokens: 60, reasoningTokens: 4 }
   const usages = (values: readonly unknown[]): unknown[] =>
     messages(read(values)).flatMap((message) => (message.body.role === 'assistant' ? [message.usage] : []))
 
-  it('are an answer’s where old versions told them before its messages', () => {
+  it('belong to an answer if old versions reported them before its messages', () => {
     expect(
       usages([meta(), user('a'), tokens(100), reasoning('r'), call('c'), output('c', 'x'), tokens(200), answer('b')]),
     ).toEqual([usage, undefined, usage])
   })
 
-  it('are told with the next message where newer versions tell them behind the answer', () => {
+  it('are on the next message if newer versions reported them after the answer', () => {
     const items = [
       meta(),
       user('a'),
@@ -390,7 +390,7 @@ describe('counts of tokens', () => {
     expect(answerOf(1)).toBe(answerOf(2))
   })
 
-  it('are not told twice', () => {
+  it('are not reported twice', () => {
     expect(usages([meta(), user('a'), tokens(100), answer('b'), tokens(100), user('c'), answer('d')])).toEqual([
       usage,
       undefined,
@@ -398,7 +398,7 @@ describe('counts of tokens', () => {
   })
 })
 
-describe('a compaction that holds its context', () => {
+describe('a compaction that contains its context', () => {
   const developer = { type: 'message', role: 'developer', content: [{ type: 'input_text', text: '<permissions>' }] }
   const sealed = { type: 'compaction', id: 'cmp_1', encrypted_content: 'x9x9' }
   const before = [
@@ -416,7 +416,7 @@ describe('a compaction that holds its context', () => {
     tokens(400),
   ]
 
-  it('keeps what it names again, covers the rest, and cannot be read where its provider sealed it', () => {
+  it('retains the messages that it repeats, covers the rest, and has an opaque summary if it is encrypted', () => {
     const items = read([
       ...before,
       compacted({
@@ -448,16 +448,22 @@ describe('a compaction that holds its context', () => {
     ])
   })
 
-  it('means the latest of equal prompts where no turn tells which', () => {
+  it('matches the latest of equal prompts if no turn id decides', () => {
     const [compaction] = ofKind(
       read([...before, compacted({ replacement_history: [userItem('Go on.')] })]),
       'compaction',
     )
     expect(compaction?.context[1]).toEqual({ kind: 'message', sourceId: 'line-10' })
-    expect(compaction?.summary).toEqual({ kind: 'none' })
   })
 
-  it('has a summary that everybody can read where the program’s own model wrote it', () => {
+  it('has an opaque summary if its message is empty and no item contains one', () => {
+    for (const payload of [{ replacement_history: [userItem('Go on.')] }, {}]) {
+      const [compaction] = ofKind(read([...before, compacted({ message: '', ...payload })]), 'compaction')
+      expect(compaction?.summary).toEqual({ kind: 'opaque' })
+    }
+  })
+
+  it('has a readable summary if the program’s own model wrote it', () => {
     const summary = 'Another language model started to solve this problem and produced a summary.\nBerth 7.'
     for (const message of [summary, '']) {
       const [compaction] = ofKind(
@@ -473,7 +479,7 @@ describe('a compaction that holds its context', () => {
     }
   })
 
-  it('puts in a prompt that it shortened, and covers the whole one', () => {
+  it('inserts a prompt that it shortened, and covers the whole one', () => {
     const [compaction] = ofKind(
       read([...before, compacted({ replacement_history: [userItem('Go…'), { type: 'telepathy', strength: 2 }] })]),
       'compaction',
@@ -487,7 +493,7 @@ describe('a compaction that holds its context', () => {
     ])
   })
 
-  it('comes after another, whose summary it does not keep', () => {
+  it('follows another one, whose summary it does not retain', () => {
     const items = read([
       ...before,
       compacted({ window_id: 'w2', replacement_history: [userItem('Go on.'), sealed] }),
@@ -506,7 +512,7 @@ describe('a compaction that holds its context', () => {
     ])
   })
 
-  it('covers what the file lacks where it begins in the middle', () => {
+  it('covers missing messages if the file begins in the middle', () => {
     const [cut] = ofKind(read([user('Go on.'), compacted({ replacement_history: [] })]), 'compaction')
     expect(cut?.coversMissing).toBe(true)
     const [later] = ofKind(
@@ -520,7 +526,7 @@ describe('a compaction that holds its context', () => {
 })
 
 describe('a compaction of the first versions', () => {
-  it('tells its summary, and not which prompts stayed', () => {
+  it('contains its summary, but not which prompts stayed', () => {
     const items = read([
       meta({ cli_version: '0.36.0' }),
       user(environment),
@@ -544,10 +550,10 @@ describe('a compaction of the first versions', () => {
 describe('a rollback', () => {
   const turn = (id: string, ...rest: object[]): object[] => [event('task_started', { turn_id: id }), ...rest]
   const back = (turns: number): object => event('thread_rolled_back', { num_turns: turns })
-  const gone = (items: readonly TranscriptItem[]): unknown[] =>
-    ofKind(items, 'withdrawal').map(({ sourceIds }) => sourceIds.map((id) => said(items, id)))
+  const withdrawnIds = (items: readonly TranscriptItem[]): unknown[] =>
+    ofKind(items, 'withdrawal').map(({ sourceIds }) => sourceIds.map((id) => messageWithId(items, id)))
 
-  it('takes back the newest turns, with what the program said above their prompts', () => {
+  it('removes the newest turns, with the program’s messages before their prompts', () => {
     const items = read([
       meta(),
       ...turn('t1', user(environment), user('one'), answer('1')),
@@ -557,19 +563,19 @@ describe('a rollback', () => {
       ...turn('t4', user('four'), answer('4')),
       back(1),
     ])
-    expect(gone(items)).toEqual([
+    expect(withdrawnIds(items)).toEqual([
       ['two', '2', environment.replace('berths', 'quay'), 'three', '3'],
       ['four', '4'],
     ])
   })
 
-  it('leaves the beginning, however many turns it counts', () => {
+  it('keeps the beginning, even if it counts more turns', () => {
     const items = read([meta(), ...turn('t1', user(environment), user('one'), answer('1')), back(9), back(1), back(0)])
-    expect(gone(items)).toEqual([['one', '1']])
+    expect(withdrawnIds(items)).toEqual([['one', '1']])
     expect(leftOut(items).slice(-2)).toEqual(['event_msg/thread_rolled_back', 'event_msg/thread_rolled_back'])
   })
 
-  it('takes back a compaction of the turns that it takes back', () => {
+  it('undoes a compaction in the removed turns', () => {
     const items = read([
       meta(),
       ...turn('t1', user('one'), answer('1')),
@@ -583,8 +589,8 @@ describe('a rollback', () => {
       'withdrawal',
     ])
     expect(ofKind(items, 'undo')[0]?.sourceIds).toEqual(['w2'])
-    expect(gone(items)).toEqual([['two', '2']])
-    // What the compaction had covered is live again.
+    expect(withdrawnIds(items)).toEqual([['two', '2']])
+    // The messages that the compaction had covered are live again.
     expect(ofKind(items, 'compaction').at(-1)?.context).toEqual([
       { kind: 'message', sourceId: 'line-3' },
       { kind: 'message', sourceId: 'line-10' },
@@ -593,14 +599,14 @@ describe('a rollback', () => {
 
   it('counts prompts in files that have no records of turns', () => {
     const items = read([meta(), user('one'), answer('1'), user(environment), user('two'), answer('2'), back(1)])
-    expect(gone(items)).toEqual([[environment, 'two', '2']])
+    expect(withdrawnIds(items)).toEqual([[environment, 'two', '2']])
   })
 })
 
-describe('where a conversation comes from', () => {
+describe('the parent of a conversation', () => {
   const parent = (more: object): unknown => ofKind(read([meta(more)]), 'conversation')[0]?.parent
 
-  it('is told by its first line', () => {
+  it('is in its first line', () => {
     expect(parent({})).toBeUndefined()
     expect(parent({ forked_from_id: 'p' })).toEqual({ sourceId: 'p', how: 'fork' })
     expect(parent({ history_base: { thread_id: 'p', end_ordinal_exclusive: 9 } })).toEqual({
@@ -613,7 +619,7 @@ describe('where a conversation comes from', () => {
     expect(parent({ session_id: 'p', source: { subagent: 'review' } })).toEqual({ sourceId: 'p', how: 'sub-agent' })
   })
 
-  it('leaves the parent’s lines, which are copied behind it, in the child', () => {
+  it('keeps the copied lines of the parent in a fork', () => {
     const items = read([
       meta({ forked_from_id: 'p' }),
       meta({ id: 'p', base_instructions: { text: 'You berth ships.' } }),
@@ -629,7 +635,7 @@ describe('where a conversation comes from', () => {
     expect(leftOut(items)).toEqual(['session_meta', 'event_msg/thread_name_updated'])
   })
 
-  it('leaves to the parent what a sub-agent’s file tells to be the parent’s', () => {
+  it('skips the lines that a sub-agent’s file marks as the parent’s', () => {
     const source = { subagent: { thread_spawn: { parent_thread_id: 'p', depth: 1 } } }
     const items = read([
       { ...meta({ source, subagent_history_start_ordinal: 3 }), ordinal: 0 },
@@ -651,7 +657,7 @@ describe('where a conversation comes from', () => {
 })
 
 describe('the oldest files', () => {
-  it('have items for lines', () => {
+  it('have one item per line', () => {
     const items = read([
       { id: ID, timestamp: '2025-06-01T08:00:00.000Z', instructions: null, git: {} },
       { record_type: 'state' },
@@ -665,7 +671,7 @@ describe('the oldest files', () => {
     expect(leftOut(items)).toEqual(['state'])
   })
 
-  it('are called by their name where they have no beginning', () => {
+  it('get their id from the file name if they have no header', () => {
     expect(read([user('one')])[0]).toMatchObject({ kind: 'conversation', sourceId: ID })
     expect(read([user('one')], '/tmp/half.jsonl')[0]).toMatchObject({ sourceId: 'half' })
   })
@@ -691,7 +697,7 @@ describe('the files of Codex', () => {
     return records
   }
   const layout = async (path: string): Promise<string | undefined> => codex.recognize(await headOf(path))
-  /** What zstd would be: a magic number, and then something that takes a stream to read. */
+  /** A substitute for zstd: a magic number, followed by data that requires a stream to read. */
   const compressed = (content: string): Buffer =>
     Buffer.concat([Buffer.from([0x28, 0xb5, 0x2f, 0xfd]), gzipSync(content)])
   const decompress = (): Transform => {
@@ -711,7 +717,7 @@ describe('the files of Codex', () => {
     })
   }
 
-  it('are told by what they hold', async () => {
+  it('are recognized by their content', async () => {
     expect(await layout(await file('a.jsonl', text([meta(), user('one')])))).toBe('lines')
     expect(await layout(await file('b.jsonl', text([user('one')])))).toBe('lines')
     expect(await layout(await file('c.jsonl', text([{ id: 'x', timestamp: '2025-06-01T08:00:00Z', git: {} }])))).toBe(
@@ -725,12 +731,12 @@ describe('the files of Codex', () => {
     expect(await layout(await file('f.zst', compressed('')))).toBeUndefined()
   })
 
-  it('are where Codex keeps them', () => {
+  it('are in the directories of Codex', () => {
     expect(codex.homes({}, '/home/ada')).toEqual(['/home/ada/.codex/sessions', '/home/ada/.codex/archived_sessions'])
     expect(codex.homes({ CODEX_HOME: '/srv/codex' }, '/home/ada')[0]).toBe('/srv/codex/sessions')
   })
 
-  it('are read line by line, with what is damaged in its place', async () => {
+  it('are read line by line, with damage at its position', async () => {
     const path = await file('g.jsonl', `${text([meta(), user('one')])}not JSON\n${text([answer('1')])}{"timest`)
     const items = itemsOf(codex, path, await recordsIn(path))
     expect(items.map(({ kind }) => kind)).toEqual(['conversation', 'message', 'damage', 'message', 'damage'])
@@ -740,7 +746,7 @@ describe('the files of Codex', () => {
     ])
   })
 
-  it('are decompressed where this Node can', async () => {
+  it('are decompressed if this version of Node.js can', async () => {
     const path = await file('h.jsonl.zst', compressed(text([meta(), user('one'), answer('1')])))
     const items = itemsOf(codex, path, await recordsIn(path, decompress))
     expect(messages(items).map(({ body, where }) => [body.content, where.line])).toEqual([
@@ -749,7 +755,7 @@ describe('the files of Codex', () => {
     ])
   })
 
-  it('say what to do where it cannot', async () => {
+  it('report what to do if it cannot', async () => {
     const path = await file('i.jsonl.zst', compressed(text([meta()])))
     const items = itemsOf(codex, path, await recordsIn(path, () => undefined))
     expect(items).toEqual([
@@ -762,14 +768,14 @@ describe('the files of Codex', () => {
     ])
   })
 
-  it('say that they are broken where they are', async () => {
+  it('report broken data', async () => {
     const path = await file('j.jsonl.zst', compressed(text([meta(), user('one')])).subarray(0, -9))
     const items = itemsOf(codex, path, await recordsIn(path, decompress))
     expect(ofKind(items, 'damage')[0]?.detail).toMatch(/^cannot be decompressed: /u)
   })
 })
 
-describe('whatever a rollout holds', () => {
+describe('any rollout', () => {
   const words = fc.constantFrom(
     'one',
     'two',
@@ -852,7 +858,7 @@ describe('whatever a rollout holds', () => {
     { weight: 1, arbitrary: fc.constant(undefined) },
   )
 
-  it('keeps the laws of transcripts', () => {
+  it('satisfies the rules for all transcripts', () => {
     const cuts = fc.double({ min: 0, max: 1, noNaN: true })
     fc.assert(
       fc.property(fc.array(lines, { maxLength: 40 }), fc.boolean(), cuts, (values, begins, cut) => {
@@ -864,7 +870,7 @@ describe('whatever a rollout holds', () => {
     )
   })
 
-  it('does not run out of stack', () => {
+  it('does not overflow the stack', () => {
     let deep: unknown = 'x'
     for (let level = 0; level < 5000; level += 1) deep = [deep]
     const kinds = read([meta(), item({ type: 'function_call', name: 'x', call_id: 'c', arguments: deep }), user('one')])
@@ -873,11 +879,11 @@ describe('whatever a rollout holds', () => {
 })
 
 describeWithTranscripts('what real rollouts took (needs ../shared/transcripts, or CONTEXT_LEDGER_TRANSCRIPTS)', () => {
-  // Where counts are told behind their answers, no message follows the last answer.
+  // If counts follow their answers, no message follows the last answer.
   it.each([
     ['v0.36.0-chinese-abort.jsonl', 0],
     ['v0.142.2-two-compacted.jsonl', 1],
-  ])('%s: what is told of all answers is the total that Codex wrote, less the last %i', async (name, untold) => {
+  ])('%s: the sum of all answers is the total that Codex wrote, less the last %i', async (name, untold) => {
     const path = join(transcriptsFolder, 'codex', name)
     const records: TranscriptRecord[] = []
     for await (const record of recordsOf(path, 'lines')) if (!('kind' in record)) records.push(record)
@@ -888,12 +894,12 @@ describeWithTranscripts('what real rollouts took (needs ../shared/transcripts, o
     )
     const last = infos.at(-1)?.payload.info
     const all = messages(itemsOf(codex, path, records))
-    const told = all.flatMap(({ usage, earlierUsage }) =>
+    const reported = all.flatMap(({ usage, earlierUsage }) =>
       [usage, earlierUsage?.usage].filter((one) => one !== undefined),
     )
     const sum = (field: 'inputTokens' | 'outputTokens'): number =>
-      told.reduce((total, usage) => total + (usage[field] ?? 0), 0)
-    expect(told.length).toBeGreaterThan(50)
+      reported.reduce((total, usage) => total + (usage[field] ?? 0), 0)
+    expect(reported.length).toBeGreaterThan(50)
     expect(sum('inputTokens') + untold * (last?.last_token_usage.input_tokens ?? 0)).toBe(
       last?.total_token_usage.input_tokens,
     )

@@ -1,4 +1,4 @@
-/** Sessions of Gemini CLI, written by hand after the shapes of versions 0.2x (one object) and 0.40 and later (lines). */
+/** Handwritten sessions of Gemini CLI, in the formats of versions 0.2x (one object) and 0.40 and later (JSON Lines). */
 import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
 import { gemini } from '../../src/importers/gemini.js'
@@ -50,7 +50,7 @@ const readWhole = (value: unknown): TranscriptItem[] =>
   itemsOf(gemini, '/tmp/session.json', [{ value, where: { file: '/tmp/session.json' } }])
 const leftOut = (items: readonly TranscriptItem[]): string[] => ofKind(items, 'left-out').map(({ what }) => what)
 const roles = (items: readonly TranscriptItem[]): string[] => ofKind(items, 'message').map(({ body }) => body.role)
-/** A context in short: ids of messages, and texts in quotation marks. */
+/** A context in short form: ids of messages, and texts in quotation marks. */
 const contexts = (items: readonly TranscriptItem[]): string[][] =>
   ofKind(items, 'compaction').map(({ context }) =>
     context.map((entry) => (entry.kind === 'inserted' ? JSON.stringify(entry.body.content) : entry.sourceId)),
@@ -77,15 +77,15 @@ describe('a session that is one object', () => {
     ],
   })
 
-  it('names itself, with its title and its beginning', () => {
+  it('has an id, a title and a start time', () => {
     expect(ofKind(items, 'conversation')).toMatchObject([
       { sourceId: 'aa11bb22-session', title: 'Berths of the north quay.', startedAt: '2026-03-10T08:00:00.000Z' },
     ])
   })
 
-  it('says an answer with its thoughts, its calls and each result as a message of its own', () => {
-    const said = ofKind(items, 'message')
-    expect(said.map(({ sourceId, part }) => `${sourceId}.${String(part)}`)).toEqual([
+  it('yields an answer with its thoughts and calls, and each result as a separate message', () => {
+    const messages = ofKind(items, 'message')
+    expect(messages.map(({ sourceId, part }) => `${sourceId}.${String(part)}`)).toEqual([
       'u1.0',
       'g1.0',
       'g1.1',
@@ -93,7 +93,7 @@ describe('a session that is one object', () => {
       'g1.3',
       'u2.0',
     ])
-    expect(said[1]).toMatchObject({
+    expect(messages[1]).toMatchObject({
       answerId: 'g1',
       model: 'gemini-3-pro',
       usage: { inputTokens: 900, outputTokens: 40, cacheReadTokens: 700, reasoningTokens: 12 },
@@ -110,19 +110,19 @@ describe('a session that is one object', () => {
         ],
       },
     })
-    expect(said.slice(2, 5).map(({ body, isError }) => [body.toolCallId, body.content, isError])).toEqual([
+    expect(messages.slice(2, 5).map(({ body, isError }) => [body.toolCallId, body.content, isError])).toEqual([
       ['c1', 'B2, B3', undefined],
       ['c2', 'No such quay.', true],
       ['c3', '[Operation Cancelled]', true],
     ])
-    expect(said[5]?.body).toEqual({ role: 'user', content: 'And tomorrow?' })
+    expect(messages[5]?.body).toEqual({ role: 'user', content: 'And tomorrow?' })
   })
 
-  it('counts what only the user saw', () => {
+  it('counts records that only the user saw', () => {
     expect(leftOut(items)).toEqual(['info', 'error'])
   })
 
-  it('keeps images and responses that have no output as they came', () => {
+  it('keeps images, and responses without an output, unchanged', () => {
     const [, picture, looked, , result] = ofKind(
       readWhole({
         ...header,
@@ -151,7 +151,7 @@ describe('a session that is one object', () => {
 })
 
 describe('a session in lines', () => {
-  it('says what a record adds when it is there again, as further messages of the same record', () => {
+  it('yields the additions of a repeated record as further messages of that record', () => {
     const items = read([
       header,
       user('u1', 'Which berths are free?'),
@@ -171,7 +171,7 @@ describe('a session in lines', () => {
     expect(ofKind(items, 'edit')).toEqual([])
   })
 
-  it('says what a record changes as an edit', () => {
+  it('yields a change of a record as an edit', () => {
     const items = read([
       header,
       answer('g1', 'Berth B2 is free.', { toolCalls: [call('c1', [response('c1', { output: 'B2, B3, B4' })])] }),
@@ -183,7 +183,7 @@ describe('a session in lines', () => {
     ])
   })
 
-  it('withdraws a message and everything behind it, and says what comes back once more', () => {
+  it('withdraws a message and everything after it, and emits restored messages again', () => {
     const items = read([
       header,
       user('u1', 'Berths?'),
@@ -201,19 +201,19 @@ describe('a session in lines', () => {
     expect(ofKind(items, 'message').map(({ sourceId }) => sourceId)).toEqual(['u1', 'g1', 'u2', 'g2', 'u2'])
   })
 
-  it('names the session that called a sub-agent', () => {
+  it('has the caller of a sub-agent as its parent', () => {
     const file = '/home/ada/.gemini/tmp/harbour/chats/aa11bb22-session/helper-7.jsonl'
     const items = read([{ ...header, sessionId: 'helper-7', kind: 'subagent' }], file)
     expect(items).toMatchObject([{ sourceId: 'helper-7', parent: { sourceId: 'aa11bb22-session', how: 'sub-agent' } }])
   })
 
-  it('gives a title when one is told', () => {
+  it('has a title as soon as a record contains one', () => {
     const items = read([header, { $set: { summary: 'Berths' } }, { $set: { summary: 'Berths' } }])
     expect(ofKind(items, 'conversation').map(({ title }) => title)).toEqual([undefined, 'Berths'])
     expect(leftOut(items)).toEqual(['metadata'])
   })
 
-  it('takes the context that Gemini CLI sets up for its own words', () => {
+  it('marks the initial context of Gemini CLI as the program’s', () => {
     const items = read([
       header,
       user('u0', '<session_context>\nToday is Tuesday.\n</session_context>'),
@@ -222,7 +222,7 @@ describe('a session in lines', () => {
     expect(ofKind(items, 'message').map(({ byProgram }) => byProgram)).toEqual([true, undefined])
   })
 
-  it('has the name of its file where it begins in the middle', () => {
+  it('gets its id from the file name if it begins in the middle', () => {
     expect(read([answer('g9', 'So it is.')])).toMatchObject([
       { kind: 'conversation', sourceId: 'session-2026-03-10T08-00-aa11bb22' },
       { kind: 'message' },
@@ -230,8 +230,8 @@ describe('a session in lines', () => {
   })
 })
 
-describe('a list in the place of the one before', () => {
-  const told = [
+describe('a list that replaces the previous one', () => {
+  const reported = [
     header,
     user('u1', 'Which berths are free?'),
     answer('g1', 'I will look.', { toolCalls: [call('c1', [response('c1', { output: 'B2, B3' })])] }),
@@ -241,14 +241,14 @@ describe('a list in the place of the one before', () => {
   const summary = user('s1', '<state_snapshot>The user asked for berths.</state_snapshot>')
   const agreed = answer('s2', 'Got it. Thanks for the additional context!', { thoughts: undefined, tokens: undefined })
 
-  it('is the beginning where nothing was said before', () => {
+  it('is the beginning if there were no messages', () => {
     const items = read([header, set([user('u1', 'Berths?'), answer('g1', [{ text: 'Three.' }])])])
     expect(roles(items)).toEqual(['user', 'assistant'])
     expect(ofKind(items, 'compaction')).toEqual([])
   })
 
-  it('is a compaction where messages are gone, and what is new stands for them', () => {
-    const items = read([...told, set([summary, agreed, user('u2', 'And cranes?')]), answer('g3', 'None.')])
+  it('is a compaction if messages are missing, and its new messages replace them', () => {
+    const items = read([...reported, set([summary, agreed, user('u2', 'And cranes?')]), answer('g3', 'None.')])
     expect(ofKind(items, 'compaction')).toMatchObject([
       {
         sourceId: '$set-1',
@@ -266,14 +266,14 @@ describe('a list in the place of the one before', () => {
     expect(ofKind(items, 'message').at(-1)?.sourceId).toBe('g3')
   })
 
-  it('is compacted again, and an earlier summary may stay', () => {
-    const again = user('s3', 'Cranes, in short.')
+  it('can be compacted again, and may retain an earlier summary', () => {
+    const newSummary = user('s3', 'Cranes, in short.')
     const items = read([
-      ...told,
+      ...reported,
       set([summary, agreed, user('u2', 'And cranes?')]),
       answer('g3', 'None.'),
       user('u3', 'Why?'),
-      set([summary, again, user('u3', 'Why?')]),
+      set([summary, newSummary, user('u3', 'Why?')]),
     ])
     expect(contexts(items)[1]).toEqual([
       '"<state_snapshot>The user asked for berths.</state_snapshot>"',
@@ -282,9 +282,9 @@ describe('a list in the place of the one before', () => {
     ])
   })
 
-  it('masks outputs where only contents are others, whatever else the history has them in', () => {
+  it('masks outputs if only contents differ, whatever the form of the history', () => {
     const items = read([
-      ...told,
+      ...reported,
       set([
         user('u1', 'Which berths are free?'),
         answer(
@@ -294,7 +294,7 @@ describe('a list in the place of the one before', () => {
             toolCalls: [call('c1', [response('c1', { output: '<tool_output_masked>' })])],
           },
         ),
-        // The turn of the user that held the responses is no record of its own.
+        // The user turn that contained the responses is not a separate record.
         { ...user('r1', ''), content: [response('c1', { output: '<tool_output_masked>' })] },
         answer('g2', [{ text: 'B2 ' }, { text: 'and B3.' }]),
         user('u2', 'And cranes?'),
@@ -307,21 +307,21 @@ describe('a list in the place of the one before', () => {
     expect(roles(items)).toEqual(['user', 'assistant', 'tool', 'assistant', 'user'])
   })
 
-  it('withdraws the last messages where nothing stands for them', () => {
-    const items = read([...told, set([user('u1', 'Which berths are free?')])])
+  it('withdraws the last messages if nothing replaces them', () => {
+    const items = read([...reported, set([user('u1', 'Which berths are free?')])])
     expect(ofKind(items, 'compaction')).toEqual([])
     expect(ofKind(items, 'withdrawal').map(({ sourceIds }) => sourceIds)).toEqual([['g1', 'g2', 'u2']])
   })
 
-  it('says the context that remains where a summary is taken back with what stands behind it', () => {
-    const items = read([...told, set([summary, agreed, user('u2', 'And cranes?')]), { $rewindTo: 's2' }])
+  it('yields the remaining context if a rewind removes a summary', () => {
+    const items = read([...reported, set([summary, agreed, user('u2', 'And cranes?')]), { $rewindTo: 's2' }])
     expect(ofKind(items, 'withdrawal').map(({ sourceIds }) => sourceIds)).toEqual([['u2']])
     expect(contexts(items)[1]).toEqual(['"<state_snapshot>The user asked for berths.</state_snapshot>"'])
   })
 
-  it('keeps the calls of messages that were put there, and their results', () => {
+  it('keeps the calls and results of inserted messages', () => {
     const items = read([
-      ...told,
+      ...reported,
       set([
         summary,
         answer('k1', [{ functionCall: { id: 'k', name: 'zoom', args: {} } }]),
@@ -329,7 +329,7 @@ describe('a list in the place of the one before', () => {
         user('u2', 'And cranes?'),
       ]),
     ])
-    // A record without words is not new by itself: its calls stand with those of the model that it is known by.
+    // A record without text is not new: its calls are in the known record of the model.
     expect(contexts(items)[0]).toContain('"closer"')
   })
 })
@@ -337,7 +337,7 @@ describe('a list in the place of the one before', () => {
 describe('recognizing a session', () => {
   const head = (...records: unknown[]) => ({ path: FILE, records, text: '' })
 
-  it('tells one object from lines, and neither from what others write', () => {
+  it('distinguishes one object from JSON Lines, and rejects other formats', () => {
     expect(gemini.recognize(head({ ...header, messages: [] }))).toBe('json')
     expect(gemini.recognize(head(header, user('u1', 'Hello')))).toBe('lines')
     expect(gemini.recognize(head(header))).toBe('lines')
@@ -354,7 +354,7 @@ describe('recognizing a session', () => {
   })
 })
 
-/** What somebody may do in a session; numbers choose among what is there. */
+/** The steps of a random session; numbers select among the existing records. */
 const steps = fc.array(
   fc.oneof(
     {
@@ -374,7 +374,7 @@ interface Written {
   readonly content: unknown
 }
 
-/** The lines that Gemini CLI would write, with the list that it keeps beside them. */
+/** The lines that Gemini CLI would write, and its current message list. */
 function linesFor(story: readonly { readonly does: string; readonly at: unknown }[]): unknown[] {
   let list: (Written & object)[] = []
   const lines: unknown[] = [header]
@@ -412,7 +412,7 @@ function linesFor(story: readonly { readonly does: string; readonly at: unknown 
 }
 
 describe('any session', () => {
-  it('is read by the laws that hold of every transcript', () => {
+  it('satisfies the rules for all transcripts', () => {
     fc.assert(
       fc.property(steps, fc.double({ min: 0, max: 1, noNaN: true }), (story, cut) => {
         const records = linesOf(FILE, linesFor(story))
@@ -423,18 +423,18 @@ describe('any session', () => {
   })
 })
 
-describe('what an answer took', () => {
+describe('the usage of an answer', () => {
   const tokens = { input: 900, output: 40, cached: 700, thoughts: 12, tool: 0, total: 952 }
   const usage = { inputTokens: 900, outputTokens: 40, cacheReadTokens: 700, reasoningTokens: 12 }
-  const told = (values: readonly unknown[]) =>
+  const reportedBy = (values: readonly unknown[]) =>
     ofKind(read(values), 'message').map((message) => [message.usage, message.earlierUsage])
 
-  it('is told with the next message where a second line of the same one tells it, once', () => {
+  it('is on the next message if a second line of the answer contains it, once', () => {
     const first = answer('g1', 'So.', { tokens: undefined })
     const second = answer('g1', 'So.', { tokens })
     const earlier = { answerId: 'g1', usage }
     expect(
-      told([header, user('u1', 'Hello'), first, second, second, user('u2', 'And?'), answer('g2', 'Then.')]),
+      reportedBy([header, user('u1', 'Hello'), first, second, second, user('u2', 'And?'), answer('g2', 'Then.')]),
     ).toEqual([
       [undefined, undefined],
       [undefined, undefined],
@@ -443,7 +443,7 @@ describe('what an answer took', () => {
     ])
     const withResult = answer('g1', 'So.', { tokens, toolCalls: [call('c1', [response('c1', { output: 'B2' })])] })
     const calling = answer('g1', 'So.', { tokens: undefined, toolCalls: [call('c1', undefined)] })
-    expect(told([header, calling, withResult, user('u2', 'And?')])).toEqual([
+    expect(reportedBy([header, calling, withResult, user('u2', 'And?')])).toEqual([
       [undefined, undefined],
       [undefined, undefined],
       [undefined, earlier],

@@ -1,4 +1,4 @@
-/** A file of lines, read on from where it was read last, however its bytes came. */
+/** A growing file of lines is read from the last position, in whatever pieces its bytes arrive. */
 import { afterEach, beforeEach, expect, it } from '@jest/globals'
 import fc from 'fast-check'
 import { createHash } from 'node:crypto'
@@ -20,11 +20,11 @@ afterEach(async () => {
   await rm(folder, { recursive: true })
 })
 
-/** What is behind the place; undefined where the file does not go on. */
+/** The records after the position; undefined if the file is not a continuation. */
 async function readOn(lines: GrowingLines): Promise<readonly RecordOrDamage[] | undefined> {
   const file = await open(path)
   try {
-    if (lines.bytes > 0 && !(await lines.goesOn(file))) return undefined
+    if (lines.bytes > 0 && !(await lines.isContinuation(file))) return undefined
     const records: RecordOrDamage[] = []
     for await (const record of lines.records(file)) records.push(record)
     return records
@@ -35,7 +35,7 @@ async function readOn(lines: GrowingLines): Promise<readonly RecordOrDamage[] | 
 
 const isCut = (record: RecordOrDamage): boolean => 'kind' in record && record.isCut
 
-it('gives the records of the whole file, wherever it ended when it was read', async () => {
+it('yields the records of the whole file, wherever earlier reads ended', async () => {
   const line = fc.oneof(
     {
       weight: 5,
@@ -61,7 +61,7 @@ it('gives the records of the whole file, wherever it ended when it was read', as
           await appendFile(path, bytes.subarray(from, cut))
           from = cut
           records.push(...((await readOn(reader)) ?? []).filter((record) => cut === bytes.length || !isCut(record)))
-          // The same again is nothing, but for what is cut off.
+          // Reading again yields nothing, except an incomplete last line.
           expect(((await readOn(reader)) ?? []).filter((record) => !isCut(record))).toEqual([])
         }
         const whole: RecordOrDamage[] = []
@@ -88,7 +88,7 @@ it.each<[string, () => Promise<void>]>([
       await copyFile(join(folder, 'old.jsonl'), path)
     },
   ],
-])('does not go on in a file that %s', async (_what, change) => {
+])('does not continue a file that %s', async (_what, change) => {
   await writeFile(path, '{"a":1}\n{"a":2}\n{"a":3}\n')
   const reader = new GrowingLines(path)
   expect(await readOn(reader)).toHaveLength(3)
@@ -96,7 +96,7 @@ it.each<[string, () => Promise<void>]>([
   expect(await readOn(reader)).toBeUndefined()
 })
 
-it('ends, and has no signature, where the file is written anew while it is read', async () => {
+it('ends without a signature if the file is rewritten during the read', async () => {
   const long = (name: string): string => `${JSON.stringify({ [name]: 'x'.repeat(700_000) })}\n`
   await writeFile(path, long('a').repeat(5))
   const reader = new GrowingLines(path)

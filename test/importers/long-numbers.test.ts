@@ -1,4 +1,4 @@
-/** A number that no double holds is imported with every digit, whichever program wrote it. */
+/** A number that a double cannot represent is imported with all its digits, for every program. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import { cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -27,7 +27,7 @@ async function read(path: string): Promise<TranscriptItem[]> {
   return items
 }
 
-it('arguments are the text that they were, and a part has the digits as a text', async () => {
+it('arguments keep their text, and a part contains the digits as text', async () => {
   const path = join(folder, '0b6c2a52-6f0f-4b43-9a55-2f3d7a1c9e10.jsonl')
   const about = `"sessionId":"0b6c2a52-6f0f-4b43-9a55-2f3d7a1c9e10","timestamp":"2026-02-03T10:00:00.000Z","version":"2.1.0","cwd":"/srv","isSidechain":false,"userType":"external"`
   await writeFile(
@@ -47,11 +47,11 @@ it('arguments are the text that they were, and a part has the digits as a text',
   ])
 })
 
-/** What a program calls the arguments of a tool where it writes them as an object. */
+/** The field in which a program writes tool arguments as an object. */
 const OBJECT = /"(?<name>input|arguments|args|parameters)":(?<space>\s*)\{(?<more>\s*"|\s*\})/gu
 
 describeWithTranscripts('in real transcripts', () => {
-  it('every message is the one that it was, with the digits in its calls', async () => {
+  it('every message is unchanged, with the digits in its calls', async () => {
     const copied = join(folder, 'transcripts')
     await cp(transcriptsFolder, copied, { recursive: true })
     for (const name of await readdir(copied, { recursive: true })) {

@@ -1,4 +1,4 @@
-/** All that a ledger does with a conversation of its own, done with one that another program held. */
+/** All operations of a ledger, on a conversation that another program recorded. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -11,7 +11,7 @@ import { openTestDatabase } from '../support/memory-database.js'
 const ID = 'claude-code/session-1'
 const TURNS = 12
 
-describe('a conversation that another program held', () => {
+describe('a conversation of another program', () => {
   let folder: string
   let file: string
   let ledger: Ledger
@@ -29,7 +29,7 @@ describe('a conversation that another program held', () => {
     await rm(folder, { recursive: true })
   })
 
-  it('has the context that the program made, now and at every moment', async () => {
+  it('has the program’s context, now and at every earlier point', async () => {
     const now = await ledger.context(ID)
     expect(now.observed).toEqual({ program: 'claude-code', programVersion: '2.1.50' })
     expect(now.messages[0]?.content).toContain('Cranes up to 8 were looked at')
@@ -38,14 +38,14 @@ describe('a conversation that another program held', () => {
     expect((await ledger.context(ID, { at: from.revision })).messages).toHaveLength(4 * 4)
   })
 
-  it('is imported again for nothing, and when it has grown for what is new', async () => {
+  it('records nothing if it is imported again, and only new items if it has grown', async () => {
     expect(await ledger.importTranscript(file)).toMatchObject({ unchanged: true, conversations: [] })
     await writeFile(file, `${claudeCodeLines(TURNS + 1, [3, 8]).join('\n')}\n`)
     const grown = await ledger.importTranscript(file)
     expect(grown.conversations[0]).toMatchObject({ messages: 4, compactions: 0, known: 4 * TURNS + 2 })
   })
 
-  it('is searched over all that was ever said, and explained down to the place in the transcript', async () => {
+  it('is searchable in all its messages, and explains a line down to its location in the transcript', async () => {
     const { hits } = await ledger.search('bolt M1 loose', { conversationId: ID })
     expect(hits.some((hit) => hit.kind === 'message' && hit.text.includes('crane 1'))).toBe(true)
     const explained = await ledger.explain(ID, { line: 'Cranes up to 8 were looked at; bolt M8 is loose.' })
@@ -54,12 +54,12 @@ describe('a conversation that another program held', () => {
     ).toContain('"program":"claude-code"')
   })
 
-  it('shows what a cycle took away', async () => {
+  it('shows the messages that a cycle removed', async () => {
     const difference = await ledger.diff(ID, { cycle: 2 })
     expect(difference.messages.left.map(({ messageId }) => messageId)).toContain('u4')
   })
 
-  it('is compacted by nobody but its program, until an edition of ours is adopted', async () => {
+  it('is compacted only by its program until an edition of the ledger is adopted', async () => {
     await expect(ledger.compact(ID, { force: true })).rejects.toThrow('claude-code makes')
   })
 
@@ -69,15 +69,15 @@ describe('a conversation that another program held', () => {
     expect(ok).toBe(true)
   })
 
-  it('is compacted again by a strategy of ours, compared, adopted and put back', async () => {
+  it('is replayed with a strategy of the ledger, compared, adopted and reverted', async () => {
     const replayed = await ledger.editions.replay({ conversations: [ID] })
     const { editionId } = replayed
     const compared = await ledger.editions.compare([ID], editionId)
     expect(compared.conversations).toHaveLength(1)
     await ledger.editions.adopt(ID, editionId)
-    const ours = await ledger.context(ID)
-    expect(ours.observed).toBeUndefined()
-    expect(ours.tokens).toBeLessThanOrEqual(1_500)
+    const contextOfLedger = await ledger.context(ID)
+    expect(contextOfLedger.observed).toBeUndefined()
+    expect(contextOfLedger.tokens).toBeLessThanOrEqual(1_500)
     expect((await ledger.verify(ID)).problems).toEqual([])
     await ledger.editions.revert(ID)
     const back = await ledger.context(ID)
@@ -86,7 +86,7 @@ describe('a conversation that another program held', () => {
     expect((await ledger.verify(ID)).problems).toEqual([])
   })
 
-  it('has a cycle of the program undone, and is ours from then on', async () => {
+  it('undoes a cycle of the program, and is managed by the ledger from then on', async () => {
     const policy = { modelMaxTokens: 100_000 }
     await ledger.append(ID, { id: 'more', role: 'user', content: 'and more' }, { policy })
     await ledger.undo(ID, { cycle: 2 })

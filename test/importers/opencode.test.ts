@@ -1,6 +1,6 @@
 /**
- * opencode. The sessions here are written for these tests, and imitate an export of `opencode export`, the files of a
- * `storage/` tree, the rows of its database, and its newer events.
+ * Handwritten sessions of opencode, in the formats of `opencode export`, the `storage/` tree, the database, and the
+ * newer events.
  */
 import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
@@ -11,7 +11,7 @@ import { openDatabase, recordsOfDatabase, type Database } from '../../src/import
 import { opencode } from '../../src/importers/opencode.js'
 import { headOf, recordsOf } from '../../src/importers/records-of.js'
 import type { TranscriptItem, TranscriptRecord } from '../../src/importers/transcript.js'
-import { asFile, asLines, brokenLaws, itemsOf, linesOf, ofKind, refusedIn, taken } from './reading.js'
+import { asFile, asLines, violationsOf, itemsFrom, linesOf, ofKind, refusedIn, itemsWithoutEnd } from './reading.js'
 
 const read = (): ReturnType<typeof opencode.read> => opencode.read('/home/somebody/session.json')
 
@@ -54,13 +54,13 @@ const call = (callID: string, state: object): unknown => ({
   id: `prt_${callID}`,
   state,
 })
-const done = (output: string, time: object = {}): object => ({
+const completedState = (output: string, time: object = {}): object => ({
   status: 'completed',
   input: { path: 'a' },
   output,
   time: { start: T, end: T + 3, ...time },
 })
-const asked = (id: string, at: number, part: object = {}): Message =>
+const compactionRequest = (id: string, at: number, part: object = {}): Message =>
   user(id, at, { type: 'compaction', auto: true, ...part })
 const summary = (id: string, at: number, of: string, over: object = {}): Message =>
   answer(id, at, [{ type: 'step-start' }, text(`summary ${id}`)], { parentID: of, summary: true, ...over })
@@ -68,10 +68,10 @@ const summary = (id: string, at: number, of: string, over: object = {}): Message
 const exported = (messages: readonly unknown[], over: object = {}): readonly TranscriptRecord[] =>
   asFile({ info: session(over), messages })
 const itemsOfExport = (messages: readonly unknown[], over: object = {}): readonly TranscriptItem[] =>
-  itemsOf(read(), exported(messages, over))
+  itemsFrom(read(), exported(messages, over))
 
 describe('an export', () => {
-  it('gives a conversation with its title, folder, version and time', () => {
+  it('yields a conversation with its title, directory, version and start time', () => {
     expect(itemsOfExport([])).toEqual([
       {
         kind: 'conversation',
@@ -85,13 +85,13 @@ describe('an export', () => {
     ])
   })
 
-  it('makes of one record the answer and a message for each result', () => {
+  it('splits one record into the answer and a message for each result', () => {
     const items = itemsOfExport([
       user('m1', 1, text('look')),
       answer('m2', 2, [
         { type: 'step-start' },
         text('I look.'),
-        call('c1', done('found')),
+        call('c1', completedState('found')),
         call('c2', { status: 'error', input: {}, error: 'no such file', time: { end: T + 4 } }),
         { type: 'patch', hash: 'h', files: [] },
       ]),
@@ -110,11 +110,18 @@ describe('an export', () => {
     expect(ofKind(items, 'left-out').map(({ what }) => what)).toEqual(['step-start', 'patch'])
   })
 
-  it('keeps reasoning, files and unknown parts as they came, and texts around calls in their order', () => {
+  it('keeps reasoning, files and unknown parts unchanged, and texts around calls in order', () => {
     const reasoning = { type: 'reasoning', text: 'hm', metadata: { some: { signature: 's' } }, time: { start: T } }
     const file = { type: 'file', mime: 'image/png', url: 'data:image/png;base64,AAAA' }
     const items = itemsOfExport([
-      answer('m1', 1, [reasoning, text('before'), call('c1', done('x')), text('after'), file, { type: 'news', a: 1 }]),
+      answer('m1', 1, [
+        reasoning,
+        text('before'),
+        call('c1', completedState('x')),
+        text('after'),
+        file,
+        { type: 'news', a: 1 },
+      ]),
     ])
     expect(ofKind(items, 'message')[0]?.body.content).toEqual([
       reasoning,
@@ -125,7 +132,7 @@ describe('an export', () => {
     ])
   })
 
-  it('counts what was in the cache to the input, as the bill does', () => {
+  it('counts cached tokens as input, as the bill does', () => {
     const tokens = { input: 10, output: 5, reasoning: 2, cache: { read: 90, write: 7 } }
     const [message] = ofKind(itemsOfExport([answer('m1', 1, [text('x')], { tokens, cost: 0.5 })]), 'message')
     expect(message?.usage).toEqual({
@@ -143,7 +150,7 @@ describe('an export', () => {
     const step = (said: string, id: string): readonly unknown[] => [
       { type: 'step-start' },
       text(said),
-      call(id, done(`${said}!`)),
+      call(id, completedState(`${said}!`)),
       { type: 'step-finish', tokens: { input: 3, output: 1 } },
     ]
     const items = itemsOfExport([answer('m1', 1, [...step('one', 'c1'), ...step('two', 'c2')])])
@@ -156,7 +163,7 @@ describe('an export', () => {
     expect(ofKind(items, 'message')[2]?.usage).toEqual({ inputTokens: 3, outputTokens: 1 })
   })
 
-  it('tells words of the program from those of the user, and leaves out what the model does not get', () => {
+  it('distinguishes texts of the program and the user, and skips texts that the model does not receive', () => {
     const synthetic = { synthetic: true }
     const items = itemsOfExport([
       user('m1', 1, text('Continue.', synthetic)),
@@ -170,39 +177,39 @@ describe('an export', () => {
     expect(ofKind(items, 'left-out').map(({ what }) => what)).toEqual(['ignored text', 'empty user message'])
   })
 
-  it('names the session that a sub-agent was called from', () => {
+  it('has the caller of a sub-agent as its parent', () => {
     const [conversation] = ofKind(itemsOfExport([], { parentID: 'ses_0' }), 'conversation')
     expect(conversation?.parent).toEqual({ sourceId: 'ses_0', how: 'sub-agent' })
   })
 
-  it('gives records that share an id, as cleaned files do, ids of their own', () => {
+  it('gives unique ids to records that share an id, as in anonymized files', () => {
     expect(linesOf(itemsOfExport([user('X', 1, text('a')), user('X', 2, text('b'))]))).toEqual([
       'X.0 user: a',
       'X#2.0 user: b',
     ])
   })
 
-  it('takes what a call has not brought back yet as a call alone', () => {
+  it('yields a call without a result if it has none yet', () => {
     const items = itemsOfExport([answer('m1', 1, [call('c1', { status: 'running', input: {} })])])
     expect(linesOf(items)).toEqual(['m1.0 assistant: null +c1'])
   })
 })
 
-describe('answers that ended badly', () => {
+describe('failed answers', () => {
   const stopped = { error: { name: 'MessageAbortedError', data: {} } }
 
-  it('leaves out one that says nothing, by the name of its error', () => {
+  it('skips one without content, under the name of its error', () => {
     const items = itemsOfExport([answer('m1', 1, [], stopped)])
     expect(linesOf(items)).toEqual([])
     expect(ofKind(items, 'left-out').map(({ what }) => what)).toEqual(['MessageAbortedError'])
   })
 
-  it('keeps one that was stopped behind its first words', () => {
+  it('keeps one that was stopped after its first words', () => {
     const items = itemsOfExport([answer('m1', 1, [text('I was')], stopped)])
     expect(items.map(({ kind }) => kind)).toEqual(['conversation', 'message'])
   })
 
-  it('withdraws one that failed, since the program does not show it to the model again', () => {
+  it('withdraws one that failed, because the program omits it from later requests', () => {
     const items = itemsOfExport([answer('m1', 1, [text('half')], { error: { name: 'APIError' } })])
     expect(ofKind(items, 'withdrawal').map(({ sourceIds }) => sourceIds)).toEqual([['m1']])
   })
@@ -218,8 +225,12 @@ describe('compactions', () => {
     ...(isSummary ? { isSummary: true } : {}),
   })
 
-  it('covers everything where no message is named to stay', () => {
-    const items = itemsOfExport([...walk, asked('q', 4), summary('s', 5, 'q', { tokens: { input: 9, output: 2 } })])
+  it('covers everything if it retains no message', () => {
+    const items = itemsOfExport([
+      ...walk,
+      compactionRequest('q', 4),
+      summary('s', 5, 'q', { tokens: { input: 9, output: 2 } }),
+    ])
     expect(ofKind(items, 'compaction')).toEqual([
       expect.objectContaining({
         sourceId: 's',
@@ -234,20 +245,24 @@ describe('compactions', () => {
     expect(linesOf(items)).toHaveLength(3)
   })
 
-  it('keeps the tail from the message that is named, behind the summary', () => {
-    const items = itemsOfExport([...walk, asked('q', 4, { auto: false, tail_start_id: 'm2' }), summary('s', 5, 'q')])
+  it('retains the tail from the named message, after the summary', () => {
+    const items = itemsOfExport([
+      ...walk,
+      compactionRequest('q', 4, { auto: false, tail_start_id: 'm2' }),
+      summary('s', 5, 'q'),
+    ])
     expect(ofKind(items, 'compaction')).toEqual([
       expect.objectContaining({ trigger: 'manual', context: [question, summed('s'), entry('m2'), entry('m3')] }),
     ])
   })
 
-  it('keeps an earlier summary that lies in the tail of a later one', () => {
+  it('retains an earlier summary in the tail of a later one', () => {
     const items = itemsOfExport([
       ...walk,
-      asked('q1', 4, { tail_start_id: 'm3' }),
+      compactionRequest('q1', 4, { tail_start_id: 'm3' }),
       summary('s1', 5, 'q1'),
       user('m4', 6, text('four')),
-      asked('q2', 7, { tail_start_id: 'm3', overflow: true }),
+      compactionRequest('q2', 7, { tail_start_id: 'm3', overflow: true }),
       summary('s2', 8, 'q2'),
     ])
     expect(ofKind(items, 'compaction')[1]).toEqual(
@@ -258,8 +273,8 @@ describe('compactions', () => {
     )
   })
 
-  it('says that it does not know what stayed where the tail begins at a message that the file lacks', () => {
-    const items = itemsOfExport([...walk, asked('q', 4, { tail_start_id: 'gone' }), summary('s', 5, 'q')])
+  it('has unknown messages if the tail begins with a message that is not in the file', () => {
+    const items = itemsOfExport([...walk, compactionRequest('q', 4, { tail_start_id: 'gone' }), summary('s', 5, 'q')])
     expect(ofKind(items, 'compaction')[0]).toEqual(
       expect.objectContaining({
         context: [question, summed('s'), { kind: 'missing', sourceId: 'gone' }],
@@ -268,7 +283,7 @@ describe('compactions', () => {
     )
   })
 
-  it('covers messages that the file lacks where the request for it is not there', () => {
+  it('covers missing messages if its request is not in the file', () => {
     const [compaction] = ofKind(itemsOfExport([summary('s', 5, 'q')]), 'compaction')
     expect(compaction).toEqual(expect.objectContaining({ trigger: 'unknown', coversMissing: true }))
   })
@@ -276,14 +291,14 @@ describe('compactions', () => {
   it.each([
     ['unfinished summary', { finish: undefined }],
     ['failed summary', { error: { name: 'APIError' } }],
-  ])('takes no compaction from an %s', (what, over) => {
-    const items = itemsOfExport([...walk, asked('q', 4), summary('s', 5, 'q', over)])
+  ])('skips the compaction of an %s', (what, over) => {
+    const items = itemsOfExport([...walk, compactionRequest('q', 4), summary('s', 5, 'q', over)])
     expect(ofKind(items, 'compaction')).toEqual([])
     expect(ofKind(items, 'left-out').map((item) => item.what)).toEqual(['compaction request', what])
   })
 
-  it('is undone, with what was said since, by a return to before it', () => {
-    const messages = [...walk, asked('q', 4), summary('s', 5, 'q'), user('m4', 6, text('four'))]
+  it('is undone, with the messages since, by a revert to before it', () => {
+    const messages = [...walk, compactionRequest('q', 4), summary('s', 5, 'q'), user('m4', 6, text('four'))]
     const items = itemsOfExport(messages, { revert: { messageID: 'm3' } })
     expect(items.slice(-2)).toEqual([
       expect.objectContaining({ kind: 'undo', sourceIds: ['s'] }),
@@ -295,9 +310,9 @@ describe('compactions', () => {
 })
 
 describe('pruned results', () => {
-  const pruned = answer('m1', 1, [call('c1', done('long', { compacted: T + 50 }))])
+  const pruned = answer('m1', 1, [call('c1', completedState('long', { compacted: T + 50 }))])
 
-  it('are edits, told where the program did it', () => {
+  it('are edits at the time of the pruning', () => {
     const items = itemsOfExport([pruned, user('m2', 10, text('before')), user('m3', 60, text('after'))])
     expect(items.map((item) => (item.kind === 'message' ? item.sourceId : item.kind))).toEqual([
       'conversation',
@@ -318,9 +333,9 @@ describe('pruned results', () => {
     )
   })
 
-  it('are told at the end where nothing was said since', () => {
+  it('are at the end if no message followed', () => {
     const reader = read()
-    expect(ofKind(taken(reader, exported([pruned])), 'edit')).toEqual([])
+    expect(ofKind(itemsWithoutEnd(reader, exported([pruned])), 'edit')).toEqual([])
     expect(ofKind([...reader.end()], 'edit')).toHaveLength(1)
     expect([...reader.end()]).toHaveLength(1)
   })
@@ -358,7 +373,7 @@ describe('the storage tree', () => {
     return records
   }
 
-  it('is read as one session from any of its files, each message as soon as its own file is read', () =>
+  it('is read as one session from any of its files, each message after its own file', () =>
     inTree(async (root) => {
       const paths = (await opencode.siblings?.(`${root}/session/p1/ses_1.json`)) ?? []
       expect(paths.map((path) => path.slice(root.length + 1))).toEqual([
@@ -372,15 +387,15 @@ describe('the storage tree', () => {
       for (const file of ['message/ses_1/msg_2.json', 'part/msg_1/prt_1.json', 'part/msg_2/prt_2.json'])
         expect(await opencode.siblings?.(`${root}/${file}`)).toEqual(paths)
       const records = await readFiles(paths)
-      expect(linesOf(itemsOf(read(), records))).toEqual([
+      expect(linesOf(itemsFrom(read(), records))).toEqual([
         'msg_1.0 user: hello',
         'msg_2.0 assistant: [{"type":"text","text":"one"},{"type":"text","text":"two"}]',
       ])
-      expect(brokenLaws(read, records)).toEqual([])
+      expect(violationsOf(read, records)).toEqual([])
     }))
 
-  it('counts parts whose message is not there', () => {
-    const items = itemsOf(read(), asLines([files['part/msg_1/prt_1.json']]))
+  it('counts parts without their message', () => {
+    const items = itemsFrom(read(), asLines([files['part/msg_1/prt_1.json']]))
     expect(ofKind(items, 'left-out').map(({ what }) => what)).toEqual(['text without its message'])
   })
 })
@@ -392,7 +407,7 @@ describe('the database', () => {
     readonly part?: readonly Readonly<Record<string, unknown>>[]
     readonly session_message?: readonly Readonly<Record<string, unknown>>[]
   }
-  /** Rows that answer the questions asked of them, so that Node 20 can ask too. */
+  /** Rows for the queries of the importer, so that the test also runs on Node 20. */
   const rows = (tables: Rows): Database => ({
     all: (sql, value) => {
       if (sql.includes('sqlite_master')) return Object.keys(tables).map((name) => ({ name }))
@@ -427,27 +442,27 @@ describe('the database', () => {
           type: 'tool',
           callID: 'c1',
           tool: 'task',
-          state: { ...done('found'), metadata: { sessionId: 'ses_2' } },
+          state: { ...completedState('found'), metadata: { sessionId: 'ses_2' } },
         }),
       },
       { id: 'p2', message_id: 'm3', data: JSON.stringify({ type: 'text', text: 'find it' }) },
     ],
   }
 
-  it('is read session by session, and names the call that a sub-agent was called by', async () => {
+  it('is read session by session, and contains the call that started a sub-agent', async () => {
     const records = await recordsIn(rows(stored))
-    const items = itemsOf(read(), records)
+    const items = itemsFrom(read(), records)
     expect(ofKind(items, 'conversation').map(({ sourceId, parent }) => ({ sourceId, parent }))).toEqual([
       { sourceId: 'ses_1' },
       { sourceId: 'ses_2', parent: { sourceId: 'ses_1', how: 'sub-agent', callId: 'c1' } },
     ])
     expect(linesOf(items)).toEqual(['m1.0 assistant: null +c1', 'm1.1 tool: found =c1', 'm3.0 user: find it'])
     expect(ofKind(items, 'damage').map(({ detail }) => detail)).toEqual(['is a message whose data are no JSON'])
-    expect(brokenLaws(read, records)).toEqual([])
+    expect(violationsOf(read, records)).toEqual([])
   })
 
-  it('is read from the newer table where the others have nothing of the session', async () => {
-    const items = itemsOf(
+  it('is read from the newer table if the others lack the session', async () => {
+    const items = itemsFrom(
       read(),
       await recordsIn(
         rows({
@@ -462,14 +477,14 @@ describe('the database', () => {
     expect(linesOf(items)).toEqual(['u.0 user: hi'])
   })
 
-  it('says what to do where this Node reads no SQLite', async () => {
-    const [damage] = ofKind(itemsOf(read(), await recordsIn(undefined)), 'damage')
+  it('reports what to do if this version of Node.js cannot read SQLite', async () => {
+    const [damage] = ofKind(itemsFrom(read(), await recordsIn(undefined)), 'damage')
     expect(damage?.detail).toMatch(/needs a Node that reads SQLite.*opencode export/u)
   })
 
-  it('tells the database of the other program of that name, and one that is damaged', async () => {
-    const other: object = { sessions: [], messages: [], files: [] }
-    const [ofGo] = ofKind(itemsOf(read(), await recordsIn(rows(other))), 'damage')
+  it('rejects the database of the earlier program of the same name, and a damaged one', async () => {
+    const databaseOfGo: object = { sessions: [], messages: [], files: [] }
+    const [ofGo] = ofKind(itemsFrom(read(), await recordsIn(rows(databaseOfGo))), 'damage')
     expect(ofGo?.detail).toMatch(/written in Go/u)
     const broken: Database = {
       all: () => {
@@ -477,11 +492,11 @@ describe('the database', () => {
       },
       close: () => undefined,
     }
-    const [torn] = ofKind(itemsOf(read(), await recordsIn(broken)), 'damage')
+    const [torn] = ofKind(itemsFrom(read(), await recordsIn(broken)), 'damage')
     expect(torn?.detail).toMatch(/disk image is malformed.*opencode export/u)
   })
 
-  it('is recognized by its beginning and its name or its tables, and read by records', async () => {
+  it('is recognized by its first bytes and its name or tables, and read by `records`', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'opencode-database-'))
     try {
       const path = join(folder, 'opencode.db')
@@ -489,7 +504,7 @@ describe('the database', () => {
       expect(opencode.recognize(await headOf(path))).toBe('json')
       const records: TranscriptRecord[] = []
       for await (const record of opencode.records?.(path, 'json') ?? []) if (!('kind' in record)) records.push(record)
-      expect(ofKind(itemsOf(read(), records), 'damage')).toHaveLength(1)
+      expect(ofKind(itemsFrom(read(), records), 'damage')).toHaveLength(1)
       const head = { path: '/home/somebody/other.db', records: [], text: 'SQLite format 3\u0000' }
       expect(opencode.recognize(head)).toBeUndefined()
       expect(opencode.recognize({ ...head, text: `${head.text}CREATE TABLE \`part\` (` })).toBe('json')
@@ -499,7 +514,7 @@ describe('the database', () => {
   })
 
   const sqlite: unknown = process.getBuiltinModule('node:sqlite')
-  it('is opened to be read only, while the program writes, where this Node reads SQLite', async () => {
+  it('is opened read-only while the program writes, if this version of Node.js can read SQLite', async () => {
     expect(openDatabase(':memory:') === undefined).toBe(sqlite === undefined)
     if (sqlite === undefined) return
     const folder = await mkdtemp(join(tmpdir(), 'opencode-sqlite-'))
@@ -521,7 +536,7 @@ describe('the database', () => {
       const records: TranscriptRecord[] = []
       for await (const record of opencode.records?.(path, 'json') ?? []) if (!('kind' in record)) records.push(record)
       writer.exec('COMMIT')
-      expect(linesOf(itemsOf(read(), records))).toEqual(['m1.0 user: hello'])
+      expect(linesOf(itemsFrom(read(), records))).toEqual(['m1.0 user: hello'])
       expect(() => openDatabase(path)?.all('DELETE FROM part')).toThrow(/readonly/u)
     } finally {
       writer.close()
@@ -551,8 +566,8 @@ describe('the newer events', () => {
     event('synthetic', { messageID: 'y1', text: 'Go on.' }, 'e12'),
   ]
 
-  it('are messages, those of one answer with its id', () => {
-    const items = itemsOf(read(), asLines(lines))
+  it('are messages; those of one answer share its id', () => {
+    const items = itemsFrom(read(), asLines(lines))
     expect(linesOf(items)).toEqual([
       'u1.0 user: list',
       'x1.0 system: You are here.',
@@ -580,12 +595,12 @@ describe('the newer events', () => {
       'session.next.step.started',
       'session.next.shell.started',
     ])
-    expect(brokenLaws(read, asLines(lines))).toEqual([])
+    expect(violationsOf(read, asLines(lines))).toEqual([])
   })
 
-  it('tell compactions, whose summary and latest exchanges are all that stays', () => {
+  it('contain compactions, which retain only the summary and the latest exchanges', () => {
     const ended = event('compaction.ended', { messageID: 'k1', reason: 'manual', text: 'sum', recent: 'late' })
-    const [compaction] = ofKind(itemsOf(read(), asLines([...lines, ended])), 'compaction')
+    const [compaction] = ofKind(itemsFrom(read(), asLines([...lines, ended])), 'compaction')
     expect(compaction).toEqual(
       expect.objectContaining({
         sourceId: 'k1',
@@ -608,21 +623,21 @@ describe('the newer events', () => {
     )
   })
 
-  it('tell a return: staged at the end, cleared not at all, committed for good', () => {
+  it('contain reverts: staged ones apply at the end, cleared ones never, committed ones permanently', () => {
     const staged = event('revert.staged', { revert: { messageID: 'a1' } })
     const withdrawn = (...more: readonly unknown[]): readonly (readonly string[])[] =>
-      ofKind(itemsOf(read(), asLines([...lines, ...more])), 'withdrawal').map(({ sourceIds }) => sourceIds)
-    const gone = ['e5', 'e6', 'e7', 'e8', 'e9', 'e11', 'y1']
-    expect(withdrawn(staged)).toEqual([gone])
+      ofKind(itemsFrom(read(), asLines([...lines, ...more])), 'withdrawal').map(({ sourceIds }) => sourceIds)
+    const withdrawnIds = ['e5', 'e6', 'e7', 'e8', 'e9', 'e11', 'y1']
+    expect(withdrawn(staged)).toEqual([withdrawnIds])
     expect(withdrawn(staged, event('revert.cleared', {}))).toEqual([])
     const committed = [staged, event('revert.committed', { messageID: 'a1' })]
-    expect(withdrawn(...committed)).toEqual([gone])
+    expect(withdrawn(...committed)).toEqual([withdrawnIds])
     const later = event('compaction.ended', { messageID: 'k', text: 's' })
-    const [compaction] = ofKind(itemsOf(read(), asLines([...lines, ...committed, later])), 'compaction')
+    const [compaction] = ofKind(itemsFrom(read(), asLines([...lines, ...committed, later])), 'compaction')
     expect(compaction?.unknown).toBeUndefined()
   })
 
-  it('are recognized as lines, and messages in the newer words as part of an export', () => {
+  it('are recognized as JSON Lines, and messages of the newer format as part of an export', () => {
     const head = { path: '/home/somebody/events.jsonl', records: lines, text: '' }
     expect(opencode.recognize(head)).toBe('lines')
     const time = { created: T }
@@ -649,7 +664,7 @@ describe('the newer events', () => {
     ]
     const value = { info: session(), messages }
     expect(opencode.recognize({ path: '/home/somebody/e.json', records: [value], text: '' })).toBe('json')
-    const items = itemsOf(read(), asFile(value))
+    const items = itemsFrom(read(), asFile(value))
     expect(linesOf(items)).toEqual([
       'u.0 user: [{"type":"text","text":"hi"},{"type":"file","uri":"file:///a","mime":"text/plain"}]',
       'a.0 assistant: ok +c1',
@@ -666,26 +681,26 @@ describe('recognition', () => {
     text: JSON.stringify(value),
   })
 
-  it('takes an export, also one that is too large to be looked at whole', () => {
+  it('accepts an export, even one that is too large to parse', () => {
     const value = { info: session(), messages: [user('m1', 1)] }
     expect(opencode.recognize(head(value))).toBe('json')
     expect(opencode.recognize({ ...head(value), records: [], text: JSON.stringify(value, null, 2) })).toBe('json')
   })
 
-  it('leaves what is of others', () => {
+  it('rejects files of other programs', () => {
     expect(opencode.recognize(head({ messages: [{ role: 'user', content: 'hi' }] }))).toBeUndefined()
     expect(opencode.recognize(head({ id: 'x', role: 'user', content: 'hi' }))).toBeUndefined()
     expect(opencode.recognize(head([]))).toBeUndefined()
     expect(opencode.recognize({ path: '/a.jsonl', records: [{ type: 'session', id: 'x' }], text: '' })).toBeUndefined()
   })
 
-  it('looks where the program keeps its data', () => {
+  it('searches the program’s data directory', () => {
     expect(opencode.homes({}, '/home/somebody')).toEqual([join('/home/somebody', '.local', 'share', 'opencode')])
     expect(opencode.homes({ XDG_DATA_HOME: '/data' }, '/home/somebody')).toEqual([join('/data', 'opencode')])
   })
 })
 
-describe('laws', () => {
+describe('any session', () => {
   const part = fc.oneof(
     fc.record({ type: fc.constant('text'), text: fc.string(), synthetic: fc.boolean() }),
     fc.record({
@@ -732,24 +747,24 @@ describe('laws', () => {
     })),
   )
 
-  it('hold for any session', () => {
+  it('satisfies the rules for all transcripts', () => {
     fc.assert(
       fc.property(history, (messages) => {
-        expect(brokenLaws(read, asLines([{ info: session() }, ...messages]))).toEqual([])
+        expect(violationsOf(read, asLines([{ info: session() }, ...messages]))).toEqual([])
       }),
     )
   })
 
-  it('an export that has grown says what it said before, up to its end', () => {
+  it('yields the same first items from an export that has grown', () => {
     fc.assert(
       fc.property(history, fc.nat({ max: 12 }), (messages, cut) => {
-        const before = taken(read(), exported(messages.slice(0, cut)))
-        expect(taken(read(), exported(messages)).slice(0, before.length)).toEqual(before)
+        const before = itemsWithoutEnd(read(), exported(messages.slice(0, cut)))
+        expect(itemsWithoutEnd(read(), exported(messages)).slice(0, before.length)).toEqual(before)
       }),
     )
   })
 
-  it('whatever JSON comes, nothing is thrown', () => {
+  it('never throws, for any JSON', () => {
     const values = fc.oneof(
       fc.jsonValue(),
       fc.record({ info: fc.jsonValue(), messages: fc.array(fc.jsonValue()), parts: fc.array(fc.jsonValue()) }),
@@ -763,7 +778,7 @@ describe('laws', () => {
     )
     fc.assert(
       fc.property(fc.array(values, { maxLength: 6 }), (list) => {
-        expect(refusedIn(itemsOf(read(), asLines(list)))).toEqual([])
+        expect(refusedIn(itemsFrom(read(), asLines(list)))).toEqual([])
       }),
     )
   })

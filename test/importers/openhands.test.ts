@@ -1,6 +1,6 @@
 /**
- * OpenHands. The events here are written for these tests, and imitate the folder of events of its SDK, a file with an
- * event a line, and the list of actions and observations of its first version.
+ * Handwritten events of OpenHands: a directory of events of its SDK, a file with one event per line, and the list of
+ * actions and observations of its first version.
  */
 import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
@@ -10,10 +10,10 @@ import { join, sep } from 'node:path'
 import { openhands } from '../../src/importers/openhands.js'
 import { headOf, recordsOf } from '../../src/importers/records-of.js'
 import type { TranscriptItem, TranscriptRecord } from '../../src/importers/transcript.js'
-import { asFile, asLines, brokenLaws, itemsOf, linesOf, ofKind, refusedIn, taken } from './reading.js'
+import { asFile, asLines, violationsOf, itemsFrom, linesOf, ofKind, refusedIn, itemsWithoutEnd } from './reading.js'
 
 const read = (): ReturnType<typeof openhands.read> => openhands.read('/home/somebody/events.jsonl')
-const itemsOfLines = (values: readonly unknown[]): readonly TranscriptItem[] => itemsOf(read(), asLines(values))
+const itemsOfLines = (values: readonly unknown[]): readonly TranscriptItem[] => itemsFrom(read(), asLines(values))
 
 type Fields = Readonly<Record<string, unknown>>
 const event = (kind: string, id: string, over: object = {}): Fields => ({
@@ -61,7 +61,7 @@ const contexts = (items: readonly TranscriptItem[]): readonly unknown[] =>
   ofKind(items, 'compaction').map(({ context }) => context)
 
 describe('events', () => {
-  it('are messages, each as soon as it is read', () => {
+  it('are messages, each emitted when it is read', () => {
     const items = itemsOfLines([
       event('SystemPromptEvent', 'e0', {
         system_prompt: texts('You work.')[0],
@@ -98,13 +98,13 @@ describe('events', () => {
     expect(ofKind(items, 'left-out').map(({ what }) => what)).toEqual(['ConversationStateUpdateEvent'])
   })
 
-  it('that are calls of one answer share its id', () => {
+  it('of one answer’s calls share its id', () => {
     const items = itemsOfLines([action('e1', 'c1', { thought: texts('Both.') }), action('e2', 'c2')])
     expect(linesOf(items)).toEqual(['e1.0 assistant: Both. +c1', 'e2.0 assistant: null +c2'])
     expect(ofKind(items, 'message').map(({ answerId }) => answerId)).toEqual(['r1', 'r1'])
   })
 
-  it('keep what the model thought once, in the form that its provider asks for', () => {
+  it('contain the reasoning once, in the form that its provider requires', () => {
     const thoughts = {
       reasoning_content: 'hm',
       thinking_blocks: [{ type: 'thinking', thinking: 'hm', signature: 's' }],
@@ -119,7 +119,7 @@ describe('events', () => {
     ])
   })
 
-  it('tell results that failed, were refused, or come in the words of older tools', () => {
+  it('mark results that failed or were rejected, also in the format of older tools', () => {
     expect(
       linesOf(
         itemsOfLines([
@@ -137,7 +137,7 @@ describe('events', () => {
     ])
   })
 
-  it('tell the words of the program from those of the user', () => {
+  it('distinguish texts of the program and the user', () => {
     const hook = user('e2', 'Go on.', { source: 'hook' })
     const rules = user('e1', 'do it', { extended_content: texts('a rule') })
     expect(linesOf(itemsOfLines([rules, hook]))).toEqual([
@@ -150,7 +150,7 @@ describe('events', () => {
 describe('condensations', () => {
   const talk = [user('e1', 'one'), action('e2', 'c1'), observation('e3', 'c1', 'x'), user('e4', 'four')]
 
-  it('forget the events that they name, and put the summary where they say', () => {
+  it('forget the named events, and insert the summary at the given index', () => {
     const items = itemsOfLines([...talk, condensation('k1', ['e2', 'e3'])])
     expect(ofKind(items, 'compaction')).toEqual([
       expect.objectContaining({
@@ -163,7 +163,7 @@ describe('condensations', () => {
     expect(ofKind(items, 'compaction')[0]?.coversMissing).toBeUndefined()
   })
 
-  it('can forget an earlier summary by its name, or leave it', () => {
+  it('can forget an earlier summary by its id, or keep it', () => {
     const first = [...talk, condensation('k1', ['e2', 'e3']), user('e5', 'five')]
     expect(contexts(itemsOfLines([...first, condensation('k2', ['k1-summary', 'e4'])]))[1]).toEqual([
       entry('e1'),
@@ -178,7 +178,7 @@ describe('condensations', () => {
     ])
   })
 
-  it('without a summary leave nothing in the place of what they forget', () => {
+  it('without a summary replace nothing', () => {
     const [compaction] = ofKind(
       itemsOfLines([...talk, condensation('k', ['e2', 'e3'], { summary: null })]),
       'compaction',
@@ -188,7 +188,7 @@ describe('condensations', () => {
     )
   })
 
-  it('that were asked for say by whom, and those of a sliced file that they cover more', () => {
+  it('have the trigger of their request, and cover missing messages in a partial file', () => {
     const request = event('CondensationRequest', 'q', { source: 'user' })
     const [compaction] = ofKind(itemsOfLines([...talk, request, condensation('k', ['gone', 'e2', 'e3'])]), 'compaction')
     expect(compaction).toEqual(expect.objectContaining({ trigger: 'manual', coversMissing: true }))
@@ -199,13 +199,13 @@ describe('the tree', () => {
   const on = (parent: string | undefined, value: Fields): Fields => ({ ...value, parent_id: parent })
   const stem = [user('e1', 'one'), on('e1', user('e2', 'two')), on('e2', user('e3', 'three'))]
 
-  it('withdraws what is not on the branch of a new event', () => {
+  it('withdraws messages that are not on the branch of a new event', () => {
     const items = itemsOfLines([...stem, on('e1', user('e4', 'other'))])
     expect(ofKind(items, 'withdrawal').map(({ sourceIds }) => sourceIds)).toEqual([['e2', 'e3']])
     expect(items.at(-1)).toEqual(expect.objectContaining({ kind: 'message', sourceId: 'e4' }))
   })
 
-  it('says messages once more where somebody returns to their branch', () => {
+  it('emits messages again if the user returns to their branch', () => {
     const items = itemsOfLines([...stem, on('e1', user('e4', 'other')), on('e3', user('e5', 'back'))])
     expect(linesOf(items).slice(-4)).toEqual([
       'e4.0 user: other',
@@ -216,7 +216,7 @@ describe('the tree', () => {
     expect(ofKind(items, 'withdrawal').map(({ sourceIds }) => sourceIds)).toEqual([['e2', 'e3'], ['e4']])
   })
 
-  it('undoes a condensation that is left, and says it again where it comes back', () => {
+  it('undoes a condensation on an abandoned branch, and emits it again if the branch returns', () => {
     const items = itemsOfLines([
       ...stem,
       on('e3', condensation('k', ['e2'])),
@@ -233,23 +233,23 @@ describe('the tree', () => {
       'compaction',
       'e5',
     ])
-    const again = [...items, ...itemsOfLines([])]
-    expect(contexts(again)[1]).toEqual(contexts(again)[0])
+    const allItems = [...items, ...itemsOfLines([])]
+    expect(contexts(allItems)[1]).toEqual(contexts(allItems)[0])
   })
 
-  it('begins anew at a root of its own', () => {
+  it('starts over at a second root', () => {
     const items = itemsOfLines([...stem, on('__root__', user('e4', 'anew'))])
     expect(ofKind(items, 'withdrawal').map(({ sourceIds }) => sourceIds)).toEqual([['e1', 'e2', 'e3']])
   })
 
-  it('is not left by events of the program, nor by a parent that the file lacks', () => {
+  it('stays on its branch for events of the program and for unknown parents', () => {
     const state = event('ConversationStateUpdateEvent', 's', { source: 'environment' })
     const items = itemsOfLines([...stem, state, on('e3', user('e4', 'four')), on('gone', user('e5', 'five'))])
     expect(ofKind(items, 'withdrawal')).toEqual([])
   })
 })
 
-describe('the folder of a conversation', () => {
+describe('the directory of a conversation', () => {
   const base = {
     id: '11111111-2222-3333-4444-555555555555',
     agent: { kind: 'Agent' },
@@ -290,28 +290,28 @@ describe('the folder of a conversation', () => {
       const paths = (await openhands.siblings?.(`${folder}/events/event-00000-e1.json`)) ?? []
       expect(await openhands.siblings?.(`${folder}/base_state.json`)).toEqual(paths)
       const records = await recordsOfFiles(paths)
-      const items = itemsOf(read(), records)
+      const items = itemsFrom(read(), records)
       expect(linesOf(items)).toEqual(['e1.0 user: one', 'e2.0 user: two', 'e3.0 user: three'])
       expect(ofKind(items, 'conversation')).toEqual([
         expect.objectContaining({ sourceId: base.id, cwd: '/home/somebody/work' }),
       ])
-      expect(brokenLaws(read, records)).toEqual([])
+      expect(violationsOf(read, records)).toEqual([])
     }))
 
   it('has the same id without its state', () =>
     inFolder({ ...files, 'base_state.json': null }, async (folder) => {
       const records = await recordsOfFiles([`${folder}/events/event-00000-e1.json`])
-      expect(ofKind(itemsOf(read(), records), 'conversation').map(({ sourceId }) => sourceId)).toEqual([base.id])
+      expect(ofKind(itemsFrom(read(), records), 'conversation').map(({ sourceId }) => sourceId)).toEqual([base.id])
     }))
 
-  it('is no conversation where it holds the state alone', () => {
+  it('is not a conversation if it contains only the state', () => {
     expect(openhands.recognize({ path: '/c/base_state.json', records: [base], text: '' })).toBe('json')
-    expect(itemsOf(read(), asFile(base)).map((item) => (item.kind === 'left-out' ? item.what : item.kind))).toEqual([
+    expect(itemsFrom(read(), asFile(base)).map((item) => (item.kind === 'left-out' ? item.what : item.kind))).toEqual([
       'base_state',
     ])
   })
 
-  it('tells at the end where the agent stands', () => {
+  it('switches at the end to the agent’s current event', () => {
     const events = [user('e1', 'one'), user('e2', 'two')]
     const withdrawn = (state: object): readonly (readonly string[])[] =>
       ofKind(itemsOfLines([{ ...base, ...state }, ...events]), 'withdrawal').map(({ sourceIds }) => sourceIds)
@@ -371,8 +371,8 @@ describe('the first version', () => {
     first(10, { action: 'message', args: { content: 'Done.' } }),
   ]
 
-  it('says an answer once, with its calls one by one, and results by the ids of their calls', () => {
-    const items = itemsOf(read(), asFile(list))
+  it('emits an answer once, with separate calls, and results by call id', () => {
+    const items = itemsFrom(read(), asFile(list))
     expect(linesOf(items)).toEqual([
       '0.0 system: You work.',
       '1.0 user: go',
@@ -392,11 +392,11 @@ describe('the first version', () => {
         usage: { inputTokens: 9, outputTokens: 2, cacheReadTokens: 4 },
       }),
     )
-    expect(brokenLaws(read, asLines(list))).toEqual([])
+    expect(violationsOf(read, asLines(list))).toEqual([])
   })
 
-  it('gives a call an id where the program kept none, and finds its result by the cause', () => {
-    const items = itemsOf(
+  it('generates an id for a call without one, and finds its result by the cause', () => {
+    const items = itemsFrom(
       read(),
       asFile([
         first(1, { action: 'run', args: { command: 'ls', thought: 'I list.' } }),
@@ -406,9 +406,9 @@ describe('the first version', () => {
     expect(linesOf(items)).toEqual(['1.0 assistant: I list. +event-1', '2.0 tool: a =event-1'])
   })
 
-  it('condenses by ids or by a range, and shows the latest summary alone', () => {
+  it('condenses by ids or by a range, and shows only the latest summary', () => {
     const condensed = (id: number, args: object): Fields => first(id, { action: 'condensation', args })
-    const items = itemsOf(
+    const items = itemsFrom(
       read(),
       asFile([
         ...list,
@@ -432,15 +432,15 @@ describe('the first version', () => {
     ])
   })
 
-  it('has an id that hangs on its first event, and not on the name of its file', () => {
-    const idIn = (file: string): unknown => ofKind(itemsOf(read(), asFile(list, file)), 'conversation')[0]?.sourceId
+  it('has an id that depends on its first event, and not on its file name', () => {
+    const idIn = (file: string): unknown => ofKind(itemsFrom(read(), asFile(list, file)), 'conversation')[0]?.sourceId
     expect(idIn('/a/trajectory.json')).toBe(idIn('/b/other.json'))
     expect(idIn('/a/trajectory.json')).not.toBe(
-      ofKind(itemsOf(read(), asFile(list.slice(1))), 'conversation')[0]?.sourceId,
+      ofKind(itemsFrom(read(), asFile(list.slice(1))), 'conversation')[0]?.sourceId,
     )
   })
 
-  it('is recognized, also where it is too large to be looked at whole', () => {
+  it('is recognized, even if it is too large to parse', () => {
     const head = { path: '/home/somebody/t.json', records: [list], text: JSON.stringify(list) }
     expect(openhands.recognize(head)).toBe('json')
     expect(openhands.recognize({ ...head, records: [] })).toBe('json')
@@ -449,7 +449,7 @@ describe('the first version', () => {
 })
 
 describe('recognition', () => {
-  it('takes lines of events, and leaves those of others', () => {
+  it('accepts lines of events, and rejects those of other programs', () => {
     const path = '/home/somebody/events.jsonl'
     expect(openhands.recognize({ path, records: [user('e1', 'a'), user('e2', 'b')], text: '' })).toBe('lines')
     expect(openhands.recognize({ path, records: [user('e1', 'a')], text: '' })).toBe('lines')
@@ -457,7 +457,7 @@ describe('recognition', () => {
     expect(openhands.recognize({ path, records: [], text: '' })).toBeUndefined()
   })
 
-  it('looks where the program keeps its conversations', () => {
+  it('searches the program’s directories', () => {
     expect(openhands.homes({ OPENHANDS_CONVERSATIONS_DIR: '/c' }, '/home/somebody')).toEqual([
       '/c',
       join('/home/somebody', '.openhands', 'conversations'),
@@ -466,7 +466,7 @@ describe('recognition', () => {
   })
 })
 
-describe('laws', () => {
+describe('any events', () => {
   const ids = fc.constantFrom('e0', 'e1', 'e2', 'e3', 'e4', 'e5', 'e5-summary', 'gone')
   const anyEvent = fc.oneof(
     fc.record({ said: fc.string() }).map(
@@ -496,15 +496,15 @@ describe('laws', () => {
       })),
     )
 
-  it('hold for any tree of events', () => {
+  it('satisfy the rules for all transcripts', () => {
     fc.assert(
       fc.property(tree, (events) => {
-        expect(brokenLaws(read, asLines(events))).toEqual([])
+        expect(violationsOf(read, asLines(events))).toEqual([])
       }),
     )
   })
 
-  it('what is live in the end is the branch of the last event, as the program walks it', () => {
+  it('end with the branch of the last event live, as the program computes it', () => {
     fc.assert(
       fc.property(tree, (events) => {
         const branch: string[] = []
@@ -515,18 +515,20 @@ describe('laws', () => {
           at = parent === '__root__' ? -1 : parent === undefined ? at - 1 : Number(parent.slice(1))
         }
         const live: string[] = []
-        for (const item of taken(read(), asLines(events))) {
+        for (const item of itemsWithoutEnd(read(), asLines(events))) {
           if (item.kind === 'message') live.push(item.sourceId)
           if (item.kind !== 'withdrawal') continue
           for (const id of item.sourceIds) live.splice(live.indexOf(id), 1)
         }
-        const said = new Set(ofKind(taken(read(), asLines(events)), 'message').map(({ sourceId }) => sourceId))
-        expect(live).toEqual(branch.filter((id) => said.has(id)))
+        const emitted = new Set(
+          ofKind(itemsWithoutEnd(read(), asLines(events)), 'message').map(({ sourceId }) => sourceId),
+        )
+        expect(live).toEqual(branch.filter((id) => emitted.has(id)))
       }),
     )
   })
 
-  it('whatever JSON comes, nothing is thrown', () => {
+  it('never throw, for any JSON', () => {
     const values = fc.oneof(
       fc.jsonValue(),
       fc.record({
@@ -557,7 +559,7 @@ describe('laws', () => {
     )
     fc.assert(
       fc.property(fc.array(values, { maxLength: 6 }), (list) => {
-        expect(refusedIn(itemsOf(read(), asLines(list)))).toEqual([])
+        expect(refusedIn(itemsFrom(read(), asLines(list)))).toEqual([])
       }),
     )
   })

@@ -1,4 +1,4 @@
-/** Sessions of pi, written by hand after its versions 1 (without ids) and 3 (a tree). */
+/** Handwritten sessions of pi, in the formats of versions 1 (without ids) and 3 (a tree). */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -44,7 +44,7 @@ const leftOut = (items: readonly TranscriptItem[]): string[] => ofKind(items, 'l
 const only = (value: object): unknown => messages(read([header(), message('a', null, value)]))[0]
 
 describe('a session', () => {
-  it('is the conversation that its header names', () => {
+  it('is the conversation of its header', () => {
     expect(read([header({ parentSession: '/x/2026-03-09T08-00-00-000Z_the-parent.jsonl' })])).toEqual([
       {
         kind: 'conversation',
@@ -57,7 +57,7 @@ describe('a session', () => {
     ])
   })
 
-  it('gives each message once, with what an answer took', () => {
+  it('yields each message once, with the usage of answers', () => {
     const items = read([
       header(),
       entry('m', null, 'model_change', { provider: 'anthropic', modelId: 'opus' }),
@@ -120,13 +120,13 @@ describe('a session', () => {
     expect(leftOut(items)).toEqual(['model_change'])
   })
 
-  it('gives an answer that was stopped before it said anything', () => {
+  it('yields an answer that was stopped before its first words', () => {
     expect(only({ role: 'assistant', content: [], stopReason: 'aborted' })).toMatchObject({
       body: { role: 'assistant', content: '' },
     })
   })
 
-  it('gives a call alone without a content, and keeps what belongs to it', () => {
+  it('yields a call without text with null content, and keeps its other fields', () => {
     expect(
       only({ role: 'assistant', content: [{ type: 'toolCall', id: 'c', name: 'x', thoughtSignature: 's' }] }),
     ).toMatchObject({
@@ -137,7 +137,7 @@ describe('a session', () => {
     })
   })
 
-  it('gives commands of the user as the model gets them, and not those for the user’s eyes', () => {
+  it('yields the user’s commands as the model receives them, without those that the user excluded', () => {
     const command = { role: 'bashExecution', command: 'ls', output: 'berth.ts', exitCode: 2, cancelled: false }
     expect(only(command)).toMatchObject({
       byProgram: true,
@@ -151,7 +151,7 @@ describe('a session', () => {
     ])
   })
 
-  it('gives what an extension says to the model, and not what it keeps for itself', () => {
+  it('yields an extension’s messages for the model, and skips its private data', () => {
     const items = read([
       header(),
       entry('a', null, 'custom', { customType: 'tide', data: { high: 4 } }),
@@ -165,7 +165,7 @@ describe('a session', () => {
     expect(leftOut(items)).toEqual(['custom'])
   })
 
-  it('gives the system’s prompt, and changes to it, section by section', () => {
+  it('yields the system prompt and its changes, section by section', () => {
     expect(
       only({
         role: 'system',
@@ -186,7 +186,7 @@ describe('a session', () => {
     })
   })
 
-  it('takes a name later', () => {
+  it('can get its name later', () => {
     const items = read([header(), entry('a', null, 'session_info', { name: 'Berths' })])
     expect(ofKind(items, 'conversation').map(({ sourceId, title }) => [sourceId, title])).toEqual([
       [ID, undefined],
@@ -194,7 +194,7 @@ describe('a session', () => {
     ])
   })
 
-  it('leaves out and counts what says nothing, and what is not known', () => {
+  it('skips and counts empty and unknown entries', () => {
     const items = read([
       header(),
       entry('a', null, 'label', { targetId: 'x' }),
@@ -219,10 +219,10 @@ describe('a compaction', () => {
     },
     isSummary: true,
   }
-  const kept = (...ids: string[]): object[] => ids.map((sourceId) => ({ kind: 'message', sourceId }))
+  const retainedEntries = (...ids: string[]): object[] => ids.map((sourceId) => ({ kind: 'message', sourceId }))
   const compacted = (...values: object[]) => ofKind(read([...before, ...values]), 'compaction')
 
-  it('keeps the messages from an entry on', () => {
+  it('retains the messages from an entry on', () => {
     expect(
       compacted(compaction('k', 'd', { firstKeptEntryId: 'c', usage: { input: 7, output: 1, cost: { total: 0.5 } } })),
     ).toEqual([
@@ -232,7 +232,7 @@ describe('a compaction', () => {
         at: TIME,
         trigger: 'unknown',
         summary: { kind: 'text', text: 'Berth 7 is free.' },
-        context: [summary, ...kept('c', 'd')],
+        context: [summary, ...retainedEntries('c', 'd')],
         tokensBefore: 5000,
         model: 'opus',
         usage: { inputTokens: 7, outputTokens: 1, cost: 0.5 },
@@ -241,11 +241,11 @@ describe('a compaction', () => {
     ])
   })
 
-  it('keeps nothing where it names itself', () => {
+  it('retains nothing if it names itself', () => {
     expect(compacted(compaction('k', 'd', { firstKeptEntryId: 'k' }))[0]?.context).toEqual([summary])
   })
 
-  it('brings the system’s prompt, in the place of those that were said', () => {
+  it('contains the system prompt, which replaces earlier ones', () => {
     const [first] = ofKind(
       read([
         header(),
@@ -261,43 +261,43 @@ describe('a compaction', () => {
     expect(first?.context).toEqual([
       { kind: 'inserted', body: { role: 'system', content: 'You berth all ships.' } },
       summary,
-      ...kept('a'),
+      ...retainedEntries('a'),
     ])
   })
 
-  it('may hold what it kept as texts', () => {
+  it('may contain the retained messages as texts', () => {
     const tail = [
       { role: 'user', content: [{ type: 'text', text: 'two' }] },
       { role: 'assistant', content: [{ type: 'text', text: '2, in short' }] },
     ]
     expect(compacted(compaction('k', 'd', { retainedTail: tail }))[0]?.context).toEqual([
       summary,
-      ...kept('c'),
+      ...retainedEntries('c'),
       { kind: 'inserted', body: { role: 'assistant', content: '2, in short' } },
     ])
   })
 
-  it('may keep what an earlier one had covered', () => {
+  it('may retain messages that an earlier one had covered', () => {
     const [, second] = compacted(
       compaction('k', 'd', { firstKeptEntryId: 'd' }),
       user('e', 'k', 'three'),
       compaction('l', 'e', { firstKeptEntryId: 'c' }),
     )
-    expect(second?.context).toEqual([summary, ...kept('c', 'd', 'e')])
+    expect(second?.context).toEqual([summary, ...retainedEntries('c', 'd', 'e')])
   })
 
-  it('keeps what the file lacks where the file begins behind it', () => {
+  it('retains missing messages if the file begins after them', () => {
     const [cut] = ofKind(
       read([header(), user('c', 'b', 'two'), compaction('k', 'c', { firstKeptEntryId: 'a' })]),
       'compaction',
     )
     expect(cut).toMatchObject({
       coversMissing: true,
-      context: [summary, { kind: 'missing', sourceId: 'a' }, ...kept('c')],
+      context: [summary, { kind: 'missing', sourceId: 'a' }, ...retainedEntries('c')],
     })
   })
 
-  it('does not tell what it kept where the line of that entry is damaged', () => {
+  it('has unknown messages if the line of the named entry is damaged', () => {
     const [first] = ofKind(
       read([
         header(),
@@ -329,7 +329,7 @@ describe('a session of the first version', () => {
   const keptFrom = (index: number): unknown =>
     ofKind(read([header({ version: undefined }), ...entries, compactedAt(index)]), 'compaction')[0]
 
-  it('knows its entries by their place', () => {
+  it('identifies its entries by their index', () => {
     const items = read([
       header({ version: undefined, branchedFrom: '/x/2026-03-09T08-00-00-000Z_old.jsonl' }),
       ...entries,
@@ -341,7 +341,7 @@ describe('a session of the first version', () => {
     ])
   })
 
-  it('keeps from an index on, which counts the header', () => {
+  it('retains the messages from an index on, which counts the header', () => {
     expect(keptFrom(3)).toMatchObject({ context: [{ kind: 'inserted' }, { kind: 'message', sourceId: 'entry-3' }] })
     expect(keptFrom(0)).toMatchObject({
       context: [{ kind: 'inserted' }, { sourceId: 'entry-1' }, { sourceId: 'entry-3' }],
@@ -349,7 +349,7 @@ describe('a session of the first version', () => {
     expect(keptFrom(99)).toMatchObject({ context: [{ kind: 'inserted' }], unknown: ['entry-1', 'entry-3'] })
   })
 
-  it('may have its header behind everything', () => {
+  it('may have its header at the end', () => {
     const items = read([...entries, header({ version: undefined })])
     expect(ofKind(items, 'conversation').map(({ sourceId, cwd }) => [sourceId, cwd])).toEqual([
       [ID, undefined],
@@ -379,7 +379,7 @@ describe('the tree of a session', () => {
       else items.push(...reader.take(record))
     return items
   }
-  /** What happened, for short. */
+  /** The items in short form. */
   const story = (items: readonly TranscriptItem[]): unknown[] =>
     items.flatMap((item): unknown[] => {
       switch (item.kind) {
@@ -405,13 +405,13 @@ describe('the tree of a session', () => {
   const one = user('a', null, 'one')
   const two = answer('b', 'a', '1')
 
-  it('withdraws a branch that is left', () => {
+  it('withdraws an abandoned branch', () => {
     expect(
       story(read([header(), one, two, user('c', 'b', 'two'), answer('d', 'c', '2'), user('e', 'b', 'two, please')])),
     ).toEqual(['a: one', 'b: 1', 'c: two', 'd: 2', { withdrawn: ['c', 'd'] }, 'e: two, please'])
   })
 
-  it('tells what came of it, where pi sums it up', () => {
+  it('contains pi’s summary of an abandoned branch', () => {
     const items = read([header(), one, two, entry('s', 'a', 'branch_summary', { fromId: 'b', summary: 'It said 1.' })])
     expect(story(items).slice(2)).toEqual([
       { withdrawn: ['b'] },
@@ -420,7 +420,7 @@ describe('the tree of a session', () => {
     expect(messages(items).at(-1)?.byProgram).toBe(true)
   })
 
-  it('may begin anew', () => {
+  it('may start over', () => {
     expect(story(read([header(), one, two, user('c', null, 'other')]))).toEqual([
       'a: one',
       'b: 1',
@@ -429,7 +429,7 @@ describe('the tree of a session', () => {
     ])
   })
 
-  it('takes back the compactions of a branch that is left', () => {
+  it('undoes the compactions of an abandoned branch', () => {
     expect(
       story(
         read([
@@ -445,7 +445,7 @@ describe('the tree of a session', () => {
     ).toEqual([{ undone: ['l', 'k'] }, { withdrawn: ['b', 'c'] }, 'd: three'])
   })
 
-  it('says a branch once more that somebody returns to', async () => {
+  it('emits a branch again when the user returns to it', async () => {
     const items = await readFile('return.jsonl', [
       header(),
       one,
@@ -474,17 +474,17 @@ describe('the tree of a session', () => {
     expect(once).toEqual(first)
   })
 
-  it('says that it cannot where the file is gone', () => {
+  it('reports damage if the file is gone', () => {
     const items = read([header(), one, two, user('c', 'a', 'two'), user('d', 'b', 'three')], join(folder, 'gone.jsonl'))
     expect(ofKind(items, 'damage')[0]?.detail).toMatch(/^goes on from a branch that was left, .*: ENOENT/u)
     expect(story(items).at(-1)).toBe('d: three')
   })
 
-  it('goes on behind a damaged line', () => {
+  it('continues after a damaged line', () => {
     expect(story(read([header(), one, undefined, user('c', 'b', 'two')]))).toEqual(['a: one', 'c: two'])
   })
 
-  it('edits what the model is given of a message, as long as the branch is the one with the edit', async () => {
+  it('edits a message while the branch with the edit is current', async () => {
     const items = await readFile('edit.jsonl', [
       header(),
       one,
@@ -512,7 +512,7 @@ describe('the tree of a session', () => {
     expect(leftOut(items)).toEqual(['context_edit'])
   })
 
-  it('is told by what its file holds', async () => {
+  it('is recognized by its content', async () => {
     const layout = async (name: string, values: readonly unknown[]): Promise<string | undefined> => {
       await readFile(name, values)
       return pi.recognize(await headOf(join(folder, name)))
@@ -524,7 +524,7 @@ describe('the tree of a session', () => {
     expect(await layout('5.jsonl', [{ type: 'user', timestamp: TIME, message: { role: 'user' } }])).toBeUndefined()
   })
 
-  it('lies where pi keeps it', () => {
+  it('is in pi’s directories', () => {
     expect(pi.homes({}, '/home/ada')).toEqual(['/home/ada/.pi/agent/sessions'])
     expect(pi.homes({ PI_CODING_AGENT_DIR: '/srv/pi', PI_CODING_AGENT_SESSION_DIR: '/srv/s' }, '/home/ada')).toEqual([
       '/srv/s',
@@ -532,7 +532,7 @@ describe('the tree of a session', () => {
     ])
   })
 
-  describe('whatever it holds', () => {
+  describe('with any content', () => {
     const ids = fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', undefined)
     const anything = fc.jsonValue({ maxDepth: 3 })
     const parts = fc.oneof(
@@ -592,7 +592,7 @@ describe('the tree of a session', () => {
       { weight: 1, arbitrary: anything },
     )
 
-    it('keeps the laws of transcripts', async () => {
+    it('satisfies the rules for all transcripts', async () => {
       const cuts = fc.double({ min: 0, max: 1, noNaN: true })
       await fc.assert(
         fc.asyncProperty(fc.array(lines, { maxLength: 25 }), cuts, async (random, cut) => {

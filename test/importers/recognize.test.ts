@@ -1,6 +1,6 @@
 /**
- * Whose a file is, for beginnings of files of each program, written by hand. Whoever has transcripts of their own names
- * their folder in `CONTEXT_LEDGER_TRANSCRIPTS`, and the same is asked of each file in it.
+ * Recognizes the program of handwritten file heads. If `CONTEXT_LEDGER_TRANSCRIPTS` names a directory with real
+ * transcripts, each file in it is checked as well.
  */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
@@ -15,7 +15,7 @@ const json = (value: unknown): string => JSON.stringify(value, undefined, 2)
 const at = '2026-03-10T08:00:00.000Z'
 const message = (role: string, content: unknown): object => ({ role, content })
 
-/** A file, and what it holds, by the program that wrote it. */
+/** Program, path and content of each file. */
 const files: readonly (readonly [program: string | undefined, path: string, content: string])[] = [
   [
     'claude-code',
@@ -183,7 +183,7 @@ describe('a file', () => {
     },
   )
 
-  it('that was cut off is told so, and read all the same', async () => {
+  it('that is incomplete is read, and reported as damaged', async () => {
     const path = join(folder, 'gemini', 'cut.jsonl')
     const [, , whole] = files.find(([, name]) => name === 'gemini/a.jsonl') ?? []
     await writeFile(path, `${whole ?? ''}{"id":"v","timest`)
@@ -194,7 +194,7 @@ describe('a file', () => {
 })
 
 describe('reading a file', () => {
-  it('takes its siblings in their order, and ends once', async () => {
+  it('reads its siblings in order, and ends once', async () => {
     const first = join(folder, 'order', '1.json')
     const second = join(folder, 'order', '2.json')
     await mkdir(dirname(first), { recursive: true })
@@ -216,15 +216,15 @@ describe('reading a file', () => {
     expect(items.map((item) => item.kind === 'left-out' && item.what)).toEqual(['two', 'one', 'end'])
   })
 
-  it('names every program once', () => {
+  it('has unique program names', () => {
     const programs = importers.map(({ program }) => program)
     expect(new Set(programs).size).toBe(programs.length)
   })
 })
 
-it('no file of a folder of transcripts is of two programs', async () => {
-  const own = process.env['CONTEXT_LEDGER_TRANSCRIPTS'] ?? folder
-  const entries = await readdir(own, { recursive: true, withFileTypes: true })
+it('no file in the directory of transcripts is recognized by two programs', async () => {
+  const configured = process.env['CONTEXT_LEDGER_TRANSCRIPTS'] ?? folder
+  const entries = await readdir(configured, { recursive: true, withFileTypes: true })
   const paths = entries.flatMap((entry) => (entry.isFile() ? [join(entry.parentPath, entry.name)] : []))
   const found = await Promise.all(paths.map(async (path) => ({ path, programs: await recognizing(path) })))
   expect(found.filter(({ programs }) => programs.length > 1)).toEqual([])

@@ -1,6 +1,6 @@
 /**
- * What another program did, recorded: its context at every step is the one that it made, the proof finds nothing wrong,
- * and the same transcript again, or more of it, records what is new and nothing else.
+ * Records another program’s conversations: the context at every step is the program’s context, verification passes, and
+ * a repeated or longer transcript records only the new items.
  */
 import { describe, expect, it } from '@jest/globals'
 import { either as E } from 'fp-ts'
@@ -21,7 +21,7 @@ import type { RecordedEvent } from '../../src/domain/events/index.js'
 import { createHarness, createTestClock, type Harness } from '../support/harness.js'
 import { runsOf } from '../support/length.js'
 import { noRows } from '../support/row-differences.js'
-import { steps, tell, type Step } from '../support/transcripts.js'
+import { steps, transcriptOf, type Step } from '../support/transcripts.js'
 
 const ID = observedConversationId('made-up', 's1')
 const PROVENANCE = { actor: 'test', correlationId: 'r', causationId: 'r' }
@@ -37,9 +37,9 @@ async function record(harness: Harness, items: readonly TranscriptItem[]): Promi
     clock: createTestClock(),
     summarizerWindowTokens: 128_000,
   })
-  const done = await recordTranscript(all(items), { program: 'made-up', provenance: PROVENANCE })
-  if (E.isLeft(done)) throw new Error(JSON.stringify(done.left))
-  return done.right
+  const result = await recordTranscript(all(items), { program: 'made-up', provenance: PROVENANCE })
+  if (E.isLeft(result)) throw new Error(JSON.stringify(result.left))
+  return result.right
 }
 
 async function eventsOf(harness: Harness): Promise<RecordedEvent[]> {
@@ -64,10 +64,10 @@ async function verified(harness: Harness): Promise<readonly unknown[]> {
 }
 
 describe('a recorded transcript', () => {
-  it('gives at every step the context that the program made, and the proof finds nothing wrong', async () => {
+  it('has the program’s context at every step, and passes verification', async () => {
     await fc.assert(
       fc.asyncProperty(steps, async (given) => {
-        const { items, contexts } = tell(given)
+        const { items, contexts } = transcriptOf(given)
         const harness = createHarness()
         for (let end = 1; end <= items.length; end += 1) {
           await record(harness, items.slice(0, end))
@@ -79,10 +79,10 @@ describe('a recorded transcript', () => {
     )
   })
 
-  it('records nothing when it is read again, and the same in halves as in one', async () => {
+  it('records nothing if it is read again, and the same events in halves as in one', async () => {
     await fc.assert(
       fc.asyncProperty(steps, fc.nat(), async (given, cut) => {
-        const { items } = tell(given)
+        const { items } = transcriptOf(given)
         const whole = createHarness()
         await record(whole, items)
         const once = await dataOf(whole)
@@ -97,11 +97,11 @@ describe('a recorded transcript', () => {
     )
   })
 
-  it('accounts for every message: covered, kept or unknown are together all that was live', async () => {
+  it('accounts for every live message: covered, kept or unknown', async () => {
     await fc.assert(
       fc.asyncProperty(steps, async (given) => {
         const harness = createHarness()
-        await record(harness, tell(given).items)
+        await record(harness, transcriptOf(given).items)
         const leading = new Set((await loadConversation(harness.log, ID)).leading.map(({ messageId }) => messageId))
         let live = new Set<string>()
         for (const event of await eventsOf(harness)) {
@@ -119,10 +119,10 @@ describe('a recorded transcript', () => {
     )
   })
 
-  it('takes a message that was still being written once more when it is longer, and only then', async () => {
+  it('records a message again if it was incomplete and is longer now, and only then', async () => {
     const harness = createHarness()
     const say = (text: string): TranscriptItem[] => [
-      ...tell([{ kind: 'say', role: 'assistant', text, answer: 0 }]).items,
+      ...transcriptOf([{ kind: 'say', role: 'assistant', text, answer: 0 }]).items,
     ]
     await record(harness, say('half a'))
     await record(harness, say('half a turn'))
@@ -134,11 +134,11 @@ describe('a recorded transcript', () => {
     expect(await verified(harness)).toEqual([])
   })
 
-  it('is the same where only the numbers of what is recorded were rounded, and another one where they differ', async () => {
+  it('is unchanged if only recorded numbers were rounded, and different otherwise', async () => {
     const harness = createHarness()
-    const [begins, said] = tell([{ kind: 'say', role: 'assistant', text: 'so', answer: 0 }]).items
+    const [begins, said] = transcriptOf([{ kind: 'say', role: 'assistant', text: 'so', answer: 0 }]).items
     if (begins === undefined || said?.kind !== 'message') throw new Error('nothing was said')
-    /** As a program's importer reads it, and as one of 0.9.0 did. */
+    /** The message as an importer yields it, and as version 0.9.0 recorded it. */
     const saying = (id: string, read: (digits: string) => unknown, more = ''): TranscriptItem[] => [
       begins,
       {
@@ -158,30 +158,30 @@ describe('a recorded transcript', () => {
       conversations: [{ messages: 0, known: 1 }],
     })
     expect(await dataOf(harness)).toEqual(before)
-    for (const other of [
+    for (const changed of [
       saying('9007199254740995', String),
       saying('9007199254740993', String, '!'),
       saying('9007199254740993', () => true),
     ])
-      await expect(record(harness, other)).rejects.toThrow('TranscriptsContradict')
+      await expect(record(harness, changed)).rejects.toThrow('TranscriptsContradict')
   })
 
-  it('is refused where it claims a message that is recorded with another text, and both files are named', async () => {
+  it('is rejected if a recorded message has another text, and both files are named', async () => {
     const harness = createHarness()
     const say = (text: string): Step => ({ kind: 'say', role: 'user', text, answer: 0 })
-    await record(harness, tell([say('one')]).items)
+    await record(harness, transcriptOf([say('one')]).items)
     const recordTranscript = createRecordTranscript({
       log: harness.log,
       conversations: harness.conversations,
       clock: createTestClock(),
       summarizerWindowTokens: 128_000,
     })
-    const other = tell([say('another')]).items.map((item) => ({
+    const items = transcriptOf([say('another')]).items.map((item) => ({
       ...item,
       where: { ...item.where, file: 'copy.jsonl' },
     }))
-    const done = await recordTranscript(all(other), { program: 'made-up', provenance: PROVENANCE })
-    expect(done).toEqual(
+    const result = await recordTranscript(all(items), { program: 'made-up', provenance: PROVENANCE })
+    expect(result).toEqual(
       E.left({
         kind: 'TranscriptsContradict',
         conversationId: ID,

@@ -1,4 +1,4 @@
-/** Tasks of Roo Code, written by hand after the shapes of its versions 3.20 (a list) to 3.50 (messages of the AI SDK). */
+/** Handwritten tasks of Roo Code, in the formats of versions 3.20 (a list) to 3.50 (messages of the AI SDK). */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -31,7 +31,7 @@ const textOf = (content: unknown): string =>
     : Array.isArray(content)
       ? content.map((part: { text?: string }) => part.text ?? '').join('')
       : ''
-/** What happens, in short: texts of messages, and contexts in brackets. */
+/** The items in short form: texts of messages, and contexts in brackets. */
 function story(items: readonly TranscriptItem[]): string[] {
   const texts = new Map(ofKind(items, 'message').map(({ sourceId, body }) => [sourceId, textOf(body.content)]))
   return items.flatMap((item) => {
@@ -44,7 +44,7 @@ function story(items: readonly TranscriptItem[]): string[] {
   })
 }
 
-describe('a summary that began with the first message and the last three', () => {
+describe('a summary that retained the first message and the last three', () => {
   const hidden = { condenseParent: 'x1' }
   const messages = [
     user('task', { ts: 1 }),
@@ -57,7 +57,7 @@ describe('a summary that began with the first message and the last three', () =>
     answer('f', { ts: 8 }),
   ]
 
-  it('covers the messages that refer to it, and stands behind the three that were kept', () => {
+  it('covers the messages that refer to it, and follows the three retained ones', () => {
     const items = read(messages)
     expect(story(items)).toEqual(['task', 'a', 'b', 'c', 'd', 'e', '[task +S c d e]', 'f'])
     expect(ofKind(items, 'compaction')).toMatchObject([
@@ -66,8 +66,8 @@ describe('a summary that began with the first message and the last three', () =>
     expect(ofKind(items, 'compaction')[0]?.coversMissing).toBeUndefined()
   })
 
-  it('stands where it was shown, with what it took', () => {
-    const shown = [
+  it('is at its time in the user interface, with its usage', () => {
+    const uiMessages = [
       {
         ts: 6,
         type: 'say',
@@ -81,7 +81,7 @@ describe('a summary that began with the first message and the last three', () =>
         },
       },
     ]
-    const items = read(messages, shown)
+    const items = read(messages, uiMessages)
     expect(story(items)).toEqual(['task', 'a', 'b', 'c', 'd', '[task +S c d]', 'e', 'f'])
     expect(ofKind(items, 'compaction')).toMatchObject([
       {
@@ -94,30 +94,30 @@ describe('a summary that began with the first message and the last three', () =>
     ])
   })
 
-  it('gives messages the ids that they had before the summary was put between them', () => {
+  it('gives messages the same ids as before the summary was inserted', () => {
     const before = read(messages.toSpliced(3, 1).map((message) => ({ ...message, condenseParent: undefined })))
     const ids = (items: readonly TranscriptItem[]): string[] => ofKind(items, 'message').map(({ sourceId }) => sourceId)
     expect(ids(read(messages))).toEqual(ids(before))
   })
 
-  it('is hidden by the next summary, but for what that one does not hide', () => {
-    const again = { condenseParent: 'x2' }
+  it('is hidden by the next summary, except for messages that the next one does not hide', () => {
+    const hiddenBySecond = { condenseParent: 'x2' }
     const items = read([
       ...messages.slice(0, 3),
-      answer('S', { ts: 4, isSummary: true, condenseId: 'x1', ...again }),
-      ...messages.slice(4, 7).map((message) => ({ ...message, ...again })),
+      answer('S', { ts: 4, isSummary: true, condenseId: 'x1', ...hiddenBySecond }),
+      ...messages.slice(4, 7).map((message) => ({ ...message, ...hiddenBySecond })),
       answer('T', { ts: 8, isSummary: true, condenseId: 'x2' }),
       answer('f', { ts: 9 }),
     ])
     expect(story(items)).toEqual(['task', 'a', 'b', 'c', 'd', 'e', '[task +S c d e]', 'f', '[task +T f]'])
   })
 
-  it('covers nothing where the summary was deleted with the messages behind it', () => {
+  it('covers nothing if the summary was deleted with the messages after it', () => {
     expect(story(read(messages.slice(0, 3)))).toEqual(['task', 'a', 'b'])
   })
 })
 
-it('a summary of the user begins anew where it stands', () => {
+it('a summary with the role user restarts the list at its position', () => {
   const hidden = { condenseParent: 'x1' }
   const items = read([
     user('task', { ts: 1, ...hidden }),
@@ -128,7 +128,7 @@ it('a summary of the user begins anew where it stands', () => {
   expect(story(items)).toEqual(['task', 'a', '[+S]', 'b'])
 })
 
-it('a summary that deleted what it stands for says that messages are missing', () => {
+it('a summary whose messages were deleted covers missing messages', () => {
   const items = read([user('task'), answer('S', { isSummary: true }), user('c'), answer('d'), user('e'), answer('f')])
   expect(story(items)).toEqual(['task', 'c', 'd', 'e', '[task +S c d e]', 'f'])
   expect(ofKind(items, 'compaction')).toMatchObject([{ coversMissing: true, summary: { kind: 'text', text: 'S' } }])
@@ -145,14 +145,14 @@ describe('a truncation', () => {
     user('d', { ts: 6 }),
   ]
 
-  it('leaves its marker in the context, and nothing that says what was in the rest', () => {
+  it('inserts its marker into the context, and has no summary', () => {
     const items = read(messages)
     expect(story(items)).toEqual(['task', 'a', 'b', 'c', 'd', '[task +[Sliding window truncation] c d]'])
     expect(ofKind(items, 'compaction')).toMatchObject([{ sourceId: 't1', trigger: 'auto', summary: { kind: 'none' } }])
   })
 
-  it('stands where it was shown', () => {
-    const shown = [
+  it('is at its time in the user interface', () => {
+    const uiMessages = [
       {
         ts: 5,
         type: 'say',
@@ -160,7 +160,7 @@ describe('a truncation', () => {
         contextTruncation: { truncationId: 't1', messagesRemoved: 2, prevContextTokens: 500, newContextTokens: 200 },
       },
     ]
-    const items = read(messages, shown)
+    const items = read(messages, uiMessages)
     expect(story(items)).toEqual(['task', 'a', 'b', 'c', '[task +[Sliding window truncation] c]', 'd'])
     expect(ofKind(items, 'compaction')).toMatchObject([{ tokensBefore: 500, tokensAfter: 200 }])
   })
@@ -198,10 +198,10 @@ describe('messages of the AI SDK', () => {
       17,
     ],
   })
-  const said = ofKind(items, 'message')
+  const messages = ofKind(items, 'message')
 
-  it('have their calls beside what they say, and each result as a message', () => {
-    expect(said.map(({ body, part, isError }) => [body.role, part, isError])).toEqual([
+  it('contain calls and text, and each result is a message', () => {
+    expect(messages.map(({ body, part, isError }) => [body.role, part, isError])).toEqual([
       ['user', 0, undefined],
       ['assistant', 0, undefined],
       ['assistant', 0, undefined],
@@ -209,7 +209,7 @@ describe('messages of the AI SDK', () => {
       ['tool', 1, true],
       ['user', 0, undefined],
     ])
-    expect(said[2]?.body).toMatchObject({
+    expect(messages[2]?.body).toMatchObject({
       content: [
         { type: 'reasoning', text: 'List them first.', providerOptions: { anthropic: { signature: 's' } } },
         { type: 'text', text: 'I list them.' },
@@ -219,16 +219,19 @@ describe('messages of the AI SDK', () => {
         { id: 'c2' },
       ],
     })
-    expect(said[3]).toMatchObject({ sourceId: said[4]?.sourceId, body: { content: 'B2, B3', toolCallId: 'c1' } })
+    expect(messages[3]).toMatchObject({
+      sourceId: messages[4]?.sourceId,
+      body: { content: 'B2, B3', toolCallId: 'c1' },
+    })
   })
 
-  it('belong to one answer with the reasoning before them, which is kept as it came', () => {
-    expect(said[1]?.body.content).toEqual([{ type: 'reasoning', encrypted_content: 'x9', id: 'rs_1', summary: [] }])
-    expect(said[2]?.answerId).toBe(said[1]?.answerId)
+  it('belong to one answer with the reasoning before them, which is kept unchanged', () => {
+    expect(messages[1]?.body.content).toEqual([{ type: 'reasoning', encrypted_content: 'x9', id: 'rs_1', summary: [] }])
+    expect(messages[2]?.answerId).toBe(messages[1]?.answerId)
   })
 
-  it('tell the user from the program', () => {
-    expect(said.map(({ byProgram }) => byProgram)).toEqual([
+  it('distinguish the user from the program', () => {
+    expect(messages.map(({ byProgram }) => byProgram)).toEqual([
       undefined,
       undefined,
       undefined,
@@ -236,10 +239,10 @@ describe('messages of the AI SDK', () => {
       undefined,
       true,
     ])
-    expect(said[0]?.at).toBe('2026-03-10T08:00:01.000Z')
+    expect(messages[0]?.at).toBe('2026-03-10T08:00:01.000Z')
   })
 
-  it('are counted where they are none', () => {
+  it('are counted if they are not valid', () => {
     expect(ofKind(items, 'left-out').map(({ what, where }) => [what, where.path])).toEqual([
       ['conductor', 'messages[5]'],
       ['message', 'messages[6]'],
@@ -247,7 +250,7 @@ describe('messages of the AI SDK', () => {
   })
 })
 
-it('blocks of Anthropic are results, a text beside them, images and reasoning', () => {
+it('Anthropic blocks are results, additional text, images and reasoning', () => {
   const items = read([
     user('<task>\nLook\n</task>'),
     {
@@ -325,7 +328,7 @@ describe('the files of a task', () => {
     return items
   }
 
-  it('tell together what the task was', async () => {
+  it('together describe the task', async () => {
     expect(await itemsIn('api_conversation_history.json')).toMatchObject([
       {
         kind: 'conversation',
@@ -340,12 +343,15 @@ describe('the files of a task', () => {
     ])
   })
 
-  it.each(['history_item.json', 'ui_messages.json', 'task_metadata.json'])('hold no conversation: %s', async (name) => {
-    expect(await itemsIn(name)).toMatchObject([{ kind: 'left-out', what: name }])
-  })
+  it.each(['history_item.json', 'ui_messages.json', 'task_metadata.json'])(
+    'contain no conversation: %s',
+    async (name) => {
+      expect(await itemsIn(name)).toMatchObject([{ kind: 'left-out', what: name }])
+    },
+  )
 })
 
-it('is told from Cline by its own fields, and otherwise by its folder', () => {
+it('is distinguished from Cline by its own fields, and otherwise by its directory', () => {
   const head = (path: string, value: unknown) => ({
     path,
     records: [value],
@@ -357,7 +363,7 @@ it('is told from Cline by its own fields, and otherwise by its folder', () => {
   expect(roo.recognize(head(elsewhere, [user('task')]))).toBeUndefined()
   expect(roo.recognize(head(FILE, [user('task')]))).toBe('json')
   expect(roo.recognize(head(FILE, [{ nothing: true }]))).toBeUndefined()
-  // Too large to be looked at whole.
+  // Too large to parse.
   expect(
     roo.recognize({ path: FILE, records: [], text: '[{"role":"user","content":[{"type":"text","text":"<task>' }),
   ).toBe('json')
@@ -398,19 +404,19 @@ describe('any task', () => {
     maxLength: 14,
   })
 
-  it('is read by the laws that hold of every transcript', () => {
+  it('satisfies the rules for all transcripts', () => {
     fc.assert(
       fc.property(list, (messages) => {
         const items = lawfulItems(roo, FILE, [record([user('<task>'), ...messages])], 0)
         const places = new Set(items.flatMap(({ where }) => (where.path === undefined ? [] : [where.path])))
-        // Nothing is lost: each record is said, counted, or the summary of a compaction.
+        // Nothing is lost: each record is emitted, counted, or the summary of a compaction.
         expect(places.size).toBe(messages.length + 1)
       }),
       { numRuns: 150 },
     )
   })
 
-  it('keeps what was read from a shorter list at its beginning', () => {
+  it('yields the items of a shorter list first', () => {
     const plain = fc.array(
       fc
         .tuple(fc.constantFrom('user', 'assistant'), fc.constantFrom('yes', 'no', 'go on'))
@@ -425,7 +431,7 @@ describe('any task', () => {
     )
   })
 
-  it('does not run out of stack', () => {
+  it('does not overflow the stack', () => {
     let deep: unknown = 'x'
     for (let level = 0; level < 20_000; level += 1) deep = [deep]
     const items = read([

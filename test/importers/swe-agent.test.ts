@@ -1,17 +1,17 @@
-/** SWE-agent. The trajectories here are written for these tests, and imitate `.traj` files. */
+/** Handwritten trajectories of SWE-agent, in the format of `.traj` files. */
 import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
 import { sweAgent } from '../../src/importers/swe-agent.js'
 import type { TranscriptItem } from '../../src/importers/transcript.js'
-import { asFile, brokenLaws, itemsOf, linesOf, ofKind, refusedIn, taken } from './reading.js'
+import { asFile, violationsOf, itemsFrom, linesOf, ofKind, refusedIn, itemsWithoutEnd } from './reading.js'
 
 const FILE = '/home/somebody/trajectories/task-1.traj'
 const read = (): ReturnType<typeof sweAgent.read> => sweAgent.read(FILE)
-const itemsOfTrajectory = (value: unknown): readonly TranscriptItem[] => itemsOf(read(), asFile(value, FILE))
+const itemsOfTrajectory = (value: unknown): readonly TranscriptItem[] => itemsFrom(read(), asFile(value, FILE))
 
 type Fields = Readonly<Record<string, unknown>>
 const entry = (role: string, content: unknown, over: object = {}): Fields => ({ role, content, agent: 'main', ...over })
-const said = (content: string, action: string, callId: string): Fields =>
+const answer = (content: string, action: string, callId: string): Fields =>
   entry('assistant', content, {
     action,
     message_type: 'action',
@@ -30,16 +30,16 @@ const step = (action: string, over: object = {}): Fields => ({
 const opening = [entry('system', 'You fix.'), entry('user', 'Fix it.', { message_type: 'observation' })]
 const history = [
   ...opening,
-  said('I look.', 'ls', 'c1'),
+  answer('I look.', 'ls', 'c1'),
   result('c1', 'a\nb'),
-  said('I read.', 'cat a', 'c2'),
+  answer('I read.', 'cat a', 'c2'),
   result('c2', 'text'),
 ]
 const steps = [step('ls'), step('cat a')]
 const config = { replay_config: { agent: { model: { name: 'some-model' } } }, info: { swe_agent_version: '1.1.0' } }
 
 describe('a trajectory', () => {
-  it('gives its history with calls and results', () => {
+  it('yields its history with calls and results', () => {
     const items = itemsOfTrajectory({ ...config, history, trajectory: steps })
     expect(linesOf(items)).toEqual([
       'history[0].0 system: You fix.',
@@ -55,12 +55,12 @@ describe('a trajectory', () => {
     expect(ofKind(items, 'message')[2]?.model).toBe('some-model')
   })
 
-  it('reads a configuration that is JSON in a text', () => {
+  it('reads a configuration that is a JSON string', () => {
     const items = itemsOfTrajectory({ history, trajectory: steps, replay_config: JSON.stringify(config.replay_config) })
     expect(ofKind(items, 'message')[2]?.model).toBe('some-model')
   })
 
-  it('adds the last step, which the history of some versions lacks', () => {
+  it('adds the last step, which some versions omit from the history', () => {
     const items = itemsOfTrajectory({ history, trajectory: [...steps, step('submit')] })
     expect(linesOf(items).slice(-2)).toEqual([
       'trajectory[2].0 assistant: I do submit +trajectory[2]',
@@ -71,13 +71,13 @@ describe('a trajectory', () => {
     ])
   })
 
-  it('leaves steps out that do not go with the history', () => {
+  it('skips steps that do not match the history', () => {
     const items = itemsOfTrajectory({ history, trajectory: [step('other'), step('another'), step('submit')] })
     expect(linesOf(items)).toHaveLength(6)
     expect(ofKind(items, 'left-out').map(({ what }) => what)).toEqual(['step without its place in the history'])
   })
 
-  it('tells the task from what commands brought, and demonstrations from both', () => {
+  it('distinguishes the task, command output and demonstrations', () => {
     const textual = [
       entry('system', 'You fix.'),
       entry('user', 'Look at this run.', { is_demo: true }),
@@ -102,14 +102,14 @@ describe('a trajectory', () => {
     ])
   })
 
-  it('tells what a query hid from the model as edits, where it was first hidden', () => {
+  it('yields masked results as edits before the first query that masks them', () => {
     const masked = 'Old environment output: (2 lines omitted)'
     const cached = (content: string): Fields =>
       entry('user', [{ type: 'text', text: content, cache_control: { type: 'ephemeral' } }])
-    const seen = [opening[0], cached('Fix it.'), history[2], entry('tool', masked, { tool_call_ids: ['c1'] })]
+    const query = [opening[0], cached('Fix it.'), history[2], entry('tool', masked, { tool_call_ids: ['c1'] })]
     const items = itemsOfTrajectory({
       history,
-      trajectory: [step('ls', { query: opening }), step('cat a', { query: seen }), step('submit', { query: seen })],
+      trajectory: [step('ls', { query: opening }), step('cat a', { query: query }), step('submit', { query: query })],
     })
     expect(items.map((item) => (item.kind === 'message' ? item.sourceId : item.kind))).toEqual([
       'conversation',
@@ -128,7 +128,7 @@ describe('a trajectory', () => {
     ])
   })
 
-  it('gives the messages of another agent a conversation of their own', () => {
+  it('yields the messages of another agent as a separate conversation', () => {
     const items = itemsOfTrajectory({
       history: [
         ...history,
@@ -143,12 +143,12 @@ describe('a trajectory', () => {
     expect(again?.sourceId).toBe(main?.sourceId)
   })
 
-  it('gives each attempt a conversation, and none to the copy of the chosen one', () => {
-    const other = [...opening, said('Another way.', 'find', 'c9')]
+  it('yields each attempt as a conversation, and skips the copy of the chosen one', () => {
+    const secondRun = [...opening, answer('Another way.', 'find', 'c9')]
     const items = itemsOfTrajectory({
       attempts: [
         { history, trajectory: steps },
-        { history: other, trajectory: [step('find')] },
+        { history: secondRun, trajectory: [step('find')] },
       ],
       history,
       trajectory: steps,
@@ -157,14 +157,14 @@ describe('a trajectory', () => {
     expect(linesOf(items).slice(-1)).toEqual(['attempts[1].history[2].0 assistant: Another way. +c9'])
   })
 
-  it('has an id that stays when it grows, and differs from that of another run of the same task', () => {
+  it('has an id that does not change when it grows, and differs from other runs of the same task', () => {
     const idOf = (value: unknown): unknown => ofKind(itemsOfTrajectory(value), 'conversation')[0]?.sourceId
     const id = idOf({ history: history.slice(0, 4), trajectory: steps.slice(0, 1) })
     expect(idOf({ history, trajectory: steps })).toBe(id)
-    expect(idOf({ history: [...opening, said('Otherwise.', 'ls', 'c7')], trajectory: [] })).not.toBe(id)
+    expect(idOf({ history: [...opening, answer('Otherwise.', 'ls', 'c7')], trajectory: [] })).not.toBe(id)
   })
 
-  it('is read from its steps where it has no history', () => {
+  it('is read from its steps if it has no history', () => {
     expect(linesOf(itemsOfTrajectory({ trajectory: [step('ls')] }))).toEqual([
       'trajectory[0].0 assistant: I do ls',
       'trajectory[0].1 user (program): result of ls',
@@ -176,25 +176,25 @@ describe('recognition', () => {
   const recognize = (value: unknown, text = ''): unknown =>
     sweAgent.recognize({ path: FILE, records: value === undefined ? [] : [value], text })
 
-  it('takes trajectories, also one that is too large to be looked at whole', () => {
+  it('accepts trajectories, even one that is too large to parse', () => {
     expect(recognize({ history, trajectory: steps, environment: 'main' })).toBe('json')
     expect(recognize({ attempts: [{ history, trajectory: steps }] })).toBe('json')
     expect(recognize(undefined, '{\n  "environment": "main",\n  "trajectory": [')).toBe('json')
   })
 
-  it('leaves what is of others', () => {
+  it('rejects files of other programs', () => {
     expect(recognize({ trajectory: [{ role: 'user' }] })).toBeUndefined()
     expect(recognize({ history: [{ role: 'user' }] })).toBeUndefined()
     expect(recognize([history])).toBeUndefined()
   })
 
-  it('looks in the folder that the environment names', () => {
+  it('searches the directory that the environment names', () => {
     expect(sweAgent.homes({}, '/home/somebody')).toEqual([])
     expect(sweAgent.homes({ SWE_AGENT_TRAJECTORY_DIR: '/t' }, '/home/somebody')).toEqual(['/t'])
   })
 })
 
-describe('laws', () => {
+describe('any trajectory', () => {
   const roles = fc.constantFrom('system', 'user', 'assistant', 'tool', 'other')
   const anyEntry = fc.record({
     role: roles,
@@ -219,29 +219,29 @@ describe('laws', () => {
     ),
   })
 
-  it('hold for any trajectory', () => {
+  it('satisfies the rules for all transcripts', () => {
     fc.assert(
       fc.property(trajectory, (value) => {
-        expect(brokenLaws(read, asFile(value, FILE))).toEqual([])
+        expect(violationsOf(read, asFile(value, FILE))).toEqual([])
       }),
     )
   })
 
-  it('a history that has grown says what it said before', () => {
+  it('yields the same first items from a longer history', () => {
     fc.assert(
       fc.property(fc.nat({ max: 3 }), (more) => {
         const before = { history, trajectory: steps }
         const after = {
-          history: [...history, ...Array.from({ length: more }, (_, at) => said('More.', 'ls', `d${String(at)}`))],
+          history: [...history, ...Array.from({ length: more }, (_, at) => answer('More.', 'ls', `d${String(at)}`))],
           trajectory: [...steps, ...Array.from({ length: more }, () => step('ls'))],
         }
-        const first = taken(read(), asFile(before, FILE))
-        expect(taken(read(), asFile(after, FILE)).slice(0, first.length)).toEqual(first)
+        const first = itemsWithoutEnd(read(), asFile(before, FILE))
+        expect(itemsWithoutEnd(read(), asFile(after, FILE)).slice(0, first.length)).toEqual(first)
       }),
     )
   })
 
-  it('whatever JSON comes, nothing is thrown', () => {
+  it('never throws, for any JSON', () => {
     const values = fc.oneof(
       fc.jsonValue(),
       fc.record({ history: fc.array(fc.jsonValue()), trajectory: fc.array(fc.jsonValue()), attempts: fc.jsonValue() }),

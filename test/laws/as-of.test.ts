@@ -1,18 +1,19 @@
 /**
- * The laws of time travel: of any history, what was shown live is what is shown as of its revision later, whatever came
- * afterwards; an instant means the last fact by then; and hashes that facts recorded are those of the contexts that
- * they speak of.
+ * Properties of time travel: a context at a revision is the one that was shown live, whatever was appended afterwards; an
+ * instant means the last event recorded by then; and recorded context hashes are those of the contexts.
  */
 import { describe, expect, it } from '@jest/globals'
 import { either as E } from 'fp-ts'
 import fc from 'fast-check'
 import { contextOf } from '../../src/domain/compaction/context.js'
+import { revisionsUnshown } from '../../src/domain/conversation/resume-at.js'
 import { loadContext, loadConversation } from '../../src/recording/load-conversation.js'
 import { conversationAt, revisionOf } from '../../src/history/time-travel.js'
 import type { Context } from '../../src/domain/compaction/context.js'
 import { hashOf } from '../../src/domain/values/hash.js'
 import type { Moment } from '../../src/domain/values/moment.js'
 import { busyPolicies, histories, interleavings, namedHistories } from '../support/arbitraries.js'
+import { SMALL, talk } from '../support/conversations.js'
 import { CONVERSATION, createHarness, NO_INSTANT_TO_COME, type Harness } from '../support/harness.js'
 import { interleave } from '../support/interleave.js'
 import { isWhole, runsOf } from '../support/length.js'
@@ -20,7 +21,7 @@ import { isWhole, runsOf } from '../support/length.js'
 const asJson = (value: unknown): string =>
   JSON.stringify(value, (_key, part: unknown) => (typeof part === 'bigint' ? part.toString() : part))
 
-/** The context as of a moment; undefined where the leading messages alone do not fit. */
+/** The context at a moment; undefined if the leading messages alone do not fit. */
 async function contextAt(harness: Harness, moment: Moment): Promise<Context | undefined> {
   const [state, whole] = [
     await conversationAt(harness.log, CONVERSATION, moment, NO_INSTANT_TO_COME, loadContext),
@@ -29,13 +30,13 @@ async function contextAt(harness: Harness, moment: Moment): Promise<Context | un
   if (E.isLeft(state)) throw new Error(state.left.kind)
   if (E.isLeft(whole)) throw new Error(whole.left.kind)
   const context = contextOf(state.right)
-  // What is not shown is not read, and nothing else of a context is another for it.
+  // Batches that are not shown are not read. Apart from that, the contexts are equal.
   expect(context).toStrictEqual(contextOf(whole.right))
   return E.isLeft(context) ? undefined : context.right
 }
 
-describe('laws of time travel', () => {
-  it('what was shown live is what is shown as of that revision, byte for byte, to whoever asks', async () => {
+describe('properties of time travel', () => {
+  it('the context at a revision is the one shown live, byte for byte, in every process', async () => {
     await fc.assert(
       fc.asyncProperty(busyPolicies, namedHistories(50), interleavings(25), async (policy, history, steps) => {
         const live = new Map<bigint, { readonly context: Context | undefined; readonly json: string }>()
@@ -45,7 +46,7 @@ describe('laws of time travel', () => {
         })
         const later = harness.restart()
         for (const [revision, { context, json }] of live) {
-          // Before the first fact there is nothing to go back to.
+          // Before the first event there is no context.
           if (revision < 0n) continue
           const then = await contextAt(later, { revision })
           expect(then).toStrictEqual(context)
@@ -54,6 +55,46 @@ describe('laws of time travel', () => {
       }),
       { numRuns: runsOf(25) },
     )
+  })
+
+  it('a context reads the text of exactly the batches that its view shows, whether few or many fit the budget', async () => {
+    let omitted = 0
+    let added = 0
+    await fc.assert(
+      fc.asyncProperty(
+        fc.integer({ min: 0, max: 2 }),
+        fc.constantFrom(16, 40, 60, 90),
+        fc.integer({ min: 0, max: 4 }),
+        async (clipFirst, maxSummaryTokens, buffer) => {
+          const policy = { ...SMALL, clipFirst, clipMiddle: 1, clipLast: 1, buffer, maxSummaryTokens }
+          const harness = createHarness({ policy })
+          for (const message of talk(60)) {
+            await harness.appended(message)
+            await harness.compact()
+          }
+          await contextAt(harness.restart(), { revision: (await harness.folded()).revision })
+          const prune = (await harness.eventsOf('MessagesPruned')).at(-1)
+          if (prune === undefined) throw new Error('nothing was compacted')
+          const unread = revisionsUnshown(prune)
+          const { view } = await loadContext(harness.log, CONVERSATION)
+          const shownBatchIds = view?.parts.flatMap((part) => (part.kind === 'batch' ? [part.batchId] : [])) ?? []
+          const { batches } = prune.data.carried
+          expect(shownBatchIds).toEqual(
+            batches.flatMap(({ batchId, revision }) => (unread.has(revision) ? [] : [batchId])),
+          )
+          omitted += batches.length - shownBatchIds.length
+          added += Math.max(0, shownBatchIds.length - clipFirst - 2)
+        },
+      ),
+      {
+        numRuns: runsOf(15),
+        examples: [
+          [1, 16, 4],
+          [1, 90, 0],
+        ],
+      },
+    )
+    expect([omitted, added].every((count) => count > 0)).toBe(true)
   })
 
   it('a context is the one whose hash its cycle recorded', async () => {
@@ -66,8 +107,8 @@ describe('laws of time travel', () => {
         }
         for (const { revision, data } of await harness.eventsOf('MessagesPruned')) {
           const context = await contextAt(harness.restart(), { revision })
-          // Where the leading messages alone do not fit there is no context, and what is recorded is the hash of no
-          // messages.
+          // If the leading messages alone do not fit, there is no context, and the recorded hash is that of an empty
+          // list.
           expect(context?.hash ?? hashOf([])).toBe(data.contextHash)
         }
       }),
@@ -75,7 +116,7 @@ describe('laws of time travel', () => {
     )
   })
 
-  it('a context is the one that an assistant’s message says it answers', async () => {
+  it('an assistant’s message records the hash of the context that it answers', async () => {
     let answered = 0
     await fc.assert(
       fc.asyncProperty(busyPolicies, namedHistories(40), async (policy, history) => {
@@ -106,7 +147,7 @@ describe('laws of time travel', () => {
     expect(answered).toBeGreaterThan(isWhole ? 20 : 0)
   })
 
-  it('an instant means the last fact that was recorded by then, as reading every fact finds it', async () => {
+  it('an instant means the last event that was recorded by then, as a scan of all events finds it', async () => {
     await fc.assert(
       fc.asyncProperty(
         busyPolicies,

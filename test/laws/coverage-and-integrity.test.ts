@@ -1,7 +1,7 @@
 /**
- * The laws of what is kept and what is shown: coverage, archive before prune, integrity, the hard and the soft limit,
- * and that a load gives what folding every fact gives. Over random histories, policies and interleavings; each with the
- * cases that once broke it, or nearly.
+ * Properties of stored messages and contexts: coverage, archive before prune, integrity, the hard and the soft limit, and
+ * that a load gives the same state as folding all events. Tested over random histories, policies and interleavings, and
+ * with cases that once violated a property.
  */
 import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
@@ -13,7 +13,7 @@ import type { MessageInput } from '../../src/domain/values/message.js'
 import { hardLimit, softLimit } from '../../src/domain/values/policy.js'
 import { defaultEstimator, messageTokens } from '../../src/domain/values/tokens.js'
 import { busyPolicies, interleavings, namedHistories, policies } from '../support/arbitraries.js'
-import { chatProblems, isJson } from '../support/chat-validity.js'
+import { problemsOfEveryApi, isJson } from '../support/chat-validity.js'
 import { checkScripted } from '../support/check-scripted.js'
 import { answering, calling, say, SMALL, talk } from '../support/conversations.js'
 import { coverageProblems } from '../support/coverage.js'
@@ -42,7 +42,7 @@ const notJson = (history: readonly MessageInput[]): Set<string> =>
       ),
   )
 
-/** Tokens of a context, counted anew from the messages that a model would get. */
+/** Tokens of a context, counted from the messages that a model would get. */
 const countedTokens = (context: Context): number =>
   context.messages.reduce(
     (sum, { content, ...message }) =>
@@ -64,7 +64,7 @@ async function policyOf(harness: Harness) {
   return configuration.policy
 }
 
-describe('laws of what is kept and shown', () => {
+describe('properties of stored messages and contexts', () => {
   describe('1 Coverage: each message is live, or pruned and covered by exactly one active batch chain', () => {
     it('after every append of any interleaving', async () => {
       await fc.assert(
@@ -79,7 +79,7 @@ describe('laws of what is kept and shown', () => {
       )
     })
 
-    it('and verify finds nothing else to say of them', async () => {
+    it('and verify finds no problems', async () => {
       await fc.assert(
         fc.asyncProperty(anyPolicy, namedHistories(60), interleavings(20), async (policy, history, steps) => {
           const { harness } = await interleave(policy, history, steps)
@@ -91,7 +91,7 @@ describe('laws of what is kept and shown', () => {
       )
     })
 
-    it('when a pin comes while the summary of its message is being made, the message stays', async () => {
+    it('if a message is pinned while its summary is made, it stays live', async () => {
       const harness = createHarness({ policy: SMALL })
       await harness.appended(talk(10))
       harness.summarizer.answer = async () => {
@@ -151,7 +151,7 @@ describe('laws of what is kept and shown', () => {
           const odd = notJson(history)
           const problems: string[] = []
           await interleave(policy, history, steps, (_harness, context) => {
-            problems.push(...chatProblems(context?.messages ?? [], odd))
+            problems.push(...problemsOfEveryApi(context?.messages ?? [], odd))
           })
           expect(problems).toEqual([])
         }),
@@ -159,7 +159,7 @@ describe('laws of what is kept and shown', () => {
       )
     })
 
-    it('parallel results stand in the order in which they came, a late one behind its call, a missing one is said', async () => {
+    it('parallel results are in the order in which they came, a late one after its call, and a missing one has a placeholder', async () => {
       const harness = createHarness({ policy: SMALL })
       await harness.appended([
         calling('c', ['x', 'y', 'z']),
@@ -169,13 +169,13 @@ describe('laws of what is kept and shown', () => {
         say(3),
       ])
       const context = await harness.context()
-      expect(context.messageIds).toEqual(['c', 'ry', 'rx', undefined, 'm2', 'm3'])
+      expect(context.messageIds).toEqual([undefined, 'c', 'ry', 'rx', undefined, 'm2', 'm3'])
       expect(context.openCalls).toEqual([{ callId: 'z', name: 'tool_z', messageId: 'c' }])
-      expect(context.messages[3]).toMatchObject({ role: 'tool', tool_call_id: 'z' })
-      expect(chatProblems(context.messages)).toEqual([])
+      expect(context.messages[4]).toMatchObject({ role: 'tool', tool_call_id: 'z' })
+      expect(problemsOfEveryApi(context.messages)).toEqual([])
     })
 
-    it('a result for a call that was folded is said by the user, naming the call and its batch', async () => {
+    it('a result for a compacted call becomes a user message that names the call and its batch', async () => {
       const harness = createHarness({ policy: SMALL })
       await harness.appended([calling('c', ['x']), ...talk(10)])
       await harness.compact('force')
@@ -183,14 +183,14 @@ describe('laws of what is kept and shown', () => {
       const context = await harness.context()
       const { compactedCalls } = await harness.conversations.load(CONVERSATION)
       expect(compactedCalls).toEqual([{ callId: 'x', name: 'tool_x', batchId: expect.stringMatching(/^batch-/u) }])
-      const shown = context.messages[context.messageIds.indexOf('rx')]
-      expect(shown?.role).toBe('user')
-      expect(shown?.content).toContain('it was berth 7')
-      expect(shown?.content).toContain(`tool_x (x), which is summarized in ${compactedCalls[0]?.batchId ?? ''}`)
-      expect(chatProblems(context.messages)).toEqual([])
+      const lateResult = context.messages[context.messageIds.indexOf('rx')]
+      expect(lateResult?.role).toBe('user')
+      expect(lateResult?.content).toContain('it was berth 7')
+      expect(lateResult?.content).toContain(`tool_x (x), which is summarized in ${compactedCalls[0]?.batchId ?? ''}`)
+      expect(problemsOfEveryApi(context.messages)).toEqual([])
     })
 
-    it('parts that nobody knows pass through byte for byte', async () => {
+    it('unknown parts pass through byte for byte', async () => {
       const harness = createHarness()
       const content = [
         { type: 'reasoning', signature: 'c2lnbmF0dXJl', nested: { deep: [1, null, '\ud83d'] } },
@@ -203,7 +203,7 @@ describe('laws of what is kept and shown', () => {
       )
     })
 
-    it('the same call id may come again once its call is answered', async () => {
+    it('a call id can be used again after its call is answered', async () => {
       const harness = createHarness({ policy: SMALL })
       for (let round = 0; round < 12; round += 1) {
         await harness.appended([
@@ -211,12 +211,12 @@ describe('laws of what is kept and shown', () => {
           answering(`r${String(round)}`, 'call_0', 'done '.repeat(40)),
         ])
         await harness.compact()
-        expect(chatProblems((await harness.context()).messages)).toEqual([])
+        expect(problemsOfEveryApi((await harness.context()).messages)).toEqual([])
       }
     })
   })
 
-  describe('11 The hard limit: no context is above it, whatever came in', () => {
+  describe('11 The hard limit: no context exceeds it, whatever was appended', () => {
     it('at any policy, at every step', async () => {
       await fc.assert(
         fc.asyncProperty(
@@ -276,23 +276,23 @@ describe('laws of what is kept and shown', () => {
       await harness.compact()
       const context = await harness.context()
       expect(countedTokens(context)).toBeLessThanOrEqual(256)
-      expect(chatProblems(context.messages)).toEqual([])
+      expect(problemsOfEveryApi(context.messages)).toEqual([])
       expect(context.shortened?.some(({ id }) => id === (message.role === 'assistant' ? 'c' : 'last')) ?? false).toBe(
         true,
       )
     })
 
-    it('leading messages that do not fit by themselves are named', async () => {
+    it('leading messages that alone do not fit are named', async () => {
       const harness = createHarness({ policy: { modelMaxTokens: 256 } })
       await harness.appended({ id: 'big', role: 'system', content: 'x'.repeat(2_000) })
       await expect(harness.context()).rejects.toThrow('leading')
-      const done = await harness.compress([{ id: 'big', role: 'system', content: 'x'.repeat(2_000) }, say(1)])
-      expect(done.history).toHaveLength(2)
+      const result = await harness.compress([{ id: 'big', role: 'system', content: 'x'.repeat(2_000) }, say(1)])
+      expect(result.history).toHaveLength(2)
       expect(harness.problems).toHaveLength(1)
     })
   })
 
-  describe('the soft limit: after a cycle a context is below it, or says why not', () => {
+  describe('the soft limit: after a cycle a context is below it, or states the reason', () => {
     it('at any policy', async () => {
       await fc.assert(
         fc.asyncProperty(anyPolicy, namedHistories(60), async (policy, history) => {
@@ -316,7 +316,7 @@ describe('laws of what is kept and shown', () => {
     })
   })
 
-  describe('a load gives what folding every fact gives', () => {
+  describe('a load gives the same state as folding all events', () => {
     it('by another process and by this one, at every step of any interleaving', async () => {
       await fc.assert(
         fc.asyncProperty(anyPolicy, namedHistories(60), interleavings(20), async (policy, history, steps) => {

@@ -1,25 +1,24 @@
-/* oxlint-disable jest/no-conditional-expect -- a refused list is held to other rules than one that is taken */
+/* oxlint-disable jest/no-conditional-expect -- the rules for a rejected list differ from those for an accepted one */
 /**
- * A host's list through `compress`, edited at random: what the host has is what is recorded, live and handed back, or a
- * named error and nothing changed. Small by default; CONTEXT_LEDGER_TEST_EDITS says how many edits in all (the whole:
- * 2000).
+ * Passes a randomly edited message list to `compress`. Either the recorded, live and returned messages are those of the
+ * list, or `compress` returns an error and changes nothing. CONTEXT_LEDGER_TEST_EDITS sets the total number of edits.
  */
 import { expect, it } from '@jest/globals'
 import fc from 'fast-check'
-import { createSaidLists } from '../../src/compaction/said-list.js'
+import { createSourceLists } from '../../src/compaction/source-list.js'
 import { createVerify } from '../../src/audit/verify.js'
 import { callGroups } from '../../src/domain/conversation/call-groups.js'
 import type { Conversation } from '../../src/domain/conversation/conversation.js'
 import { contentText, messageHash, type MessageInput, type NewMessage } from '../../src/domain/values/message.js'
 import { placeholderFor } from '../../src/domain/conversation/placeholders.js'
-import { chatProblems } from '../support/chat-validity.js'
+import { problemsOfEveryApi } from '../support/chat-validity.js'
 import { CONVERSATION, createHarness, messageOf, type Harness } from '../support/harness.js'
 import { jsonAs } from '../support/json.js'
 import { checkScripted } from '../support/check-scripted.js'
 import { noRows } from '../support/row-differences.js'
-import { isLong, isWhole as asksAll } from '../support/length.js'
+import { isWhole as isFullRun } from '../support/length.js'
 
-const EDITS = Number(process.env['CONTEXT_LEDGER_TEST_EDITS'] ?? (asksAll ? 240 : isLong ? 96 : 48))
+const EDITS = Number(process.env['CONTEXT_LEDGER_TEST_EDITS'] ?? (isFullRun ? 240 : 48))
 const EDITS_A_LIST = 12
 
 type List = MessageInput[]
@@ -60,31 +59,67 @@ const edits: fc.Arbitrary<Edit[]> = fc.array(
 const isView = (message: MessageInput): boolean =>
   message.role === 'system' && typeof message.content === 'string' && message.content.startsWith('[Context Summary')
 
-/** What a context says in the place of messages that it has no room for. */
+/** Messages that a context inserts: notes about omitted messages, and user messages that an API requires. */
 const isNote = (message: MessageInput): boolean =>
-  message.role === 'system' &&
+  message.role === 'user' &&
   typeof message.content === 'string' &&
-  message.content.startsWith('[... ') &&
-  message.content.endsWith(' ...]')
-const isOurs = (message: MessageInput): boolean => isView(message) || isNote(message)
+  (/^\[\.\.\. .* \.\.\.\]$/u.test(message.content) ||
+    /^\[(?:Shown again: |The conversation (?:begins|continues) |The assistant continues)/u.test(message.content))
+const isInserted = (message: MessageInput): boolean => isView(message) || isNote(message)
+
+const MARK = '[system message]\n'
+/** A result without its call, as a user message that names the call by id, or by name and id. */
+const LATE = /^\[late result of the call (?:[^ \]]+ \(([^)]+)\), [^\]]*|([^\]]+))\]\n/u
+
+/** The list with the view as a separate message, and with the original roles of messages that contexts show as user. */
+const separated = (list: readonly MessageInput[]): List =>
+  list.flatMap((message): List => {
+    const { role, content } = message
+    if (typeof content !== 'string') return [message]
+    if (role === 'user' && content.startsWith(MARK))
+      return [{ ...message, role: 'system', content: content.slice(MARK.length) }]
+    const late = role === 'user' ? LATE.exec(content) : null
+    if (late !== null)
+      return [{ ...message, role: 'tool', tool_call_id: late[1] ?? late[2], content: content.slice(late[0].length) }]
+    const at = role === 'system' ? content.indexOf('\n\n[Context Summary') : -1
+    if (at === -1) return [message]
+    return [
+      ...content
+        .slice(0, at)
+        .split('\n\n')
+        .map((text, place): MessageInput => ({ ...(place === 0 ? message : {}), role, content: text })),
+      { role: 'system', content: content.slice(at + 2) },
+    ]
+  })
+
+/** The list with its first system message and the view joined, as in strict contexts. */
+function joined([first, second, ...rest]: List): List {
+  const text = [first, second].map((message) => (typeof message?.content === 'string' ? message.content : ''))
+  const isHead =
+    first?.role === 'system' && !isView(first) && second !== undefined && isView(second) && second.id === undefined
+  if (!isHead) return [first, second, ...rest].filter((message) => message !== undefined)
+  return [{ ...first, content: text.join('\n\n') }, ...rest]
+}
 
 class Host {
+  /** Has the view as a separate message. */
   list: List = []
-  readonly kept: List[] = []
-  private said = 0
+  /** The lists that `compress` returned. */
+  readonly earlierLists: List[] = []
+  private count = 0
 
   constructor(private readonly usesIds: boolean) {}
 
-  /** Some repeat each other, as people do. */
+  /** Every fifth message repeats an earlier one. */
   private next(role: 'user' | 'assistant'): MessageInput {
-    this.said += 1
+    this.count += 1
     const content =
-      this.said % 5 === 0
+      this.count % 5 === 0
         ? 'Go on with the next berth, please.'
-        : `Message ${String(this.said)}: the berth is booked ${String(this.said % 7)} times over and over again, and so on at length until somebody looks. `.repeat(
+        : `Message ${String(this.count)}: the berth is booked ${String(this.count % 7)} times over and over again, and so on at length until somebody looks. `.repeat(
             2,
           )
-    return { ...(this.usesIds ? { id: `h${String(this.said)}` } : {}), role, content }
+    return { ...(this.usesIds ? { id: `h${String(this.count)}` } : {}), role, content }
   }
 
   private insertAt(at: number, messages: List): void {
@@ -93,8 +128,8 @@ class Host {
 
   edit({ kind, at, count }: Edit): void {
     const { length } = this.list
-    const place = length === 0 ? 0 : at % length
-    const here = this.list[place]
+    const index = length === 0 ? 0 : at % length
+    const message = this.list[index]
     switch (kind) {
       case 'append':
         for (let more = 0; more < count; more += 1)
@@ -103,7 +138,7 @@ class Host {
       case 'call': {
         const caller = this.next('assistant')
         const calls = ['a', 'b'].map((name) => ({
-          id: `${name}-${String(this.said)}`,
+          id: `${name}-${String(this.count)}`,
           type: 'function',
           function: { name: 'look', arguments: '{}' },
         }))
@@ -124,19 +159,20 @@ class Host {
         return
       }
       case 'edit':
-        if (here !== undefined && typeof here.content === 'string' && !isView(here))
-          this.list = this.list.with(place, { ...here, content: `${here.content} Edited ${String(at)}.` })
+        if (message !== undefined && typeof message.content === 'string' && !isView(message))
+          this.list = this.list.with(index, { ...message, content: `${message.content} Edited ${String(at)}.` })
         return
       case 'drop':
-        this.list = this.list.toSpliced(place, Math.min(count, 3))
+        this.list = this.list.toSpliced(index, Math.min(count, 3))
         return
       case 'insert':
-        this.insertAt(place, [this.next('user')])
+        this.insertAt(index, [this.next('user')])
         return
       case 'swap': {
-        const other = this.list[(place + 1) % Math.max(1, length)]
-        if (here !== undefined && other !== undefined && place + 1 < length && !isOurs(here) && !isOurs(other))
-          this.list = this.list.with(place, other).with(place + 1, here)
+        const next = this.list[(index + 1) % Math.max(1, length)]
+        const canSwap =
+          message !== undefined && next !== undefined && index + 1 < length && !isInserted(message) && !isInserted(next)
+        if (canSwap) this.list = this.list.with(index, next).with(index + 1, message)
         return
       }
       case 'cut':
@@ -152,20 +188,20 @@ class Host {
         if (this.list[0]?.role === 'system' && !isView(this.list[0])) this.list = this.list.slice(1)
         return
       case 'older':
-        this.list = this.kept[at % Math.max(1, this.kept.length)] ?? this.list
+        this.list = this.earlierLists[at % Math.max(1, this.earlierLists.length)] ?? this.list
         return
       case 'json':
         this.list = jsonAs<List>(JSON.stringify(this.list))
         return
       case 'forget-ids':
-        this.list = this.list.map(({ id: _id, ...message }) => message)
+        this.list = this.list.map(({ id: _id, ...withoutId }) => withoutId)
         return
       case 'drop-view':
-        this.list = this.list.filter((message) => !isView(message))
+        this.list = this.list.filter((each) => !isView(each))
         return
       case 'edit-view':
-        this.list = this.list.map((message) =>
-          isView(message) ? { ...message, content: `Notes of mine: ${JSON.stringify(message.content)}` } : message,
+        this.list = this.list.map((each) =>
+          isView(each) ? { ...each, content: `Notes of mine: ${JSON.stringify(each.content)}` } : each,
         )
         return
       case 'shorten-front':
@@ -179,7 +215,7 @@ class Host {
 
 const isPlaceholder = (message: NewMessage): boolean =>
   message.role === 'tool' && message.content === placeholderFor(message.toolCallId ?? '').content
-/** Results stand behind their call. */
+/** The messages with each result directly after its call. */
 function inOrder(messages: readonly NewMessage[]): NewMessage[] {
   const { groups } = callGroups(messages)
   const results = new Map(groups.map((group) => [group.call, group.results]))
@@ -194,7 +230,7 @@ const instructions = (messages: readonly NewMessage[]): number => {
   return end === -1 ? messages.length : end
 }
 
-/** Pinned messages that nothing else in the list says word for word. */
+/** Pinned messages whose content is unique in the list. */
 const pinnedIn = ({ retained, window }: Conversation): string[] =>
   [...retained, ...window]
     .filter(
@@ -202,14 +238,14 @@ const pinnedIn = ({ retained, window }: Conversation): string[] =>
         pinned && (toolCalls !== undefined || !contentText(content).startsWith('Go on')),
     )
     .map(messageHash)
-/** What is left of a list where some of it is taken out. */
+/** Whether `part` is a subsequence of `whole`. */
 function isPartOf(part: readonly string[], whole: readonly string[]): boolean {
   let at = 0
   for (const each of whole) if (each === part[at]) at += 1
   return at === part.length
 }
 
-/** Pins a live message, or takes its pin away; a pin that is too large is refused. */
+/** Pins or unpins a live message. A pin that is too large is rejected. */
 async function pin(harness: Harness, { at, count }: Edit): Promise<void> {
   const { retained, window } = await harness.conversations.load(CONVERSATION)
   const live = [...retained, ...window]
@@ -217,65 +253,67 @@ async function pin(harness: Harness, { at, count }: Edit): Promise<void> {
   if (message !== undefined) await harness.pin(message.messageId, count > 2)
 }
 
-/** What a host may have handed in that no conversation can be. */
-const NAMED = ['ToolResultWithoutCall', 'BadMessage']
+/** Errors for lists that cannot be a conversation. */
+const EXPECTED_ERRORS = ['BadMessage']
 
 async function check(harness: Harness, host: Host, keepsWhole: boolean): Promise<void> {
-  const given = host.list
+  const sent = joined(host.list)
+  const { list } = host
   const before = (await harness.events()).length
   const stateBefore = await harness.conversations.load(CONVERSATION)
-  const done = await harness.compress(given)
-  if (done.error !== undefined) {
-    expect(NAMED).toContain(done.error.kind)
-    expect(done.history).toBe(given)
+  const result = await harness.compress(sent)
+  if (result.error !== undefined) {
+    expect(EXPECTED_ERRORS).toContain(result.error.kind)
+    expect(result.history).toBe(sent)
     expect(await harness.events()).toHaveLength(before)
     return
   }
-  if (given.length === 0) return
+  if (list.length === 0) return
   const state = await harness.conversations.load(CONVERSATION)
-  const said = given
+  const messages = list
     .map(messageOf)
-    .filter((message, at) => !isOurs(given[at] ?? { role: 'user' }) && !isPlaceholder(message))
-  const first = given.findIndex(isView)
-  const leads = instructions(first === -1 ? said : said.slice(0, first))
+    .filter((message, at) => !isInserted(list[at] ?? { role: 'user' }) && !isPlaceholder(message))
+  const first = list.findIndex(isView)
+  const leads = instructions(first === -1 ? messages : messages.slice(0, first))
   const live = hashes([...state.leading, ...state.retained, ...state.window])
-  const rest = hashes(said.slice(leads))
+  const rest = hashes(messages.slice(leads))
   const liveRest = live.slice(leads)
-  // Those of the list that are compacted are its first ones. What a view of an older list stands for may be live again,
-  // since its cycle was undone.
+  // Compacted messages are the first ones of the list. Messages covered by the view of an older list may be live again,
+  // because their cycle was undone.
   const shared = first === -1 ? liveRest.length : Math.min(liveRest.length, rest.length)
-  expect(live.slice(0, leads)).toEqual(hashes(said.slice(0, leads)))
-  // What is pinned, or was and is not folded yet, stays live in front of what was compacted.
-  const staysBehind = [stateBefore, state].some(
+  expect(live.slice(0, leads)).toEqual(hashes(messages.slice(0, leads)))
+  // Pinned messages, and unpinned ones that are not compacted yet, stay live before the compacted ones.
+  const hasRetained = [stateBefore, state].some(
     ({ retained, window }) => retained.length > 0 || window.some(({ pinned }) => pinned),
   )
-  if (!staysBehind) expect(liveRest.slice(liveRest.length - shared)).toEqual(rest.slice(rest.length - shared))
+  if (!hasRetained) expect(liveRest.slice(liveRest.length - shared)).toEqual(rest.slice(rest.length - shared))
   else expect(isPartOf(liveRest.slice(liveRest.length - shared), rest)).toBe(true)
-  // What was pinned and is said still is pinned still, and live.
+  // Pinned messages that are still in the list are still pinned and live.
   const pinned = pinnedIn(state)
   for (const hash of pinnedIn(stateBefore)) if (rest.includes(hash)) expect(pinned).toContain(hash)
-  expect(done.messagesCompressed).toBe(rest.length - shared)
-  // What is said in all ends with the list: nothing of it twice, nothing between.
-  const list = await createSaidLists(harness.log)(CONVERSATION, state.revision)
-  const all = list.rest.map((each) => each.messageHash)
+  expect(result.messagesCompressed).toBe(rest.length - shared)
+  // The recorded messages contain the list.
+  const recorded = await createSourceLists(harness.log)(CONVERSATION, state.revision)
+  const all = recorded.rest.map((each) => each.messageHash)
   for (const hash of new Set(rest))
     expect(all.filter((each) => each === hash).length).toBeGreaterThanOrEqual(
       rest.filter((each) => each === hash).length,
     )
   if (keepsWhole) expect(all.toSorted()).toEqual(rest.toSorted())
   expect((await harness.folded()).tokens).toBe(state.tokens)
-  // And that is what comes back.
-  const back = done.history.map((message) => messageOf(message))
+  // The returned list has the live messages.
+  const returned = separated(jsonAs<List>(JSON.stringify(result.history)))
+  const back = returned.map((message) => messageOf(message))
   const context = await harness.context()
-  // Where there is no room for all, the context leaves messages out, and says so.
+  // If not all messages fit, the context omits some and lists them.
   const isWhole = context.shortened?.some(({ how }) => how === 'left-out') !== true
   if (isWhole)
     expect(
-      hashes(back.filter((message, at) => !isOurs(done.history[at] ?? { role: 'user' }) && !isPlaceholder(message))),
+      hashes(back.filter((message, at) => !isInserted(returned[at] ?? { role: 'user' }) && !isPlaceholder(message))),
     ).toEqual(live)
-  expect(chatProblems(context.messages)).toEqual([])
-  host.kept.push(jsonAs<List>(JSON.stringify(done.history)))
-  if (!keepsWhole) host.list = [...done.history]
+  expect(problemsOfEveryApi(context.messages)).toEqual([])
+  host.earlierLists.push(returned)
+  if (!keepsWhole) host.list = returned
 }
 
 it.each([
@@ -284,7 +322,7 @@ it.each([
   [true, false],
   [true, true],
 ])(
-  'what the host has is what is recorded (keeps everything: %s, ids: %s)',
+  'the recorded messages are those of the host (keeps everything: %s, ids: %s)',
   async (keepsWhole, usesIds) => {
     await fc.assert(
       fc.asyncProperty(edits, async (all) => {

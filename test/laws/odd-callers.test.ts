@@ -1,8 +1,8 @@
 /**
- * What is accepted can be read, by everyone, for ever: odd values through every public entry of the library. Each is
- * refused in words, with its field named, or taken; and then a process that opens the ledger anew lists, reads,
- * searches, rebuilds and proves everything, and a neighbour is served throughout. Values are tried in lots of 60, each
- * lot in a ledger of its own; CONTEXT_LEDGER_TEST_ODD says how many values in all (120).
+ * Passes unusual values to every public entry of the library. Each value is rejected with a message that names its
+ * field, or accepted. Afterwards a process that opens the ledger can list, read, search, rebuild and verify everything,
+ * and another conversation works throughout. Values are tested in groups of 60, each group in a new ledger.
+ * CONTEXT_LEDGER_TEST_ODD sets the total number of values (default 120).
  */
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import * as fc from 'fast-check'
@@ -16,10 +16,10 @@ import { createExtractiveSummarizer } from '../../src/summarizers/index.js'
 import { answering, calling, SMALL, talk } from '../support/conversations.js'
 import { ledgerOn } from '../support/ledger-on-database.js'
 import { openTestDatabase } from '../support/memory-database.js'
-import { isLong, isWhole } from '../support/length.js'
+import { isWhole } from '../support/length.js'
 
-const WANTED = Number(process.env['CONTEXT_LEDGER_TEST_ODD'] ?? (isWhole ? 120 : isLong ? 60 : 30))
-const LOT = 60
+const REQUESTED = Number(process.env['CONTEXT_LEDGER_TEST_ODD'] ?? (isWhole ? 120 : 30))
+const GROUP = 60
 
 let db: Database
 beforeAll(async () => {
@@ -54,7 +54,7 @@ const hostile = new Proxy(
   },
 )
 
-/** Each with a name, because some of them have no text. */
+/** Each value with a name, because some of them cannot be printed. */
 const values: readonly (readonly [string, unknown])[] = [
   ['nothing', undefined],
   ['null', null],
@@ -141,7 +141,7 @@ const values: readonly (readonly [string, unknown])[] = [
 
 // --- Entries ---
 
-/** An entry takes a value in one place, in a ledger that has the conversations `odd` and `good`. */
+/** Passes a value to one parameter, in a ledger that has the conversations `odd` and `good`. */
 type Entry = (ledger: Ledger, value: never) => unknown
 const user = { role: 'user', content: 'harbour' } as const
 const drained = async (items: AsyncIterable<unknown>): Promise<void> => {
@@ -272,43 +272,49 @@ const entries: Readonly<Record<string, Entry>> = {
   'prompts.show': (ledger, value) => ledger.prompts.show(value),
 }
 
-/** These never throw: what they say is told in another way. */
+/** `compress` never throws; it reports failures in another way. */
 const compressed: Entry = (ledger, value) => ledger.compress(value, 'odd-4')
 
 const usual = createExtractiveSummarizer()
-const odd = (some: object): Summarizer => ({ ...usual, strategy: 'mine', provider: 'me', model: 'mine-1', ...some })
-const answering1 = (answer: (text: string) => unknown): Summarizer =>
-  odd({
-    summarize: (asked: Parameters<Summarizer['summarize']>[0]) =>
+const custom = (changed: object): Summarizer => ({
+  ...usual,
+  strategy: 'mine',
+  provider: 'me',
+  model: 'mine-1',
+  ...changed,
+})
+const customAnswering = (answer: (text: string) => unknown): Summarizer =>
+  custom({
+    summarize: (prepared: Parameters<Summarizer['summarize']>[0]) =>
       TE.rightTask(() =>
-        // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- whoever does not use TypeScript may answer anything
-        Promise.resolve(answer('They spoke of the harbour.'.slice(0, asked.job.maxSummaryTokens * 4)) as Summary),
+        // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a summarizer in JavaScript can answer anything
+        Promise.resolve(answer('They spoke of the harbour.'.slice(0, prepared.job.maxSummaryTokens * 4)) as Summary),
       ),
   })
 
-/** What a summarizer of somebody's own says, with a value in one place. */
+/** Custom summarizers with a value in one field. */
 const summarizers: Readonly<Record<string, (value: unknown) => Summarizer>> = {
-  'summarizer.answer': (value) => answering1(() => value),
-  'summarizer.text': (value) => answering1(() => ({ text: value, durationMs: 1 })),
-  'summarizer.durationMs': (value) => answering1((text) => ({ text, durationMs: value })),
-  'summarizer.responseId': (value) => answering1((text) => ({ text, durationMs: 1, responseId: value })),
-  'summarizer.usage': (value) => answering1((text) => ({ text, durationMs: 1, usage: value })),
+  'summarizer.answer': (value) => customAnswering(() => value),
+  'summarizer.text': (value) => customAnswering(() => ({ text: value, durationMs: 1 })),
+  'summarizer.durationMs': (value) => customAnswering((text) => ({ text, durationMs: value })),
+  'summarizer.responseId': (value) => customAnswering((text) => ({ text, durationMs: 1, responseId: value })),
+  'summarizer.usage': (value) => customAnswering((text) => ({ text, durationMs: 1, usage: value })),
   'summarizer.usage.promptTokens': (value) =>
-    answering1((text) => ({ text, durationMs: 1, usage: { promptTokens: value, completionTokens: 1 } })),
-  'summarizer.sections': (value) => answering1((text) => ({ text, durationMs: 1, sections: value })),
+    customAnswering((text) => ({ text, durationMs: 1, usage: { promptTokens: value, completionTokens: 1 } })),
+  'summarizer.sections': (value) => customAnswering((text) => ({ text, durationMs: 1, sections: value })),
   'summarizer.sections.decisions': (value) =>
-    answering1((text) => ({
+    customAnswering((text) => ({
       text,
       durationMs: 1,
       sections: { completedWork: [], decisions: [value], currentState: [], pendingWork: [], errors: [] },
     })),
   'summarizer.throws': (value) =>
-    odd({
+    custom({
       summarize: () => () => {
         throw value
       },
     }),
-  'summarizer.prepare': (value) => odd({ prepare: () => value }),
+  'summarizer.prepare': (value) => custom({ prepare: () => value }),
   ...Object.fromEntries(
     [
       'strategy',
@@ -323,13 +329,13 @@ const summarizers: Readonly<Record<string, (value: unknown) => Summarizer>> = {
     ].map((field) => [
       `summarizer.prepare.${field}`,
       (value: unknown) =>
-        odd({ prepare: (job: Parameters<Summarizer['prepare']>[0]) => ({ ...usual.prepare(job), [field]: value }) }),
+        custom({ prepare: (job: Parameters<Summarizer['prepare']>[0]) => ({ ...usual.prepare(job), [field]: value }) }),
     ]),
   ),
 }
 
-// A text for `store` or `database` is a folder, which would be made.
-const OPEN = [
+// Without `store` and `database`: a text for them is a directory, which would be created.
+const OPEN_OPTIONS = [
   'policy',
   'estimator',
   'persona',
@@ -344,71 +350,71 @@ const OPEN = [
 ] as const
 let estimators = 0
 
-/** Values that an entry neither took nor refused in words. All of them are told together. */
-const unsaid: string[] = []
+/** Internal errors: values that an entry neither accepted nor rejected properly. */
+const internalErrors: string[] = []
 
 async function tried(entry: string, name: string, call: () => unknown): Promise<void> {
   try {
     await call()
   } catch (error) {
     const { fault, message } = faultOf(error)
-    if (fault === 'bug') unsaid.push(`${entry} with ${name}: ${message.slice(0, 200)}`)
+    if (fault === 'bug') internalErrors.push(`${entry} with ${name}: ${message.slice(0, 200)}`)
   }
 }
 
 async function tryOne(ledger: Ledger, entry: string, name: string, value: unknown): Promise<void> {
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- whoever does not use TypeScript may give anything
-  const given = value as never
-  const there = entries[entry]
-  if (there !== undefined) await tried(entry, name, () => there(ledger, given))
-  else if (entry === 'compress') await compressed(ledger, given)
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a caller in JavaScript can pass anything
+  const input = value as never
+  const call = entries[entry]
+  if (call !== undefined) await tried(entry, name, () => call(ledger, input))
+  else if (entry === 'compress') await compressed(ledger, input)
   else if (entry.startsWith('openLedger.')) {
-    // A log in KurrentDB wants a database: what is not refused before ends there, and nothing is opened.
+    // A log in KurrentDB also needs a database, so a value that is not rejected fails there, and nothing is opened.
     await tried(entry, name, () =>
-      openLedger({ store: 'esdb://127.0.0.1:1', [entry.slice('openLedger.'.length)]: given }),
+      openLedger({ store: 'esdb://127.0.0.1:1', [entry.slice('openLedger.'.length)]: input }),
     )
   } else if (entry === 'registerEstimator.name') {
     try {
-      registerEstimator({ name: given, text: () => 1 })
+      registerEstimator({ name: input, text: () => 1 })
     } catch (error) {
       if (!(error instanceof Error && /estimator/u.test(error.message))) throw error
     }
   } else if (entry === 'estimator') {
     estimators += 1
-    registerEstimator({ name: `odd-${String(estimators)}`, text: () => given })
-    const other = await ledgerOn(db, { policy: SMALL, estimator: `odd-${String(estimators)}` })
-    await tried(entry, name, () => other.append('odd-5', user))
-    await other.close()
+    registerEstimator({ name: `odd-${String(estimators)}`, text: () => input })
+    const withEstimator = await ledgerOn(db, { policy: SMALL, estimator: `odd-${String(estimators)}` })
+    await tried(entry, name, () => withEstimator.append('odd-5', user))
+    await withEstimator.close()
   } else {
     const summarizer = summarizers[entry]
     if (summarizer === undefined) throw new Error(entry)
-    const other = await ledgerOn(db, {
+    const withSummarizer = await ledgerOn(db, {
       policy: SMALL,
       summarizer: guarded(summarizer(value)),
       onProblem: () => undefined,
     })
     estimators += 1
-    await other.append(`odd-${String(estimators)}-summarized`, talk(25))
-    await other.settled()
-    await other.close()
+    await withSummarizer.append(`odd-${String(estimators)}-summarized`, talk(25))
+    await withSummarizer.settled()
+    await withSummarizer.close()
   }
 }
 
-const places = [
+const parameters = [
   ...Object.keys(entries),
   'compress',
   'estimator',
   'registerEstimator.name',
   ...Object.keys(summarizers),
-  ...OPEN.map((option) => `openLedger.${option}`),
+  ...OPEN_OPTIONS.map((option) => `openLedger.${option}`),
 ]
 
 /**
- * So many pairs of a place and a value, the same ones at every run: of all that are named above, mixed; and beyond
- * those, values that nobody thought of.
+ * Pairs of a parameter and a value, the same in every run: first a random selection of the values above, and if `count`
+ * is larger than all of them, generated values.
  */
 function pairs(count: number): (readonly [entry: string, name: string, value: unknown])[] {
-  const named = places.flatMap((entry) => values.map(([name, value]) => [entry, name, value] as const))
+  const named = parameters.flatMap((entry) => values.map(([name, value]) => [entry, name, value] as const))
   const seed = 20_261_122
   const mixed =
     fc.sample(
@@ -431,34 +437,35 @@ function pairs(count: number): (readonly [entry: string, name: string, value: un
     fc.bigInt(),
   )
   const more = fc
-    .sample(fc.tuple(fc.constantFrom(...places), made), { numRuns: Math.max(1, count - mixed.length), seed })
+    .sample(fc.tuple(fc.constantFrom(...parameters), made), { numRuns: Math.max(1, count - mixed.length), seed })
     .slice(0, Math.max(0, count - mixed.length))
   return [...mixed, ...more.map(([entry, value]) => [entry, fc.stringify(value), value] as const)]
 }
 
-// Every door is tried with what throws when it is looked at: a value that nobody looks at alone, and so the one that a
-// door forgets.
+// Every parameter is tested with a proxy that throws at each access, which is the value that checks most often forget.
 const all = [
-  ...[...Object.keys(entries), ...OPEN.map((option) => `openLedger.${option}`)].map(
+  ...[...Object.keys(entries), ...OPEN_OPTIONS.map((option) => `openLedger.${option}`)].map(
     (entry) => [entry, 'a proxy that throws', hostile] as const,
   ),
-  ...pairs(WANTED),
+  ...pairs(REQUESTED),
 ]
-const lots = Array.from({ length: Math.ceil(all.length / LOT) }, (_, at) => all.slice(at * LOT, (at + 1) * LOT))
+const batches = Array.from({ length: Math.ceil(all.length / GROUP) }, (_, at) =>
+  all.slice(at * GROUP, (at + 1) * GROUP),
+)
 
-/** Tries a lot of values; what is wrong with what a process finds that opens the ledger behind them. */
-async function leftBehindBy(lot: typeof all): Promise<string[]> {
+/** Tests a group of values; returns the faults that a process finds which opens the ledger afterwards. */
+async function faultsAfter(group: typeof all): Promise<string[]> {
   const wrong: string[] = []
   const ledger = await ledgerOn(db, { policy: SMALL, onProblem: () => undefined })
   try {
     await ledger.append('good', { role: 'user', content: 'The harbour is closed.' })
     await ledger.append('odd', [...talk(12), calling('calls', ['call-1']), answering('answers', 'call-1')])
-    for (const [at, [entry, name, value]] of lot.entries()) {
+    for (const [at, [entry, name, value]] of group.entries()) {
       await tryOne(ledger, entry, name, value)
       if (at % 10 !== 0) continue
       await ledger.append('good', { role: 'user', content: `Still here, ${String(at)}.` })
       if ((await ledger.context('good')).messages.at(-1)?.content !== `Still here, ${String(at)}.`)
-        wrong.push('the neighbour is not served')
+        wrong.push('the other conversation does not work')
     }
     await ledger.settled()
   } finally {
@@ -478,7 +485,7 @@ async function leftBehindBy(lot: typeof all): Promise<string[]> {
       await drained(later.log(conversationId))
     }
     if ((await later.search('harbour closed', { conversationId: 'good' })).hits[0]?.text !== 'The harbour is closed.')
-      wrong.push('the neighbour is not found')
+      wrong.push('the other conversation is not found')
     await later.projections.rebuild('all')
     wrong.push(...(await later.projections.status()).flatMap(({ stopped }) => stopped.map(({ reason }) => reason)))
     wrong.push(
@@ -491,15 +498,14 @@ async function leftBehindBy(lot: typeof all): Promise<string[]> {
   } finally {
     await later.close()
   }
-  return wrong.length === 0 ? [] : [...wrong, ...lot.map(([entry, name]) => `  behind ${entry}: ${name.slice(0, 60)}`)]
+  return wrong.length === 0 ? [] : [...wrong, ...group.map(([entry, name]) => `  after ${entry}: ${name.slice(0, 60)}`)]
 }
 
-it(`what ${String(all.length)} odd values leave behind is read, listed, searched, rebuilt and proved by everyone, and a neighbour is served throughout`, async () => {
+it(`after ${String(all.length)} unusual values every conversation can be read, listed, searched, rebuilt and verified`, async () => {
   const wrong: string[] = []
-  for (const lot of lots) {
+  for (const group of batches) {
     await db.script('drop schema context_ledger cascade; create schema context_ledger')
-    const found = [...(await leftBehindBy(lot)), ...unsaid.splice(0)]
-    wrong.push(...found)
+    wrong.push(...(await faultsAfter(group)), ...internalErrors.splice(0))
   }
   expect(wrong).toEqual([])
 }, 3_600_000)

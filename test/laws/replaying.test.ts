@@ -1,6 +1,6 @@
 /**
- * The laws of making an edition: wherever a replay is killed, the next one makes the very same edition, and buys no
- * recorded summary again; and a bound is kept whatever happens.
+ * Properties of replays: after a replay is killed at any point, the next one makes the same edition and buys no recorded
+ * summary again; and a spending limit is never exceeded.
  */
 import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
@@ -22,7 +22,7 @@ import { createEditor } from '../support/replays.js'
 import { interleave } from '../support/interleave.js'
 import { isWhole, runsOf } from '../support/length.js'
 
-/** Dies at the appends to editions that are told by their number, before or after they are written. */
+/** Simulates a crash before or after the appends to editions with these numbers. */
 function dying(
   store: TroubledStore,
   crashes: readonly { readonly at: number; readonly after: boolean }[],
@@ -42,15 +42,15 @@ function dying(
   })
 }
 
-/** What a fact says, without the moment at which it was said. */
-const said = ({ type, revision, data }: RecordedEvent): unknown => ({ type, revision, data })
+/** An event without its time. */
+const withoutTime = ({ type, revision, data }: RecordedEvent): unknown => ({ type, revision, data })
 
-/** A summary that somebody was asked for. */
+/** A summary for which a request was sent. */
 const isBought = (event: RecordedEvent): boolean =>
   (event.type === 'ChunkSummarized' || event.type === 'BatchesResummarized') && event.data.summarizer.reused !== true
 
-describe('laws of replaying', () => {
-  it('killed at any append and taken up again, it records the same edition, and buys at most one summary a crash more', async () => {
+describe('a replay', () => {
+  it('that is killed at any append and resumed records the same edition, and buys at most one more summary for each crash', async () => {
     let crashed = 0
     await fc.assert(
       fc.asyncProperty(
@@ -69,7 +69,7 @@ describe('laws of replaying', () => {
           const log = { store, bodies: harness.log.bodies }
           let crashesHere = 0
           for (;;) {
-            // What a killed process claimed runs out; here nobody waits for it.
+            // A new harness has new claims, so the test does not wait until those of the killed process expire.
             const process: Harness = createHarness({ store, log, clock: harness.clock })
             try {
               await createEditor(process, { summarizer, spending }).replay({ settings })
@@ -81,19 +81,19 @@ describe('laws of replaying', () => {
           }
           crashed += crashesHere
           const whole = createHarness({ clock: harness.clock })
-          // The same history in another log, and nobody is killed there.
+          // The same history in another log, without crashes.
           for (const stream of ['conversation-c1']) {
             for await (const { id, type, data, metadata } of harness.store.readStream(stream))
               await whole.store.append(stream, 'any', [{ id, type, data, metadata }])()
           }
           const { editionId } = await createEditor(whole).replay({ settings })
           const events = await eventsOf(harness, editionId)
-          expect(events.map(said)).toEqual((await eventsOf(whole, editionId)).map(said))
+          expect(events.map(withoutTime)).toEqual((await eventsOf(whole, editionId)).map(withoutTime))
           const bought = events.filter(isBought).length
           expect(summarizer.calls.length).toBeLessThanOrEqual(bought + crashesHere)
-          // The conversation itself does not know of it.
+          // The conversation's own stream is unchanged.
           expect(await harness.events()).toEqual(before)
-          // And a further run has nothing to do.
+          // A further run does nothing.
           const calls = summarizer.calls.length
           expect(await createEditor(harness, { summarizer, spending }).replay({ settings })).toMatchObject({
             ended: 'done',
@@ -107,7 +107,7 @@ describe('laws of replaying', () => {
     expect(crashed).toBeGreaterThan(isWhole ? 15 : 0)
   })
 
-  it('keeps its bound over any number of runs, and comes to the same edition once it is raised', async () => {
+  it('keeps its spending limit over any number of runs, and completes without the limit', async () => {
     await fc.assert(
       fc.asyncProperty(
         busyPolicies,
@@ -124,17 +124,17 @@ describe('laws of replaying', () => {
           const summarizer = createScriptedSummarizer({ model: 'another' })
           for (let runs = 0; runs < 8; runs += 1) {
             const editor = createEditor(createHarness({ store, log, clock: harness.clock }), { summarizer, spending })
-            const done = await editor.replay({ bound: { tokens } }).catch((error: unknown) => {
+            const result = await editor.replay({ bound: { tokens } }).catch((error: unknown) => {
               if (error instanceof Crash) return undefined
               throw error
             })
-            if (done === undefined) continue
-            expect(tokensOf(await spending.spentOn(done.editionId))).toBeLessThanOrEqual(tokens)
-            expect(['done', 'bound']).toContain(done.ended)
-            // The bound is no failure: nothing of it is recorded.
-            expect((await eventsOf(harness, done.editionId)).filter(({ type }) => type === 'CompactionFailed')).toEqual(
-              [],
-            )
+            if (result === undefined) continue
+            expect(tokensOf(await spending.spentOn(result.editionId))).toBeLessThanOrEqual(tokens)
+            expect(['done', 'bound']).toContain(result.ended)
+            // Reaching the limit is not recorded as a failure.
+            expect(
+              (await eventsOf(harness, result.editionId)).filter(({ type }) => type === 'CompactionFailed'),
+            ).toEqual([])
           }
           expect(await createEditor(harness, { summarizer, spending }).replay()).toMatchObject({
             ended: 'done',
@@ -149,7 +149,7 @@ describe('laws of replaying', () => {
 
 async function eventsOf(harness: Harness, editionId: string): Promise<RecordedEvent[]> {
   const events = await harness.editionEvents(editionId)
-  // The conversation's stream is told apart by its name alone.
+  // The stream's name identifies the edition and the conversation.
   expect(events.every(({ stream }) => stream === editionStream(editionId, CONVERSATION))).toBe(true)
   return events
 }

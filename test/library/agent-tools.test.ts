@@ -1,7 +1,7 @@
 /** The agent's own tools: bound to one conversation, usable as they are, never throwing. */
 import { describe, expect, it } from '@jest/globals'
 import { createAgentTools, type AgentToolUses } from '../../src/library/agent-tools.js'
-import type { SearchHit } from '../../src/search/search.js'
+import type { SearchHit } from '../../src/retrieval/search.js'
 
 const hit: SearchHit = {
   conversationId: 'c',
@@ -17,10 +17,10 @@ const hit: SearchHit = {
 }
 
 function tools(uses: Partial<AgentToolUses> = {}) {
-  const asked: unknown[] = []
+  const queries: unknown[] = []
   const [memoryRead, compactContext] = createAgentTools({
     memoryRead: async (query, limit) => {
-      asked.push({ query, limit })
+      queries.push({ query, limit })
       return [hit, { ...hit, batchId: null, text: 'x'.repeat(5_000) }]
     },
     compact: async () => ({ batchesCreated: 2, messagesCompressed: 40, tokensBefore: 6_400, tokensAfter: 3_100 }),
@@ -29,7 +29,7 @@ function tools(uses: Partial<AgentToolUses> = {}) {
   if (memoryRead === undefined || compactContext === undefined) throw new Error('a tool is missing')
   const answer = async (tool: typeof memoryRead, args?: unknown): Promise<unknown> =>
     JSON.parse(await tool.execute(args)) as unknown
-  return { memoryRead, compactContext, asked, answer }
+  return { memoryRead, compactContext, asked: queries, answer }
 }
 
 describe('the definitions', () => {

@@ -78,8 +78,8 @@ it.each([
 ])('a compaction with %s is refused by the name of the field, and nothing is recorded', async (_what, wrong, named) => {
   const { recorded, revision } = await ledger.append('d', { id: 'only', role: 'user', content: 'One.' })
   expect(recorded.length).toBeLessThan(2)
-  const given = { withdraw: ['only'], compaction: { ...compaction, ...wrong } }
+  const request = { withdraw: ['only'], compaction: { ...compaction, ...wrong } }
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what JavaScript may hand over
-  await expect(ledger.amend('d', given as never)).rejects.toThrow(named)
+  await expect(ledger.amend('d', request as never)).rejects.toThrow(named)
   expect((await ledger.context('d')).revision).toBe(revision)
 })

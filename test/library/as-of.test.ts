@@ -72,19 +72,19 @@ describe('a moment', () => {
     const waitFor = last.position ?? -1n
     expect((await ledger.context(ID, { at: last.revision, waitFor })).revision).toBe(last.revision)
     const tooEarly = { waitFor: waitFor + 1_000n, timeout: 10 }
-    for (const asked of [
+    for (const read of [
       () => ledger.context(ID, { at: 0n, ...tooEarly }),
       () => ledger.messages(ID, tooEarly),
       () => ledger.diff(ID, { cycle: 1, ...tooEarly }),
     ]) {
-      expect(await refusal(asked())).toEqual(['world', expect.stringContaining('the log has not come to position')])
+      expect(await refusal(read())).toEqual(['world', expect.stringContaining('the log has not come to position')])
     }
   })
 
   it.each<[At, RegExp]>([
     [-1n, /no revision -1 in conversation "as of": its revisions go from 0 to \d+$/u],
     ['100000', /no revision 100000 /u],
-    [new Date(0), /was not there at 1970-01-01T00:00:00\.000Z: its first fact was recorded at /u],
+    [new Date(0), /did not exist at 1970-01-01T00:00:00\.000Z: its first event was recorded at /u],
     [new Date(Number.NaN), /^at is no valid time$/u],
     ['noon', /^there is no message "noon" in conversation "as of".* neither a revision nor a time/u],
     [passedOff<At>(12), /^at must be a revision \(a bigint\).* and is a number$/u],

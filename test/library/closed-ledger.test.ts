@@ -47,6 +47,8 @@ const ARGUMENTS: Readonly<Record<string, readonly unknown[]>> = {
   'projections.fillVectors': [],
   'editions.estimate': [{ conversations: 'all' }],
   'editions.replay': [{ conversations: 'all' }],
+  'editions.evaluate': [{ conversations: 'all', candidates: [{ name: 'a', summarizer: 'extractive' }] }],
+  'editions.estimateEvaluation': [{ conversations: 'all', candidates: [{ name: 'a', summarizer: 'extractive' }] }],
   'editions.list': [],
   'editions.show': ['5d41402abc4b'],
   'editions.compare': ['all', '5d41402abc4b'],
@@ -63,8 +65,8 @@ const isIterator = (answer: unknown): answer is { next(): Promise<unknown> } =>
   typeof answer === 'object' && answer !== null && 'next' in answer
 
 /**
- * Asks, for the first element where the answer is a list that comes bit by bit. What is thrown at once, and not by the
- * promise, fails the test.
+ * Calls a method, and reads the first element if it returns an async iterable. An error that is thrown synchronously,
+ * and does not reject the promise, fails the test.
  */
 function ask(run: () => unknown): Promise<unknown> {
   const answer = run()

@@ -1,4 +1,6 @@
-/** `createCompactor`: wrong options are told at once, trouble is data, and whoever listens to it can break nothing. */
+/**
+ * `createCompactor` rejects wrong options immediately, returns problems as data, and survives a listener that throws.
+ */
 import { afterEach, expect, it, jest } from '@jest/globals'
 import {
   createCompactor,
@@ -7,7 +9,7 @@ import {
   type MessageInput,
   type Summarizer,
 } from '../../src/index.js'
-import { tellProblems } from '../../src/library/tell-problem.js'
+import { problemReporter } from '../../src/library/report-problem.js'
 import { guarded } from '../../src/summarizers/guarded.js'
 import { talk, SMALL } from '../support/conversations.js'
 import { createScriptedSummarizer } from '../support/harness.js'
@@ -55,11 +57,11 @@ it.each(WRONG)('a wrong %s is an exception when the compactor is made', (_name, 
 it(
   'what goes wrong is in the result, with its kind and a sentence',
   async () => {
-    const heard: unknown[] = []
+    const problems: unknown[] = []
     const made = createCompactor({
       ledger: await ledger(
         guarded({ ...createScriptedSummarizer(), summarize: () => () => Promise.reject(new Error('down')) }),
-        (problem) => heard.push(problem),
+        (problem) => problems.push(problem),
       ),
     })
     const history = talk(22)
@@ -71,7 +73,7 @@ it(
     expect(
       (await made.compress(passedOff<MessageInput[]>([{ role: 'nobody', content: 'x' }]), 'a')).error,
     ).toMatchObject({ kind: 'BadMessage', field: 'history[0].role' })
-    expect(heard.length).toBeGreaterThan(0)
+    expect(problems.length).toBeGreaterThan(0)
   },
   TIMEOUT_MS,
 )
@@ -114,18 +116,18 @@ longTest(
     for (const conversationId of ['a', 'b']) {
       await opened.append(conversationId, talk(40))
       const tool = opened.tools(conversationId).find(({ name }) => name === 'compact_context')
-      const told =
+      const expected =
         conversationId === 'a'
           ? await opened.compact(conversationId)
           : jsonAs<{ messagesCompressed: number; batchesCreated: number }>((await tool?.execute()) ?? '{}')
       const pruned = []
       for await (const event of opened.log(conversationId))
         if (event.type === 'MessagesPruned') pruned.push(...event.data.pruned)
-      expect(told).toMatchObject({
+      expect(expected).toMatchObject({
         batchesCreated: pruned.length,
         messagesCompressed: pruned.flatMap(({ messageIds }) => messageIds).length,
       })
-      expect(told.messagesCompressed).toBeGreaterThan(0)
+      expect(expected.messagesCompressed).toBeGreaterThan(0)
     }
   },
   TIMEOUT_MS,
@@ -142,8 +144,8 @@ it('a listener that throws or rejects breaks nothing, and where nobody listens t
       undefined,
       undefined,
     ]) {
-      tellProblems(listener)({ kind: 'LedgerClosed' })
-      // What a listener throws is told behind it.
+      problemReporter(listener)({ kind: 'LedgerClosed' })
+      // An error that a listener throws is reported after the original problem.
       await new Promise(setImmediate)
     }
     expect(warn.mock.calls).toEqual([[expect.stringContaining('deaf'), { code: 'CONTEXT_LEDGER_PROBLEM' }]])
@@ -156,15 +158,15 @@ it(
   'anything else in the place of a list is a named failure',
   async () => {
     const opened = await ledger(createScriptedSummarizer(), () => undefined)
-    for (const given of [
+    for (const value of [
       undefined,
       null,
       'hello',
       { length: 1 },
       Object.assign([], { 1: { role: 'user', content: 'x' } }),
     ])
-      expect(await opened.compress(passedOff<MessageInput[]>(given), 'c')).toMatchObject({
-        history: Array.isArray(given) ? given : [],
+      expect(await opened.compress(passedOff<MessageInput[]>(value), 'c')).toMatchObject({
+        history: Array.isArray(value) ? value : [],
         error: { kind: 'BadMessage' },
       })
   },
@@ -176,14 +178,14 @@ longTest(
   async () => {
     const opened = await ledger(createScriptedSummarizer())
     const first = await opened.compress(talk(60), 'c')
-    const given: MessageInput[] = [...first.history, { role: 'user', content: 'the last one' }]
-    const texts = given.map(({ content }) => content)
-    const running = opened.compress(given, 'c')
-    given.splice(1, 2)
-    given.push({ role: 'user', content: 'one that came meanwhile' })
+    const list: MessageInput[] = [...first.history, { role: 'user', content: 'the last one' }]
+    const texts = list.map(({ content }) => content)
+    const running = opened.compress(list, 'c')
+    list.splice(1, 2)
+    list.push({ role: 'user', content: 'one that came meanwhile' })
     const { history, error } = await running
     expect(error).toBeUndefined()
-    expect(history === given ? texts : history.map(({ content }) => content)).toEqual(texts)
+    expect(history === list ? texts : history.map(({ content }) => content)).toEqual(texts)
     expect((await opened.context('c')).messages.map(({ content }) => content)).toEqual(texts)
   },
   TIMEOUT_MS,

@@ -90,8 +90,8 @@ describe('an edition', () => {
     )
     const rebuild: typeof ledger.projections.rebuild = (...given) => ledger.projections.rebuild(...given)
     await expect(rebuild(untyped(undefined))).rejects.toThrow('names is missing: a list of names, or "all"')
-    for (const given of [null, 'live-messages'])
-      await expect(rebuild(untyped(given))).rejects.toThrow('names must be a list of names, or "all"')
+    for (const value of [null, 'live-messages'])
+      await expect(rebuild(untyped(value))).rejects.toThrow('names must be a list of names, or "all"')
     await expect(rebuild('all', { signal: untyped('x') })).rejects.toThrow('signal must be an AbortSignal')
     await expect(ledger.undo('x', untyped(undefined))).rejects.toThrow('cycle must be the number of a cycle')
     await expect(ledger.diff('x', untyped(undefined))).rejects.toThrow('from is missing')
@@ -116,8 +116,8 @@ describe('an edition', () => {
     ]
     for (const call of calls)
       await expect(call()).rejects.toMatchObject({ failure: { kind: 'BadInput', field: 'options' } })
-    for (const given of [undefined, {}, { policies: [] }])
-      await expect(ledger.whatIf('all', untyped(given))).rejects.toThrow('policies are missing')
+    for (const options of [undefined, {}, { policies: [] }])
+      await expect(ledger.whatIf('all', untyped(options))).rejects.toThrow('policies are missing')
   })
 
   it('is compared in all conversations but those that it was dropped in, or that the other edition is none of', async () => {

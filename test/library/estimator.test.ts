@@ -1,4 +1,4 @@
-/** A ledger that counts tokens by an estimator of somebody's own. */
+/** A ledger that counts tokens with a caller-supplied estimator. */
 import { afterEach, beforeEach, expect, it } from '@jest/globals'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -14,11 +14,11 @@ import {
 } from '../../src/index.js'
 import { answering, calling, say, SMALL, talk } from '../support/conversations.js'
 import { spawnCli } from '../support/cli.js'
-import { longTest } from '../support/length.js'
+import { wholeTest } from '../support/length.js'
 
 const wordsIn = (text: string): number => text.split(/\s+/u).filter((word) => word !== '').length
 registerEstimator({ name: 'words-1', text: wordsIn })
-// Four times what the default counts: what goes by one of the two and not by the other is soon noticed.
+// Four times the default count, so code that uses the wrong estimator fails soon.
 registerEstimator({ name: 'characters-1', text: (text) => text.length })
 
 let folder = ''
@@ -52,7 +52,7 @@ async function counted(ledger: Ledger, conversationId: string): Promise<{ estima
 const ROLE = 2
 const textOf = ({ content }: Pick<MessageInput, 'content'>): string => (typeof content === 'string' ? content : '')
 
-longTest(
+wholeTest(
   'is recorded and counted by through cycles, editions and what is asked of them; verify proves it where it is registered, and says where it is not',
   async () => {
     await withLedger({ estimator: 'words-1', policy: { ...SMALL, modelMaxTokens: 500 } }, async (ledger) => {
@@ -90,7 +90,7 @@ longTest(
       ],
     ])
     for (const { detail } of problems)
-      expect(detail).toContain('goes by the token estimator "words-1", which is not registered here')
+      expect(detail).toContain('uses the token estimator "words-1", which is not registered here')
     const context = await cli('context', 'a')
     expect([context.status, context.stderr]).toEqual([
       4,
@@ -103,7 +103,7 @@ longTest(
   },
 )
 
-longTest(
+wholeTest(
   'goes as the policy does: given, it holds for what is appended from now on; left out, a conversation keeps its own',
   async () => {
     await withLedger({}, async (ledger) => {

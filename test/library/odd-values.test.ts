@@ -1,7 +1,6 @@
 /**
- * One caller's odd value: it is refused with its field named, and nothing is recorded. An event that cannot be applied
- * all the same, of another program or of somebody who changed the log, stops its own conversation. Everybody else is
- * served.
+ * An odd value from one caller is refused with its field named, and nothing is recorded. An event that still cannot be
+ * applied, because another program wrote it or the log was changed, stops its own conversation only.
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import { either as E, taskEither as TE } from 'fp-ts'
@@ -20,7 +19,7 @@ import { appended as recordEvents, eventNamed } from '../support/events.js'
 import { attack, ledgerOn } from '../support/ledger-on-database.js'
 import { openTestDatabase } from '../support/memory-database.js'
 import { chunkJob } from '../support/summary-jobs.js'
-import { isLong } from '../support/length.js'
+import { isWhole } from '../support/length.js'
 
 let db: Database
 beforeAll(async () => {
@@ -67,7 +66,7 @@ describe('a value that could not be read again', () => {
       await ledger.append('good', { role: 'user', content: 'the harbour is closed' })
       for (const field of ['actor', 'correlationId', 'scope'] as const) {
         for (const value of odd) {
-          // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- whoever does not use TypeScript may give anything
+          // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a caller without TypeScript may pass anything
           await expect(ledger.append('odd', say(1), { [field]: value as string })).rejects.toMatchObject({
             failure: { kind: 'BadInput', field },
           })
@@ -221,7 +220,7 @@ describe("a summarizer of somebody's own that answers what cannot be recorded", 
     ['a request that has no JSON', { ...saying(good), prepare: (job) => ({ ...usual.prepare(job), request: 7n }) }],
   ]
 
-  it.each(isLong ? answers : answers.slice(0, 2))(
+  it.each(isWhole ? answers : answers.slice(0, 2))(
     '%s: it is recorded as a failure, and the conversations go on',
     async (_what, summarizer) => {
       const problems: unknown[] = []
@@ -249,7 +248,7 @@ describe("a summarizer of somebody's own that answers what cannot be recorded", 
 })
 
 describe('an event that cannot be applied', () => {
-  // What programs before this one recorded, and what nobody ever recorded.
+  // Events that older programs recorded, and events that no program ever recorded.
   const events: readonly (readonly [string, string])[] = [
     [
       'of a type that nobody knows',
@@ -265,7 +264,7 @@ describe('an event that cannot be applied', () => {
     ],
   ]
 
-  it.each(isLong ? events : events.slice(0, 2))(
+  it.each(isWhole ? events : events.slice(0, 2))(
     '%s stops its own conversation, which says so; all others are served and proved',
     async (_what, insert) => {
       const problems: string[] = []

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import { openLedger, registerModelWindow, type Ledger } from '../../src/index.js'
 
-// What a caller without types may give.
+// Values that a caller without types may pass.
 // oxlint-disable-next-line typescript/no-unsafe-type-assertion
 const untyped = (given: unknown): never => given as never
 
@@ -48,14 +48,14 @@ const calls: readonly (readonly [string, string, string, (options: never) => Pro
 it.each(calls)('%s: %s', async (call, given, meant, run) => {
   const before = await ledger.projections.catchUp()
   // No near name: all that there are.
-  const said =
+  const message =
     meant === ''
       ? `${given} is no option of ${call}; there are store, database, `
       : `${given} is no option of ${call}: did you mean ${meant}?`
   await expect(run(untyped({ [given]: 1 }))).rejects.toMatchObject({
     fault: 'input',
     failure: { kind: 'BadInput', field: given },
-    message: expect.stringContaining(said),
+    message: expect.stringContaining(message),
   })
   expect(await ledger.projections.catchUp()).toBe(before)
 })
@@ -94,7 +94,7 @@ it('a policy to try has a name and settings', async () => {
   )
 })
 
-/** A list of two messages, of which the first is none. */
+/** A list of two messages. The first is no message. */
 function holed(): unknown[] {
   const list: unknown[] = []
   list[1] = { role: 'user', content: 'x' }
@@ -107,18 +107,18 @@ const values: readonly (readonly [string, string, () => Promise<unknown>])[] = [
     'a list that was taken away',
     'messages',
     () => {
-      const gone = Proxy.revocable([], {})
-      gone.revoke()
-      return ledger.append('c', untyped(gone.proxy))
+      const revoked = Proxy.revocable([], {})
+      revoked.revoke()
+      return ledger.append('c', untyped(revoked.proxy))
     },
   ],
   [
     'options that were taken away',
     'options',
     () => {
-      const gone = Proxy.revocable({}, {})
-      gone.revoke()
-      return ledger.append('c', { role: 'user', content: 'x' }, untyped(gone.proxy))
+      const revoked = Proxy.revocable({}, {})
+      revoked.revoke()
+      return ledger.append('c', { role: 'user', content: 'x' }, untyped(revoked.proxy))
     },
   ],
   ['a manifest that is none', 'against', () => ledger.verify('c', { against: untyped({}) })],
@@ -150,18 +150,18 @@ it.each(values)('%s is refused', async (_what, field, run) => {
 })
 
 it('a listener that rejects ends neither the call nor the process', async () => {
-  const heard: unknown[] = []
+  const problems: unknown[] = []
   const failed = async (): Promise<void> => {
     throw new Error('a listener of somebody’s own')
   }
-  await using own = await openLedger({ store: 'memory', ahead: false, onProblem: (problem) => heard.push(problem) })
+  await using own = await openLedger({ store: 'memory', ahead: false, onProblem: (problem) => problems.push(problem) })
   await own.append('c', { id: 'm', role: 'user', content: 'the berth is booked twice' })
   expect(await own.verify('c', { onProgress: untyped(failed) })).toMatchObject({ ok: true })
   await own.projections.rebuild(['live-messages'], { onProgress: untyped(failed) })
   expect(
     await own.whatIf(['c'], { policies: [{ name: 'a', settings: {} }], onConversation: untyped(failed) }),
   ).toBeDefined()
-  expect(new Set(heard.map(String))).toEqual(new Set(['Error: a listener of somebody’s own']))
+  expect(new Set(problems.map(String))).toEqual(new Set(['Error: a listener of somebody’s own']))
 })
 
 it('the window of a model that a program made known is the one its conversations go by', async () => {

@@ -1,4 +1,7 @@
-/** A folder whose agent runs, as others meet it: the command line and the library. One agent serves all of it. */
+/**
+ * Other processes read a folder while its agent runs, through the command line and the library. One agent serves all
+ * tests.
+ */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -50,7 +53,7 @@ describe('beside a running agent', () => {
     expect([status, stdout]).toEqual([3, ''])
     expect(stderr).toMatch(
       new RegExp(
-        `is open in process ${String(agent.pid)} on .*agent-at-work.*, running since 20\\d\\d-.*one process at a time writes.*what only reads .* goes beside that process. To write, do it there or end it; .*migrate-log`,
+        `is open in process ${String(agent.pid)} on .*agent-at-work.*, running since 20\\d\\d-.*one process at a time can write.*commands that only read .* work while that process runs\\. To write, use that process or stop it\\. .*migrate-log`,
       ),
     )
   }, 120_000)

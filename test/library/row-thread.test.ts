@@ -1,19 +1,19 @@
 /**
- * Rows compared in a thread of its own: what it says is what would be said here, and it ends when nobody wants to know.
+ * Rows compared in a worker thread: the result equals that of the main thread, and the thread ends when the caller
+ * aborts.
  */
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import { openPostgres } from '../../src/adapters/postgres/sql.js'
 import { createRowThread, type RowThreadPlace } from '../../src/library/row-thread.js'
 import { openLedger } from '../../src/index.js'
 import type { CheckRows, RowDifference } from '../../src/ports/row-check.js'
 import type { Database } from '../../src/ports/sql.js'
 import { SMALL, talk } from '../support/conversations.js'
-import { createTestDatabase, testServer } from '../support/postgres.js'
+import { serverDescribe } from '../support/length.js'
+import { createTestDatabase } from '../support/postgres.js'
 
-const describeOnServer = testServer === '' ? describe.skip : describe
-
-describeOnServer('rows compared in a thread of its own', () => {
-  let place: RowThreadPlace
+serverDescribe('rows compared in a thread of its own', () => {
+  let threadPlace: RowThreadPlace
   let drop: () => Promise<void>
   let db: Database
   let checkRows: CheckRows
@@ -23,16 +23,16 @@ describeOnServer('rows compared in a thread of its own', () => {
   beforeAll(async () => {
     const made = await createTestDatabase()
     drop = made.drop
-    place = { store: made.address, database: undefined }
-    checkRows = createRowThread(place)
-    const ledger = await openLedger({ store: place.store, policy: SMALL })
+    threadPlace = { store: made.address, database: undefined }
+    checkRows = createRowThread(threadPlace)
+    const ledger = await openLedger({ store: threadPlace.store, policy: SMALL })
     for (const id of ['earlier', 'talk']) {
       await ledger.append(id, talk(60))
       await ledger.settled(id)
     }
     await ledger.projections.catchUp()
     await ledger.close()
-    db = await openPostgres(place.store)
+    db = await openPostgres(threadPlace.store)
   }, 60_000)
   afterAll(async () => {
     await db.close()
@@ -50,15 +50,15 @@ describeOnServer('rows compared in a thread of its own', () => {
     )
     const changed = `where conversation_id = 'talk' and revision = (select max(revision) from ${name} where conversation_id = 'talk')`
     await db.query(`update ${name} set tokens = tokens + 1 ${changed}`)
-    const said = [
+    const results = [
       {
         conversationId: 'talk',
         revision: expect.any(BigInt),
         detail: expect.stringMatching(/^live-messages, table live_messages: the row .* is different \(tokens\)$/u),
       },
     ]
-    expect(await found('talk')).toEqual(said)
-    expect(await found()).toEqual(said)
+    expect(await found('talk')).toEqual(results)
+    expect(await found()).toEqual(results)
     expect(await found('earlier')).toEqual([])
     await db.query(`update ${name} set tokens = tokens - 1 ${changed}`)
     await db.query(
@@ -78,18 +78,18 @@ describeOnServer('rows compared in a thread of its own', () => {
     const enough = new Error('enough')
     await expect(checkRows('talk', AbortSignal.abort(enough))).rejects.toBe(enough)
     const stop = new AbortController()
-    const asked = checkRows(undefined, stop.signal)
+    const check = checkRows(undefined, stop.signal)
     setImmediate(() => {
       stop.abort(enough)
     })
-    await expect(asked).rejects.toBe(enough)
-    const elsewhere = new URL(place.store)
+    await expect(check).rejects.toBe(enough)
+    const elsewhere = new URL(threadPlace.store)
     elsewhere.pathname = '/there_is_no_such_database'
     await expect(
-      createRowThread({ ...place, store: elsewhere.href })('talk', new AbortController().signal),
+      createRowThread({ ...threadPlace, store: elsewhere.href })('talk', new AbortController().signal),
     ).rejects.toMatchObject({ kind: 'StoreRefused' })
     await expect(
-      createRowThread(place, new URL('nothing-there.js', import.meta.url))('talk', new AbortController().signal),
+      createRowThread(threadPlace, new URL('nothing-there.js', import.meta.url))('talk', new AbortController().signal),
     ).rejects.toThrow('Cannot find module')
   }, 60_000)
 })

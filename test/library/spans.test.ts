@@ -1,10 +1,12 @@
-/** Spans of compaction, for who brings an SDK of OpenTelemetry: what was done, and nothing that was said. */
+/**
+ * Compaction spans for a caller with its own OpenTelemetry SDK. They describe the work, and contain no message text.
+ */
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import { trace } from '@opentelemetry/api'
 import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base'
 import { openLedger } from '../../src/index.js'
 import { SMALL, talk } from '../support/conversations.js'
-import { askedService } from '../support/service.js'
+import { startTestService } from '../support/service.js'
 
 const exporter = new InMemorySpanExporter()
 
@@ -38,7 +40,7 @@ it('a run of compaction and each call to a model have one, without a text in it'
 
 it('a request has one, by its route and its conversation', async () => {
   exporter.reset()
-  const at = await askedService()
+  const at = await startTestService()
   await at.append('asked', talk(1))
   await at.close()
   expect(exporter.getFinishedSpans().find(({ name }) => name === 'POST appendMessages')?.attributes).toMatchObject({

@@ -1,7 +1,7 @@
 /** A summarizer that is one function. */
 import { afterEach, expect, it } from '@jest/globals'
 import { openLedger, type ChatMessage, type Ledger, type SummarizeMessages } from '../../src/index.js'
-import { isLong, longTest } from '../support/length.js'
+import { isWhole, longTest } from '../support/length.js'
 
 let ledger: Ledger
 afterEach(() => ledger.close())
@@ -25,12 +25,12 @@ async function talk(
 }
 
 it('summarizes, and is recorded by its name', async () => {
-  const given: (readonly ChatMessage[])[] = []
+  const requests: (readonly ChatMessage[])[] = []
   await talk(async function briefly(messages) {
-    given.push(messages)
+    requests.push(messages)
     return await Promise.resolve(`${String(messages.length)} messages about berths`)
   })
-  expect(given[0]?.[0]).toEqual({ role: 'user', content: expect.stringMatching(/^Message 0 /u) })
+  expect(requests[0]?.[0]).toEqual({ role: 'user', content: expect.stringMatching(/^Message 0 /u) })
   expect(JSON.stringify((await ledger.context('c')).messages)).toContain('messages about berths')
   const made: unknown[] = []
   for await (const event of ledger.log('c')) if (event.type === 'ChunkSummarized') made.push(event.data.summarizer)
@@ -65,10 +65,9 @@ longTest('that is down is told of though the fallback does its work', async () =
 const WRONG_ANSWERS: readonly (readonly [string, SummarizeMessages, string])[] = [
   ['throws', () => Promise.reject(new Error('no credit')), 'threw'],
   ['answers nothing', () => Promise.resolve(' '), 'empty'],
-  ['answers too much', () => Promise.resolve('berth '.repeat(5_000)), 'over-long'],
 ]
 
-it.each(isLong ? WRONG_ANSWERS : WRONG_ANSWERS.slice(0, 1))(
+it.each(isWhole ? WRONG_ANSWERS : WRONG_ANSWERS.slice(0, 1))(
   'that %s is a failure with its kind, and nothing is lost',
   async (_how, summarizer, kind) => {
     await talk(summarizer)
@@ -78,3 +77,13 @@ it.each(isLong ? WRONG_ANSWERS : WRONG_ANSWERS.slice(0, 1))(
     expect((await ledger.messages('c')).messages).toHaveLength(80)
   },
 )
+
+longTest('that answers too much is shortened, and the whole answer is recorded', async () => {
+  const answer = 'The berth is booked. '.repeat(2_000)
+  await talk(() => Promise.resolve(answer))
+  const shortened: unknown[] = []
+  for await (const event of ledger.log('c'))
+    if (event.type === 'ChunkSummarized') shortened.push(event.data.summarizer.shortened?.text)
+  expect(shortened.length).toBeGreaterThan(0)
+  expect(shortened.every((text) => text === answer)).toBe(true)
+})

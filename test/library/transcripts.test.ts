@@ -94,7 +94,7 @@ it.each([false, true])(
       Array.from({ length: 12 }, (_none, at) => `${session.line(at).text}\n`).join('')
     const file = join(folder, 'log.jsonl')
     await writeFile(file, text(first))
-    // Whose the file is, is known by the time that it is looked up, and it was not read so far.
+    // The lookup knows the program of this file by now, but has not read the file.
     let isWritten = false
     const query: Database['query'] = async (sql, values) => {
       if (!isWritten && sql.includes('from imported_files')) {
@@ -109,7 +109,7 @@ it.each([false, true])(
         alone: false,
       },
     )
-    await expect(ledger.importTranscript(file, { resumable })).rejects.toThrow('is no transcript of claude-code')
+    await expect(ledger.importTranscript(file, { resumable })).rejects.toThrow('is not a transcript of claude-code')
     expect(isWritten).toBe(true)
     expect(await ledger.importTranscript(file, { resumable })).toMatchObject({
       program: 'pi',

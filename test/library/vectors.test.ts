@@ -1,6 +1,6 @@
 /**
- * The search by meaning while vectors are made behind it: nobody waits for them, nobody pays twice, and who fails is
- * told of.
+ * Semantic search while vectors are made in the background: no call waits for them, no text is embedded twice, and
+ * failures are reported.
  */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import { either as E, taskEither as TE } from 'fp-ts'
@@ -17,7 +17,7 @@ import {
   nearestMessages,
 } from '../../projections/read-models/archive-index/vectors.js'
 import { createArchiveIndex } from '../../projections/read-models/archive-index/queries.js'
-import { search } from '../../src/search/search.js'
+import { search } from '../../src/retrieval/search.js'
 import { latch } from '../support/latch.js'
 import { ledgerOn } from '../support/ledger-on-database.js'
 import { openTestDatabase } from '../support/memory-database.js'
@@ -45,11 +45,11 @@ async function open(...[options]: readonly [Parameters<typeof ledgerOn>[1]?]): P
 
 /** Two axes, animals and water. Keeps what it was asked, and answers when it may. */
 function axes(may: (texts: readonly string[]) => Promise<unknown> = () => Promise.resolve()) {
-  const asked: (readonly string[])[] = []
+  const requests: (readonly string[])[] = []
   const model: EmbeddingModel = {
     model: 'axes',
     embed: (texts) => async () => {
-      asked.push(texts)
+      requests.push(texts)
       const refused = await may(texts)
       if (typeof refused === 'string') return E.left({ kind: 'EmbeddingFailed', detail: refused })
       return E.right(
@@ -61,7 +61,7 @@ function axes(may: (texts: readonly string[]) => Promise<unknown> = () => Promis
       )
     },
   }
-  return { model, asked, bought: () => asked.flat().filter((text) => text.startsWith('text ')) }
+  return { model, asked: requests, bought: () => requests.flat().filter((text) => text.startsWith('text ')) }
 }
 
 const texts = (count: number, from = 0) =>
@@ -142,10 +142,10 @@ describe('a search while vectors are missing', () => {
   })
 
   it('ends behind with the ledger, also in the middle of a request', async () => {
-    const begun = latch()
+    const started = latch()
     const { model, asked } = axes(async (given) => {
       if (given.length === 1) return
-      begun.open()
+      started.open()
       await new Promise((resolve) => {
         setTimeout(resolve, 50)
       })
@@ -153,7 +153,7 @@ describe('a search while vectors are missing', () => {
     const ledger = await open({ embedding: model })
     await ledger.append('a', texts(500))
     await ledger.search('zebra')
-    await begun.opened
+    await started.opened
     await ledger.close()
     const calls = asked.length
     await new Promise((resolve) => {
@@ -333,12 +333,12 @@ describe('a small tenant beside others', () => {
     await db.query(
       `insert into archive_vectors select 'axes', text_hash, 3, case when conversation_id = 'mine' then '[0.1,1,' || revision || ']' else '[1,0,' || revision / 10000.0 || ']' end::vector from archive_messages`,
     )
-    const asked = await db.transaction(async (sql) => {
+    const hits = await db.transaction(async (sql) => {
       // So few vectors a planner would rather read one by one.
       await sql.script('set local enable_seqscan = off; set local enable_bitmapscan = off; set local enable_sort = off')
       return await nearestMessages(sql, { scope: 'small' }, 'axes', [1, 0, 0], 2, 0)
     })
-    expect(asked?.map(({ conversationId }) => conversationId)).toEqual(['mine', 'mine'])
+    expect(hits?.map(({ conversationId }) => conversationId)).toEqual(['mine', 'mine'])
   })
 
   it('the query’s own vector may fail, and then it is words alone', async () => {

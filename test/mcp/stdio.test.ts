@@ -1,5 +1,6 @@
 /**
- * `context-ledger mcp` on its standard streams, in processes of their own, asked by the real client: two beside each other
+ * `context-ledger mcp` on its standard streams, in processes of their own, asked by the real client: two beside each
+ * other
  * on one folder, a host that records meanwhile, a client that leaves or sends what is no message.
  */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
@@ -11,7 +12,7 @@ import { join } from 'node:path'
 import { openLedger } from '../../src/index.js'
 import { runCli, startCli } from '../support/cli.js'
 import { SMALL, talk } from '../support/conversations.js'
-import { longTest } from '../support/length.js'
+import { longTest, wholeTest } from '../support/length.js'
 import { ask, endServers, spawnedServer } from '../support/mcp.js'
 
 const cwd = mkdtempSync(join(tmpdir(), 'context-ledger-mcp-'))
@@ -49,7 +50,7 @@ describe('mcp on standard streams', () => {
     const empty = mkdtempSync(join(cwd, 'empty-'))
     const { client } = await spawnedServer(empty)
     const { error } = await ask(client, 'memory_read', { query: 'berth' })
-    expect(error).toMatch(/^there is no ledger in .*: `context-ledger import FILE` makes one there/u)
+    expect(error).toMatch(/^there is no ledger in .*: create one with `context-ledger import FILE`/u)
   })
 
   longTest('two clients ask and record at once, and the folder is free again behind them', async () => {
@@ -89,7 +90,7 @@ describe('mcp on standard streams', () => {
     await client.close()
   })
 
-  longTest('lets a folder go while nobody asks', async () => {
+  wholeTest('lets a folder go while nobody asks', async () => {
     const { client } = await spawnedServer(cwd)
     expect((await ask(client, 'memory_read', { query: 'berth' })).error).toBeUndefined()
     for (let tries = 0; ; tries += 1) {
@@ -136,7 +137,7 @@ describe('mcp on standard streams', () => {
     child.stdin.end()
     expect(await once(child, 'close')).toEqual([0, null])
     expect(new Set(problems.trim().split('\n'))).toEqual(
-      new Set(['warning: the client sent a line that is no message of JSON-RPC 2.0: it was passed over']),
+      new Set(['warning: the client sent a line that is not a JSON-RPC 2.0 message: the line was ignored']),
     )
   })
 
@@ -150,11 +151,11 @@ describe('mcp on standard streams', () => {
     leaving.stdout.destroy()
     leaving.stdin.end()
     expect((await once(leaving, 'close'))[0]).toBe(0)
-    const told = start()
-    told.stdin.write(OPENING)
-    await once(told.stdout, 'data')
-    told.kill('SIGTERM')
-    expect(await once(told, 'close')).toEqual([0, null])
+    const secondClient = start()
+    secondClient.stdin.write(OPENING)
+    await once(secondClient.stdout, 'data')
+    secondClient.kill('SIGTERM')
+    expect(await once(secondClient, 'close')).toEqual([0, null])
   })
 
   it('says with the call where there is no ledger, and makes none', async () => {

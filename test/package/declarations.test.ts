@@ -37,10 +37,10 @@ function exportsOf(path: string): Exported[] {
   const all = [...text.matchAll(/^export type \* from '([^']+)'/gmu)].flatMap(([, module = '']) =>
     exportsOf(declarationsOf(path, module)),
   )
-  const own = [...text.matchAll(/^export (?:declare )?(?:interface|type|class|const|function) (\w+)/gmu)].map(
+  const exportedNames = [...text.matchAll(/^export (?:declare )?(?:interface|type|class|const|function) (\w+)/gmu)].map(
     ([, name = '']) => ({ name, path }),
   )
-  return [...listed, ...all, ...own]
+  return [...listed, ...all, ...exportedNames]
 }
 
 /** Where a name is declared: the lines of the file, and the line. */

@@ -7,6 +7,7 @@ import { spawn } from 'node:child_process'
 import { readdirSync, readFileSync, renameSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
+import { isWhole } from '../support/length.js'
 import { packedProject, type PackedProject } from '../support/packed.js'
 import { createTestDatabase, testServer } from '../support/postgres.js'
 
@@ -110,12 +111,12 @@ describe('the entry points of SDKs', () => {
     renameSync(join(modules, 'langchain'), join(modules, '.langchain'))
     const load = (path: string) => [process.execPath, '--input-type=module', '-e', `await import('${path}')`]
     const missing = project.run(load('context-ledger/langchain'))
-    const others = ['', '/ai-sdk', '/openai-agents', '/claude-agent-sdk'].map(
+    const otherEntries = ['', '/ai-sdk', '/openai-agents', '/claude-agent-sdk'].map(
       (path) => project.run(load(`context-ledger${path}`)).status,
     )
     renameSync(join(modules, '.langchain'), join(modules, 'langchain'))
     expect(missing.stderr).toContain('context-ledger/langchain needs the package langchain, which is not installed')
-    expect(others).toEqual([0, 0, 0, 0])
+    expect(otherEntries).toEqual([0, 0, 0, 0])
   })
 })
 
@@ -199,7 +200,7 @@ describe('a ledger that is let go of', () => {
 describe('the examples of the package', () => {
   const examples = readdirSync('examples').filter((name) => name.endsWith('.ts'))
 
-  it.each(examples)('%s runs from where it was installed', (name) => {
+  it.each(isWhole ? examples : examples.slice(0, 2))('%s runs from where it was installed', (name) => {
     const { status, stdout, stderr } = project.run([
       process.execPath,
       `node_modules/context-ledger/dist/examples/${name.replace(/ts$/u, 'js')}`,
@@ -214,32 +215,6 @@ describe('the examples of the package', () => {
     expect(project.compile(examples.map((name) => `copied/${name}`))).toEqual([])
   })
 })
-
-/** What the documentation leaves to its reader, by the names that it gives it. */
-const READERS_OWN = {
-  ledger: "import('context-ledger').Ledger",
-  conversationId: 'string',
-  sessionId: 'string',
-  prompt: 'string',
-  input: 'string',
-  store: 'string',
-  apiKey: 'string',
-  yourModel: "Parameters<typeof import('ai').wrapLanguageModel>[0]['model']",
-  messages: "import('ai').ModelMessage[]",
-  agent: "import('@openai/agents').Agent",
-  model: 'any',
-  tools: 'any',
-}
-
-/** A block with what it takes from its reader. */
-function withReadersOwn(code: string): string {
-  const declared = Object.entries(READERS_OWN).flatMap(([name, type]) => {
-    const isUsed = new RegExp(`(?<![\\w.'])${name}(?!\\w|\\??:)`, 'u').test(code)
-    const isMade = new RegExp(`(?:const|using) (?:${name}|\\{[^=]*\\b${name}\\b[^=]*\\}) =`, 'u').test(code)
-    return isUsed && !isMade ? [`declare const ${name}: ${type}`] : []
-  })
-  return [code, ...declared, 'export {}', ''].join('\n')
-}
 
 /** The Claude Agent SDK brings programs of 400 MB and is not installed: as much of its types as the documents name. */
 const CLAUDE_AGENT_SDK = `declare module '@anthropic-ai/claude-agent-sdk' {
@@ -273,7 +248,7 @@ describe('the code of the documentation', () => {
     const found = codeBlocks()
     expect(Object.keys(found)).toContainEqual(expect.stringContaining('README'))
     const blocks = {
-      ...Object.fromEntries(Object.entries(found).map(([path, code]) => [path, withReadersOwn(code)])),
+      ...Object.fromEntries(Object.entries(found).map(([path, code]) => [path, `${code}export {}\n`])),
       'blocks/claude-agent-sdk.d.ts': CLAUDE_AGENT_SDK,
     }
     project.write(blocks)
@@ -294,7 +269,7 @@ describe('the code of the documentation', () => {
           { id: 'call-1', type: 'function', function: { name: 'memory_read', arguments: '{"query":"production"}' } },
         ],
       },
-      { role: 'assistant', content: 'Production.', refusal: null, annotations: [] },
+      { role: 'assistant', content: 'On staging.', refusal: null, annotations: [] },
     ]
     const server = createServer((request, response) => {
       let body = ''
@@ -332,15 +307,18 @@ describe('the code of the documentation', () => {
           OPENAI_BASE_URL: `http://127.0.0.1:${String(port)}/v1`,
         },
       })
-      let said = ''
+      let output = ''
       for (const stream of [run.stdout, run.stderr])
         stream.setEncoding('utf8').on('data', (text: string) => {
-          said += text
+          output += text
         })
       const status = await new Promise((resolve) => {
         run.on('close', resolve)
       })
-      expect({ status, said }).toEqual({ status: 0, said: expect.stringMatching(/^Production\.\n.+\n$/u) })
+      expect({ status, said: output }).toEqual({
+        status: 0,
+        said: expect.stringMatching(/^On staging\.\nNever touch production\.\n$/u),
+      })
       expect(bodies).toHaveLength(2)
       expect(JSON.parse(bodies[1] ?? '')).toMatchObject({
         messages: [

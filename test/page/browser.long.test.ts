@@ -1,6 +1,6 @@
 /**
- * The page in a real Chromium: every view in light and dark, for keyboards, narrow, without a script and as a file, on
- * all conversations that there are; and conversations that somebody made to break it.
+ * The page in Chromium: every view in light and dark, by keyboard, narrow, without scripts and as a report file, for
+ * all conversations; and with hostile conversations.
  */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -18,7 +18,7 @@ import { hostileMessages, words } from '../support/page.js'
 import { hasAll, realConversations } from '../support/real-conversations.js'
 import { realTranscripts } from '../support/real-transcripts.js'
 
-/** Waits until an expression holds. It is asked from outside, because the page's own policy evaluates no text. */
+/** Waits for an expression. It is evaluated from outside, because the content security policy forbids it inside. */
 async function until(page: Page, expression: string): Promise<void> {
   for (let tries = 0; tries < 400; tries += 1) {
     if (await page.evaluate<boolean>(expression)) return
@@ -28,7 +28,7 @@ async function until(page: Page, expression: string): Promise<void> {
 }
 
 const LONG = 10_000
-/** A proof that takes longer than a page waits has the page ask again, until this is there. */
+/** Selector of a finished verification. The page refreshes itself until then. */
 const PROVED = '.verdict dl.made'
 const PROOF = { timeout: 120_000 }
 const HOSTILE = '"><img src=x onerror=alert(1)>\u202e'
@@ -52,7 +52,7 @@ inBrowser(`the page in a real Chromium${chromiumPath === undefined ? ' (there is
     }
     for (const { path } of hasAll ? await realTranscripts() : [])
       for (const { conversationId, revision } of (await ledger.importTranscript(path)).conversations)
-        // A run that said nothing is none.
+        // A run without output does not count.
         if (revision >= 0n) names.push(conversationId)
     await ledger.append(HOSTILE, hostileMessages(), { policy: SMALL })
     await ledger.append(
@@ -65,7 +65,7 @@ inBrowser(`the page in a real Chromium${chromiumPath === undefined ? ' (there is
     for (let from = 0; from < LONG; from += 1_000)
       await ledger.append('ten thousand', talk(1_000, from), { policy: { modelMaxTokens: 100_000_000 } })
     await ledger.settled()
-    // A conversation with all that may stand out: cycles, one of them undone, and an edition.
+    // A conversation with all marks: cycles, one of them undone, and an edition.
     let undone = false
     for (const message of talk(60)) {
       await ledger.append('talk', message, { policy: SMALL })
@@ -118,7 +118,7 @@ inBrowser(`the page in a real Chromium${chromiumPath === undefined ? ' (there is
   ]
 
   for (const colorScheme of ['light', 'dark'] as const) {
-    // CI sees each scheme and each width once; `npm run test:all` sees all four.
+    // CI runs each scheme and each width once; `npm run test:all` runs all four combinations.
     for (const width of isWhole ? [1_440, 390] : [colorScheme === 'light' ? 1_440 : 390]) {
       it(`every view, ${colorScheme}, ${String(width)} pixels wide: axe finds nothing, no script fails, nothing is asked elsewhere`, async () => {
         const { page, wrong, context } = await entered({ colorScheme, viewport: { width, height: 900 } })
@@ -179,8 +179,10 @@ inBrowser(`the page in a real Chromium${chromiumPath === undefined ? ' (there is
     await page.keyboard.press('j')
     await page.keyboard.press('Enter')
     await page.waitForSelector('#plot canvas')
-    const shown = async (): Promise<number> => Number(await page.locator('#step').getAttribute('data-revision'))
-    const head = await shown()
+    const legend = await page.locator('.legend .key:visible').allInnerTexts()
+    expect(legend.map((each) => each.trim())).toEqual(['context', 'soft limit', 'hard limit', '▼ cycle', '↶ undo'])
+    const shownRevision = async (): Promise<number> => Number(await page.locator('#step').getAttribute('data-revision'))
+    const head = await shownRevision()
     await page.keyboard.press('ArrowLeft')
     await page.waitForSelector(`#step[data-revision="${String(head - 1)}"]`)
     expect(new URL(page.url()).searchParams.get('at')).toBe(String(head - 1))
@@ -189,10 +191,10 @@ inBrowser(`the page in a real Chromium${chromiumPath === undefined ? ' (there is
     await page.keyboard.press('[')
     await until(page, `document.querySelector('#step').dataset.revision < ${String(head - 11)}`)
     expect(await page.locator('#step .fact b').first().textContent()).toBe('MessagesPruned')
-    // The address is that of what is shown: opened anew it shows the same.
-    const before = await shown()
+    // Reloading the address shows the same revision.
+    const before = await shownRevision()
     await page.reload()
-    expect(await shown()).toBe(before)
+    expect(await shownRevision()).toBe(before)
     await page.keyboard.press('j')
     await page.keyboard.press('J')
     await page.keyboard.press('J')
@@ -210,7 +212,7 @@ inBrowser(`the page in a real Chromium${chromiumPath === undefined ? ' (there is
     await page.keyboard.type('berth')
     await page.keyboard.press('Enter')
     await page.waitForSelector('a[data-hit]')
-    // A key is heard once the page's script is there.
+    // Keys work after the script has loaded.
     await page.waitForLoadState('load')
     await page.locator('main').focus()
     await page.keyboard.press('n')
@@ -273,7 +275,7 @@ inBrowser(`the page in a real Chromium${chromiumPath === undefined ? ' (there is
     await page.locator('#back').click()
     expect(await page.locator('#step').getAttribute('data-revision')).toBe(String(head - 1))
     await page.locator('#step a.ln').first().click()
-    expect(await page.locator('#drawer h2').textContent()).toBe('Where it comes from')
+    expect(await page.locator('#drawer h2').textContent()).toBe('Sources')
     await page.goto(at('/conversation', { c: 'ten thousand' }))
     await page.locator('.part > a.more').first().click()
     expect(await page.locator('.msg').count()).toBeGreaterThan(10)
@@ -344,7 +346,7 @@ inBrowser(`the page in a real Chromium${chromiumPath === undefined ? ' (there is
     }
     await page.goto(at('/conversation', { c: 'talk' }))
     expect(await page.locator('#step .msg').first().isVisible()).toBe(true)
-    // What is folded in is on the sheet too.
+    // Collapsed parts are printed too.
     await page.goto(at('/difference', { c: 'talk', cycle: '2' }))
     expect(await page.locator('details.fate.kept li').first().isVisible()).toBe(true)
     await page.goto(at('/conversation', { c: 'ten thousand' }), { waitUntil: 'networkidle' })

@@ -1,4 +1,4 @@
-/** `page` as a command: what it refuses, the report that it writes, and a process that serves until it is told to end. */
+/** The `page` command: rejected options, the report file, and serving until a signal. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -46,8 +46,8 @@ describe('page', () => {
     expect(report).toContain('&lt;b&gt;11&lt;/b&gt; the berth is booked twice')
     expect(report).toContain('default-src &#39;none&#39;; style-src &#39;sha256-')
     expect(report).not.toMatch(/<script|<b>11|https?:\/\//u)
-    const again = await run('page', 'harbour', '--html', 'report.html')
-    expect([again.status, again.stderr]).toEqual([2, expect.stringContaining('is there already')])
+    const second = await run('page', 'harbour', '--html', 'report.html')
+    expect([second.status, second.stderr]).toEqual([2, expect.stringContaining('already exists')])
     expect((await run('page', 'harbour', '--html', 'nowhere/report.html')).status).toBe(2)
   })
 
@@ -59,8 +59,8 @@ describe('page', () => {
     const entered = await fetch(url, { redirect: 'manual' })
     const cookie = entered.headers.get('set-cookie')?.split(';')[0] ?? ''
     const { origin } = new URL(url)
-    const shown = await fetch(`${origin}${entered.headers.get('location') ?? ''}`, { headers: { cookie } })
-    expect([shown.status, (await shown.text()).includes('the berth is booked twice')]).toEqual([200, true])
+    const response = await fetch(`${origin}${entered.headers.get('location') ?? ''}`, { headers: { cookie } })
+    expect([response.status, (await response.text()).includes('the berth is booked twice')]).toEqual([200, true])
     expect((await fetch(origin)).status).toBe(403)
     served.kill('SIGTERM')
     expect(await once(served, 'close')).toEqual([0, null])

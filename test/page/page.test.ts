@@ -1,20 +1,22 @@
-/** The page as its server answers: who is let in, each view and its address, and texts that would be more than texts. */
+/** The responses of the page server: access control, each view, and hostile texts. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { html } from 'hono/html'
 import { openLedger, type Ledger } from '../../src/index.js'
 import { createHistories, History } from '../../src/page/reading/history.js'
 import { createSteps } from '../../src/page/reading/step.js'
+import { reportOf } from '../../src/page/report.js'
 import { isOwnHost } from '../../src/page/security.js'
 import { layOut } from '../../src/page/views/graph.js'
-import { thinned } from '../../src/page/views/plot.js'
+import { Plot, thinned } from '../../src/page/views/plot.js'
 import { recorded } from '../support/builders.js'
 import { everyLine } from '../support/conversation-story.js'
 import { SMALL, talk } from '../support/conversations.js'
-import { askedPage, COOKIE, HOST, HOSTILE, hostileMessages, TOKEN, type AskedPage } from '../support/page.js'
+import { openTestPage, COOKIE, HOST, HOSTILE, hostileMessages, TOKEN, words, type TestPage } from '../support/page.js'
 
 const UNSEEN = /(?!\n)[\p{Cc}\p{Bidi_Control}]/u
 const HOSTILE_ID = '"><script>alert(1)</script>\u202e/../..?&#'
 let ledger: Ledger
-let page: AskedPage
+let page: TestPage
 let editionId = ''
 
 beforeAll(async () => {
@@ -37,7 +39,7 @@ beforeAll(async () => {
     { policy: { modelMaxTokens: 2_000_000 } },
   )
   ;({ editionId } = await ledger.editions.replay({ conversations: ['talk'], policy: { chunkSize: 6 } }))
-  page = askedPage(ledger)
+  page = openTestPage(ledger)
 })
 afterAll(async () => {
   await ledger.close()
@@ -64,8 +66,8 @@ describe('who is let in', () => {
     ['127.0.0.1:4800@evil.example', 4_800, false],
     ['', 4_800, false],
     [undefined, 4_800, false],
-  ])('a request for %s to port %i: %s', (host, port, own) => {
-    expect(isOwnHost(host, port)).toBe(own)
+  ])('a request for %s to port %i: %s', (host, port, expected) => {
+    expect(isOwnHost(host, port)).toBe(expected)
   })
 
   it('nobody without the token, and nobody by another name', async () => {
@@ -119,20 +121,20 @@ describe('each view, by its address', () => {
     const one = await body('/?match=SHO')
     expect([one.includes('>short<'), one.includes('>talk<')]).toEqual([true, false])
     expect(await body('/?scope=tenant')).toContain('>short<')
-    expect(await body('/?match=nothing-has-this')).toContain('No conversation is like that')
+    expect(await body('/?match=nothing-has-this')).toContain('No conversations match')
     expect(await body('/?sort=id')).toMatch(/aria-sort="ascending"/u)
     expect((await page.get('/?since=yesterday')).status).toBe(400)
   })
 
   it('a conversation now, and at a revision with what changed', async () => {
     const now = await body(of('/conversation', { c: 'talk' }))
-    expect(now).toContain('What was compacted')
+    expect(now).toContain('Compacted part')
     expect(now).toContain('id="plot"')
     const { revision } = await ledger.context('talk')
     expect(now).toContain(`data-revision="${String(revision)}"`)
     const at = await body(of('/conversation', { c: 'talk', at: '5', since: '2' }))
     expect(at).toContain('data-revision="5"')
-    expect(at.match(/class="msg \w+ came"/gu)).toHaveLength(3)
+    expect(at.match(/class="msg \w+ added"/gu)).toHaveLength(3)
   })
 
   it('the context exactly as the ledger gives it, at every revision, read before or not', async () => {
@@ -144,20 +146,20 @@ describe('each view, by its address', () => {
   })
 
   it('of a conversation that is too large to be held, by the ledger: the same', async () => {
-    const held = createHistories(ledger)
-    const notHeld = createHistories(ledger, { ofOne: 100, ofAll: 100 })
-    await held.read('talk')
-    const { course, ...history } = await notHeld.read('talk')
-    expect(course).toEqual((await held.read('talk')).course)
-    expect((await notHeld.read('talk')).stateAt(5n)).toBeUndefined()
+    const cached = createHistories(ledger)
+    const uncached = createHistories(ledger, { ofOne: 100, ofAll: 100 })
+    await cached.read('talk')
+    const { course, ...history } = await uncached.read('talk')
+    expect(course).toEqual((await cached.read('talk')).course)
+    expect((await uncached.read('talk')).stateAt(5n)).toBeUndefined()
     expect(history.size).toBeGreaterThan(100)
     for (const [at, since] of [
       ['5', '2'],
       ['70', '30'],
       [undefined, undefined],
     ])
-      expect(await createSteps(ledger, notHeld).at('talk', at, since)).toEqual(
-        await createSteps(ledger, held).at('talk', at, since),
+      expect(await createSteps(ledger, uncached).at('talk', at, since)).toEqual(
+        await createSteps(ledger, cached).at('talk', at, since),
       )
   })
 
@@ -165,12 +167,12 @@ describe('each view, by its address', () => {
     await body(of('/cycles', { c: 'short' }))
     await ledger.append('short', { id: 'later', role: 'user', content: 'said later' })
     expect(await body(of('/conversation', { c: 'short' }))).toContain('said later')
-    expect(await body(of('/cycles', { c: 'short' }))).toContain('over 6 facts')
+    expect(await body(of('/cycles', { c: 'short' }))).toContain('over 6 events')
   })
 
   it('the course: a point for each fact, and its cycles', async () => {
     const { text } = await page.get(of('/course', { c: 'talk' }))
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what the route gives
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the response of the route
     const course = JSON.parse(text) as {
       revisions: number[]
       tokens: number[]
@@ -194,22 +196,22 @@ describe('each view, by its address', () => {
     const why = /why=(\d+\.\d+)[^"]*"[^>]*>Message \d+/u.exec(text)?.[1] ?? ''
     expect(why).not.toBe('')
     const open = await body(of('/conversation', { c: 'talk', why }))
-    expect(open).toContain('Where it comes from')
+    expect(open).toContain('<h2>Sources</h2>')
     expect(open).not.toMatch(/<aside id="drawer"[^>]*hidden/u)
-    expect(await body(of('/conversation/why', { c: 'talk', why }))).toContain('Said in a live message')
-    expect(await body(of('/conversation/why', { c: 'talk', why: '99.99' }))).toContain('no such line')
+    expect(await body(of('/conversation/why', { c: 'talk', why }))).toContain('From a live message')
+    expect(await body(of('/conversation/why', { c: 'talk', why: '99.99' }))).toContain('The line does not exist')
   })
 
   it('the cycles, and what one of them took out and put in', async () => {
     expect(await body(of('/cycles', { c: 'talk' }))).toContain('cycle 1 (')
     const text = await body(of('/difference', { c: 'talk', cycle: '2' }))
-    expect(text).toContain('What left')
-    expect(text).toContain('Kept, blurred or gone')
-    expect(text).toContain('What it cost')
+    expect(text).toContain('aria-label="Removed"')
+    expect(text).toContain('Kept, partial or lost')
+    expect(text).toContain('<h3>Cost</h3>')
     expect(await body(of('/difference', { c: 'talk', from: '2', to: '5' }))).toContain('Difference')
-    // Between any two other moments the cycles are named, and each tells what it forgot.
+    // A difference between other revisions lists the cycles in between.
     const whole = await body(of('/difference', { c: 'talk', from: '2', to: '60' }))
-    expect(whole).toContain('What the cycles in between forgot')
+    expect(whole).toContain('Cycles in between')
     expect(whole).toMatch(/href="\/difference\?c=talk&amp;cycle=1&amp;/u)
     expect((await page.get(of('/difference', { c: 'talk', cycle: '999' }))).status).toBe(404)
   })
@@ -218,9 +220,9 @@ describe('each view, by its address', () => {
     const { totals } = await ledger.forgotten('talk')
     const text = await body(of('/forgotten', { c: 'talk' }))
     expect(text).toContain(`<b>${String(totals.all.compactions)}</b> compactions`)
-    expect(text).toContain(`<b>${String(totals.all.verdicts.gone)}</b> gone of what they said`)
+    expect(text).toContain(`<b>${String(totals.all.verdicts.gone)}</b> items lost`)
     expect(text.match(/<section class="compaction"/gu)).toHaveLength(totals.all.compactions)
-    expect(await body(of('/forgotten', { c: 'short' }))).toContain('Nothing was compacted so far')
+    expect(await body(of('/forgotten', { c: 'short' }))).toContain('Nothing has been compacted')
   })
 
   it('the graph, and one batch of it down to its messages', async () => {
@@ -229,24 +231,24 @@ describe('each view, by its address', () => {
     const batch = /explain\?c=talk&amp;batch=([\w-]+)/u.exec(text)?.[1] ?? ''
     expect(await body(of('/graph', { c: 'talk', batch }))).toContain(batch.slice(0, 12))
     expect(await body(of('/explain', { c: 'talk', batch, open: '1' }))).toContain('the berth of the harbour')
-    expect(await body(of('/graph', { c: 'short' }))).toContain('Nothing is compacted')
+    expect(await body(of('/graph', { c: 'short' }))).toContain('Nothing has been compacted')
   })
 
   it('a box of messages of the graph opens into each of them, and each leads to the message in its place', async () => {
     const closed = await body(of('/graph', { c: 'talk' }))
     const [, address = ''] = /href="(\/graph\?c=talk&amp;open=[\w-]+)#box-/u.exec(closed) ?? []
     const open = await body(address.replaceAll('&amp;', '&'))
-    const places = [
+    const links = [
       ...open.matchAll(/<a href="([^"]+)"><rect class="message".*?<title>(user|assistant): Message (\d+)/gu),
     ]
     const covered = Number(/aria-expanded="true">.*?<title>(\d+) messages: /u.exec(open)?.[1])
-    expect(places.length).toBe(covered)
+    expect(links.length).toBe(covered)
     expect(covered).toBeGreaterThan(1)
-    for (const [, place = '', , number = ''] of places.slice(0, 3)) {
-      const there = await body(place.replaceAll('&amp;', '&'))
-      expect(there).toMatch(new RegExp(`class="msg \\w+[^"]* sought"[^]*?Message ${number}:`, 'u'))
+    for (const [, href = '', , number = ''] of links.slice(0, 3)) {
+      const shownPage = await body(href.replaceAll('&amp;', '&'))
+      expect(shownPage).toMatch(new RegExp(`class="msg \\w+[^"]* sought"[^]*?Message ${number}:`, 'u'))
     }
-    // The open box closes again, and a batch that is not there is said.
+    // The expanded box collapses again, and an unknown batch is an error.
     expect(open).toMatch(/href="\/graph\?c=talk#box-/u)
     expect((await page.get(of('/graph', { c: 'talk', open: 'nobody' }))).status).toBe(404)
   })
@@ -266,8 +268,8 @@ describe('each view, by its address', () => {
     expect(text).toContain('<mark>berth</mark>')
     const inside = await body(of('/conversation', { c: 'talk', q: 'berth' }))
     expect(inside).toMatch(/data-hits="\d/u)
-    const [, place = ''] = /href="(\/conversation\?[^"]+)" data-hit/u.exec(inside) ?? []
-    expect(await body(place.replaceAll('&amp;', '&'))).toMatch(/class="msg \w+[^"]* sought"/u)
+    const [, href = ''] = /href="(\/conversation\?[^"]+)" data-hit/u.exec(inside) ?? []
+    expect(await body(href.replaceAll('&amp;', '&'))).toMatch(/class="msg \w+[^"]* sought"/u)
     expect((await page.get(of('/search', { c: 'talk', q: 'berth' }))).headers.get('location')).toBe(
       '/conversation?c=talk&q=berth',
     )
@@ -282,31 +284,32 @@ describe('each view, by its address', () => {
   })
 
   it('what verify finds, and the list knows of it: those that are verified, are not, and never were', async () => {
-    const listed = async (verified: string): Promise<readonly string[]> => {
+    const listedAs = async (verified: string): Promise<readonly string[]> => {
       const rows = (await body(of('/', { verified }))).split('<tbody>')[1] ?? ''
       return ['talk', 'short', 'long line'].filter((name) => rows.includes(`>${name}<`))
     }
-    /** What a proof found: the page waits a while for it, and then says how far it is. */
-    const proved = async (query: Readonly<Record<string, string>>): Promise<string> => {
+    /** The page after a verification has ended. */
+    const verified = async (query: Readonly<Record<string, string>>): Promise<string> => {
       let text = await body(of('/verify', { ...query, run: '1' }))
-      for (let tries = 0; text.includes('Under way') && tries < 40; tries += 1) text = await body(of('/verify', query))
+      for (let tries = 0; text.includes('<h2>Running</h2>') && tries < 40; tries += 1)
+        text = await body(of('/verify', query))
       return text
     }
-    page = askedPage(ledger)
-    expect(await listed('never')).toEqual(['talk', 'short', 'long line'])
-    expect(await listed('verified')).toEqual([])
-    expect(await body(of('/verify', { c: 'talk' }))).toContain('Not proved yet')
-    expect(await proved({ c: 'talk' })).toContain('Verified: nothing lost')
-    // It says when, and of those that nobody asked for nothing.
+    page = openTestPage(ledger)
+    expect(await listedAs('never')).toEqual(['talk', 'short', 'long line'])
+    expect(await listedAs('verified')).toEqual([])
+    expect(await body(of('/verify', { c: 'talk' }))).toContain('Not verified yet')
+    expect(await verified({ c: 'talk' })).toContain('Verified: nothing lost')
+    // The list shows the time, and nothing for unchecked conversations.
     expect(await body('/')).toMatch(
       /class="good">verified<\/span> <span class="facts"><time datetime="2026-03-01T12:00/u,
     )
-    expect([await listed('verified'), await listed('never')]).toEqual([['talk'], ['short', 'long line']])
-    // A proof of all tells of each; what is recorded behind it is not proved.
-    expect(await proved({})).toContain('Verified: nothing lost')
-    expect(await listed('verified')).toEqual(['talk', 'short', 'long line'])
+    expect([await listedAs('verified'), await listedAs('never')]).toEqual([['talk'], ['short', 'long line']])
+    // A verification of everything covers each conversation; later events are not verified.
+    expect(await verified({})).toContain('Verified: nothing lost')
+    expect(await listedAs('verified')).toEqual(['talk', 'short', 'long line'])
     await ledger.append('short', { id: 'behind the proof', role: 'user', content: 'said behind the proof' })
-    expect([await listed('not-verified'), await listed('never')]).toEqual([['short'], []])
+    expect([await listedAs('not-verified'), await listedAs('never')]).toEqual([['short'], []])
     expect(await body('/')).toMatch(/up to revision \d/u)
   })
 
@@ -347,7 +350,7 @@ describe('texts that would be more than texts', () => {
   it('are data in every view', async () => {
     for (const path of views(HOSTILE_ID)) {
       const { text } = await page.get(path)
-      // Our own script is one element with an address, and there is no other, no handler, no style of a text.
+      // The only script element is the page's own, and no text becomes a handler or a style.
       expect({ path, scripts: text.match(/<script[^>]*>/gu) ?? [] }).toEqual({
         path,
         scripts: text.includes('<html') ? ['<script type="module" src="/assets/page.js">'] : [],
@@ -363,6 +366,23 @@ describe('texts that would be more than texts', () => {
         unseen: false,
       })
     }
+  })
+
+  it('have no header line of an archived batch: that is for tools', async () => {
+    const graph = await body(of('/graph', { c: 'talk' }))
+    const batch = /explain\?c=talk&amp;batch=([\w-]+)/u.exec(graph)?.[1] ?? ''
+    const lines = [
+      of('/explain', { c: 'talk' }),
+      of('/explain', { c: 'talk', batch, open: '1' }),
+      of('/forgotten', { c: 'talk' }),
+    ]
+    const pages = [...lines, of('/difference', { c: 'talk', cycle: '2' }), of('/search', { q: 'berth', c: 'talk' })]
+    const texts = await Promise.all(
+      [...pages, ...views('talk').slice(0, 3)].map(async (path) => (await page.get(path)).text),
+    )
+    const report = await reportOf({ ledger, conversationId: 'talk', words, now: new Date(0) })
+    expect(report).toContain('the berth of the harbour')
+    expect([...texts, report].filter((text) => text.includes('[depth:'))).toEqual([])
   })
 
   it('show characters that turn others around by their number', async () => {
@@ -383,16 +403,16 @@ describe('texts that would be more than texts', () => {
 
   it('of a message whole: each line leads to where it comes from', async () => {
     const whole = await body(of('/message', { c: 'talk', at: '5', i: '1' }))
-    const [, place = ''] = /<a class="ln" href="([^"]+)"/u.exec(whole) ?? []
-    expect(await body(place.replaceAll('&amp;', '&'))).toContain('Said in a message that left the context')
+    const [, href = ''] = /<a class="ln" href="([^"]+)"/u.exec(whole) ?? []
+    expect(await body(href.replaceAll('&amp;', '&'))).toContain('From a compacted message')
   })
 })
 
 describe('the course', () => {
   it('has a mark for all that stands out', async () => {
-    const own = everyLine.filter((part) => !('editionId' in part)).flatMap(({ events }) => events)
+    const conversationEvents = everyLine.filter((part) => !('editionId' in part)).flatMap(({ events }) => events)
     const history = new History('a')
-    for (const event of await recorded('a', own)) history.take(event)
+    for (const event of await recorded('a', conversationEvents)) history.add(event)
     expect(history.course.marks.map(({ kind, revision }) => [kind, revision])).toEqual([
       ['cycle', 10],
       ['failure', 13],
@@ -414,11 +434,30 @@ describe('drawings', () => {
     expect(thin.map(({ x }) => x)).toEqual(thin.map(({ x }) => x).toSorted((a, b) => a - b))
   })
 
+  it('a course without limits has no line for them, and a limit that comes later begins where it is known', async () => {
+    const course = (limits: readonly (number | null)[]) => ({
+      revisions: [0, 1, 2],
+      tokens: [1_234_567_890, 20, 30],
+      soft: limits,
+      hard: limits,
+      marks: [],
+    })
+    const svg = async (limits: readonly (number | null)[]): Promise<string> =>
+      (await html`${Plot({ course: course(limits) })}`).toString()
+    const without = await svg([null, null, null])
+    expect(without).not.toMatch(/class="(?:soft|hard)"/u)
+    const [, line = ''] = /class="soft" d="([^"]*)"/u.exec(await svg([null, 40, 40])) ?? []
+    expect(line).toMatch(/^M[\d.]+ [\d.]+L[\d.]+ [\d.]+$/u)
+    // The largest label starts inside the image.
+    const [, right] = /class="tick" x="([\d.]+)"/u.exec(without) ?? []
+    expect(Number(right)).toBeGreaterThan('1,234,567,890'.length * 6)
+  })
+
   it('a graph has a box for each batch and each of their chunks', async () => {
     const explanation = await ledger.explain('talk')
     if (explanation.kind !== 'view') throw new Error('not the view')
-    const { nodes, left } = layOut('talk', explanation.batches)
-    expect(left).toBe(0)
+    const { nodes, omitted } = layOut('talk', explanation.batches)
+    expect(omitted).toBe(0)
     expect(new Set(nodes.map(({ x, y }) => `${String(x)} ${String(y)}`)).size).toBe(nodes.length)
   })
 })

@@ -1,4 +1,4 @@
-/** A report's file: whole or not at all, and never over another. */
+/** The report file is written atomically and never overwrites a file. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

@@ -1,4 +1,4 @@
-/** Which window a model has: by what everybody knows, and by what a program made known. */
+/** The window of a model: built in or registered. */
 import { describe, expect, it } from '@jest/globals'
 import { either as E } from 'fp-ts'
 import { resolvePolicy, type Policy, type PolicySettings } from '../../src/domain/values/policy.js'
@@ -24,7 +24,7 @@ describe('the window of a model', () => {
     expect(modelWindow(model)).toBe(tokens)
   })
 
-  it('can be made known, and counts where no number is set', () => {
+  it('can be registered, and is used if no number is set', () => {
     registerModelWindow('harbour-1', 12_345)
     expect(modelWindow('harbour-1')).toBe(12_345)
     const windowTokens = (settings: PolicySettings): unknown =>
@@ -45,14 +45,14 @@ describe('the window of a model', () => {
     expect(modelWindow(model)).toBe(8_000)
   })
 
-  it('is of one vendor alone where the vendor was named', () => {
+  it('applies to one vendor only if the vendor was given', () => {
     registerModelWindow('Quay/Tug', 16_000)
     expect([modelWindow('quay/tug-2'), modelWindow('tug-2'), modelWindow('other/tug')]).toEqual([
       16_000, 128_000, 128_000,
     ])
   })
 
-  it.each([NaN, -5, 0, 0.5, 8_000.5, Infinity])('of %d tokens is refused, and nothing is registered', (tokens) => {
+  it.each([NaN, -5, 0, 0.5, 8_000.5, Infinity])('of %d tokens is rejected, and nothing is registered', (tokens) => {
     expect(() => {
       registerModelWindow('Wreck', tokens)
     }).toThrow(RangeError)

@@ -6,18 +6,17 @@
  */
 import { afterAll, beforeAll, expect } from '@jest/globals'
 import { openLedger, type Ledger } from '../../src/index.js'
-import { SMALLEST_CAP_TOKENS } from '../../src/domain/compaction/fit.js'
-import { hardLimit } from '../../src/domain/values/policy.js'
 import { defaultEstimator } from '../../src/domain/values/tokens.js'
 import { startProxy, type ProxyServer } from '../../src/proxy/server.js'
+import { causesOf, type Cause } from '../support/head-changes.js'
 import { longTest } from '../support/length.js'
 import { agents, answerAt, type Agent } from '../support/listed-agents.js'
 import { startUpstream, type UpstreamStub } from '../support/upstream-stub.js'
 
-const asked = process.env['CONTEXT_LEDGER_TEST_PROXY_TURNS']
-const TURNS = Number(asked ?? 120)
+const turnsSetting = process.env['CONTEXT_LEDGER_TEST_PROXY_TURNS']
+const TURNS = Number(turnsSetting ?? 120)
 /** Each is asked twice, with the proxy and without. */
-const OBSERVED_TURNS = Number(asked ?? 24)
+const OBSERVED_TURNS = Number(turnsSetting ?? 24)
 const WINDOW = 16_000
 
 let upstream: UpstreamStub
@@ -76,48 +75,10 @@ async function expectEachOnce(id: string, turns: number): Promise<void> {
     calls += event.data.toolCalls?.length ?? 0
   }
   const script = Array.from({ length: turns }, (_none, turn) => answerAt(turn))
-  const behind = script.slice(0, -1).reduce((sum, { calls: made = [] }) => sum + Math.max(1, made.length), 0)
-  expect([new Set(ids).size, ids.length]).toEqual([2 + turns + behind, 2 + turns + behind])
+  const recordedLater = script.slice(0, -1).reduce((sum, { calls: made = [] }) => sum + Math.max(1, made.length), 0)
+  expect([new Set(ids).size, ids.length]).toEqual([2 + turns + recordedLater, 2 + turns + recordedLater])
   expect(calls).toBe(script.reduce((sum, { calls: made = [] }) => sum + made.length, 0))
   expect((await ledger.verify(id)).problems).toEqual([])
-}
-
-/** Why a request did not begin like the one before it, by what is recorded: `neither` is a defect. */
-type Cause = 'cycle' | 'hard limit' | 'neither'
-
-/**
- * The causes of changes, each with its turn.
- * @param changed turns whose request does not begin like the one before it
- */
-async function causesOf(id: string, changed: readonly number[]): Promise<(readonly [number, Cause])[]> {
-  const madeFrom: bigint[] = []
-  const cycles: bigint[] = []
-  const said: { readonly revision: bigint; readonly tokens: number; readonly least: number }[] = []
-  let limit = 0
-  for await (const event of ledger.log(id)) {
-    const { revision } = event
-    if (event.type === 'ConversationConfigured') limit = hardLimit(event.data.policy)
-    if (event.type === 'MessagesPruned') cycles.push(revision)
-    if (event.type !== 'MessageAppended') continue
-    const { role, tokens } = event.data
-    said.push({ revision, tokens, least: role === 'tool' ? Math.min(tokens, SMALLEST_CAP_TOKENS) : tokens })
-    if (role === 'assistant') madeFrom.push(BigInt(event.data.answers?.revision ?? -1))
-  }
-  const causes: (readonly [number, Cause])[] = []
-  for (const turn of changed) {
-    const [from = 0n, to = 0n] = madeFrom.slice(turn - 1, turn + 1)
-    const isBetween = (revision: bigint): boolean => revision > from && revision <= to
-    if (cycles.some(isBetween)) {
-      causes.push([turn, 'cycle'])
-      continue
-    }
-    // The newest message stands whole. What came with it gives way first, down to the shortest that is ever shown.
-    const [newest, ...others] = said.filter(({ revision }) => isBetween(revision)).toReversed()
-    const least = others.reduce((sum, other) => sum + other.least, newest?.tokens ?? 0)
-    const before = await ledger.context(id, { at: from })
-    causes.push([turn, before.tokens + least > limit ? 'hard limit' : 'neither'])
-  }
-  return causes
 }
 
 longTest.each(agents)(
@@ -128,7 +89,7 @@ longTest.each(agents)(
     const residentBefore = residentMb()
     const took: number[] = []
     let before: readonly string[] = []
-    let most = 0
+    let largest = 0
     const changed: number[] = []
     for (let turn = 0; turn < TURNS; turn += 1) {
       const answer = answerAt(turn)
@@ -142,7 +103,7 @@ longTest.each(agents)(
       const sent = upstream.calls[0]?.body ?? {}
       expect([turn, agent.check(sent)]).toEqual([turn, []])
       const tokens = defaultEstimator.text(JSON.stringify(sent))
-      most = Math.max(most, tokens)
+      largest = Math.max(largest, tokens)
       expect(tokens).toBeLessThan(WINDOW)
       const now = agent.elements(sent).map((each) => JSON.stringify(each))
       if (before.some((each, at) => now[at] !== each)) changed.push(turn)
@@ -152,11 +113,11 @@ longTest.each(agents)(
     await proxy.settled()
     expect(problems).toEqual([])
     await expectEachOnce(id, TURNS)
-    const causes = await causesOf(id, changed)
+    const causes = await causesOf(ledger, id, changed)
     const count = (cause: Cause): number => causes.filter(([, each]) => each === cause).length
     process.stderr.write(
       `${name}: of ${String(TURNS)} requests ${String(count('cycle'))} begin otherwise behind a cycle, ` +
-        `${String(count('hard limit'))} by the hard limit, ${String(most)} tokens at most; ` +
+        `${String(count('hard limit'))} by the hard limit, ${String(largest)} tokens at most; ` +
         `ms a turn ${paceOf(took)}; ${residentBefore} to ${residentMb()} MB\n`,
     )
     expect(causes.filter(([, cause]) => cause === 'neither')).toEqual([])

@@ -106,8 +106,8 @@ describe('Claude Code', () => {
           text('You are an agent.'),
           text(instructions),
         ]
-        const asked = proxy === 'begun anew' ? await startProxy(common()) : proxy
-        const response = await fetch(`${asked.url}/v1/messages?beta=true`, {
+        const restartedProxy = proxy === 'begun anew' ? await startProxy(common()) : proxy
+        const response = await fetch(`${restartedProxy.url}/v1/messages?beta=true`, {
           method: 'POST',
           headers: {
             'content-type': 'application/json',
@@ -125,8 +125,8 @@ describe('Claude Code', () => {
           }),
         })
         await response.text()
-        await asked.settled()
-        if (asked !== proxy) await asked.close()
+        await restartedProxy.settled()
+        if (restartedProxy !== proxy) await restartedProxy.close()
         return response.headers.get('x-context-ledger')
       },
     }
@@ -153,14 +153,14 @@ describe('Claude Code', () => {
       // Neither the question nor the summary is a turn, before the summary is used too.
       expect((await live(id)).slice(-2)).toEqual(['tool: Ida, Olga', 'assistant: Ida and Olga.'])
       begin()
-      const anew = [
+      const compactedList = [
         user(text(`This session goes on from an earlier one.\n\nSummary:\n${SUMMARY}`)),
         directive([]),
         assistant({ text: 'Ida and Olga.' }),
         user(text('And the third one?')),
         directive('Agents that there are: none.'),
       ]
-      await ask(anew, { text: 'Vera.' })
+      await ask(compactedList, { text: 'Vera.' })
       expect(await facts(id)).toEqual([
         'system: x-anthropic-billing-header: cc_version=2.1.330.0; You are an agent. You help at the harbour.',
         'user: List the boats.',
@@ -228,8 +228,8 @@ describe('Claude Code', () => {
       await ask([...list, user(result('c1', 'Ida'))], second)
       await ask([...list, user(result('c1', 'Ida'), QUESTION)], summed())
       expect(strictMessages(upstream.calls.at(-1)?.body ?? {}, new Map())).toEqual([])
-      const anew = [user(text(`Before: ${SUMMARY}`)), assistant(second), user(result('c2', 'Ida, Olga'))]
-      await ask(anew, { text: 'Ida and Olga.' })
+      const compactedList = [user(text(`Before: ${SUMMARY}`)), assistant(second), user(result('c2', 'Ida, Olga'))]
+      await ask(compactedList, { text: 'Ida and Olga.' })
       expect(strictMessages(upstream.calls.at(-1)?.body ?? {}, new Map())).toEqual([])
       const all = await facts(id)
       expect(all.filter((fact) => /^(?:withdrawn|compacted|tool)|further/u.test(fact))).toEqual([
@@ -253,8 +253,8 @@ describe('Claude Code', () => {
       const answered = assistant({ text: 'Ida and Olga.' })
       await ask([user(text(`Before: ${SUMMARY}`)), answered, user(QUESTION)], summed(' Again.'))
       expect((await live(id)).at(-1)).not.toContain('Again.')
-      const anew = [user(text(`Before: ${SUMMARY} Again.`)), user(text('And the third?'))]
-      await ask(anew, { text: 'Vera.' })
+      const compactedList = [user(text(`Before: ${SUMMARY} Again.`)), user(text('And the third?'))]
+      await ask(compactedList, { text: 'Vera.' })
       const all = await facts(id)
       expect(all.filter((fact) => /^(?:withdrawn|compacted)/u.test(fact))).toEqual([
         'withdrawn 2',
@@ -273,9 +273,9 @@ describe('Claude Code', () => {
     const list: object[] = [user(text('List the boats.'))]
     await ask(list, { text: 'Ida and Olga.' })
     await ask([...list, assistant({ text: 'Ida and Olga.' }), user(QUESTION)], summed())
-    const anew = [user(text(`Before: ${SUMMARY}`)), assistant({ text: 'Ida and Olga.' })]
-    await ask([...anew, user(text('And the third?'))], { text: 'Vera.' })
-    await ask([...anew, user(text('And the last?'))], { text: 'Zoe.' })
+    const compactedList = [user(text(`Before: ${SUMMARY}`)), assistant({ text: 'Ida and Olga.' })]
+    await ask([...compactedList, user(text('And the third?'))], { text: 'Vera.' })
+    await ask([...compactedList, user(text('And the last?'))], { text: 'Zoe.' })
     expect((await facts(id)).filter((fact) => fact.startsWith('compacted'))).toHaveLength(1)
     expect((await live(id)).slice(-2)).toEqual(['user: And the last?', 'assistant: Zoe.'])
     await isSound(id)
@@ -418,10 +418,19 @@ describe('Codex', () => {
       expect(await ask(thread, [...list, question], { id: 'r2', text: SUMMARY }, 'compaction')).toBe(
         'side call; not recorded',
       )
-      const anew = [developer('You code.'), user('List them.'), developer('Skills: none.'), user('Where am I?'), sum]
+      const compactedList = [
+        developer('You code.'),
+        user('List them.'),
+        developer('Skills: none.'),
+        user('Where am I?'),
+        sum,
+      ]
       const last = { id: 'r3', text: 'Ida and Olga.' }
-      await ask(thread, anew, last)
-      await ask(thread, [...anew, ...responses.items(last), user('And Vera?')], { id: 'r4', text: 'Vera too.' })
+      await ask(thread, compactedList, last)
+      await ask(thread, [...compactedList, ...responses.items(last), user('And Vera?')], {
+        id: 'r4',
+        text: 'Vera too.',
+      })
       expect(await facts(id)).toEqual([
         'developer: You code.',
         'developer: Skills: none.',

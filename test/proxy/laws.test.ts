@@ -1,11 +1,12 @@
-/** What holds of any stream and of any list. */
+/** Properties of every stream and of every message list. */
 import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
-import type { Api, Asked, Said, Shown } from '../../src/proxy/api.js'
+import type { Api, ProxyRequest, SourceMessage, OutgoingMessage } from '../../src/proxy/api.js'
 import { anthropicMessages } from '../../src/proxy/apis/anthropic-messages.js'
 import { chatCompletions } from '../../src/proxy/apis/chat-completions.js'
 import { openaiResponses } from '../../src/proxy/apis/openai-responses.js'
-import { newLine, entriesBehind, stepOf } from '../../src/proxy/line.js'
+import { matchRequest } from '../../src/proxy/match-request.js'
+import { entriesAfter, newTrackedConversation } from '../../src/proxy/tracked-conversation.js'
 import { createSentEventReader, type SentEvent } from '../../src/domain/text/sent-events.js'
 import { parseMessage, toChatMessage } from '../../src/domain/values/message.js'
 import { chat, messages, responses } from '../support/upstream-answers.js'
@@ -25,7 +26,7 @@ const anyAnswer = fc.record({
 const runs = { numRuns: 60 }
 
 describe('a stream', () => {
-  it('gives the same events however its bytes are cut, with any ends of lines', () => {
+  it('gives the same events for any chunks and line endings', () => {
     fc.assert(
       fc.property(
         fc.array(
@@ -35,7 +36,7 @@ describe('a stream', () => {
         fc.constantFrom('\n', '\r\n', '\r'),
         fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1, maxLength: 20 }),
         (events, end, sizes) => {
-          // An id without data moves the place that a client goes on behind.
+          // An id without data only moves the position from which a client resumes.
           const written = events.map(({ event, data, id }) => ({
             event,
             id,
@@ -56,7 +57,7 @@ describe('a stream', () => {
             read.push(...reader.take(bytes.subarray(at, at + size)))
             at += size
           }
-          // A carriage return at the very end may have a line feed behind it.
+          // A carriage return at the end may be followed by a line feed.
           read.push(...reader.take(Buffer.from('\n')))
           expect(read).toEqual(
             written.map(({ event, data, id }) => ({
@@ -75,25 +76,25 @@ describe('a stream', () => {
     ['chat', chatCompletions, chat],
     ['messages', anthropicMessages, messages],
     ['responses', openaiResponses, responses],
-  ] as const)('says what the whole answer says (%s)', (_name, api, answers) => {
+  ] as const)('gives the same message as the complete answer (%s)', (_name, api, answers) => {
     fc.assert(
       fc.property(anyAnswer, (answer) => {
-        const whole = answers.whole(answer)
-        if (typeof whole === 'string' || !('json' in whole)) throw new Error('the stub gives no body')
-        const reader = api.reader()
+        const complete = answers.whole(answer)
+        if (typeof complete === 'string' || !('json' in complete)) throw new Error('the stub has no body')
+        const reader = api.createAnswerReader()
         const events = createSentEventReader()
         for (const chunk of answers.events(answer))
           for (const event of events.take(Buffer.from(chunk))) reader.take(event)
         const streamed = reader.answer()
-        const read = api.answerOf(whole.json)
+        const read = api.readAnswer(complete.json)
         expect(streamed.isComplete).toBe(true)
-        const saying = ({ message }: typeof read): unknown => [
+        const fieldsOf = ({ message }: typeof read): unknown => [
           message?.role,
           message?.content ?? '',
           message?.tool_calls,
         ]
         fc.pre(read.message?.content !== '' || read.message.tool_calls !== undefined)
-        expect(saying(streamed)).toEqual(saying(read))
+        expect(fieldsOf(streamed)).toEqual(fieldsOf(read))
       }),
       runs,
     )
@@ -116,7 +117,7 @@ type Turns = readonly (
     }
 )[]
 
-/** A list of each API that says the same; calls have an id of their own turn. */
+/** The same turns as a request of each API; the ids of calls contain the number of their turn. */
 const bodies: readonly (readonly [Api, (turns: Turns) => Record<string, unknown>])[] = [
   [
     chatCompletions,
@@ -213,53 +214,59 @@ const bodies: readonly (readonly [Api, (turns: Turns) => Record<string, unknown>
   ],
 ]
 
-/** A list that was read, as the ledger shows all of it. */
-const shownOf = (asked: Asked | undefined, inTheLedger: (said: Said) => Pick<Shown, 'said' | 'isWhole'>): Shown[] =>
-  [...(asked?.instructions ?? []), ...(asked?.messages ?? [])].map((said) => {
-    const parsed = parseMessage(said.input)
+/** All messages of a request as outgoing messages. */
+const outgoingOf = (
+  request: ProxyRequest | undefined,
+  sourceOf: (message: SourceMessage) => Pick<OutgoingMessage, 'source' | 'isUnchanged'>,
+): OutgoingMessage[] =>
+  [...(request?.instructions ?? []), ...(request?.messages ?? [])].map((message) => {
+    const parsed = parseMessage(message.input)
     if (parsed._tag === 'Left') throw new Error(`${parsed.left.field} ${parsed.left.detail}`)
-    return { chat: toChatMessage(parsed.right), ...inTheLedger(said) }
+    return { chat: toChatMessage(parsed.right), ...sourceOf(message) }
   })
 
 describe.each(bodies)('a list', (api, bodyOf) => {
-  it(`is written as it was read, where the ledger shows all of it (${api.name})`, () => {
+  it(`is written as it was read if no message is changed (${api.name})`, () => {
     fc.assert(
       fc.property(anyList, (turns) => {
         const body = bodyOf(turns)
-        const asked = api.read(body)
-        const shown = shownOf(asked, (said) => ({ said, isWhole: true }))
-        expect(api.write(body, shown)).toEqual(body)
+        const outgoing = outgoingOf(api.readRequest(body), (source) => ({ source, isUnchanged: true }))
+        expect(api.writeRequest(body, outgoing)).toEqual(body)
       }),
       runs,
     )
   })
 
-  it(`says the same where the client has it no more, and the ledger writes it (${api.name})`, () => {
+  it(`has the same hashes if the ledger writes messages that the client dropped (${api.name})`, () => {
     fc.assert(
       fc.property(anyList, (turns) => {
         const body = bodyOf(turns)
-        const asked = api.read(body)
-        // Instructions that stand beside the list stay there.
-        const shown = shownOf(asked, (said) => ({ said: said.raw.length === 0 ? said : undefined, isWhole: false }))
-        const again = api.read(api.write(body, shown))
-        expect(again?.messages.map(({ hash }) => hash)).toEqual(asked?.messages.map(({ hash }) => hash))
+        const request = api.readRequest(body)
+        // Instructions outside the message list stay there.
+        const outgoing = outgoingOf(request, (message) => ({
+          source: message.raw.length === 0 ? message : undefined,
+          isUnchanged: false,
+        }))
+        const reread = api.readRequest(api.writeRequest(body, outgoing))
+        expect(reread?.messages.map(({ hash }) => hash)).toEqual(request?.messages.map(({ hash }) => hash))
       }),
       runs,
     )
   })
 
-  it(`goes on from each of its beginnings, and is asked again at each (${api.name})`, () => {
+  it(`continues each of its prefixes, and each prefix repeats it (${api.name})`, () => {
     fc.assert(
       fc.property(anyList, fc.nat(), (turns, cut) => {
-        const asked = api.read(bodyOf(turns))
-        if (asked === undefined) throw new Error('the list is not read')
-        const line = newLine('a')
-        const at = 1 + (cut % asked.messages.length)
-        line.entries = entriesBehind(line, undefined, asked.messages.slice(0, at))
-        expect(stepOf(line, asked, false)).toEqual({ kind: 'goes-on', from: at, edits: [] })
-        line.entries = entriesBehind(line, undefined, asked.messages)
-        const earlier = { ...asked, messages: asked.messages.slice(0, at) }
-        expect(stepOf(line, earlier, false).kind).toBe(at === asked.messages.length ? 'goes-on' : 'again')
+        const request = api.readRequest(bodyOf(turns))
+        if (request === undefined) throw new Error('the request is not read')
+        const conversation = newTrackedConversation('a')
+        const length = 1 + (cut % request.messages.length)
+        conversation.entries = entriesAfter(conversation, undefined, request.messages.slice(0, length))
+        expect(matchRequest(conversation, request, false)).toEqual({ kind: 'continues', from: length, edits: [] })
+        conversation.entries = entriesAfter(conversation, undefined, request.messages)
+        const prefix = { ...request, messages: request.messages.slice(0, length) }
+        const expected = length === request.messages.length ? 'continues' : 'repeats'
+        expect(matchRequest(conversation, prefix, false).kind).toBe(expected)
       }),
       runs,
     )

@@ -164,8 +164,8 @@ describe.each(Object.entries(DIALECTS))('%s', (name, dialect) => {
     await first.close(100)
     // A proxy that was just started knows the list by what is recorded.
     const second = await start()
-    const asked = message('user', '"and now?"')
-    await ask(second, [question, ...answered, ...answered.map((each) => each.replaceAll('"c"', '"d"')), asked], {
+    const followUp = message('user', '"and now?"')
+    await ask(second, [question, ...answered, ...answered.map((each) => each.replaceAll('"c"', '"d"')), followUp], {
       status: 200,
       json: {},
     })

@@ -292,7 +292,7 @@ it('a request that is nested deeper than it can be written anew passes as it cam
   const response = await post('compact', CHAT, body, 'deep')
   expect([response.status, response.headers.get('x-context-ledger')]).toEqual([
     200,
-    'recorded; cannot shorten: the request cannot be written anew',
+    'recorded; cannot shorten: the request cannot be rewritten',
   ])
   expect(upstream.calls[0]?.text).toBe(body)
 })

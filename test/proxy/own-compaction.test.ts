@@ -67,7 +67,7 @@ it.each(agents)(
     let before: { readonly sent: readonly string[]; readonly cycles: number } | undefined
     for (let turn = 0; turn < TURNS; turn += 1) {
       if (OWN.includes(turn)) {
-        agent.says('Summarize all of this.')
+        agent.report('Summarize all of this.')
         await ask({ id: `summary_${String(turn)}`, text: summaryAt(turn) })
         agent.unsays()
         agent.compacts(`This goes on from before. ${summaryAt(turn)}`)

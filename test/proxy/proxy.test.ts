@@ -1,4 +1,6 @@
 /** What the proxy records of what passes through it, and what becomes of everything that goes wrong. */
+import type { MessageInput } from '../../src/index.js'
+import { passedOff } from '../support/json.js'
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals'
 import { connect } from 'node:net'
 import { openLedger, type Ledger } from '../../src/index.js'
@@ -15,7 +17,7 @@ const problems: unknown[] = []
 const onProblem = (problem: unknown): void => {
   problems.push(problem)
 }
-const others: ProxyServer[] = []
+const otherProxies: ProxyServer[] = []
 
 beforeAll(async () => {
   upstream = await startUpstream()
@@ -32,7 +34,7 @@ beforeAll(async () => {
   compact = await startProxy({ ...common, mode: 'compact', offerMemory: true })
 })
 afterAll(async () => {
-  for (const each of [observe, compact, ...others]) await each.close(100)
+  for (const each of [observe, compact, ...otherProxies]) await each.close(100)
   await upstream.close()
   await ledger.close()
 })
@@ -72,7 +74,7 @@ async function say(
   return response
 }
 
-const said = async (id: string): Promise<string[]> =>
+const contentsOf = async (id: string): Promise<string[]> =>
   (await ledger.context(id)).messages.map(
     ({ role, content }) => `${role}: ${typeof content === 'string' ? content : JSON.stringify(content)}`,
   )
@@ -87,38 +89,38 @@ it('a list that goes on is one conversation, without a header too; one that begi
   expect(idOf(more)).toBe(idOf(first))
   expect(idOf(twinMore)).toBe(idOf(twin))
   expect(idOf(twin)).not.toBe(idOf(first))
-  expect(await said(idOf(first))).toEqual(['user: hello', 'assistant: A', 'user: more', 'assistant: AA'])
-  expect(await said(idOf(twin))).toEqual(['user: hello', 'assistant: B', 'user: other', 'assistant: BB'])
+  expect(await contentsOf(idOf(first))).toEqual(['user: hello', 'assistant: A', 'user: more', 'assistant: AA'])
+  expect(await contentsOf(idOf(twin))).toEqual(['user: hello', 'assistant: B', 'user: other', 'assistant: BB'])
 })
 
 it('a restarted proxy finds the conversation again in the ledger', async () => {
   const first = await say(observe, [user('before the restart')], 'A')
-  const again = await startProxy({ ledger, upstream: upstream.url, port: 0, onProblem, headWaitMs: 5_000 })
-  others.push(again)
-  const more = await say(again, [user('before the restart'), assistant('A'), user('behind it')], 'B')
+  const secondProxy = await startProxy({ ledger, upstream: upstream.url, port: 0, onProblem, headWaitMs: 5_000 })
+  otherProxies.push(secondProxy)
+  const more = await say(secondProxy, [user('before the restart'), assistant('A'), user('behind it')], 'B')
   expect(idOf(more)).toBe(idOf(first))
-  expect(await said(idOf(first))).toHaveLength(4)
+  expect(await contentsOf(idOf(first))).toHaveLength(4)
 })
 
-it('what is asked again is no turn, and an answer that comes out otherwise takes the place of the first one', async () => {
-  const own = { 'x-context-ledger-conversation': 'asked-again' }
-  await say(observe, [user('q')], 'one', own)
-  await say(observe, [user('q')], 'one', own)
-  expect(await said('asked-again')).toEqual(['user: q', 'assistant: one'])
-  await say(observe, [user('q')], 'two', own)
-  expect(await said('asked-again')).toEqual(['user: q', 'assistant: two'])
+it('what is pending again is no turn, and an answer that comes out otherwise takes the place of the first one', async () => {
+  const headers = { 'x-context-ledger-conversation': 'asked-again' }
+  await say(observe, [user('q')], 'one', headers)
+  await say(observe, [user('q')], 'one', headers)
+  expect(await contentsOf('asked-again')).toEqual(['user: q', 'assistant: one'])
+  await say(observe, [user('q')], 'two', headers)
+  expect(await contentsOf('asked-again')).toEqual(['user: q', 'assistant: two'])
 })
 
 it.each(['observe', 'compact'] as const)(
   'a message that was edited withdraws what came behind it (%s)',
   async (mode) => {
     const id = `edited ${mode}`
-    const own = { 'x-context-ledger-conversation': id }
+    const headers = { 'x-context-ledger-conversation': id }
     const proxy = mode === 'observe' ? observe : compact
-    await say(proxy, [user('a')], 'A', own)
-    await say(proxy, [user('a'), assistant('A'), user('b')], 'B', own)
-    await say(proxy, [user('a'), assistant('A'), user('c')], 'C', own)
-    expect(await said(id)).toEqual(['user: a', 'assistant: A', 'user: c', 'assistant: C'])
+    await say(proxy, [user('a')], 'A', headers)
+    await say(proxy, [user('a'), assistant('A'), user('b')], 'B', headers)
+    await say(proxy, [user('a'), assistant('A'), user('c')], 'C', headers)
+    expect(await contentsOf(id)).toEqual(['user: a', 'assistant: A', 'user: c', 'assistant: C'])
     expect(problems).toEqual([])
   },
 )
@@ -145,7 +147,7 @@ it('a title asked for on the side is no turn of the conversation', async () => {
   const title = await ask([user('fix the crane')], 'Crane', false)
   expect(title.headers.get('x-context-ledger')).toBe('side call; not recorded')
   await ask([user('fix the crane'), assistant('I look'), user('go on')], 'Done', true)
-  expect(await said('proxy/claude-code/side-1')).toEqual([
+  expect(await contentsOf('proxy/claude-code/side-1')).toEqual([
     'user: fix the crane',
     'assistant: I look',
     'user: go on',
@@ -156,24 +158,27 @@ it('a title asked for on the side is no turn of the conversation', async () => {
 })
 
 it('a list that begins anew behind a summary is a compaction of the program, in force', async () => {
-  const own = { 'x-context-ledger-conversation': 'compacts itself' }
+  const headers = { 'x-context-ledger-conversation': 'compacts itself' }
   const summary = `The user wants the crane fixed; the motor of crane 4 was replaced, and berth 7 is free again until Monday noon.`
   const offer = { tools }
   const list = [user('fix the crane'), assistant('I look'), user('go on')]
-  await say(observe, list.slice(0, 1), 'I look', own, offer)
-  await say(observe, list, 'done', own, offer)
+  await say(observe, list.slice(0, 1), 'I look', headers, offer)
+  await say(observe, list, 'done', headers, offer)
   await say(
     observe,
     [...list, assistant('done'), user('Summarize all of this.')],
     `<analysis>x</analysis><summary>${summary}</summary>`,
-    own,
+    headers,
     offer,
   )
-  const anew = [user(`This session is being continued from another one.\n${summary}`), user('and the next crane?')]
-  await say(observe, anew, 'crane 5', own, offer)
-  await say(observe, [...anew, assistant('crane 5'), user('thanks')], 'bye', own, offer)
-  expect(await said('compacts itself')).toEqual([
-    `user: ${anew[0]?.content ?? ''}`,
+  const compactedList = [
+    user(`This session is being continued from another one.\n${summary}`),
+    user('and the next crane?'),
+  ]
+  await say(observe, compactedList, 'crane 5', headers, offer)
+  await say(observe, [...compactedList, assistant('crane 5'), user('thanks')], 'bye', headers, offer)
+  expect(await contentsOf('compacts itself')).toEqual([
+    `user: ${compactedList[0]?.content ?? ''}`,
     'user: and the next crane?',
     'assistant: crane 5',
     'user: thanks',
@@ -196,32 +201,38 @@ it('a list without a header that begins anew stays in its conversation, with the
   ]
   const first = await say(observe, list.slice(0, 1), list[1]?.content ?? '', {}, { tools })
   await say(observe, list, 'Empty.', {}, { tools })
-  const kept = [user('[summary] a hull was loaded'), ...list.slice(1), assistant('Empty.'), user('load it')]
-  const anew = await say(observe, kept, 'Loaded.', {}, { tools })
-  expect(idOf(anew)).toBe(idOf(first))
-  expect((await said(idOf(first))).length).toBe(6)
+  const clearedList = [user('[summary] a hull was loaded'), ...list.slice(1), assistant('Empty.'), user('load it')]
+  const compactedList = await say(observe, clearedList, 'Loaded.', {}, { tools })
+  expect(idOf(compactedList)).toBe(idOf(first))
+  expect((await contentsOf(idOf(first))).length).toBe(6)
 })
 
 it('results that the program cleared are shown as it shows them', async () => {
-  const own = { 'x-context-ledger-conversation': 'cleared' }
+  const headers = { 'x-context-ledger-conversation': 'cleared' }
   const call = {
     role: 'assistant',
     content: null,
     tool_calls: [{ id: 'c1', type: 'function', function: { name: 'read_file', arguments: '{}' } }],
   }
   upstream.answerWith(chat.whole({ calls: [{ id: 'c1', name: 'read_file', input: {} }] }))
-  await (await post(observe, CHAT, { model: 'm', messages: [user('read')], tools }, own)).text()
-  await say(observe, [user('read'), call, { role: 'tool', tool_call_id: 'c1', content: 'a long text' }], 'read', own, {
-    tools,
-  })
+  await (await post(observe, CHAT, { model: 'm', messages: [user('read')], tools }, headers)).text()
+  await say(
+    observe,
+    [user('read'), call, { role: 'tool', tool_call_id: 'c1', content: 'a long text' }],
+    'read',
+    headers,
+    {
+      tools,
+    },
+  )
   await say(
     observe,
     [user('read'), call, { role: 'tool', tool_call_id: 'c1', content: '[cleared]' }, assistant('read'), user('on')],
     'ok',
-    own,
+    headers,
     { tools },
   )
-  expect((await said('cleared'))[2]).toBe('tool: [cleared]')
+  expect((await contentsOf('cleared'))[2]).toBe('tool: [cleared]')
   expect((await ledger.messages('cleared')).messages[2]?.content).toBe('a long text')
 })
 
@@ -285,7 +296,7 @@ it.each([
     )
     await (await post(observe, path, body, { 'x-context-ledger-conversation': id })).text()
     await observe.settled()
-    expect(await said(id)).toEqual(['user: q', 'assistant: whole'])
+    expect(await contentsOf(id)).toEqual(['user: q', 'assistant: whole'])
   },
 )
 
@@ -307,9 +318,9 @@ it('what upstream cuts off while the head waits for the ledger reaches the clien
     port: 0,
     onProblem,
   })
-  others.push(slow)
+  otherProxies.push(slow)
   upstream.answerWith({ chunks: chat.events({ text: 'A half of an answer' }).slice(0, 4), ending: 'cut' })
-  const asked = post(
+  const pending = post(
     slow,
     CHAT,
     { model: 'm', messages: [user('q')], stream: true },
@@ -320,7 +331,7 @@ it('what upstream cuts off while the head waits for the ledger reaches the clien
   // By then the proxy, which runs in this process, has seen the end of its connection.
   for (let turn = 0; turn < 100; turn += 1) await new Promise(setImmediate)
   record()
-  const reader = (await asked).body?.getReader()
+  const reader = (await pending).body?.getReader()
   let text = ''
   await expect(
     (async (): Promise<void> => {
@@ -349,7 +360,7 @@ it('an upstream that resets is told in the shape of the API, and 200 with an err
   )
   expect(await inside.json()).toEqual({ error: { message: 'overloaded', code: 529 } })
   await observe.settled()
-  expect(await said('inside')).toEqual(['user: an error inside'])
+  expect(await contentsOf('inside')).toEqual(['user: an error inside'])
 })
 
 it('every other route, and a body that is none, passes as it is', async () => {
@@ -391,12 +402,12 @@ it.each([
   ['/v1', '/v1/models?after=a%20b', '/v1/models?after=a%20b'],
   ['/openai?api-version=7', '/chat/completions', '/openai/chat/completions?api-version=7'],
   ['/openai?api-version=7&key=k', '/v1/models?after=a', '/openai/v1/models?after=a&api-version=7&key=k'],
-])('an upstream at %s is asked for %s as %s', async (own, path, asked) => {
+])('an upstream at %s is asked for %s as %s', async (own, path, pathUpstream) => {
   const proxy = await startProxy({ ledger, upstream: `${upstream.url}${own}`, port: 0, onProblem })
-  others.push(proxy)
+  otherProxies.push(proxy)
   upstream.answerWith({ json: {} })
   await (await fetch(`${proxy.url}${path}`)).text()
-  expect(upstream.calls.map((call) => call.path)).toEqual([asked])
+  expect(upstream.calls.map((call) => call.path)).toEqual([pathUpstream])
 })
 
 it('pages of other sites, and names that lead here from elsewhere, are refused', async () => {
@@ -405,11 +416,11 @@ it('pages of other sites, and names that lead here from elsewhere, are refused',
   expect(upstream.calls).toEqual([])
 })
 
-it('a request longer than what is read is passed on unrecorded, and refused where recording is asked for', async () => {
+it('a request longer than what is read is passed on unrecorded, and refused where recording is pending for', async () => {
   const short = { ledger, upstream: upstream.url, port: 0, onProblem, maxBodyBytes: 1_000 }
   const open = await startProxy(short)
   const closed = await startProxy({ ...short, fail: 'closed' })
-  others.push(open, closed)
+  otherProxies.push(open, closed)
   upstream.answerWith((call) => ({ json: { length: call.text.length } }))
   const body = JSON.stringify({ model: 'm', messages: [user('x'.repeat(100_000))] })
   const passed = await post(open, CHAT, body)
@@ -430,7 +441,7 @@ it('a ledger that is down lets requests pass and says so, or refuses them where 
       headWaitMs: 5_000,
     })
     const closed = await startProxy({ ledger: down, upstream: upstream.url, port: 0, onProblem, mode, fail: 'closed' })
-    others.push(open, closed)
+    otherProxies.push(open, closed)
     const passed = await say(open, [user('down')], 'A')
     expect([passed.status, passed.headers.get('x-context-ledger')]).toEqual([200, 'bypassed'])
     upstream.calls.length = 0
@@ -454,7 +465,7 @@ it('where upstream holds the history it is recorded, and said that it cannot be 
   await ask({ input: 'third', previous_response_id: 'r2' }, 'r3')
   await ask({ input: 'third', previous_response_id: 'r2' }, 'r3')
   expect(JSON.parse(upstream.calls[2]?.text ?? '')).toEqual({ model: 'm', input: 'third', previous_response_id: 'r2' })
-  expect(await said(idOf(first))).toEqual([
+  expect(await contentsOf(idOf(first))).toEqual([
     'user: first',
     'assistant: answer r1',
     'user: second',
@@ -462,8 +473,8 @@ it('where upstream holds the history it is recorded, and said that it cannot be 
     'user: third',
     'assistant: answer r3',
   ])
-  const held = await ask({ input: 'in a conversation', conversation: { id: 'conv_1' } }, 'r4')
-  expect(idOf(held)).toBe('proxy/openai/conv_1')
+  const heldAnswer = await ask({ input: 'in a conversation', conversation: { id: 'conv_1' } }, 'r4')
+  expect(idOf(heldAnswer)).toBe('proxy/openai/conv_1')
 })
 
 /** The bytes of an answer. */
@@ -511,7 +522,7 @@ it.each([
     [true, true, true],
   ])
   await compact.settled()
-  expect(await said(id)).toEqual(['user: which berth?', 'assistant: It was berth 7.'])
+  expect(await contentsOf(id)).toEqual(['user: which berth?', 'assistant: It was berth 7.'])
   const recorded = (await ledger.messages(id)).messages.at(-1)
   expect(recorded?.attributes?.['memoryReads']).toMatchObject([{ arguments: expect.stringContaining('berth') }])
   expect(problems).toEqual([])
@@ -537,7 +548,7 @@ it('half a request, and a client that is gone before the answer, leave nothing h
   half.destroy()
   upstream.answerWith('silence')
   const leaving = new AbortController()
-  const gone = fetch(`${observe.url}${CHAT}`, {
+  const abortedRequest = fetch(`${observe.url}${CHAT}`, {
     method: 'POST',
     body: JSON.stringify({ model: 'm', messages: [user('gone')] }),
     signal: leaving.signal,
@@ -547,7 +558,7 @@ it('half a request, and a client that is gone before the answer, leave nothing h
       setImmediate(resolve)
     })
   leaving.abort()
-  await expect(gone).rejects.toThrow('aborted')
+  await expect(abortedRequest).rejects.toThrow('aborted')
   await upstream.calls[0]?.closed
   const next = await say(observe, [user('still there?')], 'yes')
   expect(next.status).toBe(200)
@@ -561,5 +572,34 @@ it('is an application that another server can mount', async () => {
   const response = await app.request(`http://ledger.example${CHAT}`, ask)
   expect(await response.text()).toBe(chunks.join(''))
   await app.close()
-  expect(await said(idOf(response))).toEqual(['user: mounted', 'assistant: through the Fetch API'])
+  expect(await contentsOf(idOf(response))).toEqual(['user: mounted', 'assistant: through the Fetch API'])
 })
+
+it.each(['observe', 'compact'] as const)(
+  'a conversation that another caller began after the request was let in is neither read nor recorded: %s',
+  async (mode) => {
+    const proxy = createProxy({ ledger, upstream: upstream.url, mode, headWaitMs: 5_000, onProblem })
+    const name = `begun-by-another-${mode}`
+    const list = [user('Which berth?'), assistant('Berth 7, since Monday.')]
+    await ledger.append(name, passedOff<MessageInput[]>([...list, user('a secret of the other caller')]))
+    const before = await contentsOf(name)
+    upstream.answerWith(chat.whole({ text: 'No.' }))
+    const ask = async (mayUse: () => Promise<boolean>): Promise<Response> =>
+      await proxy.fetch(
+        new Request(`http://127.0.0.1${CHAT}`, {
+          method: 'POST',
+          headers: { 'content-type': 'application/json', 'x-context-ledger-conversation': name },
+          body: JSON.stringify({ model: 'm', messages: list }),
+        }),
+        { caller: { actor: 'key:b', mayUse } },
+      )
+    const response = await ask(() => Promise.resolve(false))
+    expect([response.status, response.headers.get('x-context-ledger')]).toEqual([200, 'bypassed'])
+    await response.text()
+    await proxy.settled()
+    expect(JSON.parse(upstream.calls[0]?.text ?? '')).toEqual({ model: 'm', messages: list })
+    expect(await contentsOf(name)).toEqual(before)
+    expect(String(problems[0])).toContain(name)
+    await proxy.close()
+  },
+)

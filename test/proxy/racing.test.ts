@@ -66,17 +66,17 @@ describe.each(MODES)('%s', (mode) => {
       }),
     })
   /** A question is upstream, and recorded. */
-  async function isAsked(conversation: string, question: string): Promise<void> {
+  async function untilRecorded(conversation: string, question: string): Promise<void> {
     // Bounded, so that a question that is never recorded is told by what is.
     for (let tries = 0; tries < 300; tries += 1) {
-      if (waiting.has(question) && (await said(conversation)).includes(question)) return
+      if (waiting.has(question) && (await contentsOf(conversation)).includes(question)) return
       await new Promise((resolve) => {
         setTimeout(resolve, 10)
       })
     }
-    expect([question, await said(conversation)]).toEqual([question, expect.arrayContaining([question])])
+    expect([question, await contentsOf(conversation)]).toEqual([question, expect.arrayContaining([question])])
   }
-  const said = async (conversation: string): Promise<unknown[]> => {
+  const contentsOf = async (conversation: string): Promise<unknown[]> => {
     try {
       return (await ledger.messages(`${mode} ${conversation}`)).messages.map(({ content }) => content)
     } catch {
@@ -100,31 +100,31 @@ describe.each(MODES)('%s', (mode) => {
       const conversation = `${name}, ${order.join(' then ')}`
       waiting.clear()
       const first = ask(conversation, ...left)
-      await isAsked(conversation, 'left')
+      await untilRecorded(conversation, 'left')
       const second = ask(conversation, ...right)
-      await isAsked(conversation, 'right')
+      await untilRecorded(conversation, 'right')
       for (const question of order) {
         waiting.get(question)?.()
         const response = await (question === 'left' ? first : second)
         expect(await response.json()).toMatchObject({ choices: [{ message: { content: `to ${question}` } }] })
       }
       await proxies.get(mode)?.settled()
-      expect(await said(conversation)).toEqual([...right, 'to right'])
+      expect(await contentsOf(conversation)).toEqual([...right, 'to right'])
     }
     expect(problems).toEqual([])
   })
 
   it('a list whose first message was edited goes on in its conversation', async () => {
     const first = ask('edited', 'which berth?')
-    await isAsked('edited', 'which berth?')
+    await untilRecorded('edited', 'which berth?')
     await answered(first, 'which berth?')
     const second = ask('edited', 'which crane?')
-    await isAsked('edited', 'which crane?')
+    await untilRecorded('edited', 'which crane?')
     await answered(second, 'which crane?')
     const third = ask('edited', 'which crane?', 'to which crane?', 'and then?')
-    await isAsked('edited', 'and then?')
+    await untilRecorded('edited', 'and then?')
     await answered(third, 'and then?')
-    expect(await said('edited')).toEqual(['which crane?', 'to which crane?', 'and then?', 'to and then?'])
+    expect(await contentsOf('edited')).toEqual(['which crane?', 'to which crane?', 'and then?', 'to and then?'])
     expect((await ledger.verify(`${mode} edited`)).problems).toEqual([])
     expect(problems).toEqual([])
   })

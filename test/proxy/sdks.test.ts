@@ -250,18 +250,18 @@ describe.each(['observe', 'compact'] as const)('%s', (mode) => {
   it.each(cases)('$name', async ({ name, answers, run, roles }) => {
     upstream.answerWith(...answers)
     const plain = await run(upstream.url)
-    const asked = upstream.calls.splice(0)
+    const proxiedCalls = upstream.calls.splice(0)
     upstream.answerWith(...answers)
     const id = `${mode} ${name}`
     const base = proxies[mode]?.url ?? ''
     const through = await run(base, id)
     expect(through).toEqual(plain)
-    expect(upstream.calls.map(({ text }) => text)).toEqual(asked.map(({ text }) => text))
-    const kept = ({ headers }: UpstreamStub['calls'][number]): unknown[] =>
+    expect(upstream.calls.map(({ text }) => text)).toEqual(proxiedCalls.map(({ text }) => text))
+    const comparable = ({ headers }: UpstreamStub['calls'][number]): unknown[] =>
       ['authorization', 'x-api-key', 'anthropic-version', 'user-agent', 'x-stainless-retry-count', 'content-type'].map(
         (field) => headers[field],
       )
-    expect(upstream.calls.map(kept)).toEqual(asked.map(kept))
+    expect(upstream.calls.map(comparable)).toEqual(proxiedCalls.map(comparable))
     expect(upstream.calls.some(({ headers }) => 'x-context-ledger-conversation' in headers)).toBe(false)
     await proxies[mode]?.settled()
     expect((await ledger.messages(id)).messages.map(({ role }) => role)).toEqual(roles)

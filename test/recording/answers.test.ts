@@ -1,4 +1,4 @@
-/** What an assistant's message says that it answers is held against the conversation, and shown. */
+/** The `answers` of assistant messages are checked against the conversation, and shown. */
 import { describe, expect, it } from '@jest/globals'
 import { either as E } from 'fp-ts'
 import type { Context } from '../../src/domain/compaction/context.js'
@@ -7,14 +7,14 @@ import { VIEWS } from '../../src/domain/values/view-names.js'
 import { contextIn } from '../../src/domain/compaction/context.js'
 import { nameless, say, SMALL, talk } from '../support/conversations.js'
 import { CONVERSATION, createHarness, type Harness } from '../support/harness.js'
-import { explained } from '../support/why.js'
+import { explained } from '../support/explain-conversation.js'
 
 const answersOf = ({ revision, hash }: Pick<Context, 'revision' | 'hash'>): Pick<MessageInput, 'answers'> => ({
   answers: { revision: String(revision), hash },
 })
 const OTHER = 'f'.repeat(64)
 
-/** As a host does that calls its model with the context: now and then somebody says something between. */
+/** Like a host that calls its model with the context, with occasional messages in between. */
 async function conversed(): Promise<{ harness: Harness; contexts: Context[] }> {
   const harness = createHarness({ policy: SMALL })
   const contexts: Context[] = []
@@ -29,13 +29,13 @@ async function conversed(): Promise<{ harness: Harness; contexts: Context[] }> {
 
 async function refused(harness: Harness, message: MessageInput): Promise<unknown> {
   const before = (await harness.events()).length
-  const done = await harness.append([say(100), message])
+  const result = await harness.append([say(100), message])
   expect(await harness.events()).toHaveLength(before)
-  return E.isLeft(done) ? done.left : done
+  return E.isLeft(result) ? result.left : result
 }
 
 describe('answers', () => {
-  it('may name any context that was handed out, through either view, whoever spoke or compacted since', async () => {
+  it('may name any context of either view, regardless of later messages and compactions', async () => {
     const { harness, contexts } = await conversed()
     for (const [at, context] of contexts.entries())
       await harness.appended({ id: `a${String(at)}`, role: 'assistant', content: 'Done.', ...answersOf(context) })
@@ -50,7 +50,7 @@ describe('answers', () => {
     )
   })
 
-  it('that name no revision of the conversation, or no context there, are refused with the field, and nothing is recorded', async () => {
+  it('with an unknown revision or another hash are rejected with the field, and nothing is recorded', async () => {
     const { harness, contexts } = await conversed()
     const last = await harness.context()
     const answer = { id: 'answer', role: 'assistant', content: 'Done.' } as const
@@ -76,7 +76,7 @@ describe('answers', () => {
     expect(await empty.events()).toEqual([])
   })
 
-  it('cost no read where they are of the state at hand, and a bounded one where something came between', async () => {
+  it('need no read for the current state, and a bounded one after other events', async () => {
     const { harness } = await conversed()
     const context = await harness.context()
     harness.store.reads = 0
@@ -86,7 +86,7 @@ describe('answers', () => {
     expect(harness.store.reads).toBeLessThan(40)
   })
 
-  it('of another process’s newer context are known, and a message that is recorded already is no matter of them', async () => {
+  it('for a newer context of another process are accepted, and are ignored for a recorded message', async () => {
     const { harness } = await conversed()
     const rival = harness.restart()
     await rival.appended(say(200))
@@ -105,7 +105,7 @@ describe('answers', () => {
     expect((await harness.appended({ ...answer, answers: { revision: '1', hash: OTHER } })).recorded).toEqual([])
   })
 
-  it('are looked at by compress too, and go with a message that is said anew', async () => {
+  it('are also checked by compress, and stay with a repeated message', async () => {
     const harness = createHarness({ policy: SMALL })
     const list = talk(3).map(nameless)
     await harness.compress(list)
@@ -128,7 +128,7 @@ describe('answers', () => {
     ).toEqual([context.hash, context.hash])
   })
 
-  it('belong to an assistant’s message', () => {
+  it('are only for messages of the assistant', () => {
     for (const role of ['user', 'system', 'developer'])
       expect(parseMessage({ role, content: 'x', answers: { revision: '0', hash: OTHER } })).toMatchObject({
         left: { field: 'answers' },

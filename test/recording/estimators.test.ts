@@ -3,7 +3,7 @@ import { expect, it } from '@jest/globals'
 import { defaultEstimator } from '../../src/domain/values/tokens.js'
 import { findEstimator, registerEstimator } from '../../src/recording/estimators.js'
 
-it('another estimator is known by its name, which no other one takes, and an unknown name is said', () => {
+it('another estimator is registered by its name, no other can take the name, and an unknown name is reported', () => {
   const byWords = { name: 'by-words', text: (text: string) => text.split(' ').length }
   registerEstimator(byWords)
   registerEstimator(byWords)

@@ -1,6 +1,6 @@
 /**
- * Load, decide, append: conflicts decide again, unknown outcomes are asked again, and what is known from long ago is
- * compared with it.
+ * Load, decide, append: commands are decided again after conflicts, appended again after unknown outcomes, and compared
+ * with earlier recordings of the same ids.
  */
 import { describe, expect, it } from '@jest/globals'
 import { either as E } from 'fp-ts'
@@ -13,7 +13,7 @@ import { CONVERSATION, createHarness, createTroubledStore } from '../support/har
 const PROVENANCE = { actor: 'test', correlationId: 'request-1', causationId: 'request-1' }
 
 describe('a conflict', () => {
-  it('decides again on what is there now', async () => {
+  it('decides again on the current state', async () => {
     const harness = createHarness({ policy: SMALL })
     await harness.appended(say(0))
     const rival = harness.restart()
@@ -24,7 +24,7 @@ describe('a conflict', () => {
     expect((await harness.context()).messageIds).toEqual(['m0', 'm1', 'm2', 'm3'])
   })
 
-  it('gives a message without an id the place that it really has', async () => {
+  it('gives a message without an id the index that it really has', async () => {
     const harness = createHarness({ policy: SMALL })
     const rival = harness.restart()
     await harness.appended(say(0))
@@ -36,7 +36,7 @@ describe('a conflict', () => {
     expect(new Set(ids).size).toBe(3)
   })
 
-  it('over the very same message records it once', async () => {
+  it('over the same message records it once', async () => {
     const harness = createHarness({ policy: SMALL })
     await harness.appended(say(0))
     const rival = harness.restart()
@@ -46,7 +46,7 @@ describe('a conflict', () => {
     expect((await harness.appended([say(1), say(2)])).recorded).toEqual(['m2'])
   })
 
-  it('over the first message of all decides again too', async () => {
+  it('over the very first message decides again too', async () => {
     const harness = createHarness({ policy: SMALL })
     const rival = harness.restart()
     harness.store.beforeAppend = async () => {
@@ -57,8 +57,8 @@ describe('a conflict', () => {
   })
 })
 
-describe('what another process appended', () => {
-  it('is seen before a no is said', async () => {
+describe('an append by another process', () => {
+  it('is read before a rejection', async () => {
     const harness = createHarness({ policy: SMALL })
     await harness.appended(say(0))
     await harness.restart().appended(calling('c', ['x']))
@@ -67,7 +67,7 @@ describe('what another process appended', () => {
 })
 
 describe('an append whose outcome is unknown', () => {
-  it.each(['unknown-before', 'unknown-after'] as const)('%s is asked again, and records once', async (fault) => {
+  it.each(['unknown-before', 'unknown-after'] as const)('%s is retried, and records once', async (fault) => {
     const harness = createHarness({ policy: SMALL })
     harness.store.faults.push(fault, fault === 'unknown-before' ? fault : undefined)
     expect((await harness.appended(talk(2))).recorded).toEqual(['m0', 'm1'])
@@ -87,8 +87,8 @@ describe('an append whose outcome is unknown', () => {
   })
 })
 
-describe('what is recorded', () => {
-  it('says who asked, and for which request; its time never goes back', async () => {
+describe('recorded events', () => {
+  it('have the actor and the request; their time never decreases', async () => {
     let now = 5_000
     const harness = createHarness({
       policy: SMALL,
@@ -109,7 +109,7 @@ describe('what is recorded', () => {
     expect(second?.recordedAt).toBe(first?.recordedAt)
   })
 
-  it('of one command is one append, and its commands are decided in turn', async () => {
+  it('of one call are one append, and its commands are decided in order', async () => {
     const harness = createHarness({ policy: SMALL })
     await harness.appended([calling('c', ['x']), answering('r', 'x')])
     expect(harness.store.appends.map(({ types }) => types)).toEqual([
@@ -117,7 +117,7 @@ describe('what is recorded', () => {
     ])
   })
 
-  it('a body above 64 KiB lies beside the log and comes back whole', async () => {
+  it('a body above 64 KiB is stored outside the log and restored in full', async () => {
     const harness = createHarness()
     const content = '决定'.repeat(40_000)
     await harness.appended({ id: 'large', role: 'user', content })
@@ -127,7 +127,7 @@ describe('what is recorded', () => {
   })
 })
 
-it('commands of one conversation take turns, those of others do not wait for them', async () => {
+it('commands of one conversation are serialized, those of others do not wait', async () => {
   const harness = createHarness({ policy: SMALL })
   await Promise.all(talk(20).map((message) => harness.appended(message)))
   expect((await harness.context()).messageIds).toHaveLength(20)
@@ -137,9 +137,9 @@ it('commands of one conversation take turns, those of others do not wait for the
 describe.each(['always', 'at-its-revision'] as const)(
   'a message without an id, in a store that recognizes %s',
   (recognizes) => {
-    it('is never refused because the id of its place is taken, however long ago, and takes nobody’s', async () => {
+    it('is never rejected because its derived id is in use, and never uses the id of another message', async () => {
       const conflicts: string[] = []
-      /** Places whose ids others have; how many messages come between; how many are withdrawn. */
+      /** Indexes with ids that other messages have; the number of messages in between; the number of withdrawals. */
       const histories = fc.record({
         taken: fc.uniqueArray(fc.nat(140), { minLength: 1, maxLength: 30 }),
         row: fc.nat(90),
@@ -153,13 +153,13 @@ describe.each(['always', 'at-its-revision'] as const)(
           const append: typeof memory.append =
             (...asked) =>
             async () => {
-              const done = await memory.append(...asked)()
-              if (E.isLeft(done) && done.left.kind === 'IdsRecorded') conflicts.push(done.left.kind)
-              return done
+              const result = await memory.append(...asked)()
+              if (E.isLeft(result) && result.left.kind === 'IdsRecorded') conflicts.push(result.left.kind)
+              return result
             }
           let harness = createHarness({ policy: SMALL, store: createTroubledStore({ ...memory, recognizes, append }) })
           const places = new Set([...taken, ...Array.from({ length: row }, (_none, at) => taken.length + at)])
-          for (const place of places) await harness.appended(say(place, { id: derivedMessageId(CONVERSATION, place) }))
+          for (const index of places) await harness.appended(say(index, { id: derivedMessageId(CONVERSATION, index) }))
           const { window } = await harness.conversations.load(CONVERSATION)
           await harness.conversations.handle(
             CONVERSATION,
@@ -189,19 +189,19 @@ describe.each(['always', 'at-its-revision'] as const)(
           expect(new Set(ids).size).toBe(places.size + between + 6 * many)
           expect(ids).toHaveLength(places.size + between + 6 * many)
         }),
-        // Fewer histories need not come to a conflict.
+        // With fewer histories there may be no conflict.
         { numRuns: 12 },
       )
-      // Such a store notices nothing by itself, so that nothing may have been sent that it would have had to notice.
+      // Such a store detects no duplicates, so none may be sent to it.
       expect(recognizes === 'always' ? conflicts.length > 0 : conflicts.length === 0).toBe(true)
     }, 60_000)
 
-    it('gets another id than one that is given beside it', async () => {
+    it('gets a different id from one that is given in the same append', async () => {
       const harness = createHarness({ policy: SMALL })
-      const given = say(1, { id: derivedMessageId(CONVERSATION, 0) })
-      expect((await harness.appended([nameless(say(0)), given])).recorded).toEqual([
+      const message = say(1, { id: derivedMessageId(CONVERSATION, 0) })
+      expect((await harness.appended([nameless(say(0)), message])).recorded).toEqual([
         derivedMessageId(CONVERSATION, 1),
-        given.id,
+        message.id,
       ])
     })
   },

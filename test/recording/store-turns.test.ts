@@ -1,4 +1,4 @@
-/** Work in turn at a store that may say nothing: nobody waits through more than one silence and a half. */
+/** Serialized work on a store that may time out: no call waits longer than one and a half timeouts. */
 import { afterEach, beforeEach, expect, it, jest } from '@jest/globals'
 import fc from 'fast-check'
 import { createStoreTurns } from '../../src/recording/store-turns.js'
@@ -13,16 +13,16 @@ afterEach(() => {
 
 const SILENCE_MS = 10_000
 
-/** Of the clock of the test. */
+/** Sleeps by the test's clock. */
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 
-/** How an ask ended: its work answered, was silent (as a result or as what was thrown), or was not begun. */
+/** The end of a call: the store answered, timed out (as a result or an exception), or the work was not started. */
 type End = 'answered' | 'silent' | 'not begun'
 
-const asks = fc.array(
+const calls = fc.array(
   fc.record({
     pauseMs: fc.oneof(fc.constant(0), fc.integer({ min: 1, max: 8_000 })),
-    /** Milliseconds of the work, or how the store stays silent. */
+    /** The duration of the work in milliseconds, or the kind of timeout. */
     work: fc.oneof(
       fc.integer({ min: 0, max: 40 }),
       fc.constantFrom('silent as a result' as const, 'silent by throwing' as const),
@@ -31,23 +31,23 @@ const asks = fc.array(
   { minLength: 1, maxLength: 40 },
 )
 
-it('what waited behind a silence is told of it and not begun; everything else is done, in order', async () => {
+it('calls that waited during a timeout fail without being started; all others run in order', async () => {
   await fc.assert(
-    fc.asyncProperty(asks, async (asked) => {
+    fc.asyncProperty(calls, async (asked) => {
       const turns = createStoreTurns()
-      const begun: number[] = []
+      const startedWork: number[] = []
       const ends: { readonly end: End; readonly waitedMs: number }[] = []
       const silences: { readonly from: number; readonly until: number }[] = []
-      const askedAt: number[] = []
+      const calledAt: number[] = []
 
       async function ask(place: number, work: (typeof asked)[number]['work']): Promise<void> {
         const from = performance.now()
-        askedAt[place] = from
+        calledAt[place] = from
         const ended = (end: End): void => {
           ends[place] = { end, waitedMs: performance.now() - from }
         }
         const doIt = async (): Promise<string> => {
-          begun.push(place)
+          startedWork.push(place)
           if (typeof work === 'number') {
             await sleep(work)
             return 'answered'
@@ -63,7 +63,7 @@ it('what waited behind a silence is told of it and not begun; everything else is
           ended(result === 'silent' ? 'silent' : 'answered')
         } catch (error) {
           if (!(error instanceof StoreError) || error.kind !== 'StoreUnavailable') throw error
-          ended(begun.includes(place) ? 'silent' : 'not begun')
+          ended(startedWork.includes(place) ? 'silent' : 'not begun')
         }
       }
 
@@ -75,13 +75,13 @@ it('what waited behind a silence is told of it and not begun; everything else is
       await jest.advanceTimersByTimeAsync(asked.length * (SILENCE_MS + 50))
       await Promise.all(all)
 
-      expect(begun).toEqual(begun.toSorted((one, other) => one - other))
+      expect(startedWork).toEqual(startedWork.toSorted((one, other) => one - other))
       expect(ends).toHaveLength(asked.length)
       for (const [place, { end, waitedMs }] of ends.entries()) {
-        const own = end === 'silent' ? SILENCE_MS : 0
-        expect(waitedMs).toBeLessThanOrEqual(own + 1.5 * SILENCE_MS + 40 * asked.length)
-        // Nobody is sent away who was not there for half of a silence.
-        const at = askedAt[place] ?? 0
+        const ownMs = end === 'silent' ? SILENCE_MS : 0
+        expect(waitedMs).toBeLessThanOrEqual(ownMs + 1.5 * SILENCE_MS + 40 * asked.length)
+        // Only calls that waited for half of a timeout are rejected.
+        const at = calledAt[place] ?? 0
         const wasThere = silences.some(({ from, until }) => at < (from + until) / 2)
         expect(end !== 'not begun' || wasThere).toBe(true)
       }
@@ -90,7 +90,7 @@ it('what waited behind a silence is told of it and not begun; everything else is
   )
 })
 
-it('a failure that comes at once, and one that is no silence, hold nobody up', async () => {
+it('a quick failure, and one that is not a timeout, delay no other call', async () => {
   const turns = createStoreTurns()
   const fails = (error: Error, afterMs: number): (() => Promise<never>) => {
     return async () => {
@@ -98,14 +98,14 @@ it('a failure that comes at once, and one that is no silence, hold nobody up', a
       throw error
     }
   }
-  const asked = [
+  const pending = [
     turns.inTurn('c', fails(new StoreError('StoreUnavailable', 'a connection broke'), 20)),
     turns.inTurn('c', fails(new StoreError('StoreRefused', 'no'), 20_000)),
     turns.inTurn('c', fails(new TypeError('a defect'), 20_000)),
     turns.inTurn('c', () => Promise.resolve('done')),
     turns.inTurn('another', () => Promise.resolve('done beside it')),
   ]
-  const settled = Promise.allSettled(asked)
+  const settled = Promise.allSettled(pending)
   await jest.advanceTimersByTimeAsync(60_000)
   expect((await settled).map((each) => (each.status === 'fulfilled' ? each.value : String(each.reason)))).toEqual([
     'StoreError: a connection broke',

@@ -21,7 +21,7 @@ const answers = (...content: Generate['content']): Generate => ({
   usage,
   warnings: [],
 })
-const says = (text: string): Generate => answers({ type: 'text', text })
+const answersWith = (text: string): Generate => answers({ type: 'text', text })
 const berthOf = (ship: string): Generate['content'][number] => ({
   type: 'tool-call',
   toolCallId: `call-${ship}`,
@@ -51,7 +51,7 @@ const textOf = (model: MockLanguageModelV4): string => JSON.stringify(model.doGe
 
 describe('ledgerMiddleware', () => {
   it('records what was asked and answered, with usage and the context that it answers', async () => {
-    const script = new MockLanguageModelV4({ doGenerate: async () => says('At berth 4.') })
+    const script = new MockLanguageModelV4({ doGenerate: async () => answersWith('At berth 4.') })
     const model = wrapLanguageModel({ model: script, middleware: ledgerMiddleware({ ledger, conversationId: 'a' }) })
     await generateText({ model, instructions: 'You are terse.', prompt: 'Where is the Alma?' })
     const { messages } = await ledger.messages('a')
@@ -64,8 +64,8 @@ describe('ledgerMiddleware', () => {
       answers: { revision: expect.any(String) },
       attributes: { finishReason: 'stop', usage: { inputTokens: 12, outputTokens: 5, cacheReadTokens: 10 } },
     })
-    const seen = await ledger.context('a', { at: messages[2]?.answers?.revision ?? '' })
-    expect(seen.hash).toBe(messages[2]?.answers?.hash)
+    const answeredContext = await ledger.context('a', { at: messages[2]?.answers?.revision ?? '' })
+    expect(answeredContext.hash).toBe(messages[2]?.answers?.hash)
   })
 
   it('changes no prompt that fits, parallel calls, reasoning and files in it, and records each message once', async () => {
@@ -76,19 +76,21 @@ describe('ledgerMiddleware', () => {
         berthOf('Alma'),
         berthOf('Nordstern'),
       ),
-      says('Berths 4 and 9.'),
+      answersWith('Berths 4 and 9.'),
     ]
-    const run = async (kept: boolean): Promise<MockLanguageModelV4> => {
+    const run = async (records: boolean): Promise<MockLanguageModelV4> => {
       const plain = new MockLanguageModelV4({ doGenerate: script(), supportedUrls: { 'image/*': [/./u] } })
       const middleware = ledgerMiddleware({ ledger, conversationId: 'b' })
-      const model = kept ? wrapLanguageModel({ model: plain, middleware }) : plain
+      const model = records ? wrapLanguageModel({ model: plain, middleware }) : plain
       const image = { type: 'file' as const, mediaType: 'image/png', data: new Uint8Array([1, 2, 3]) }
       const messages: ModelMessage[] = [{ role: 'user', content: [{ type: 'text', text: 'Where are they?' }, image] }]
       await generateText({ model, messages, tools, stopWhen: stepCountIs(3) })
       return plain
     }
-    const [kept, alone] = [await run(true), await run(false)]
-    expect(kept.doGenerateCalls.map(({ prompt }) => prompt)).toEqual(alone.doGenerateCalls.map(({ prompt }) => prompt))
+    const [stored, alone] = [await run(true), await run(false)]
+    expect(stored.doGenerateCalls.map(({ prompt }) => prompt)).toEqual(
+      alone.doGenerateCalls.map(({ prompt }) => prompt),
+    )
     expect(await facts('b')).toEqual({ ConversationConfigured: 1, MessageAppended: 5 })
   })
 
@@ -107,10 +109,10 @@ describe('ledgerMiddleware', () => {
     })
     const model = wrapLanguageModel({ model: script, middleware: ledgerMiddleware({ ledger, conversationId: 'c' }) })
     const { stream } = await model.doStream({ prompt: [{ role: 'user', content: [{ type: 'text', text: 'Where?' }] }] })
-    const came: Part[] = []
-    for await (const part of stream) came.push(part)
-    expect(came).toEqual(parts)
-    const again = streamText({
+    const streamed: Part[] = []
+    for await (const part of stream) streamed.push(part)
+    expect(streamed).toEqual(parts)
+    const repeatedCall = streamText({
       model,
       messages: [
         { role: 'user', content: 'Where?' },
@@ -118,7 +120,7 @@ describe('ledgerMiddleware', () => {
         { role: 'user', content: 'Again?' },
       ],
     })
-    expect(await again.text).toBe('At berth 4.')
+    expect(await repeatedCall.text).toBe('At berth 4.')
     const { messages } = await ledger.messages('c')
     expect(messages.map(({ content }) => content)).toEqual(['Where?', 'At berth 4.', 'Again?', 'At berth 4.'])
     expect(messages[1]?.attributes).toMatchObject({ model: 'scripted', responseId: 'r1', finishReason: 'stop' })
@@ -149,7 +151,9 @@ describe('ledgerMiddleware', () => {
   })
 
   it('gives the model what fits, with the view of what was compacted; the list of the host may grow without end', async () => {
-    const script = new MockLanguageModelV4({ doGenerate: async () => says('Noted, and thank you for the note.') })
+    const script = new MockLanguageModelV4({
+      doGenerate: async () => answersWith('Noted, and thank you for the note.'),
+    })
     const model = wrapLanguageModel({ model: script, middleware: ledgerMiddleware({ ledger, conversationId: 'e' }) })
     const messages: ModelMessage[] = []
     for (let turn = 1; turn <= 40; turn += 1) {
@@ -163,10 +167,12 @@ describe('ledgerMiddleware', () => {
     const context = await ledger.context('e')
     expect(context.tokens).toBeLessThan(2_000)
     expect(textOf(script).length).toBeLessThan(10_000)
-    expect(script.doGenerateCalls.at(-1)?.prompt[1]).toMatchObject({
+    const prompt = script.doGenerateCalls.at(-1)?.prompt ?? []
+    expect(prompt[0]).toMatchObject({
       role: 'system',
-      content: expect.stringMatching(/^\[Context Summary — \d+ messages compressed/u),
+      content: expect.stringMatching(/^You are terse\.\n\n\[Context Summary — \d+ messages compressed/u),
     })
+    expect(prompt[1]?.role).toBe('user')
     const counts = await facts('e')
     expect(counts['MessageAppended']).toBe(81)
     expect(counts['MessagesWithdrawn']).toBeUndefined()
@@ -177,7 +183,7 @@ describe('ledgerMiddleware', () => {
   it('remembers for a host that keeps nothing', async () => {
     const script = new MockLanguageModelV4({
       doGenerate: async ({ prompt }) =>
-        prompt.at(-1)?.role === 'user' && prompt.length > 3 ? answers(berthOf('Alma')) : says('Noted.'),
+        prompt.at(-1)?.role === 'user' && prompt.length > 3 ? answers(berthOf('Alma')) : answersWith('Noted.'),
     })
     const middleware = ledgerMiddleware({ ledger, conversationId: 'f', keptBy: 'ledger' })
     const model = wrapLanguageModel({ model: script, middleware })
@@ -192,7 +198,7 @@ describe('ledgerMiddleware', () => {
   })
 
   it('goes by the conversation that a call names, and leaves a call alone that says so', async () => {
-    const script = new MockLanguageModelV4({ doGenerate: async () => says('Yes.') })
+    const script = new MockLanguageModelV4({ doGenerate: async () => answersWith('Yes.') })
     const model = wrapLanguageModel({ model: script, middleware: ledgerMiddleware({ ledger }) })
     await generateText({ model, prompt: 'Is it?', providerOptions: { contextLedger: { conversationId: 'g' } } })
     await generateText({ model, prompt: 'A title, please.', providerOptions: { contextLedger: { record: false } } })
@@ -207,9 +213,9 @@ describe('ledgerMiddleware', () => {
 
   it('names a wrong option when it is made', () => {
     // @ts-expect-error no such option
-    expect(() => ledgerMiddleware({ ledger, conversation: 'a' })).toThrow(/conversation is no option/u)
+    expect(() => ledgerMiddleware({ ledger, conversation: 'a' })).toThrow(/conversation is not an option/u)
     // @ts-expect-error no ledger
-    expect(() => ledgerMiddleware({ conversationId: 'a' })).toThrow(/ledger must be what openLedger gives/u)
+    expect(() => ledgerMiddleware({ conversationId: 'a' })).toThrow(/ledger must be the result of openLedger/u)
     expect(() => ledgerMiddleware({ ledger, conversationId: '' })).toThrow(/conversationId/u)
     // @ts-expect-error nobody of that name
     expect(() => ledgerMiddleware({ ledger, keptBy: 'me' })).toThrow(/keptBy must be/u)
@@ -218,20 +224,20 @@ describe('ledgerMiddleware', () => {
   it('lets the call go on with its own list where the ledger is closed, and says so', async () => {
     const closed = await openLedger({ store: 'memory', onProblem: () => undefined })
     await closed.close()
-    const heard: unknown[] = []
-    const script = new MockLanguageModelV4({ doGenerate: async () => says('Yes.') })
+    const problems: unknown[] = []
+    const script = new MockLanguageModelV4({ doGenerate: async () => answersWith('Yes.') })
     const middleware = ledgerMiddleware({
       ledger: closed,
       conversationId: 'a',
       onProblem(problem) {
-        heard.push(problem)
+        problems.push(problem)
         throw new Error('a listener that throws')
       },
     })
     const { text } = await generateText({ model: wrapLanguageModel({ model: script, middleware }), prompt: 'Is it?' })
     expect(text).toBe('Yes.')
     expect(script.doGenerateCalls[0]?.prompt).toMatchObject([{ role: 'user', content: [{ text: 'Is it?' }] }])
-    expect(heard).toHaveLength(1)
+    expect(problems).toHaveLength(1)
   })
 
   it('hands on whatever a provider answers, and says so where it cannot be recorded', async () => {
@@ -243,22 +249,26 @@ describe('ledgerMiddleware', () => {
       { content: [{ type: 'text', text: 'x', providerMetadata: { own: { big: 1n } } }], finishReason: {}, usage: {} },
     ]
     for (const result of odd) {
-      const heard: unknown[] = []
-      const middleware = ledgerMiddleware({ ledger, conversationId: 'odd', onProblem: (each) => heard.push(each) })
+      const problems: unknown[] = []
+      const middleware = ledgerMiddleware({ ledger, conversationId: 'odd', onProblem: (each) => problems.push(each) })
       const params = { prompt: [] }
       const model = new MockLanguageModelV4()
-      const given = await middleware.transformParams?.({ type: 'generate', params, model })
+      const transformed = await middleware.transformParams?.({ type: 'generate', params, model })
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a provider has no types when it runs
       const doGenerate = async () => result as Generate
       const call = { doGenerate, doStream: async () => ({ stream: new ReadableStream<Part>() }), model }
-      expect(await middleware.wrapGenerate?.({ ...call, params: given ?? params })).toBe(result)
-      expect(heard).toHaveLength(1)
+      expect(await middleware.wrapGenerate?.({ ...call, params: transformed ?? params })).toBe(result)
+      expect(problems).toHaveLength(1)
     }
   })
 
   it('streams on whatever a provider streams, and records what it knows of it', async () => {
-    const heard: unknown[] = []
-    const middleware = ledgerMiddleware({ ledger, conversationId: 'odd parts', onProblem: (each) => heard.push(each) })
+    const problems: unknown[] = []
+    const middleware = ledgerMiddleware({
+      ledger,
+      conversationId: 'odd parts',
+      onProblem: (each) => problems.push(each),
+    })
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a provider has no types when it runs
     const parts = [
       null,
@@ -270,18 +280,18 @@ describe('ledgerMiddleware', () => {
     ] as unknown as Part[]
     const model = new MockLanguageModelV4()
     const params = { prompt: [] }
-    const given = await middleware.transformParams?.({ type: 'stream', params, model })
+    const transformed = await middleware.transformParams?.({ type: 'stream', params, model })
     const wrapped = await middleware.wrapStream?.({
-      doGenerate: async () => says(''),
+      doGenerate: async () => answersWith(''),
       doStream: async () => ({ stream: simulateReadableStream({ chunks: parts }) }),
       model,
-      params: given ?? params,
+      params: transformed ?? params,
     })
-    const came: unknown[] = []
-    for await (const part of wrapped?.stream ?? []) came.push(part)
-    expect(came).toEqual(parts)
+    const chunks: unknown[] = []
+    for await (const part of wrapped?.stream ?? []) chunks.push(part)
+    expect(chunks).toEqual(parts)
     expect((await ledger.messages('odd parts')).messages.map(({ content }) => content)).toEqual(['whole'])
-    expect(heard.length).toBeGreaterThan(0)
+    expect(problems.length).toBeGreaterThan(0)
   })
 })
 
@@ -290,7 +300,7 @@ describe('ledgerSteps', () => {
     const script = new MockLanguageModelV4({
       doGenerate: [
         ...['Alma', 'Nordstern', 'Ulla', 'Frieda', 'Hansa'].map((ship) => answers(berthOf(ship))),
-        says('They lie well.'),
+        answersWith('They lie well.'),
       ],
     })
     const long = 'the crane at the west quay is out. '.repeat(30)
@@ -310,7 +320,7 @@ describe('ledgerSteps', () => {
     const counts = await facts('steps')
     expect([counts['MessageAppended'], counts['MessagesWithdrawn']]).toEqual([25, undefined])
     const last = script.doGenerateCalls.at(-1)?.prompt ?? []
-    expect(last.map(({ role }) => role).join(' ')).toMatch(/^system system (?:user |assistant |tool )+/u)
+    expect(last.map(({ role }) => role).join(' ')).toMatch(/^system user (?:user |assistant |tool )+/u)
     expect(JSON.stringify(last).length).toBeLessThan(10_000)
     const { messages } = await ledger.messages('steps')
     expect(messages.at(-1)).toMatchObject({
@@ -374,12 +384,12 @@ describe('messages of the AI SDK', () => {
 
   it('come back as they were', () => {
     fc.assert(
-      fc.property(message, (given) => {
-        const [told, ...more] = toLedger(given)
+      fc.property(message, (transformed) => {
+        const [told, ...more] = toLedger(transformed)
         expect(more).toEqual([])
         // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- as the log gives it back
-        const kept = JSON.parse(JSON.stringify(told)) as ChatMessage
-        expect(asPrompt([fromLedger(kept)])).toEqual([given])
+        const stored = JSON.parse(JSON.stringify(told)) as ChatMessage
+        expect(asPrompt([fromLedger(stored)])).toEqual([transformed])
       }),
     )
   })

@@ -65,12 +65,12 @@ describeWithSdk('the Claude Agent SDK (needs CONTEXT_LEDGER_TEST_CLAUDE_AGENT_SD
   it('mirrors a session into the ledger as it runs, and resumes it from there, its sub-agent too', async () => {
     const sessionStore = ledgerSessionStore({ ledger })
     const run = async (resume?: string): Promise<string[]> => {
-      const told: string[] = []
+      const texts: string[] = []
       const options = { ...program, env: env(), sessionStore, ...(resume === undefined ? {} : { resume }) }
       for await (const { type, subtype, result } of sdk.query({ prompt: 'Go on.', options }))
-        if (type === 'result') told.push(String(result))
-        else if (subtype === 'mirror_error') told.push('mirror_error')
-      return told
+        if (type === 'result') texts.push(String(result))
+        else if (subtype === 'mirror_error') texts.push('mirror_error')
+      return texts
     }
     expect(await run()).toEqual(['found nothing'])
     // The program has cleaned up.
@@ -78,28 +78,28 @@ describeWithSdk('the Claude Agent SDK (needs CONTEXT_LEDGER_TEST_CLAUDE_AGENT_SD
     expect(await run(sessionId)).toEqual(['found 20 and 2 lines'])
     const project = process.cwd().replaceAll(/[^A-Za-z0-9]/gu, '-')
     expect((await sessionStore.listSessions(project)).map((session) => session.sessionId)).toEqual([sessionId])
-    const beside = await openLedger({ store: 'memory' })
-    await beside.importTranscript('examples/claude-code-session.jsonl')
+    const otherLedger = await openLedger({ store: 'memory' })
+    await otherLedger.importTranscript('examples/claude-code-session.jsonl')
     const observed = `claude-code/${sessionId}`
-    expect((await ledger.context(observed)).messages).toEqual((await beside.context(observed)).messages)
-    await beside.close()
+    expect((await ledger.context(observed)).messages).toEqual((await otherLedger.context(observed)).messages)
+    await otherLedger.close()
     expect((await ledger.messages(`${observed}/agent-harbour1`)).messages).toHaveLength(2)
     expect((await ledger.forgotten(observed)).totals).toMatchObject({ all: { compactions: 1 } })
     expect((await ledger.verify()).problems).toEqual([])
   })
 
   it('the example runs with it as it runs without', async () => {
-    const told: string[] = []
-    const given = await claudeAgentSdk(
-      (line) => told.push(line),
+    const texts: string[] = []
+    const output = await claudeAgentSdk(
+      (line) => texts.push(line),
       ({ prompt, options }) => sdk.query({ prompt, options: { ...options, ...program, env: env() } }),
     )
-    expect(told).toContain('result')
-    expect(given).toEqual({ lines: 43, compactions: 1 })
+    expect(texts).toContain('result')
+    expect(output).toEqual({ lines: 43, compactions: 1 })
   })
 
   it('its functions give of this store what they give of the SDK’s own', async () => {
-    const other = await openLedger({ store: 'memory' })
+    const secondLedger = await openLedger({ store: 'memory' })
     const dir = join(home, 'work')
     mkdirSync(dir)
     const project = join(home, 'projects', dir.replaceAll(/[^A-Za-z0-9]/gu, '-'))
@@ -117,7 +117,7 @@ describeWithSdk('the Claude Agent SDK (needs CONTEXT_LEDGER_TEST_CLAUDE_AGENT_SD
       await sdk.tagSession(sessionId, 'export', options)
       await sdk.deleteSession('00000000-0000-4000-8000-000000000000', options)
       const fork = await sdk.forkSession(sessionId, options)
-      const said = async (id: string) =>
+      const contentsOf = async (id: string) =>
         (await sdk.getSessionMessages(id, options)).map((message) =>
           JSON.stringify(message, (name, value: unknown) =>
             /uuid|session|timestamp/iu.test(name) ? undefined : value,
@@ -127,15 +127,15 @@ describeWithSdk('the Claude Agent SDK (needs CONTEXT_LEDGER_TEST_CLAUDE_AGENT_SD
       return {
         sessions: (await sdk.listSessions(options)).length,
         info: { ...(await sdk.getSessionInfo(sessionId, options)), lastModified: 0, fileSize: 0 },
-        said: await said(sessionId),
-        forked: await said(fork.sessionId),
+        said: await contentsOf(sessionId),
+        forked: await contentsOf(fork.sessionId),
         agent: [agent, await sdk.getSubagentMessages(sessionId, agent, options)],
       }
     }
-    const ours = await ask(ledgerSessionStore({ ledger: other }))
-    expect(ours).toEqual(await ask(new sdk.InMemorySessionStore()))
-    expect(ours).toMatchObject({ sessions: 2, info: { customTitle: 'The lost rows', tag: 'export' } })
-    expect((await other.verify()).problems).toEqual([])
-    await other.close()
+    const answersOf = await ask(ledgerSessionStore({ ledger: secondLedger }))
+    expect(answersOf).toEqual(await ask(new sdk.InMemorySessionStore()))
+    expect(answersOf).toMatchObject({ sessions: 2, info: { customTitle: 'The lost rows', tag: 'export' } })
+    expect((await secondLedger.verify()).problems).toEqual([])
+    await secondLedger.close()
   })
 })

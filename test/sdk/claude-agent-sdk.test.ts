@@ -30,10 +30,10 @@ describe('ledgerSessionStore', () => {
     for (let at = 0; at < entries.length; at += 3) await one.append(key, entries.slice(at, at + 3))
     expect(await one.load(key)).toEqual(entries)
 
-    const beside = await openLedger({ store: 'memory' })
-    await beside.importTranscript('examples/claude-code-session.jsonl')
-    const [live, read] = [await ledger.context(observed), await beside.context(observed)]
-    await beside.close()
+    const separateLedger = await openLedger({ store: 'memory' })
+    await separateLedger.importTranscript('examples/claude-code-session.jsonl')
+    const [live, read] = [await ledger.context(observed), await separateLedger.context(observed)]
+    await separateLedger.close()
     expect(live.messages).toEqual(read.messages)
     expect((await facts(observed))['CompactionObserved']).toBeGreaterThan(0)
     expect((await ledger.verify()).problems).toEqual([])
@@ -50,13 +50,13 @@ describe('ledgerSessionStore', () => {
   })
 
   it('goes on in a new process, in the middle of a session', async () => {
-    const other = { projectKey: 'harbour', sessionId: 'aaaaaaaa-0000-4000-8000-000000000001' }
-    const own = entries.map((entry) => ({ ...entry, sessionId: other.sessionId }))
-    await store().append(other, own.slice(0, 7))
-    await store().append(other, own.slice(7, 12))
-    await store().append(other, own.slice(12))
-    const again = await ledger.context(`claude-code/${other.sessionId}`)
-    expect(again.messages).toEqual((await ledger.context(observed)).messages)
+    const otherSession = { projectKey: 'harbour', sessionId: 'aaaaaaaa-0000-4000-8000-000000000001' }
+    const otherEntries = entries.map((entry) => ({ ...entry, sessionId: otherSession.sessionId }))
+    await store().append(otherSession, otherEntries.slice(0, 7))
+    await store().append(otherSession, otherEntries.slice(7, 12))
+    await store().append(otherSession, otherEntries.slice(12))
+    const otherContext = await ledger.context(`claude-code/${otherSession.sessionId}`)
+    expect(otherContext.messages).toEqual((await ledger.context(observed)).messages)
   })
 
   it('lists sessions and what their sub-agents wrote, each project its own', async () => {
@@ -102,7 +102,9 @@ describe('ledgerSessionStore', () => {
     await expect(store().load({ projectKey: 'p', sessionId: 's', subpath: '' })).rejects.toThrow(/key\.subpath/u)
     // @ts-expect-error no type
     await expect(store().append(key, [{ uuid: 'u' }])).rejects.toThrow(/entries\.0\.type/u)
-    await expect(store().append(key, [{ type: 'a', big: 1n }])).rejects.toThrow(/^entries holds what JSON cannot say/u)
+    await expect(store().append(key, [{ type: 'a', big: 1n }])).rejects.toThrow(
+      /^entries contains a value that JSON cannot represent/u,
+    )
   })
 })
 

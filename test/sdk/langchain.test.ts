@@ -10,7 +10,7 @@ import { fromLedger, toLedger } from '../../src/sdk/langchain/messages.js'
 
 /** Answers by a function of what it is given, and remembers it. */
 class ScriptedModel extends BaseChatModel {
-  readonly seen: BaseMessage[][] = []
+  readonly requests: BaseMessage[][] = []
   constructor(private readonly answer: (messages: readonly BaseMessage[]) => AIMessage) {
     super({})
   }
@@ -21,7 +21,7 @@ class ScriptedModel extends BaseChatModel {
     return this
   }
   override async _generate(messages: BaseMessage[]): Promise<ChatResult> {
-    this.seen.push(messages)
+    this.requests.push(messages)
     const message = this.answer(messages)
     return { generations: [{ text: message.text, message }] }
   }
@@ -33,7 +33,7 @@ const berth = tool(({ ship }) => `${ship} lies at berth ${String(ship.length)}`,
   schema: z.object({ ship: z.string() }),
 })
 const usage = { input_tokens: 12, output_tokens: 5, total_tokens: 17, input_token_details: { cache_read: 10 } }
-const says = (content: string): AIMessage => Object.assign(new AIMessage({ content }), { usage_metadata: usage })
+const answerWith = (content: string): AIMessage => Object.assign(new AIMessage({ content }), { usage_metadata: usage })
 const calls = (...ships: string[]): AIMessage =>
   new AIMessage({
     content: '',
@@ -56,13 +56,14 @@ const facts = async (id: string): Promise<Record<string, number>> => {
   for await (const { type } of ledger.log(id)) counts[type] = (counts[type] ?? 0) + 1
   return counts
 }
-const told = (messages: readonly BaseMessage[]): unknown[] => messages.map(({ type, content }) => [type, content])
+const typesAndContents = (messages: readonly BaseMessage[]): unknown[] =>
+  messages.map(({ type, content }) => [type, content])
 
 describe('ledgerMiddleware', () => {
   it('changes nothing that fits: the model is given what it is given without it, and each message is recorded once', async () => {
     const run = async (kept: boolean): Promise<ScriptedModel> => {
       const model = new ScriptedModel((messages) =>
-        messages.at(-1)?.type === 'tool' ? says('Berths 4 and 9.') : calls('Alma', 'Nordstern'),
+        messages.at(-1)?.type === 'tool' ? answerWith('Berths 4 and 9.') : calls('Alma', 'Nordstern'),
       )
       const agent = createAgent({
         model,
@@ -74,7 +75,7 @@ describe('ledgerMiddleware', () => {
       return model
     }
     const [kept, alone] = [await run(true), await run(false)]
-    expect(kept.seen.map(told)).toEqual(alone.seen.map(told))
+    expect(kept.requests.map(typesAndContents)).toEqual(alone.requests.map(typesAndContents))
     expect(await facts('a')).toEqual({ ConversationConfigured: 1, MessageAppended: 6 })
     const { messages } = await ledger.messages('a')
     expect(messages.map(({ role }) => role)).toEqual(['system', 'user', 'assistant', 'tool', 'tool', 'assistant'])
@@ -86,7 +87,7 @@ describe('ledgerMiddleware', () => {
   })
 
   it('gives the model what fits, in one system message; the state of the agent stays whole', async () => {
-    const model = new ScriptedModel(() => says('Noted, and thank you for the note.'))
+    const model = new ScriptedModel(() => answerWith('Noted, and thank you for the note.'))
     const agent = createAgent({
       model,
       systemPrompt: 'You are terse.',
@@ -102,9 +103,9 @@ describe('ledgerMiddleware', () => {
       ;({ messages } = state)
     }
     expect(messages).toHaveLength(60)
-    const last = model.seen.at(-1) ?? []
+    const last = model.requests.at(-1) ?? []
     expect(last.filter(({ type }) => type === 'system')).toHaveLength(1)
-    expect(last[0]?.text).toMatch(/^You are terse\.\[Context Summary — \d+ messages compressed/u)
+    expect(last[0]?.text).toMatch(/^You are terse\.\n\n\[Context Summary — \d+ messages compressed/u)
     expect(last.length).toBeLessThan(40)
     const counts = await facts('thread-1')
     expect([counts['MessageAppended'], counts['MessagesWithdrawn']]).toEqual([61, undefined])
@@ -112,14 +113,14 @@ describe('ledgerMiddleware', () => {
   })
 
   it('remembers for an agent without a checkpointer', async () => {
-    const model = new ScriptedModel((messages) => says(`I was given ${String(messages.length)}.`))
+    const model = new ScriptedModel((messages) => answerWith(`I was given ${String(messages.length)}.`))
     const agent = createAgent({
       model,
       middleware: [ledgerMiddleware({ ledger, conversationId: 'c', keptBy: 'ledger' })],
     })
-    for (const said of ['I am Ada.', 'Who am I?', 'Who am I?'])
-      await agent.invoke({ messages: [new HumanMessage(said)] })
-    expect(told(model.seen.at(-1) ?? [])).toEqual([
+    for (const question of ['I am Ada.', 'Who am I?', 'Who am I?'])
+      await agent.invoke({ messages: [new HumanMessage(question)] })
+    expect(typesAndContents(model.requests.at(-1) ?? [])).toEqual([
       ['human', 'I am Ada.'],
       ['ai', 'I was given 1.'],
       ['human', 'Who am I?'],
@@ -130,7 +131,7 @@ describe('ledgerMiddleware', () => {
 
   it('says which conversation is missing', async () => {
     const agent = createAgent({
-      model: new ScriptedModel(() => says('Yes.')),
+      model: new ScriptedModel(() => answerWith('Yes.')),
       middleware: [ledgerMiddleware({ ledger })],
     })
     await expect(agent.invoke({ messages: [new HumanMessage('Is it?')] })).rejects.toThrow(/thread_id/u)
@@ -139,14 +140,14 @@ describe('ledgerMiddleware', () => {
   it('lets the agent go on where the ledger is closed, and says so', async () => {
     const closed = await openLedger({ store: 'memory', onProblem: () => undefined })
     await closed.close()
-    const heard: unknown[] = []
+    const problems: unknown[] = []
     const middleware = [
-      ledgerMiddleware({ ledger: closed, conversationId: 'a', onProblem: (problem) => heard.push(problem) }),
+      ledgerMiddleware({ ledger: closed, conversationId: 'a', onProblem: (problem) => problems.push(problem) }),
     ]
-    const agent = createAgent({ model: new ScriptedModel(() => says('Yes.')), middleware })
+    const agent = createAgent({ model: new ScriptedModel(() => answerWith('Yes.')), middleware })
     const { messages } = await agent.invoke({ messages: [new HumanMessage('Is it?')] })
     expect(messages.at(-1)?.text).toBe('Yes.')
-    expect(heard).toHaveLength(1)
+    expect(problems).toHaveLength(1)
   })
 })
 
@@ -173,13 +174,13 @@ describe('messages of LangChain', () => {
     const [input] = toLedger(message)
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- as the log gives it back
     const back = fromLedger(JSON.parse(JSON.stringify(input)) as ChatMessage)
-    const said = ({ type, content, name, additional_kwargs: fields }: BaseMessage): unknown[] => [
+    const question = ({ type, content, name, additional_kwargs: fields }: BaseMessage): unknown[] => [
       type,
       content,
       name,
       fields,
     ]
-    expect(said(back)).toEqual(said(message))
+    expect(question(back)).toEqual(question(message))
     expect([back.id, back.lc_kwargs['tool_calls'] ?? []]).toEqual([message.id, message.lc_kwargs['tool_calls'] ?? []])
   })
 })

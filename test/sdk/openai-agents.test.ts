@@ -19,15 +19,15 @@ import { ledgerSession } from '../../src/sdk/openai-agents/index.js'
 
 /** Answers by a function of what it is given, and remembers it. */
 class ScriptedModel implements Model {
-  readonly seen: (string | AgentInputItem[])[] = []
+  readonly requests: (string | AgentInputItem[])[] = []
   constructor(private readonly answer: (input: readonly AgentInputItem[]) => ModelResponse['output']) {}
   async getResponse({ input }: ModelRequest): Promise<ModelResponse> {
-    this.seen.push(structuredClone(input))
+    this.requests.push(structuredClone(input))
     const usage = new Usage({ inputTokens: 12, outputTokens: 5, totalTokens: 17, requests: 1 })
     return {
       usage,
       output: this.answer(typeof input === 'string' ? [] : input),
-      responseId: `r${String(this.seen.length)}`,
+      responseId: `r${String(this.requests.length)}`,
     }
   }
   // oxlint-disable-next-line eslint/require-yield -- nobody streams here
@@ -35,7 +35,7 @@ class ScriptedModel implements Model {
     throw new Error('not streamed here')
   }
 }
-const says = (text: string): ModelResponse['output'] => [
+const outputOf = (text: string): ModelResponse['output'] => [
   { type: 'message', role: 'assistant', status: 'completed', content: [{ type: 'output_text', text }] },
 ]
 const calls = (...ships: string[]): ModelResponse['output'] => [
@@ -74,7 +74,7 @@ describe('ledgerSession', () => {
   it('gives the model what a session in memory gives it, parallel calls and reasoning in it', async () => {
     const script = (): ScriptedModel =>
       new ScriptedModel((input) =>
-        input.at(-1)?.type === 'function_call_result' ? says('Berths 4 and 9.') : calls('Alma', 'Nordstern'),
+        input.at(-1)?.type === 'function_call_result' ? outputOf('Berths 4 and 9.') : calls('Alma', 'Nordstern'),
       )
     const play = async (session: MemorySession | ReturnType<typeof ledgerSession>): Promise<ScriptedModel> => {
       const model = script()
@@ -85,21 +85,21 @@ describe('ledgerSession', () => {
     const session = ledgerSession({ ledger, sessionId: 'a' })
     const memory = new MemorySession()
     const [kept, alone] = [await play(session), await play(memory)]
-    expect(kept.seen).toEqual(alone.seen)
+    expect(kept.requests).toEqual(alone.requests)
     expect(await session.getItems()).toEqual(JSON.parse(JSON.stringify(await memory.getItems())))
     expect(await session.getItems(2)).toEqual(JSON.parse(JSON.stringify(await memory.getItems(2))))
   })
 
   it('gives the model what fits, and keeps everything', async () => {
-    const model = new ScriptedModel(() => says('Noted, and thank you for the note.'))
+    const model = new ScriptedModel(() => outputOf('Noted, and thank you for the note.'))
     const agent = new Agent({ name: 'Harbour', model })
     const session = ledgerSession({ ledger, sessionId: 'b' })
     for (let turn = 1; turn <= 30; turn += 1)
       await runner.run(agent, `Note ${String(turn)}: ${'the crane at the west quay is out. '.repeat(8)}`, { session })
     await ledger.settled('b')
     const items = await session.getItems()
-    expect(items[0]).toMatchObject({ role: 'system', content: expect.stringMatching(/^\[Context Summary/u) })
-    expect(JSON.stringify(model.seen.at(-1)).length).toBeLessThan(12_000)
+    expect(items[0]).toMatchObject({ role: 'user', content: expect.stringMatching(/^\[Context Summary/u) })
+    expect(JSON.stringify(model.requests.at(-1)).length).toBeLessThan(12_000)
     const counts = await facts('b')
     expect([counts['MessageAppended'], counts['MessagesWithdrawn']]).toEqual([60, undefined])
   })
@@ -107,31 +107,31 @@ describe('ledgerSession', () => {
   it('applies a transaction once, whole, and only to what it expects', async () => {
     const session = ledgerSession({ ledger, sessionId: 'c' })
     expect(isSessionHistoryTransactionAwareSession(session)).toBe(true)
-    const append = { type: 'append_items' as const, items: [user('One.'), ...says('Two.'), user('Three.')] }
+    const append = { type: 'append_items' as const, items: [user('One.'), ...outputOf('Two.'), user('Three.')] }
     await session.applyHistoryTransaction({ operationId: 'o1', transaction: append })
     await session.applyHistoryTransaction({ operationId: 'o1', transaction: append })
     const items = await session.getItems()
     expect(items).toEqual(append.items)
-    const again = { ...append, items: [...append.items, user('Four.')] }
-    await expect(session.applyHistoryTransaction({ operationId: 'o1', transaction: again })).rejects.toThrow(
+    const repeatedAppend = { ...append, items: [...append.items, user('Four.')] }
+    await expect(session.applyHistoryTransaction({ operationId: 'o1', transaction: repeatedAppend })).rejects.toThrow(
       /operationId/u,
     )
     const replace = {
       type: 'replace_suffix' as const,
-      expectedSuffix: [...says('Two.'), user('Three.')],
-      replacement: [...says('Another two.')],
+      expectedSuffix: [...outputOf('Two.'), user('Three.')],
+      replacement: [...outputOf('Another two.')],
     }
     await session.applyHistoryTransaction({ operationId: 'o2', transaction: replace })
     await session.applyHistoryTransaction({ operationId: 'o2', transaction: replace })
-    expect(await session.getItems()).toEqual([user('One.'), ...says('Another two.')])
+    expect(await session.getItems()).toEqual([user('One.'), ...outputOf('Another two.')])
     await expect(session.applyHistoryTransaction({ operationId: 'o3', transaction: replace })).rejects.toThrow(
       /expectedSuffix/u,
     )
-    const remove = { type: 'replace_suffix' as const, expectedSuffix: says('Another two.'), replacement: [] }
+    const remove = { type: 'replace_suffix' as const, expectedSuffix: outputOf('Another two.'), replacement: [] }
     await session.applyHistoryTransaction({ operationId: 'o4', transaction: remove })
-    await session.addItems(says('Another two.'))
+    await session.addItems(outputOf('Another two.'))
     await session.applyHistoryTransaction({ operationId: 'o4', transaction: remove })
-    expect(await session.getItems()).toEqual([user('One.'), ...says('Another two.')])
+    expect(await session.getItems()).toEqual([user('One.'), ...outputOf('Another two.')])
   })
 
   it('of two transactions at once both are applied, one after the other', async () => {
@@ -164,7 +164,7 @@ describe('ledgerSession', () => {
 
   it('keeps a compaction of the provider as it is, and what it replaced in the log', async () => {
     const session = ledgerSession({ ledger, sessionId: 'f' })
-    await session.addItems([user('One.'), ...says('Two.'), user('Three.')])
+    await session.addItems([user('One.'), ...outputOf('Two.'), user('Three.')])
     const compacted: AgentInputItem[] = [
       { type: 'compaction', id: 'cmp_1', encrypted_content: 'b3BhcXVl' },
       user('Three.'),
@@ -179,7 +179,7 @@ describe('ledgerSession', () => {
   const LONG = 'The berth is booked twice, and the tide does not wait. '.repeat(12)
   const afterRuns = async (compaction: 'behind' | 'awaited', id: string): Promise<ReturnType<typeof ledgerSession>> => {
     const session = ledgerSession({ ledger, sessionId: id, compaction })
-    const agent = new Agent({ name: 'Harbour', model: new ScriptedModel(() => says(LONG)) })
+    const agent = new Agent({ name: 'Harbour', model: new ScriptedModel(() => outputOf(LONG)) })
     for (let turn = 0; turn < 8; turn += 1) await runner.run(agent, `${String(turn)}: ${LONG}`, { session })
     return session
   }
@@ -200,16 +200,16 @@ describe('ledgerSession', () => {
     expect(await session.runCompaction({ force: true })).toBeNull()
     const { items, ownership } = await session.getItemsWithCompactionOwnership()
     expect(items).toEqual([])
-    await session.addItemsWithCompactionOwnership([user(LONG), ...says(LONG)], ownership)
-    await session.addItemsWithCompactionOwnership([user('And?'), ...says('Nothing.'), user('Well?')], ownership)
+    await session.addItemsWithCompactionOwnership([user(LONG), ...outputOf(LONG)], ownership)
+    await session.addItemsWithCompactionOwnership([user('And?'), ...outputOf('Nothing.'), user('Well?')], ownership)
     const batches = async (): Promise<number> => (await facts('i'))['BatchArchived'] ?? 0
     await session.addItems([user('Somebody else.')])
     await session.runCompaction({ force: true }, undefined, ownership)
     await session.runCompaction({ force: true }, undefined, null)
     expect(await batches()).toBe(0)
-    const anew = await session.getItemsWithCompactionOwnership()
-    await session.addItemsWithCompactionOwnership(says('Mine.'), anew.ownership)
-    await session.runCompaction({ force: true }, undefined, anew.ownership)
+    const reloaded = await session.getItemsWithCompactionOwnership()
+    await session.addItemsWithCompactionOwnership(outputOf('Mine.'), reloaded.ownership)
+    await session.runCompaction({ force: true }, undefined, reloaded.ownership)
     expect(await batches()).toBe(1)
     expect((await ledger.verify('i')).problems).toEqual([])
   })
@@ -221,7 +221,7 @@ describe('ledgerSession', () => {
     const cycle = { ...user('One.'), providerData: {} }
     cycle.providerData = { cycle }
     for (const item of [cycle, { ...user('One.'), providerData: { big: 1n } }])
-      await expect(session.addItems([item])).rejects.toThrow(/^items holds what JSON cannot say/u)
+      await expect(session.addItems([item])).rejects.toThrow(/^items contains a value that JSON cannot represent/u)
     // @ts-expect-error no items
     await expect(session.addItems('one')).rejects.toThrow(/items/u)
     await expect(session.getItems(Number.NaN)).rejects.toThrow(/limit/u)

@@ -1,6 +1,6 @@
 /**
- * Who asked stands in the log: every fact that a request records carries the name of its key. The routes are those of
- * the contract, so that a new one has to be asked here too.
+ * Every event that a request records carries the name of the key that made the request. The routes come from the
+ * contract, so a new route must be added here too.
  */
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import { createMemoryTokenBudget } from '../../src/adapters/memory/token-budget.js'
@@ -24,8 +24,8 @@ import { PEPPER } from '../support/service.js'
 let db: Database
 let store: EventStore
 let ledger: Ledger
-/** Another process of the same log, which compacts nothing: what it appends waits for whoever is asked. */
-let aside: Ledger
+/** Another process on the same log. It does not compact, so its appends wait for the process under test. */
+let observer: Ledger
 let service: Service
 const keys = (): ReturnType<typeof createPostgresKeyStore> => createPostgresKeyStore(db)
 
@@ -33,7 +33,7 @@ beforeAll(async () => {
   db = await openTestDatabase()
   store = createPostgresEventStore(db)
   ledger = await ledgerOn(db, { policy: SMALL, alone: false })
-  aside = await ledgerOn(db, { policy: SMALL, alone: false, workers: 'elsewhere' })
+  observer = await ledgerOn(db, { policy: SMALL, alone: false, workers: 'elsewhere' })
   service = createService({
     ledger,
     stores: {
@@ -50,12 +50,12 @@ beforeAll(async () => {
 afterAll(async () => {
   await service.stop()
   await ledger.close()
-  await aside.close()
+  await observer.close()
   await db.close()
 })
 
-interface Asked {
-  /** What stands in the path, by its name; the conversation is `c` where nothing else is said. */
+interface RequestParts {
+  /** Path parameters by name. The conversation is `c` by default. */
   readonly params?: Readonly<Record<string, string>>
   readonly body?: object
 }
@@ -64,17 +64,17 @@ interface Asked {
 const edition = { id: '' }
 const all = { conversations: ['c'] }
 /** Routes that record something, in the order in which they are asked. */
-const RECORDING: { readonly [Name in RouteName]?: () => Asked | Promise<Asked> } = {
+const RECORDING: { readonly [Name in RouteName]?: () => RequestParts | Promise<RequestParts> } = {
   appendMessages: () => ({ body: { messages: talk(30) } }),
   pinMessage: () => ({ params: { message: 'm29' } }),
   unpinMessage: () => ({ params: { message: 'm29' } }),
   compact: async () => {
-    await aside.append('c', talk(9, 30))
+    await observer.append('c', talk(9, 30))
     return { body: { force: true } }
   },
   undo: async () => ({ body: { cycle: (await ledger.stats('c')).cycles } }),
   useTool: async () => {
-    await aside.append('due', talk(30))
+    await observer.append('due', talk(30))
     return { params: { conversation: 'due', tool: 'compact_context' }, body: {} }
   },
   amend: () => ({ body: { withdraw: ['m38'], append: [say(38, { id: 'in-its-place' })] } }),
@@ -86,15 +86,15 @@ const RECORDING: { readonly [Name in RouteName]?: () => Asked | Promise<Asked> }
   replay: () => ({ body: { ...all, policy: { keepRecent: 3 } } }),
   compareEdition: () => ({ params: { edition: edition.id }, body: all }),
   adoptEdition: async () => {
-    // What came since is caught up, in the edition's own stream.
-    await aside.append('c', talk(9, 40))
+    // Newer events are caught up, in the edition's own stream.
+    await observer.append('c', talk(20, 40))
     return { params: { edition: edition.id }, body: { policy: { keepRecent: 3 } } }
   },
   revertEdition: () => ({ body: {} }),
   dropEdition: () => ({ params: { edition: edition.id } }),
 }
 /** Routes that are no GET, and record nothing. */
-const READING: { readonly [Name in RouteName]?: Asked } = {
+const READING: { readonly [Name in RouteName]?: RequestParts } = {
   settle: {},
   search: { body: { query: 'berth' } },
   explain: { body: {} },
@@ -111,7 +111,7 @@ const READING: { readonly [Name in RouteName]?: Asked } = {
 }
 
 // oxlint-disable-next-line typescript/no-explicit-any -- what is asked of it is asked by expectations
-async function ask(name: RouteName, { params = {}, body }: Asked): Promise<{ status: number; body: any }> {
+async function ask(name: RouteName, { params = {}, body }: RequestParts): Promise<{ status: number; body: any }> {
   const { method, path } = routes[name]
   const { key } = await createKey(keys(), PEPPER, { name, roles: ROLES, bound: undefined })
   const filled = path.replaceAll(/\{(\w+)\}/gu, (_match, each: string) => params[each] ?? 'c')
@@ -128,15 +128,15 @@ async function ask(name: RouteName, { params = {}, body }: Asked): Promise<{ sta
   return { status: response.status, body: text === '' ? undefined : (JSON.parse(text) as unknown) }
 }
 
-/** What was recorded behind a position: each type, and who asked. */
-async function recordedBehind(after: bigint): Promise<{ readonly type: string; readonly actor: unknown }[]> {
+/** The events recorded after a position: type and actor of each. */
+async function recordedAfter(after: bigint): Promise<{ readonly type: string; readonly actor: unknown }[]> {
   const found: { readonly type: string; readonly actor: unknown }[] = []
   for await (const { type, metadata } of store.readAll({ after }))
     found.push({ type, actor: metadataSchema.parse(JSON.parse(metadata)).actor })
   return found
 }
 
-/** What a route has recorded at least; where nothing is said, a message. */
+/** The event types that a route records at least. Default: a message. */
 const PROVES: { readonly [Name in RouteName]?: readonly string[] } = {
   appendMessages: ['MessageAppended', 'PromptRegistered', 'ChunkSummarized', 'MessagesPruned'],
   pinMessage: ['MessagePinned'],
@@ -163,13 +163,13 @@ it('every route is known here as one that records, or as one that does not', () 
 
 it('every fact that a request records names its key, and what only reads records nothing', async () => {
   for (const name of namesOf(RECORDING)) {
-    const given = (await RECORDING[name]?.()) ?? {}
+    const input = (await RECORDING[name]?.()) ?? {}
     const before = await store.head()
-    const told = await ask(name, given)
-    expect([name, told.status < 300, told.body?.problem]).toEqual([name, true, undefined])
-    if (name === 'replay') edition.id = told.body.result.editionId
+    const answer = await ask(name, input)
+    expect([name, answer.status < 300, answer.body?.problem]).toEqual([name, true, undefined])
+    if (name === 'replay') edition.id = answer.body.result.editionId
     await ledger.settled()
-    const recorded = await recordedBehind(before)
+    const recorded = await recordedAfter(before)
     expect([name, recorded.filter(({ actor }) => actor !== `key:${name}`)]).toEqual([name, []])
     const types = recorded.map(({ type }) => type)
     expect([name, types]).toEqual([name, expect.arrayContaining([...(PROVES[name] ?? ['MessageAppended'])])])
@@ -180,5 +180,5 @@ it('every fact that a request records names its key, and what only reads records
     // There is no such job; whatever else is asked is done.
     expect([name, status < 300]).toEqual([name, name !== 'cancelJob'])
   }
-  expect(await recordedBehind(before)).toEqual([])
+  expect(await recordedAfter(before)).toEqual([])
 })

@@ -39,15 +39,15 @@ async function send(
   body: string | Uint8Array,
   headers: Readonly<Record<string, string>> = { 'content-type': 'application/json' },
 ): Promise<Sent> {
-  const asked = request(`${server.url}/v1/conversations/bodies/messages`, { method: 'POST', headers })
-  asked.on('error', () => undefined)
-  asked.end(body)
-  const [answer]: readonly IncomingMessage[] = await once(asked, 'response')
+  const clientRequest = request(`${server.url}/v1/conversations/bodies/messages`, { method: 'POST', headers })
+  clientRequest.on('error', () => undefined)
+  clientRequest.end(body)
+  const [answer]: readonly IncomingMessage[] = await once(clientRequest, 'response')
   if (answer === undefined) throw new Error('there is no answer')
   let text = ''
   for await (const chunk of answer) text += String(chunk)
-  const told: Sent['body'] = JSON.parse(text)
-  return { status: answer.statusCode ?? 0, body: told }
+  const received: Sent['body'] = JSON.parse(text)
+  return { status: answer.statusCode ?? 0, body: received }
 }
 
 const message = (content: unknown): string => JSON.stringify({ messages: [{ role: 'user', content }] })
@@ -81,9 +81,9 @@ it.each([
   ['not UTF-8', bytes('{"messages":[{"role":"user","content":"', 0xff, 0xfe, 0x22), 'NotUtf8'],
   ['too large', message('x'.repeat(100_001)), 'BodyTooLarge'],
 ])('%s', async (_what, body, kind) => {
-  const told = await send(body)
-  expect([told.status < 500, told.body.kind]).toEqual([true, kind])
-  expect(told.body.detail).not.toMatch(/\n\s+at /u)
+  const answer = await send(body)
+  expect([answer.status < 500, answer.body.kind]).toEqual([true, kind])
+  expect(answer.body.detail).not.toMatch(/\n\s+at /u)
 })
 
 it.each([
@@ -97,10 +97,10 @@ it.each([
 })
 
 it('a key that stands twice in two objects, or in a text, is no doubled key', async () => {
-  const told = await send(
+  const answer = await send(
     '{"messages":[{"role":"user","content":"{\\"a\\":1,\\"a\\":2} \\\\"},{"role":"user","content":"\\ud83d\\ude00"}]}',
   )
-  expect(told.status).toBe(200)
+  expect(answer.status).toBe(200)
   const { messages } = await ledger.messages('bodies')
   expect(messages).toHaveLength(2)
 })
@@ -108,15 +108,15 @@ it('a key that stands twice in two objects, or in a text, is no doubled key', as
 /** Sends bytes as they are, and gives what comes back until the connection ends. */
 async function raw(text: string, half?: 'end' | 'wait'): Promise<string> {
   const socket = connect(port, '127.0.0.1')
-  let told = ''
+  let received = ''
   socket.on('data', (chunk) => {
-    told += String(chunk)
+    received += String(chunk)
   })
   socket.on('error', () => undefined)
   socket.write(text)
   if (half === 'end') socket.destroy()
   await once(socket, 'close')
-  return told
+  return received
 }
 
 const head = (length: number): string =>
@@ -142,13 +142,13 @@ async function writeOnly(to: number, path: string): Promise<{ readonly told: str
   for (let count = 0; count < 128; count += 1)
     await new Promise((resolve) => socket.write(`${chunk.length.toString(16)}\r\n${chunk}\r\n`, resolve))
   socket.write('0\r\n\r\n')
-  let told = ''
+  let received = ''
   socket.on('data', (part) => {
-    told += String(part)
+    received += String(part)
   })
   await once(socket, 'end', { signal: AbortSignal.timeout(5_000) }).catch(() => undefined)
   socket.destroy()
-  return { told, error }
+  return { told: received, error }
 }
 
 it('a client that only writes reads that its body is too large, from the service and from the proxy', async () => {
@@ -173,17 +173,17 @@ it('what is no HTTP is refused without a word of ours', async () => {
 })
 
 it('a request by another name than this machine’s own is refused: a page of the web may lead a browser here', async () => {
-  const told = await raw(
+  const answer = await raw(
     `GET /v1/conversations HTTP/1.1\r\nhost: evil.example:${String(port)}\r\nconnection: close\r\n\r\n`,
   )
-  expect(told).toContain('WrongHost')
+  expect(answer).toContain('WrongHost')
 })
 
 it('without keys no page of another site is answered, and the page of the service itself is', async () => {
-  const own = `http://127.0.0.1:${String(port)}`
-  const asked = async (origin: string): Promise<number> =>
-    (await fetch(`${own}/v1/conversations`, { headers: { origin } })).status
-  expect(await asked(own)).toBe(200)
+  const address = `http://127.0.0.1:${String(port)}`
+  const statusFor = async (origin: string): Promise<number> =>
+    (await fetch(`${address}/v1/conversations`, { headers: { origin } })).status
+  expect(await statusFor(address)).toBe(200)
   for (const origin of ['https://elsewhere.example', 'http://127.0.0.1:1', 'null', 'nonsense'])
-    expect([origin, await asked(origin)]).toEqual([origin, 421])
+    expect([origin, await statusFor(origin)]).toEqual([origin, 421])
 })

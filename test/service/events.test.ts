@@ -1,4 +1,7 @@
-/** Facts as they are recorded: in order, each once, resumed where a client was, and nobody held up by one who does not read. */
+/**
+ * Events are streamed in order, each once, and resumed from the client's last event. A client that does not read holds
+ * up no other client.
+ */
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import { openService } from '../../src/library/compose.js'
 import { startService, type Server } from '../../src/service/server.js'
@@ -14,14 +17,17 @@ import { PEPPER } from '../support/service.js'
 
 let ledger: Ledger
 let server: Server
+let revoke: (key: string) => Promise<unknown>
 const keys: Record<string, string> = {}
 
 beforeAll(async () => {
   const { ledger: opened, ...stores } = await openService({ store: 'memory' })
   ledger = opened
+  revoke = (key) => stores.keys.revoke(key.split('_')[1] ?? '')
   for (const [name, bound] of [
     ['all', undefined],
     ['us', { scope: 'us' }],
+    ['revoked', undefined],
   ] as const)
     keys[name] = (await createKey(stores.keys, PEPPER, { name, roles: ROLES, bound })).key
   server = await startService({
@@ -39,41 +45,41 @@ afterAll(async () => {
   await ledger.close()
 })
 
-interface Heard {
+interface ReceivedEvent {
   readonly id: string | undefined
   readonly fact:
     | { readonly subject: string; readonly sequence: string; readonly revision: string; readonly type: string }
     | undefined
 }
 
-/** Reads a stream until it has so many facts. */
+/** Reads a stream until it has this number of events. */
 async function hear(
   path: string,
   { count, key = 'all', last, onFact }: { count: number; key?: string; last?: string; onFact?: () => Promise<void> },
-): Promise<Heard[]> {
+): Promise<ReceivedEvent[]> {
   const response = await fetch(`${server.url}${path}`, {
     headers: { authorization: `Bearer ${keys[key] ?? ''}`, ...(last === undefined ? {} : { 'last-event-id': last }) },
   })
   if (response.status !== 200 || response.body === null) throw new Error(await response.text())
-  const heard: Heard[] = []
+  const received: ReceivedEvent[] = []
   let text = ''
   const decoder = new TextDecoder()
   const reader = response.body.getReader()
-  while (heard.length < count) {
+  while (received.length < count) {
     const { value, done } = await reader.read()
     if (done) break
     text += decoder.decode(value, { stream: true })
-    for (let end = text.indexOf('\n\n'); end >= 0 && heard.length < count; end = text.indexOf('\n\n')) {
+    for (let end = text.indexOf('\n\n'); end >= 0 && received.length < count; end = text.indexOf('\n\n')) {
       const frame = text.slice(0, end)
       text = text.slice(end + 2)
       const data = /^data: (.*)$/mu.exec(frame)?.[1]
       if (data === undefined) continue
-      heard.push({ id: /^id: (.*)$/mu.exec(frame)?.[1], fact: cloudEvent.parse(JSON.parse(data)) })
+      received.push({ id: /^id: (.*)$/mu.exec(frame)?.[1], fact: cloudEvent.parse(JSON.parse(data)) })
       await onFact?.()
     }
   }
   await reader.cancel()
-  return heard
+  return received
 }
 
 it('from the beginning and then as they come, resumed without a gap and without one twice', async () => {
@@ -88,31 +94,31 @@ it('from the beginning and then as they come, resumed without a gap and without 
       if (more < 50) await ledger.append('e-live', say(more++))
     },
   })
-  const heard = [...first, ...(await second)]
-  expect(heard.map(({ id }) => id)).toEqual(heard.map((_one, place) => String(place)))
-  expect(heard.every(({ id, fact }) => id === fact?.sequence)).toBe(true)
+  const received = [...first, ...(await second)]
+  expect(received.map(({ id }) => id)).toEqual(received.map((_one, place) => String(place)))
+  expect(received.every(({ id, fact }) => id === fact?.sequence)).toBe(true)
 })
 
 it('of one conversation by its revisions, from where it stands or from the beginning', async () => {
   await ledger.append('one', [say(0), say(1)])
-  const heard = hear('/v1/conversations/one/events?from=1', { count: 5 })
+  const received = hear('/v1/conversations/one/events?from=1', { count: 5 })
   for (let number = 2; number < 6; number += 1) {
     await ledger.append('one', say(number))
     await ledger.append('another', say(number))
   }
-  const facts = await heard
+  const facts = await received
   expect(facts.map(({ id }) => id)).toEqual(['1', '2', '3', '4', '5'])
   expect(new Set(facts.map(({ fact }) => fact?.subject))).toEqual(new Set(['one']))
-  const again = await hear('/v1/conversations/one/events', { count: 2, last: '3' })
-  expect(again.map(({ id }) => id)).toEqual(['4', '5'])
+  const resumed = await hear('/v1/conversations/one/events', { count: 2, last: '3' })
+  expect(resumed.map(({ id }) => id)).toEqual(['4', '5'])
 })
 
 it('within a key’s bound alone', async () => {
   await ledger.append('ours', say(0), { scope: 'us' })
   await ledger.append('theirs', say(0), { scope: 'them' })
   await ledger.append('ours', say(1))
-  const heard = await hear('/v1/events?from=0', { key: 'us', count: 3 })
-  expect(new Set(heard.map(({ fact }) => fact?.subject))).toEqual(new Set(['ours']))
+  const received = await hear('/v1/events?from=0', { key: 'us', count: 3 })
+  expect(new Set(received.map(({ fact }) => fact?.subject))).toEqual(new Set(['ours']))
   await expect(hear('/v1/conversations/theirs/events', { key: 'us', count: 1 })).rejects.toThrow('NoSuchConversation')
 })
 
@@ -126,7 +132,7 @@ longTest(
       role: 'user' as const,
       content: `${String(number)} ${big}`,
     }))
-    // A window that holds all of it: nothing is compacted behind it.
+    // The window holds all messages, so no compaction follows.
     await ledger.append('big', messages, { policy: { modelMaxTokens: 100_000_000 } })
     const port = Number(new URL(server.url).port)
     const socket = connect(port, '127.0.0.1')
@@ -136,9 +142,9 @@ longTest(
     socket.write(
       `GET /v1/conversations/big/events?from=0 HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: Bearer ${keys['all'] ?? ''}\r\n\r\n`,
     )
-    const heard = await hear('/v1/conversations/big/events?from=0', { count: 20 })
-    expect(heard).toHaveLength(20)
-    // It reads on only when it was cut off: what had come into its own buffers is there, and then the end.
+    const received = await hear('/v1/conversations/big/events?from=0', { count: 20 })
+    expect(received).toHaveLength(20)
+    // The client reads on only after it is disconnected. It gets what its buffers already held, and then the end.
     await new Promise((resolve) => setTimeout(resolve, 4_000))
     let bytes = 0
     socket.on('data', (chunk) => {
@@ -165,10 +171,27 @@ it('no more streams than there is room for; a place is free again when a client 
   expect(open.map(({ response }) => response.status)).toEqual(open.map(() => 200))
   await expect(hear('/v1/events?from=0', { count: 1 })).rejects.toThrow('TooManyStreams')
   for (const { ended } of open) ended.abort()
-  let heard: readonly unknown[] | undefined
-  for (let tries = 0; tries < 100 && heard === undefined; tries += 1) {
+  let received: readonly unknown[] | undefined
+  for (let tries = 0; tries < 100 && received === undefined; tries += 1) {
     await new Promise((resolve) => setTimeout(resolve, 50))
-    heard = await hear('/v1/events?from=0', { count: 1 }).catch(() => undefined)
+    received = await hear('/v1/events?from=0', { count: 1 }).catch(() => undefined)
   }
-  expect(heard).toHaveLength(1)
+  expect(received).toHaveLength(1)
+})
+
+it('ends after the key was revoked', async () => {
+  await ledger.append('before', say(0))
+  let isRevoked = false
+  // The count is never reached: the reading ends with the stream.
+  const facts = await hear('/v1/events?from=0', {
+    count: 1_000_000,
+    key: 'revoked',
+    async onFact() {
+      if (isRevoked) return
+      isRevoked = true
+      await revoke(keys['revoked'] ?? '')
+    },
+  })
+  expect(facts.length).toBeGreaterThan(0)
+  await expect(hear('/v1/events?from=0', { count: 1, key: 'revoked' })).rejects.toThrow('KeyRefused')
 })

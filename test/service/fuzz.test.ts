@@ -11,7 +11,7 @@ import { z } from 'zod'
 import { routes } from '../../src/service/contract/index.js'
 import type { Route } from '../../src/service/contract/route.js'
 import { SMALL, talk } from '../support/conversations.js'
-import { askedService, wrongAnswer } from '../support/service.js'
+import { startTestService, wrongAnswer } from '../support/service.js'
 
 const WANTED = Number(process.env['CONTEXT_LEDGER_TEST_FUZZ'] ?? 250)
 
@@ -89,14 +89,14 @@ interface Sent {
 }
 
 const inAddress = (value: unknown): string => {
-  const given = typeof value === 'string' ? value : JSON.stringify(value)
+  const part = typeof value === 'string' ? value : JSON.stringify(value)
   try {
-    return encodeURIComponent(given)
+    return encodeURIComponent(part)
   } catch {
     return '%ED%A0%80'
   }
 }
-// What a client may put into a header at all.
+// Only characters that a client may put into a header.
 const header = text.map((value) => value.replaceAll(/[^\u0020-\u007e]/gu, '?').trim())
 
 function requestsOf(route: Route): fc.Arbitrary<Sent> {
@@ -165,9 +165,9 @@ const broken = (
 // A stream has no end, and a rebuild of all rows is asked for elsewhere.
 const LEFT_OUT: ReadonlySet<string> = new Set(['streamEvents', 'streamConversationEvents'])
 
-/** So many are asked of one service; what they record would make each further one slower. */
+/** One service gets this number of requests. Its recorded events would make each further request slower. */
 const OF_ONE = 5_000
-/** A heap that is more by this is larger than what answers leave behind until they are collected. */
+/** Heap growth above this is more than answers leave until they are collected. */
 const SPREAD_MB = 40
 
 setFlagsFromString('--expose-gc')
@@ -178,7 +178,7 @@ const usable = Object.values<Route>(routes).filter(({ id }) => !LEFT_OUT.has(id)
 
 /** Asks a service of its own. Gives the megabytes of its heap where it has answered a tenth of them, and all. */
 async function askOne(wanted: number, seed: number): Promise<readonly [early: number, late: number]> {
-  const at = await askedService({ limits: { requestsPerMinute: 1_000_000_000, jobs: 1_000 } })
+  const at = await startTestService({ limits: { requestsPerMinute: 1_000_000_000, jobs: 1_000 } })
   const heap = (): number => {
     collectGarbage()
     return process.memoryUsage().heapUsed / 2 ** 20
@@ -198,16 +198,20 @@ async function askOne(wanted: number, seed: number): Promise<readonly [early: nu
           },
           {},
         )
-        const said = await response.text()
+        const answerText = await response.text()
         statuses.set(response.status, (statuses.get(response.status) ?? 0) + 1)
         const isJson = (response.headers.get('content-type') ?? '').includes('json')
-        const told = {
+        const answer = {
           status: response.status,
           headers: response.headers,
-          body: isJson ? (JSON.parse(said) as unknown) : said,
+          body: isJson ? (JSON.parse(answerText) as unknown) : answerText,
         }
-        expect([told.status >= 500, told.status >= 500 ? said : '', at.problems.map(String)]).toEqual([false, '', []])
-        expect(wrongAnswer(method, path, told)).toBeUndefined()
+        expect([answer.status >= 500, answer.status >= 500 ? answerText : '', at.problems.map(String)]).toEqual([
+          false,
+          '',
+          [],
+        ])
+        expect(wrongAnswer(method, path, answer)).toBeUndefined()
         answered += 1
         if (answered === Math.round(wanted / 10)) early = heap()
       }),

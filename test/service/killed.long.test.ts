@@ -1,7 +1,7 @@
 /**
- * Several services over one Postgres, or over one KurrentDB with a Postgres beside it, each killed in the middle, while clients append and others listen: what was
- * acknowledged is there once and in order, and a stream that is resumed misses nothing. `CONTEXT_LEDGER_TEST_SECONDS`,
- * `CONTEXT_LEDGER_TEST_CLIENTS` and `CONTEXT_LEDGER_TEST_KILLS` ask for more.
+ * Several services over one Postgres, or over one KurrentDB with a Postgres, are each killed while clients append and
+ * listeners read. Every acknowledged message exists once and in order, and a resumed stream misses no event.
+ * `CONTEXT_LEDGER_TEST_SECONDS`, `CONTEXT_LEDGER_TEST_CLIENTS` and `CONTEXT_LEDGER_TEST_KILLS` make the test longer.
  */
 import { afterEach, describe, expect, it } from '@jest/globals'
 import type { ChildProcessWithoutNullStreams } from 'node:child_process'
@@ -38,8 +38,8 @@ interface Place {
 }
 
 async function serve({ store, database }: Place, port: string): Promise<Running> {
-  const beside = database === undefined ? [] : ['--database', database]
-  const child = startCli(['serve', '--store', store, ...beside, '--port', port, '--rate', '10000000', '--json'])
+  const databaseFlags = database === undefined ? [] : ['--database', database]
+  const child = startCli(['serve', '--store', store, ...databaseFlags, '--port', port, '--rate', '10000000', '--json'])
   const errors: string[] = []
   child.stderr.on('data', (chunk: Buffer) => errors.push(chunk.toString()))
   for await (const line of createInterface(child.stdout)) {
@@ -76,35 +76,39 @@ describeOnServer.each(['Postgres', 'KurrentDB'])('services on a %s that are kill
       const clients = urls.map((url) => createClient({ url, retries: 0, timeoutMs: 20_000 }))
       const acknowledged = new Map<string, number>()
 
-      /** A client says one message behind the other, each by one request that it sends until somebody answers. */
+      /** A client appends one message after another, and repeats each request until a service answers. */
       async function client(number: number): Promise<void> {
         const conversation = `c${String(number)}`
-        for (let said = 0; !stop.signal.aborted; said += 1) {
+        for (let messageNumber = 0; !stop.signal.aborted; messageNumber += 1) {
           for (let tries = number; ; tries += 1) {
             const reached = clients[tries % clients.length]
             const answered = await reached?.calls
               .appendMessages({
                 params: { conversation },
-                headers: { 'idempotency-key': `${conversation}-${String(said)}` },
-                body: { messages: [{ role: said % 2 === 0 ? 'user' : 'assistant', content: contentOf(said) }] },
+                headers: { 'idempotency-key': `${conversation}-${String(messageNumber)}` },
+                body: {
+                  messages: [
+                    { role: messageNumber % 2 === 0 ? 'user' : 'assistant', content: contentOf(messageNumber) },
+                  ],
+                },
               })
               .catch((error: unknown) => error)
             if (!(answered instanceof Error)) break
-            // Whoever is down or shutting down is asked again; every other no is a defect.
+            // A service that is down or shutting down gets a retry. Every other refusal is a defect.
             if (!(answered instanceof ServiceError) || (answered.status !== undefined && answered.status < 500))
               throw answered
             await delay(20)
           }
-          acknowledged.set(conversation, said + 1)
+          acknowledged.set(conversation, messageNumber + 1)
         }
       }
 
-      const heard: CloudEvent[][] = []
+      const received: CloudEvent[][] = []
       const listening = new AbortController()
-      /** A listener that comes back to another service each time, behind the last fact that it has. */
+      /** A listener that reconnects to a different service each time, after the last event that it has. */
       async function listen(number: number): Promise<void> {
         const facts: CloudEvent[] = []
-        heard[number] = facts
+        received[number] = facts
         for (let at = number; !listening.signal.aborted; at += 1) {
           const turn = new AbortController()
           const end = (): void => {
@@ -156,10 +160,10 @@ describeOnServer.each(['Postgres', 'KurrentDB'])('services on a %s that are kill
       expect(acknowledged.size).toBe(CLIENTS)
       // The listeners come to the end of what is there.
       const deadline = performance.now() + 60_000
-      while (heard.some((facts) => facts.length < ids.length) && performance.now() < deadline) await delay(100)
+      while (received.some((facts) => facts.length < ids.length) && performance.now() < deadline) await delay(100)
       listening.abort()
       await Promise.all(listeners)
-      for (const facts of heard) {
+      for (const facts of received) {
         expect(facts.map(({ id }) => id).toSorted()).toEqual(ids.toSorted())
         const places = facts.map(({ sequence }) => BigInt(sequence))
         expect(places.every((place, at) => at === 0 || place > (places[at - 1] ?? 0n))).toBe(true)

@@ -1,11 +1,11 @@
 /** Messages and contexts over HTTP: revisions as ETags, requests that come twice, pages, and what is refused. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { askedService, type AskedService } from '../support/service.js'
+import { startTestService, type TestService } from '../support/service.js'
 import { say, talk } from '../support/conversations.js'
 
-let at: AskedService
+let at: TestService
 beforeAll(async () => {
-  at = await askedService()
+  at = await startTestService()
 })
 afterAll(async () => {
   await at.close()
@@ -32,8 +32,8 @@ describe('an append', () => {
     // Signatures hang on bytes: keys stay in their order.
     expect(JSON.stringify(context.body.messages[1].content)).toBe(JSON.stringify(message.content))
     expect(JSON.stringify(context.body.messages[1].provider_field)).toBe('{"y":1,"x":2}')
-    const again = await at.ask('/v1/conversations/first/context', { headers: { 'if-none-match': '"2"' } })
-    expect([again.status, again.body]).toEqual([304, ''])
+    const cached = await at.ask('/v1/conversations/first/context', { headers: { 'if-none-match': '"2"' } })
+    expect([cached.status, cached.body]).toEqual([304, ''])
   })
 
   it('at another revision than expected is refused with both, and records nothing', async () => {
@@ -74,12 +74,12 @@ describe('an append', () => {
     ]
     const headers = { 'idempotency-key': 'turn-1' }
     await at.append('reused', messages, { headers })
-    for (const others of [
+    for (const query of [
       [{ role: 'user', content: 'other' }],
       [messages[0] ?? {}],
       [...messages, { role: 'user', content: 'more' }],
     ])
-      expect(kindOf(await at.append('reused', others, { headers }))).toEqual([409, 'IdempotencyKeyReused'])
+      expect(kindOf(await at.append('reused', query, { headers }))).toEqual([409, 'IdempotencyKeyReused'])
     expect((await at.ask('/v1/conversations/reused/messages')).body.messages).toHaveLength(2)
   })
 

@@ -1,11 +1,11 @@
-/** What Prometheus is told of compaction: what was done, what failed, and nothing that names a conversation. */
+/** Prometheus gets the number of compactions and failures, and no label that names a conversation. */
 import { expect, it } from '@jest/globals'
 import { SMALL, talk } from '../support/conversations.js'
-import { askedService } from '../support/service.js'
+import { startTestService } from '../support/service.js'
 
 it('runs, tokens, calls and fallbacks are counted, and a model that is away is seen', async () => {
   let isAway = false
-  const at = await askedService({
+  const at = await startTestService({
     ledger: {
       policy: SMALL,
       onProblem: () => undefined,
@@ -16,7 +16,7 @@ it('runs, tokens, calls and fallbacks are counted, and a model that is away is s
       },
     },
   })
-  /** The value of a metric, of all its labels that begin so; 0 where there is none. */
+  /** The sum of a metric over all labels that begin with this prefix; 0 if the metric is absent. */
   async function value(name: string): Promise<number> {
     const { body } = await at.ask('/metrics')
     const lines = String(body)
@@ -37,7 +37,7 @@ it('runs, tokens, calls and fallbacks are counted, and a model that is away is s
   expect([await of('fallbacks_total'), await of('failures_total'), await of('running')]).toEqual([0, 0, 0])
 
   isAway = true
-  // So many at once are above the hard limit, where somebody has to write a summary.
+  // This number of messages in one append exceeds the hard limit, so a summary is required.
   await at.append('chat-2', talk(40))
   await at.ledger.settled()
   expect(await of('fallbacks_total')).toBeGreaterThan(0)

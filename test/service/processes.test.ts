@@ -1,16 +1,17 @@
 /**
- * Services as processes run them: several over one database, of which any answers for anything; one that is told to end,
- * and loses nothing that it accepted; limits that say what to do.
+ * Services as processes run them: several over one database, each able to answer any request; a service that shuts down
+ * and loses no accepted message; limits that answer with what to do.
  */
-import { describe, expect, it } from '@jest/globals'
+import { expect, it } from '@jest/globals'
 import { openService } from '../../src/library/compose.js'
 import type { Mount } from '../../src/service/app.js'
 import { startService, type Server, type ServerOptions } from '../../src/service/server.js'
 import { createKey } from '../../src/service/keys.js'
 import { say, SMALL, talk } from '../support/conversations.js'
 import { startWireServer } from '../support/kurrentdb/server.js'
-import { createTestDatabase, testServer } from '../support/postgres.js'
-import { askedService, PEPPER } from '../support/service.js'
+import { serverDescribe } from '../support/length.js'
+import { createTestDatabase } from '../support/postgres.js'
+import { startTestService, PEPPER } from '../support/service.js'
 
 interface Running {
   readonly server: Server
@@ -53,7 +54,7 @@ async function run(store: string, some: Partial<ServerOptions> = {}): Promise<Ru
   }
 }
 
-;(testServer === '' ? describe.skip : describe)('two processes over one Postgres', () => {
+serverDescribe('two processes over one Postgres', () => {
   it('answer for each other’s conversations, keys, jobs and events; nothing is bound to one of them', async () => {
     const { address, drop } = await createTestDatabase()
     const [a, b] = [await run(address), await run(address)]
@@ -62,21 +63,21 @@ async function run(store: string, some: Partial<ServerOptions> = {}): Promise<Ru
       let etag: string | null = null
       for (let number = 0; number < 12; number += 1) {
         const process = number % 2 === 0 ? a : b
-        const told = await process.ask(
+        const answer = await process.ask(
           '/v1/conversations/both/messages',
           { messages: [say(number)], policy: SMALL },
           {
             headers: etag === null ? { 'if-none-match': '*' } : { 'if-match': etag },
           },
         )
-        // Compaction behind the append may have moved it on.
-        if (told.status === 412) {
+        // A compaction after the append may have raised the revision.
+        if (answer.status === 412) {
           number -= 1
-          etag = `"${String(told.body.actual)}"`
+          etag = `"${String(answer.body.actual)}"`
           continue
         }
-        expect(told.status).toBe(200)
-        etag = told.headers.get('etag')
+        expect(answer.status).toBe(200)
+        etag = answer.headers.get('etag')
       }
       const retried = { messages: [{ role: 'user', content: 'once' }] }
       const headers = { 'idempotency-key': 'same' }
@@ -89,17 +90,17 @@ async function run(store: string, some: Partial<ServerOptions> = {}): Promise<Ru
       ]
       expect(left.body).toEqual(right.body)
       const job = await a.ask('/v1/conversations/both/verifications', undefined, { method: 'POST' })
-      const seen = await b.ask(`/v1/jobs/${String(job.body.id)}`, undefined, { headers: { prefer: 'wait=30' } })
-      expect(seen.body).toMatchObject({ state: 'succeeded', result: { ok: true } })
+      const jobThroughB = await b.ask(`/v1/jobs/${String(job.body.id)}`, undefined, { headers: { prefer: 'wait=30' } })
+      expect(jobThroughB.body).toMatchObject({ state: 'succeeded', result: { ok: true } })
       // A key that one process makes is asked for by both, though neither needed one before.
       const { key } = await createKey(a.stores.keys, PEPPER, { name: 'new', roles: ['read'], bound: undefined })
       for (const one of [a, b]) {
-        let told = await one.ask('/v1/conversations')
-        for (let tries = 0; told.status === 200 && tries < 100; tries += 1) {
+        let answer = await one.ask('/v1/conversations')
+        for (let tries = 0; answer.status === 200 && tries < 100; tries += 1) {
           await new Promise((resolve) => setTimeout(resolve, 50))
-          told = await one.ask('/v1/conversations')
+          answer = await one.ask('/v1/conversations')
         }
-        expect(told.body.kind).toBe('KeyMissing')
+        expect(answer.body.kind).toBe('KeyMissing')
         expect(
           (await one.ask('/v1/conversations', undefined, { headers: { authorization: `Bearer ${key}` } })).status,
         ).toBe(200)
@@ -122,12 +123,12 @@ it('one that is told to end takes no more, and every append that it answered is 
   const clients = Array.from({ length: 6 }, async (_none, client) => {
     for (let number = 0; !isOver; number += 1) {
       const id = `${String(client)}-${String(number)}`
-      const told = await fetch(`${server.url}/v1/conversations/c${String(client)}/messages`, {
+      const response = await fetch(`${server.url}/v1/conversations/c${String(client)}/messages`, {
         method: 'POST',
         headers: { 'content-type': 'application/json' },
         body: JSON.stringify({ messages: [{ id, role: 'user', content: id }] }),
       }).catch(() => undefined)
-      if (told?.status === 200) accepted.push(id)
+      if (response?.status === 200) accepted.push(id)
       else {
         refused += 1
         isOver = true
@@ -148,12 +149,12 @@ it('one that is told to end takes no more, and every append that it answered is 
 })
 
 it('more requests than a key may make in a minute are refused, and told when to come back', async () => {
-  const at = await askedService({ keys: true, limits: { requestsPerMinute: 3 } })
+  const at = await startTestService({ keys: true, limits: { requestsPerMinute: 3 } })
   const [key, other] = [await at.key(['read']), await at.key(['read'])]
-  const told = []
-  // A minute that begins in between counts anew.
-  for (let number = 0; number < 7; number += 1) told.push(await at.ask('/v1/conversations', { key }))
-  const last = told.find(({ status }) => status === 429)
+  const statuses = []
+  // A minute that begins in between resets the count.
+  for (let number = 0; number < 7; number += 1) statuses.push(await at.ask('/v1/conversations', { key }))
+  const last = statuses.find(({ status }) => status === 429)
   expect(last?.body.kind).toBe('TooManyRequests')
   expect(Number(last?.headers.get('retry-after'))).toBeGreaterThan(0)
   expect((await at.ask('/v1/conversations', { key: other })).status).toBe(200)
@@ -162,12 +163,12 @@ it('more requests than a key may make in a minute are refused, and told when to 
 
 it('is ready while its log answers, and says so when it does not', async () => {
   const log = await startWireServer()
-  const at = await askedService({ store: log.connectionString, ledger: { database: 'memory' } })
+  const at = await startTestService({ store: log.connectionString, ledger: { database: 'memory' } })
   try {
     expect((await at.ask('/readyz')).body).toEqual({ status: 'ready' })
     await log.stop()
-    const told = await at.service.app.request('/readyz')
-    expect([told.status, await told.json()]).toEqual([503, { status: 'not ready' }])
+    const readiness = await at.service.app.request('/readyz')
+    expect([readiness.status, await readiness.json()]).toEqual([503, { status: 'not ready' }])
     expect((await at.ask('/healthz')).status).toBe(200)
     await log.start()
     expect((await at.ask('/readyz')).status).toBe(200)
@@ -178,27 +179,27 @@ it('is ready while its log answers, and says so when it does not', async () => {
 })
 
 it('a mistake of ours is told without its details, and they are told to whoever runs it', async () => {
-  const at = await askedService()
+  const at = await startTestService()
   Object.defineProperty(at.ledger, 'context', {
     value: () => {
       throw new TypeError('reading secret of undefined')
     },
   })
-  const told = await at.ask('/v1/conversations/x/context')
-  expect([told.status, told.body.kind]).toEqual([500, 'Bug'])
-  expect(JSON.stringify(told.body)).not.toContain('secret')
+  const answer = await at.ask('/v1/conversations/x/context')
+  expect([answer.status, answer.body.kind]).toEqual([500, 'Bug'])
+  expect(JSON.stringify(answer.body)).not.toContain('secret')
   expect(String(at.problems[0])).toContain('secret')
   await at.close()
 })
 
 it('what is mounted is called once it is known who asks', async () => {
-  const seen: unknown[] = []
+  const problems: unknown[] = []
   const mount: Mount = {
     path: '/proxy',
     roles: ['append'],
     keyHeader: 'x-context-ledger-key',
     fetch: async (request, access) => {
-      seen.push([
+      problems.push([
         new URL(request.url).pathname,
         request.headers.get('authorization'),
         access.roles,
@@ -207,27 +208,27 @@ it('what is mounted is called once it is known who asks', async () => {
       return new Response('proxied', { headers: { 'content-type': 'text/plain' } })
     },
   }
-  const at = await askedService({ keys: true, mounts: [mount] })
+  const at = await startTestService({ keys: true, mounts: [mount] })
   const [append, read] = [await at.key(['append']), await at.key(['read'])]
   const ask = (key: string): Promise<{ status: number }> =>
     at.ask('/proxy/v1/chat', { body: 'as it is', key: 'upstream', headers: { 'x-context-ledger-key': key } })
   expect((await ask(append)).status).toBe(200)
   expect((await ask(read)).status).toBe(403)
   expect((await ask('none')).status).toBe(401)
-  expect(seen).toEqual([['/proxy/v1/chat', 'Bearer upstream', ['append'], 'as it is']])
+  expect(problems).toEqual([['/proxy/v1/chat', 'Bearer upstream', ['append'], 'as it is']])
   await at.close()
 })
 
 it('a job can be cancelled, also by a request that comes later', async () => {
-  const at = await askedService()
+  const at = await startTestService()
   await at.append('much', talk(40))
   const job = await at.ask('/v1/editions', {
     body: { conversations: 'all', policy: SMALL },
   })
   const cancelled = await at.ask(`/v1/jobs/${String(job.body.id)}`, { method: 'DELETE' })
   expect([202, 409]).toContain(cancelled.status)
-  const told = await at.ask(`/v1/jobs/${String(job.body.id)}`, { headers: { prefer: 'wait=30' } })
-  expect(['cancelled', 'succeeded']).toContain(told.body.state)
+  const answer = await at.ask(`/v1/jobs/${String(job.body.id)}`, { headers: { prefer: 'wait=30' } })
+  expect(['cancelled', 'succeeded']).toContain(answer.body.state)
   expect((await at.ask('/v1/jobs')).body.jobs).toHaveLength(1)
   await at.close()
 })

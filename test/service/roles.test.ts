@@ -1,10 +1,10 @@
-/** Who may do what: every role against every route, and what lies beyond a key's bound, which is not there. */
+/** Permissions: every role against every route. Conversations outside a key's scope return 404. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { ROLES } from '../../src/ports/service-state.js'
 import { routes } from '../../src/service/contract/index.js'
 import type { Route } from '../../src/service/contract/route.js'
 import { say, talk } from '../support/conversations.js'
-import { askedService, type AskedService } from '../support/service.js'
+import { startTestService, type TestService } from '../support/service.js'
 
 const all = Object.values<Route>(routes)
 const filled = (path: string, conversation = 'theirs'): string =>
@@ -13,9 +13,9 @@ const filled = (path: string, conversation = 'theirs'): string =>
     .replace('{tool}', 'memory_read')
     .replaceAll(/\{\w+\}/gu, 'x')
 
-let at: AskedService
+let at: TestService
 beforeAll(async () => {
-  at = await askedService({ keys: true, page: () => new Response('the page') })
+  at = await startTestService({ keys: true, page: () => new Response('the page') })
   const operator = await at.key(['append'])
   for (const [id, scope] of [
     ['ours', 'us'],
@@ -31,7 +31,7 @@ afterAll(async () => {
   await at.close()
 })
 
-const asked = async (route: Route, path: string, key?: string): Promise<readonly unknown[]> => {
+const statusAndKind = async (route: Route, path: string, key?: string): Promise<readonly unknown[]> => {
   const { status, body } = await at.ask(path, {
     method: route.method.toUpperCase(),
     ...(key === undefined ? {} : { key }),
@@ -41,15 +41,15 @@ const asked = async (route: Route, path: string, key?: string): Promise<readonly
 }
 
 describe('every role against every route', () => {
-  // A parameter that there is not is refused behind the role, and before anything is done.
+  // An unknown parameter is refused after the role is checked, and before anything is recorded.
   const table = ROLES.map((role) => [role] as const)
   it.each(table)('%s', async (role) => {
     const key = await at.key([role])
     const wrong: unknown[] = []
     for (const route of all) {
-      const told = await asked(route, `${filled(route.path)}?no-such=1`, key)
+      const answer = await statusAndKind(route, `${filled(route.path)}?no-such=1`, key)
       const expected = route.roles.includes(role) ? [400, 'BadRequest'] : [403, 'RoleMissing']
-      if (String(told) !== String(expected)) wrong.push([route.id, told, expected])
+      if (String(answer) !== String(expected)) wrong.push([route.id, answer, expected])
     }
     expect(wrong).toEqual([])
   })
@@ -60,11 +60,15 @@ describe('every role against every route', () => {
     await keys.revoke(revoked.split('_')[1] ?? '')
     const forged = `${revoked.slice(0, -4)}AAAA`
     for (const route of all) {
-      expect([route.id, ...(await asked(route, filled(route.path)))]).toEqual([route.id, 401, 'KeyMissing'])
+      expect([route.id, ...(await statusAndKind(route, filled(route.path)))]).toEqual([route.id, 401, 'KeyMissing'])
       for (const key of [revoked, forged, 'cl_x', 'Basic'])
-        expect([route.id, ...(await asked(route, filled(route.path), key))]).toEqual([route.id, 401, 'KeyRefused'])
+        expect([route.id, ...(await statusAndKind(route, filled(route.path), key))]).toEqual([
+          route.id,
+          401,
+          'KeyRefused',
+        ])
     }
-    // A key without the word before it is told what is missing, and not that it is unknown.
+    // A key without the `Bearer` prefix gets an error that names the missing prefix, not "unknown key".
     const bare = await at.ask('/v1/jobs', { headers: { authorization: await at.key(ROLES) } })
     expect(bare.body).toMatchObject({ kind: 'KeyMissing', detail: expect.stringContaining('Bearer KEY') })
     expect(bare.headers.get('www-authenticate')).toContain('Bearer')
@@ -101,12 +105,12 @@ describe.each([
     const wrong: unknown[] = []
     for (const route of all) {
       if (route.stream !== undefined && route.reach === 'some') continue
-      const theirs = await asked(route, filled(route.path), key)
-      if (route.reach === 'ledger' && String(theirs) !== '403,KeyBound') wrong.push([route.id, theirs])
+      const answer = await statusAndKind(route, filled(route.path), key)
+      if (route.reach === 'ledger' && String(answer) !== '403,KeyBound') wrong.push([route.id, answer])
       if (route.reach !== 'conversation') continue
-      for (const other of ['theirs', 'nobodys']) {
-        const told = await asked(route, filled(route.path, other), key)
-        if (String(told) !== '404,NoSuchConversation') wrong.push([route.id, other, told])
+      for (const conversation of ['theirs', 'nobodys']) {
+        const otherAnswer = await statusAndKind(route, filled(route.path, conversation), key)
+        if (String(otherAnswer) !== '404,NoSuchConversation') wrong.push([route.id, conversation, otherAnswer])
       }
     }
     expect(wrong).toEqual([])
@@ -167,18 +171,18 @@ it('a rotated key is another one, and the old one is let in for as long as was s
   const once = await rotateKey(keys, PEPPER, id, 3_600)
   expect((await at.ask('/v1/jobs', { key: once?.key ?? '' })).status).toBe(200)
   expect((await at.ask('/v1/jobs', { key: old })).status).toBe(200)
-  const again = await rotateKey(keys, PEPPER, id, 0)
-  expect(again?.key).not.toBe(once?.key)
-  // What the table holds is no key: neither it nor a part of it is let in.
+  const rotated = await rotateKey(keys, PEPPER, id, 0)
+  expect(rotated?.key).not.toBe(once?.key)
+  // The stored hash is no key: neither it nor a part of it is accepted.
   const record = await keys.find(id)
-  expect(JSON.stringify(record)).not.toContain(again?.key.slice(-43))
+  expect(JSON.stringify(record)).not.toContain(rotated?.key.slice(-43))
   expect((await at.ask('/v1/jobs', { key: `cl_${id}_${(record?.hash ?? '').slice(0, 43)}` })).status).toBe(401)
 })
 
 it('every use is noted: who, which route, what was answered', async () => {
   const key = await at.key(['read'])
   const id = key.split('_')[1]
-  // What no conversation can be called keeps no use from being written.
+  // A string that is no valid conversation id does not prevent a key use from being recorded.
   const odd = ['%00', '%0A', 'x'.repeat(3_000)]
   for (const name of odd)
     expect((await at.ask(`/v1/conversations/${name}/messages`, { key })).body).toMatchObject({
@@ -224,7 +228,7 @@ it('a key of a scope compresses and observes within it, and begins nothing outsi
   }
   expect(await compress('ours')).toEqual([200, undefined])
   expect(await compress('theirs')).toEqual([404, 'NoSuchConversation'])
-  // A list names no scope, so that a conversation which it began would be nobody's.
+  // A list names no scope, so a conversation that it began would belong to no key.
   expect(await compress('begun-by-a-list')).toEqual([404, 'NoSuchConversation'])
   const observation = { program: 'somebody', messages: [say(0)] }
   await at.ask('/v1/conversations/seen/observations', { key, body: { observation } })

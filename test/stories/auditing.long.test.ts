@@ -1,4 +1,4 @@
-/** The auditor's walk of docs/auditing.md, command by command: what the page shows is what the program prints. */
+/** The commands of docs/guides/auditing.md, one by one: the program prints the output that the page shows. */
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
 import { copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -7,8 +7,8 @@ import { spawnCli } from '../support/cli.js'
 
 jest.setTimeout(240_000)
 
-/** A command of the page and the lines that stand under it, each up to where it is cut with an ellipsis. */
-interface Shown {
+/** A command of the page and its output lines, each up to its ellipsis. */
+interface Example {
   readonly command: string
   readonly lines: readonly string[]
 }
@@ -16,17 +16,17 @@ interface Shown {
 const beforeEllipsis = (line: string): string =>
   line.lastIndexOf('…') > 0 ? line.slice(0, line.lastIndexOf('…')).trimEnd() : line
 
-function shownBy(page: string): Shown[] {
+function examplesOf(page: string): Example[] {
   const walk = page.slice(0, page.indexOf('## What `verify` proves'))
-  const shown: { command: string; lines: string[] }[] = []
+  const examples: { command: string; lines: string[] }[] = []
   for (const [, language, block = ''] of walk.matchAll(/```(sh|console)\n(.*?)```/gsu)) {
     for (const line of block.trimEnd().split('\n')) {
-      if (language === 'sh') shown.push({ command: line, lines: [] })
-      else if (line.startsWith('$ ')) shown.push({ command: line.slice(2), lines: [] })
-      else if (line !== '' && line !== '…') shown.at(-1)?.lines.push(beforeEllipsis(line))
+      if (language === 'sh') examples.push({ command: line, lines: [] })
+      else if (line.startsWith('$ ')) examples.push({ command: line.slice(2), lines: [] })
+      else if (line !== '' && line !== '…') examples.at(-1)?.lines.push(beforeEllipsis(line))
     }
   }
-  return shown
+  return examples
 }
 
 const words = (command: string): string[] =>
@@ -44,9 +44,9 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-describe('docs/auditing.md', () => {
-  it('shows what the program prints', async () => {
-    const steps = shownBy(await readFile('docs/auditing.md', 'utf8'))
+describe('docs/guides/auditing.md', () => {
+  it('shows the output of the program', async () => {
+    const steps = examplesOf(await readFile('docs/guides/auditing.md', 'utf8'))
     expect(steps.length).toBeGreaterThan(9)
     for (const { command, lines } of steps) {
       const echoed = /^echo '(.*)' > (\S+)$/u.exec(command)

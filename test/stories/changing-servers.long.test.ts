@@ -1,7 +1,7 @@
 /**
- * A KurrentDB whose nodes are stopped, started, cut and replaced by another leader, under a ledger that appends,
- * compacts, reads and keeps its read models all the while: no message is lost or doubled, and what is projected is what
- * the facts make. `CONTEXT_LEDGER_TEST_KILLS` says how often something happens (default 6).
+ * A KurrentDB whose nodes are stopped, started, cut off and replaced by another leader, while a ledger appends, compacts,
+ * reads and maintains its read models: no message is lost or repeated, and the rows follow from the events.
+ * `CONTEXT_LEDGER_TEST_KILLS` is the number of incidents (default 6).
  */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { openLedger, type Ledger } from '../../src/index.js'
@@ -11,7 +11,7 @@ import { startWireServer } from '../support/kurrentdb/server.js'
 
 const TIMES = Number(process.env['CONTEXT_LEDGER_TEST_KILLS'] ?? 6)
 const CONVERSATIONS = 6
-/** Appends between two mishaps; the mishap comes while they are under way. */
+/** Appends between two incidents; an incident happens while appends are running. */
 const BETWEEN = 40
 
 describe('servers that come and go', () => {
@@ -36,7 +36,7 @@ describe('servers that come and go', () => {
   }, 60_000)
 
   it(
-    `loses and doubles nothing in ${String(TIMES)} mishaps`,
+    `lose and repeat no message in ${String(TIMES)} incidents`,
     async () => {
       let leading = 0
       const node = (at: number): ClusterNode => {
@@ -48,8 +48,8 @@ describe('servers that come and go', () => {
         leading += 1
         cluster.elect(node(leading))
       }
-      // Each comes while appends are under way, and ends with a leader that answers.
-      const mishaps: readonly (() => Promise<void>)[] = [
+      // Each happens while appends are running, and ends with a leader that answers.
+      const incidents: readonly (() => Promise<void>)[] = [
         async () => {
           await node(leading).server.restart()
         },
@@ -65,7 +65,7 @@ describe('servers that come and go', () => {
         async () => {
           const { server } = node(leading)
           const died = server.dieDuringAppends({ stored: 1, lost: 1 })
-          // Two appends have to come for it to die of; the writers below bring them.
+          // It dies after two appends of the writers below.
           await died
           await server.start()
         },
@@ -94,7 +94,7 @@ describe('servers that come and go', () => {
       async function write(conversation: number): Promise<void> {
         while (!ending.signal.aborted) {
           const at = written[conversation] ?? 0
-          // What an agent does where an append fails: the same message again.
+          // Like an agent after a failed append: repeats the same message.
           const appended = await ledger.append(`conversation ${String(conversation)}`, say(at)).catch(() => undefined)
           if (appended !== undefined) written[conversation] = at + 1
           if (at % 10 === 9) await ledger.context(`conversation ${String(conversation)}`).catch(() => undefined)
@@ -106,7 +106,7 @@ describe('servers that come and go', () => {
           await new Promise((resolve) => {
             setTimeout(resolve, 5)
           })
-        await mishaps[time % mishaps.length]?.()
+        await incidents[time % incidents.length]?.()
         target.appends = total() + BETWEEN
       }
       while (total() < target.appends)
@@ -115,7 +115,7 @@ describe('servers that come and go', () => {
         })
       ending.abort()
       await Promise.all(writers)
-      // A cycle that was cut off is a failure that rests; nothing else went wrong behind the appends.
+      // An interrupted cycle is reported here; its retry waits for its backoff.
       await ledger.settled().catch((problem: unknown) => {
         problems.push(problem)
       })
@@ -133,7 +133,7 @@ describe('servers that come and go', () => {
       expect(verified.problems).toEqual([])
       expect(verified.conversations).toBe(CONVERSATIONS)
       process.stdout.write(
-        `${String(TIMES)} mishaps, ${String(total())} messages, ${String(verified.events)} facts, ${String(problems.length)} problems told\n`,
+        `${String(TIMES)} incidents, ${String(total())} messages, ${String(verified.events)} events, ${String(problems.length)} problems reported\n`,
       )
     },
     (TIMES + 10) * 20_000,
@@ -173,7 +173,7 @@ describe('a server that accepts and never answers', () => {
           name,
           expect.objectContaining({ message: expect.stringMatching(/127\.0\.0\.1|does not answer/u) }),
         ])
-        // Its own deadline is a second; an append is tried again before it gives up.
+        // The deadline of a call is a second; an append is retried before it fails.
         expect(performance.now() - started).toBeLessThan(10_000)
       }
       server.resume()

@@ -1,7 +1,6 @@
 /**
- * Two `compaction run` processes over one server, killed (-9) again and again while an agent talks: nothing is lost,
- * and what a kill costs is the call that was under way. `CONTEXT_LEDGER_TEST_KILLS` says how often each is killed
- * (default 1).
+ * Two `compaction run` processes on one server, killed (-9) repeatedly while an agent appends: no message is lost, and a
+ * kill wastes at most the call that was running. `CONTEXT_LEDGER_TEST_KILLS` is the number of kills of each (default 1).
  */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { spawn, type ChildProcess } from 'node:child_process'
@@ -19,7 +18,7 @@ import { startOpenAiStub, stubAnswers, type OpenAiStub } from '../support/openai
 import { openTestSchema, testServer } from '../support/postgres.js'
 
 const KILLS = Number(process.env['CONTEXT_LEDGER_TEST_KILLS'] ?? 1)
-/** More than the leases of the dead hold back at any time, so that who is killed is mostly at work. */
+/** More than are blocked by leases of killed workers at any time, so that a killed worker usually had work. */
 const CONVERSATIONS = Array.from({ length: 40 }, (_, at) => `c${String(at)}`)
 
 // Without a server these are counted as skipped.
@@ -35,7 +34,7 @@ describeOnServer('compaction workers on a server', () => {
 
   beforeAll(async () => {
     ;({ db, schema, drop } = await openTestSchema())
-    stub = await startOpenAiStub(stubAnswers.text('Some steps were done, and none failed.'))
+    stub = await startOpenAiStub(stubAnswers.text('Some berths were booked, and none failed.'))
     const log = { store: createPostgresEventStore(db), bodies: createPostgresBodyStore(db) }
     harness = createHarness({
       policy: SMALL,
@@ -51,7 +50,7 @@ describeOnServer('compaction workers on a server', () => {
     await drop()
   })
 
-  function start(): { child: ChildProcess; ended: Promise<unknown>; said: () => string } {
+  function start(): { child: ChildProcess; ended: Promise<unknown>; output: () => string } {
     const child = spawn(
       process.execPath,
       [
@@ -71,15 +70,15 @@ describeOnServer('compaction workers on a server', () => {
     child.stderr?.on('data', (part) => {
       text += String(part)
     })
-    return { child, ended: once(child, 'close'), said: () => text }
+    return { child, ended: once(child, 'close'), output: () => text }
   }
 
-  /** A worker that is killed so often, and then goes on. */
-  async function killed(times: number): Promise<ReturnType<typeof start>> {
+  /** Starts a worker and kills it this number of times; the last one continues. */
+  async function startWithKills(times: number): Promise<ReturnType<typeof start>> {
     for (let kill = 0; kill < times; kill += 1) {
-      const { child, ended, said } = start()
-      // Once it is at work, at any moment of it.
-      await until(() => said().includes('"compacted"'))
+      const { child, ended, output } = start()
+      // The kill comes at a random moment of its work.
+      await until(() => output().includes('"compacted"'))
       await new Promise((resolve) => {
         setTimeout(resolve, Math.random() * 500)
       })
@@ -90,26 +89,26 @@ describeOnServer('compaction workers on a server', () => {
   }
 
   it(
-    'killed again and again, they lose nothing, and calls <= summaries recorded + kills',
+    'killed repeatedly, they lose no message, and calls <= summaries recorded + kills',
     async () => {
-      // So much that the next messages reach the share of the limit from which a worker has something to do.
-      const said = new Map(CONVERSATIONS.map((id) => [id, 17]))
+      // With 17 messages, the next ones reach the share of the limit at which a worker has work.
+      const counts = new Map(CONVERSATIONS.map((id) => [id, 17]))
       await Promise.all(CONVERSATIONS.map((id) => harness.appended(talk(17), id)))
-      const enough = new AbortController()
+      const stopping = new AbortController()
       const agents = (async () => {
         // One chunk at a time, no faster than two workers can summarize.
-        for (let turn = 0; !enough.signal.aborted; turn += 1) {
+        for (let turn = 0; !stopping.signal.aborted; turn += 1) {
           const id = CONVERSATIONS[turn % CONVERSATIONS.length] ?? ''
-          const from = said.get(id) ?? 0
+          const from = counts.get(id) ?? 0
           await harness.appended(talk(3, from), id)
-          said.set(id, from + 3)
+          counts.set(id, from + 3)
           await new Promise((resolve) => {
             setTimeout(resolve, 200)
           })
         }
       })()
-      const workers = await Promise.all([killed(KILLS), killed(KILLS)])
-      enough.abort()
+      const workers = await Promise.all([startWithKills(KILLS), startWithKills(KILLS)])
+      stopping.abort()
       await agents
       const queue = createPostgresWorkQueue(db)
       await until(async () => {
@@ -121,15 +120,15 @@ describeOnServer('compaction workers on a server', () => {
         )
       })
       for (const { child } of workers) child.kill('SIGTERM')
-      for (const { ended, said: lines } of workers) {
+      for (const { ended, output } of workers) {
         expect(await ended).toEqual([0, null])
-        expect(lines()).toContain('"ended"')
+        expect(output()).toContain('"ended"')
       }
       let summaries = 0
       for (const id of CONVERSATIONS) {
         const events = await harness.events(id)
         expect(coverageProblems(events)).toEqual([])
-        expect(events.filter((event) => event.type === 'MessageAppended')).toHaveLength(said.get(id) ?? 0)
+        expect(events.filter((event) => event.type === 'MessageAppended')).toHaveLength(counts.get(id) ?? 0)
         expect(events.filter((event) => event.type === 'CompactionFailed')).toEqual([])
         expect((await harness.context(id)).overBudget).toBeUndefined()
         summaries += events.filter(
@@ -140,9 +139,9 @@ describeOnServer('compaction workers on a server', () => {
       }
       expect(summaries).toBeGreaterThan(0)
       expect(stub.calls.length).toBeLessThanOrEqual(summaries + 2 * KILLS)
-      // For whoever runs this by hand with many kills.
+      // Figures for manual runs with many kills.
       process.stdout.write(
-        `${String(2 * KILLS)} kills, ${String([...said.values()].reduce((sum, count) => sum + count, 0))} messages, ${String(summaries)} summaries recorded, ${String(stub.calls.length)} calls\n`,
+        `${String(2 * KILLS)} kills, ${String([...counts.values()].reduce((sum, count) => sum + count, 0))} messages, ${String(summaries)} summaries recorded, ${String(stub.calls.length)} calls\n`,
       )
     },
     (KILLS + 4) * 30_000,

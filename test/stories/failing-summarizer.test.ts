@@ -1,6 +1,6 @@
 /**
- * A model that fails in every way that models fail, behind the real client and the real store: the context stays as it
- * was, the log says what happened, and at the hard limit somebody else stands in.
+ * A model that fails in every way that models fail, with the real client and a real store: the context does not change,
+ * the log records the failure, and at the hard limit the fallback makes the summary.
  */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { openLedger, type Ledger, type LedgerOptions, type RecordedEvent } from '../../src/index.js'
@@ -14,7 +14,7 @@ let stub: OpenAiStub
 
 beforeAll(async () => {
   stub = await startOpenAiStub(stubAnswers.text(SUMMARY))
-  // Loading the client takes longer than a request on a busy machine, and would count as a time-out of the first one.
+  // Loading the client takes longer than a request on a busy machine, so the first request could time out.
   await import('openai')
 })
 afterAll(async () => {
@@ -56,28 +56,29 @@ async function eventsOf(ledger: Ledger, id: string): Promise<RecordedEvent[]> {
 const failuresOf = (events: readonly RecordedEvent[]): string[] =>
   events.flatMap((event) => (event.type === 'CompactionFailed' ? [event.data.failure] : []))
 
-// About 25 tokens a message: the soft limit of 1,600 is reached near message 64, the hard one of 2,000 near message 80.
+// About 25 tokens in each message: the soft limit of 1,600 is reached near message 64, the hard one of 2,000 near message 80.
 const BELOW_SOFT = 55
 const ABOVE_SOFT = 76
 
 describe('a summarizer that fails', () => {
-  const cases: [string, StubAnswer, string][] = [
-    ['answers nothing', stubAnswers.empty(), 'empty'],
-    ['refuses', stubAnswers.refused(), 'refused'],
-    ['is cut off', stubAnswers.cutOff(), 'cut-off'],
-    ['answers more than it was asked for', stubAnswers.text('word '.repeat(5_000)), 'over-long'],
+  const withoutAnswer: [string, StubAnswer, string][] = [
     [
       'does not know the model',
       { status: 404, body: { error: { message: 'The model does not exist', code: 'model_not_found' } } },
       'unknown-model',
     ],
-    ['refuses the key', { status: 401, body: { error: { message: 'Incorrect API key' } } }, 'unauthorized'],
+    ['rejects the key', { status: 401, body: { error: { message: 'Incorrect API key' } } }, 'unauthorized'],
+  ]
+  const unusable: [string, StubAnswer, string][] = [
+    ['returns an empty answer', stubAnswers.empty(), 'empty'],
+    ['refuses', stubAnswers.refused(), 'refused'],
+    ['writes about something else', stubAnswers.text('word '.repeat(5_000)), 'refused'],
     ['hangs', { never: 'silence' }, 'timeout'],
   ]
-  longTest('leaves the context as it was, and the log says which failure it was', async () => {
+  longTest('does not change the context if the model gave no answer, and the log names the failure', async () => {
     const ledger = await withModel()
     try {
-      for (const [what, answer, failure] of cases) {
+      for (const [what, answer, failure] of withoutAnswer) {
         stub.answerWith(answer)
         await talk(ledger, what, 1, BELOW_SOFT)
         const before = (await ledger.context(what)).messages
@@ -88,7 +89,7 @@ describe('a summarizer that fails', () => {
         expect(after.overBudget?.reason).toBe('compaction-failed')
         const failures = failuresOf(await eventsOf(ledger, what))
         expect([what, new Set(failures)]).toEqual([what, new Set([failure])])
-        // Backing off: not a call for each of the messages above the limit.
+        // The compaction backs off: not every message above the limit causes a call.
         expect(failures.length).toBeLessThan(6)
       }
     } finally {
@@ -96,7 +97,32 @@ describe('a summarizer that fails', () => {
     }
   })
 
-  it('is stood in for at the hard limit, recorded as such, unless the policy says none; and no context is above the limit', async () => {
+  longTest(
+    'is replaced by the fallback after an unusable answer or two failed requests, and the log records both',
+    async () => {
+      const ledger = await withModel()
+      try {
+        for (const [what, answer, failure] of unusable) {
+          stub.answerWith(answer)
+          const calls = stub.calls.length
+          await talk(ledger, what, 1, 130)
+          const events = await eventsOf(ledger, what)
+          const fallbacks = events.flatMap((event) =>
+            event.type === 'ChunkSummarized' && event.data.summarizer.standIn === true ? [event] : [],
+          )
+          expect([what, fallbacks.length > 0]).toEqual([what, true])
+          expect([what, failuresOf(events)[0]]).toEqual([what, failure])
+          const sent = stub.calls.slice(calls).map(({ body }) => JSON.stringify(body))
+          for (const request of new Set(sent))
+            expect([what, sent.filter((other) => other === request).length <= 2]).toEqual([what, true])
+        }
+      } finally {
+        await ledger.close()
+      }
+    },
+  )
+
+  it('is replaced by the fallback at the hard limit unless the policy disables it, and no context is above the limit', async () => {
     stub.answerWith(stubAnswers.refused())
     const ledger = await withModel()
     try {
@@ -120,7 +146,7 @@ describe('a summarizer that fails', () => {
   })
 
   longTest(
-    'works with a prompt of one’s own, whose text is recorded, and compacts by itself once the model answers again',
+    'works with a custom prompt, whose text is recorded, and compacts by itself when the model answers again',
     async () => {
       stub.answerWith(stubAnswers.refused())
       const prompt = { name: 'mine', text: 'Say in one sentence what happened.\n{existing_summary}\n{messages}' }
@@ -130,12 +156,15 @@ describe('a summarizer that fails', () => {
       try {
         await talk(ledger, 'own', 1, ABOVE_SOFT)
         stub.answerWith(stubAnswers.text(SUMMARY))
-        await talk(ledger, 'own', ABOVE_SOFT + 1, ABOVE_SOFT + 6)
+        await talk(ledger, 'own', ABOVE_SOFT + 1, 2 * ABOVE_SOFT)
         const context = await ledger.context('own')
         expect(context.overBudget).toBeUndefined()
-        expect(JSON.stringify(context.messages[0])).toContain(SUMMARY)
-        const made = (await eventsOf(ledger, 'own')).find((event) => event.type === 'ChunkSummarized')
-        expect(made?.type === 'ChunkSummarized' && made.data.summarizer.prompt.name).toBe('mine')
+        const summaries = (await eventsOf(ledger, 'own')).flatMap((event) =>
+          event.type === 'ChunkSummarized' ? [event.data] : [],
+        )
+        expect(
+          summaries.some(({ summary, summarizer }) => summary === SUMMARY && summarizer.prompt.name === 'mine'),
+        ).toBe(true)
         expect(JSON.stringify(stub.calls.at(-1)?.body)).toContain('Say in one sentence what happened.')
       } finally {
         await ledger.close()
@@ -143,7 +172,7 @@ describe('a summarizer that fails', () => {
     },
   )
 
-  longTest('is not called for each message where no compaction brings the context below the limit', async () => {
+  longTest('is not called for each message if no compaction brings the context below the limit', async () => {
     stub.answerWith(stubAnswers.text(SUMMARY))
     const ledger = await withModel()
     try {
@@ -159,9 +188,9 @@ describe('a summarizer that fails', () => {
       }
       expect((await ledger.context('full')).overBudget?.reason).toBe('pinned-and-leading')
       expect(stub.calls.length - calls).toBeLessThanOrEqual(4)
-      const said = (await eventsOf(ledger, 'full')).filter((event) => event.type === 'CompactionCouldNotHelp')
-      expect(said.length).toBeGreaterThan(0)
-      expect(said.length).toBeLessThanOrEqual(4)
+      const ineffective = (await eventsOf(ledger, 'full')).filter((event) => event.type === 'CompactionCouldNotHelp')
+      expect(ineffective.length).toBeGreaterThan(0)
+      expect(ineffective.length).toBeLessThanOrEqual(4)
       expect((await ledger.verify('full')).ok).toBe(true)
     } finally {
       await ledger.close()

@@ -1,4 +1,4 @@
-/** The walk of `docs/forgotten.md`: the example session, and what its compaction forgot. */
+/** The commands of `docs/guides/forgotten.md`: the example session, and what its compaction forgot. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -18,17 +18,17 @@ afterAll(async () => {
   await rm(folder, { recursive: true })
 })
 
-it('shows what the page says it shows', async () => {
-  const page = await readFile(join('docs', 'forgotten.md'), 'utf8')
-  const shown = /```text\n([\s\S]*?)```/u.exec(page)?.[1] ?? ''
+it('prints the output that the page shows', async () => {
+  const page = await readFile(join('docs', 'guides', 'forgotten.md'), 'utf8')
+  const example = /```text\n([\s\S]*?)```/u.exec(page)?.[1] ?? ''
   expect((await runCli(['import', EXAMPLE], { cwd: folder })).status).toBe(0)
   const { stdout } = await runCli(['forgotten', ID], { cwd: folder })
-  const lines = shown.split('\n').filter((line) => line.trim() !== '' && line.trim() !== '…')
+  const lines = example.split('\n').filter((line) => line.trim() !== '' && line.trim() !== '…')
   expect(lines.length).toBeGreaterThan(5)
   for (const line of lines) expect(stdout).toContain(line)
 })
 
-it('has every other command of the page work on it', async () => {
+it('works with every other command of the page', async () => {
   for (const words of [
     ['context', ID, '--at', '29'],
     ['diff', ID, '--cycle', '1'],
@@ -43,7 +43,7 @@ it('has every other command of the page work on it', async () => {
   }
 })
 
-it('writes it as one file that can be sent to somebody: proofs, what it cost pair by pair, and the measure before', async () => {
+it('writes the report as one file to send: proofs, the cost of each pair, and the measure before', async () => {
   const { status, stdout } = await runCli(['forgotten', ID, '--html', 'one.html', '--json'], { cwd: folder })
   const report = await readFile(join(folder, 'one.html'), 'utf8')
   expect([status, JSON.parse(stdout)]).toEqual([
@@ -54,27 +54,27 @@ it('writes it as one file that can be sent to somebody: proofs, what it cost pai
     'Never touch the production database: work on the copy at db-copy.harbour.example, port 5544.',
   )
   expect(report).toMatch(/summary line \d/u)
-  expect(report).toMatch(/again at <span class="facts">revision 33/u)
-  expect(report).toMatch(/The same measure over \d+ messages each: [^.]* behind it, [^.]* before it\./u)
+  expect(report).toMatch(/repeated at <span class="facts">revision 33/u)
+  expect(report).toMatch(/Repeated within \d+ messages before: [^.]*; after: [^.]*\./u)
   expect(report).toContain('claude-code 2.1.50')
-  // It runs nothing, asks for nothing and leads nowhere but to its own places.
+  // The file runs no script, loads nothing, and links only to itself.
   expect(report).toContain('default-src &#39;none&#39;; style-src &#39;sha256-')
   expect(report).not.toMatch(/<script|href="(?!#)/u)
   expect((await runCli(['forgotten', '--all', '--html', 'all.html'], { cwd: folder })).stdout).toBe(
-    'all.html holds what 1 compaction of all conversations forgot\n',
+    'wrote all.html: what 1 compaction of all conversations forgot\n',
   )
 })
 
-it('refuses to write a report over a file, where none can be, and of a cycle that is not there; and leaves nothing', async () => {
+it('rejects an existing file, an unwritable path and a missing cycle, and leaves no file', async () => {
   const before = (await readdir(folder)).toSorted()
-  for (const [words, says] of [
-    [['--html', 'one.html'], 'is there already'],
+  for (const [words, message] of [
+    [['--html', 'one.html'], 'already exists'],
     [['--html', 'nowhere/one.html'], 'nowhere/one.html cannot be written: '],
-    [['--html', ''], 'names no file'],
-    [['--cycle', '7', '--html', 'seven.html'], 'there is no cycle 7'],
+    [['--html', ''], 'needs a file name'],
+    [['--cycle', '7', '--html', 'seven.html'], 'the conversation has no cycle 7'],
   ] as const) {
     const { status, stderr } = await runCli(['forgotten', ID, ...words], { cwd: folder })
-    expect({ words, status, stderr }).toEqual({ words, status: 2, stderr: expect.stringContaining(says) })
+    expect({ words, status, stderr }).toEqual({ words, status: 2, stderr: expect.stringContaining(message) })
   }
   expect((await readdir(folder)).toSorted()).toEqual(before)
 })

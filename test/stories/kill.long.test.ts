@@ -1,7 +1,6 @@
 /**
- * kill -9 at random moments of an import whose compaction calls a model: the same command again goes on where it was,
- * loses and doubles no message, and buys no recorded summary again. `CONTEXT_LEDGER_TEST_KILLS` says how often (default
- * 3).
+ * kill -9 at random moments of an import whose compaction calls a model: the repeated command continues, loses and
+ * repeats no message, and buys no recorded summary again. `CONTEXT_LEDGER_TEST_KILLS` is the number of kills (default 3).
  */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -64,7 +63,7 @@ async function runImport(file: string, killAfterMs?: number): Promise<{ code: nu
 
 describe('an import that is killed', () => {
   it(
-    `goes on with the same command after each of ${String(KILLS)} kills`,
+    `continues with the same command after each of ${String(KILLS)} kills`,
     async () => {
       const file = join(folder, 'long.jsonl')
       const lines = Array.from({ length: MESSAGES }, (_, at) =>
@@ -83,7 +82,7 @@ describe('an import that is killed', () => {
         if (code === null) killed += 1
         codes.push(code)
       }
-      // A run that was not killed had come to its end before.
+      // A run that was not killed had finished before.
       expect(new Set(codes)).toEqual(new Set(codes.map((code) => (code === null ? null : 0))))
       const last = await runImport(file)
       expect([last.code, last.output]).toEqual([0, expect.any(String)])
@@ -100,7 +99,7 @@ describe('an import that is killed', () => {
         expect(summaries).toBeGreaterThan(0)
         expect(stub.calls.length).toBeLessThanOrEqual(summaries + killed)
         expect((await ledger.verify()).problems).toEqual([])
-        // For whoever runs this by hand with many kills.
+        // Figures for manual runs with many kills.
         process.stdout.write(
           `${String(killed)} kills, ${String(summaries)} summaries recorded, ${String(stub.calls.length)} calls\n`,
         )

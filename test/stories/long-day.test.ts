@@ -1,13 +1,13 @@
 /**
- * A working day of an agent, the whole house at once: the sample conversation through the embedded ledger with a window
- * far too small for it. What is appended is kept, what is shown fits, what left is found again, and all of it can be
- * proved and rebuilt.
+ * A working day of an agent with the whole system: the sample conversation in the embedded ledger with a window far too
+ * small for it. Every message is stored, every context fits, removed messages are found by search, and all of it can be
+ * verified and rebuilt.
  */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { openLedger, type EventType, type Ledger, type MessageInput, type RecordedEvent } from '../../src/index.js'
-import { chatProblems } from '../support/chat-validity.js'
+import { problemsOfEveryApi } from '../support/chat-validity.js'
 import { jsonAs } from '../support/json.js'
 import { coverageProblems } from '../support/coverage.js'
 
@@ -24,7 +24,7 @@ const messages = readFileSync(join('examples', 'sample-conversation.jsonl'), 'ut
 describe('a long day', () => {
   let ledger: Ledger
   const widths: number[] = []
-  const refused: string[] = []
+  const problems: string[] = []
   const reasons = new Set<string | undefined>()
 
   beforeAll(async () => {
@@ -45,10 +45,10 @@ describe('a long day', () => {
       await ledger.settled(DAY)
       const context = await ledger.context(DAY)
       widths.push(context.tokens)
-      refused.push(...chatProblems(context.messages))
+      problems.push(...problemsOfEveryApi(context.messages))
       reasons.add(context.overBudget?.reason)
       if (!context.messageIds.includes(message.id))
-        refused.push(`the last message ${String(message.id)} is not in the context`)
+        problems.push(`the last message ${String(message.id)} is not in the context`)
     }
   })
   afterAll(async () => {
@@ -63,21 +63,21 @@ describe('a long day', () => {
   const count = async (type: EventType): Promise<number> =>
     (await events()).filter((event) => event.type === type).length
 
-  it('every context was valid, fitted, and had what was said last', () => {
+  it('every context was valid, fitted, and contained the last message', () => {
     expect(messages.length).toBeGreaterThan(100)
-    expect(refused).toEqual([])
+    expect(problems).toEqual([])
     expect(Math.max(...widths)).toBeLessThanOrEqual(WINDOW)
     expect([...reasons].filter((reason) => reason === 'compaction-due' || reason === 'compaction-failed')).toEqual([])
   })
 
-  it('went through several cycles and a re-summarization, and lost nothing', async () => {
+  it('went through several cycles and a re-summarization, and lost no message', async () => {
     expect(await count('MessageAppended')).toBe(messages.length)
     expect(await count('MessagesPruned')).toBeGreaterThan(3)
     expect(await count('BatchesResummarized')).toBeGreaterThan(0)
     expect(coverageProblems(await events())).toEqual([])
   })
 
-  it('finds what left the context, and says where it comes from', async () => {
+  it('finds a message that left the context, with its source', async () => {
     const live = new Set((await ledger.context(DAY)).messageIds)
     const { hits } = await ledger.search('advisory lock per berth for HB-412', {
       conversationId: DAY,
@@ -99,7 +99,7 @@ describe('a long day', () => {
     expect(batch?.type === 'BatchArchived' ? batch.data.messageIds : []).toContain(id)
   })
 
-  it('gives the agent the same through its tool, less what it still sees', async () => {
+  it('returns the same to the agent through its tool, without messages that are still in the context', async () => {
     const tool = ledger.tools(DAY).find(({ name }) => name === 'memory_read')
     const { hits } = jsonAs<{ hits: { messageIds: string[] }[] }>(
       (await tool?.execute({ query: 'advisory lock per berth' })) ?? '',
@@ -112,12 +112,12 @@ describe('a long day', () => {
     for (const hit of hits) expect(hit.messageIds.every((id) => whole.has(id))).toBe(false)
   })
 
-  it('said again records nothing', async () => {
+  it('appended again records nothing', async () => {
     const { recorded } = await ledger.append(DAY, messages)
     expect(recorded).toEqual([])
   })
 
-  it('is proved, rebuilt, and proved again, with no summary made anew', async () => {
+  it('verifies, is rebuilt, and verifies again, without a new summary', async () => {
     expect(await ledger.verify()).toMatchObject({ ok: true, conversations: 1, problems: [] })
     const before = [await count('ChunkSummarized'), await count('BatchesResummarized')]
     const found = await ledger.search('double booking', { conversationId: DAY })

@@ -1,7 +1,7 @@
 /**
- * A ledger moves house: from a folder to a server, into a file, back into a folder; killed on the way, gone on with
- * after it lived on. Every conversation's log is the same in the end, and the ledger verifies. The server's leg is left
- * out where no server is named.
+ * A ledger is copied from a folder to a server, into a file, and back into a folder; the copy is killed, and repeated
+ * after the source has grown. In the end every conversation's log is the same, and the ledger verifies. Without a
+ * server, that step is left out.
  */
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
 import { randomUUID } from 'node:crypto'
@@ -33,7 +33,7 @@ afterAll(async () => {
 const asJson = (value: unknown): string =>
   JSON.stringify(value, (_key, part: unknown) => (typeof part === 'bigint' ? part.toString() : part))
 
-/** Every conversation's log, as `log --json` tells it, but for the positions. */
+/** Every conversation's log in the form of `log --json`, without the positions. */
 async function logsOf(store: string): Promise<Readonly<Record<string, string>>> {
   const ledger = await openLedger({ store })
   try {
@@ -71,26 +71,26 @@ async function live(store: string, from: number): Promise<void> {
   await ledger.close()
 }
 
-/** Runs the command; gives what it printed as JSON. */
-async function migrate(from: string, to: string, some: Partial<MigrateLogCommand> = {}): Promise<unknown> {
-  const said: string[] = []
+/** Runs the command; returns its output, parsed as JSON unless `json` is false. */
+async function migrate(from: string, to: string, options: Partial<MigrateLogCommand> = {}): Promise<unknown> {
+  const output: string[] = []
   const spy = jest.spyOn(process.stdout, 'write').mockImplementation((text) => {
-    said.push(String(text))
+    output.push(String(text))
     return true
   })
   try {
     await runMigrateLog(
-      { from, to, fromDatabase: undefined, toDatabase: undefined, overwrite: false, json: true, ...some },
+      { from, to, fromDatabase: undefined, toDatabase: undefined, overwrite: false, json: true, ...options },
       places,
     )
   } finally {
     spy.mockRestore()
   }
-  return some.json === false ? said.join('') : JSON.parse(said.join(''))
+  return options.json === false ? output.join('') : JSON.parse(output.join(''))
 }
 
-describe('a ledger that moves', () => {
-  it('is the same everywhere', async () => {
+describe('a copied ledger', () => {
+  it('is the same in every store', async () => {
     const start = join(folder, 'start')
     await live(start, 0)
     const expected = await logsOf(start)
@@ -104,7 +104,7 @@ describe('a ledger that moves', () => {
     }
     expect(await logsOf(join(folder, 'end'))).toEqual(expected)
 
-    // It lives on where it came from; the same moves bring what came since.
+    // The source grows; the same copies add the new events.
     await live(start, 20)
     const later = await logsOf(start)
     expect(await migrate(start, join(folder, 'end'))).toMatchObject({ equal: true })
@@ -117,61 +117,63 @@ describe('a ledger that moves', () => {
     })
     expect((await readdir(folder)).toSorted()).toEqual(['backup.clog.gz', 'end', 'start'])
 
-    // Two ledgers that went different ways are not one.
+    // Two ledgers that have diverged are rejected.
     await live(join(folder, 'end'), 40)
     await expect(migrate(start, join(folder, 'end'))).rejects.toMatchObject({ kind: 'TargetDiffers' })
     expect(await migrate(join(folder, 'end'), start)).toMatchObject({ equal: true })
     expect(await logsOf(start)).toEqual(await logsOf(join(folder, 'end')))
   }, 240_000)
 
-  it('goes on after every kill', async () => {
+  it('continues after every kill', async () => {
     const from = join(folder, 'backup.clog.gz')
     const to = testServer === '' ? join(folder, 'killed') : testServer
-    const own = `test ${randomUUID()}`
+    const newSchema = `test ${randomUUID()}`
     for (const afterMs of [0, 300, 700]) {
-      const child = startChild('migrate-log-until-killed', [from, to, own])
+      const child = startChild('migrate-log-until-killed', [from, to, newSchema])
       await child.said(1)
       await new Promise((resolve) => {
         setTimeout(resolve, afterMs)
       })
       await child.kill()
     }
-    const child = startChild('migrate-log-until-killed', [from, to, own])
+    const child = startChild('migrate-log-until-killed', [from, to, newSchema])
     expect(JSON.parse((await child.said(2))[1] ?? '')).toMatchObject({ equal: true })
     await child.kill()
     if (testServer !== '') {
-      const { db, drop } = await openTestSchema({ schema: own })
+      const { db, drop } = await openTestSchema({ schema: newSchema })
       await db.close()
       await drop()
     }
   }, 120_000)
 })
 
-describe('what people are told', () => {
-  it('is one line that says what is equal', async () => {
+describe('the output', () => {
+  it('is one line that names the equal logs', async () => {
     const file = join(folder, 'told.clog.gz')
     const backup = join(folder, 'backup.clog.gz')
     expect(await migrate(backup, file, { json: false })).toMatch(
-      /^equal: \S+told\.clog\.gz holds what \S+backup\.clog\.gz held up to position \d+: \d+ streams, \d+ events, 2 bodies, \d+ kB\n\d+ s, [\d,]+ events\/s, sha256 [\da-f]{64}\n$/u,
+      /^equal: \S+told\.clog\.gz has the events of \S+backup\.clog\.gz up to position \d+: \d+ streams, \d+ events, 2 bodies, \d+ kB\n\d+ s, [\d,]+ events\/s, sha256 [\da-f]{64}\n$/u,
     )
   })
 
   it.each<[string, Partial<MigrateLogCommand>, RegExp]>([
-    ['no source', { from: undefined, to: 'x' }, /--from is missing/u],
-    ['no target', { to: '' }, /--to is missing/u],
+    ['no source', { from: undefined, to: 'x' }, /--from is required/u],
+    ['no target', { to: '' }, /--to is required/u],
     ['the memory', { to: 'memory' }, /ends with its process/u],
-    ['a source that is not there', { from: 'nowhere' }, /neither a ledger nor a file nowhere/u],
-    ['a database for a file', { toDatabase: 'postgres://x/y' }, /--to-database goes with a store/u],
-    ['no address', { to: 'postgres://user:secret@[bad/x' }, /--to is no address/u],
-    ['overwriting a store', { to: 'new-folder', overwrite: true }, /--overwrite is for a file/u],
-  ])('of wrong words: %s', async (_what, some, sentence) => {
+    ['a source that is not there', { from: 'nowhere' }, /nowhere does not exist/u],
+    ['a database for a file', { toDatabase: 'postgres://x/y' }, /--to-database requires a store/u],
+    ['no address', { to: 'postgres://user:secret@[bad/x' }, /--to is not a valid address/u],
+    ['overwriting a store', { to: 'new-folder', overwrite: true }, /--overwrite requires a file/u],
+  ])('of invalid arguments is an error: %s', async (_case, options, sentence) => {
     const file = join(folder, 'words.clog.gz')
     await writeFile(file, '')
-    await expect(migrate(some.from ?? file, some.to ?? join(folder, 'other.clog.gz'), some)).rejects.toMatchObject({
+    const copying = (): Promise<unknown> =>
+      migrate(options.from ?? file, options.to ?? join(folder, 'other.clog.gz'), options)
+    await expect(copying()).rejects.toMatchObject({
       name: 'InputError',
       message: expect.stringMatching(sentence),
     })
-    await expect(migrate(some.from ?? file, some.to ?? join(folder, 'other.clog.gz'), some)).rejects.not.toMatchObject({
+    await expect(copying()).rejects.not.toMatchObject({
       message: expect.stringContaining('secret'),
     })
   })
@@ -180,7 +182,7 @@ describe('what people are told', () => {
     ['a file', (at: string) => [join(at, 'told.clog.gz'), join(at, '.', 'x', '..', 'told.clog.gz')]],
     ['a server', () => ['postgres://a:1@HOST/db', 'postgresql://b:2@host:5432/db?x=1']],
     ['a cluster', () => ['esdb://host:2113', 'kurrentdb://host/?tls=false']],
-  ])('of one place twice: %s', async (_what, spellings) => {
+  ])('is an error if source and target are the same log: %s', async (_case, spellings) => {
     const [from = '', to = ''] = spellings(folder)
     await expect(migrate(from, to)).rejects.toMatchObject({
       name: 'InputError',
@@ -188,13 +190,13 @@ describe('what people are told', () => {
     })
   })
 
-  it('of a folder that holds no ledger, and makes none there', async () => {
+  it('is an error for a folder without a ledger, and creates none there', async () => {
     const empty = await mkdtemp(join(folder, 'empty-'))
     await expect(migrate(empty, join(folder, 'new.clog.gz'))).rejects.toMatchObject({ kind: 'NoLedger' })
     expect(await readdir(empty)).toEqual([])
   })
 
-  it('of a damaged file, and makes no store for it', async () => {
+  it('is an error for a damaged file, and creates no store', async () => {
     const bytes = await readFile(join(folder, 'backup.clog.gz'))
     const file = join(folder, 'damaged.clog.gz')
     await writeFile(file, bytes.subarray(0, bytes.length - 100))

@@ -1,7 +1,7 @@
 /**
- * A ledger that version 0.3.0 wrote, log and rows, opened by this one: everything is there and proved, every context is
- * the one that was handed out, and the conversation goes on. The dump is of a Postgres: the sample conversation at a
- * window of 8,000 tokens, an edition that was adopted and reverted, a pin, a cycle that was undone.
+ * A ledger that version 0.3.0 wrote, log and rows, opened by this version: it is complete and verifies, every context
+ * equals the one returned then, and the conversation continues. The dump is of a Postgres: the sample conversation with a
+ * window of 8,000 tokens, an edition that was adopted and reverted, a pin, and an undone cycle.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -13,7 +13,7 @@ import { openTestDatabase } from '../support/memory-database.js'
 
 const ID = 'sample-harbour'
 /** By revision: the hash of the context that version 0.3.0 printed. */
-const HANDED_OUT = [
+const CONTEXT_HASHES = [
   [150n, 'c2798c9fb9152417c33d8fe38363bec54e6fcd956b7fa3d2daaa5c2c4cec0abd'],
   [219n, 'a6c260a4355b85580e217dfa9dee42f3b14ed138dfbe9ee4a2e2eaff3cfbc8f8'],
 ] as const
@@ -28,11 +28,11 @@ afterAll(async () => {
   await db.close()
 })
 
-it('opens, is whole, hands out the same contexts, and goes on', async () => {
+it('opens, is complete, returns the same contexts, and continues', async () => {
   const ledger = await ledgerOn(db)
   try {
     expect((await ledger.verify()).problems).toEqual([])
-    for (const [revision, hash] of HANDED_OUT)
+    for (const [revision, hash] of CONTEXT_HASHES)
       expect(await ledger.context(ID, { at: revision })).toMatchObject({ hash })
     expect((await ledger.list()).conversations).toMatchObject([{ conversationId: ID, messages: 203, revision: 219n }])
     expect((await ledger.search('never delete harbour_prod', { conversationId: ID })).hits[0]?.text).toContain(

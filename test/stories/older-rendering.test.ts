@@ -1,7 +1,7 @@
 /**
- * Conversations that programs of older renderer versions recorded, with the hash of the context at each revision: above
- * the hard limit at most of them, some right after a prune. They are the same contexts today, and the next message goes
- * by today's rendering.
+ * Conversations that older renderer versions recorded, with the hash of the context at each revision, most of them above
+ * the hard limit and some directly after a prune. This version returns the same contexts, and uses its own rendering from
+ * the next message on.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -15,7 +15,7 @@ import { decode } from '../../src/domain/events/codec.js'
 import { RENDERER_VERSION } from '../../src/domain/conversation/clip-archive.js'
 import { evolve } from '../../src/domain/conversation/evolve.js'
 import { initialState, type Conversation } from '../../src/domain/conversation/conversation.js'
-import { givenState, stateAfter } from '../support/given.js'
+import { givenState, stateAfter } from '../support/given-events.js'
 import { checkScripted } from '../support/check-scripted.js'
 import { talk } from '../support/conversations.js'
 import { CONVERSATION, contextIn, createHarness, createTroubledStore } from '../support/harness.js'
@@ -33,7 +33,7 @@ interface Run {
   readonly contexts: readonly string[]
 }
 
-const runs = ['renderer-1', 'renderer-2'].flatMap((name) =>
+const runs = ['renderer-1', 'renderer-2', 'renderer-3'].flatMap((name) =>
   jsonAs<readonly Run[]>(
     gunzipSync(readFileSync(join('test', 'fixtures', 'contexts', `${name}.json.gz`))).toString('utf8'),
   ),
@@ -49,28 +49,36 @@ function* statesOf({ events }: Run): Generator<Conversation> {
   }
 }
 
-it.each(runs.map((run, at) => [at, run] as const))('conversation %i has the contexts that it had', (_at, run) => {
-  const now: string[] = []
-  for (const state of statesOf(run)) now.push(contextIn(state).hash)
-  expect(now).toEqual(run.contexts)
+it.each(runs.map((run, at) => [at, run] as const))('conversation %i has the recorded contexts', (_at, run) => {
+  const hashes: string[] = []
+  for (const state of statesOf(run)) hashes.push(contextIn(state).hash)
+  expect(hashes).toEqual(run.contexts)
 })
 
-it('a conversation goes by today’s rendering from its next message on, and nothing else is configured anew', () => {
+it('a conversation follows the current rendering and shape from its next message on, and no other setting changes', () => {
   const state = [...statesOf(runs[0] ?? { events: [], contexts: [] })].at(-1) ?? initialState('c1', findEstimator)
   const configure = { type: 'Configure', settings: undefined, scope: undefined, summarizerWindowTokens: 1 } as const
   const configured = givenState(state).when(configure).events
   expect(configured).toEqual([
-    { type: 'ConversationConfigured', data: { ...state.configuration, rendererVersion: RENDERER_VERSION } },
+    {
+      type: 'ConversationConfigured',
+      data: {
+        ...state.configuration,
+        policy: { ...state.configuration?.policy, shape: 'strict' },
+        rendererVersion: RENDERER_VERSION,
+      },
+    },
   ])
   expect(givenState(stateAfter(configured, state)).when(configure).events).toEqual([])
 })
 
-it('verifies, and does so after it went on: the contexts of then are those of then, and the pins stand word for word', async () => {
+it('verifies before and after it continues: earlier contexts do not change, and pinned messages stay word for word', async () => {
+  let pins = 0
   for (const { events, contexts } of runs) {
     const store = createTroubledStore(createMemoryEventStore())
     expect(E.isRight(await store.append('conversation-c1', 'no_stream', events)())).toBe(true)
     const harness = createHarness({ store })
-    // Of the prompt streams the file has nothing.
+    // The file does not contain the prompt streams.
     const problems = async (): Promise<readonly unknown[]> =>
       (await createVerify({ log: harness.log, checkRequest: checkScripted, rowCheck: () => noRows })()).problems.filter(
         ({ rule }) => rule !== 'prompt',
@@ -82,11 +90,12 @@ it('verifies, and does so after it went on: the contexts of then are those of th
     const state = await harness.conversations.load(CONVERSATION)
     const context = contextIn(state)
     const pinned = [...state.retained, ...state.window].filter((message) => message.pinned)
-    expect(pinned.length).toBeGreaterThan(0)
+    pins += pinned.length
     for (const message of pinned)
       expect(context.messages[context.messageIds.indexOf(message.messageId)]?.content).toEqual(message.content)
     expect(contextIn(await loadConversation(harness.log, CONVERSATION, BigInt(contexts.length - 1))).hash).toBe(
       contexts.at(-1),
     )
   }
+  expect(pins).toBeGreaterThan(0)
 })

@@ -1,15 +1,15 @@
 /**
- * Random pins over real conversations, in windows far too small for them: each context that is handed out has each
- * pinned message word for word, is valid and below the hard limit. The sample of the repository, or with
- * CONTEXT_LEDGER_DATA every conversation of that folder.
+ * Random pins in real conversations with windows far too small for them: each returned context has each pinned message
+ * word for word, is valid and below the hard limit. Uses the sample of the repository, or with CONTEXT_LEDGER_DATA every
+ * conversation of that folder.
  */
 import { afterAll, expect, it } from '@jest/globals'
 import { contentText, toChatMessage } from '../../src/domain/values/message.js'
-import { chatProblems, isJson } from '../support/chat-validity.js'
+import { problemsOfEveryApi, isJson } from '../support/chat-validity.js'
 import { CONVERSATION, contextIn, createHarness, createScriptedSummarizer } from '../support/harness.js'
 import { hasAll, realConversations } from '../support/real-conversations.js'
 
-/** Numbers that are the same at every run. */
+/** Random numbers, the same in every run. */
 function dice(seed: number): (sides: number) => number {
   let state = seed
   return (sides) => {
@@ -18,10 +18,10 @@ function dice(seed: number): (sides: number) => number {
   }
 }
 
-const seen = { conversations: 0, contexts: 0, pinned: 0, refused: 0, shown: 0, shortened: 0 }
+const counts = { conversations: 0, contexts: 0, pinned: 0, refused: 0, shown: 0, shortened: 0 }
 
 afterAll(() => {
-  if (hasAll) console.log(JSON.stringify(seen))
+  if (hasAll) console.log(JSON.stringify(counts))
 })
 
 const cases = [2_000, 4_000, 8_000].flatMap((window, at) =>
@@ -56,9 +56,9 @@ it.each(cases)('$id in $window tokens', async ({ window, seed, messages }) => {
     const live = [...before.retained, ...before.window]
     const message = live[roll(Math.max(1, live.length))]
     if (message !== undefined && roll(3) === 0) {
-      const done = await harness.pin(message.messageId, roll(6) > 0)
-      if (done._tag === 'Left') seen.refused += 1
-      else seen.pinned += 1
+      const result = await harness.pin(message.messageId, roll(6) > 0)
+      if (result._tag === 'Left') counts.refused += 1
+      else counts.pinned += 1
     }
     summarizer.answer = () => (roll(3) === 0 ? { failure: 'unreachable' } : undefined)
     await harness.compact('due')
@@ -66,28 +66,28 @@ it.each(cases)('$id in $window tokens', async ({ window, seed, messages }) => {
     leadingFits = state.leading.reduce((sum, leading) => sum + leading.tokens, 0) <= window
     if (!leadingFits) continue
     const context = contextIn(state)
-    seen.contexts += 1
-    if (context.shortened !== undefined) seen.shortened += 1
+    counts.contexts += 1
+    if (context.shortened !== undefined) counts.shortened += 1
     if (context.tokens > window) problems.push(`revision ${String(state.revision)}: ${String(context.tokens)} tokens`)
-    problems.push(...chatProblems(context.messages, oddArguments))
+    problems.push(...problemsOfEveryApi(context.messages, oddArguments))
     for (const pinned of [...state.retained, ...state.window].filter((each) => each.pinned)) {
-      seen.shown += 1
-      const shown = context.messages[context.messageIds.indexOf(pinned.messageId)]
-      // A result whose call was folded is said by the user, its text word for word.
+      counts.shown += 1
+      const sent = context.messages[context.messageIds.indexOf(pinned.messageId)]
+      // A tool result whose call was compacted becomes a user message with the same text.
       const isWhole =
-        JSON.stringify(shown) === JSON.stringify(toChatMessage(pinned)) ||
+        JSON.stringify(sent) === JSON.stringify(toChatMessage(pinned)) ||
         (pinned.role === 'tool' &&
-          shown?.role === 'user' &&
-          contentText(shown.content).endsWith(contentText(pinned.content)))
+          sent?.role === 'user' &&
+          contentText(sent.content).endsWith(contentText(pinned.content)))
       if (!isWhole)
         problems.push(
-          `revision ${String(state.revision)}: the pinned message ${pinned.messageId} is not there as it was`,
+          `revision ${String(state.revision)}: the pinned message ${pinned.messageId} is missing or changed`,
         )
     }
     const newest = state.window.at(-1)?.messageId
     if (newest !== undefined && !context.messageIds.includes(newest))
-      problems.push(`revision ${String(state.revision)}: the newest message ${newest} is left out`)
+      problems.push(`revision ${String(state.revision)}: the newest message ${newest} is missing`)
   }
-  seen.conversations += 1
+  counts.conversations += 1
   expect(problems).toEqual([])
 })

@@ -1,8 +1,8 @@
 /**
- * The whole house on servers: a KurrentDB for the log, a Postgres for the rest, eight clients that import at once, one
- * process that keeps the read models and two that compact, each of the three killed (-9) and started again and again.
- * `CONTEXT_LEDGER_TEST_KILLS` says how often each is killed (default 1). `CONTEXT_LEDGER_DATA` names a folder of
- * conversations to import (by default, short ones are made up); the log is a KurrentDB of the tests, or the one that
+ * The whole system on servers: a KurrentDB for the log, a Postgres for the rest, eight clients that import concurrently,
+ * one process that maintains the read models and two that compact. Each of these three is killed (-9) and restarted
+ * repeatedly. `CONTEXT_LEDGER_TEST_KILLS` is the number of kills of each (default 1). `CONTEXT_LEDGER_DATA` names a folder
+ * of conversations to import (default: short generated ones). The log is on the test server, or on the KurrentDB that
  * `CONTEXT_LEDGER_TEST_KURRENTDB` names.
  */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
@@ -25,7 +25,7 @@ const KILLS = Number(process.env['CONTEXT_LEDGER_TEST_KILLS'] ?? 1)
 const IMPORTS = process.env['CONTEXT_LEDGER_DATA']
 const CLIENTS = 8
 
-// Without a Postgres server it is counted as skipped.
+// Skipped without a Postgres server.
 const describeOnServer = testServer === '' ? describe.skip : describe
 
 async function files(folder: string): Promise<string[]> {
@@ -86,7 +86,7 @@ describeOnServer('on servers', () => {
     await rm(folder, { recursive: true, force: true })
   }, 60_000)
 
-  function start(words: readonly string[]): { child: ChildProcess; ended: Promise<unknown[]>; said: () => string } {
+  function start(words: readonly string[]): { child: ChildProcess; ended: Promise<unknown[]>; output: () => string } {
     const child = startCli(words, { env })
     children.add(child)
     let text = ''
@@ -94,17 +94,17 @@ describeOnServer('on servers', () => {
       stream.on('data', (part) => {
         text += String(part)
       })
-    return { child, ended: once(child, 'close'), said: () => text }
+    return { child, ended: once(child, 'close'), output: () => text }
   }
 
-  /** A process that is killed so often at any moment of its work, and then goes on. */
-  async function killed(words: readonly string[], atWork: string): Promise<ReturnType<typeof start>> {
+  /** Starts a process and kills it `KILLS` times at a random moment of its work; the last one continues. */
+  async function startWithKills(words: readonly string[], atWork: string): Promise<ReturnType<typeof start>> {
     for (let kill = 0; kill < KILLS; kill += 1) {
-      const { child, ended, said } = start(words)
-      await until(() => said().includes(atWork) || child.exitCode !== null)
-      expect([child.exitCode, said()]).toEqual([null, expect.any(String)])
-      await new Promise((done) => {
-        setTimeout(done, Math.random() * 2_000)
+      const { child, ended, output } = start(words)
+      await until(() => output().includes(atWork) || child.exitCode !== null)
+      expect([child.exitCode, output()]).toEqual([null, expect.any(String)])
+      await new Promise((resolve) => {
+        setTimeout(resolve, Math.random() * 2_000)
       })
       child.kill('SIGKILL')
       await ended
@@ -113,7 +113,7 @@ describeOnServer('on servers', () => {
   }
 
   it(
-    'killed again and again, the processes lose nothing, and calls <= summaries recorded + kills',
+    'killed repeatedly, the processes lose no message, and calls <= summaries recorded + kills',
     async () => {
       const all = await files(folder)
       const startedAt = performance.now()
@@ -122,7 +122,7 @@ describeOnServer('on servers', () => {
           ? ['--model-max-tokens', '1200', '--chunk-size', '6', '--chunk-min-tokens', '0']
           : ['--model-max-tokens', '8000']
       const clients = Array.from({ length: CLIENTS }, (_, at) =>
-        start(['import', ...all.filter((_name, place) => place % CLIENTS === at), '--json', ...policy]),
+        start(['import', ...all.filter((_name, index) => index % CLIENTS === at), '--json', ...policy]),
       )
       const compaction = [
         'compaction',
@@ -140,39 +140,39 @@ describeOnServer('on servers', () => {
         'test',
       ]
       const working = Promise.all([
-        killed(['projections', 'run', '--json'], '"working"'),
-        killed(compaction, '"working"'),
-        killed(compaction, '"working"'),
+        startWithKills(['projections', 'run', '--json'], '"working"'),
+        startWithKills(compaction, '"working"'),
+        startWithKills(compaction, '"working"'),
       ])
-      for (const { ended, said } of clients) expect([await ended, said()]).toEqual([[0, null], expect.any(String)])
+      for (const { ended, output } of clients) expect([await ended, output()]).toEqual([[0, null], expect.any(String)])
       const imported = (): number =>
         clients.reduce(
-          (sum, { said }) =>
-            sum + [...said().matchAll(/"recorded":(\d+)/gu)].reduce((count, found) => count + Number(found[1]), 0),
+          (sum, { output }) =>
+            sum + [...output().matchAll(/"recorded":(\d+)/gu)].reduce((count, found) => count + Number(found[1]), 0),
           0,
         )
       const importedMs = performance.now() - startedAt
       const processes = await working
 
       const queue = createPostgresWorkQueue(db)
-      let quietSince: bigint | undefined
+      let idleAt: bigint | undefined
       await until(async () => {
-        // Nothing is left to do, and nothing came while that was asked.
+        // No work is left, and no event came since the last check.
         const { waiting, running } = await queue.status()
         const position = (await queue.checkpoint())?.position
-        const isQuiet = waiting + running === 0 && position !== undefined && position === quietSince
-        quietSince = position
-        await new Promise((done) => {
-          setTimeout(done, 1_500)
+        const isIdle = waiting + running === 0 && position !== undefined && position === idleAt
+        idleAt = position
+        await new Promise((resolve) => {
+          setTimeout(resolve, 1_500)
         })
-        return isQuiet && (await ledger.projections.status()).every(({ lagEvents }) => lagEvents === 0)
+        return isIdle && (await ledger.projections.status()).every(({ lagEvents }) => lagEvents === 0)
       })
       expect((await ledger.list()).conversations).toHaveLength(all.length)
 
       let messages = 0
       let summaries = 0
       let fallbacks = 0
-      let setAside = 0
+      let lateSummaries = 0
       let failures = 0
       for (const { conversationId } of (await ledger.list()).conversations) {
         const ids: string[] = []
@@ -184,7 +184,7 @@ describeOnServer('on servers', () => {
           )
             summaries += 1
           else if (event.type === 'ChunkSummarized') fallbacks += 1
-          if (event.type === 'SummarySetAside') setAside += 1
+          if (event.type === 'SummarySetAside') lateSummaries += 1
           if (event.type === 'CompactionFailed') failures += 1
         }
         expect(new Set(ids).size).toBe(ids.length)
@@ -195,18 +195,19 @@ describeOnServer('on servers', () => {
       expect(messages).toBe(imported())
       expect(summaries).toBeGreaterThan(0)
       expect(failures).toBe(0)
-      // On a machine with too much to do a call may take too long: at the hard limit a fallback stands in for it.
-      expect(stub.calls.length).toBeLessThanOrEqual(summaries + fallbacks + setAside + 2 * KILLS)
+      // On an overloaded machine a call may take too long, and at the hard limit the fallback replaces it.
+      expect(stub.calls.length).toBeLessThanOrEqual(summaries + fallbacks + lateSummaries + 2 * KILLS)
       expect((await ledger.verify()).problems).toEqual([])
       await ledger.projections.rebuild('all')
       const verified = await ledger.verify()
       expect(verified.problems).toEqual([])
 
       for (const { child } of processes) child.kill('SIGTERM')
-      for (const { ended, said } of processes) expect([await ended, said()]).toEqual([[0, null], expect.any(String)])
-      // For whoever runs this by hand with many kills.
+      for (const { ended, output } of processes)
+        expect([await ended, output()]).toEqual([[0, null], expect.any(String)])
+      // Figures for manual runs with many kills.
       process.stdout.write(
-        `${String(3 * KILLS)} kills, ${String(messages)} messages of ${String(all.length)} conversations in ${String(Math.round(importedMs / 1_000))} s, ${String(verified.events)} facts, ${String(summaries)} summaries recorded and ${String(setAside)} that came too late, ${String(stub.calls.length)} calls\n`,
+        `${String(3 * KILLS)} kills, ${String(messages)} messages of ${String(all.length)} conversations in ${String(Math.round(importedMs / 1_000))} s, ${String(verified.events)} events, ${String(summaries)} summaries recorded and ${String(lateSummaries)} that came too late, ${String(stub.calls.length)} calls\n`,
       )
     },
     (KILLS + 4) * 60_000,

@@ -1,8 +1,7 @@
 /**
- * A ledger in a KurrentDB that is not its own: other systems append to the same log throughout, so that its newest
- * event is never one of the ledger's. Its log has just been made, its workers are started before there is anything to
- * do, as a composition starts them, and one of them is killed; and somebody deletes streams.
- * `CONTEXT_LEDGER_TEST_KURRENTDB` names a server in place of the one of the tests, for all but the deletions.
+ * A ledger in a shared KurrentDB: other programs append to the same log all the time, so its newest event is never the
+ * ledger's. The log is new, the workers start before there is work (as in a Docker composition), and one of them is
+ * killed; then streams are deleted. `CONTEXT_LEDGER_TEST_KURRENTDB` replaces the test server, except for the deletions.
  */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import esdb from '@eventstore/db-client'
@@ -26,10 +25,10 @@ import { startWireServer, type WireServer } from '../support/kurrentdb/server.js
 import { startWireServerProcess, type WireServerProcess } from '../support/kurrentdb/wire-server-process.js'
 import { createTestDatabase, testServer } from '../support/postgres.js'
 
-// The processes need a database that they can share; without a server they are counted as skipped.
+// The processes need a shared database; without a server these tests are skipped.
 const describeOnServer = testServer === '' ? describe.skip : describe
 
-describeOnServer('a log that was just made, with workers that are started first', () => {
+describeOnServer('a new log, with workers that start first', () => {
   const real = process.env['CONTEXT_LEDGER_TEST_KURRENTDB']
   let server: WireServerProcess | undefined
   let folder: string
@@ -57,9 +56,9 @@ describeOnServer('a log that was just made, with workers that are started first'
     await rm(folder, { recursive: true, force: true })
   }, 60_000)
 
-  async function started(
+  async function start(
     ...words: readonly string[]
-  ): Promise<{ child: ChildProcess; ended: Promise<unknown[]>; said: () => string }> {
+  ): Promise<{ child: ChildProcess; ended: Promise<unknown[]>; output: () => string }> {
     const child = startCli([...words, '--json'], { cwd: folder, env })
     children.add(child)
     let text = ''
@@ -69,10 +68,10 @@ describeOnServer('a log that was just made, with workers that are started first'
       })
     const ended = once(child, 'close')
     await until(() => text.includes('"working"') || child.exitCode !== null)
-    return { child, ended, said: () => text }
+    return { child, ended, output: () => text }
   }
-  /** Another system appends, when nothing of the ledger's comes any more. */
-  async function othersAppend(): Promise<void> {
+  /** Appends an event of another program after the last event of the ledger. */
+  async function appendForeignEvent(): Promise<void> {
     const client = esdb.EventStoreDBClient.connectionString(env['CONTEXT_LEDGER_STORE'] ?? '')
     await client.appendToStream(`orders-${id}`, [esdb.jsonEvent({ type: 'OrderPlaced', data: {} })], {
       expectedRevision: esdb.ANY,
@@ -85,10 +84,10 @@ describeOnServer('a log that was just made, with workers that are started first'
     return stdout
   }
 
-  it('everything is compacted, found and proved, and so is what comes after a worker was killed', async () => {
-    const first = await started('compaction', 'run')
-    const keeper = await started('projections', 'run')
-    // They have caught up with a log that has nothing for them.
+  it('everything is compacted, searchable and verified, also after a worker was killed', async () => {
+    const first = await start('compaction', 'run')
+    const projectionWorker = await start('projections', 'run')
+    // Gives them time to catch up with a log that has no events of the ledger.
     await new Promise((resolve) => {
       setTimeout(resolve, 1_000)
     })
@@ -108,26 +107,26 @@ describeOnServer('a log that was just made, with workers that are started first'
       first.child.kill('SIGKILL')
       await first.ended
       await ledger.append(id, talk(40, 40))
-      await started('compaction', 'run')
+      await start('compaction', 'run')
       await until(async () => (await batches()) > before)
-      // What was appended last is another system's: nobody waits for it, nor tells who keeps the rows.
+      // The last event belongs to another program: no command waits for it or reports a lag.
       for (let round = 0; round < 2; round++) {
-        await othersAppend()
+        await appendForeignEvent()
         expect(JSON.parse(await cli('editions', 'list', '--json'))).toMatchObject({ editions: expect.any(Array) })
       }
       expect((await ledger.search('message 12', { conversationId: id })).hits.length).toBeGreaterThan(0)
       expect(await cli('projections', 'status')).not.toContain('stopped')
-      await othersAppend()
+      await appendForeignEvent()
       expect(JSON.parse(await cli('verify', '--json'))).toMatchObject({ ok: true, problems: [] })
     } finally {
       await ledger.close()
     }
-    keeper.child.kill('SIGTERM')
-    expect([await keeper.ended, keeper.said()]).toEqual([[0, null], expect.any(String)])
+    projectionWorker.child.kill('SIGTERM')
+    expect([await projectionWorker.ended, projectionWorker.output()]).toEqual([[0, null], expect.any(String)])
   }, 180_000)
 })
 
-describe('streams that somebody deletes', () => {
+describe('deleted streams', () => {
   let server: WireServer
   let ledger: Ledger
   const cleanups: (() => Promise<void>)[] = []
@@ -150,7 +149,7 @@ describe('streams that somebody deletes', () => {
     return { name: store.name, store, bodies }
   }
 
-  it('are named by verify among the others, and end nothing', async () => {
+  it('are reported by verify, and all other calls still work', async () => {
     for (const id of ['kept', 'gone', 'deleted', 'cut']) {
       await ledger.append(id, talk(12))
       await ledger.settled(id)
@@ -186,18 +185,18 @@ describe('streams that somebody deletes', () => {
     expect((await ledger.projections.status()).map(({ state }) => state)).not.toContain('stopped')
     await ledger.projections.rebuild('all')
     expect((await collect(ledger.log('kept'))).length).toBeGreaterThan(12)
-    await expect(ledger.append('gone', talk(1, 12))).rejects.toThrow('deleted for good')
-    // In a process that remembers nothing of it.
-    const another = await openLedger({ store: server.connectionString, database: 'memory', policy: SMALL })
-    cleanups.push(() => another.close())
-    await expect(another.context('gone')).rejects.toMatchObject({ failure: { kind: 'NoSuchConversation' } })
-    await expect(another.append('gone', talk(1))).rejects.toThrow('deleted for good')
-    expect((await another.list()).conversations.map(({ conversationId }) => conversationId)).toContain('kept')
-    expect((await another.editions.list()).map((edition) => edition.editionId)).toContain(editionId)
+    await expect(ledger.append('gone', talk(1, 12))).rejects.toThrow('deleted permanently')
+    // In a second ledger without cached state.
+    const second = await openLedger({ store: server.connectionString, database: 'memory', policy: SMALL })
+    cleanups.push(() => second.close())
+    await expect(second.context('gone')).rejects.toMatchObject({ failure: { kind: 'NoSuchConversation' } })
+    await expect(second.append('gone', talk(1))).rejects.toThrow('deleted permanently')
+    expect((await second.list()).conversations.map(({ conversationId }) => conversationId)).toContain('kept')
+    expect((await second.editions.list()).map((edition) => edition.editionId)).toContain(editionId)
     expect(await ledger.append('kept', talk(1, 12))).toMatchObject({ recorded: ['m12'] })
   }, 120_000)
 
-  it('are copied as long as the log has their facts, and what is not the ledger’s is not', async () => {
+  it('are copied while the log still has their events; events of other programs are not copied', async () => {
     const source = await opened(server.connectionString)
     const memory = { name: 'memory', store: createMemoryEventStore(), bodies: createMemoryBodyStore() }
     const { difference } = await copyLog(storeSource(source), storeTarget(memory))
@@ -206,10 +205,10 @@ describe('streams that somebody deletes', () => {
     expect(names).toEqual(new Set(['conversation', 'edition']))
     expect(await memory.store.streamRevision('conversation-gone')).toBeGreaterThan(11n)
 
-    // Back into a log that others use as well: their events are no reason to refuse it.
-    const other = await startWireServer({ foreign: true })
-    cleanups.push(() => other.close())
-    const target = await opened(other.connectionString)
+    // A log with events of other programs is accepted as a target.
+    const foreignServer = await startWireServer({ foreign: true })
+    cleanups.push(() => foreignServer.close())
+    const target = await opened(foreignServer.connectionString)
     expect(await copyLog(storeSource(memory), storeTarget(target))).toMatchObject({
       difference: undefined,
       alreadyThere: 0,
@@ -217,7 +216,7 @@ describe('streams that somebody deletes', () => {
     expect(await copyLog(storeSource(memory), storeTarget(target))).toMatchObject({ difference: undefined })
   }, 120_000)
 
-  it('of others say nothing of what the ledger is', async () => {
+  it('and events of other programs do not affect the identity of the ledger', async () => {
     expect((await ledger.identity()).origin?.stream).toBe('conversation-kept')
   })
 })

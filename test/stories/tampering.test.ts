@@ -1,7 +1,6 @@
 /**
- * An auditor and somebody who can write the database: real conversations, compacted, verify; then each thing that can
- * be done to them is found, and what is said names where. With CONTEXT_LEDGER_DATA it is every conversation of that
- * folder.
+ * An attacker with write access to the database: real conversations are compacted and verified; then `verify` finds each
+ * kind of tampering and names its location. With CONTEXT_LEDGER_DATA it uses every conversation of that folder.
  */
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
@@ -16,31 +15,38 @@ import { createFoldInSummarizer } from '../../src/summarizers/index.js'
 import { attack, ledgerOn, type Attacker } from '../support/ledger-on-database.js'
 import { openTestDatabase } from '../support/memory-database.js'
 import { hasAll, realConversations } from '../support/real-conversations.js'
-import { longDescribe, longTest } from '../support/length.js'
+import { longTest, wholeDescribe } from '../support/length.js'
 
 jest.setTimeout(hasAll ? 3_600_000 : 120_000)
 
 const POLICY = { modelMaxTokens: hasAll ? 8_000 : 2_400, buffer: 4 }
 const summarizer = createFoldInSummarizer({
   model: createScriptedLanguageModel([
-    ({ prompt }) => `What was said: ${prompt.slice(-40).replaceAll(/\s+/gu, ' ').trim()}`,
+    // The end of the messages, before their closing tag, so that each summary contains words of them.
+    ({ prompt }) => {
+      const end = prompt.lastIndexOf('\n</')
+      return `What was said: ${prompt
+        .slice(end - 80, end)
+        .replaceAll(/\s+/gu, ' ')
+        .trim()}`
+    },
   ]),
 })
 
 let db: Database
 let ledger: Ledger
 let folder: string
-/** The one that is tampered with: not the last of the log. */
+/** The conversation that is tampered with. It is not the last one in the log. */
 const VICTIM = 'victim'
 const STREAM = `conversation-${VICTIM}`
 
-const where = (problems: readonly Problem[]): string[] =>
+const locationsOf = (problems: readonly Problem[]): string[] =>
   problems.map(({ stream, revision, rule }) => `${rule} ${stream} ${revision.toString()}`)
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'context-ledger-tampering-'))
   db = await openTestDatabase()
-  // Its read models follow while the log is tampered with, and tell of what they cannot apply.
+  // Its read models follow the log during the tampering, and report events that they cannot apply.
   ledger = await ledgerOn(db, { policy: POLICY, summarizer, onProblem: () => undefined })
   await ledger.append('earlier', { role: 'user', content: 'What the log begins with.' })
   let first = true
@@ -62,7 +68,7 @@ afterAll(async () => {
 })
 
 describe('verify', () => {
-  it('finds nothing wrong, and every summary’s request is made again', async () => {
+  it('finds no problem, and recomputes the request of every summary', async () => {
     const all = await ledger.verify()
     expect(all.problems).toEqual([])
     expect(all.ok).toBe(true)
@@ -75,7 +81,7 @@ describe('verify', () => {
   })
 })
 
-describe('what somebody does who can write the database is found', () => {
+describe('verify finds', () => {
   let attacker: Attacker
   beforeAll(async () => {
     attacker = await attack(db)
@@ -93,18 +99,18 @@ describe('what somebody does who can write the database is found', () => {
         [STREAM, type],
       )
     ).map(({ revision }) => revision)
-  /** Two events of a stream, each where the other stood in the log; a position is free only while nobody has it. */
-  const swapPositions = async (stream: string, one: number, other: number): Promise<void> => {
-    const [first, second] = (
+  /** Swaps the positions of two events of a stream, through a temporary position because positions are unique. */
+  const swapPositions = async (stream: string, revisionA: number, revisionB: number): Promise<void> => {
+    const [positionA, positionB] = (
       await db.query<{ position: string }>(
         'select position from events where stream = $1 and revision in ($2, $3) order by revision',
-        [stream, one, other],
+        [stream, revisionA, revisionB],
       )
     ).map(({ position }) => position)
     for (const [revision, position] of [
-      [one, '-100'],
-      [other, first],
-      [one, second],
+      [revisionA, '-100'],
+      [revisionB, positionA],
+      [revisionA, positionB],
     ])
       await attacker.run('update events set position = $3 where stream = $1 and revision = $2', [
         stream,
@@ -112,7 +118,8 @@ describe('what somebody does who can write the database is found', () => {
         position,
       ])
   }
-  const afterwards = async (work: () => Promise<void>): Promise<void> => {
+  /** Runs work, undoes its tampering, and checks that no problem remains. */
+  const withUndo = async (work: () => Promise<void>): Promise<void> => {
     try {
       await work()
     } finally {
@@ -122,13 +129,13 @@ describe('what somebody does who can write the database is found', () => {
     expect(await found()).toEqual([])
   }
 
-  it('one event’s data changed', async () => {
-    await afterwards(async () => {
+  it('a change of one event’s data', async () => {
+    await withUndo(async () => {
       await attacker.run(
         `update events set data = replace(data, '"role"', '"r0le"') where stream = $1 and revision = 5`,
         [STREAM],
       )
-      expect(where(await found())).toContain(`hash ${STREAM} 5`)
+      expect(locationsOf(await found())).toContain(`hash ${STREAM} 5`)
       expect((await found(VICTIM))[0]).toMatchObject({
         stream: STREAM,
         conversationId: VICTIM,
@@ -138,93 +145,90 @@ describe('what somebody does who can write the database is found', () => {
     })
   })
 
-  it('one removed', async () => {
-    await afterwards(async () => {
+  it('a removed event', async () => {
+    await withUndo(async () => {
       await attacker.run('delete from events where stream = $1 and revision = 5', [STREAM])
       const problems = await found()
-      expect(where(problems)[0]).toBe(`order ${STREAM} 6`)
-      expect(problems[0]?.detail).toContain('revision 5 is expected: that fact is missing')
+      expect(locationsOf(problems)[0]).toBe(`order ${STREAM} 6`)
+      expect(problems[0]?.detail).toContain('in place of revision 5: that event is missing')
     })
   })
 
-  longTest('the last one removed, and the store not told', async () => {
-    await afterwards(async () => {
+  longTest('a removed last event, with the recorded revision unchanged', async () => {
+    await withUndo(async () => {
       await attacker.run(
         'delete from events e where stream = $1 and revision = (select max(revision) from events where stream = $1)',
         [STREAM],
       )
-      expect(where(await found())[0]).toBe(`order ${STREAM} -1`)
+      expect(locationsOf(await found())[0]).toBe(`order ${STREAM} -1`)
     })
   })
 
-  longTest('the store’s count of a stream removed', async () => {
-    await afterwards(async () => {
+  longTest('a removed row of a stream', async () => {
+    await withUndo(async () => {
       await attacker.run('delete from streams where stream = $1', [STREAM])
       const problems = await found()
-      expect(where(problems)).toEqual([`order ${STREAM} -1`])
+      expect(locationsOf(problems)).toEqual([`order ${STREAM} -1`])
       expect(problems[0]?.detail).toContain('the store says that the stream ends at revision -1')
     })
   })
 
-  it('two swapped', async () => {
-    await afterwards(async () => {
+  it('two swapped events', async () => {
+    await withUndo(async () => {
       await attacker.run('update events set revision = -revision where stream = $1 and revision in (5, 6)', [STREAM])
       await attacker.run('update events set revision = 11 + revision where stream = $1 and revision in (-5, -6)', [
         STREAM,
       ])
-      expect(where(await found())).toEqual(expect.arrayContaining([`hash ${STREAM} 5`, `hash ${STREAM} 6`]))
+      expect(locationsOf(await found())).toEqual(expect.arrayContaining([`hash ${STREAM} 5`, `hash ${STREAM} 6`]))
     })
   })
 
-  longTest(
-    'two swapped in the order of the log, where who reads a stream by its revisions does not notice',
-    async () => {
-      await afterwards(async () => {
-        await swapPositions(STREAM, 5, 6)
-        expect(where(await found())).toEqual([`order ${STREAM} 6`])
-      })
-    },
-  )
+  longTest('two events with swapped positions, which a read by revisions does not notice', async () => {
+    await withUndo(async () => {
+      await swapPositions(STREAM, 5, 6)
+      expect(locationsOf(await found())).toEqual([`order ${STREAM} 6`])
+    })
+  })
 
-  longTest('every event of a conversation removed, and the store not told', async () => {
-    await afterwards(async () => {
+  longTest('all events of a conversation removed, with the recorded revision unchanged', async () => {
+    await withUndo(async () => {
       await attacker.run('delete from events where stream = $1', [STREAM])
       const problems = await found()
-      expect(where(problems)).toEqual([`order ${STREAM} -1`])
-      expect(problems[0]?.detail).toContain('the facts from 0 on are missing')
-      expect(where(await found(VICTIM))).toEqual([`order ${STREAM} -1`])
+      expect(locationsOf(problems)).toEqual([`order ${STREAM} -1`])
+      expect(problems[0]?.detail).toContain('the events from 0 on are missing')
+      expect(locationsOf(await found(VICTIM))).toEqual([`order ${STREAM} -1`])
     })
   })
 
-  it('a summary’s text changed', async () => {
+  it('a changed summary', async () => {
     const [revision = ''] = await revisionsOf('ChunkSummarized')
-    await afterwards(async () => {
+    await withUndo(async () => {
       await attacker.run(
         `update events set data = replace(data, 'What was said', 'What was not said') where stream = $1 and revision = $2`,
         [STREAM, revision],
       )
-      expect(where(await found())[0]).toBe(`hash ${STREAM} ${revision}`)
+      expect(locationsOf(await found())[0]).toBe(`hash ${STREAM} ${revision}`)
     })
   })
 
-  longTest('a summary’s text changed and the chain computed anew: what was made of it does not fit', async () => {
+  longTest('a changed summary with a recomputed chain: the batch made from it does not match', async () => {
     const [revision = ''] = await revisionsOf('ChunkSummarized')
     const [archive = ''] = await revisionsOf('BatchArchived')
-    await afterwards(async () => {
+    await withUndo(async () => {
       await attacker.run(
         `update events set data = replace(data, 'What was said', 'What was done') where stream = $1 and revision = $2`,
         [STREAM, revision],
       )
       await attacker.rechain(STREAM)
-      expect(where(await found())).toContain(`figures ${STREAM} ${archive}`)
+      expect(locationsOf(await found())).toContain(`figures ${STREAM} ${archive}`)
     })
   })
 
   longTest(
-    'a message that was summarized changed and the chain computed anew: its summary’s request does not fit',
+    'a changed message that was summarized, with a recomputed chain: the request of its summary does not match',
     async () => {
-      await afterwards(async () => {
-        // The last letter before a closing quote: as long as before, so that no count of tokens tells.
+      await withUndo(async () => {
+        // Replaces the last letter before a closing quote: the length, and so every token count, stays the same.
         await attacker.run(
           `update events set data = regexp_replace(data, '[a-z](","createdAt")', 'Z\\1') where stream = $1 and type = 'MessageAppended' and revision = (select min(revision) from events where stream = $1 and type = 'MessageAppended' and data ~ '"role":"user".*[a-z]","createdAt"')`,
           [STREAM],
@@ -233,21 +237,19 @@ describe('what somebody does who can write the database is found', () => {
         const summaries = new Set(
           (await revisionsOf('ChunkSummarized')).map((revision) => `request ${STREAM} ${revision}`),
         )
-        expect(where(await found()).filter((each) => summaries.has(each))).toHaveLength(1)
+        expect(locationsOf(await found()).filter((each) => summaries.has(each))).toHaveLength(1)
       })
     },
   )
 
-  it('a prompt changed', async () => {
-    await afterwards(async () => {
+  it('a changed prompt', async () => {
+    await withUndo(async () => {
       const [{ stream } = { stream: '' }] = await db.query<{ stream: string }>(
         `select stream from events where stream like 'prompt-%' order by stream limit 1`,
       )
-      await attacker.run(`update events set data = replace(data, 'You write', 'You invent') where stream = $1`, [
-        stream,
-      ])
+      await attacker.run(`update events set data = replace(data, 'You keep', 'You lose') where stream = $1`, [stream])
       await attacker.rechain(stream)
-      expect(where(await found())).toContain(`prompt ${stream} 0`)
+      expect(locationsOf(await found())).toContain(`prompt ${stream} 0`)
     })
   })
 
@@ -273,12 +275,12 @@ describe('what somebody does who can write the database is found', () => {
       'batches: the row {"conversation_id":"victim","batch_id":',
     ],
     [
-      'of nobody',
+      'of an unknown conversation',
       `insert into live_messages select 'nobody', message_id, revision, role, created_at, tokens, pinned, body from live_messages limit 1`,
       'live_messages has rows of conversation-nobody, which is not in the log',
     ],
-  ])('a row of a projection %s', async (_what, statement, said) => {
-    // Readers see views; the tables behind them carry the number of their generation.
+  ])('a row of a projection %s', async (_case, statement, message) => {
+    // Readers use views; the names of the underlying tables end in the number of their generation.
     const tables = await db.query<{ name: string }>(
       `select relname as name from pg_class where relkind = 'r' and relname ~ '_g[0-9]+$'`,
     )
@@ -286,128 +288,133 @@ describe('what somebody does who can write the database is found', () => {
       /\b(?:live_messages|archive_messages|batches)\b/gu,
       (table) => tables.find(({ name }) => name.replace(/_g\d+$/u, '') === table)?.name ?? table,
     )
-    await afterwards(async () => {
+    await withUndo(async () => {
       await attacker.run(physical)
       const problems = await found()
       expect(problems.map(({ rule }) => rule)).toEqual(problems.map(() => 'rows'))
-      expect(problems.map(({ detail }) => detail)).toEqual([expect.stringContaining(said)])
+      expect(problems.map(({ detail }) => detail)).toEqual([expect.stringContaining(message)])
     })
   })
 
-  longDescribe('of the newest event, which stops the read models: the facts are proved all the same', () => {
-    const NEWEST = 'conversation-newest'
-    const newest = 'where position = (select max(position) from events)'
-    const told = 'update streams set revision = revision - 1 where stream = $1'
-    const lowered = 'update log_head set position = position - 1'
-    const unknown = `insert into events select position + 1, revision + 1, gen_random_uuid(), stream, 'NobodyKnows', data, metadata from events ${newest}`
+  wholeDescribe(
+    'tampering with the newest event, which stops the read models, but not the check of the log: the event',
+    () => {
+      const NEWEST = 'conversation-newest'
+      const newest = 'where position = (select max(position) from events)'
+      const lowerRevision = 'update streams set revision = revision - 1 where stream = $1'
+      const lowerHead = 'update log_head set position = position - 1'
+      const unknown = `insert into events select position + 1, revision + 1, gen_random_uuid(), stream, 'NobodyKnows', data, metadata from events ${newest}`
 
-    beforeAll(async () => {
-      for (const content of ['One.', 'Two.', 'Three.']) await ledger.append('newest', { role: 'user', content })
-      await ledger.projections.rebuild('all')
-      attacker = await attack(db)
-    })
+      beforeAll(async () => {
+        for (const content of ['One.', 'Two.', 'Three.']) await ledger.append('newest', { role: 'user', content })
+        await ledger.projections.rebuild('all')
+        attacker = await attack(db)
+      })
 
-    it.each([
-      ['removed', [`delete from events ${newest}`], [`order ${NEWEST} -1`]],
-      [
-        'removed, and the store told of it but for the end of the log',
-        [`delete from events ${newest}`, told],
-        [`order ${NEWEST} 2`],
-      ],
-      [
-        'with another id',
-        [`update events set id = gen_random_uuid() ${newest}`],
-        [`hash ${NEWEST} 3`, `id ${NEWEST} 3`],
-      ],
-      ['behind what the store says is the end of the log', [lowered], [`order ${NEWEST} 3`]],
-      [
-        'cut off wherever the store counts it: nothing but the rows and a manifest tell',
-        [`delete from events ${newest}`, told, lowered],
-        [],
-      ],
-      [
-        'followed by one of a type that nobody knows',
+      it.each([
+        ['removed', [`delete from events ${newest}`], [`order ${NEWEST} -1`]],
         [
-          unknown,
-          'update streams set revision = revision + 1 where stream = $1',
-          'update log_head set position = position + 1',
+          'removed, and the stream’s revision lowered, but not the head of the log',
+          [`delete from events ${newest}`, lowerRevision],
+          [`order ${NEWEST} 2`],
         ],
-        [`readable ${NEWEST} 4`],
-      ],
-      [
-        'as it was, and the read models’ mark of it another',
-        [`update projection_checkpoints set event_id = 'of another log'`],
-        [],
-      ],
-      [
-        'as it was, and the read models’ place behind it',
-        ['update projection_checkpoints set position = position + 1000, event_position = event_position + 1000'],
-        [],
-      ],
-    ] as const)('%s', async (_what, statements, said) => {
-      await afterwards(async () => {
-        for (const statement of statements) await attacker.run(statement, statement.includes('$1') ? [NEWEST] : [])
-        // Who opens the ledger now looks whether its rows are of this log.
-        const later = await ledgerOn(db, { onProblem: () => undefined })
-        expect(where((await later.verify()).problems)).toEqual(expect.arrayContaining([...said]))
-        for (const id of [undefined, 'newest']) {
-          const { ok, problems } = await later.verify(id)
-          expect(ok).toBe(false)
-          const rows = problems.filter(({ rule }) => rule === 'rows').map(({ detail }) => detail)
-          expect(rows).toEqual(
-            expect.arrayContaining(
-              ['archive-index', 'live-messages', 'clip-archive', 'editions'].map((name) =>
-                expect.stringMatching(new RegExp(`^${name} .*(?:another log|NobodyKnows)`, 'u')),
+        [
+          'with another id',
+          [`update events set id = gen_random_uuid() ${newest}`],
+          [`hash ${NEWEST} 3`, `id ${NEWEST} 3`],
+        ],
+        ['after the recorded head of the log', [lowerHead], [`order ${NEWEST} 3`]],
+        [
+          'removed, and every count lowered: only the rows and a manifest reveal it',
+          [`delete from events ${newest}`, lowerRevision, lowerHead],
+          [],
+        ],
+        [
+          'followed by one of an unknown type',
+          [
+            unknown,
+            'update streams set revision = revision + 1 where stream = $1',
+            'update log_head set position = position + 1',
+          ],
+          [`readable ${NEWEST} 4`],
+        ],
+        [
+          'unchanged, but another event id in the checkpoints of the read models',
+          [`update projection_checkpoints set event_id = 'of another log'`],
+          [],
+        ],
+        [
+          'unchanged, but the checkpoints of the read models after it',
+          ['update projection_checkpoints set position = position + 1000, event_position = event_position + 1000'],
+          [],
+        ],
+      ] as const)('%s', async (_case, statements, locations) => {
+        await withUndo(async () => {
+          for (const statement of statements) await attacker.run(statement, statement.includes('$1') ? [NEWEST] : [])
+          // A ledger that is open now checks whether its rows belong to this log.
+          const later = await ledgerOn(db, { onProblem: () => undefined })
+          expect(locationsOf((await later.verify()).problems)).toEqual(expect.arrayContaining([...locations]))
+          for (const id of [undefined, 'newest']) {
+            const { ok, problems } = await later.verify(id)
+            expect(ok).toBe(false)
+            const rows = problems.filter(({ rule }) => rule === 'rows').map(({ detail }) => detail)
+            expect(rows).toEqual(
+              expect.arrayContaining(
+                ['archive-index', 'live-messages', 'clip-archive', 'editions'].map((name) =>
+                  expect.stringMatching(new RegExp(`^${name} .*(?:another log|NobodyKnows)`, 'u')),
+                ),
               ),
-            ),
-          )
-          expect(rows.join('\n')).not.toContain('anew')
+            )
+            expect(rows.join('\n')).not.toContain('anew')
+          }
+          await later.close()
+        })
+      })
+
+      it('swapped with the one before it in the order of the log', async () => {
+        await withUndo(async () => {
+          await swapPositions(NEWEST, 2, 3)
+          const later = await ledgerOn(db, { onProblem: () => undefined })
+          expect(locationsOf((await later.verify('newest')).problems)).toContain(`order ${NEWEST} 3`)
+          await later.close()
+        })
+      })
+
+      it('removed with every count lowered, found by the manifest whatever the rows are', async () => {
+        const { header, heads } = {
+          header: {
+            ledger: 'x',
+            origin: (await ledger.identity()).origin ?? { stream: '', id: '' },
+            takenAt: '2026-01-02T03:04:05.000Z',
+          },
+          heads: [] as StreamHead[],
         }
-        await later.close()
+        await ledger.verify(undefined, {
+          onStream: async (head) => {
+            heads.push(head)
+          },
+        })
+        const manifest = {
+          header,
+          heads: async function* () {
+            yield* heads
+          },
+        }
+        await withUndo(async () => {
+          for (const statement of [`delete from events ${newest}`, lowerRevision, lowerHead])
+            await attacker.run(statement, statement === lowerRevision ? [NEWEST] : [])
+          const later = await ledgerOn(db, { onProblem: () => undefined })
+          for (const id of [undefined, 'newest'])
+            expect(locationsOf((await later.verify(id, { against: manifest })).problems)).toContain(
+              `manifest ${NEWEST} 3`,
+            )
+          await later.close()
+        })
       })
-    })
+    },
+  )
 
-    it('two swapped in the order of the log', async () => {
-      await afterwards(async () => {
-        await swapPositions(NEWEST, 2, 3)
-        const later = await ledgerOn(db, { onProblem: () => undefined })
-        expect(where((await later.verify('newest')).problems)).toContain(`order ${NEWEST} 3`)
-        await later.close()
-      })
-    })
-
-    it('cut off wherever the store counts it is in the manifest, whatever the rows say', async () => {
-      const { header, heads } = {
-        header: {
-          ledger: 'x',
-          origin: (await ledger.identity()).origin ?? { stream: '', id: '' },
-          takenAt: '2026-01-02T03:04:05.000Z',
-        },
-        heads: [] as StreamHead[],
-      }
-      await ledger.verify(undefined, {
-        onStream: async (head) => {
-          heads.push(head)
-        },
-      })
-      const manifest = {
-        header,
-        heads: async function* () {
-          yield* heads
-        },
-      }
-      await afterwards(async () => {
-        for (const statement of [`delete from events ${newest}`, told, lowered])
-          await attacker.run(statement, statement === told ? [NEWEST] : [])
-        const later = await ledgerOn(db, { onProblem: () => undefined })
-        for (const id of [undefined, 'newest'])
-          expect(where((await later.verify(id, { against: manifest })).problems)).toContain(`manifest ${NEWEST} 3`)
-        await later.close()
-      })
-    })
-  })
-
-  longDescribe('a chain that was computed anew, or cut, by the manifest alone', () => {
+  wholeDescribe('a recomputed or cut chain, only with the manifest:', () => {
     const file = (): string => join(folder, 'ledger.manifest')
     const key = (): string => join(folder, 'operator.pem')
     let manifest: Manifest
@@ -423,20 +430,20 @@ describe('what somebody does who can write the database is found', () => {
       )
       const { ok } = await ledger.verify(undefined, { onStream: (head) => draft.add(head) })
       const published = await draft.publish()
-      if (!ok || published.fingerprint !== fingerprint) throw new Error('the manifest could not be made')
+      if (!ok || published.fingerprint !== fingerprint) throw new Error('the manifest could not be created')
       manifest = await openManifestFile(file(), fingerprint)
     })
 
-    it('holds against the log that it was taken of, also when that has grown', async () => {
+    it('no problem in the log that it was taken from, even after that has grown', async () => {
       expect((await ledger.verify(undefined, { against: manifest })).problems).toEqual([])
       await ledger.append('later', { role: 'user', content: 'Another day.' })
       expect((await ledger.verify(undefined, { against: manifest })).problems).toEqual([])
       attacker = await attack(db)
     })
 
-    it('the last message changed, the chain computed anew, the rows rebuilt', async () => {
-      await afterwards(async () => {
-        // The last character of what it says, as long as before; a character that is escaped is two.
+    it('a changed last message, with a recomputed chain and rebuilt rows', async () => {
+      await withUndo(async () => {
+        // Replaces the last character of the content, so that its length stays; an escaped character counts as two.
         const content = String.raw`("content":"(?:[^"\\]|\\.)*)[A-Za-z.!?]"`
         await attacker.run(
           `update events set data = regexp_replace(data, $2, '\\1Z"') where stream = $1 and revision = (select max(revision) from events where stream = $1 and type = 'MessageAppended' and data ~ $2)`,
@@ -450,15 +457,15 @@ describe('what somebody does who can write the database is found', () => {
           expect.objectContaining({
             stream: STREAM,
             rule: 'manifest',
-            detail: expect.stringContaining('chain computed anew'),
+            detail: expect.stringContaining('hash chain recomputed'),
           }),
         ])
         expect((await ledger.verify(VICTIM, { against: manifest })).problems).toHaveLength(1)
       })
     })
 
-    it('the end cut off, wherever the store counts it, the rows rebuilt', async () => {
-      await afterwards(async () => {
+    it('a removed end with every count lowered and the rows rebuilt', async () => {
+      await withUndo(async () => {
         await attacker.run(
           'delete from events where stream = $1 and revision = (select max(revision) from events where stream = $1)',
           [STREAM],
@@ -477,8 +484,8 @@ describe('what somebody does who can write the database is found', () => {
       })
     })
 
-    it('a whole stream gone', async () => {
-      await afterwards(async () => {
+    it('a removed stream', async () => {
+      await withUndo(async () => {
         await attacker.run('delete from events where stream = $1', [STREAM])
         await attacker.run('delete from streams where stream = $1', [STREAM])
         await ledger.projections.rebuild('all')
@@ -487,51 +494,51 @@ describe('what somebody does who can write the database is found', () => {
           expect.objectContaining({
             stream: STREAM,
             rule: 'manifest',
-            detail: expect.stringContaining('the stream is gone'),
+            detail: expect.stringContaining('the stream is missing'),
           }),
         ])
         expect((await ledger.verify(VICTIM, { against: manifest })).problems).toEqual(problems)
         await expect(ledger.verify(VICTIM)).rejects.toThrow('there is no conversation')
       })
-      await afterwards(async () => {
+      await withUndo(async () => {
         await attacker.run('delete from events where stream = $1', [STREAM])
         const { problems } = await ledger.verify(undefined, { against: manifest })
         expect(problems.find(({ rule }) => rule === 'manifest')).toMatchObject({
           stream: STREAM,
-          detail: expect.stringContaining('the stream is gone'),
+          detail: expect.stringContaining('the stream is missing'),
         })
       })
     })
 
-    it('a manifest that was changed, is none, or is somebody else’s is not believed', async () => {
+    it('a manifest that was changed, is invalid, or has another signer', async () => {
       const text = await readFile(file(), 'utf8')
       const lines = text.trimEnd().split('\n')
-      const other = join(folder, 'other.manifest')
-      const opened = async (changed: string, signedBy?: string): Promise<string> => {
-        await writeFile(other, changed)
-        return await openManifestFile(other, signedBy).then(
-          () => 'believed',
+      const otherManifest = join(folder, 'other.manifest')
+      const open = async (changed: string, signedBy?: string): Promise<string> => {
+        await writeFile(otherManifest, changed)
+        return await openManifestFile(otherManifest, signedBy).then(
+          () => 'accepted',
           (error: { readonly kind?: string }) => String(error.kind),
         )
       }
-      expect(await opened(text)).toBe('believed')
+      expect(await open(text)).toBe('accepted')
       expect(
-        await opened(
+        await open(
           text.replace(
             /"revision":"(\d+)"/u,
             (_all, revision: string) => `"revision":"${String(Number(revision) - 1)}"`,
           ),
         ),
       ).toBe('ManifestChanged')
-      expect(await opened([...lines.slice(0, 1), ...lines.slice(2)].join('\n'))).toBe('ManifestChanged')
-      expect(await opened(lines.slice(0, -1).join('\n'))).toBe('ManifestChanged')
-      expect(await opened('')).toBe('NoManifest')
-      expect(await opened('{"a":1}\n')).toBe('NoManifest')
-      expect(await opened(text, `sha256:${'0'.repeat(64)}`)).toBe('OtherSigner')
-      // Every byte counts: one at a time, all over the file.
+      expect(await open([...lines.slice(0, 1), ...lines.slice(2)].join('\n'))).toBe('ManifestChanged')
+      expect(await open(lines.slice(0, -1).join('\n'))).toBe('ManifestChanged')
+      expect(await open('')).toBe('NoManifest')
+      expect(await open('{"a":1}\n')).toBe('NoManifest')
+      expect(await open(text, `sha256:${'0'.repeat(64)}`)).toBe('OtherSigner')
+      // Changes one byte at a time, at 200 offsets of the file.
       for (let at = 0; at < text.length; at += Math.max(1, Math.floor(text.length / 200))) {
         const changed = `${text.slice(0, at)}${text[at] === 'a' ? 'b' : 'a'}${text.slice(at + 1)}`
-        expect({ at, said: await opened(changed) }).not.toEqual({ at, said: 'believed' })
+        expect({ at, result: await open(changed) }).not.toEqual({ at, result: 'accepted' })
       }
     })
   })

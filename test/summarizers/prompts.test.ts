@@ -1,7 +1,14 @@
 import { describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { sha256 } from '../../src/domain/values/hash.js'
-import { foldInPrompt, interpolatePrompt, resummarizePrompt, structuredPrompt } from '../../src/summarizers/prompts.js'
+import {
+  foldInPrompt,
+  interpolatePrompt,
+  resummarizePrompt,
+  ridePrefixPrompt,
+  structuredPrompt,
+  structuredResummarizePrompt,
+} from '../../src/summarizers/prompts.js'
 
 const NAMES = ['persona', 'existing_summary', 'messages'] as const
 const fill = (template: string, some: Partial<Parameters<typeof interpolatePrompt>[0]> = {}): string =>
@@ -10,13 +17,21 @@ const fill = (template: string, some: Partial<Parameters<typeof interpolatePromp
 describe('interpolatePrompt', () => {
   test('replaces every occurrence', () =>
     expect(fill('{persona}{messages} {persona} {existing_summary}{messages}')).toBe('PM P SM'))
-  test('an empty persona is empty', () => expect(fill('[{persona}]', { persona: '' })).toBe('[]'))
-  test.each(['', '  \n', undefined])('an empty summary (%j) is said', (existingSummary) =>
+  test('an empty persona is empty, and its line is left out', () => {
+    expect(fill('[{persona}]', { persona: '' })).toBe('[]')
+    expect(fill('one\n{persona}\ntwo', { persona: '' })).toBe('one\ntwo')
+    expect(fill('one\n{persona}\ntwo')).toBe('one\nP\ntwo')
+  })
+  test('the background is a paragraph of its own, or nothing', () => {
+    expect(fill('one\n\n{background}\ntwo')).toBe('one\n\nS\n\ntwo')
+    expect(fill('one\n\n{background}\ntwo', { existingSummary: ' ' })).toBe('one\n\ntwo')
+  })
+  test.each(['', '  \n', undefined])('an empty summary (%j) is named', (existingSummary) =>
     expect(fill('{existing_summary}', { existingSummary })).toBe('(no prior summary)'),
   )
   test('no text is a pattern', () =>
     expect(fill('{messages}|{persona}', { messages: "$& $1 $` $' $$", persona: '$&' })).toBe("$& $1 $` $' $$|$&"))
-  test('what is put in is not looked at again', () =>
+  test('values are not searched for placeholders', () =>
     expect(fill('{persona} {messages}', { persona: '{messages}', messages: '{persona}{existing_summary}' })).toBe(
       '{messages} {persona}{existing_summary}',
     ))
@@ -52,12 +67,20 @@ describe('interpolatePrompt', () => {
   })
 })
 
-describe.each([foldInPrompt, resummarizePrompt, structuredPrompt])('$name', (prompt) => {
-  test('is named by the hash of its text', () => expect(prompt.sha256).toBe(sha256(prompt.text)))
-  test('has every placeholder, and none is left over', () => {
-    for (const name of NAMES) expect(prompt.text).toContain(`{${name}}`)
-    expect(fill(prompt.text, { maxSummaryTokens: 1_000 })).not.toMatch(/[{}]/u)
-  })
-  test('tells how long the summary may be, with slack', () =>
-    expect(fill(prompt.text, { maxSummaryTokens: 1_000 })).toContain('at most 600 words'))
-})
+describe.each([foldInPrompt, resummarizePrompt, structuredPrompt, structuredResummarizePrompt, ridePrefixPrompt])(
+  '$name',
+  (prompt) => {
+    const limit = { tokens: 800, words: 480, characters: 900 }
+    test('is named by the hash of its text', () => expect(prompt.sha256).toBe(sha256(prompt.text)))
+    test('has every placeholder, and none remains', () => {
+      for (const name of ['persona', 'background', 'messages']) expect(prompt.text).toContain(`{${name}}`)
+      expect(fill(prompt.text, { limit })).not.toMatch(/[{}]/u)
+    })
+    test('names the limit in tokens, words and characters', () =>
+      expect(fill(prompt.text, { limit })).toContain(
+        'at most 800 tokens, which is about 480 words, or 900 characters in Chinese, Japanese or Korean',
+      ))
+    test('has no empty paragraph without a persona and a background', () =>
+      expect(fill(prompt.text, { limit, persona: '', existingSummary: undefined })).not.toContain('\n\n\n'))
+  },
+)

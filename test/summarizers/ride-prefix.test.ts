@@ -10,14 +10,16 @@ import { longTest } from '../support/length.js'
 import { chunkJob } from '../support/summary-jobs.js'
 
 const answering = (model = 'scripted-1'): Summarizer =>
-  createRidePrefixSummarizer({ model: createScriptedLanguageModel(['The harbour was closed.'], { model }) })
+  createRidePrefixSummarizer({
+    model: createScriptedLanguageModel(['The billing service moves to Postgres 16.'], { model }),
+  })
 
 describeSummarizer('ride-prefix', {
   create: () => answering(),
   otherModel: () => answering('scripted-2'),
   otherPrompt: () =>
     createRidePrefixSummarizer({
-      model: createScriptedLanguageModel(['The harbour was closed.']),
+      model: createScriptedLanguageModel(['The billing service moves to Postgres 16.']),
       prompt: createPrompt('mine', '{messages} {existing_summary}'),
     }),
   failing: (failure) => createRidePrefixSummarizer({ model: createScriptedLanguageModel([scriptedFailure(failure)]) }),
@@ -31,7 +33,7 @@ const prefix: ChatMessage[] = [
 
 describe('with the beginning of the context', () => {
   test('asks behind it, with the tools of the agent, and says which of it to summarize', async () => {
-    const model = createScriptedLanguageModel(['The harbour was closed.'])
+    const model = createScriptedLanguageModel(['The billing service moves to Postgres 16.'])
     const tools = [{ type: 'function', function: { name: 'berth', parameters: {} } }]
     const summarizer = createRidePrefixSummarizer({ model, tools })
     const prepared = summarizer.prepare(chunkJob({ prefix, existingSummary: 'Before.' }))
@@ -40,8 +42,8 @@ describe('with the beginning of the context', () => {
     expect(prepared.request).toMatchObject({ messages: prefix, tools })
     expect(model.requests[0]?.prompt).toContain('messages of the conversation above')
     expect(prepared.parameters).toMatchObject({ prefixMessages: 2, toolsSha256: expect.any(String) })
-    const other = summarizer.prepare(chunkJob({ prefix: prefix.slice(1), existingSummary: 'Before.' }))
-    expect(other.requestHash).not.toBe(prepared.requestHash)
+    const otherRequest = summarizer.prepare(chunkJob({ prefix: prefix.slice(1), existingSummary: 'Before.' }))
+    expect(otherRequest.requestHash).not.toBe(prepared.requestHash)
   })
 
   test('leaves it out where the window has no room for it', () => {
@@ -75,8 +77,23 @@ test('the cache pays for most of a request, and what is paid in full is less tha
   expect(ride.promptTokens - ride.cachedTokens).toBeLessThan(fold.promptTokens - fold.cachedTokens)
 })
 
+test('a ledger sends its requests after the context, and verify makes them again', async () => {
+  const model = createScriptedLanguageModel(['It lies at berth 4, since half past six.'])
+  const summarizer = createRidePrefixSummarizer({ model })
+  const ledger = await openLedger({ store: 'memory', summarizer, policy: { modelMaxTokens: 6_000 }, ahead: false })
+  for (const message of turns.slice(0, 50)) await ledger.append('a', message)
+  await ledger.settled('a')
+  const { problems, summaries } = await ledger.verify('a')
+  await ledger.close()
+  expect(model.requests.some(({ messages }) => messages !== undefined)).toBe(true)
+  expect(problems).toEqual([])
+  expect(summaries).toEqual({ recomputed: model.requests.length, notRecomputed: 0 })
+})
+
 longTest('verify makes its requests again', async () => {
-  const summarizer = createRidePrefixSummarizer({ model: createScriptedLanguageModel(['The harbour was closed.']) })
+  const summarizer = createRidePrefixSummarizer({
+    model: createScriptedLanguageModel(['It lies at berth 4, since half past six.']),
+  })
   const ledger = await openLedger({ store: 'memory', summarizer, policy: { modelMaxTokens: 8_000 }, ahead: false })
   for (const message of turns.slice(0, 100)) await ledger.append('a', message)
   await ledger.settled('a')

@@ -1,6 +1,6 @@
 /**
- * Appends to a stream of its own, in the schema of the test server that it is given, until somebody kills it; says each
- * event's number once the store has acknowledged it.
+ * Appends to its own stream, in the given schema of the test server, until it is killed. Prints each event's number
+ * after the store has acknowledged it.
  */
 import { createPostgresEventStore } from '../../src/adapters/postgres/event-store.js'
 import { eventNamed } from './events.js'

@@ -1,6 +1,6 @@
 /**
- * Opens the folder that it is given and appends until somebody kills it, saying each event's number once the store has
- * acknowledged it. Where an append fails it says that, and ends.
+ * Opens the given folder and appends until it is killed. Prints each event's number after the store has acknowledged
+ * it. If an append fails, it prints the failure and exits.
  */
 import { openFolder } from '../../src/adapters/pglite/sql.js'
 import { createPostgresEventStore } from '../../src/adapters/postgres/event-store.js'

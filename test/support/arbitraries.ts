@@ -164,7 +164,7 @@ function messagesOf(list: readonly Op[]): MessageInput[] {
   return messages
 }
 
-/** Histories of up to so many operations; a message without an id has none. */
+/** Histories of at most this number of operations. A message without an id gets none. */
 export const histories = (maxLength = 40): fc.Arbitrary<MessageInput[]> =>
   fc
     .tuple(
@@ -228,7 +228,7 @@ export const busyPolicies: fc.Arbitrary<PolicySettings> = fc.record({
   standIn: fc.constantFrom('extractive', 'none'),
 })
 
-/** What happens to a conversation, beside its messages. */
+/** Changes to a conversation, apart from its messages. */
 export type Step =
   | { readonly step: 'append'; readonly count: number }
   | { readonly step: 'again'; readonly which: number }
@@ -239,9 +239,9 @@ export type Step =
   | { readonly step: 'fault'; readonly fault: Fault; readonly after: number }
   /** The next call of the summarizer fails. */
   | { readonly step: 'fail'; readonly failure: SummarizerFailureKind }
-  /** While the next summary is being made, somebody else appends, pins, or compacts. */
+  /** While the next summary is being made, another process appends, pins, or compacts. */
   | { readonly step: 'meanwhile'; readonly what: 'append' | 'pin' | 'compact' }
-  /** Somebody else appends right before our next append reaches the store. */
+  /** Another process appends right before our next append reaches the store. */
   | { readonly step: 'race' }
 
 const faults: fc.Arbitrary<Fault> = fc.constantFrom('crash-before', 'crash-after', 'unknown-before', 'unknown-after')

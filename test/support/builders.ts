@@ -1,6 +1,6 @@
 /**
- * Facts for tests, one builder a type: what a test does not say has a plain default. `recorded` puts them into a
- * stream, `storedEvents` makes them what a store keeps.
+ * Events for tests, one builder for each type; a field that the test omits has a plain default. `recorded` puts them
+ * into a stream, and `storedEvents` encodes them for a store.
  */
 import { either as E } from 'fp-ts'
 import { RENDERER_VERSION } from '../../src/domain/conversation/clip-archive.js'

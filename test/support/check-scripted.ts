@@ -13,7 +13,7 @@ export const checkScripted: CheckRequest = (events, job, template) => {
     job.kind === 'chunk'
       ? { messages: job.messages.map(({ messageId }) => messageId), existingSummary: job.existingSummary }
       : { summaries: job.summaries.map(({ text }) => text) }
-  // As with a model that takes no temperature: what is recorded does not tell which one was asked for.
+  // As with a model without a temperature setting: the record does not contain the requested temperature.
   return hashOf({ strategy, provider, model, parameters: { ...parameters, temperature: job.temperature }, request }) ===
     requestHash
     ? 'same'

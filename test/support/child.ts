@@ -10,7 +10,7 @@ export interface Child {
   /** All lines that it has said so far. */
   readonly lines: readonly string[]
   say(line: string): void
-  /** Resolves once it has said so many lines; rejects, with what it said of an error, where it ends before that. */
+  /** Resolves after the process has printed this number of lines. Rejects with its error output if it exits earlier. */
   said(count: number): Promise<readonly string[]>
   /** Resolves when it has ended by itself. */
   ended(): Promise<void>

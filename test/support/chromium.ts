@@ -3,7 +3,7 @@ import axe from 'axe-core'
 import { existsSync } from 'node:fs'
 import { chromium, type Browser, type BrowserContext, type BrowserContextOptions, type Page } from 'playwright-core'
 
-/** Its program; undefined where there is none. */
+/** The path of the Chromium program; undefined if it is not installed. */
 export const chromiumPath: string | undefined = [
   process.env['CONTEXT_LEDGER_TEST_CHROMIUM'] ?? '',
   '/usr/bin/chromium',
@@ -31,13 +31,13 @@ export async function openWindow(
 ): Promise<WatchedPage> {
   const context = await browser.newContext({ viewport: { width: 1_440, height: 900 }, ...options })
   const page = await context.newPage()
-  let told: string[] = []
-  page.on('pageerror', (error) => told.push(`error: ${error.message}`))
+  let pageErrors: string[] = []
+  page.on('pageerror', (error) => pageErrors.push(`error: ${error.message}`))
   page.on('console', (message) => {
-    if (message.type() === 'error' || message.type() === 'warning') told.push(`console: ${message.text()}`)
+    if (message.type() === 'error' || message.type() === 'warning') pageErrors.push(`console: ${message.text()}`)
   })
   page.on('dialog', (dialog) => {
-    told.push(`dialog: ${dialog.message()}`)
+    pageErrors.push(`dialog: ${dialog.message()}`)
     void dialog.dismiss()
   })
   await context.route('**/*', async (route) => {
@@ -46,15 +46,15 @@ export async function openWindow(
       await route.continue()
       return
     }
-    told.push(`request: ${url}`)
+    pageErrors.push(`request: ${url}`)
     await route.abort()
   })
   return {
     page,
     context,
     wrong() {
-      const all = told
-      told = []
+      const all = pageErrors
+      pageErrors = []
       return all
     },
   }

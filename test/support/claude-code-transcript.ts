@@ -1,11 +1,11 @@
 /**
- * A transcript as Claude Code writes one, made up: a talk with a tool, a compaction, and a talk behind it. It imitates
+ * A made-up transcript in the format of Claude Code: a talk with a tool, a compaction, and a talk after it. It imitates
  * the records of versions 2.1.x: `user`, `assistant`, `system/compact_boundary` and its summary.
  */
 
 const at = (second: number): string => new Date(Date.UTC(2026, 0, 1, 10, 0, second)).toISOString()
 
-/** The lines of a conversation of so many turns, with a compaction behind each of these turns. */
+/** The lines of a conversation with this number of turns, compacted after each of the given turns. */
 export function claudeCodeLines(turns: number, compactedAfter: readonly number[], sessionId = 'session-1'): string[] {
   const lines: string[] = []
   let parent: string | null = null

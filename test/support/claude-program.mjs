@@ -1,8 +1,8 @@
 #!/usr/bin/env node
 /**
- * In the place of Claude Code's own program, for the real SDK: it speaks what Claude Code 2.1.330 was seen to speak on its
- * standard streams, and keeps its transcript where that does. The first run writes the first lines of the example's
- * transcript, and what a sub-agent wrote; a resumed one, which finds them where the SDK laid them, the rest.
+ * Replaces the Claude Code program under the real SDK. It uses the stdio protocol observed from Claude Code 2.1.330,
+ * and writes its transcript to the same path. The first run writes the first lines of the example's transcript and the
+ * lines of a sub-agent. A resumed run finds those where the SDK put them, and writes the rest.
  */
 import { appendFileSync, mkdirSync, readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
@@ -34,7 +34,7 @@ const linesIn = (path) => readFileSync(path, 'utf8').trimEnd().split('\n').lengt
 
 function turn() {
   say(own({ type: 'system', subtype: 'init', cwd: process.cwd(), tools: [], mcp_servers: [], model: 'claude-stub-1' }))
-  // A resumed session is where the SDK has laid it, its sub-agents beside it.
+  // The SDK has put a resumed session here, with its sub-agents in the same directory.
   const found = resumes ? `${linesIn(main)} and ${linesIn(agent)} lines` : 'nothing'
   const rest = resumes ? sample.slice(linesIn(main)) : sample.slice(0, 20)
   for (let at = 0; at < rest.length; at += 3) {

@@ -1,7 +1,7 @@
 /**
- * The command line, with nothing of this machine's environment that it listens to: `runCli` in this process, and
- * `spawnCli` and `startCli` in one of its own, as it is shipped (`compile.ts`). A process takes its seconds to start, so
- * it is for what is about processes: signals, closed outputs, colours, who has a folder open.
+ * The command line, without the environment variables of this machine that it reads: `runCli` runs it in this process,
+ * and `spawnCli` and `startCli` in a child process, as shipped (`compile.ts`). A process takes seconds to start, so use
+ * one only to test processes: signals, closed outputs, colours, folder locks.
  */
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process'
 import { once } from 'node:events'
@@ -30,7 +30,7 @@ const sources = new URL('../../src/cli/', import.meta.url)
 for (const file of ['../library/compose.ts', ...readdirSync(sources, { recursive: true, encoding: 'utf8' })])
   if (file.endsWith('.ts') && file !== 'main.ts' && file !== 'start.ts') await import(new URL(file, sources).pathname)
 
-// Each file of tests loads the command line anew, and each listens to the same streams.
+// Each test file loads the command line again, and each adds listeners to the same streams.
 process.stdout.setMaxListeners(0)
 process.stderr.setMaxListeners(0)
 
@@ -39,21 +39,21 @@ export const PROGRAM = fileURLToPath(new URL('../../dist/src/cli/main.js', impor
 
 /** The environment of this process without what the command line listens to, and with what is given. */
 function environment(env: Readonly<Record<string, string>> = {}): NodeJS.ProcessEnv {
-  const kept = Object.entries(process.env).filter(
+  const inherited = Object.entries(process.env).filter(
     ([name]) => !name.startsWith('CONTEXT_LEDGER_') && !name.startsWith('OPENAI_') && name !== 'FORCE_COLOR',
   )
-  return { ...Object.fromEntries(kept), ...env }
+  return { ...Object.fromEntries(inherited), ...env }
 }
 
-/** Starts `context-ledger WORDS`, for whoever kills it or reads along. */
+/** Starts `context-ledger WORDS`, for tests that kill it or read its output while it runs. */
 export const startCli = (
   words: readonly string[],
   { cwd, env }: Partial<Pick<CliOptions, 'cwd' | 'env'>> = {},
 ): ChildProcessWithoutNullStreams => spawn(process.execPath, [PROGRAM, ...words], { cwd, env: environment(env) })
 
 /**
- * Runs `context-ledger WORDS` in this process, as one that has no terminal. One at a time: the folder it stands in, its
- * environment and its streams are this process's.
+ * Runs `context-ledger WORDS` in this process, without a terminal. One at a time: it changes the working directory, the
+ * environment and the streams of this process.
  */
 export async function runCli(
   words: readonly string[],
@@ -69,13 +69,13 @@ export async function runCli(
     log: console.log,
     stdin: Object.getOwnPropertyDescriptor(process, 'stdin'),
   }
-  const said = { stdout: '', stderr: '' }
+  const output = { stdout: '', stderr: '' }
   const into =
     (name: 'stdout' | 'stderr') =>
     (text: string | Uint8Array, ...rest: readonly unknown[]): boolean => {
-      said[name] += typeof text === 'string' ? text : new TextDecoder().decode(text)
-      const done = rest.at(-1)
-      if (typeof done === 'function') done()
+      output[name] += typeof text === 'string' ? text : new TextDecoder().decode(text)
+      const callback = rest.at(-1)
+      if (typeof callback === 'function') callback()
       return true
     }
   process.chdir(cwd)
@@ -83,7 +83,7 @@ export async function runCli(
   process.env = environment(env)
   stdout.write = into('stdout')
   stderr.write = into('stderr')
-  // Help behind a command is written by the library of the command line, to the console, which is jest's here.
+  // The command-line library prints the help of a command to the console, which is jest's here.
   console.log = (...told: readonly unknown[]) => into('stdout')(`${format(...told)}\n`)
   Object.defineProperty(process, 'stdin', {
     configurable: true,
@@ -91,7 +91,7 @@ export async function runCli(
   })
   try {
     const status = await runProgram(words)
-    return { status, ...said }
+    return { status, ...output }
   } finally {
     stdout.write = before.out
     stderr.write = before.err

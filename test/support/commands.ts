@@ -1,4 +1,4 @@
-/** Commands for tests of the decider: what a test does not say has a plain default. */
+/** Commands for tests of the decider. A field that the test omits has a plain default. */
 import type { AppendMessages } from '../../src/domain/decide/append-messages.js'
 import type { ArchiveAndPrune } from '../../src/domain/decide/archive-and-prune.js'
 import type { Configure } from '../../src/domain/decide/configure.js'

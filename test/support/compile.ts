@@ -1,7 +1,7 @@
 /**
- * Before all tests: compiles the program, once. The command line is tested as it is shipped, and a process that runs it
- * from its source takes twice as long. What did not change since the last time is not compiled again. Beside it the
- * template is made that new databases are loaded from.
+ * Before all tests: compiles the program, once. The command line is tested as shipped, and running it from its source
+ * takes twice as long. An unchanged source is not compiled again. In parallel, this makes the template from which new
+ * databases are loaded.
  */
 import { spawnSync } from 'node:child_process'
 

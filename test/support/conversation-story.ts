@@ -2,7 +2,7 @@
  * One conversation that meets every type of fact: appended, pinned, folded twice, and made one batch of two; and an
  * edition of it, adopted and put back.
  */
-import type { Event, EventData, ReplacementType } from '../../src/domain/events/index.js'
+import { NO_SECTIONS, type Event, type EventData, type ReplacementType } from '../../src/domain/events/index.js'
 import {
   appended,
   archived,
@@ -29,7 +29,7 @@ const carried = (batchIds: readonly string[], compressed: number): ReturnType<ty
 
 export const everyEvent: readonly Event[] = [
   configured({ scope: 'tenant-1' }),
-  // What Postgres refuses raw: NUL and a lone surrogate.
+  // Characters that Postgres refuses raw: NUL and a lone surrogate.
   appended('m1', { role: 'system', content: 'You keep the harbour log.\0', createdAt: at(1) }),
   appended('m2', { content: 'A lone \ud800 surrogate, and 北京 beside it', createdAt: at(2) }),
   appended('m3', {
@@ -60,7 +60,7 @@ export const everyEvent: readonly Event[] = [
   summarized('c2', ['m2', 'm6']),
   archived('b2', ['m2', 'm6'], {
     chunkId: 'c2',
-    sections: { completedWork: [], decisions: ['to wait'], currentState: [], pendingWork: [], errors: [] },
+    sections: { ...NO_SECTIONS, decisions: ['to wait'] },
   }),
   prunedBy({ b2: ['m2', 'm6'] }, { cycle: 2, windowStart: 12n, carried: carried(['b1', 'b2'], 4) }),
   resummarized('b3', ['b1', 'b2']),

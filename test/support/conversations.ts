@@ -1,4 +1,6 @@
-/** Conversations for tests, told by what is in them: talk, calls with results, and what a host keeps of it. */
+/**
+ * Conversations for tests, described by their content: talk, calls with results, and the messages that a host keeps.
+ */
 import type { MessageInput } from '../../src/domain/values/message.js'
 import type { PolicySettings } from '../../src/domain/values/policy.js'
 
@@ -19,7 +21,7 @@ export const say = (number: number, some: Partial<MessageInput> = {}): MessageIn
   ...some,
 })
 
-/** So many messages in a row. */
+/** A run of this number of messages. */
 export const talk = (count: number, from = 0): MessageInput[] =>
   Array.from({ length: count }, (_, at) => say(from + at))
 

@@ -2,18 +2,13 @@
  * Prints the one line that scripts read: how many tests passed, failed and were skipped. In a whole run what is skipped
  * is named, file by file; in a quick one most of it is what `npm run test:all` is for.
  */
-import { readFileSync } from 'node:fs'
 import { relative } from 'node:path'
 
 const asked = process.env['CONTEXT_LEDGER_TEST_ALL'] ?? ''
 const isLong = asked !== ''
 
-/** In CI's second run: what the first one asked already, in files of which only the long tests are left (length.ts). */
-function wasAsked({ testFilePath }) {
-  if (asked !== 'rest' || testFilePath.endsWith('.long.test.ts')) return false
-  const text = readFileSync(testFilePath, 'utf8')
-  return /longTest|longDescribe/u.test(text) && !/runsOf|isLong|isWhole|contracts\/event-store|testServer/u.test(text)
-}
+/** In CI's second run: `npm test` has run the file, and only its long tests are left (length.ts). */
+const ranBefore = ({ testFilePath }) => asked === 'rest' && !testFilePath.endsWith('.long.test.ts')
 
 /** `file: 3 under "title"`, for each outermost title that has skipped tests. */
 function skippedIn({ testFilePath, testResults }) {
@@ -31,10 +26,10 @@ function skippedIn({ testFilePath, testResults }) {
 export default class CountReporter {
   onRunComplete(_contexts, results) {
     const failed = results.numFailedTests + results.numRuntimeErrorTestSuites
-    const told = results.testResults.filter((each) => !wasAsked(each))
-    const skipped = told.reduce((sum, each) => sum + each.numPendingTests + each.numTodoTests, 0)
+    const counted = results.testResults.filter((each) => !ranBefore(each))
+    const skipped = counted.reduce((sum, each) => sum + each.numPendingTests + each.numTodoTests, 0)
     process.stdout.write('\n')
-    if (isLong) for (const line of told.flatMap(skippedIn)) process.stdout.write(line)
+    if (isLong) for (const line of counted.flatMap(skippedIn)) process.stdout.write(line)
     process.stdout.write(
       `${results.numPassedTests} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}\n`,
     )

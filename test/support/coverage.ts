@@ -7,7 +7,7 @@ import type { RecordedEvent } from '../../src/domain/events/index.js'
 export interface CoverageOptions {
   /** What an edition recorded that the conversation adopted. */
   readonly edition?: readonly RecordedEvent[]
-  /** What is live by the state, where that is to be compared. */
+  /** The messages that are live in the state, if those are to be compared. */
   readonly liveAtEnd?: readonly string[]
 }
 

@@ -66,7 +66,7 @@ export async function tryToAdopt(
 export const revert = async (harness: Harness, conversationId = CONVERSATION): Promise<boolean> =>
   E.isRight(await revertEdition(harness, conversationId, BY))
 
-/** Undoes the last cycles, so many of them. */
+/** Undoes this number of the last cycles. */
 export async function undo(harness: Harness, count = 1, conversationId = CONVERSATION): Promise<boolean> {
   const { cycles } = await harness.conversations.load(conversationId)
   return E.isRight(await undoCycles(harness, conversationId, Math.max(1, cycles + 1 - count), BY))
@@ -160,22 +160,22 @@ export const everyStep: readonly EditionStep[] = [
   { do: 'append', count: 1 },
 ]
 
-/** A conversation with such a history. What is refused on the way changes nothing. */
+/** A conversation with such a history. Refused operations change nothing. */
 export async function editionHistory(
   steps: readonly EditionStep[],
   harness = createHarness({ policy: SMALL }),
   after: () => Promise<void> = () => Promise.resolve(),
 ): Promise<Harness> {
-  let said = 0
+  let messageCount = 0
   const append = async (count: number): Promise<void> => {
     for (let at = 0; at < count; at += 1) {
-      await harness.appended(say(said))
+      await harness.appended(say(messageCount))
       await harness.compact()
-      said += 1
+      messageCount += 1
     }
   }
   async function quickly(step: QuickStep): Promise<void> {
-    if (step.do === 'pin') await harness.pin(`m${String(said - 2)}`)
+    if (step.do === 'pin') await harness.pin(`m${String(messageCount - 2)}`)
     else if (step.do === 'adopt')
       await tryToAdopt(harness, step.edition, step.edition === 'e1' ? OTHER : { ...OTHER, chunkSize: 4 })
     else if (step.do === 'undo') await undo(harness, step.count)

@@ -1,6 +1,6 @@
 /**
- * Indexes of event ids for tests: one that knows nothing, so that the store has to look through the whole stream, and
- * one that says what it is told.
+ * Indexes of event ids for tests: an empty one, so that the store searches the whole stream, and one with scripted
+ * answers.
  */
 import type { EventIdIndex } from '../../src/ports/event-id-index.js'
 

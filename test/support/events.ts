@@ -3,7 +3,7 @@ import { either as E } from 'fp-ts'
 import { uuidOf } from '../../src/domain/values/hash.js'
 import type { Appended, EventStore, EventToAppend, ExpectedRevision } from '../../src/ports/event-store.js'
 
-/** An event whose id comes from its name, so that the same name is the same event. */
+/** An event with an id derived from its name, so that the same name is the same event. */
 export function eventNamed(name: string, text = name): EventToAppend {
   return {
     id: uuidOf(name),
@@ -13,7 +13,7 @@ export function eventNamed(name: string, text = name): EventToAppend {
   }
 }
 
-/** So many events, with ids from `name` and a number. */
+/** This number of events, with ids from `name` and a number. */
 export function eventsNamed(name: string, count: number): EventToAppend[] {
   return Array.from({ length: count }, (_, place) => eventNamed(`${name} ${String(place)}`))
 }

@@ -1,6 +1,6 @@
 /**
- * Sessions of four programs whose lines are made one after another, as the program would write them, and the messages
- * that each line says, by the ids under which the ledger records them.
+ * Sessions of four programs. Their lines are made one after another, as the program would write them, with the messages
+ * of each line by the ids under which the ledger records them.
  */
 import { claudeCodeLines } from './claude-code-transcript.js'
 
@@ -12,7 +12,7 @@ interface SessionLine {
   readonly isCompaction: boolean
 }
 
-/** A session that somebody writes. */
+/** A session that a test writes line by line. */
 export interface Session {
   /** Its conversation in the ledger. */
   readonly conversationId: string
@@ -27,7 +27,7 @@ const lineOf = (value: object, messageId?: string): SessionLine => ({
   isCompaction: false,
 })
 
-/** Turns of a session of Claude Code; it is compacted behind every twentieth of them. */
+/** Turns of a Claude Code session, which is compacted after every twentieth turn. */
 const TURNS = 200
 const COMPACTED = Array.from({ length: TURNS / 20 }, (_none, index) => index * 20 + 19)
 

@@ -1,4 +1,4 @@
-/** A clock that stands until a test sets it on, and a way to wait for what other tasks do. */
+/** A clock that moves only when a test sets it, and a way to wait for other tasks. */
 import { uuidOf } from '../../src/domain/values/hash.js'
 import type { Clock } from '../../src/ports/clock.js'
 

@@ -1,7 +1,7 @@
 /**
- * The application over a store in memory, without an entry point: a clock that stands, a summarizer that counts its
- * calls and fails when it is told to, and a store that crashes, hides its outcome, or lets somebody else go first.
- * `restart` is what a killed process comes back to.
+ * The application over a store in memory, without an entry point: a test clock, a summarizer that counts its calls and
+ * fails on request, and a store that crashes, hides its outcome, or lets another writer go first. `restart` is the same
+ * store after the process was killed.
  */
 import { either as E } from 'fp-ts'
 import { createMemoryBodyStore } from '../../src/adapters/memory/body-store.js'
@@ -39,14 +39,14 @@ import { guarded } from '../../src/summarizers/guarded.js'
 import { createExtractiveSummarizer } from '../../src/summarizers/index.js'
 import { findEstimator } from '../../src/recording/estimators.js'
 
-/** A clock that goes on by a second each time it is asked, and whose ids are counted. */
+/** A clock that advances by a second at each reading, with counted ids. */
 export function createTestClock(name = 'clock'): Clock {
-  let asked = 0
+  let readings = 0
   let ids = 0
-  return { now: () => new Date(Date.UTC(2026, 0, 1) + 1_000 * asked++), newId: () => uuidOf(name, String(ids++)) }
+  return { now: () => new Date(Date.UTC(2026, 0, 1) + 1_000 * readings++), newId: () => uuidOf(name, String(ids++)) }
 }
 
-/** Now, for who asks of instants that the test's clock has not come to. */
+/** The current time, for callers that pass instants later than the test's clock. */
 export const NO_INSTANT_TO_COME = new Date(Date.UTC(2200, 0, 1))
 
 // --- The summarizer ---
@@ -136,7 +136,7 @@ export function createScriptedSummarizer({
 
 // --- The store ---
 
-/** What the process dies of in a test. Nothing but the test may catch it. */
+/** The error that kills the process in a test. Only the test may catch it. */
 export class Crash extends Error {
   override readonly name = 'Crash'
 }
@@ -170,7 +170,7 @@ export function createTroubledStore(store: EventStore): TroubledStore {
     events: readonly EventToAppend[],
   ): Promise<E.Either<AppendFailure, Appended>> => {
     const result = await store.append(stream, expected, events)()
-    // A history that never ends would take the process with it, and tell no seed.
+    // An endless history would kill the process and print no seed.
     if (troubled.appends.length > MOST_APPENDS)
       throw new Error(`${String(MOST_APPENDS)} appends in one test: something goes round in circles`)
     if (E.isRight(result) && !result.right.repeated)
@@ -235,7 +235,7 @@ export interface Harness {
   readonly clock: Clock
   readonly summarizer: ScriptedSummarizer
   readonly conversations: Conversations
-  /** What `compress` was told went wrong. */
+  /** The problems that `compress` reported. */
   readonly problems: unknown[]
   /** Another process over the same store: nothing in memory is shared, and what a dead one claimed is free. */
   restart(options?: Pick<HarnessOptions, 'summarizer' | 'claims' | 'budget'>): Harness
@@ -269,7 +269,7 @@ export const messageOf = (input: MessageInput): NewMessage => {
   return parsed.right
 }
 
-/** A context, where there is one. */
+/** The context. Throws if there is none. */
 export function contextIn(state: Conversation): Context {
   const context = contextOf(state)
   if (E.isLeft(context)) throw new Error('the leading messages do not fit')
@@ -347,12 +347,12 @@ export function createHarness(options: HarnessOptions = {}): Harness {
       createHarness({ ...(policy === undefined ? {} : { policy }), summarizer, store, log, clock, ...again }),
     append: (messages, conversationId = CONVERSATION) => append(asList(messages).map(messageOf), conversationId),
     async appended(messages, conversationId = CONVERSATION) {
-      const done = await harness.append(messages, conversationId)
-      if (E.isLeft(done))
+      const appended = await harness.append(messages, conversationId)
+      if (E.isLeft(appended))
         throw new Error(
-          `the append was refused: ${JSON.stringify(done.left, (_key, value: unknown) => (typeof value === 'bigint' ? String(value) : value))}`,
+          `the append was refused: ${JSON.stringify(appended.left, (_key, value: unknown) => (typeof value === 'bigint' ? String(value) : value))}`,
         )
-      return done.right
+      return appended.right
     },
     compact: (mode = 'due', conversationId = CONVERSATION) => compact(conversationId, mode),
     run: compact,

@@ -1,6 +1,6 @@
 /**
- * Plays an interleaving: messages of a history, compactions, and what goes wrong between them. Whoever dies comes back
- * as another process over the same store and asks again for what it does not know to be done.
+ * Plays an interleaving: messages of a history, compactions, and failures between them. A process that dies comes back
+ * as another one over the same store, and repeats every call that it does not know to be complete.
  */
 import { either as E } from 'fp-ts'
 import { createMemoryClaims } from '../../src/adapters/memory/claims.js'
@@ -47,7 +47,7 @@ async function rivalAppends(run: Run): Promise<void> {
     role: 'user',
     content: 'Somebody else says something in between.',
   }
-  // A rival that dies comes back too; its death is none of ours.
+  // A rival that dies comes back too; its crash does not affect our process.
   const appends = async (): Promise<unknown> =>
     run.harness
       .restart()
@@ -81,11 +81,11 @@ async function play(run: Run, step: Step, waiting: MessageInput[]): Promise<void
       const messages = waiting.splice(0, step.count)
       if (messages.length === 0) return
       await surviving(run, async (now) => {
-        const done = await now.append(messages)
-        // Pins take a quarter of the window at the most; what cannot be pinned is said all the same.
-        if (E.isLeft(done) && done.left.kind === 'PinTooLarge')
+        const appended = await now.append(messages)
+        // Pins take at most a quarter of the window. A message that cannot be pinned is still appended.
+        if (E.isLeft(appended) && appended.left.kind === 'PinTooLarge')
           await now.appended(messages.map((message) => ({ ...message, pinned: false })))
-        else if (E.isLeft(done)) throw new Error(`the append was refused: ${done.left.kind}`)
+        else if (E.isLeft(appended)) throw new Error(`the append was refused: ${appended.left.kind}`)
       })
       run.appended.push(...messages)
       return
@@ -138,8 +138,8 @@ async function play(run: Run, step: Step, waiting: MessageInput[]): Promise<void
 }
 
 /**
- * Plays it, and the rest of the history behind it; `check` looks after each step. What has not gone wrong by the end
- * does not any more.
+ * Plays it, and then the rest of the history; `check` runs after each step. A fault that has not occurred by the end is
+ * dropped.
  */
 export async function interleave(
   policy: PolicySettings,

@@ -1,6 +1,6 @@
 /** Promises that a test resolves, so that things happen in the order that it wants, without looking at a clock. */
 
-/** Stays shut until somebody opens it. */
+/** Stays closed until `open` is called. */
 export function latch(): { readonly opened: Promise<void>; open(): void } {
   const openers: Array<() => void> = []
   const opened = new Promise<void>((resolve) => {
@@ -14,7 +14,7 @@ export function latch(): { readonly opened: Promise<void>; open(): void } {
   }
 }
 
-/** Tells those who wait that something has changed; they look for themselves whether it is what they wait for. */
+/** Wakes every waiter after a change. Each waiter checks whether it is the change that it needs. */
 export function changes(): { happened(): void; next(): Promise<void> } {
   let waiting = latch()
   return {

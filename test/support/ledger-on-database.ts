@@ -47,6 +47,8 @@ export async function ledgerOn(
     queue: createMemoryWorkQueue(systemClock),
     summarizer: options.summarizer ?? createExtractiveSummarizer(),
     editionSummarizer: options.summarizer ?? createExtractiveSummarizer(),
+    candidateSummarizer: () => options.summarizer ?? createExtractiveSummarizer(),
+    checkModel: () => Promise.resolve({ kind: 'usable', by: 'list' }),
     fallback: createExtractiveSummarizer(),
     persona: '',
     embedding: options.embedding,
@@ -78,11 +80,12 @@ interface EventRow {
 }
 
 /**
- * What somebody can do who may write the database: the log refuses changes by a trigger, which its owner can take away.
+ * Simulates a writer with access to the database: a trigger of the log refuses changes, and the table's owner can drop
+ * it.
  */
 export interface Attacker {
   run(statement: string, values?: readonly unknown[]): Promise<void>
-  /** Computes every hash of a stream anew, so that its chain holds. */
+  /** Recomputes every hash of a stream, so that its chain is valid. */
   rechain(stream: string): Promise<void>
   /** Puts the log back as it was when the attack began. */
   undo(): Promise<void>

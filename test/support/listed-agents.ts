@@ -1,4 +1,4 @@
-/** A coding agent of each API, whose list grows with what its model does and its user says; for tests of the proxy. */
+/** For tests of the proxy: a coding agent of each API. Its list grows with the messages of its model and its user. */
 import { strictChat } from './strict-chat.js'
 import { strictMessages } from './strict-messages.js'
 import { strictResponses } from './strict-responses.js'
@@ -44,10 +44,10 @@ export interface Agent {
   readonly answer: (answer: ScriptedAnswer) => UpstreamAnswer
   readonly takes: (answer: ScriptedAnswer, turn: number) => void
   /** The agent's user says something. */
-  readonly says: (text: string) => void
+  readonly report: (text: string) => void
   /** What its user said last is said no more. */
   readonly unsays: () => void
-  /** The agent compacts by itself: what stands in front of its last two messages gives way to a summary. */
+  /** The agent compacts by itself: a summary replaces everything before its last two messages. */
   readonly compacts: (summary: string) => void
   /** The elements of what went upstream that are compared for a common beginning. */
   readonly elements: (body: UpstreamCall['body']) => readonly unknown[]
@@ -88,7 +88,7 @@ function chatAgent(): Agent {
         list.push({ role: 'tool', tool_call_id: call.id, content: resultOf(turn, at) })
     },
     unsays: () => list.pop(),
-    says: (content) => list.push({ role: 'user', content }),
+    report: (content) => list.push({ role: 'user', content }),
     compacts: (content) => list.splice(1, list.length - 3, { role: 'user', content }),
     elements: (body) => (Array.isArray(body['messages']) ? body['messages'] : []),
     check: strictChat,
@@ -141,7 +141,7 @@ function messagesAgent(): Agent {
       })
     },
     unsays: () => list.pop(),
-    says: (text) => list.push({ role: 'user', content: [{ type: 'text', text }] }),
+    report: (text) => list.push({ role: 'user', content: [{ type: 'text', text }] }),
     compacts: (text) => list.splice(0, list.length - 2, { role: 'user', content: [{ type: 'text', text }] }),
     elements: (body) =>
       (Array.isArray(body['messages']) ? body['messages'] : []).map(
@@ -156,7 +156,7 @@ function responsesAgent(): Agent {
   const list: Record<string, unknown>[] = [
     { type: 'message', role: 'user', content: [{ type: 'input_text', text: userAt(0) }] },
   ]
-  const given = new Map<string, { readonly json: string; readonly next: string }>()
+  const lastTexts = new Map<string, { readonly json: string; readonly next: string }>()
   return {
     path: '/v1/responses',
     request: () => ({
@@ -174,7 +174,7 @@ function responsesAgent(): Agent {
       const items = responses.items(answer)
       for (const [at, item] of items.entries())
         if (item['type'] === 'reasoning')
-          given.set(String(item['id']), { json: JSON.stringify(item), next: String(items[at + 1]?.['id']) })
+          lastTexts.set(String(item['id']), { json: JSON.stringify(item), next: String(items[at + 1]?.['id']) })
       list.push(...items)
       if (calls.length === 0)
         list.push({ type: 'message', role: 'user', content: [{ type: 'input_text', text: userAt(turn + 1) }] })
@@ -182,11 +182,11 @@ function responsesAgent(): Agent {
         list.push({ type: 'function_call_output', call_id: call.id, output: resultOf(turn, at) })
     },
     unsays: () => list.pop(),
-    says: (text) => list.push({ type: 'message', role: 'user', content: [{ type: 'input_text', text }] }),
+    report: (text) => list.push({ type: 'message', role: 'user', content: [{ type: 'input_text', text }] }),
     compacts: (text) =>
       list.splice(0, list.length - 2, { type: 'message', role: 'user', content: [{ type: 'input_text', text }] }),
     elements: (body) => (Array.isArray(body['input']) ? body['input'] : []),
-    check: (body) => strictResponses(body, given),
+    check: (body) => strictResponses(body, lastTexts),
   }
 }
 

@@ -5,5 +5,5 @@ export function lockOptionsOf(words: readonly string[]): LockOptions {
   const named = (name: string): number | undefined =>
     words.includes(name) ? Number(words[words.indexOf(name) + 1]) : undefined
   const [beatMs, quietMs] = [named('--beat'), named('--quiet')]
-  return { ...(beatMs === undefined ? {} : { beatMs }), ...(quietMs === undefined ? {} : { quietMs }) }
+  return { ...(beatMs === undefined ? {} : { beatMs }), ...(quietMs === undefined ? {} : { takeoverMs: quietMs }) }
 }

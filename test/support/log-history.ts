@@ -1,6 +1,6 @@
 /**
- * Whole logs for tests: streams of every kind, interleaved as their appends came, chained as the program chains them,
- * large bodies beside them.
+ * Whole logs for tests: streams of every kind, interleaved in the order of their appends, chained as the program chains
+ * them, with large bodies in the body store.
  */
 import fc from 'fast-check'
 import { createMemoryBodyStore } from '../../src/adapters/memory/body-store.js'
@@ -41,7 +41,7 @@ export function emptyLog(name: string): TestLog {
   }
 }
 
-/** Writes these appends, one after the other, behind what the streams hold. */
+/** Writes these appends, one after another, at the end of their streams. */
 export async function write(
   log: { readonly store: EventStore; readonly bodies: BodyStore },
   appends: readonly Append[],
@@ -58,14 +58,14 @@ export async function write(
           ? configured()
           : messageAppended(`m${revision.toString()}`, { content })
       const data = encodeData(event)
-      const place = {
+      const position = {
         stream,
         revision,
         id: eventIdOf(stream, revision, event.type, data),
         previousHash,
         recordedAt: at(Number(revision)),
       }
-      const encoded = encode(event, data, place, {
+      const encoded = encode(event, data, position, {
         actor: 'test',
         correlationId: 'correlation',
         causationId: 'causation',
@@ -84,7 +84,7 @@ function hashOf(stored: StoredEvent): string {
   return typeof metadata === 'object' && metadata !== null && 'hash' in metadata ? String(metadata.hash) : GENESIS_HASH
 }
 
-/** A text whose event lies beside the log. */
+/** A text so large that its body is stored outside the log. */
 export const LARGE = 'berth '.repeat(12_000)
 
 /** A log with everything in it. */
@@ -114,17 +114,15 @@ export async function eventsOf(store: EventStore): Promise<readonly Omit<StoredE
   return (await collect(store.readAll())).map(({ position: _position, ...event }) => event)
 }
 
-/**
- * A log whose store stops taking appends at a certain one, before it or behind it, as a process that is killed there.
- */
+/** A log whose store stops at a certain append, before or after it is written, as if the process were killed there. */
 export function stoppingAt(log: TestLog, append: number, when: 'before' | 'after'): LogTarget {
-  let done = 0
+  let completed = 0
   return storeTarget({
     ...log,
     store: {
       ...log.store,
       append: (stream, expected, events) => async () => {
-        const stops = done++ === append
+        const stops = completed++ === append
         if (stops && when === 'before') throw new Error('killed')
         const result = await log.store.append(stream, expected, events)()
         if (stops) throw new Error('killed')

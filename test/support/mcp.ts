@@ -20,7 +20,7 @@ export interface SpawnedServer {
   readonly client: Client
   readonly transport: StdioClientTransport
   /** What the server said on standard error so far. */
-  readonly said: () => string
+  readonly errorOutput: () => string
 }
 
 /** A client of `context-ledger mcp WORDS`, which it starts in a folder. */
@@ -37,13 +37,13 @@ export async function spawnedServer(
     env: { PATH: process.env['PATH'] ?? '', ...env },
   })
   spawned.push(transport)
-  let said = ''
+  let errorText = ''
   transport.stderr?.on('data', (text: unknown) => {
-    said += String(text)
+    errorText += String(text)
   })
   const client = clientOf('legacy')
   await client.connect(transport)
-  return { client, transport, said: () => said }
+  return { client, transport, errorOutput: () => errorText }
 }
 
 /** A client by HTTP, of anything that answers like `fetch`. */

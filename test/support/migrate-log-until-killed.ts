@@ -1,6 +1,6 @@
 /**
- * Runs `migrate-log --from A --to B` in a process of its own, which somebody kills; says `started`, and what the
- * command says.
+ * Runs `migrate-log --from A --to B` in a child process that a test kills. Prints `started`, and then the output of the
+ * command.
  */
 import { runMigrateLog } from '../../src/cli/migrate/migrate-log.js'
 import { logPlaces } from './log-places.js'

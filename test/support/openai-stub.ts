@@ -13,7 +13,14 @@ interface StubCall {
 
 /** How a call is answered: a status with a body, or not at all. */
 export type StubAnswer =
-  | { readonly status: number; readonly body: unknown; readonly headers?: Readonly<Record<string, string>> }
+  | {
+      readonly status: number
+      /** A text and bytes are sent as they are, as `text/html` unless the headers say otherwise; the rest as JSON. */
+      readonly body: unknown
+      readonly headers?: Readonly<Record<string, string>>
+      /** Milliseconds until the headers are sent. */
+      readonly delayMs?: number
+    }
   /**
    * Nothing comes back, or the beginning of a body and no more, or the connection breaks, before an answer or in the
    * middle of one.
@@ -99,7 +106,7 @@ export const embeddingsAnswer: StubAnswer = ({ body }) => {
   const { input } = body
   const texts = Array.isArray(input) ? input.map(String) : [String(input)]
   const data = texts.map((text, index) => ({ object: 'embedding', index, embedding: stubVector(text) }))
-  // Servers need not keep the order; the index tells it.
+  // Servers need not keep the order; the index determines it.
   return {
     status: 200,
     body: {
@@ -115,7 +122,7 @@ async function bodyOf(request: IncomingMessage): Promise<Readonly<Record<string,
   request.setEncoding('utf8')
   let text = ''
   for await (const part of request) text += String(part)
-  const parsed: unknown = JSON.parse(text)
+  const parsed: unknown = text === '' ? {} : JSON.parse(text)
   return typeof parsed === 'object' && parsed !== null ? Object.fromEntries(Object.entries(parsed)) : {}
 }
 
@@ -130,13 +137,15 @@ function send(response: ServerResponse, answer: Exclude<StubAnswer, (...call: ne
         .write('{"id":"chatcmpl-', () => response.destroy())
     return
   }
-  const text = typeof answer.body === 'string' ? answer.body : JSON.stringify(answer.body)
-  response
-    .writeHead(answer.status, {
-      'content-type': typeof answer.body === 'string' ? 'text/html' : 'application/json',
-      ...answer.headers,
-    })
-    .end(text)
+  const { status, body, headers, delayMs } = answer
+  const isRaw = typeof body === 'string' || ArrayBuffer.isView(body)
+  const write = (): void => {
+    response
+      .writeHead(status, { 'content-type': isRaw ? 'text/html' : 'application/json', ...headers })
+      .end(isRaw ? body : JSON.stringify(body))
+  }
+  if (delayMs === undefined) write()
+  else setTimeout(write, delayMs).unref()
 }
 
 /** Starts a stub on a free port of this machine. */

@@ -1,6 +1,6 @@
 /**
- * The package as it is shipped, in a project of somebody else: packed by npm, unpacked into a folder of its own beside
- * the packages that this repository has installed. No registry is asked.
+ * The package as shipped, in another project: packed by npm, and unpacked into a new folder together with the packages
+ * that this repository has installed. No registry is used.
  */
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -21,8 +21,8 @@ export interface PackedProject {
   /** Writes files of the project, by their paths. */
   write(files: Readonly<Record<string, string>>): void
   /**
-   * Compiles files as a strict project does that checks the types of its packages too, and gives what is wrong in them
-   * and in our types. What is wrong in those of other packages is left out.
+   * Compiles files as a strict project that also checks the types of its packages, and returns the errors in them and
+   * in our types. Errors in the types of other packages are left out.
    */
   compile(files: readonly string[], options?: Readonly<Record<string, unknown>>): string[]
   run(command: readonly string[], env?: Readonly<Record<string, string>>): Run
@@ -87,8 +87,10 @@ export function packedProject(): PackedProject {
         'false',
       ])
       // A message goes on in lines that begin with a space.
-      const told = stdout.split(/\n(?=\S)/u).filter((text) => text.trim() !== '')
-      return told.filter((text) => text.startsWith('node_modules/context-ledger/') || !/^\S*node_modules\//u.test(text))
+      const entries = stdout.split(/\n(?=\S)/u).filter((text) => text.trim() !== '')
+      return entries.filter(
+        (text) => text.startsWith('node_modules/context-ledger/') || !/^\S*node_modules\//u.test(text),
+      )
     },
     run: (command, env) => run(folder, command, env),
     remove: () => {

@@ -17,14 +17,14 @@ interface PageAnswer {
   readonly headers: Headers
 }
 
-export interface AskedPage {
+export interface TestPage {
   /** Asks for a path, with the headers of a browser that was let in unless others are given. */
   get(path: string, headers?: Readonly<Record<string, string>>, method?: string): Promise<PageAnswer>
 }
 
 export const COOKIE = `context-ledger-${String(PORT)}=${TOKEN}`
 
-export function askedPage(ledger: Ledger): AskedPage {
+export function openTestPage(ledger: Ledger): TestPage {
   const app = createApp({
     ledger,
     name: 'a ledger <of tests>',
@@ -40,7 +40,7 @@ export function askedPage(ledger: Ledger): AskedPage {
   }
 }
 
-/** What somebody may send who wants the page to do something: markup, script, words turned around, a long line. */
+/** Texts from an attacker that tries to control the page: markup, script, reversed words, a long line. */
 export const HOSTILE: readonly string[] = [
   '<script>document.title="run"</script><img src=x onerror=document.title="run">',
   '</pre></div></main><h1>not ours</h1>"\'><svg/onload=alert(1)>',
@@ -50,7 +50,7 @@ export const HOSTILE: readonly string[] = [
   ']]></style><style>*{display:none}</style><meta http-equiv=refresh content="0;url=https://example.org">',
 ]
 
-/** A conversation with all of it, in every place where a text stands. */
+/** A conversation with all these texts, in every field that holds text. */
 export function hostileMessages(): MessageInput[] {
   return HOSTILE.flatMap((text, at): MessageInput[] => [
     { id: `h${String(at)}<i>"'`, role: 'user', name: 'x', content: text },

@@ -9,7 +9,7 @@ import type { Database } from '../../src/ports/sql.js'
 
 export const testServer = process.env['CONTEXT_LEDGER_TEST_POSTGRES'] ?? ''
 
-/** A database with a new schema, with the log's tables unless told otherwise, and the way to drop all of it. */
+/** A database with a new schema, by default with the log's tables, and a way to drop all of it. */
 export async function openTestSchema(
   options: PostgresOptions & { readonly migrated?: boolean } = {},
 ): Promise<{ db: Database; schema: string; drop: () => Promise<void> }> {

@@ -10,7 +10,8 @@ import type { Projection, Row, Table } from '../../projections/engine/projection
 import { eventsFor } from './builders.js'
 import { appended } from './events.js'
 import { openTestDatabase } from './memory-database.js'
-import { openTestSchema, testServer } from './postgres.js'
+import { serverDescribe } from './length.js'
+import { openTestSchema } from './postgres.js'
 
 export interface TestDatabase {
   /** An empty schema with the log's tables. */
@@ -57,8 +58,7 @@ export function describeOnDatabases(name: string, suite: (database: TestDatabase
   describe(`${name}, embedded`, () => {
     suite(engine)
   })
-  const describeOnServer = testServer === '' ? describe.skip : describe
-  describeOnServer(`${name}, on a server`, () => {
+  serverDescribe(`${name}, on a server`, () => {
     suite(server())
   })
 }
@@ -69,7 +69,7 @@ export async function record(store: EventStore, conversationId: string, events: 
   await appended(store, stream, eventsFor(stream, events).events)
 }
 
-/** Facts that stand behind each other in a conversation's stream, or in that of an edition of it. */
+/** Consecutive events of a conversation's stream, or of the stream of one of its editions. */
 export interface Part {
   readonly editionId?: string
   readonly events: readonly Event[]

@@ -1,14 +1,14 @@
 /**
  * For all property tests.
  *
- * A history that does not end fails with its seed, where the test's own limit of two minutes would tell neither seed
- * nor history. The second limit ends the search for a shorter one, which would not end either; a property that comes to
- * it by itself has failed, and says so, since fewer histories than were asked for prove less. One that is to run longer
- * says its own limit.
+ * A history that does not end fails with its seed. The test's own limit of two minutes would print neither seed nor
+ * history. The second limit ends the search for a shorter history, which would not end either. A property that reaches
+ * this limit without a failure fails and reports it, since fewer histories than requested prove less. A property that
+ * needs longer sets its own limit.
  *
- * The histories are the same ones at every run, so that a test that fails after a change fails because of it.
- * `CONTEXT_LEDGER_TEST_SEED=random` looks for others, and a number runs those of a failure again, which names its seed.
- * What is found so becomes an example of its property.
+ * The histories are the same in every run, so that a test that fails after a change fails because of it.
+ * `CONTEXT_LEDGER_TEST_SEED=random` runs other histories, and a number repeats those of a failure, which prints its
+ * seed. A history found in this way becomes an example of its property.
  */
 import fc from 'fast-check'
 

@@ -1,7 +1,7 @@
 /**
- * Reads the folder that it is given beside whoever has it open. At each line on its input it says, as one line of JSON:
- * `events`, how many there are; `hold`, that it is inside a transaction, and stays there until the next line; anything
- * else is a statement, and its rows. A failure is `{ failure, code? }`.
+ * Reads the given folder while another process has it open. For each line of input it prints one line of JSON: `events`
+ * returns the number of events; `hold` reports that it is inside a transaction, and stays there until the next line;
+ * any other line is a statement, and returns its rows. A failure is `{ failure, code? }`.
  */
 import { createInterface } from 'node:readline'
 import { openFolderToRead } from '../../src/adapters/pglite/sql.js'
@@ -14,7 +14,7 @@ const say = (said: unknown): void => {
 }
 
 async function run(): Promise<void> {
-  const { db, readBy } = await openFolderToRead(process.argv[2] ?? '')
+  const { db, ownerName: readBy } = await openFolderToRead(process.argv[2] ?? '')
   const store = createPostgresEventStore(db)
   const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]()
   say({ readBy })

@@ -1,6 +1,6 @@
 /**
- * Readers of the read models that never rest, and what they have to see as of each revision of a conversation: what was
- * or what is, and never some of both.
+ * Readers that query the read models without pause, and the states that they may see at each revision of a
+ * conversation: the one before or the one after, never a mix.
  */
 import { setImmediate, setTimeout } from 'node:timers/promises'
 import { decodeEvent } from '../../src/recording/read-event.js'
@@ -43,33 +43,33 @@ export async function inOneStatement(sql: Sql, conversationId: string): Promise<
 export async function inOneTransaction(db: Database, conversationId: string): Promise<Seen | undefined> {
   return await db.transaction(async (sql) => {
     await sql.script('set transaction isolation level repeatable read')
-    let seen: Partial<Seen> = {}
+    let rowsRead: Partial<Seen> = {}
     for (const part of PARTS)
-      seen = { ...seen, ...(await sql.query<Partial<Seen>>(`select ${part}`, [conversationId]))[0] }
-    const { revision, live = '', active = '', view = '', edition = null } = seen
+      rowsRead = { ...rowsRead, ...(await sql.query<Partial<Seen>>(`select ${part}`, [conversationId]))[0] }
+    const { revision, live = '', active = '', view = '', edition = null } = rowsRead
     return revision === undefined ? undefined : { revision, live, active, view, edition }
   })
 }
 
 export interface Reader {
-  /** Stops it; what it saw of each conversation, each thing once, and how often it read. */
-  stop(): Promise<{ readonly seen: ReadonlyMap<string, readonly Seen[]>; readonly reads: number }>
+  /** Stops the reader. Returns the distinct states that it saw of each conversation, and the number of reads. */
+  stop(): Promise<{ readonly rowsRead: ReadonlyMap<string, readonly Seen[]>; readonly reads: number }>
 }
 
 /**
- * Reads one conversation after the other until it is told to stop.
- * @param restMs what it leaves to others between two reads, which have two processors at the most
+ * Reads one conversation after another until it is stopped.
+ * @param restMs pause between two reads, since other tasks share at most two processors
  */
 export function startReading(db: Database, conversationIds: readonly string[], read: Read, restMs = 0): Reader {
   const over = new AbortController()
-  const seen = new Map(conversationIds.map((id) => [id, new Map<string, Seen>()]))
+  const rowsById = new Map(conversationIds.map((id) => [id, new Map<string, Seen>()]))
   let reads = 0
   const reading = (async () => {
     while (!over.signal.aborted) {
       const id = conversationIds[reads % conversationIds.length] ?? ''
       const now = await read(db, id)
       reads += 1
-      if (now !== undefined && now.revision !== null) seen.get(id)?.set(JSON.stringify(now), now)
+      if (now !== undefined && now.revision !== null) rowsById.get(id)?.set(JSON.stringify(now), now)
       await (restMs === 0 ? setImmediate() : setTimeout(restMs))
     }
   })()
@@ -77,7 +77,7 @@ export function startReading(db: Database, conversationIds: readonly string[], r
     async stop() {
       over.abort()
       await reading
-      return { seen: new Map([...seen].map(([id, each]) => [id, [...each.values()]])), reads }
+      return { rowsRead: new Map([...rowsById].map(([id, each]) => [id, [...each.values()]])), reads }
     },
   }
 }
@@ -85,8 +85,8 @@ export function startReading(db: Database, conversationIds: readonly string[], r
 const text = (cell: Cell | undefined): string | null => (typeof cell === 'string' ? cell : null)
 
 /**
- * What a reader has to see as of each of these revisions of a conversation, whose facts and whose editions' facts are
- * given in the order of the log.
+ * The states that a reader may see at each of these revisions of a conversation. The events of the conversation and of
+ * its editions are passed in the order of the log.
  */
 export function expectedSeen(
   events: readonly RecordedEvent[],
@@ -124,9 +124,9 @@ export async function eventsOfConversations({
   for await (const stored of store.readAll({ prefix: PROJECTED_PREFIXES })) {
     const id = subjectOf(stored.stream)?.conversationId
     if (id === undefined) continue
-    const own = events.get(id) ?? []
-    own.push(await decodeEvent(stored, bodies))
-    events.set(id, own)
+    const ownEvents = events.get(id) ?? []
+    ownEvents.push(await decodeEvent(stored, bodies))
+    events.set(id, ownEvents)
   }
   return events
 }

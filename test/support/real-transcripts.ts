@@ -1,6 +1,6 @@
 /**
- * Raw files of other programs, as these wrote them. They are no part of the repository: `CONTEXT_LEDGER_TRANSCRIPTS`
- * names their folder, and by default it lies beside the checkout. Where it is not there, what needs it is skipped by name.
+ * Raw files that other programs wrote. They are not part of the repository: `CONTEXT_LEDGER_TRANSCRIPTS` names their
+ * folder; by default it is next to the checkout. If the folder is missing, its tests are skipped by name.
  */
 import { describe } from '@jest/globals'
 import { existsSync } from 'node:fs'

@@ -6,7 +6,7 @@ import { hasCheckpoints } from '../../projections/engine/checkpoints.js'
 import { createRowCheck } from '../../projections/engine/compare.js'
 import type { Projection } from '../../projections/engine/projection.js'
 
-/** One sentence for each row that differs; facts behind a projection's checkpoint are not held against it. */
+/** One sentence for each row that differs. Events after a projection's checkpoint are not counted as missing. */
 export async function rowDifferences(
   db: Database,
   projections: readonly Projection[],
@@ -20,19 +20,19 @@ export async function rowDifferences(
       `select position from projection_checkpoints where name = $1 and state = 'live'`,
       [projection.name],
     )
-    const shown = events.filter((event) => event.position <= BigInt(live?.position ?? -1))
-    if (shown.length === 0) continue
+    const appliedEvents = events.filter((event) => event.position <= BigInt(live?.position ?? -1))
+    if (appliedEvents.length === 0) continue
     const check = createRowCheck({
       db,
       projections: [projection],
       everyConversation: false,
       async *eventsFrom(_id, seen) {
-        yield* shown.filter((event) => event.revision > seen(event.stream))
+        yield* appliedEvents.filter((event) => event.revision > seen(event.stream))
       },
       catchUp: () => Promise.resolve(),
     })
     check.begin(conversationId)
-    for (const event of shown) check.take(event)
+    for (const event of appliedEvents) check.take(event)
     check.end(true)
     found.push(...(await check.finish()).map(({ detail }) => detail))
   }

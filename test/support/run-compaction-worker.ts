@@ -1,7 +1,7 @@
 /**
- * `compaction run` in a process of its own, with a pause behind each answer of the summarizer, so that a kill may fall
- * between an answer and its record. Words: address, schema, base URL of the model, pause in milliseconds, conversations
- * at once.
+ * Runs `compaction run` in a child process, with a pause after each answer of the summarizer, so that a kill can happen
+ * between an answer and its record. Arguments: address, schema, base URL of the model, pause in milliseconds, number of
+ * concurrent conversations.
  */
 import { createPostgresBodyStore } from '../../src/adapters/postgres/body-store.js'
 import { createPostgresClaims } from '../../src/adapters/postgres/claims.js'

@@ -8,7 +8,7 @@ import { decodeStored } from './builders.js'
 import { testServer } from './postgres.js'
 
 const [schema = '', port = '0'] = process.argv.slice(2)
-// What the command says goes to standard error; the tests read standard output.
+// The output of the command goes to standard error; the tests read standard output.
 process.stderr.write = process.stdout.write.bind(process.stdout)
 await runProjections(
   { store: testServer },

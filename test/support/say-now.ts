@@ -3,7 +3,7 @@ import { writeSync } from 'node:fs'
 
 const PAUSE_MS = 1
 
-/** Writes to standard output. A pipe that is full, because nobody reads at this moment, is waited for. */
+/** Writes to standard output. If the pipe is full because the reader is slow, this waits. */
 export function sayNow(text: string): void {
   let left = Buffer.from(text)
   while (left.length > 0) {

@@ -11,10 +11,10 @@ import type { Bound, Role } from '../../src/ports/service-state.js'
 
 export const PEPPER = 'a pepper of tests, which is long enough for it'
 
-interface Told {
+interface Answer {
   readonly status: number
   readonly headers: Headers
-  /** The body as JSON; a text where it is none. */
+  /** The body as JSON, or as text if it is not JSON. */
   // oxlint-disable-next-line typescript/no-explicit-any -- what is asked of it is asked by expectations
   readonly body: any
 }
@@ -26,14 +26,14 @@ interface Asking {
   readonly key?: string
 }
 
-export interface AskedService {
+export interface TestService {
   readonly ledger: Ledger
   readonly service: Service
   readonly stores: ServiceStores
   readonly problems: unknown[]
-  ask(path: string, asking?: Asking): Promise<Told>
+  ask(path: string, asking?: Asking): Promise<Answer>
   key(roles: readonly Role[], bound?: Bound): Promise<string>
-  append(conversation: string, messages: readonly object[], asking?: Asking): Promise<Told>
+  append(conversation: string, messages: readonly object[], asking?: Asking): Promise<Answer>
   close(): Promise<void>
 }
 
@@ -45,7 +45,7 @@ const patterns = Object.values<Route>(routes).map((route) => ({
 const beforeParameters = ({ path }: Route): number => path.replace(/\{.*$/u, '').length
 
 /** What is wrong with an answer by the description that the service gives of itself; undefined where nothing is. */
-export function wrongAnswer(method: string, path: string, { status, headers, body }: Told): string | undefined {
+export function wrongAnswer(method: string, path: string, { status, headers, body }: Answer): string | undefined {
   const type = headers.get('content-type') ?? ''
   if (status >= 400) {
     if (type !== 'application/problem+json') return `a ${String(status)} of type ${type}`
@@ -63,7 +63,7 @@ export function wrongAnswer(method: string, path: string, { status, headers, bod
   return parsed.success ? undefined : `${found?.route.id ?? ''} answers otherwise than it says: ${parsed.error.message}`
 }
 
-export async function askedService({
+export async function startTestService({
   keys = false,
   open = true,
   store = 'memory',
@@ -74,7 +74,7 @@ export async function askedService({
   readonly open?: boolean
   readonly store?: string
   readonly ledger?: Partial<LedgerOptions>
-} = {}): Promise<AskedService> {
+} = {}): Promise<TestService> {
   const { ledger, ...stores } = await openService({ store, ...ledgerOptions })
   const problems: unknown[] = []
   const service = createService({
@@ -87,7 +87,7 @@ export async function askedService({
     },
     ...options,
   })
-  async function ask(path: string, { method, body, headers = {}, key }: Asking = {}): Promise<Told> {
+  async function ask(path: string, { method, body, headers = {}, key }: Asking = {}): Promise<Answer> {
     const how = method ?? (body === undefined ? 'GET' : 'POST')
     const response = await service.app.request(
       `http://127.0.0.1${path}`,
@@ -105,14 +105,14 @@ export async function askedService({
     )
     const text = await response.text()
     const isJson = (response.headers.get('content-type') ?? '').includes('json')
-    const told = {
+    const answer = {
       status: response.status,
       headers: response.headers,
       body: isJson ? (JSON.parse(text) as unknown) : text,
     }
-    const wrong = wrongAnswer(how, path, told)
+    const wrong = wrongAnswer(how, path, answer)
     if (wrong !== undefined) throw new Error(`${how} ${path}: ${wrong}`)
-    return told
+    return answer
   }
   return {
     ledger,

@@ -1,9 +1,16 @@
 /**
- * What the fixtures under `test/fixtures/stored-events/` say, by the name of the file: every field that the version
- * knows. A file stays as it was stored; when a shape changes, its fact here says what the upcaster makes of it, and a
- * new file stands beside it.
+ * The expected content of the fixtures under `test/fixtures/stored-events/`, by file name: every field of that version.
+ * A file never changes. When a shape changes, its event here becomes what the upcaster returns, and a new file is
+ * added.
  */
-import type { Configuration, Event, EventData, SummarizerRecord } from '../../src/domain/events/index.js'
+import {
+  NO_SECTIONS,
+  type Configuration,
+  type Event,
+  type EventData,
+  type Sections,
+  type SummarizerRecord,
+} from '../../src/domain/events/index.js'
 
 const hash = (digit: string): string => digit.repeat(64)
 const START = '2026-03-10T07:51:03.205Z'
@@ -27,6 +34,7 @@ const configuration: Configuration = {
     maxSummaryTokens: 370,
     temperature: 0,
     view: 'clip-archive',
+    shape: 'openai',
     standIn: 'extractive',
   },
   settings: { model: 'gpt-4o', modelMaxTokens: 8_000, systemReserve: 100, outputReserve: 200, safetyBuffer: 300 },
@@ -90,11 +98,12 @@ const summarizer: SummarizerRecord = {
   standIn: true,
 }
 
-const sections = {
+const sections: Sections = {
+  ...NO_SECTIONS,
   completedWork: [{ file: 'src/berth.ts', action: 'edited', description: 'integer cents' }],
   decisions: ['Money is integer cents.'],
   currentState: ['Tests pass.'],
-  pendingWork: ['Release 1.14.0.'],
+  openItems: ['Release 1.14.0.'],
   errors: ['A flaky test: fixed clock.'],
 }
 
@@ -153,13 +162,13 @@ const takeover: Omit<EventData<'CycleUndone'>, 'undone' | 'restsUntilMessages'> 
   previous: 30n,
 }
 
-const takeoverBehindWithdrawals: typeof takeover = {
+const takeoverAfterWithdrawals: typeof takeover = {
   ...takeover,
   restored: takeover.restored.map((message) => ({ ...message, givenId: 'm00003' })),
   carried: { ...takeover.carried, withdrawn: { messages: 2, folded: 0 } },
 }
 
-export const storedEvents: Readonly<Record<`${Event['type']}-v${number}`, Event>> = {
+const earlierEvents = {
   'ConversationConfigured-v1': { type: 'ConversationConfigured', data: configuration },
   'MessageAppended-v1': {
     type: 'MessageAppended',
@@ -553,11 +562,11 @@ export const storedEvents: Readonly<Record<`${Event['type']}-v${number}`, Event>
   },
   'EditionAdopted-v2': {
     type: 'EditionAdopted',
-    data: { editionId: '5d41402abc4b', editionRevision: 12n, conversationRevision: 31n, ...takeoverBehindWithdrawals },
+    data: { editionId: '5d41402abc4b', editionRevision: 12n, conversationRevision: 31n, ...takeoverAfterWithdrawals },
   },
   'EditionReverted-v2': {
     type: 'EditionReverted',
-    data: { editionId: '5d41402abc4b', restores: '7d793037a076', adoptedAt: 32n, ...takeoverBehindWithdrawals },
+    data: { editionId: '5d41402abc4b', restores: '7d793037a076', adoptedAt: 32n, ...takeoverAfterWithdrawals },
   },
   'CycleUndone-v2': {
     type: 'CycleUndone',
@@ -567,7 +576,7 @@ export const storedEvents: Readonly<Record<`${Event['type']}-v${number}`, Event>
         { cycle: 2, revision: 26n },
       ],
       restsUntilMessages: 0,
-      ...takeoverBehindWithdrawals,
+      ...takeoverAfterWithdrawals,
     },
   },
   'EditionAdopted-v1': {
@@ -593,4 +602,125 @@ export const storedEvents: Readonly<Record<`${Event['type']}-v${number}`, Event>
     type: 'PromptRegistered',
     data: { name: 'fold-in-1', kind: 'template', sha256: hash('a'), text: 'Summarize {messages}\n' },
   },
+} satisfies Readonly<Record<string, Event>>
+
+const shapedConfiguration: Configuration = {
+  ...configuration,
+  policy: { ...configuration.policy, shape: 'gemini' },
+  settings: { ...configuration.settings, shape: 'gemini' },
+  rendererVersion: 4,
+}
+
+const elevenSections: Sections = {
+  requests: ['Caroline asks for a berth by Friday.'],
+  constraints: ['"Never touch harbour_prod."'],
+  decisions: ['Money is integer cents, because floats lost a cent.'],
+  facts: ['Berth 7 is 42 m long.'],
+  completedWork: [{ file: 'src/berth.ts', action: 'edited', description: 'integer cents' }],
+  errors: ['A flaky test: fixed with a fixed clock.'],
+  openItems: ['Release 1.14.0.'],
+  closedItems: ['Mend the crane.'],
+  currentState: ['Tests pass.'],
+  nextSteps: ['Tag the release.'],
+  superseded: ['Berth 6 was meant first.'],
+}
+
+const rejectedAnswers = [
+  {
+    requestHash: hash('c'),
+    failure: 'refused',
+    detail: 'the answer is a refusal',
+    text: 'I am sorry, but I cannot help with that.',
+    responseId: 'resp-0',
+    usage: { promptTokens: 1_200, completionTokens: 12, cachedTokens: 0 },
+    durationMs: 700,
+  },
+]
+
+const secondAnswer: SummarizerRecord = {
+  ...summarizer,
+  formatterVersion: 2,
+  usage: { promptTokens: 2_440, completionTokens: 102, cachedTokens: 1_100 },
+  rejectedAnswers,
+  answeredRequestHash: hash('7'),
+  overLimit: { tokens: 420, limit: 370 },
+  shortened: { tokens: 510, limit: 370, text: 'Money is integer cents. And much more.' },
+  asPlainText: true,
+}
+
+const shapedTakeover: typeof takeover = {
+  ...takeover,
+  batches: takeover.batches.map((batch) => ({ ...batch, sections: elevenSections })),
+  carried: { ...takeover.carried, configuration: shapedConfiguration },
+}
+
+/** Versions that record the shape of contexts, eleven sections, and answers that were paid for and not taken. */
+const shapedEvents = {
+  'ConversationConfigured-v2': { type: 'ConversationConfigured', data: shapedConfiguration },
+  'ChunkSummarized-v2': {
+    type: 'ChunkSummarized',
+    data: { ...earlierEvents['ChunkSummarized-v1'].data, sections: elevenSections, summarizer: secondAnswer },
+  },
+  'BatchArchived-v2': {
+    type: 'BatchArchived',
+    data: { ...earlierEvents['BatchArchived-v1'].data, sections: elevenSections },
+  },
+  'BatchesResummarized-v2': {
+    type: 'BatchesResummarized',
+    data: { ...earlierEvents['BatchesResummarized-v1'].data, sections: elevenSections, summarizer: secondAnswer },
+  },
+  'SummarySetAside-v2': {
+    type: 'SummarySetAside',
+    data: { ...earlierEvents['SummarySetAside-v1'].data, sections: elevenSections, summarizer: secondAnswer },
+  },
+  'MessagesPruned-v5': {
+    type: 'MessagesPruned',
+    data: {
+      ...earlierEvents['MessagesPruned-v4'].data,
+      carried: {
+        ...earlierEvents['MessagesPruned-v4'].data.carried,
+        configuration: shapedConfiguration,
+        batches: [
+          {
+            batchId: 'batch-3',
+            revision: 32n,
+            depth: 1,
+            tokens: 310,
+            startTime: START,
+            endTime: END,
+            messageCount: 42,
+          },
+          { batchId: 'batch-4', revision: 60n, depth: 0, tokens: 41, startTime: END, endTime: END, messageCount: 2 },
+        ],
+      },
+    },
+  },
+  'EditionStarted-v2': {
+    type: 'EditionStarted',
+    data: { ...earlierEvents['EditionStarted-v1'].data, configuration: shapedConfiguration },
+  },
+  'EditionAdopted-v3': {
+    type: 'EditionAdopted',
+    data: { ...earlierEvents['EditionAdopted-v2'].data, ...shapedTakeover },
+  },
+  'EditionReverted-v4': {
+    type: 'EditionReverted',
+    data: { editionId: '5d41402abc4b', adoptedAt: 32n, ...shapedTakeover },
+  },
+  'CycleUndone-v3': { type: 'CycleUndone', data: { ...earlierEvents['CycleUndone-v2'].data, ...shapedTakeover } },
+  'CompactionFailed-v3': {
+    type: 'CompactionFailed',
+    data: {
+      ...earlierEvents['CompactionFailed-v1'].data,
+      failure: 'refused',
+      timesSent: 2,
+      timeoutMs: 120_000,
+      rejectedAnswers,
+    },
+  },
+} satisfies Readonly<Record<string, Event>>
+
+export const storedEvents: Readonly<Record<`${Event['type']}-v${number}`, Event>> = {
+  ...earlierEvents,
+  ...shapedEvents,
 }

@@ -28,7 +28,7 @@ export function strictMessages(body: Fields, signed: ReadonlyMap<string, string>
     const { role, content } = fields(each)
     const where = `messages[${String(at)}]`
     if (role === 'system') {
-      // A directive stands between what the user says and the answer to it.
+      // A directive is allowed between a user message and its answer.
       if (before !== 'user') wrong.push(`${where} is a directive behind no message of the user`)
       const next = at + 1 < messages.length ? String(fields(messages[at + 1])['role']) : 'assistant'
       if (next !== 'assistant') wrong.push(`${where} is a directive in front of ${next}`)
@@ -58,18 +58,18 @@ export function strictMessages(body: Fields, signed: ReadonlyMap<string, string>
     }
     if (open.size > 0) wrong.push(`${where}: calls ${[...open].join(', ')} are not answered`)
     open = new Set()
-    let isBehindCall = false
+    let followsCall = false
     for (const block of all) {
       const { type, id, name, input } = fields(block)
       if (type === 'tool_use') {
-        isBehindCall = true
+        followsCall = true
         if (role !== 'assistant') wrong.push(`${where} calls, and is not the assistant’s`)
         if (typeof id !== 'string' || open.has(id) || typeof name !== 'string')
           wrong.push(`${where} has a call without an id of its own`)
         if (typeof input !== 'object' || input === null || Array.isArray(input))
           wrong.push(`${where} has an input that is no object`)
         open.add(id)
-      } else if (isBehindCall && type === 'text') wrong.push(`${where} has a text behind a call`)
+      } else if (followsCall && type === 'text') wrong.push(`${where} has a text behind a call`)
     }
   }
   if (open.size > 0) wrong.push('the last calls are not answered')

@@ -12,7 +12,7 @@ const PARTS: Readonly<Record<string, ReadonlySet<string>>> = {
   assistant: new Set(['output_text', 'refusal']),
 }
 
-/** @param given items that the provider gave as reasoning, by their ids, as JSON, with the id of the item behind each */
+/** @param given the provider's reasoning items by id, as JSON, with the id of the item after each */
 export function strictResponses(
   body: Fields,
   given: ReadonlyMap<string, { readonly json: string; readonly next: string }>,
@@ -23,15 +23,15 @@ export function strictResponses(
   const items = list(input)
   if (items.length === 0) wrong.push('the input is empty')
   const open = new Map<unknown, unknown>()
-  let isBehindResult = false
+  let followsResult = false
   for (const [at, each] of items.entries()) {
     const item = fields(each)
     const where = `input[${String(at)}]`
     const type = item['type'] ?? 'message'
     const isResult = type === 'function_call_output' || type === 'custom_tool_call_output'
-    if (!isResult && isBehindResult && open.size > 0)
+    if (!isResult && followsResult && open.size > 0)
       wrong.push(`${where}: calls ${[...open.keys()].join(', ')} are not answered`)
-    isBehindResult = isResult
+    followsResult = isResult
     if (type === 'message') {
       const { role, content } = item
       const parts = PARTS[String(role)]

@@ -1,4 +1,4 @@
-/** Messages and jobs for tests of summarizers; what a test does not say has a plain default. */
+/** Messages and jobs for tests of summarizers. A field that the test omits has a plain default. */
 import type { MessageToSummarize, SummaryJob, SummaryToFold } from '../../src/ports/summarizer.js'
 
 type ChunkJob = Extract<SummaryJob, { kind: 'chunk' }>
@@ -6,7 +6,7 @@ type ResummarizeJob = Extract<SummaryJob, { kind: 'resummarize' }>
 
 const at = (minute: number): string => new Date(Date.UTC(2026, 0, 5, 9, minute)).toISOString()
 
-export const said = (
+export const sourceMessage = (
   role: MessageToSummarize['role'],
   content: MessageToSummarize['content'],
   some: Partial<MessageToSummarize> = {},
@@ -26,30 +26,30 @@ export const calledTool = (
   result: string,
   some: Partial<MessageToSummarize> = {},
 ): readonly MessageToSummarize[] => [
-  said('assistant', null, {
+  sourceMessage('assistant', null, {
     toolCalls: [{ id, type: 'function', function: { name, arguments: JSON.stringify(args) } }],
   }),
-  said('tool', result, { toolCallId: id, ...some }),
+  sourceMessage('tool', result, { toolCallId: id, ...some }),
 ]
 
 /** A short session: a wish, a constraint, a call that fails, a call that works, a decision. */
 export const session: readonly MessageToSummarize[] = [
-  said(
+  sourceMessage(
     'user',
     'Please move the billing service to Postgres 16. Never touch the table audit_log, the auditors read it.',
     { messageId: 'm1' },
   ),
-  said('assistant', 'I will look at src/billing/store.ts first.', { messageId: 'm2' }),
+  sourceMessage('assistant', 'I will look at src/billing/store.ts first.', { messageId: 'm2' }),
   ...calledTool('c1', 'run_tests', { path: 'src/billing' }, 'Error: connect ECONNREFUSED 127.0.0.1:5432\n  at Socket', {
     attributes: { isError: true },
   }),
-  said(
+  sourceMessage(
     'assistant',
     'The tests failed because no server was running. We decided to use PGlite in tests instead of a server.',
     { messageId: 'm5' },
   ),
   ...calledTool('c2', 'write_file', { path: 'src/billing/store.ts', content: 'export const store = 1' }, 'ok'),
-  said(
+  sourceMessage(
     'assistant',
     'Done: src/billing/store.ts now uses PGlite, all 42 tests pass. Next, the migration of invoices is still pending.',
     { messageId: 'm8' },

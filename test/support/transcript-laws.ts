@@ -25,7 +25,7 @@ export const ofKind = <Kind extends TranscriptItem['kind']>(
 
 /** Follows the items and complains where one names what is not there. */
 function follow(items: readonly TranscriptItem[]): void {
-  const said = new Set<string>()
+  const ids = new Set<string>()
   const parts = new Set<string>()
   const compactions: string[] = []
   const partOf = ({ sourceId, part }: Pick<MessageItem, 'sourceId' | 'part'>): string => `${sourceId} ${String(part)}`
@@ -35,12 +35,12 @@ function follow(items: readonly TranscriptItem[]): void {
         expect(refusalOf(item.body)).toBeUndefined()
         expect(parts).not.toContain(partOf(item))
         parts.add(partOf(item))
-        said.add(item.sourceId)
+        ids.add(item.sourceId)
         break
       case 'withdrawal':
         expect(item.sourceIds).not.toHaveLength(0)
         for (const id of item.sourceIds) {
-          expect(said.delete(id)).toBe(true)
+          expect(ids.delete(id)).toBe(true)
           for (const part of parts) if (part.startsWith(`${id} `)) parts.delete(part)
         }
         break
@@ -48,10 +48,10 @@ function follow(items: readonly TranscriptItem[]): void {
         expect(parts).toContain(partOf(item))
         break
       case 'compaction': {
-        const kept = item.context.flatMap((entry) => (entry.kind === 'message' ? [entry.sourceId] : []))
-        for (const id of [...kept, ...(item.unknown ?? [])]) expect(said).toContain(id)
-        expect(new Set(kept).size).toBe(kept.length)
-        expect(kept.filter((id) => item.unknown?.includes(id) === true)).toEqual([])
+        const keptIds = item.context.flatMap((entry) => (entry.kind === 'message' ? [entry.sourceId] : []))
+        for (const id of [...keptIds, ...(item.unknown ?? [])]) expect(ids).toContain(id)
+        expect(new Set(keptIds).size).toBe(keptIds.length)
+        expect(keptIds.filter((id) => item.unknown?.includes(id) === true)).toEqual([])
         for (const entry of item.context) if (entry.kind === 'inserted') expect(refusalOf(entry.body)).toBeUndefined()
         expect(compactions).not.toContain(item.sourceId)
         compactions.push(item.sourceId)

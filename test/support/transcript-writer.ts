@@ -1,7 +1,7 @@
 /**
- * Somebody who writes transcripts: appends lines and halves of lines, rotates files, copies and truncates them, writes
- * them anew, cuts their ends off and writes them again. Whatever was written stays in one of the files, so that whoever
- * follows them can miss nothing.
+ * A simulated program that writes transcripts: it appends lines and half lines, rotates files, copies and truncates
+ * them, rewrites them, cuts their ends off and writes those again. Everything that was written stays in one of the
+ * files, so a follower can miss nothing.
  */
 import fc from 'fast-check'
 import { appendFile, copyFile, rename, truncate, writeFile } from 'node:fs/promises'
@@ -26,7 +26,7 @@ interface OpenFile {
 
 const STEPS = ['append', 'append', 'append', 'half', 'rotate', 'copy and truncate', 'write anew', 'cut off'] as const
 
-/** Writes into so many files of a folder. */
+/** Writes into this number of files in a folder. */
 export function createTranscriptWriter(folder: string, files: number, seed: number) {
   const steps = fc.sample(
     fc.record({
@@ -40,15 +40,15 @@ export function createTranscriptWriter(folder: string, files: number, seed: numb
   const closed: Written[] = []
   let sessions = 0
   let stepped = 0
-  const done = new Map<string, number>()
+  const writtenLines = new Map<string, number>()
 
-  const begun = (): Pick<OpenFile, 'session' | 'lines' | 'messageIds' | 'compactions'> => {
+  const newFile = (): Pick<OpenFile, 'session' | 'lines' | 'messageIds' | 'compactions'> => {
     sessions += 1
     return { session: sessionOf(sessions, `session-${String(sessions)}`), lines: [], messageIds: [], compactions: 0 }
   }
   const open: OpenFile[] = Array.from({ length: files }, (_none, at) => ({
     path: join(folder, `log-${String(at)}.jsonl`),
-    ...begun(),
+    ...newFile(),
   }))
   const writtenOf = ({ session, messageIds, compactions }: OpenFile): Written => ({
     conversationId: session.conversationId,
@@ -71,7 +71,7 @@ export function createTranscriptWriter(folder: string, files: number, seed: numb
   /** The session is over, and the file has another one from here on. */
   function close(file: OpenFile): void {
     if (file.lines.length > 0) closed.push(writtenOf(file))
-    Object.assign(file, begun())
+    Object.assign(file, newFile())
   }
   const pause = async (): Promise<void> => {
     await new Promise((resolve) => {
@@ -81,14 +81,14 @@ export function createTranscriptWriter(folder: string, files: number, seed: numb
 
   return {
     /** How often each step was taken. */
-    done,
+    done: writtenLines,
     /** Takes the next step. */
     async step(): Promise<void> {
       const { file: at = 0, step = 'append', lines = 1, share = 0 } = steps[stepped % steps.length] ?? {}
       stepped += 1
       const file = open[at]
       if (file === undefined) return
-      done.set(step, (done.get(step) ?? 0) + 1)
+      writtenLines.set(step, (writtenLines.get(step) ?? 0) + 1)
       const old = `${file.path.slice(0, -'.jsonl'.length)}.${String(stepped)}.jsonl`
       switch (step) {
         case 'append':
@@ -123,10 +123,10 @@ export function createTranscriptWriter(folder: string, files: number, seed: numb
           const whole = file.lines.map((line) => `${line}\n`).join('')
           if (whole === '') return
           const last = (file.lines.at(-1) ?? '').length + 1
-          const kept = whole.length - Math.ceil(last * share)
-          await truncate(file.path, kept)
+          const keptLength = whole.length - Math.ceil(last * share)
+          await truncate(file.path, keptLength)
           await pause()
-          await appendFile(file.path, whole.slice(kept) + next(file, lines))
+          await appendFile(file.path, whole.slice(keptLength) + next(file, lines))
         }
       }
     },

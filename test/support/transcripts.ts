@@ -1,4 +1,4 @@
-/** Transcripts of a program that nobody wrote, drawn at random, with what its model was given behind each step. */
+/** Random transcripts of an invented program, with the model's context after each step. */
 import fc from 'fast-check'
 import type { ContextEntry, TranscriptItem } from '../../src/importers/transcript.js'
 import type { MessageBody } from '../../src/domain/values/message.js'
@@ -59,7 +59,7 @@ export const steps: fc.Arbitrary<Step[]> = fc.array(
 )
 
 /** The texts of what the model was given, in order: that is what a test compares. */
-export interface Told {
+export interface WrittenMessage {
   readonly items: readonly TranscriptItem[]
   /** After each item, the contents of the model's context, message by message. */
   readonly contexts: readonly (readonly MessageBody['content'][])[]
@@ -68,7 +68,7 @@ export interface Told {
 const FILE = 'made-up.jsonl'
 
 /** What the program writes, and what its model is given after each record. */
-export function tell(given: readonly Step[]): Told {
+export function transcriptOf(given: readonly Step[]): WrittenMessage {
   const items: TranscriptItem[] = [
     {
       kind: 'conversation',
@@ -88,17 +88,17 @@ export function tell(given: readonly Step[]): Told {
   }
   const where = (): { file: string; line: number } => ({ file: FILE, line: (line += 1) })
   const say = (body: MessageBody, answerId?: string): void => {
-    const place = where()
-    const sourceId = `r${String(place.line)}`
+    const position = where()
+    const sourceId = `r${String(position.line)}`
     context = [...context, { id: sourceId, entry: { kind: 'message', sourceId }, content: body.content }]
     push({
       kind: 'message',
       sourceId,
       part: 0,
-      at: new Date(Date.UTC(2026, 0, 1, 0, 0, place.line)).toISOString(),
+      at: new Date(Date.UTC(2026, 0, 1, 0, 0, position.line)).toISOString(),
       body,
       answerId,
-      where: place,
+      where: position,
     })
   }
   for (const [at, step] of given.entries()) {
@@ -118,7 +118,7 @@ export function tell(given: readonly Step[]): Told {
         break
       }
       case 'compact': {
-        const place = where()
+        const position = where()
         const stay = context.slice(Math.max(0, context.length - step.keep)).filter(({ id }) => id !== undefined)
         const summary =
           step.summary === 'none'
@@ -128,33 +128,33 @@ export function tell(given: readonly Step[]): Told {
                   id: undefined,
                   entry: {
                     kind: 'inserted' as const,
-                    body: { role: 'user' as const, content: `summary at ${String(place.line)}` },
+                    body: { role: 'user' as const, content: `summary at ${String(position.line)}` },
                     isSummary: true as const,
                   },
-                  content: `summary at ${String(place.line)}`,
+                  content: `summary at ${String(position.line)}`,
                 },
               ]
         context = step.last ? [...stay, ...summary] : [...summary, ...stay]
         push({
           kind: 'compaction',
-          sourceId: `c${String(place.line)}`,
+          sourceId: `c${String(position.line)}`,
           trigger: 'auto',
           summary:
             step.summary === 'text'
-              ? { kind: 'text', text: `summary at ${String(place.line)}` }
+              ? { kind: 'text', text: `summary at ${String(position.line)}` }
               : { kind: step.summary },
           context: context.map(({ entry }) => entry),
           tokensBefore: 1000,
-          where: place,
+          where: position,
         })
-        // What was given in place of a message stays so: the entries name the message alone.
+        // A replacement text survives the compaction: the entries name the message alone.
         break
       }
       case 'withdraw': {
-        const gone = context.slice(-step.last).flatMap(({ id }) => id ?? [])
-        if (gone.length === 0) break
-        context = context.filter(({ id }) => id === undefined || !gone.includes(id))
-        push({ kind: 'withdrawal', sourceIds: gone, where: where() })
+        const removedIds = context.slice(-step.last).flatMap(({ id }) => id ?? [])
+        if (removedIds.length === 0) break
+        context = context.filter(({ id }) => id === undefined || !removedIds.includes(id))
+        push({ kind: 'withdrawal', sourceIds: removedIds, where: where() })
         break
       }
       case 'edit': {

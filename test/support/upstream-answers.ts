@@ -259,26 +259,26 @@ export const responses = {
             : item['type'] === 'function_call'
               ? { ...item, status: 'in_progress', arguments: '' }
               : item
-        const place = { item_id: item['id'], output_index: at }
+        const position = { item_id: item['id'], output_index: at }
         const inner =
           item['type'] === 'message'
             ? [
                 event('response.content_part.added', {
-                  ...place,
+                  ...position,
                   content_index: 0,
                   part: { type: 'output_text', text: '', annotations: [] },
                 }),
                 ...pieces(answer.text ?? '').map((delta) =>
-                  event('response.output_text.delta', { ...place, content_index: 0, delta, logprobs: [] }),
+                  event('response.output_text.delta', { ...position, content_index: 0, delta, logprobs: [] }),
                 ),
                 event('response.output_text.done', {
-                  ...place,
+                  ...position,
                   content_index: 0,
                   text: answer.text ?? '',
                   logprobs: [],
                 }),
                 event('response.content_part.done', {
-                  ...place,
+                  ...position,
                   content_index: 0,
                   part: { type: 'output_text', text: answer.text ?? '', annotations: [] },
                 }),
@@ -286,10 +286,10 @@ export const responses = {
             : item['type'] === 'function_call'
               ? [
                   ...pieces(String(item['arguments'])).map((delta) =>
-                    event('response.function_call_arguments.delta', { ...place, delta }),
+                    event('response.function_call_arguments.delta', { ...position, delta }),
                   ),
                   event('response.function_call_arguments.done', {
-                    ...place,
+                    ...position,
                     name: item['name'],
                     arguments: item['arguments'],
                   }),

@@ -1,6 +1,6 @@
 /**
- * A model's API on this machine, for proxies: it answers from a script, keeps what it was asked byte for byte, and
- * misbehaves where it is told to.
+ * A model's API on this machine, for proxies: it answers from a script, keeps each request byte for byte, and
+ * misbehaves on request.
  */
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
 import { gzipSync } from 'node:zlib'
@@ -25,7 +25,7 @@ export type UpstreamAnswer =
       readonly headers?: Readonly<Record<string, string>>
       readonly gzip?: true
     }
-  /** Chunks as they are written; `cut` breaks the connection behind the last one, `hang` leaves it open. */
+  /** Chunks as they are written; `cut` breaks the connection after the last one, `hang` leaves it open. */
   | {
       readonly chunks: readonly string[]
       readonly headers?: Readonly<Record<string, string>>

@@ -1,27 +1,25 @@
 /**
- * The index that search reads: every message from the moment it is appended, and every batch, with the codes of their
- * terms.
+ * The index that search reads: every message as soon as it is appended, and every batch, with the codes of their terms.
  *
- * The row of a message and that of a batch are written once and never change: a mark on them would write the row and
- * all its index entries a second time, which took an adoption 30 ms. When a message is archived is said by the batch
- * that names it, and whether a batch is in force by a small row beside it. A batch that became part of a later one
- * stays as provenance: a message still belongs to the batch that first archived it, and a fact that puts other batches
- * into force may make it active again. The batches of an edition have their rows as soon as they are recorded, inactive
- * until it is adopted.
+ * The row of a message or batch is written once and never changes: an update would write the row and all its index
+ * entries again, which took an adoption 30 ms. The batch lists the messages that it archives, and a small row in another
+ * table has the state of the batch. A batch that was merged into a later one keeps its row: its messages still belong to
+ * it, and a later event can activate it again. The batches of an edition get their rows when they are recorded, inactive
+ * until the edition is adopted.
  */
+import { summaryOf } from '../../../src/domain/conversation/batch.js'
 import { contentText, type ToolCall } from '../../../src/domain/values/message.js'
 import type { RecordedEvent, ReplacementType } from '../../../src/domain/events/index.js'
 import { sha256 } from '../../../src/domain/values/hash.js'
-import { codedText } from '../../../src/domain/text-search/codes.js'
-import { authorOf } from '../../../src/domain/text-search/rank.js'
-import { codeCounts, storable, TERMS_VERSION } from '../../../src/domain/text-search/terms.js'
+import { codedText } from '../../../src/domain/text/codes.js'
+import { authorOf } from '../../../src/domain/text/author.js'
+import { codeCounts, storable, TERMS_VERSION } from '../../../src/domain/text/terms.js'
 import type { Projection, Row, RowChange, Table } from '../../engine/projection.js'
 import { subjectOfEvent } from '../../engine/streams.js'
 
 const coded = { terms: 'text', repeated: 'int4', length: 'int4', text: 'text', text_hash: 'text' } as const
 
-// Codes have one width and are split at blanks, so any server makes the same array of them and no dictionary is
-// involved.
+// Codes have one length and are separated by blanks, so every server builds the same array of them without a dictionary.
 const byTerm = `using gin (string_to_array(terms, ' '))`
 
 const messages: Table = {
@@ -35,7 +33,7 @@ const messages: Table = {
     ...coded,
   },
   key: ['conversation_id', 'revision'],
-  // The hash of the text is how a vector, where there is one, finds the messages that it belongs to.
+  // A vector finds its messages by the hash of their text.
   indexes: [byTerm, 'using hash (text_hash)'],
 }
 
@@ -44,10 +42,7 @@ const batches: Table = {
   columns: {
     conversation_id: 'text',
     batch_id: 'text',
-    /**
-     * The edition in whose stream it was recorded; null for the conversation's own. The revision is that of the same
-     * stream.
-     */
+    /** The edition in whose stream it was recorded, at `revision`; null for the conversation's own stream. */
     edition_id: 'text',
     revision: 'int8',
     depth: 'int4',
@@ -73,24 +68,21 @@ const states: Table = {
     depth: 'int4',
     first_revision: 'int8',
     last_revision: 'int8',
-    /** False since it became part of a later one, and while it is not in force. */
+    /** False if it was merged into a later one or replaced. */
     active: 'boolean',
-    /** Whether it is active in its edition, in force or not: as if nothing else had ever been in force. */
+    /** Whether it is active within its edition, adopted or not. */
     in_edition: 'boolean',
   },
   key: ['conversation_id', 'batch_id'],
-  // The batches in force, from which one goes down to that of a message; and where nothing was ever put into force,
-  // that batch itself.
+  // The first serves the search from active batches down to the batch of a message; the second finds that batch directly
+  // in a conversation without replacements.
   indexes: [
     '(conversation_id, last_revision) where active',
     '(conversation_id, last_revision) where depth = 0 and edition_id is null',
   ],
 }
 
-/**
- * Conversations in which batches were put into force that are not simply those made last: by an adoption, a revert or
- * an undone cycle.
- */
+/** Conversations whose batches were replaced by an adoption, a revert or an undo. */
 const takeovers: Table = {
   name: 'archive_takeovers',
   columns: { conversation_id: 'text', revision: 'int8' },
@@ -107,7 +99,7 @@ const scopes: Table = {
 
 const conversationIdOf = (event: RecordedEvent): string => subjectOfEvent(event).conversationId
 
-/** What a message is found by: its text, and the names and arguments of the tools it calls. */
+/** The searchable text of a message: its text, and the names and arguments of its tool calls. */
 export function searchedText(content: Parameters<typeof contentText>[0], calls: readonly ToolCall[] = []): string {
   const called = calls.flatMap((call) =>
     call.function === undefined ? [] : [`${call.function.name} ${call.function.arguments}`],
@@ -116,14 +108,10 @@ export function searchedText(content: Parameters<typeof contentText>[0], calls: 
 }
 
 const codedCells = (text: string): Row => {
-  const shown = storable(text)
-  const { terms, repeated, length } = codedText(codeCounts(shown))
-  return { terms, repeated, length, text: shown, text_hash: sha256(shown) }
+  const stored = storable(text)
+  const { terms, repeated, length } = codedText(codeCounts(stored))
+  return { terms, repeated, length, text: stored, text_hash: sha256(stored) }
 }
-
-// The header line of a batch is for people and tools; depth and times are columns, and as words they would match every
-// year that is asked for.
-const withoutHeader = (content: string): string => content.replace(/^\[depth:[^\]\n]*\]\n?/u, '')
 
 const stateRow = (event: RecordedEvent<'BatchArchived' | 'BatchesResummarized'>): RowChange => {
   const { conversationId, editionId } = subjectOfEvent(event)
@@ -159,19 +147,20 @@ const batchRow = (event: RecordedEvent<'BatchArchived' | 'BatchesResummarized'>)
     end_time: event.data.endTime,
     message_ids: event.type === 'BatchArchived' ? JSON.stringify(event.data.messageIds) : '[]',
     source_batch_ids: event.type === 'BatchesResummarized' ? JSON.stringify(event.data.sourceBatchIds) : '[]',
-    ...codedCells(withoutHeader(event.data.content)),
+    // Without the header line of the content, whose times would match every year in a query.
+    ...codedCells(summaryOf(event.data)),
   },
 })
 
-/** Every batch has its row since it was recorded; which of them are searched is all that changes. */
-const inForce = (event: RecordedEvent<ReplacementType>): readonly RowChange[] => {
+/** Changes which batches are active. Their rows exist since they were recorded. */
+const replacementRows = (event: RecordedEvent<ReplacementType>): readonly RowChange[] => {
   const mark = (batch_id: string, active: boolean): RowChange => ({
     op: 'patch',
     table: states.name,
     key: { conversation_id: conversationIdOf(event), batch_id },
     set: { active },
   })
-  const told: RowChange = {
+  const takeover: RowChange = {
     op: 'put',
     table: takeovers.name,
     row: { conversation_id: conversationIdOf(event), revision: event.revision },
@@ -179,18 +168,18 @@ const inForce = (event: RecordedEvent<ReplacementType>): readonly RowChange[] =>
   return [
     ...event.data.retired.map((id) => mark(id, false)),
     ...event.data.batches.map(({ batchId }) => mark(batchId, true)),
-    told,
+    takeover,
   ]
 }
 
 export const archiveIndex: Projection = {
   name: 'archive-index',
-  // Stored terms of another tokenizer match nothing, so its version is part of ours.
+  // Terms of another tokenizer version would not match, so that version is part of this one.
   version: 400 + TERMS_VERSION,
   tables: [messages, batches, states, takeovers, scopes],
   handlers: {
-    // Those of no scope are searched together, so they have a row too. A later configuration which leaves the scope out
-    // takes nothing away.
+    // Conversations without a scope are searched together, so they have a row too. A later configuration without a scope
+    // does not remove the scope.
     ConversationConfigured: (event) =>
       event.data.scope === undefined && event.revision > 0n
         ? []
@@ -215,7 +204,7 @@ export const archiveIndex: Projection = {
         },
       },
     ],
-    // What is said no more is found no more; the log has it.
+    // Withdrawn messages are no longer found. The log still has them.
     MessagesWithdrawn: (event) =>
       event.data.messages.map(({ revision }): RowChange => ({
         op: 'delete',
@@ -227,8 +216,7 @@ export const archiveIndex: Projection = {
     ChunkSummarized: 'ignore',
     BatchArchived: (event) => [batchRow(event), stateRow(event)],
     BatchesResummarized: (event) => [
-      // Of an edition in force both its own stream and the conversation's may condense the same batches, each for
-      // itself.
+      // After an adoption, the edition's stream and the conversation's stream can both condense the same batches.
       ...event.data.sourceBatchIds.map((batch_id): RowChange => ({
         op: 'patch',
         table: states.name,
@@ -238,7 +226,7 @@ export const archiveIndex: Projection = {
       batchRow(event),
       stateRow(event),
     ],
-    // It is one append with the `BatchArchived` of its batches, which say all that search needs to know of it.
+    // Appended together with the `BatchArchived` of its batches, which have all that search needs.
     MessagesPruned: 'ignore',
     CompactionFailed: 'ignore',
     CompactionCouldNotHelp: 'ignore',
@@ -247,9 +235,9 @@ export const archiveIndex: Projection = {
     EditionAdvanced: 'ignore',
     EditionDropped: 'ignore',
     EditionCompared: 'ignore',
-    EditionAdopted: (event) => inForce(event),
-    EditionReverted: (event) => inForce(event),
-    CycleUndone: (event) => inForce(event),
+    EditionAdopted: (event) => replacementRows(event),
+    EditionReverted: (event) => replacementRows(event),
+    CycleUndone: (event) => replacementRows(event),
     ConversationObserved: 'ignore',
     CompactionObserved: 'ignore',
     ContributionEdited: 'ignore',

@@ -1,13 +1,13 @@
 /**
- * The archive index as search asks it: `ArchiveIndex` on Postgres, on a server and embedded alike.
+ * Implements `ArchiveIndex` on Postgres, for a server and for the embedded engine.
  *
- * Within one conversation, and within a small scope, all of it is looked at, from memory: that costs what it holds,
- * whatever others have. Over a large scope the messages with the rarest of the terms are ranked, at most `CANDIDATES` of
- * them, which the index on the codes gives: words that are everywhere tell nobody which message was meant, and a search
- * for nothing else takes messages that have all of them.
+ * One conversation or a small scope is searched completely, from memory, so the cost depends only on its own size. In a
+ * large scope the index on the codes returns the messages with the rarest terms, at most `CANDIDATES`, which are ranked:
+ * frequent words do not distinguish messages. If all words of a query are frequent, messages that contain all of them
+ * are ranked.
  */
-import { CODE_STEP, codeOf } from '../../../src/domain/text-search/codes.js'
-import { storable } from '../../../src/domain/text-search/terms.js'
+import { CODE_STEP, codeOf } from '../../../src/domain/text/codes.js'
+import { storable } from '../../../src/domain/text/terms.js'
 import type {
   ArchiveIndex,
   ArchiveReads,
@@ -20,33 +20,33 @@ import type {
   Within,
 } from '../../../src/ports/archive-index.js'
 import type { Database, Sql } from '../../../src/ports/sql.js'
-import { createMessageCache, type MessageCache } from './kept-messages.js'
+import { createMessageCache, type MessageCache } from './message-cache.js'
 import { archiveIndex } from './projection.js'
 import { nearestMessages } from './vectors.js'
 import { rowsWithin, withinCondition } from './within.js'
 
 /**
- * Messages that a search over a scope ranks. Over 100,000 messages a search then takes 18 ms on a server and 40 ms
- * embedded (median, on two busy cores).
+ * Maximum messages that a search over a scope ranks. With it, a search over 100,000 messages takes 18 ms on a server and
+ * 40 ms embedded (median, on two busy cores).
  */
 const CANDIDATES = 1_000
 /**
- * Weights of terms over a scope come from how many messages have them, counted up to `CANDIDATES`; a term beyond that
- * is taken to be in one message of ten. The total is a fixed number: counting would take longer than searching, and
+ * The weight of a term in a scope depends on how many messages contain it, counted up to `CANDIDATES`. A more frequent
+ * term counts as being in one message of ten. The total is a constant: counting would take longer than searching, and
  * only the ratio of weights matters.
  */
 const ASSUMED_MESSAGES = 100_000
 const ASSUMED_FREQUENT = 10_000
 
 export interface ArchiveIndexOptions {
-  /** For what is kept in memory. */
+  /** Limit of the cache in memory. */
   readonly cacheBytes?: number
 }
 
-// In the order in which a rebuild takes the views away, so that one of the two waits for the other.
+// In the order in which a rebuild drops the views, so that a search and a rebuild cannot deadlock.
 const VIEWS = archiveIndex.tables.map(({ name }) => name).toSorted()
 
-/** The archive index in a database. */
+/** Creates the archive index of a database. */
 export function createArchiveIndex(db: Database, options: ArchiveIndexOptions = {}): ArchiveIndex {
   const cache = createMessageCache(options.cacheBytes)
   return {
@@ -134,8 +134,7 @@ async function candidates(
   within: Within,
   terms: readonly string[],
 ): ReturnType<ArchiveReads['candidates']> {
-  // A planner without statistics may think that reading everything finds so many rows sooner. The index is right in
-  // every case.
+  // Without statistics the planner may choose a sequential scan. The index is always faster here.
   await sql.script('set local enable_seqscan = off')
   const small = 'scope' in within ? await cache.smallScope(sql, within.scope) : undefined
   const codes = [...new Set(terms.map(codeOf))]
@@ -152,8 +151,8 @@ const isActive = `exists (
 ) is true limit ${String(CANDIDATES)}`
 
 /**
- * The batches in force with some of the codes, by looking through all of them. A code is found in the text as it is
- * stored: it has one width, and never lies across a blank.
+ * The active batches that contain some of the codes, found by scanning all batches. A substring search in the stored
+ * text finds a code: codes have one length and never contain a blank.
  */
 async function batchesByReading(
   sql: Sql,
@@ -171,7 +170,7 @@ async function batchesByReading(
 const HAS_ANY = `string_to_array(m.terms, ' ') && $2::text[]`
 const HAS_ALL = `string_to_array(m.terms, ' ') @> $2::text[]`
 
-/** By the index on the codes, over everybody's messages; those of others are left out. */
+/** Uses the index on the codes, which covers all messages, and filters those of other scopes. */
 async function byIndex(sql: Sql, within: Within, codes: readonly string[]): ReturnType<ArchiveReads['candidates']> {
   const { condition, value } = withinCondition(within, 1)
   const counted = await sql.query<{ code: string; messages: number }>(
@@ -199,7 +198,7 @@ async function byIndex(sql: Sql, within: Within, codes: readonly string[]): Retu
   return { messages: scopeCandidates(rows, frequency), batches: batches.map(batchCandidate) }
 }
 
-/** The rarest codes, as many as stay together below the number of candidates; none where even the rarest has more. */
+/** The rarest codes whose messages together do not exceed `CANDIDATES`; none if even the rarest code exceeds it. */
 function rarest(counted: readonly { readonly code: string; readonly messages: number }[]): readonly string[] {
   let sum = 0
   return counted
@@ -247,8 +246,8 @@ function scopeCandidates(found: readonly CandidateRow[], frequency: ReadonlyMap<
   }
 }
 
-// Neighbours that have no term themselves are not among the candidates, and facts of other types lie between messages:
-// a step of two is still near.
+// Candidates do not include neighbours without a term, and events of other types lie between messages, so a distance of
+// two revisions still counts as adjacent.
 const repliesTo = (row: CandidateRow, before: CandidateRow | undefined): boolean =>
   before?.conversationId === row.conversationId &&
   before.author !== row.author &&
@@ -279,27 +278,27 @@ interface MessageSqlRow {
 
 async function messageRows(sql: Sql, refs: readonly MessageRef[]): Promise<readonly MessageRow[]> {
   if (refs.length === 0) return []
-  // Batches are runs of messages one behind the other, so the first that does not end before the message has it, nearly
-  // always: as long as no others were ever put into force.
+  // Batches are consecutive runs of messages, so the first batch that does not end before the message usually contains
+  // it, unless an adoption, a revert or an undo has activated other batches.
   const rows = await sql.query<MessageSqlRow>(
     `select m.conversation_id as "conversationId", m.revision, m.message_id as "messageId", m.created_at as "createdAt", m.text,
        exists (select from archive_takeovers t where t.conversation_id = m.conversation_id) as "wasTakenOver",
        b.batch_id as "batchId", b.message_ids as "messageIds"
-     from unnest($1::text[], $2::int8[]) with ordinality as asked(conversation_id, revision, place)
-     join archive_messages m on m.conversation_id = asked.conversation_id and m.revision = asked.revision
+     from unnest($1::text[], $2::int8[]) with ordinality as wanted(conversation_id, revision, number)
+     join archive_messages m on m.conversation_id = wanted.conversation_id and m.revision = wanted.revision
      left join lateral (
        select batch_id from archive_batch_states s
        where s.conversation_id = m.conversation_id and s.last_revision >= m.revision and s.depth = 0 and s.edition_id is null order by s.last_revision limit 1
      ) as first on true
      left join archive_batches b on b.conversation_id = m.conversation_id and b.batch_id = first.batch_id
-     order by asked.place`,
+     order by wanted.number`,
     [refs.map((ref) => ref.conversationId), refs.map((ref) => String(ref.revision))],
   )
-  const hasIt = ({ messageId, messageIds }: MessageSqlRow): boolean =>
+  const isInBatch = ({ messageId, messageIds }: MessageSqlRow): boolean =>
     messageIds !== null && idsOf(messageIds).includes(messageId)
   const searched = await coversOf(
     sql,
-    rows.filter((row) => row.wasTakenOver || (row.batchId !== null && !hasIt(row))),
+    rows.filter((row) => row.wasTakenOver || (row.batchId !== null && !isInBatch(row))),
   )
   return rows.map((row) => {
     const { conversationId, revision, messageId, createdAt, text } = row
@@ -310,25 +309,24 @@ async function messageRows(sql: Sql, refs: readonly MessageRef[]): Promise<reado
   })
 }
 
-type AskedMessage = Pick<MessageSqlRow, 'conversationId' | 'revision'>
+type MessageKey = Pick<MessageSqlRow, 'conversationId' | 'revision'>
 type Cover = Readonly<Record<'batchId' | 'messageIds', string>>
 
-const keyOf = ({ conversationId, revision }: AskedMessage): string => `${revision} ${conversationId}`
+const keyOf = ({ conversationId, revision }: MessageKey): string => `${revision} ${conversationId}`
 
 /**
- * The batches in force, of those that were made of messages, in whose run a message lies: from the few active ones down
- * through their sources. A level is some look-ups by key, and there are as many levels as the logarithm of the batches.
- * A message that was pinned lies in the run of batches that do not have it, so there may be several; and where none has
- * it, it is live.
+ * The batches of messages in whose range a message lies, found from the few active batches down through their sources.
+ * Each level needs a few lookups by key, and the number of levels is logarithmic. The range of a batch can include a
+ * pinned message that the batch does not contain, so there can be several. If no batch contains the message, it is live.
  */
-async function coversOf(sql: Sql, asked: readonly AskedMessage[]): Promise<ReadonlyMap<string, readonly Cover[]>> {
-  const found = new Map<string, Cover[]>(asked.map((row) => [keyOf(row), []]))
-  if (asked.length === 0) return found
-  const rows = await sql.query<AskedMessage & Cover>(
+async function coversOf(sql: Sql, wanted: readonly MessageKey[]): Promise<ReadonlyMap<string, readonly Cover[]>> {
+  const found = new Map<string, Cover[]>(wanted.map((row) => [keyOf(row), []]))
+  if (wanted.length === 0) return found
+  const rows = await sql.query<MessageKey & Cover>(
     `with recursive covering as (
-       select asked.conversation_id, asked.revision, b.batch_id, b.depth, b.message_ids, b.source_batch_ids
-       from unnest($1::text[], $2::int8[]) as asked(conversation_id, revision)
-       join archive_batch_states s on s.active and s.conversation_id = asked.conversation_id and s.last_revision >= asked.revision and s.first_revision <= asked.revision
+       select wanted.conversation_id, wanted.revision, b.batch_id, b.depth, b.message_ids, b.source_batch_ids
+       from unnest($1::text[], $2::int8[]) as wanted(conversation_id, revision)
+       join archive_batch_states s on s.active and s.conversation_id = wanted.conversation_id and s.last_revision >= wanted.revision and s.first_revision <= wanted.revision
        join archive_batches b on b.conversation_id = s.conversation_id and b.batch_id = s.batch_id
        union all
        select c.conversation_id, c.revision, b.batch_id, b.depth, b.message_ids, b.source_batch_ids
@@ -336,13 +334,13 @@ async function coversOf(sql: Sql, asked: readonly AskedMessage[]): Promise<Reado
        join archive_batches b on b.conversation_id = c.conversation_id and b.batch_id = source.batch_id and b.last_revision >= c.revision and b.first_revision <= c.revision
      )
      select conversation_id as "conversationId", revision, batch_id as "batchId", message_ids as "messageIds" from covering where depth = 0`,
-    [asked.map((row) => row.conversationId), asked.map((row) => row.revision)],
+    [wanted.map((row) => row.conversationId), wanted.map((row) => row.revision)],
   )
   for (const row of rows) found.get(keyOf(row))?.push(row)
   return found
 }
 
-// Our own projection wrote it.
+// Written by the projection.
 const idsOf = (json: string): readonly string[] => {
   const ids: string[] = JSON.parse(json)
   return ids
@@ -361,24 +359,24 @@ interface BatchSqlRow {
 
 async function batchRows(sql: Sql, refs: readonly BatchRef[]): Promise<readonly BatchRow[]> {
   if (refs.length === 0) return []
-  // Down through the sources to the batches that name their messages. A source stands before the batch that it became
-  // part of, so it ends.
+  // Recurses through the sources to the batches of messages. A source is always older than the batch that contains it,
+  // so the recursion ends.
   const rows = await sql.query<BatchSqlRow>(
-    `with recursive asked as (
-       select * from unnest($1::text[], $2::text[]) with ordinality as asked(conversation_id, batch_id, place)
+    `with recursive wanted as (
+       select * from unnest($1::text[], $2::text[]) with ordinality as wanted(conversation_id, batch_id, number)
      ), covered as (
-       select a.place, b.conversation_id, b.batch_id, b.first_revision, b.message_ids, b.source_batch_ids
-       from asked a join archive_batches b on b.conversation_id = a.conversation_id and b.batch_id = a.batch_id
+       select w.number, b.conversation_id, b.batch_id, b.first_revision, b.message_ids, b.source_batch_ids
+       from wanted w join archive_batches b on b.conversation_id = w.conversation_id and b.batch_id = w.batch_id
        union all
-       select c.place, b.conversation_id, b.batch_id, b.first_revision, b.message_ids, b.source_batch_ids
+       select c.number, b.conversation_id, b.batch_id, b.first_revision, b.message_ids, b.source_batch_ids
        from covered c cross join lateral json_array_elements_text(c.source_batch_ids::json) as source(batch_id)
        join archive_batches b on b.conversation_id = c.conversation_id and b.batch_id = source.batch_id
      )
      select b.conversation_id as "conversationId", b.batch_id as "batchId", b.first_revision as "firstRevision", b.last_revision as "lastRevision",
        b.start_time as "startTime", b.end_time as "endTime", b.text,
-       (select json_agg(c.message_ids order by c.first_revision) from covered c where c.place = a.place) as lists
-     from asked a join archive_batches b on b.conversation_id = a.conversation_id and b.batch_id = a.batch_id
-     order by a.place`,
+       (select json_agg(c.message_ids order by c.first_revision) from covered c where c.number = w.number) as lists
+     from wanted w join archive_batches b on b.conversation_id = w.conversation_id and b.batch_id = w.batch_id
+     order by w.number`,
     [refs.map((ref) => ref.conversationId), refs.map((ref) => ref.batchId)],
   )
   return rows.map(({ lists, ...row }) => ({

@@ -1,40 +1,38 @@
 /**
- * The coded terms of a conversation's messages in memory, and in which messages a code is.
+ * The coded terms of a conversation's messages in memory: finds the messages that contain a code.
  *
- * What is new lies as the text that the database gave: one line a message, searched as a string, which takes 0.07 ms a
- * term for a thousand messages and needs no preparation, so the first search of a conversation is not slower than the
- * next. Beyond `TEXT_LIMIT` characters the lines become sorted numbers, once; there a term takes some microseconds,
- * in a conversation of any length.
+ * New messages are kept as the text that the database returned, one line for each, and searched as a string. That takes
+ * 0.07 ms a term for a thousand messages and needs no preparation, so the first search of a conversation is as fast as
+ * the next. Above `TEXT_LIMIT` characters the lines are converted to sorted numbers once; then a term takes a few
+ * microseconds, in a conversation of any length.
  */
-import { CODE_LENGTH, CODE_STEP, codeValueAt } from '../../../src/domain/text-search/codes.js'
+import { CODE_LENGTH, CODE_STEP, codeValueAt } from '../../../src/domain/text/codes.js'
 
 /** About 3,000 messages. A conversation of 20,000 takes 200 ms once, most of it for reading. */
 const TEXT_LIMIT = 1_000_000
 
 /**
- * Numbers in rising order. Each is a code (30 bits) and behind it the place of its message, doubled, plus 1 where it
- * occurs more than once there (23 bits): together they are exact in a double, and sort as numbers do.
+ * Numbers in ascending order. The high part is a code (30 bits). The low part (23 bits) is twice the index of its
+ * message, plus 1 if the code occurs more than once in it. A double represents both exactly.
  */
 type Sorted = Float64Array
-const PLACES = 2 ** 23
+const POSTINGS = 2 ** 23
 
-const NOTHING: Sorted = new Float64Array(0)
+const NO_POSTINGS: Sorted = new Float64Array(0)
 
-/** An immutable table; `withLines` gives a longer one. */
+/** An immutable table; `withLines` returns a longer one. */
 export interface TermTable {
   readonly size: number
-  /** Bytes in memory, about. */
+  /** Approximate bytes in memory. */
   readonly bytes: number
-  /** Place and count of each message that has the code, by place. */
+  /** Index and count of each message that contains the code, in the order of the index. */
   postings(code: string): readonly number[]
-  /**
-   * The table with more messages behind its own: a line of codes each, and how many of its codes occur more than once.
-   */
+  /** Appends messages: a line of codes for each, and how many of its codes occur more than once. */
   withLines(text: string, repeated: readonly number[]): TermTable
 }
 
 /** A table without messages. */
-export const emptyTermTable = (): TermTable => tableOf(NOTHING, 0, '', [])
+export const emptyTermTable = (): TermTable => tableOf(NO_POSTINGS, 0, '', [])
 
 function tableOf(sorted: Sorted, first: number, text: string, repeated: readonly number[]): TermTable {
   const starts = startsOf(text, repeated.length)
@@ -56,7 +54,7 @@ function tableOf(sorted: Sorted, first: number, text: string, repeated: readonly
   }
 }
 
-/** Where each line begins, and one place more for the end. */
+/** The start of each line, and one more entry for the end. */
 function startsOf(text: string, lines: number): Int32Array {
   const starts = new Int32Array(lines + 1)
   let at = 0
@@ -81,19 +79,19 @@ function textPostings(
     line = lineOf(starts, at, line)
     const start = starts[line] ?? 0
     found.push(first + line, (at - start) / CODE_STEP < (repeated[line] ?? 0) ? 2 : 1)
-    // A code is once in a line, so the search goes on with the next one.
+    // A line contains a code at most once, so the search continues with the next line.
     at = starts[line + 1] ?? text.length
   }
   return found
 }
 
-/** The line of a place, from a line before it on. */
-function lineOf(starts: Int32Array, place: number, from: number): number {
+/** The line that contains an offset, searched from the line `from` on. */
+function lineOf(starts: Int32Array, offset: number, from: number): number {
   let low = from
   let high = starts.length - 1
   while (high - low > 1) {
     const middle = (low + high) >>> 1
-    if ((starts[middle] ?? 0) <= place) low = middle
+    if ((starts[middle] ?? 0) <= offset) low = middle
     else high = middle
   }
   return low
@@ -104,19 +102,19 @@ function sortedPostings(sorted: Sorted, code: number): readonly number[] {
   let high = sorted.length
   while (low < high) {
     const middle = (low + high) >>> 1
-    if ((sorted[middle] ?? 0) < code * PLACES) low = middle + 1
+    if ((sorted[middle] ?? 0) < code * POSTINGS) low = middle + 1
     else high = middle
   }
   const found: number[] = []
   for (let at = low; at < sorted.length; at += 1) {
-    const place = (sorted[at] ?? 0) - code * PLACES
-    if (place >= PLACES) break
-    found.push(place >>> 1, 1 + (place & 1))
+    const posting = (sorted[at] ?? 0) - code * POSTINGS
+    if (posting >= POSTINGS) break
+    found.push(posting >>> 1, 1 + (posting & 1))
   }
   return found
 }
 
-/** The sorted numbers with those of a text among them. */
+/** Adds the postings of a text to the sorted numbers. */
 function merged(before: Sorted, text: string, starts: Int32Array, repeated: readonly number[], first: number): Sorted {
   const all = new Float64Array(before.length + Math.ceil((text.length + 1) / CODE_STEP))
   all.set(before)
@@ -126,7 +124,7 @@ function merged(before: Sorted, text: string, starts: Int32Array, repeated: read
     const end = (starts[line + 1] ?? 0) - 1
     for (let at = start; at + CODE_LENGTH <= end; at += CODE_STEP) {
       const twice = (at - start) / CODE_STEP < (repeated[line] ?? 0) ? 1 : 0
-      all[count] = codeValueAt(text, at) * PLACES + (first + line) * 2 + twice
+      all[count] = codeValueAt(text, at) * POSTINGS + (first + line) * 2 + twice
       count += 1
     }
   }

@@ -1,35 +1,33 @@
 /**
- * Vectors of messages, for the search by meaning. Optional in every way: a server may not have pgvector, a message may
+ * Vectors of messages, for the search by meaning. They are optional: a server may not have pgvector, and a message may
  * not have its vector yet.
  *
- * They are no rows of the projection. They lie under the model and the hash of their text, so a rebuild keeps them, the
- * same text is bought once, and a message finds its vector by the hash in its own row. `vector-filler.ts` makes them.
- * Where a search may look at no more messages than `FEW`, all their vectors are compared; beyond that an HNSW index
- * gives the nearest ones, and goes on until enough of them are within the bounds.
+ * Vectors are not rows of the projection. Their key is the model and the hash of the text, so a rebuild keeps them, each
+ * text is paid for once, and a message finds its vector by the hash in its row. `vector-filler.ts` creates them. A search
+ * over at most `FEW` messages compares all their vectors. A larger search uses an HNSW index, which returns the nearest
+ * ones until enough of them are within the search range.
  */
 import type { NearMessage, Within } from '../../../src/ports/archive-index.js'
 import type { Database, Sql } from '../../../src/ports/sql.js'
 import { FEW, isSmall, messagesWithin, withinCondition } from './within.js'
 
-/** pgvector's HNSW takes no vector longer than this; longer ones are compared one by one. */
+/** Maximum length of a vector in pgvector's HNSW index. Longer ones are compared one by one. */
 const MAX_INDEXED_DIMENSIONS = 2_000
-/**
- * How many vectors a search looks at by way of the index before it makes do with what it has found within its bounds.
- */
+/** Maximum vectors that a search reads from the index, even if few of them are within the search range. */
 const MAX_SCANNED = 20_000
 
 export const asText = (vector: readonly number[]): string => `[${vector.join(',')}]`
 
 /**
- * Two processes that make the same table or index at once make one of them fail on an index of the catalogue, `if not
- * exists` or not. In a transaction, which ends it.
+ * Locks until the transaction ends. If two processes create the same table or index concurrently, one of them fails even
+ * with `if not exists`.
  */
 const ONE_AT_A_TIME = `select pg_advisory_xact_lock(hashtextextended('context_ledger.vectors', 0));`
 
-/** Creates the tables of vectors; false where the database has no pgvector. */
+/** Creates the tables of vectors. Returns false if the database has no pgvector. */
 export async function createVectorTable(db: Pick<Database, 'hasVector' | 'transaction'>): Promise<boolean> {
   if (!db.hasVector) return false
-  // Hashes compare by their bytes, as those of the rows do: a key in another order would not serve a look-up of theirs.
+  // The same collation as that of the rows' hashes: an index with another one could not serve the join.
   await db.transaction(
     async (sql) =>
       await sql.script(`${ONE_AT_A_TIME}
@@ -48,10 +46,7 @@ export async function createVectorTable(db: Pick<Database, 'hasVector' | 'transa
   return true
 }
 
-/**
- * An index for the vectors of one length. Their column has no length, so that models can change; the index has to have
- * one.
- */
+/** Creates the index for vectors of one length. The column has no length, so that models can change; the index needs one. */
 export async function createVectorIndex(db: Sql, dimensions: number): Promise<void> {
   if (dimensions > MAX_INDEXED_DIMENSIONS) return
   const length = String(dimensions)
@@ -65,7 +60,7 @@ export async function createVectorIndex(db: Sql, dimensions: number): Promise<vo
   )
 }
 
-/** Which version of pgvector there is, as numbers; undefined where there are no vectors. */
+/** The version of pgvector; undefined if there are no vectors. */
 async function versionOf(sql: Sql): Promise<readonly [number, number] | undefined> {
   const [found] = await sql.query<{ version: string }>(
     `select extversion as version from pg_extension where extname = 'vector' and to_regclass('archive_vectors') is not null`,
@@ -76,8 +71,8 @@ async function versionOf(sql: Sql): Promise<readonly [number, number] | undefine
 }
 
 /**
- * The messages whose vectors are nearest, nearest first; undefined where the database has no vectors. In a transaction.
- * @param few within so many messages all vectors are compared, beyond it the index is asked
+ * The messages with the nearest vectors, nearest first; undefined if the database has no vectors. Requires a transaction.
+ * @param few up to this number of messages all vectors are compared; above it the index is used
  */
 export async function nearestMessages(
   sql: Sql,
@@ -100,7 +95,7 @@ export async function nearestMessages(
       model,
       limit,
     ])
-    // A vector of nothing but zeros points nowhere: its distance is no number.
+    // The distance to a zero vector is NaN.
     return rows
       .map(({ conversationId, revision, distance: far }) => ({
         conversationId,
@@ -111,7 +106,7 @@ export async function nearestMessages(
   }
   if (await isSmall(sql, within, few)) {
     const { source, value } = messagesWithin(within, 1)
-    // By the key, one look a message: it costs what the bounds hold, whatever else there is.
+    // One lookup by key for each message, so the cost depends only on the searched messages.
     return await found(
       `select m.conversation_id as "conversationId", m.revision, v.distance from ${source}
        cross join lateral (select ${distance} as distance from archive_vectors v where v.text_hash = m.text_hash and ${ofModel} limit 1) v
@@ -121,7 +116,7 @@ export async function nearestMessages(
   }
   const { condition, value } = withinCondition(within, 1)
   await sql.script(`set local hnsw.ef_search = 200`)
-  // Since 0.8 the index goes on where too few of the nearest are within the bounds.
+  // Since 0.8 the index continues if too few of the nearest vectors are within the search range.
   if (version[0] > 0 || version[1] >= 8)
     await sql.script(
       `set local hnsw.iterative_scan = strict_order; set local hnsw.max_scan_tuples = ${String(MAX_SCANNED)}`,

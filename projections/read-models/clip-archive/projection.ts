@@ -1,10 +1,10 @@
 /**
- * The clip-archive view: every batch that was ever archived, and for each conversation what the last fact carried
- * forward that closed its books.
+ * The clip archive: every batch that was ever recorded, and for each conversation the state that its last checkpoint
+ * event carries.
  *
- * A batch is held when it is recorded and shown from the next prune on, so between two cycles the view does not change.
- * Sources of a re-summarized batch stay here: a view as of an earlier prune, or an audit, opens them. So do the batches
- * of editions, in force or not.
+ * A batch is stored when it is recorded and becomes part of the view with the next prune, so the view does not change
+ * between two cycles. Sources of a condensed batch are kept, for views of an earlier prune and for audits. Batches of
+ * editions are kept too, adopted or not.
  */
 import type { OriginType, RecordedEvent } from '../../../src/domain/events/index.js'
 import type { Projection, RowChange, Table } from '../../engine/projection.js'
@@ -15,10 +15,7 @@ const batches: Table = {
   columns: {
     conversation_id: 'text',
     batch_id: 'text',
-    /**
-     * The edition in whose stream it was recorded; null for the conversation's own. The revision is that of the same
-     * stream.
-     */
+    /** The edition in whose stream it was recorded, at `revision`; null for the conversation's own stream. */
     edition_id: 'text',
     revision: 'int8',
     label: 'text',
@@ -29,7 +26,7 @@ const batches: Table = {
     first_revision: 'int8',
     last_revision: 'int8',
     tokens: 'int8',
-    // JSON texts: what a model wrote may hold what `text` refuses, and lists keep their order.
+    // JSON texts: a model's output may contain characters that `text` refuses, and lists keep their order.
     content: 'text',
     sections: 'text',
     source_batch_ids: 'text',
@@ -38,7 +35,7 @@ const batches: Table = {
     recorded_at: 'text',
   },
   key: ['conversation_id', 'batch_id'],
-  // Nothing asks for all batches in an order; a view names its batches.
+  // No query reads all batches in an order; a view lists its batches.
   indexes: [],
 }
 
@@ -47,7 +44,7 @@ const views: Table = {
   columns: {
     conversation_id: 'text',
     cycle: 'int8',
-    /** Of the fact that this is from: it closed the books. */
+    /** Revision of the checkpoint event from which this state is. */
     revision: 'int8',
     window_start: 'int8',
     /** JSON text: the active batches in their order. */
@@ -62,7 +59,7 @@ const views: Table = {
   indexes: [],
 }
 
-const heldBatch = (event: RecordedEvent<'BatchArchived' | 'BatchesResummarized'>): RowChange => ({
+const batchRow = (event: RecordedEvent<'BatchArchived' | 'BatchesResummarized'>): RowChange => ({
   op: 'put',
   table: batches.name,
   row: {
@@ -87,7 +84,7 @@ const heldBatch = (event: RecordedEvent<'BatchArchived' | 'BatchesResummarized'>
   },
 })
 
-const viewOf = (event: RecordedEvent<OriginType>): RowChange => ({
+const viewRow = (event: RecordedEvent<OriginType>): RowChange => ({
   op: 'put',
   table: views.name,
   row: {
@@ -106,7 +103,7 @@ const viewOf = (event: RecordedEvent<OriginType>): RowChange => ({
 
 export const clipArchive: Projection = {
   name: 'clip-archive',
-  version: 4,
+  version: 5,
   tables: [batches, views],
   handlers: {
     ConversationConfigured: 'ignore',
@@ -115,12 +112,12 @@ export const clipArchive: Projection = {
     MessagePinned: 'ignore',
     MessageUnpinned: 'ignore',
     ChunkSummarized: 'ignore',
-    BatchArchived: (event) => [heldBatch(event)],
-    BatchesResummarized: (event) => [heldBatch(event)],
-    MessagesPruned: inConversation((event) => [viewOf(event)]),
-    EditionAdopted: (event) => [viewOf(event)],
-    EditionReverted: (event) => [viewOf(event)],
-    CycleUndone: (event) => [viewOf(event)],
+    BatchArchived: (event) => [batchRow(event)],
+    BatchesResummarized: (event) => [batchRow(event)],
+    MessagesPruned: inConversation((event) => [viewRow(event)]),
+    EditionAdopted: (event) => [viewRow(event)],
+    EditionReverted: (event) => [viewRow(event)],
+    CycleUndone: (event) => [viewRow(event)],
     EditionStarted: 'ignore',
     EditionAdvanced: 'ignore',
     EditionDropped: 'ignore',

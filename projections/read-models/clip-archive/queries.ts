@@ -1,13 +1,13 @@
-/** What readers ask of the clip-archive: batches by their ids. */
+/** Queries of the clip archive: batches by id. */
 import { z } from 'zod'
 import { sectionsSchema, type Sections } from '../../../src/domain/events/index.js'
 import type { Sql } from '../../../src/ports/sql.js'
 
-export interface HeldBatch {
+export interface StoredBatch {
   readonly batchId: string
-  /** The edition that it was made for; undefined where it is the conversation's own. */
+  /** The edition for which it was made; undefined for the conversation's own batches. */
   readonly editionId: string | undefined
-  /** Of the fact that recorded it, in the stream of the edition or of the conversation. */
+  /** Revision of the event that recorded it, in the stream of the edition or of the conversation. */
   readonly revision: bigint
   readonly label: string
   readonly depth: number
@@ -19,7 +19,7 @@ export interface HeldBatch {
   readonly tokens: number
   readonly content: string
   readonly sections: Sections | undefined
-  /** What it was made of: batches, or the messages of a chunk. */
+  /** The batches from which it was made; empty if it was made from the messages of a chunk. */
   readonly sourceBatchIds: readonly string[]
   readonly messageIds: readonly string[]
   readonly chunkId: string | undefined
@@ -54,7 +54,7 @@ const BATCH = `
 
 const texts = z.array(z.string())
 
-const batchOf = (row: BatchRow): HeldBatch => ({
+const batchOf = (row: BatchRow): StoredBatch => ({
   ...row,
   editionId: row.editionId ?? undefined,
   revision: BigInt(row.revision),
@@ -69,8 +69,12 @@ const batchOf = (row: BatchRow): HeldBatch => ({
   chunkId: row.chunkId ?? undefined,
 })
 
-/** Batches of a conversation by their ids, in the order of these; one that is not there is left out. */
-export async function findBatches(sql: Sql, conversationId: string, batchIds: readonly string[]): Promise<HeldBatch[]> {
+/** Batches of a conversation by id, in the order of the ids. Missing ones are skipped. */
+export async function findBatches(
+  sql: Sql,
+  conversationId: string,
+  batchIds: readonly string[],
+): Promise<StoredBatch[]> {
   const rows = await sql.query<BatchRow>(`${BATCH} and batch_id = any($2::text[])`, [conversationId, batchIds])
   const byId = new Map(rows.map((row) => [row.batchId, row]))
   return batchIds.flatMap((id) => {

@@ -1,10 +1,10 @@
 /**
- * The editions of conversations: what each is made with, how far it has seen its conversation, what it has bought, and
- * which is in force.
+ * The editions of conversations: the configuration of each, how far it has read its conversation, what it has bought,
+ * and which one is adopted.
  *
- * A handler reads nothing and so cannot count: an edition's batches, summaries and failures have a row each, and
- * `queries.ts` counts them at the time of asking. Which edition is in force is said by one row a conversation, because
- * the fact that adopts one does not name the one before it.
+ * A handler reads nothing and so cannot count: each batch, summary and failure of an edition has its own row, and
+ * `queries.ts` counts them. The adopted edition is stored in one row for each conversation, because the event that adopts
+ * an edition does not name the previous one.
  */
 import type { EventData, RecordedEvent, SummarizerRecord, ReplacementType } from '../../../src/domain/events/index.js'
 import type { Projection, Row, RowChange, Table } from '../../engine/projection.js'
@@ -15,7 +15,7 @@ const editions: Table = {
   columns: {
     conversation_id: 'text',
     edition_id: 'text',
-    /** Of the last fact of its stream. */
+    /** Revision of the last event of its stream. */
     revision: 'int8',
     started_at: 'text',
     last_recorded_at: 'text',
@@ -24,23 +24,21 @@ const editions: Table = {
     model: 'text',
     /** JSON text. */
     configuration: 'text',
-    /**
-     * The conversation's last fact when it was begun, and the last one that it has seen; null as long as it has seen
-     * none.
-     */
+    /** The conversation's last revision when the edition was started. */
     started_revision: 'int8',
+    /** The conversation's last revision that the edition has read; null before the first. */
     seen_revision: 'int8',
     cycles: 'int8',
     messages_compressed: 'int8',
-    /** Of the context after its last cycle. */
+    /** Tokens of the context after its last cycle. */
     tokens_after: 'int8',
     dropped: 'boolean',
-    /** When it was put into force the last time; null where it never was. */
+    /** When it was last adopted; null if it never was. */
     adopted_at: 'text',
     compared_at: 'text',
   },
   key: ['conversation_id', 'edition_id'],
-  // An edition is asked for with all its conversations.
+  // Queries read an edition with all its conversations.
   indexes: ['(edition_id, conversation_id)'],
 }
 
@@ -64,9 +62,9 @@ const summaries: Table = {
     conversation_id: 'text',
     edition_id: 'text',
     revision: 'int8',
-    /** Nobody was asked for it. */
+    /** True if no request was sent for it. */
     reused: 'boolean',
-    /** Null where the model did not say. */
+    /** Null if the model did not report it. */
     prompt_tokens: 'int8',
     completion_tokens: 'int8',
     prompt_name: 'text',
@@ -87,7 +85,7 @@ const inForce: Table = {
   name: 'editions_in_force',
   columns: {
     conversation_id: 'text',
-    /** Null where the conversation's own batches are. */
+    /** Null if the conversation's own batches are active. */
     edition_id: 'text',
   },
   key: ['conversation_id'],
@@ -99,19 +97,19 @@ const keyOf = ({ conversationId, editionId }: EditionSubject): Row => ({
   edition_id: editionId,
 })
 
-/** A change of the edition's own row; every fact of its stream says how far that is. */
-const told = (event: RecordedEvent, edition: EditionSubject, set: Row = {}): RowChange => ({
+/** Updates the edition's row. Every event of its stream changes at least the revision. */
+const updated = (event: RecordedEvent, edition: EditionSubject, set: Row = {}): RowChange => ({
   op: 'patch',
   table: editions.name,
   key: keyOf(edition),
   set: { revision: event.revision, last_recorded_at: event.metadata.recordedAt, ...set },
 })
 
-const onlyTold = inEdition((event: RecordedEvent, edition) => [told(event, edition)])
+const onlyUpdated = inEdition((event: RecordedEvent, edition) => [updated(event, edition)])
 
 function started(event: RecordedEvent<'EditionStarted'>, edition: EditionSubject): readonly RowChange[] {
-  // One that was dropped and is begun again goes on where it stood.
-  if (event.revision !== 0n) return [told(event, edition, { dropped: false })]
+  // A dropped edition that is started again continues.
+  if (event.revision !== 0n) return [updated(event, edition, { dropped: false })]
   const { configuration, summarizer, conversationRevision } = event.data
   const { recordedAt } = event.metadata
   return [
@@ -163,7 +161,7 @@ const batchRow = (
   row: { ...keyOf(edition), batch_id: batchId, depth, tokens, active: true },
 })
 
-/** Says which edition is in force from here on. */
+/** Stores which edition is adopted after this event. */
 const putInForce = (event: RecordedEvent<ReplacementType>): RowChange => ({
   op: 'put',
   table: inForce.name,
@@ -175,20 +173,22 @@ const putInForce = (event: RecordedEvent<ReplacementType>): RowChange => ({
 
 export const editionsProjection: Projection = {
   name: 'editions',
-  version: 3,
+  version: 4,
   tables: [editions, batches, summaries, failures, inForce],
   handlers: {
     EditionStarted: inEdition(started),
     EditionAdvanced: inEdition((event, edition) => [
-      told(event, edition, { seen_revision: event.data.conversationRevision }),
+      updated(event, edition, { seen_revision: event.data.conversationRevision }),
     ]),
-    EditionDropped: inEdition((event, edition) => [told(event, edition, { dropped: true })]),
-    EditionCompared: inEdition((event, edition) => [told(event, edition, { compared_at: event.metadata.recordedAt })]),
+    EditionDropped: inEdition((event, edition) => [updated(event, edition, { dropped: true })]),
+    EditionCompared: inEdition((event, edition) => [
+      updated(event, edition, { compared_at: event.metadata.recordedAt }),
+    ]),
     ChunkSummarized: inEdition((event, edition) => [
       summaryRow(event, edition, event.data.summarizer),
-      told(event, edition),
+      updated(event, edition),
     ]),
-    BatchArchived: inEdition((event, edition) => [batchRow(edition, event.data), told(event, edition)]),
+    BatchArchived: inEdition((event, edition) => [batchRow(edition, event.data), updated(event, edition)]),
     BatchesResummarized: inEdition((event, edition) => [
       summaryRow(event, edition, event.data.summarizer),
       ...event.data.sourceBatchIds.map((batch_id): RowChange => ({
@@ -198,12 +198,12 @@ export const editionsProjection: Projection = {
         set: { active: false },
       })),
       batchRow(edition, event.data),
-      told(event, edition),
+      updated(event, edition),
     ]),
     MessagesPruned: inEdition((event, edition) => {
       const { cycle, carried, tokensAfter } = event.data
       return [
-        told(event, edition, {
+        updated(event, edition, {
           cycles: cycle,
           messages_compressed: carried.messagesCompressed,
           tokens_after: tokensAfter,
@@ -212,10 +212,10 @@ export const editionsProjection: Projection = {
     }),
     CompactionFailed: inEdition((event, edition) => [
       { op: 'put', table: failures.name, row: { ...keyOf(edition), revision: event.revision } },
-      told(event, edition),
+      updated(event, edition),
     ]),
-    CompactionCouldNotHelp: onlyTold,
-    SummarySetAside: onlyTold,
+    CompactionCouldNotHelp: onlyUpdated,
+    SummarySetAside: onlyUpdated,
     EditionAdopted: inConversation((event) => {
       const edition = { conversationId: subjectOfEvent(event).conversationId, editionId: event.data.editionId }
       return [

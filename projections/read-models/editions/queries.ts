@@ -1,6 +1,5 @@
 /**
- * What readers ask of editions: the list of them, each over all its conversations, and one of them conversation by
- * conversation.
+ * Queries of editions: the list of editions, each summed over its conversations, and one edition by conversation.
  */
 import { z } from 'zod'
 import { configurationSchema, type Configuration } from '../../../src/domain/events/index.js'
@@ -8,29 +7,30 @@ import type { Sql } from '../../../src/ports/sql.js'
 
 type EditionState = 'in-the-making' | 'dropped' | 'in-force' | 'was-in-force'
 
-/** What an edition came to so far: of one conversation, or of all together. */
+/** Figures of an edition, for one conversation or all. */
 interface EditionFigures {
-  /** Batches that would be in force with it. */
+  /** Batches that are active in the edition. */
   readonly batches: number
-  /** Of the deepest of them. */
+  /** Depth of the deepest of them. */
   readonly depth: number
   /** The tokens of these batches. */
   readonly batchTokens: number
   readonly cycles: number
-  /** Summaries that a summarizer was asked for, and those that were taken over, which cost nothing. */
+  /** Summaries for which a request was sent. */
   readonly summariesBought: number
+  /** Summaries that were reused without a request. */
   readonly summariesReused: number
-  /** As far as the models said. */
+  /** Prompt tokens, as far as the models reported them; the same for `completionTokens`. */
   readonly promptTokens: number
   readonly completionTokens: number
-  /** Failed attempts that are recorded. */
+  /** Recorded failed attempts. */
   readonly failures: number
 }
 
-/** What wrote an edition's summaries. */
+/** The summarizer and the prompt of an edition. */
 interface EditionMaker {
   readonly summarizer: { readonly strategy: string; readonly provider: string; readonly model: string }
-  /** The template of its first summary; undefined while there is none. */
+  /** The template of its first summary; undefined if there is none yet. */
   readonly prompt: { readonly name: string; readonly sha256: string } | undefined
 }
 
@@ -39,21 +39,21 @@ export interface EditionOfConversation extends EditionFigures, EditionMaker {
   readonly conversationId: string
   readonly editionId: string
   readonly state: EditionState
-  /** Of the last fact of its stream. */
+  /** Revision of the last event of its stream. */
   readonly revision: bigint
   readonly startedAt: string
   readonly lastRecordedAt: string
   readonly adoptedAt: string | undefined
   readonly comparedAt: string | undefined
   readonly configuration: Configuration
-  /** The conversation's last fact that it has seen; undefined as long as it has seen none. */
+  /** The conversation's last revision that the edition has read; undefined before the first. */
   readonly seenRevision: bigint | undefined
   readonly messagesCompressed: number
-  /** Of the context after its last cycle. */
+  /** Tokens of the context after its last cycle. */
   readonly tokensAfter: number | undefined
 }
 
-/** An edition over all its conversations; its maker is that of the one that it was begun with. */
+/** An edition, summed over its conversations. Summarizer and prompt are those of the conversation that started first. */
 export interface EditionSummary extends EditionFigures, EditionMaker {
   readonly editionId: string
   /** How many of its conversations are in each state. */
@@ -64,7 +64,7 @@ export interface EditionSummary extends EditionFigures, EditionMaker {
   readonly comparedAt: string | undefined
 }
 
-// Counted at the time of asking: a handler reads nothing, so it cannot count.
+// The query counts, because a handler reads nothing and so cannot count.
 const COUNTED = `
   select e.*,
     case when f.edition_id is not null then 'in-force' when e.dropped then 'dropped' when e.adopted_at is not null then 'was-in-force' else 'in-the-making' end as state,
@@ -167,7 +167,7 @@ const oneOf = (row: OneRow): EditionOfConversation => ({
   tokensAfter: row.tokensAfter === null ? undefined : Number(row.tokensAfter),
 })
 
-/** An edition conversation by conversation, in the order of their ids; none where there is no such edition. */
+/** An edition by conversation, in the order of their ids; empty if there is no such edition. */
 export async function editionById(sql: Sql, editionId: string): Promise<EditionOfConversation[]> {
   return (await sql.query<OneRow>(`${ONE} where edition_id = $1 order by conversation_id`, [editionId])).map(oneOf)
 }
@@ -190,7 +190,7 @@ interface ListRow extends FigureRow, MakerRow {
   comparedAt: string | null
 }
 
-/** All editions, the one that was begun last first; or the one that is named alone. */
+/** All editions, the last started one first; or only the given one. */
 export async function listEditions(sql: Sql, editionId?: string): Promise<EditionSummary[]> {
   const first = (column: string): string =>
     `(array_agg(${column} order by started_at, conversation_id) filter (where ${column} is not null))[1]`

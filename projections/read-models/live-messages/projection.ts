@@ -1,9 +1,9 @@
 /**
- * The messages that are live, and the list of conversations.
+ * The live messages and the list of conversations.
  *
- * A message is live from the moment it is appended until a prune names it: pinned ones stay for as long as they are
- * pinned, because no prune names them. How many messages a conversation has is no column: it is the rows that are live
- * plus `messages_compressed`, which `queries.ts` counts, since a handler reads nothing and so cannot count.
+ * A message is live from its append until a prune removes it. Pinned messages stay live, because a prune never contains
+ * them. The number of messages of a conversation is not a column, since a handler reads nothing and so cannot count:
+ * `queries.ts` adds the live rows and `messages_compressed`.
  */
 import type { EventData, RecordedEvent, ReplacementType } from '../../../src/domain/events/index.js'
 import type { Projection, Row, RowChange, Table } from '../../engine/projection.js'
@@ -19,12 +19,12 @@ const messages: Table = {
     created_at: 'text',
     tokens: 'int8',
     pinned: 'boolean',
-    // The message as JSON text: content may hold NUL or lone surrogates, which `text` takes only as JSON escapes and
+    // The message as JSON text: content may contain NUL or lone surrogates, which `text` stores only as JSON escapes and
     // `jsonb` not at all.
     body: 'text',
   },
   key: ['conversation_id', 'message_id'],
-  // A conversation's live messages are read in their order.
+  // Queries read a conversation's live messages in order.
   indexes: ['(conversation_id, revision)'],
 }
 
@@ -33,29 +33,28 @@ const conversations: Table = {
   columns: {
     conversation_id: 'text',
     scope: 'text',
-    /** Of the last fact. */
+    /** Revision of the last event. */
     revision: 'int8',
-    /** When the first fact and the last one were recorded. */
+    /** When the first event was recorded. */
     started_at: 'text',
+    /** When the last event was recorded. */
     last_recorded_at: 'text',
-    /** The time of the last message that was appended, as its sender gave it. */
+    /** Time of the last appended message, as given by its sender. */
     last_message_at: 'text',
-    /** The program that holds it, and the conversation that it comes from; null for one of ours. */
+    /** The program from which it was imported; null if it was not imported. */
     program: 'text',
+    /** The conversation that called it or from which it was forked, according to its program. */
     parent_id: 'text',
     cycles: 'int8',
     messages_compressed: 'int8',
     window_start: 'int8',
   },
   key: ['conversation_id'],
-  // Lists go by what happened last, of everybody or of one scope.
+  // Lists are sorted by the last event, over all conversations or those of one scope.
   indexes: ['(last_recorded_at, conversation_id)', '(scope, last_recorded_at, conversation_id)'],
 }
 
-/**
- * The conversation as the list shows it. Its row begins with the stream's first fact, whichever it is, and every later
- * one changes it.
- */
+/** The change of the conversation's row. The first event of the stream creates the row, and every later one updates it. */
 function listed(event: RecordedEvent, set: Row = {}): RowChange {
   const conversation_id = subjectOfEvent(event).conversationId
   const last = { revision: event.revision, last_recorded_at: event.metadata.recordedAt, ...set }
@@ -93,7 +92,7 @@ function messageRow(event: RecordedEvent, data: EventData<'MessageAppended'>, re
     answers,
   } = data
   const body = { role, content, name, toolCalls, toolCallId, attributes, extra, answers }
-  // Field by field, since this is done for every message: cells added behind another object's take forty times as long.
+  // A single literal, since this runs for every message: adding cells to a spread object takes forty times as long.
   const row = {
     conversation_id: subjectOfEvent(event).conversationId,
     message_id: messageId,
@@ -107,8 +106,8 @@ function messageRow(event: RecordedEvent, data: EventData<'MessageAppended'>, re
   return { op: 'put', table: messages.name, row }
 }
 
-/** What comes back is whole in the fact, so that the rows follow in one step, whatever had been live before. */
-const tookOver = (event: RecordedEvent<ReplacementType>): readonly RowChange[] => [
+/** The event contains the restored messages, so the rows change in one step, whatever was live before. */
+const replacementRows = (event: RecordedEvent<ReplacementType>): readonly RowChange[] => [
   ...event.data.left.map((messageId): RowChange => ({
     op: 'delete',
     table: messages.name,
@@ -127,7 +126,7 @@ export const liveMessages: Projection = {
   version: 4,
   tables: [messages, conversations],
   handlers: {
-    // The scope is said once and never changes, but the first fact that says it need not be the first of the stream.
+    // The scope is set once and never changes, but not necessarily by the first event of the stream.
     ConversationConfigured: (event) => [
       listed(event, event.data.scope === undefined ? {} : { scope: event.data.scope }),
     ],
@@ -174,18 +173,18 @@ export const liveMessages: Projection = {
       }),
     ],
     CompactionObserved: onlyListed,
-    // What the program gives its model instead is no part of the message.
+    // The replacement that the program sends to its model is not part of the message.
     ContributionEdited: onlyListed,
     TranscriptDamaged: onlyListed,
-    EditionAdopted: tookOver,
-    EditionReverted: tookOver,
-    CycleUndone: tookOver,
-    // What an edition does on its own changes nothing here until it is adopted.
+    EditionAdopted: replacementRows,
+    EditionReverted: replacementRows,
+    CycleUndone: replacementRows,
+    // Events of an edition change nothing here until it is adopted.
     EditionStarted: 'ignore',
     EditionAdvanced: 'ignore',
     EditionDropped: 'ignore',
     EditionCompared: 'ignore',
-    // It lies in a stream of its own, which belongs to no conversation.
+    // Recorded in a separate stream that belongs to no conversation.
     PromptRegistered: 'ignore',
   },
 }

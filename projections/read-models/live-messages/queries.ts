@@ -1,8 +1,8 @@
-/** What readers ask of the live messages and the list of conversations. */
+/** Queries of the live messages and the list of conversations. */
 import type { MessageBody } from '../../../src/domain/values/message.js'
 import type { Sql } from '../../../src/ports/sql.js'
 
-/** A live message, whole: `body` is the message itself, with its attributes and unknown fields. */
+/** A live message. `body` is the message itself, with its attributes and unknown fields. */
 export interface LiveMessage {
   readonly messageId: string
   readonly revision: bigint
@@ -21,7 +21,7 @@ interface MessageRow {
   body: string
 }
 
-/** The live messages of a conversation in their order; `after` is the revision of the last one that was seen. */
+/** The live messages of a conversation in order, after the revision `after`. */
 export async function liveMessages(
   sql: Sql,
   conversationId: string,
@@ -40,39 +40,39 @@ export async function liveMessages(
   }))
 }
 
-// Written by the projection from a fact that was parsed at the door.
+// Written by the projection from a parsed event.
 // oxlint-disable-next-line typescript/no-unsafe-type-assertion
 const bodyOf = (text: string): LiveMessage['body'] => JSON.parse(text) as LiveMessage['body']
 
-/** A conversation as lists show it. */
+/** A conversation in a list. */
 export interface ConversationSummary {
-  /** The conversation. */
+  /** The conversation's id. */
   readonly conversationId: string
-  /** Its tenant or owner, where it has one. */
+  /** Its tenant or owner, if it has one. */
   readonly scope: string | undefined
-  /** The program whose transcript it was read from; left out where it is one of ours. */
+  /** The program whose transcript was imported; absent for a conversation that was not imported. */
   readonly program?: string
-  /** The conversation that it was called from or forked from, by its program. */
+  /** The conversation that called it or from which it was forked, according to its program. */
   readonly parentId?: string
-  /** Revision of its last fact. */
+  /** Revision of its last event. */
   readonly revision: bigint
-  /** When the first fact and the last one were recorded. */
+  /** When its first event was recorded, ISO 8601. */
   readonly startedAt: string
-  /** When that was recorded, ISO 8601. */
+  /** When its last event was recorded, ISO 8601. */
   readonly lastRecordedAt: string
-  /** The time of the last message, as its sender gave it. */
+  /** Time of the last message, as given by its sender. */
   readonly lastMessageAt: string | undefined
-  /** Compaction cycles in force. */
+  /** Number of compaction cycles, without undone ones. */
   readonly cycles: number
-  /** All messages that were appended and not withdrawn: each is live or compressed. */
+  /** Messages that were appended and not withdrawn: each is live or compressed. */
   readonly messages: number
-  /** Messages that are live. */
+  /** Live messages. */
   readonly liveMessages: number
-  /** Their tokens. */
+  /** Tokens of the live messages. */
   readonly liveTokens: number
-  /** Messages that batches in force cover. */
+  /** Messages that active batches cover. */
   readonly messagesCompressed: number
-  /** Why its rows do not go on, where a fact of it could not be applied: they show what was before it. */
+  /** Present if one of its events could not be applied: the reason. The other fields show the state before that event. */
   readonly stopped?: string
 }
 
@@ -92,8 +92,7 @@ interface ConversationRow {
   stopped: string | null
 }
 
-// Counted at the time of asking: a handler reads nothing, so it cannot count, and the live messages of one conversation
-// are few.
+// The query counts, because a handler reads nothing and so cannot count. A conversation has few live messages.
 const SUMMARY = `
   select c.conversation_id as "conversationId", c.scope, c.program, c.parent_id as "parentId", c.revision, c.started_at as "startedAt", c.last_recorded_at as "lastRecordedAt",
     c.last_message_at as "lastMessageAt", c.cycles, c.messages_compressed as "messagesCompressed",
@@ -120,18 +119,18 @@ const summaryOf = ({ stopped, program, parentId, ...row }: ConversationRow): Con
   ...(stopped === null ? {} : { stopped }),
 })
 
-/** A conversation whose first events could not be applied: it has no row. */
+/** A conversation without a row, because its first event could not be applied. */
 export interface UnlistedConversation {
-  /** The conversation. */
+  /** The conversation's id. */
   readonly conversationId: string
   /** Why it has no row. */
   readonly reason: string
 }
 
-/** Those that have no row at all, since already their first event could not be applied; `match` as for a list. */
+/** Conversations without a row; `match` as in `listConversations`. */
 export async function unlistedConversations(
   sql: Sql,
-  { match }: Pick<ConversationsAsked, 'match'> = {},
+  { match }: Pick<ListConversationsOptions, 'match'> = {},
 ): Promise<UnlistedConversation[]> {
   return await sql.query<{ conversationId: string; reason: string }>(
     `select s.conversation_id as "conversationId", s.stop::json ->> 'reason' as reason from projection_stops s
@@ -143,34 +142,32 @@ export async function unlistedConversations(
   )
 }
 
-/** One conversation, or undefined where its stream has no fact that the rows show. */
+/** One conversation; undefined if none of its events was applied. */
 export async function conversation(sql: Sql, conversationId: string): Promise<ConversationSummary | undefined> {
   const [row] = await sql.query<ConversationRow>(`${SUMMARY} where c.conversation_id = $1`, [conversationId])
   return row === undefined ? undefined : summaryOf(row)
 }
 
-/**
- * What a list of conversations may go by: the one that something happened in last, that has the most messages or live
- * tokens first; or by id.
- */
+/** Sort orders of a list: last event, number of messages or live tokens (highest first), or id. */
 export const CONVERSATION_ORDERS = ['updated', 'messages', 'tokens', 'id'] as const
-/** What a list goes by. */
+/** A sort order of a list. */
 export type ConversationOrder = (typeof CONVERSATION_ORDERS)[number]
 
-export interface ConversationsAsked {
-  /** Only those of this tenant or owner. */
+export interface ListConversationsOptions {
+  /** Only conversations of this tenant or owner. */
   readonly scope?: string
-  /** Only those whose id has this in it, in whatever case. */
+  /** Only conversations with an id that contains this text, in any case. */
   readonly match?: string
-  /** Only those whose id begins with this. */
+  /** Only conversations with an id that starts with this text. */
   readonly prefix?: string
-  /** Only those whose id comes after this one, by its bytes. */
+  /** Only conversations with a greater id than this one, in byte order. */
   readonly after?: string
   /**
-   * Only those in which something was recorded last at or after, and before, these instants (ISO 8601, UTC, with
-   * milliseconds, as they are recorded).
+   * Only conversations in which the last event was recorded at this instant or later (ISO 8601, UTC, with milliseconds as
+   * in events).
    */
   readonly since?: string
+  /** Only conversations in which the last event was recorded before this instant. */
   readonly until?: string
   /** Default: `updated`. */
   readonly sort?: ConversationOrder
@@ -187,12 +184,12 @@ const ORDER: Readonly<Record<ConversationOrder, string>> = {
 }
 
 /**
- * Conversations, the one that something happened in last first, or in another order. They come by one statement: with
- * every fact one of them moves to the front, and who went through them page by page would miss it.
+ * Lists conversations, by default the one with the last event first. All are read by one statement: each event moves a
+ * conversation to the front, so a caller that reads pages could miss it.
  */
 export async function listConversations(
   sql: Sql,
-  { scope, match, prefix, after, since, until, sort = 'updated', limit }: ConversationsAsked = {},
+  { scope, match, prefix, after, since, until, sort = 'updated', limit }: ListConversationsOptions = {},
 ): Promise<ConversationSummary[]> {
   const values: unknown[] = [limit ?? null]
   const where: string[] = []
@@ -201,12 +198,12 @@ export async function listConversations(
     values.push(value)
     where.push(condition(`$${String(values.length)}`))
   }
-  only(scope, (given) => `c.scope = ${given}`)
-  only(match, (given) => `strpos(lower(c.conversation_id), lower(${given})) > 0`)
-  only(prefix, (given) => `starts_with(c.conversation_id, ${given})`)
-  only(after, (given) => `c.conversation_id collate "C" > ${given}::text collate "C"`)
-  only(since, (given) => `c.last_recorded_at >= ${given}`)
-  only(until, (given) => `c.last_recorded_at < ${given}`)
+  only(scope, (parameter) => `c.scope = ${parameter}`)
+  only(match, (parameter) => `strpos(lower(c.conversation_id), lower(${parameter})) > 0`)
+  only(prefix, (parameter) => `starts_with(c.conversation_id, ${parameter})`)
+  only(after, (parameter) => `c.conversation_id collate "C" > ${parameter}::text collate "C"`)
+  only(since, (parameter) => `c.last_recorded_at >= ${parameter}`)
+  only(until, (parameter) => `c.last_recorded_at < ${parameter}`)
   const rows = await sql.query<ConversationRow>(
     `${SUMMARY}${where.length === 0 ? '' : ` where ${where.join(' and ')}`} order by ${ORDER[sort]} limit $1`,
     values,

@@ -1,7 +1,6 @@
 /**
- * Where in its conversation each message was appended, by the id of its event. It is kept for stores that do not notice
- * by themselves an id that comes back (see `recognizes` in the port of the event store). The ids of other facts derive
- * from their own place and come back nowhere else.
+ * The revision of each message by its event id, for stores that do not always recognize a repeated id (see `recognizes`
+ * in the port of the event store). Ids of other events derive from their revision, so they never occur at another one.
  */
 import { conversationOf } from '../../../src/domain/values/ids.js'
 import type { Projection, Table } from '../../engine/projection.js'
@@ -20,7 +19,7 @@ export const messageIdsProjection: Projection = {
   handlers: {
     MessageAppended: (event) => {
       const conversation_id = conversationOf(event.stream)
-      if (conversation_id === undefined) throw new Error(`${event.stream} is no conversation's stream.`)
+      if (conversation_id === undefined) throw new Error(`Stream ${event.stream} is not a conversation.`)
       return [
         { op: 'put', table: messageIds.name, row: { conversation_id, event_id: event.id, revision: event.revision } },
       ]

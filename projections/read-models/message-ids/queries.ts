@@ -1,12 +1,12 @@
-/** The ids of messages, as an event store asks for them. */
+/** Implements `EventIdIndex` on the read model `message-ids`. */
 import { conversationOf } from '../../../src/domain/values/ids.js'
 import type { EventIdIndex } from '../../../src/ports/event-id-index.js'
 import type { Sql } from '../../../src/ports/sql.js'
 import { messageIdsProjection } from './projection.js'
 
-// Rows and checkpoints in one statement, which sees both as they stood at one moment. A conversation's rows are as far
-// as its partition, and no less far than the last one. One whose rows do not go on is known only as far as they do. A
-// checkpoint that was found to be of another log (`projections/engine/log-identity.ts`) says nothing of this one.
+// One statement reads rows and checkpoints from one snapshot. The slowest partition's checkpoint is a safe lower bound for
+// every conversation; a stopped conversation is covered only up to its stop. A checkpoint of another log
+// (`projections/engine/log-identity.ts`) covers nothing.
 const FIND = `
   select (select min(case when c.stop like '%another log%' then -1 else least(c.position, s.position - 1) end)
       from projection_checkpoints c left join projection_stops s on s.name = c.name and s.generation = c.generation and s.conversation_id = $1
@@ -16,8 +16,7 @@ const FIND = `
 const NO_SUCH_TABLE = '42P01'
 
 /**
- * The index over the read model `message-ids`. As long as nothing was projected into the database, it knows nothing,
- * and says so.
+ * Creates the index. It covers nothing (`upTo` is -1n) until events were applied to the database.
  */
 export function createEventIdIndex(sql: Sql): EventIdIndex {
   return {

@@ -1,10 +1,9 @@
 /**
- * A log in one file: JSON Lines, compressed by gzip, with everything that a log has. docs/log-file.md describes the
- * format, which every later version of this program reads.
+ * A log in one file: JSON Lines, compressed with gzip, with the complete log. docs/reference/log-file.md describes the format,
+ * which every later version of this program reads.
  *
- * A file is written under a name of its own beside the one it was asked for, and takes that name when it is whole and
- * on the disk; so what has the name is never half a log. It is read twice: whole, to check it, before anything is made
- * of it, and then again.
+ * A file is written as a draft in the same folder and renamed when it is complete and on the disk, so the final name
+ * never holds half a log. A file is read twice: first completely, to check it, and then again to use it.
  */
 import { randomBytes } from 'node:crypto'
 import { createReadStream } from 'node:fs'
@@ -17,8 +16,9 @@ import { claimOf } from '../../domain/events/codec.js'
 import { sha256 } from '../../domain/values/hash.js'
 import { createLogTally, type LogTally } from '../../domain/events/log-digest.js'
 import type { StoredEvent } from '../../domain/events/stored-event.js'
-import { byteLines } from '../../ports/byte-lines.js'
+import { byteLines } from '../../lib/byte-lines.js'
 import { LogCopyError, type FilledEntry, type LogEntry, type LogSource, type LogTarget } from '../../ports/log-copy.js'
+import { PRIVATE_FILE } from '../../ports/private-files.js'
 import { codeOf, sentenceOf } from '../../ports/store-error.js'
 
 const FORMAT = 'context-ledger-log'
@@ -32,10 +32,10 @@ const CRC_END = '"}'
 const CRC_DIGITS = 8
 const AFTER_EVENT = CRC_START.length + CRC_DIGITS + CRC_END.length
 
-// The fastest level: see docs/log-file.md for what the others bring.
+// The fastest level; docs/reference/log-file.md compares it with others.
 const GZIP_LEVEL = 1
 const READ_BYTES = 256 * 1024
-/** Text of one line at most; a JavaScript string ends at about 512 MiB. */
+/** The longest line: a JavaScript string holds about 512 MiB. */
 const MAX_LINE_BYTES = 500 * 1024 * 1024
 
 const compress = promisify(gzip)
@@ -60,7 +60,7 @@ const endSchema = z.strictObject({
   }),
 })
 
-/** A file that holds a log, compressed or not. */
+/** Opens a file with a log, compressed or not. */
 export function openLogFile(path: string): LogSource {
   let checked: bigint | undefined
   return {
@@ -85,26 +85,26 @@ async function* until(upTo: bigint, entries: AsyncIterable<LogEntry>): AsyncGene
 }
 
 /**
- * A new file for a log. Refuses one that is there already, unless it may be overwritten; that one stays until the new
- * one is whole.
+ * Creates a file for a log. Rejects an existing file unless `overwrite` is set; an existing file stays until the new one
+ * is complete.
  */
 export async function createLogFile(path: string, options: { readonly overwrite?: boolean } = {}): Promise<LogTarget> {
-  const refuseOther = async (): Promise<void> => {
+  const checkTarget = async (): Promise<void> => {
     const found = await stat(path).catch(() => undefined)
-    if (found !== undefined && !found.isFile()) throw new LogCopyError('FileUnusable', `${path} is no file`)
+    if (found !== undefined && !found.isFile()) throw new LogCopyError('FileUnusable', `${path} is not a file`)
     if (found !== undefined && options.overwrite !== true)
       throw new LogCopyError(
         'FileExists',
-        `${path} is there already; --overwrite replaces it once the new one is whole`,
+        `${path} already exists; --overwrite replaces it when the new file is complete`,
       )
   }
-  await refuseOther()
+  await checkTarget()
   const folder = dirname(resolve(path))
-  // Not one name for all: two backups at once must not write into each other.
+  // A random name, so that two concurrent backups do not write into the same draft.
   const draft = join(folder, `${basename(path)}.${randomBytes(4).toString('hex')}.part`)
   const tally = createLogTally()
-  // Conversations are for the one who keeps them, and not for every user of the machine.
-  let file: FileHandle | undefined = await writing(path, () => open(draft, 'wx', 0o600))
+  // Private, because conversations must not be readable by every user of the machine.
+  let file: FileHandle | undefined = await writing(path, () => open(draft, 'wx', PRIVATE_FILE))
   const put = async (text: string): Promise<void> => {
     const packed = await compress(text, { level: GZIP_LEVEL })
     await writing(path, async () => file?.appendFile(packed))
@@ -124,7 +124,7 @@ export async function createLogFile(path: string, options: { readonly overwrite?
   return {
     name: path,
     head: () => Promise.resolve(BigInt(tally.events) - 1n),
-    entries: (upTo) => (upTo < 0n && file !== undefined ? nothing() : until(upTo, readEntries(draft, path))),
+    entries: (upTo) => (upTo < 0n && file !== undefined ? noEntries() : until(upTo, readEntries(draft, path))),
     async write(entries) {
       await put(`${header()}${entries.map((entry) => linesOf(entry, tally)).join('')}`)
     },
@@ -134,7 +134,7 @@ export async function createLogFile(path: string, options: { readonly overwrite?
       await writing(path, close)
     },
     async publish() {
-      await refuseOther()
+      await checkTarget()
       await writing(path, () => rename(draft, path))
       await syncFolder(folder)
     },
@@ -145,11 +145,11 @@ export async function createLogFile(path: string, options: { readonly overwrite?
   }
 }
 
-async function* nothing(): AsyncGenerator<LogEntry> {
-  // A file that is being written holds nothing to go on with.
+async function* noEntries(): AsyncGenerator<LogEntry> {
+  // A copy into a file always starts over, so a file that is being written has no entries to continue from.
 }
 
-/** The lines of an entry, which are counted with it. */
+/** The lines of an entry; adds the entry to the tally. */
 function linesOf({ event, text, body }: FilledEntry, tally: LogTally): string {
   tally.event(event, text)
   const line = `${EVENT_START}${text}${CRC_START}${crcOf(text)}${CRC_END}\n`
@@ -160,14 +160,14 @@ function linesOf({ event, text, body }: FilledEntry, tally: LogTally): string {
 
 const crcOf = (text: string | Buffer): string => crc32(text).toString(16).padStart(CRC_DIGITS, '0')
 
-/** The new name has to be on the disk too. Where a folder cannot be synced, the file system does it or nobody can. */
+/** Flushes the new name to the disk. If the system cannot sync a folder, the file system has to do it. */
 async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, 'r').catch(() => undefined)
   await handle?.sync().catch(() => undefined)
   await handle?.close()
 }
 
-/** Does something to the file at `path`; what the system says of it becomes a sentence. */
+/** Runs work on the file at `path`; errors of the system become `LogCopyError`s. */
 async function writing<T>(path: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
@@ -176,7 +176,7 @@ async function writing<T>(path: string, work: () => Promise<T>): Promise<T> {
     if (code === 'ENOSPC' || code === 'EDQUOT')
       throw new LogCopyError(
         'DiskFull',
-        `${path} cannot be written: the disk is full; nothing half-written was left`,
+        `${path} cannot be written: the disk is full; the incomplete file was removed`,
         error,
       )
     throw new LogCopyError(
@@ -187,10 +187,7 @@ async function writing<T>(path: string, work: () => Promise<T>): Promise<T> {
   }
 }
 
-/**
- * The entries of a file, each checked; throws where the file is not as it was written, at the latest behind the last
- * entry.
- */
+/** Yields the entries of a file, each checked; throws if the file is damaged, at the latest after the last entry. */
 async function* readEntries(path: string, name: string): AsyncGenerator<LogEntry> {
   const reader = new LineReader(name)
   for await (const line of endedLines(
@@ -204,9 +201,9 @@ async function* readEntries(path: string, name: string): AsyncGenerator<LogEntry
   reader.close()
 }
 
-/** What one line after the other makes of a file. */
+/** Parses and checks a file line by line. */
 class LineReader {
-  /** Lines that were read. */
+  /** Number of lines read. */
   line = 0
   private readonly tally = createLogTally()
   private readonly bodies = new Set<string>()
@@ -215,15 +212,15 @@ class LineReader {
 
   constructor(private readonly name: string) {}
 
-  /** The entry that this line makes whole, where it does. */
+  /** Reads the next line; returns the entry that it completes, if any. */
   take(line: Buffer): LogEntry | undefined {
     this.line += 1
     if (this.line === 1) this.header(line)
-    else if (this.ended) throw this.damaged('stands behind the end of the log')
+    else if (this.ended) throw this.damaged('follows the end of the log')
     else if (startsWith(line, EVENT_START)) return this.event(line)
     else if (startsWith(line, BODY_START)) this.readBody(line)
     else if (startsWith(line, END_START)) this.end(line)
-    else throw this.damaged('is no line of a log')
+    else throw this.damaged('is not a line of a log')
     return undefined
   }
 
@@ -238,17 +235,17 @@ class LineReader {
     if (parsed.data.version > VERSION)
       throw new LogCopyError(
         'NoLogFile',
-        `${this.name} was written by a later version of this program (format version ${String(parsed.data.version)}, this program knows ${String(VERSION)})`,
+        `${this.name} was written by a later version of this program (format version ${String(parsed.data.version)}; this program supports ${String(VERSION)})`,
       )
-    if (line.toString('utf8') !== HEADER) throw this.damaged('is no header of this format')
+    if (line.toString('utf8') !== HEADER) throw this.damaged('is not a header of this format')
   }
 
   private event(line: Buffer): LogEntry {
     const inner = line.subarray(EVENT_START.length, line.length - AFTER_EVENT)
     if (line.toString('latin1', line.length - AFTER_EVENT) !== `${CRC_START}${crcOf(inner)}${CRC_END}`)
-      throw this.damaged('is not what was written: its check sum differs')
+      throw this.damaged('was changed: its checksum differs')
     const parsed = eventSchema.safeParse(this.json(inner))
-    if (!parsed.success) throw this.damaged('is no event')
+    if (!parsed.success) throw this.damaged('is not a valid event')
     const event: StoredEvent = {
       ...parsed.data,
       revision: BigInt(parsed.data.revision),
@@ -258,19 +255,18 @@ class LineReader {
     const { body } = this
     this.body = undefined
     const claim = claimOf(event)
-    if (body !== undefined && claim !== body.sha256) throw this.damaged('does not name the body that stands before it')
+    if (body !== undefined && claim !== body.sha256) throw this.damaged('does not name the body before it')
     if (claim !== undefined && !this.bodies.has(claim))
-      throw this.damaged(`names the body ${claim}, which does not stand before it`)
+      throw this.damaged(`names the body ${claim}, which is missing before it`)
     return { event, ...(body === undefined ? {} : { body: () => Promise.resolve(body) }) }
   }
 
   private readBody(line: Buffer): void {
     const parsed = bodySchema.safeParse(this.json(line))
-    if (!parsed.success) throw this.damaged('is no body')
+    if (!parsed.success) throw this.damaged('is not a valid body')
     const { body } = parsed.data
-    if (sha256(body.text) !== body.sha256) throw this.damaged('is not what was written: the hash of the body differs')
-    if (this.body !== undefined || this.bodies.has(body.sha256))
-      throw this.damaged('holds a body that no event waits for')
+    if (sha256(body.text) !== body.sha256) throw this.damaged('was changed: the hash of the body differs')
+    if (this.body !== undefined || this.bodies.has(body.sha256)) throw this.damaged('has a body that no event needs')
     this.bodies.add(body.sha256)
     this.body = body
     this.tally.body(body.text)
@@ -278,12 +274,14 @@ class LineReader {
 
   private end(line: Buffer): void {
     const parsed = endSchema.safeParse(this.json(line))
-    if (!parsed.success) throw this.damaged('is no end of a log')
-    if (this.body !== undefined) throw this.damaged('stands where the event of a body is missing')
+    if (!parsed.success) throw this.damaged('is not a valid end of a log')
+    if (this.body !== undefined) throw this.damaged('ends the log, but the event of the last body is missing')
     const found = this.tally.totals()
-    for (const what of ['streams', 'events', 'bodies', 'bytes', 'sha256'] as const) {
-      if (found[what] !== parsed.data.end[what])
-        throw this.damaged(`says ${what} ${String(parsed.data.end[what])}, and the file has ${String(found[what])}`)
+    for (const field of ['streams', 'events', 'bodies', 'bytes', 'sha256'] as const) {
+      if (found[field] !== parsed.data.end[field])
+        throw this.damaged(
+          `records ${field} ${String(parsed.data.end[field])}, but the file has ${String(found[field])}`,
+        )
     }
     this.ended = true
   }
@@ -292,28 +290,28 @@ class LineReader {
     try {
       return JSON.parse(text.toString('utf8'))
     } catch {
-      throw this.line === 1 ? noLogFile(this.name) : this.damaged('is no JSON')
+      throw this.line === 1 ? noLogFile(this.name) : this.damaged('is not JSON')
     }
   }
 
-  private damaged(what: string): LogCopyError {
+  private damaged(problem: string): LogCopyError {
     return new LogCopyError(
       'DamagedFile',
-      `${this.name}: line ${String(this.line)} ${what}; nothing was made of this file`,
+      `${this.name}: line ${String(this.line)} ${problem}; nothing was copied from this file`,
     )
   }
 }
 
 const noLogFile = (name: string): LogCopyError =>
-  new LogCopyError('NoLogFile', `${name} is no file with a log: its first line is not {"format":"${FORMAT}",…}`)
+  new LogCopyError('NoLogFile', `${name} is not a log file: its first line is not {"format":"${FORMAT}",…}`)
 const cutOff = (name: string, line: number): LogCopyError =>
   new LogCopyError(
     'DamagedFile',
-    `${name} is cut off behind line ${String(line)}: the end of the log is missing; nothing was made of this file`,
+    `${name} is cut off after line ${String(line)}: the end of the log is missing; nothing was copied from this file`,
   )
 const startsWith = (line: Buffer, text: string): boolean => line.toString('latin1', 0, text.length) === text
 
-/** The bytes of a file, unpacked where they are packed: its first bytes tell, and not its name. */
+/** The bytes of a file, decompressed if its first bytes are those of gzip; the name of the file does not matter. */
 async function* bytesOf(path: string, name: string, linesSoFar: () => number): AsyncGenerator<Buffer> {
   const packed = await isGzip(path, name)
   const raw = createReadStream(path, { highWaterMark: READ_BYTES })
@@ -331,7 +329,7 @@ async function* bytesOf(path: string, name: string, linesSoFar: () => number): A
     if (code?.startsWith('Z_') === true)
       throw new LogCopyError(
         'DamagedFile',
-        `${name}: behind line ${String(linesSoFar())} the compressed data is damaged (${sentenceOf(error)}); nothing was made of this file`,
+        `${name}: after line ${String(linesSoFar())} the compressed data is damaged (${sentenceOf(error)}); nothing was copied from this file`,
         error,
       )
     if (error instanceof LogCopyError) throw error
@@ -360,7 +358,7 @@ async function isGzip(path: string, name: string): Promise<boolean> {
   }
 }
 
-/** The lines of a log. A last one without a line feed was cut off. */
+/** Yields the lines of a log. A last line without a line feed means that the file was cut off. */
 async function* endedLines(
   chunks: AsyncIterable<Buffer>,
   name: string,
@@ -369,7 +367,7 @@ async function* endedLines(
   const lines = byteLines(chunks, (waiting) => {
     if (linesSoFar() === 0 && waiting > READ_BYTES) throw noLogFile(name)
     if (waiting > MAX_LINE_BYTES)
-      throw new LogCopyError('DamagedFile', `${name}: line ${String(linesSoFar() + 1)} has no end`)
+      throw new LogCopyError('DamagedFile', `${name}: line ${String(linesSoFar() + 1)} is too long`)
   })
   for await (const { bytes, isEnded } of lines) {
     if (!isEnded) throw linesSoFar() === 0 ? noLogFile(name) : cutOff(name, linesSoFar())

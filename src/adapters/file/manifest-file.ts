@@ -1,8 +1,8 @@
 /**
- * A manifest as a file: JSON Lines, each line canonical JSON (RFC 8785), so that the same manifest is the same bytes. A
- * header, a line for each stream, and an end that counts them, carries the SHA-256 of all lines before it and the
- * public key, and is signed. So it is written and read line by line, whatever its length, and nothing in it can change:
- * the hash holds the lines, and the signature holds the hash.
+ * A manifest as a file: JSON Lines, each line canonical JSON (RFC 8785), so that equal manifests have equal bytes. It has
+ * a header, a line for each stream, and an end. The end contains the counts, the SHA-256 of all lines before it and the
+ * public key, and is signed. So a file of any length is written and read line by line, and every change is detected: the
+ * hash covers the lines, and the signature covers the hash.
  */
 import { createHash, createPublicKey, randomBytes, sign, verify, type KeyObject } from 'node:crypto'
 import { createReadStream } from 'node:fs'
@@ -17,13 +17,14 @@ import {
   type ManifestHeader,
   type StreamHead,
 } from '../../ports/manifest.js'
-import { byteLines } from '../../ports/byte-lines.js'
+import { byteLines } from '../../lib/byte-lines.js'
+import { PRIVATE_FILE } from '../../ports/private-files.js'
 import { codeOf } from '../../ports/store-error.js'
 import { fileSentence, fingerprintOf, publicText } from './signing-key.js'
 
 const FORMAT = 'context-ledger-manifest'
 const VERSION = 1
-/** Lines that are written at once. */
+/** Lines in one write. */
 const LINES_A_WRITE = 1_000
 
 const hash = z.string().regex(/^[0-9a-f]{64}$/u)
@@ -46,7 +47,7 @@ const endSchema = z.strictObject({
 })
 type End = z.infer<typeof endSchema>['end']
 
-/** What is signed: the end alone, with a name in front that keeps the signature from meaning anything elsewhere. */
+/** The signed bytes: the end, after a prefix that makes the signature invalid in any other context. */
 const signedBytes = (end: End): Buffer => Buffer.from(`${FORMAT}-${String(VERSION)}\n${canonicalJson(end)}`, 'utf8')
 
 const unreadable = (path: string, error: unknown): ManifestError =>
@@ -56,17 +57,17 @@ const unreadable = (path: string, error: unknown): ManifestError =>
     error,
   )
 const unwritable = (path: string, error: unknown): ManifestError =>
-  new ManifestError('WriteFailed', `${path} cannot be written to its end: ${fileSentence(error)}`, error)
+  new ManifestError('WriteFailed', `${path} cannot be written completely: ${fileSentence(error)}`, error)
 
-/** Begins a manifest. Refuses a file that is there already. */
+/** Creates a manifest. Rejects an existing file. */
 export async function createManifestFile(path: string, header: ManifestHeader, key: KeyObject): Promise<ManifestDraft> {
-  const refuseOther = async (): Promise<void> => {
+  const checkTarget = async (): Promise<void> => {
     if ((await stat(path).catch(() => undefined)) !== undefined)
-      throw new ManifestError('FileExists', `${path} is there already`)
+      throw new ManifestError('FileExists', `${path} already exists`)
   }
-  await refuseOther()
+  await checkTarget()
   const draft = join(dirname(resolve(path)), `${basename(path)}.${randomBytes(4).toString('hex')}.part`)
-  let file: FileHandle | undefined = await open(draft, 'wx', 0o600).catch((error: unknown) => {
+  let file: FileHandle | undefined = await open(draft, 'wx', PRIVATE_FILE).catch((error: unknown) => {
     throw new ManifestError('FileUnusable', `${path} cannot be written: ${fileSentence(error)}`, error)
   })
   const digest = createHash('sha256')
@@ -106,7 +107,7 @@ export async function createManifestFile(path: string, header: ManifestHeader, k
         await file?.appendFile(`${canonicalJson({ end, signature })}\n`)
         await file?.sync()
         await close()
-        await refuseOther()
+        await checkTarget()
         await rename(draft, path)
       } catch (error) {
         throw error instanceof ManifestError ? error : unwritable(path, error)
@@ -124,7 +125,7 @@ async function* linesOf(path: string): AsyncGenerator<string> {
   try {
     for await (const { bytes } of byteLines(createReadStream(path))) yield bytes.toString('utf8').replace(/\r$/u, '')
   } catch (error) {
-    // A folder can be opened, and not be read.
+    // A folder can be opened but not read.
     throw unreadable(path, error)
   }
 }
@@ -140,7 +141,7 @@ const parsed = (line: string): unknown => {
 function headerOf(path: string, line: string): ManifestHeader {
   const header = headerSchema.safeParse(parsed(line))
   if (!header.success)
-    throw new ManifestError('NoManifest', `${path} is no manifest of a ledger: its first line is none`)
+    throw new ManifestError('NoManifest', `${path} is not a manifest of a ledger: its first line is not a header`)
   const { version, ledger, origin, takenAt } = header.data
   if (version > VERSION)
     throw new ManifestError(
@@ -152,8 +153,7 @@ function headerOf(path: string, line: string): ManifestHeader {
 
 function headOf(path: string, line: string, number: number): StreamHead {
   const head = headSchema.safeParse(parsed(line))
-  if (!head.success)
-    throw new ManifestError('ManifestChanged', `${path} line ${String(number)} is not what was written there`)
+  if (!head.success) throw new ManifestError('ManifestChanged', `${path} line ${String(number)} was changed`)
   const { stream, revision, hash: headHash } = head.data
   return { stream, revision, hash: headHash }
 }
@@ -169,13 +169,13 @@ function isSigned({ end, signature }: z.infer<typeof endSchema>): boolean {
 }
 
 /**
- * Reads a manifest and proves it whole: every line of it, and the signature.
- * @param signedBy the fingerprint of whoever has to have signed it; without one the signature says only that the file
- * is as it was signed
+ * Reads a manifest and verifies every line and the signature.
+ * @param signedBy the fingerprint of the required signer; without it, the signature proves only that the file is
+ * unchanged
  */
 export async function openManifestFile(path: string, signedBy?: string): Promise<Manifest> {
-  const changed = (what: string): ManifestError =>
-    new ManifestError('ManifestChanged', `${path} is not as it was signed: ${what}`)
+  const changed = (difference: string): ManifestError =>
+    new ManifestError('ManifestChanged', `${path} was changed after it was signed: ${difference}`)
   const digest = createHash('sha256')
   let header: ManifestHeader | undefined
   let last: string | undefined
@@ -192,15 +192,15 @@ export async function openManifestFile(path: string, signedBy?: string): Promise
   }
   if (header === undefined || last === undefined) throw new ManifestError('NoManifest', `${path} is empty`)
   const found = endSchema.safeParse(parsed(last))
-  if (!found.success) throw changed(`it breaks off in line ${String(number)}`)
+  if (!found.success) throw changed(`it is cut off at line ${String(number)}`)
   const { end } = found.data
-  if (end.sha256 !== digest.digest('hex')) throw changed('its lines have another hash than its end says')
-  if (canonicalJson(parsed(last)) !== last) throw changed('its end is written in another way')
-  if (end.streams !== number - 2 || end.events !== events) throw changed('its end counts other streams or events')
-  if (!isSigned(found.data)) throw changed('the signature does not belong to it')
+  if (end.sha256 !== digest.digest('hex')) throw changed('the hash of its lines differs from the hash in its end')
+  if (canonicalJson(parsed(last)) !== last) throw changed('its end is not canonical JSON')
+  if (end.streams !== number - 2 || end.events !== events) throw changed('the counts in its end differ from its lines')
+  if (!isSigned(found.data)) throw changed('the signature does not match')
   const fingerprint = fingerprintOf(end.publicKey)
   if (signedBy !== undefined && signedBy !== fingerprint)
-    throw new ManifestError('OtherSigner', `${path} is signed by ${fingerprint}, and not by ${signedBy}`)
+    throw new ManifestError('OtherSigner', `${path} is signed by ${fingerprint}, not by ${signedBy}`)
   return {
     header,
     streams: end.streams,

@@ -1,18 +1,19 @@
-/** Ed25519 keys in PEM files: the operator's own, which signs manifests, and the public one that says who signed. */
+/** Ed25519 keys in PEM files: the operator's private key signs manifests, and the public key identifies the signer. */
 import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { open, readFile } from 'node:fs/promises'
 import { ManifestError } from '../../ports/manifest.js'
+import { PRIVATE_FILE } from '../../ports/private-files.js'
 import { codeOf, sentenceOf } from '../../ports/store-error.js'
 
-/** The public key as it stands in a manifest: SPKI in DER, base64. */
+/** The public key in the form of a manifest: SPKI in DER, base64. */
 export const publicText = (key: KeyObject): string =>
   (key.type === 'public' ? key : createPublicKey(key)).export({ type: 'spki', format: 'der' }).toString('base64')
 
-/** The fingerprint of a public key: what an operator keeps, and compares. */
+/** The fingerprint of a public key, which an operator keeps and compares. */
 export const fingerprintOf = (publicKey: string): string =>
   `sha256:${createHash('sha256').update(Buffer.from(publicKey, 'base64')).digest('hex')}`
 
-/** Why a file cannot be read or written, in words where the system has only a code. */
+/** The reason that a file cannot be read or written, as text for people. */
 export function fileSentence(error: unknown): string {
   const code = codeOf(error)
   if (code === 'ENOENT') return 'its folder does not exist'
@@ -21,7 +22,7 @@ export function fileSentence(error: unknown): string {
 
 const isEd25519 = (key: KeyObject): boolean => key.asymmetricKeyType === 'ed25519'
 
-/** A private key from the text of a PEM file. `from` names it for messages. */
+/** Parses a private key from the text of a PEM file. `from` names the file in messages. */
 export function privateKeyFrom(pem: string, from: string): KeyObject {
   let key: KeyObject
   try {
@@ -29,14 +30,14 @@ export function privateKeyFrom(pem: string, from: string): KeyObject {
   } catch (error) {
     throw new ManifestError(
       'BadKey',
-      `${from} holds no private key: a PEM file (PKCS #8, without a passphrase) is wanted, as \`verify --new-key FILE\` makes one`,
+      `${from} has no private key. A PEM file (PKCS #8, without a passphrase) is required; \`verify --new-key FILE\` creates one`,
       error,
     )
   }
   if (!isEd25519(key))
     throw new ManifestError(
       'BadKey',
-      `${from} holds a key of the kind ${key.asymmetricKeyType ?? 'unknown'}, and Ed25519 is wanted`,
+      `${from} has a key of type ${key.asymmetricKeyType ?? 'unknown'}, but Ed25519 is required`,
     )
   return key
 }
@@ -48,7 +49,7 @@ async function textOf(path: string): Promise<string> {
     throw new ManifestError(
       'BadKey',
       codeOf(error) === 'ENOENT'
-        ? `there is no key file ${path}`
+        ? `the key file ${path} does not exist`
         : `the key file ${path} cannot be read: ${fileSentence(error)}`,
       error,
     )
@@ -58,28 +59,28 @@ async function textOf(path: string): Promise<string> {
 /** Reads the private key of a file. */
 export const readPrivateKey = async (path: string): Promise<KeyObject> => privateKeyFrom(await textOf(path), path)
 
-/** The fingerprint that is meant: one that is given, or that of a file with a public or private key. */
-export async function fingerprintMeant(given: string): Promise<string> {
-  if (/^(?:sha256:)?[0-9a-f]{64}$/iu.test(given)) return `sha256:${given.replace(/^sha256:/iu, '').toLowerCase()}`
-  const pem = await textOf(given)
+/** Returns a fingerprint from its text, or from a file with a public or private key. */
+export async function fingerprintFrom(signer: string): Promise<string> {
+  if (/^(?:sha256:)?[0-9a-f]{64}$/iu.test(signer)) return `sha256:${signer.replace(/^sha256:/iu, '').toLowerCase()}`
+  const pem = await textOf(signer)
   try {
     const key = createPublicKey(pem)
     if (isEd25519(key)) return fingerprintOf(publicText(key))
   } catch (error) {
     throw new ManifestError(
       'BadKey',
-      `${given} holds no key, and is no fingerprint (sha256: and 64 hexadecimal digits)`,
+      `${signer} is neither a file with a key nor a fingerprint (sha256: and 64 hexadecimal digits)`,
       error,
     )
   }
-  throw new ManifestError('BadKey', `${given} holds a key that is not Ed25519`)
+  throw new ManifestError('BadKey', `${signer} has a key that is not Ed25519`)
 }
 
-/** Makes a key that nobody else can read, in a file that was not there before; gives its fingerprint. */
+/** Creates a key in a new file that only its owner can read; returns its fingerprint. */
 export async function createKeyFile(path: string): Promise<string> {
   const { privateKey } = generateKeyPairSync('ed25519')
   try {
-    const file = await open(path, 'wx', 0o600)
+    const file = await open(path, 'wx', PRIVATE_FILE)
     try {
       await file.writeFile(privateKey.export({ type: 'pkcs8', format: 'pem' }))
       await file.sync()
@@ -88,7 +89,7 @@ export async function createKeyFile(path: string): Promise<string> {
     }
   } catch (error) {
     if (codeOf(error) === 'EEXIST')
-      throw new ManifestError('FileExists', `${path} is there already, and a key is never overwritten`, error)
+      throw new ManifestError('FileExists', `${path} already exists; a key is never overwritten`, error)
     throw new ManifestError('FileUnusable', `${path} cannot be written: ${fileSentence(error)}`, error)
   }
   return fingerprintOf(publicText(privateKey))

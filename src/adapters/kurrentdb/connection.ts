@@ -1,8 +1,8 @@
 /**
- * The address of a KurrentDB as the ecosystem writes it, and the client for it.
+ * Parses the address of a KurrentDB in the usual form and creates its client.
  *
- * The address is read here and not by the client, which prints unknown parameters and password on the console, takes no
- * `kurrentdb://`, and cannot switch off the check of a certificate.
+ * The client's own parser is not used: it prints unknown parameters and the password on the console, does not accept
+ * `kurrentdb://`, and cannot disable the check of a certificate.
  */
 import {
   connectivityState,
@@ -23,20 +23,20 @@ import { StreamsClient, StreamsService } from '@eventstore/db-client/generated/s
 import { readFileSync } from 'node:fs'
 import { sentenceOf, StoreError } from '../../ports/store-error.js'
 import {
-  type Answered,
-  answerOf,
-  appendOf,
-  type Question,
+  type AppendOutcome,
+  encodeAppend,
+  encodeRead,
+  type EventToSend,
+  outcomeOf,
+  type ReadRequest,
   type Received,
   receivedFrom,
-  requestOf,
-  type Sent,
 } from './wire.js'
 
 type NodePreference = NonNullable<GossipClusterOptions['nodePreference']>
 
 export interface KurrentDbAddress {
-  /** The address for people: scheme, user and hosts, without the password. */
+  /** The address for messages: scheme, user and hosts, without the password. */
   readonly name: string
   readonly discover: boolean
   readonly hosts: readonly EndPoint[]
@@ -58,40 +58,39 @@ export interface KurrentDbAddress {
 
 const SCHEMES: ReadonlySet<string> = new Set(['esdb', 'kurrentdb', 'kdb'])
 const DEFAULT_PORT = 2113
-// A server that is stopped, or whose machine is gone, shows by missing pings alone: after 19 s with the client's
-// defaults, after 5.3 s with these.
+// Only missing pings reveal a server that is suspended or whose machine is down: after 19 s with the client's defaults,
+// after 5.3 s with these.
 const KEEP_ALIVE_MS = 3_000
-// For one node that is asked who leads. With the client's own 5 s, two nodes that say nothing use up the time of an
-// append.
+// Time limit for one node to name the leader. With the client's 5 s, two silent nodes use up the time of an append.
 const GOSSIP_SECONDS = 2
 const DISCOVER_ATTEMPTS = 10
 const LONGEST_TIMER_MS = 2 ** 31 - 1
 
-const WHAT_IS_ONE =
+const ADDRESS_EXAMPLES =
   'an address looks like kurrentdb://user:password@host:2113?tls=true or kurrentdb+discover://host1:2113,host2:2113'
 
 const refuse = (detail: string): never => {
   throw new StoreError('StoreRefused', detail)
 }
 
-/** Names are compared as the client does it: without case, `_` and `-`. */
+/** Names are compared without case, `_` and `-`, like in the client. */
 const flat = (name: string): string => name.toLowerCase().replaceAll(/[_-]/gu, '')
 
 type Read = (text: string, name: string) => string | number | boolean
 const flag: Read = (text, name) =>
-  text === 'true' || text === 'false' ? text === 'true' : refuse(`${name} has to be true or false`)
+  text === 'true' || text === 'false' ? text === 'true' : refuse(`${name} must be true or false`)
 const whole =
-  (least: number): Read =>
+  (minimum: number): Read =>
   (text, name) => {
     const number = Number(text)
-    return /^-?\d+$/u.test(text) && number >= least
+    return /^-?\d+$/u.test(text) && number >= minimum
       ? number
-      : refuse(`${name} has to be a whole number from ${String(least)} on`)
+      : refuse(`${name} must be a whole number of at least ${String(minimum)}`)
   }
 const oneOf =
   (...choices: readonly string[]): Read =>
   (text, name) =>
-    choices.find((choice) => flat(choice) === flat(text)) ?? refuse(`${name} has to be one of ${choices.join(', ')}`)
+    choices.find((choice) => flat(choice) === flat(text)) ?? refuse(`${name} must be one of ${choices.join(', ')}`)
 const asText: Read = (text) => text
 
 const PARAMETERS = {
@@ -108,8 +107,7 @@ const PARAMETERS = {
   discoveryInterval: whole(0),
   gossipTimeout: whole(1),
   maxDiscoverAttempts: whole(1),
-  // How the client reports a refused append to its own caller, which is this adapter; it changes nothing for anybody
-  // else.
+  // Accepted and ignored: it sets how the client reports a refused append, and the only caller is this adapter.
   throwOnAppendFailure: flag,
 } as const
 
@@ -117,69 +115,74 @@ type ParameterName = keyof typeof PARAMETERS
 const parameterNames = new Map(Object.keys(PARAMETERS).map((name) => [flat(name), name]))
 const isParameter = (name: string | undefined): name is ParameterName => name !== undefined && name in PARAMETERS
 
-function decoded(text: string, what: string): string {
+function decoded(text: string, part: string): string {
   try {
     return decodeURIComponent(text)
   } catch {
-    return refuse(`${what} of the address has a % that stands for nothing (write it as %25)`)
+    return refuse(`${part} in the address has a % that is not followed by two hexadecimal digits (write % as %25)`)
   }
 }
 
 function parseHost(text: string): EndPoint {
   const match = /^(\[[\da-f:.]+\]|[^\s:@[\]]+)(?::(\d{1,5}))?$/iu.exec(text.trim())
-  if (match?.[1] === undefined) return refuse(`${JSON.stringify(text)} in the address is no host:port; ${WHAT_IS_ONE}`)
+  if (match?.[1] === undefined)
+    return refuse(`${JSON.stringify(text)} in the address is not a valid host:port; ${ADDRESS_EXAMPLES}`)
   const port = match[2] === undefined ? DEFAULT_PORT : Number(match[2])
-  return port >= 1 && port <= 65_535 ? { address: match[1], port } : refuse(`${String(port)} in the address is no port`)
+  return port >= 1 && port <= 65_535
+    ? { address: match[1], port }
+    : refuse(`${String(port)} in the address is not a valid port`)
 }
 
 function parseParameters(query: string): ReadonlyMap<ParameterName, string | number | boolean> {
-  const given = new Map<ParameterName, string | number | boolean>()
+  const parameters = new Map<ParameterName, string | number | boolean>()
   for (const pair of query.split('&')) {
     if (pair === '') continue
     const cut = pair.indexOf('=')
-    const written = decoded(cut < 0 ? pair : pair.slice(0, cut), 'a parameter').trim()
-    const name = parameterNames.get(flat(written))
+    const parameter = decoded(cut < 0 ? pair : pair.slice(0, cut), 'a parameter').trim()
+    const name = parameterNames.get(flat(parameter))
     if (!isParameter(name) && query.includes('@'))
       return refuse(
-        'the address has an @ behind its ?, and no parameter that is known before it; a ? in the user or the password is written %3F',
+        'the address has an @ after its ? and an unknown parameter; write a ? in the user or the password as %3F',
       )
     if (!isParameter(name))
       return refuse(
-        `the address has a parameter ${JSON.stringify(written)}, which is none of ${Object.keys(PARAMETERS).join(', ')}`,
+        `the address has an unknown parameter ${JSON.stringify(parameter)}; known are ${Object.keys(PARAMETERS).join(', ')}`,
       )
     const value = cut < 0 ? '' : decoded(pair.slice(cut + 1), name).trim()
     if (value === '') return refuse(`${name} in the address has no value`)
-    given.set(name, PARAMETERS[name](value, name))
+    parameters.set(name, PARAMETERS[name](value, name))
   }
-  return given
+  return parameters
 }
 
-/** Reads an address; throws a `StoreError` that says what is wrong with it and never repeats the password. */
+/** Parses an address; throws a `StoreError` that names the problem and never contains the password. */
 export function parseAddress(address: string): KurrentDbAddress {
   const [, scheme = '', discover, rest = ''] = /^([a-z]+)(\+discover)?:\/\/(.*)$/isu.exec(address.trim()) ?? []
   if (!SCHEMES.has(scheme.toLowerCase()))
-    return refuse(`the address of the store is none of a KurrentDB; ${WHAT_IS_ONE}`)
+    return refuse(`the address of the store is not a KurrentDB address; ${ADDRESS_EXAMPLES}`)
   const queryAt = rest.indexOf('?')
   const query = queryAt < 0 ? '' : rest.slice(queryAt + 1)
-  // Before the hosts: where a password has a bare ?, what stands on both sides of it is a secret, and no message may
-  // repeat it.
-  const given = parseParameters(query)
+  // Parsed before the hosts: if a password contains a bare ?, the text on both sides of it is secret, and no message
+  // may contain it.
+  const parameters = parseParameters(query)
   const authority = (queryAt < 0 ? rest : rest.slice(0, queryAt)).replace(/\/+$/u, '')
   const hostsAt = authority.lastIndexOf('@') + 1
   const hostList = authority.slice(hostsAt)
-  if (hostList.trim() === '') return refuse(`the address of the store names no host; ${WHAT_IS_ONE}`)
+  if (hostList.trim() === '') return refuse(`the address of the store names no host; ${ADDRESS_EXAMPLES}`)
   const credentials = hostsAt === 0 ? undefined : parseCredentials(authority.slice(0, hostsAt - 1))
   const hosts = hostList.split(',').map(parseHost)
-  const text = (name: ParameterName): string | undefined => (given.has(name) ? String(given.get(name)) : undefined)
-  const number = (name: ParameterName): number | undefined => (given.has(name) ? Number(given.get(name)) : undefined)
+  const text = (name: ParameterName): string | undefined =>
+    parameters.has(name) ? String(parameters.get(name)) : undefined
+  const number = (name: ParameterName): number | undefined =>
+    parameters.has(name) ? Number(parameters.get(name)) : undefined
   const preference = text('nodePreference')
   return {
     name: `${scheme.toLowerCase()}${(discover ?? '').toLowerCase()}://${credentials === undefined ? '' : `${encodeURIComponent(credentials.username)}@`}${hosts.map(targetOf).join(',')}`,
     discover: discover !== undefined,
     hosts,
     credentials,
-    tls: given.get('tls') !== false,
-    tlsVerifyCert: given.get('tlsVerifyCert') !== false,
+    tls: parameters.get('tls') !== false,
+    tlsVerifyCert: parameters.get('tlsVerifyCert') !== false,
     tlsCaFile: text('tlsCaFile'),
     userCertFile: text('userCertFile'),
     userKeyFile: text('userKeyFile'),
@@ -209,7 +212,7 @@ function contentOf(name: string, path: string): Buffer {
   try {
     return readFileSync(path)
   } catch (error) {
-    return refuse(`the file that ${name} names cannot be read: ${sentenceOf(error)}`)
+    return refuse(`cannot read the file of ${name}: ${sentenceOf(error)}`)
   }
 }
 
@@ -217,7 +220,7 @@ function channelCredentialsOf(address: KurrentDbAddress): ChannelCredentialOptio
   const { tls, tlsVerifyCert, tlsCaFile, userCertFile, userKeyFile } = address
   if (!tls) return { insecure: true }
   if ((userCertFile === undefined) !== (userKeyFile === undefined))
-    return refuse('userCertFile and userKeyFile belong together')
+    return refuse('userCertFile and userKeyFile must be set together')
   return {
     insecure: false,
     ...(tlsCaFile === undefined ? {} : { rootCertificate: contentOf('tlsCaFile', tlsCaFile) }),
@@ -227,7 +230,7 @@ function channelCredentialsOf(address: KurrentDbAddress): ChannelCredentialOptio
   }
 }
 
-/** The client makes of -1, which stands for never, a time that no timer holds: Node waits one millisecond instead. */
+/** -1 means never. The client turns it into a time that is too long for a timer, which Node replaces by 1 ms. */
 const timerOf = (ms: number): number => (ms < 0 ? LONGEST_TIMER_MS : ms)
 
 function settingsOf(address: KurrentDbAddress): DNSClusterOptions | GossipClusterOptions | SingleNodeOptions {
@@ -252,25 +255,22 @@ function settingsOf(address: KurrentDbAddress): DNSClusterOptions | GossipCluste
     ...(nodePreference === undefined ? {} : { nodePreference }),
     ...(discoveryInterval === undefined ? {} : { discoveryInterval }),
     gossipTimeout: gossipTimeout ?? GOSSIP_SECONDS,
-    // The client's attempts go on after it was closed, and hold the process: they are counted here, see `LedgerClient`.
+    // The client's own attempts would continue after `dispose` and keep the process alive; `LedgerClient` counts them.
     maxDiscoverAttempts: 1,
   }
   const [first] = hosts
   if (first === undefined) return refuse('the address of the store names no host')
-  // The client's own discovery takes one seed alone, and never recovers where that one is the node that died; asked of
-  // several hosts it is the same gossip.
+  // The client's discovery uses only one seed and never recovers if that node dies. With several hosts it uses the same
+  // gossip protocol.
   if (hosts.length > 1) return { ...cluster, endpoints: [...hosts] }
   return discover ? { ...cluster, discover: first } : { ...common, endpoint: first }
 }
 
-/**
- * Whether calls go to a cluster's leader alone, so that a read shows what was just acknowledged: a follower may lag
- * behind.
- */
+/** Whether calls require the cluster's leader, so that a read returns every acknowledged append: a follower may lag. */
 export const wantsLeader = ({ hosts, discover, nodePreference }: KurrentDbAddress): boolean =>
   (discover || hosts.length > 1) && (nodePreference === undefined || nodePreference === 'leader')
 
-/** The client, with those of its habits changed that could end a process or leave a promise open for ever. */
+/** The client, without its behaviours that could end the process or leave a promise pending forever. */
 export class LedgerClient extends EventStoreDBClient {
   private channel: Channel | undefined
   private isShut = false
@@ -281,13 +281,13 @@ export class LedgerClient extends EventStoreDBClient {
     credentials: Credentials | undefined,
     discoverAttempts: number,
   ) {
-    // Three overloads of one constructor, none of which takes their union.
+    // The constructor has three overloads, and none accepts their union.
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- see above
     super(settings as SingleNodeOptions, channelOptions, credentials)
     const { execute, handleError, getChannel } = this
 
-    // A channel that was closed since the call began throws inside an async executor of the client: unhandled, and the
-    // append never settles.
+    // If the channel was closed after the call began, an async executor of the client throws: the error is unhandled,
+    // and the append never settles.
     this.execute = async (service, name, action) =>
       await execute(service, name, async (client) => {
         if (client.getChannel().getConnectivityState(false) === connectivityState.SHUTDOWN)
@@ -295,16 +295,16 @@ export class LedgerClient extends EventStoreDBClient {
         return await action(client)
       })
 
-    // The client does not wait for this one, and while no node of a cluster answers it rejects.
+    // The client does not await this function, and it rejects while no node of a cluster answers.
     this.handleError = async (client, error) => {
       try {
         await handleError(client, error)
       } catch {
-        // The call that failed tells; the next one connects again.
+        // The call itself reports the failure; the next call reconnects.
       }
     }
 
-    // `dispose` ends the calls and leaves the connection open, and looking for a node goes on.
+    // `dispose` ends the calls but leaves the connection open and continues to look for a node.
     this.getChannel = async () => {
       for (let attempt = 1; ; attempt++) {
         try {
@@ -324,9 +324,9 @@ export class LedgerClient extends EventStoreDBClient {
    */
   protected override supports = async (): Promise<boolean> => false
 
-  /** Puts a question to the server; the answers come until the call is cancelled, or by themselves to an end. */
-  async ask(
-    question: Question,
+  /** Starts a read; the responses arrive until the read ends or the call is cancelled. */
+  async openRead(
+    request: ReadRequest,
     options: { readonly requiresLeader?: boolean },
   ): Promise<ClientReadableStream<Received>> {
     const { path, requestSerialize } = StreamsService.read
@@ -335,7 +335,7 @@ export class LedgerClient extends EventStoreDBClient {
         path,
         requestSerialize,
         receivedFrom,
-        requestOf(question),
+        encodeRead(request),
         ...this.callArguments(options, { deadline: Infinity }),
       ),
     )
@@ -343,21 +343,21 @@ export class LedgerClient extends EventStoreDBClient {
   }
 
   /**
-   * Appends events right behind `after` (-1n: as the first ones), alone and by the deadline. What the client does too,
-   * without making objects and base64 of texts that are there, and without a turn of its queue for each event.
+   * Appends events directly after the revision `after` (-1n: as the first ones), in one call with a deadline. Faster than
+   * the client's own method, which creates objects and base64 from the texts and queues each event separately.
    */
   async append(
     stream: string,
     after: bigint,
-    events: readonly Sent[],
+    events: readonly EventToSend[],
     options: { readonly requiresLeader?: boolean; readonly deadline: number },
-  ): Promise<Answered> {
+  ): Promise<AppendOutcome> {
     const { path, requestSerialize, responseDeserialize } = StreamsService.append
     return await this.execute(
       StreamsClient,
       'append',
       (client) =>
-        new Promise<Answered>((resolve, reject) => {
+        new Promise<AppendOutcome>((resolve, reject) => {
           const failed = (error: Error): void => {
             reject(convertToCommandError(error))
           }
@@ -371,7 +371,7 @@ export class LedgerClient extends EventStoreDBClient {
               else if (answer === undefined) reject(new Error('the server acknowledged an append without an answer'))
               else {
                 try {
-                  resolve(answerOf(answer))
+                  resolve(outcomeOf(answer))
                 } catch (failure) {
                   reject(failure)
                 }
@@ -379,13 +379,13 @@ export class LedgerClient extends EventStoreDBClient {
             },
           )
           call.on('error', failed)
-          for (const message of appendOf(stream, after, events)) call.write(message)
+          for (const message of encodeAppend(stream, after, events)) call.write(message)
           call.end()
         }),
     )
   }
 
-  /** Stands for the node that calls go to at the moment: another one after the connection was made anew. */
+  /** Identifies the node that calls go to now: the value changes when the client reconnects. */
   node(): unknown {
     return this.channel
   }
@@ -400,15 +400,15 @@ export class LedgerClient extends EventStoreDBClient {
 }
 
 /**
- * Makes what `make` makes, whose TLS handshakes hold no process: one with a server that is stopped goes on for ever,
- * also after its channel was closed.
+ * Runs `create` so that TLS handshakes of its result do not keep the process alive: a handshake with a suspended server
+ * never ends, even after its channel was closed.
  */
-function holdingNothing<T>(make: () => T): T {
+function withUnrefHandshakes<T>(create: () => T): T {
   const { createSsl } = channelCredentials
-  channelCredentials.createSsl = (...given) => {
-    const made = createSsl(...given)
-    const createSecureConnector = made._createSecureConnector.bind(made)
-    made._createSecureConnector = (...target) => {
+  channelCredentials.createSsl = (...options) => {
+    const ssl = createSsl(...options)
+    const createSecureConnector = ssl._createSecureConnector.bind(ssl)
+    ssl._createSecureConnector = (...target) => {
       const connector = createSecureConnector(...target)
       const connect = connector.connect.bind(connector)
       connector.connect = async (socket) => {
@@ -417,23 +417,22 @@ function holdingNothing<T>(make: () => T): T {
       }
       return connector
     }
-    return made
+    return ssl
   }
   try {
-    return make()
+    return create()
   } finally {
     channelCredentials.createSsl = createSsl
   }
 }
 
-/** A client for the address. Nothing is sent before the first call. */
+/** Creates a client for the address; the first call connects. */
 export function createClient(address: KurrentDbAddress): LedgerClient {
-  // The client warns on the console about a keepalive below 10 s, which is chosen here, or by whoever wrote the
-  // address.
+  // The client warns on the console about a keepalive below 10 s, which is intended here or set in the address.
   const warn = console.warn
   console.warn = () => undefined
   try {
-    return holdingNothing(
+    return withUnrefHandshakes(
       () =>
         new LedgerClient(
           settingsOf(address),

@@ -1,9 +1,9 @@
 /**
- * The event store on a KurrentDB (EventStoreDB), by its client.
+ * The event store on a KurrentDB (EventStoreDB), through its client.
  *
- * Appends go at an exact revision or at no stream at all, always, and again at the same one where their outcome is not
- * known: on this server nothing else is idempotent, and this is for ever. What the server does not know (ids of long
- * ago, the content behind an id) is looked up here.
+ * Every append names an exact revision or `no_stream`, and is repeated with the same one if its outcome is unknown: on
+ * this server only such appends are idempotent, and they always are. The server has no index of event ids and does not
+ * compare content, so this module looks up older events itself.
  */
 import { either as E, type taskEither as TE } from 'fp-ts'
 import type { BodyStore } from '../../ports/body-store.js'
@@ -22,65 +22,66 @@ import {
 import { checkAppend, repetition } from '../append-checks.js'
 import { inByteOrder } from '../byte-order.js'
 import { sentenceOf, StoreError } from '../../ports/store-error.js'
-import { createTurns } from '../../ports/turns.js'
+import { createTurns } from '../../lib/turns.js'
 import { send } from './appends.js'
-import { fewAtOnce, planClaims, putBodies, tooLarge, withBody } from './claims.js'
+import { mapConcurrently, planReplacements, putBodies, tooLarge, withBody } from './claim-checks.js'
 import { meaningOf } from './client-errors.js'
 import { parseAddress } from './connection.js'
 import { follow } from './follow.js'
 import { firstFrom, lastOf, lastOfAll, streamBatches } from './reads.js'
 import { eventIdOf, fromWire, toWire } from './recorded-event.js'
 import { createSession } from './session.js'
-import { within } from './waiting.js'
+import { StreamNames } from './stream-names.js'
+import { withTimeout } from './waiting.js'
 import type { Recorded } from './wire.js'
 
 export interface KurrentDbOptions {
-  /** Where the data of an append goes that is too large for the server. */
+  /** Stores the data of an append that is too large for the server. */
   readonly bodies: BodyStore
-  /** Where ids stand that are older than what one wants to read through. */
+  /** Index of older event ids, so that a lookup need not read the whole stream. */
   readonly eventIds: EventIdIndex
-  /**
-   * Types of events that are never the first of their stream: who asks for the names of streams is not sent these.
-   * Default: none.
-   */
+  /** Types of events that are never the first of their stream; listing streams skips them. Default: none. */
   readonly laterTypes?: readonly string[]
-  /** How long a call may go without an answer. Default: the address's `defaultDeadline`, else 10 s. */
+  /** Prefixes whose stream names are cached after the first listing. Default: none. */
+  readonly prefixes?: readonly string[]
+  /** Time limit for an answer to a call. Default: the address's `defaultDeadline`, otherwise 10 s. */
   readonly deadlineMs?: number
 }
 
 export interface KurrentDbEventStore extends EventStore {
-  /** The address for people, without the password. */
+  /** The address without the password, for messages. */
   readonly name: string
-  /** Ends all calls, and the connection. Whoever waits learns that the store is closed. */
+  /** Ends all calls and closes the connection. Pending calls fail because the store is closed. */
   close(): Promise<void>
 }
 
 /**
- * How much of its time an append may wait for its turn: with less than the rest it is not sent, for nobody would hear
- * what became of it.
+ * Share of its deadline that an append may wait for earlier appends to its stream. After that it is not sent, because
+ * the rest of the time is too short to learn its outcome.
  */
 const WAITING_SHARE = 0.9
-/** Revisions so near to each other are read in one call: an event costs about a thirtieth of a call. */
-const NEAR = 30n
+/** Revisions at most this far apart are read in one call: one event costs about a thirtieth of a call. */
+const MAX_GAP = 30n
 const LAST_POSITION = 2n ** 63n - 1n
 
-/** Opens the log at an address, once the server answers; throws a `StoreError` where it does not. */
+/** Opens the log at an address; throws a `StoreError` if the server does not answer. */
 export async function openKurrentDbEventStore(
   address: string,
-  { bodies, eventIds, laterTypes = [], deadlineMs }: KurrentDbOptions,
+  { bodies, eventIds, laterTypes = [], prefixes = [], deadlineMs }: KurrentDbOptions,
 ): Promise<KurrentDbEventStore> {
   const parsed = parseAddress(address)
   const session = createSession(parsed, deadlineMs ?? parsed.defaultDeadline ?? 10_000)
-  /** Appends to one stream go one after the other: calls that are made at once may reach the server in any order. */
+  /** Appends to one stream run one after another, because concurrent calls may reach the server in any order. */
   const turns = createTurns()
+  const names = new StreamNames(session, prefixes, laterTypes)
 
-  /** Recorded events as ours, with the data that lies beside the log. */
-  async function ours(recorded: readonly Recorded[]): Promise<readonly StoredEvent[]> {
+  /** Converts recorded events to ours, with their data from the body store. */
+  async function toStoredEvents(recorded: readonly Recorded[]): Promise<readonly StoredEvent[]> {
     const read = recorded.map(fromWire)
     const last = read.at(-1)
-    if (last !== undefined) session.saw(last.event.position)
+    if (last !== undefined) session.notePosition(last.event.position)
     if (read.every(({ claim }) => claim === undefined)) return read.map(({ event }) => event)
-    return await fewAtOnce(read, async ({ event, claim }) =>
+    return await mapConcurrently(read, async ({ event, claim }) =>
       claim === undefined ? event : await withBody(event, claim, bodies),
     )
   }
@@ -88,18 +89,18 @@ export async function openKurrentDbEventStore(
   async function head(): Promise<bigint> {
     const last = await lastOfAll(session)
     if (last === undefined) return -1n
-    session.saw(last.position)
+    session.notePosition(last.position)
     return last.position
   }
 
-  /** All events up to the end of the log, as `make` makes them. */
-  async function* readThrough<Made extends { readonly position: bigint }>(
+  /** Yields all events up to the end of the log, converted by `convert`. */
+  async function* readToHead<Result extends { readonly position: bigint }>(
     { after = -1n, prefix = '', limit = Infinity }: ReadAllOptions = {},
-    make: (recorded: readonly Recorded[]) => Promise<readonly Made[]>,
-  ): AsyncGenerator<Made> {
+    convert: (recorded: readonly Recorded[]) => Promise<readonly Result[]>,
+  ): AsyncGenerator<Result> {
     session.checkOpen()
-    let left = limit
-    const upTo = left > 0 ? await head() : -1n
+    let remaining = limit
+    const upTo = remaining > 0 ? await head() : -1n
     if (after >= upTo) return
     const { signal } = new AbortController()
     for await (const { events, position, caughtUp } of follow(session, {
@@ -108,10 +109,10 @@ export async function openKurrentDbEventStore(
       signal,
       patienceMs: session.deadlineMs,
     })) {
-      for (const event of await make(events)) {
+      for (const event of await convert(events)) {
         if (event.position > upTo) return
         yield event
-        if (--left <= 0) return
+        if (--remaining <= 0) return
       }
       if (caughtUp || position >= upTo) return
     }
@@ -120,52 +121,51 @@ export async function openKurrentDbEventStore(
 
   async function readRevisions(stream: string, revisions: readonly bigint[]): Promise<StoredEvent[]> {
     session.checkOpen()
-    const wanted = new Set(revisions.filter((revision) => revision >= 0n))
+    const requested = new Set(revisions.filter((revision) => revision >= 0n))
     const runs: { readonly from: bigint; to: bigint }[] = []
-    for (const revision of [...wanted].toSorted((a, b) => (a < b ? -1 : 1))) {
+    for (const revision of [...requested].toSorted((a, b) => (a < b ? -1 : 1))) {
       const run = runs.at(-1)
-      if (run !== undefined && revision - run.to <= NEAR) run.to = revision
+      if (run !== undefined && revision - run.to <= MAX_GAP) run.to = revision
       else runs.push({ from: revision, to: revision })
     }
-    const found = await fewAtOnce(runs, async ({ from, to }) => {
+    const found = await mapConcurrently(runs, async ({ from, to }) => {
       const events: Recorded[] = []
       for await (const batch of streamBatches(session, stream, { from, limit: Number(to - from) + 1 }))
-        events.push(...batch.filter((event) => wanted.has(event.revision)))
-      return await ours(events)
+        events.push(...batch.filter((event) => requested.has(event.revision)))
+      return await toStoredEvents(events)
     })
     return found.flat()
   }
 
-  /** Where the stream ends, and those of its events that have these ids, in ascending order. */
+  /** The last revision of the stream, and its events that have these ids, in ascending order. */
   async function lookUp(
     stream: string,
     ids: readonly string[],
   ): Promise<{ readonly last: bigint; readonly found: readonly StoredEvent[] }> {
     session.checkOpen()
-    const wanted = new Set(ids)
-    const { revisions, upTo: told } = await eventIds.find(stream, ids)
-    // An index that has come further than the log was made from another one, and what it does not know says nothing of
-    // this one.
-    const upTo = told > session.seen() && told > (await head()) ? -1n : told
+    const requested = new Set(ids)
+    const { revisions, upTo: indexedUpTo } = await eventIds.find(stream, ids)
+    // An index beyond the end of this log was built from another log, so this log is read from its start.
+    const upTo = indexedUpTo > session.highestPosition() && indexedUpTo > (await head()) ? -1n : indexedUpTo
     let last = -1n
     const recent: Recorded[] = []
     reading: for await (const batch of streamBatches(session, stream, { direction: 'backwards' })) {
       for (const event of batch) {
         if (last < 0n) last = event.revision
         if (event.position <= upTo) break reading
-        if (wanted.has(eventIdOf(event))) recent.unshift(event)
+        if (requested.has(eventIdOf(event))) recent.unshift(event)
       }
     }
-    // What the index says is read: a wrong index may hide an event, and never shows a false one.
+    // Indexed events are read and compared: a wrong index may hide an event, but never adds a false one.
     const older = await readRevisions(
       stream,
       revisions.filter((revision) => recent[0] === undefined || revision < recent[0].revision),
     )
-    return { last, found: [...older.filter((event) => wanted.has(event.id)), ...(await ours(recent))] }
+    return { last, found: [...older.filter((event) => requested.has(event.id)), ...(await toStoredEvents(recent))] }
   }
 
-  /** What is said of an append whose place is taken. */
-  async function taken(
+  /** The result of an append to a stream that has another revision: a repetition or a conflict. */
+  async function resolveConflict(
     stream: string,
     expected: ExpectedRevision,
     events: readonly EventToAppend[],
@@ -183,15 +183,15 @@ export async function openKurrentDbEventStore(
   }
 
   /**
-   * A stream that somebody deleted takes events as a new one does, and goes on counting where it stood: what begins
-   * anew there would never be read as a beginning. Its metadata say so, and stay.
+   * Throws if the stream was deleted. The server accepts events for a deleted stream but continues its revisions, so
+   * they would not start at 0. The stream's metadata still records the deletion.
    */
-  async function refuseDeleted(stream: string, until: number): Promise<void> {
+  async function throwIfDeleted(stream: string, until: number): Promise<void> {
     const settings = (await lastOf(session, `$$${stream}`, until))?.data
-    if (settings !== undefined && isCutOff(settings)) {
+    if (settings !== undefined && isTruncated(settings)) {
       throw new StoreError(
         'StoreRefused',
-        `${session.name}: the stream ${stream} was deleted, or its beginning cut off, and what is appended to it now would not be its beginning; take another name`,
+        `${session.name}: the stream ${stream} was deleted or truncated, so new events would not start at revision 0; use another name`,
       )
     }
   }
@@ -203,14 +203,14 @@ export async function openKurrentDbEventStore(
     until: number,
   ): Promise<E.Either<AppendFailure, Appended>> {
     session.checkOpen()
-    const claims = planClaims(events)
-    if (claims.size > 0) await putBodies(events, claims, bodies)
-    const wire = events.map((event, place) => toWire(stream, event, claims.get(place)))
+    const replacements = planReplacements(events)
+    if (replacements.size > 0) await putBodies(events, replacements, bodies)
+    const wire = events.map((event, index) => toWire(stream, event, replacements.get(index)))
     if (expected !== 'any') {
       const after = expected === 'no_stream' ? -1n : expected
-      if (after < 0n) await refuseDeleted(stream, until)
+      if (after < 0n) await throwIfDeleted(stream, until)
       const sent = await send(session, stream, after, wire, until)
-      return E.isRight(sent) ? sent : await taken(stream, expected, events, after, sent.left)
+      return E.isRight(sent) ? sent : await resolveConflict(stream, expected, events, after, sent.left)
     }
     for (;;) {
       const { last, found } = await lookUp(
@@ -219,8 +219,8 @@ export async function openKurrentDbEventStore(
       )
       const known = repetition(stream, events, found)
       if (known !== undefined) return known
-      if (last < 0n) await refuseDeleted(stream, performance.now() + session.deadlineMs)
-      // Looking up may take its time in a long stream; sending has its own.
+      if (last < 0n) await throwIfDeleted(stream, performance.now() + session.deadlineMs)
+      // The lookup may take long in a long stream, so sending has a new deadline.
       const sent = await send(session, stream, last, wire, performance.now() + session.deadlineMs)
       if (E.isRight(sent)) return sent
     }
@@ -239,33 +239,35 @@ export async function openKurrentDbEventStore(
       if (stream.startsWith('$'))
         return E.left({
           kind: 'AppendRefused',
-          detail: `the name of the stream ${JSON.stringify(stream)} begins with $, as those of the server itself`,
+          detail: `the stream name ${JSON.stringify(stream)} begins with $, which is reserved for the server's own streams`,
         })
       const large = tooLarge(events)
       if (large !== undefined) return E.left({ kind: 'AppendRefused', detail: large })
       const isFree = !turns.isTaken(stream)
       const turn = turns.take(stream)
       try {
-        // Mostly nobody is before it, and then there is nothing to wait for.
+        // Usually no other append to the stream is pending, and this one starts without waiting.
         if (!isFree)
-          await within(turn, from + WAITING_SHARE * session.deadlineMs - performance.now(), session.waits).catch(() => {
-            throw session.silence()
-          })
+          await withTimeout(turn, from + WAITING_SHARE * session.deadlineMs - performance.now(), session.waits).catch(
+            () => {
+              throw session.timeoutError()
+            },
+          )
         return await record(stream, expected, events, until)
       } catch (error) {
         return E.left(failureOf(error))
       } finally {
-        // Who gave up ends its turn when it comes: nobody passes the one that it waited for.
+        // An append that timed out still ends its turn only when the turn comes, so that no later one overtakes.
         void turn.then((end) => end())
       }
     }
   }
 
-  /** A store that was closed meanwhile says so, whatever else it was waiting for. */
+  /** If the store was closed in the meantime, that is the reported failure. */
   function failureOf(failure: unknown): AppendFailure {
     if (session.closing.aborted) return { kind: 'StoreUnavailable', detail: `${session.name} is closed` }
     const detail = sentenceOf(failure)
-    // What lies beside the server (bodies, ids) was asked once.
+    // Failures of the body store and of the id index were not retried.
     if (!(failure instanceof StoreError)) return { kind: 'StoreUnavailable', detail }
     return failure.kind === 'StoreRefused'
       ? { kind: 'AppendRefused', detail }
@@ -280,7 +282,7 @@ export async function openKurrentDbEventStore(
     async *readStream(stream, options = {}) {
       session.checkOpen()
       for await (const batch of streamBatches(session, stream, options)) {
-        for (const event of await ours(batch)) yield event
+        for (const event of await toStoredEvents(batch)) yield event
       }
     },
 
@@ -290,18 +292,18 @@ export async function openKurrentDbEventStore(
     async eventAt(position) {
       session.checkOpen()
       if (position < 0n || position > LAST_POSITION) return undefined
-      const there = await firstFrom(session, position).catch((error: unknown) => {
+      const found = await firstFrom(session, position).catch((error: unknown) => {
         // A position between two events.
         if (error instanceof StoreError && isBadPosition(error.cause)) return undefined
         throw error
       })
-      return there === undefined || there.position !== position ? undefined : (await ours([there]))[0]
+      return found === undefined || found.position !== position ? undefined : (await toStoredEvents([found]))[0]
     },
 
-    readAll: (options) => readThrough(options, ours),
-    // The server sends the events whole; what lies beside the log is left there.
-    readPlaces: (options) =>
-      readThrough(options, async (recorded) =>
+    readAll: (options) => readToHead(options, toStoredEvents),
+    // The server sends whole events; data in the body store is not fetched.
+    readPositions: (options) =>
+      readToHead(options, async (recorded) =>
         recorded.map(fromWire).map(({ event: { id, type, stream, revision, position, metadata } }) => ({
           id,
           type,
@@ -314,18 +316,18 @@ export async function openKurrentDbEventStore(
 
     async *subscribe({ after = -1n, prefix = '', limit = Infinity, signal }) {
       session.checkOpen()
-      let left = limit
-      if (left <= 0) return
+      let remaining = limit
+      if (remaining <= 0) return
       for await (const { events, position, caughtUp } of follow(session, {
         after,
         prefixes: prefixesOf(prefix),
         signal,
         patienceMs: Infinity,
       })) {
-        for (const event of await ours(events)) {
+        for (const event of await toStoredEvents(events)) {
           if (signal.aborted) return
           yield { kind: 'event', event }
-          if (--left <= 0) return
+          if (--remaining <= 0) return
         }
         if (signal.aborted) return
         if (caughtUp) yield { kind: 'caught-up', position }
@@ -333,28 +335,11 @@ export async function openKurrentDbEventStore(
       if (!signal.aborted) session.checkOpen()
     },
 
-    // The server has no list of names that one may ask for by prefix. It looks through its log, and sends the events
-    // that may be the first of a stream. A stream that has none of them any more, because somebody cut its beginning
-    // off, is not named.
+    // A stream that has no events because it was truncated may be missing.
     async *streams(prefix) {
       session.checkOpen()
-      const names = new Set<string>()
-      const upTo = await head()
-      const { signal } = new AbortController()
-      for await (const { events, position, caughtUp } of upTo < 0n
-        ? []
-        : follow(session, {
-            after: -1n,
-            prefixes: [prefix],
-            typesBut: laterTypes,
-            signal,
-            patienceMs: session.deadlineMs,
-          })) {
-        for (const { streamId } of events) if (streamId.startsWith(prefix)) names.add(streamId)
-        if (caughtUp || position >= upTo) break
-      }
-      session.checkOpen()
-      yield* inByteOrder([...names])
+      const known = names.covers(prefix) ? names : new StreamNames(session, [prefix], laterTypes)
+      yield* inByteOrder([...(await known.all())].filter((name) => name.startsWith(prefix)))
     },
     head,
     streamRevision: async (stream) => (await lastOf(session, stream))?.revision ?? -1n,
@@ -362,10 +347,10 @@ export async function openKurrentDbEventStore(
   }
 
   try {
-    // Nobody waits long for an address where nothing listens; a server that is starting is waited for.
+    // Fails at once if nothing listens at the address; waits for a server that is starting.
     const last = await lastOfAll(session, { patient: false })
-    // What stands in the log by now is known to be older than any append to come.
-    if (last !== undefined) session.saw(last.position)
+    // Every event in the log now is older than any append of this process.
+    if (last !== undefined) session.notePosition(last.position)
     return store
   } catch (error) {
     await session.close()
@@ -373,19 +358,19 @@ export async function openKurrentDbEventStore(
   }
 }
 
-/** Whether a stream's settings say that its beginning was cut off, as deleting it does. */
-function isCutOff(settings: string): boolean {
+/** Whether a stream's metadata has a truncation mark, which deleting the stream sets too. */
+function isTruncated(settings: string): boolean {
   try {
-    const said: unknown = JSON.parse(settings)
-    return typeof said === 'object' && said !== null && '$tb' in said
+    const parsed: unknown = JSON.parse(settings)
+    return typeof parsed === 'object' && parsed !== null && '$tb' in parsed
   } catch {
     return false
   }
 }
 
 /**
- * Whether a read was refused for its position. What it says of one between two events is not told apart from other
- * refusals by code 2 everywhere.
+ * Whether the server rejected a read because of its position. Some servers report a position between two events with
+ * code 2, like other refusals.
  */
 function isBadPosition(error: unknown): boolean {
   const { code }: { code?: unknown } = typeof error === 'object' && error !== null ? error : {}

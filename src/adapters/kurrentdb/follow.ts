@@ -1,97 +1,96 @@
 /**
- * The whole log from a position on, as it grows. Nothing in the client connects again, so this does: behind the last
- * event or checkpoint that was given, so that no event is lost and none comes twice.
+ * A subscription to the whole log from a position. The client does not reconnect, so this module does: it continues
+ * after the last event or checkpoint, so that no event is lost and none is delivered twice.
  */
 import { meaningOf, storeErrorOf } from './client-errors.js'
 import { lastOfAll } from './reads.js'
 import type { Session } from './session.js'
 import { pullFrom, type PullStream } from './pull-stream.js'
-import { createSignal, type Signal } from '../../ports/signal.js'
+import { createSignal, type Signal } from '../../lib/signal.js'
 import { BACKOFF } from './waiting.js'
-import { backoffMs } from '../../ports/backoff.js'
+import { backoffMs } from '../../lib/backoff.js'
 import { sleep } from '../../ports/clock.js'
-import type { LogFilter, LogPlace, Recorded } from './wire.js'
+import type { LogFilter, LogPosition, Recorded } from './wire.js'
 
-/** Some events, and the position up to which there are no others. */
+/** Some events, and the position up to which they are complete. */
 export interface Step {
   readonly events: readonly Recorded[]
   readonly position: bigint
-  /** The server has said that this is all so far. */
+  /** True if the server reports that there are no further events yet. */
   readonly caughtUp: boolean
 }
 
-export interface Following {
+export interface FollowOptions {
   readonly after: bigint
-  /** A place behind `after` up to which there is nothing that matches. */
-  readonly from?: LogPlace | undefined
-  /** Of the names of streams, one of which is wanted; an empty one is any name's. */
+  /** A position after `after` up to which no event matches. */
+  readonly from?: LogPosition | undefined
+  /** Prefixes of stream names; an event matches if its stream has one of them. An empty prefix matches every stream. */
   readonly prefixes: readonly string[]
-  /** Types of events that are left out by the server; the names of streams are then not looked at. */
-  readonly typesBut?: readonly string[]
+  /** Types of events that the server leaves out; it then ignores `prefixes`. */
+  readonly exceptTypes?: readonly string[]
   readonly signal: AbortSignal
-  /** How long it may go on without hearing anything. Infinity: for ever, once the server has confirmed. */
+  /** Time limit without news from the server. Infinity: no limit after the server has confirmed the subscription. */
   readonly patienceMs: number
 }
 
 /**
- * How long a position that this process knows of may be ahead of what a subscription has told before the log between is
- * looked through. Where a filter matches nothing, the server tells only every 32 events how far it has looked.
+ * Delay before the log is checked because this process knows a position that the subscription has not reached. If its
+ * filter matches nothing, the server reports its progress only every 32 events.
  */
 const SETTLE_MS = 50
-const MOST_SETTLE_MS = 10_000
+const MAX_SETTLE_MS = 10_000
 /**
- * From here on a subscription that has not told what the log has is given up: its node was cut off from the others, and
- * lives on without them.
+ * After this delay a subscription that misses events of the log is closed: its node was cut off from the cluster and
+ * keeps running alone.
  */
 const STUCK_MS = 1_000
 
-/**
- * What the server says for a place that it does not have, an internal -1 among them, is from here on: it is no place.
- */
-const NO_PLACE = 2n ** 63n
+/** Positions from here on are not valid: the server sends them for a position that it does not have (such as -1). */
+const INVALID_POSITION = 2n ** 63n
 
 interface Connection {
   readonly pulled: PullStream
-  /** The last checkpoint; it counts once the events before it have been taken. */
-  checkpoint: LogPlace | undefined
+  /** The last checkpoint. It applies only after the events before it have been taken. */
+  checkpoint: LogPosition | undefined
   confirmed: boolean
   caughtUp: boolean
 }
 
 function subscribe(
   { client, base }: Session,
-  after: LogPlace | undefined,
-  { prefixes, typesBut }: Pick<Following, 'prefixes' | 'typesBut'>,
+  after: LogPosition | undefined,
+  { prefixes, exceptTypes }: Pick<FollowOptions, 'prefixes' | 'exceptTypes'>,
   news: Signal,
 ): Connection {
   const connection: Omit<Connection, 'pulled'> = { checkpoint: undefined, confirmed: false, caughtUp: false }
   return Object.assign(connection, {
     pulled: pullFrom(
-      client.ask({ of: 'growing-log', from: after, filter: filterOf(prefixes, typesBut) }, base),
+      client.openRead({ source: 'subscription', from: after, filter: filterOf(prefixes, exceptTypes) }, base),
       news,
-      (said) => {
-        if (said.kind === 'confirmed') connection.confirmed = true
-        else if (said.kind === 'caught-up') connection.caughtUp = true
-        else if (said.kind === 'fell-behind') connection.caughtUp = false
-        else if (said.kind === 'checkpoint' && said.place.commit < NO_PLACE) connection.checkpoint = said.place
+      (notice) => {
+        if (notice.kind === 'confirmed') connection.confirmed = true
+        else if (notice.kind === 'caught-up') connection.caughtUp = true
+        else if (notice.kind === 'fell-behind') connection.caughtUp = false
+        else if (notice.kind === 'checkpoint' && notice.position.commit < INVALID_POSITION)
+          connection.checkpoint = notice.position
       },
     ),
   })
 }
 
-/** The names of the server's own streams begin with $, and so do its types. */
-function filterOf(prefixes: readonly string[], typesBut: readonly string[] | undefined): LogFilter {
-  if (typesBut !== undefined) return { typePattern: `^(?!\\$|(?:${typesBut.join('|')})$)` }
+/** Leaves out the server's own events: their streams and types begin with $. */
+function filterOf(prefixes: readonly string[], exceptTypes: readonly string[] | undefined): LogFilter {
+  if (exceptTypes !== undefined) return { typePattern: `^(?!\\$|(?:${exceptTypes.join('|')})$)` }
   return prefixes.includes('') ? { streamPattern: '^[^$]' } : { streamPrefixes: prefixes }
 }
 
-/** The server's own streams, and what it writes into those of others: that one was deleted. Both begin with $. */
+/** Events in the server's own streams, and events that it writes into other streams when they are deleted. */
 const isOfServer = ({ streamId, type }: Recorded): boolean => streamId.startsWith('$') || type.startsWith('$')
 
-/** Events of all streams but the server's own, until `signal` aborts, or the store is closed. */
+/** Yields the events of all streams except the server's own, until `signal` aborts or the store is closed. */
 export async function* follow(
   session: Session,
-  { after, from, prefixes, typesBut, signal, patienceMs }: Following,
+  { after, from, prefixes, exceptTypes, signal, patienceMs }: FollowOptions,
 ): AsyncGenerator<Step> {
   const { closing, deadlineMs, name } = session
   const stop = new AbortController()
@@ -102,24 +101,29 @@ export async function* follow(
   closing.addEventListener('abort', end)
   session.watching.add(news)
   let position = after
-  /** Where a next connection goes on, where the server named a place beyond `position`. */
-  let goOn = from
+  /** A checkpoint of the server after `position`, from which the next connection resumes. */
+  let resumeFrom = from
   let failures = 0
-  let heardAt = performance.now()
+  let lastNewsAt = performance.now()
   try {
     while (!stop.signal.aborted) {
-      if (patienceMs === Infinity) heardAt = performance.now()
+      if (patienceMs === Infinity) lastNewsAt = performance.now()
       const start =
-        goOn !== undefined && goOn.commit > position
-          ? goOn
+        resumeFrom !== undefined && resumeFrom.commit > position
+          ? resumeFrom
           : position < 0n
             ? undefined
             : { commit: position, prepare: position }
-      const connection = subscribe(session, start, { prefixes, ...(typesBut === undefined ? {} : { typesBut }) }, news)
+      const connection = subscribe(
+        session,
+        start,
+        { prefixes, ...(exceptTypes === undefined ? {} : { exceptTypes }) },
+        news,
+      )
       let failure: unknown
       try {
-        let told = false
-        let behindSince: number | undefined
+        let reportedCaughtUp = false
+        let laggingSince: number | undefined
         let settleMs = SETTLE_MS
         while (!stop.signal.aborted) {
           const { checkpoint, caughtUp } = connection
@@ -129,76 +133,75 @@ export async function* follow(
           position = events.at(-1)?.position ?? position
           const now = performance.now()
           if (all && checkpoint !== undefined && checkpoint.commit > position) {
-            // Right before an event is no event's place: that event is still to come, so this is only where to go on
-            // from.
+            // A checkpoint directly before an event is not the position of an event. That event is still to come, so
+            // the checkpoint is only a point to resume from.
             if (checkpoint.prepare === checkpoint.commit) position = checkpoint.commit
-            else if (checkpoint.commit > (goOn?.commit ?? -1n)) {
-              goOn = checkpoint
+            else if (checkpoint.commit > (resumeFrom?.commit ?? -1n)) {
+              resumeFrom = checkpoint
               failures = 0
-              heardAt = now
+              lastNewsAt = now
             }
           }
-          if (position !== before || (caughtUp && all && !told)) {
-            told = caughtUp && all
+          if (position !== before || (caughtUp && all && !reportedCaughtUp)) {
+            reportedCaughtUp = caughtUp && all
             failures = 0
             settleMs = SETTLE_MS
-            yield { events, position, caughtUp: told }
-            heardAt = performance.now()
+            yield { events, position, caughtUp: reportedCaughtUp }
+            lastNewsAt = performance.now()
             continue
           }
           const ended = connection.pulled.end()
-          // Silence is normal once the server has confirmed; a connection that is dead by then shows by its pings.
-          const left = heardAt + (connection.confirmed ? patienceMs : deadlineMs) - now
-          if (ended !== undefined || left <= 0) {
+          // After the confirmation silence is normal; gRPC pings detect a dead connection.
+          const remainingMs = lastNewsAt + (connection.confirmed ? patienceMs : deadlineMs) - now
+          if (ended !== undefined || remainingMs <= 0) {
             failure =
               ended === undefined
-                ? session.silence()
+                ? session.timeoutError()
                 : ended === 'ended'
                   ? new Error('the server ended the subscription')
                   : ended.error
             break
           }
-          behindSince = caughtUp && session.seen() > position ? (behindSince ?? now) : undefined
-          if (behindSince !== undefined && now - behindSince >= settleMs) {
-            behindSince = undefined
-            settleMs = Math.min(settleMs * 2, MOST_SETTLE_MS)
-            const between = await lookBetween(
+          laggingSince = caughtUp && session.highestPosition() > position ? (laggingSince ?? now) : undefined
+          if (laggingSince !== undefined && now - laggingSince >= settleMs) {
+            laggingSince = undefined
+            settleMs = Math.min(settleMs * 2, MAX_SETTLE_MS)
+            const checked = await checkForEvents(
               session,
               {
                 after: position,
-                from: goOn,
+                from: resumeFrom,
                 prefixes,
-                ...(typesBut === undefined ? {} : { typesBut }),
+                ...(exceptTypes === undefined ? {} : { exceptTypes }),
                 signal: stop.signal,
                 patienceMs: deadlineMs,
               },
-              session.seen(),
+              session.highestPosition(),
             )
-            if (typeof between === 'bigint') {
-              position = between
+            if (typeof checked === 'bigint') {
+              position = checked
               yield { events: [], position, caughtUp: true }
             }
-            if (between === 'events' && settleMs > STUCK_MS && connection.pulled.isEmpty()) {
-              failure = new Error('the subscription does not tell what the log has')
+            if (checked === 'events' && settleMs > STUCK_MS && connection.pulled.isEmpty()) {
+              failure = new Error('the subscription misses events of the log')
               break
             }
             continue
           }
-          const waitMs = behindSince === undefined ? left : settleMs - (now - behindSince)
+          const waitMs = laggingSince === undefined ? remainingMs : settleMs - (now - laggingSince)
           await news.wait(waitMs)
         }
       } finally {
         connection.pulled.stop()
       }
       if (stop.signal.aborted) return
-      // A place that only the server has named, and does not take: an event's own place is as good, and costs it some
-      // looking.
-      if (meaningOf(failure).kind === 'no-position' && start !== undefined && start === goOn) {
-        goOn = undefined
+      // The server rejects its own checkpoint: resume from the last event instead, which makes it read a little more.
+      if (meaningOf(failure).kind === 'no-position' && start !== undefined && start === resumeFrom) {
+        resumeFrom = undefined
         continue
       }
       const delay = backoffMs(++failures, BACKOFF)
-      if (meaningOf(failure).kind !== 'unknown' || performance.now() + delay - heardAt > patienceMs)
+      if (meaningOf(failure).kind !== 'unknown' || performance.now() + delay - lastNewsAt > patienceMs)
         throw storeErrorOf(failure, name)
       await sleep(delay, stop.signal)
     }
@@ -210,14 +213,14 @@ export async function* follow(
 }
 
 /**
- * Whether there is something that matches behind `after`: where there is nothing, how far that is so. What is looked at
- * behind the last match the server does not tell; but what it had before it was asked, it has looked at once it says
- * that it has caught up. That it has come to `upTo` itself is asked of it too: a follower says that it has told all
- * before it has all.
+ * Checks with a second subscription whether an event matches after `after`; if none does, returns the position up to
+ * which that is certain. The server does not report how far it has read after the last match. But when it has caught
+ * up, it has read everything that it had when the subscription began. The check first makes sure that the node has
+ * `upTo` itself, because a follower may report that it has caught up before it has every event of the leader.
  */
-async function lookBetween(
+async function checkForEvents(
   session: Session,
-  following: Following,
+  options: FollowOptions,
   upTo: bigint,
 ): Promise<bigint | 'events' | 'unknown'> {
   const { client } = session
@@ -225,13 +228,13 @@ async function lookBetween(
     const last = await lastOfAll(session)
     const node = client.node()
     if (last === undefined || last.position < upTo) return 'unknown'
-    for await (const { events, position, caughtUp } of follow(session, following)) {
+    for await (const { events, position, caughtUp } of follow(session, options)) {
       if (events.length > 0) return 'events'
       if (position >= upTo) return position
       if (caughtUp) return client.node() === node ? last.position : 'unknown'
     }
   } catch {
-    // The subscription itself will learn of it.
+    // The subscription itself will meet the same failure.
   }
   return 'unknown'
 }

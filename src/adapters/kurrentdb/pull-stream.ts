@@ -1,38 +1,36 @@
 /**
- * Reading what the server sends by hand. `for await` leaks the call where the loop is left, and waits for ever for a
- * server that says nothing; here the reader takes what has arrived, many events at once, and decides itself how long it
- * waits.
+ * Reads responses of the server by pulling. A `for await` over the call leaks it if the loop ends early, and waits
+ * forever for a silent server. Here the reader takes all events that have arrived at once, and sets its own time limit.
  */
 import { convertToCommandError, StreamNotFoundError } from '@eventstore/db-client'
 import type { ClientReadableStream } from '@grpc/grpc-js'
-import type { Signal } from '../../ports/signal.js'
+import type { Signal } from '../../lib/signal.js'
 import type { Received, Recorded } from './wire.js'
 
-/** How many events may wait for the reader. An event has at most about a megabyte. */
-const WAITING_EVENTS = 64
+/** Number of buffered events at which the call is paused. An event has at most about a megabyte. */
+const BUFFERED_EVENTS = 64
 
 export interface PullStream {
-  /** The events that have arrived; `all` where the client holds nothing more back. */
+  /** The events that have arrived; `all` if the client has buffered no more. */
   take(): { readonly events: Recorded[]; readonly all: boolean }
-  /** Nothing waits for the reader. */
+  /** True if no event is buffered. */
   isEmpty(): boolean
-  /** How it ended, once it has: with an error, or by itself. */
+  /** How the call ended: with an error or normally; undefined while it runs. */
   end(): { readonly error: unknown } | 'ended' | undefined
-  /** Ends the call. */
+  /** Cancels the call. */
   stop(): void
 }
 
 /**
- * Listens to a call that is being made; `news` is told when something has arrived, and when it ends. What the server
- * says beside its events goes to `told`, in its place among them: an event that comes before it is already there to be
- * taken.
+ * Listens to a call that is being started. Notifies `news` when something arrives and when the call ends. Responses
+ * other than events go to `onNotice` in their order: events that came earlier can already be taken.
  */
 export function pullFrom(
   calling: Promise<ClientReadableStream<Received>>,
   news: Signal,
-  told: (said: Exclude<Received, Recorded>) => void = ignore,
+  onNotice: (notice: Exclude<Received, Recorded>) => void = ignore,
 ): PullStream {
-  let waiting: Recorded[] = []
+  let buffered: Recorded[] = []
   let end: { readonly error: unknown } | 'ended' | undefined
   let waking: NodeJS.Immediate | undefined
   let call: ClientReadableStream<Received> | undefined
@@ -41,54 +39,54 @@ export function pullFrom(
     waking = undefined
     news.notify()
   }
-  const arrived = (item: Received): void => {
+  const onData = (item: Received): void => {
     if (item.kind === 'event') {
-      waiting.push(item)
-      if (waiting.length >= WAITING_EVENTS) call?.pause()
+      buffered.push(item)
+      if (buffered.length >= BUFFERED_EVENTS) call?.pause()
     } else if (item.kind === 'no-stream') end ??= { error: new StreamNotFoundError(undefined, '') }
-    else told(item)
-    // Events come one by one out of one packet of the network: the reader is woken once for all of them.
+    else onNotice(item)
+    // One network packet delivers many events, one at a time: wake the reader once for all of them.
     waking ??= setImmediate(wake)
   }
-  const failed = (error: unknown): void => {
+  const onError = (error: unknown): void => {
     end ??= { error: error instanceof Error ? convertToCommandError(error) : error }
     news.notify()
   }
-  const listen = (made: ClientReadableStream<Received>): void => {
-    call = made
-    // It stays when the reader has left: without a listener an error would end the process.
-    made.on('error', failed)
+  const listen = (started: ClientReadableStream<Received>): void => {
+    call = started
+    // This listener is never removed: without one, a late error would end the process.
+    started.on('error', onError)
     if (isStopped) {
-      made.cancel()
+      started.cancel()
       return
     }
-    made.on('data', arrived)
-    made.on('end', () => {
+    started.on('data', onData)
+    started.on('end', () => {
       end ??= 'ended'
       news.notify()
     })
   }
-  void calling.then(listen, failed)
+  void calling.then(listen, onError)
   return {
     take() {
-      const events = waiting
-      waiting = []
+      const events = buffered
+      buffered = []
       const all = (call?.readableLength ?? 0) === 0
       if (call?.isPaused() === true) call.resume()
       return { events, all }
     },
-    isEmpty: () => waiting.length === 0 && (call?.readableLength ?? 0) === 0,
+    isEmpty: () => buffered.length === 0 && (call?.readableLength ?? 0) === 0,
     end: () => end,
     stop() {
       isStopped = true
       clearImmediate(waking)
-      call?.off('data', arrived)
-      // Not within the call's own news: it may be in the middle of telling them.
+      call?.off('data', onData)
+      // Later, because `stop` may run inside one of the call's own listeners.
       setImmediate(() => call?.cancel())
     },
   }
 }
 
 function ignore(): void {
-  // A read that ends is told nothing beside its events.
+  // A read up to the end of a stream needs only its events.
 }

@@ -1,52 +1,46 @@
 /**
- * Reads that end: what the server has, in batches as it arrives. A read that breaks goes on behind the last event, for
- * as long as something comes within the deadline.
+ * Reads up to the end of a stream or of the log, in batches as they arrive. A read that breaks continues after its last
+ * event, as long as new events arrive within the deadline.
  */
-import { backoffMs } from '../../ports/backoff.js'
+import { backoffMs } from '../../lib/backoff.js'
 import { sleep } from '../../ports/clock.js'
 import type { ReadOptions } from '../../ports/event-store.js'
 import { meaningOf, storeErrorOf } from './client-errors.js'
 import type { Session } from './session.js'
 import { pullFrom } from './pull-stream.js'
-import { createSignal } from '../../ports/signal.js'
+import { createSignal } from '../../lib/signal.js'
 import { BACKOFF } from './waiting.js'
-import type { Question, Recorded } from './wire.js'
+import type { ReadRequest, Recorded } from './wire.js'
 
 const LAST_REVISION = 2n ** 63n - 1n
 
-interface RunningRead {
-  /** Asks for what follows `last`, after `given` events; undefined where nothing does. */
-  readonly begin: (last: Recorded | undefined, given: number) => Question | undefined
-  /**
-   * Whether to try again at all where the server cannot be reached. Default true; a server that is starting is always
-   * waited for.
-   */
+interface BatchedRead {
+  /** The request for the events after `last`, when `count` events were read; undefined at the end. */
+  readonly next: (last: Recorded | undefined, count: number) => ReadRequest | undefined
+  /** Whether to retry if the server cannot be reached. Default true; a server that is starting is always retried. */
   readonly patient?: boolean
-  /** When to give up where nothing came, by `performance.now()`. Default: after the session's deadline. */
+  /** Deadline for the first events, by `performance.now()`. Default: the session's deadline. */
   readonly until?: number | undefined
 }
 
-/**
- * The events of a read. A stream that is not there has none, and neither has one that was deleted: that it was there
- * before is for who knows its name to say.
- */
+/** Yields the events of a read. A stream that is missing or was deleted has none; callers tell the two apart. */
 async function* batches(
   session: Session,
-  { begin, patient = true, ...given }: RunningRead,
+  { next, patient = true, until: firstDeadline }: BatchedRead,
 ): AsyncGenerator<Recorded[]> {
   const { closing, deadlineMs, name } = session
   let last: Recorded | undefined
   let count = 0
   let failures = 0
-  // What the server said last is a better reason than that it says nothing any more.
+  // If the server becomes silent, its last error is a better reason than the timeout.
   let reason: unknown
-  let until = given.until ?? performance.now() + deadlineMs
+  let until = firstDeadline ?? performance.now() + deadlineMs
   for (;;) {
     session.checkOpen()
-    const question = begin(last, count)
-    if (question === undefined) return
+    const request = next(last, count)
+    if (request === undefined) return
     const news = createSignal(closing, true)
-    const pulled = pullFrom(session.client.ask(question, session.base), news)
+    const pulled = pullFrom(session.client.openRead(request, session.base), news)
     let failure: unknown
     try {
       for (;;) {
@@ -57,18 +51,18 @@ async function* batches(
           failures = 0
           reason = undefined
           yield events
-          // What the reader does with them is its own time.
+          // The deadline excludes the time that the consumer takes.
           until = performance.now() + deadlineMs
           continue
         }
         const end = pulled.end()
         if (end === 'ended') return
-        const left = until - performance.now()
-        if (end !== undefined || left <= 0) {
-          failure = end === undefined ? (reason ?? session.silence()) : end.error
+        const remainingMs = until - performance.now()
+        if (end !== undefined || remainingMs <= 0) {
+          failure = end === undefined ? (reason ?? session.timeoutError()) : end.error
           break
         }
-        await news.wait(left)
+        await news.wait(remainingMs)
         session.checkOpen()
       }
     } finally {
@@ -79,8 +73,8 @@ async function* batches(
     if (meaning.kind === 'no-stream' || meaning.kind === 'deleted-stream') return
     reason = failure
     const delay = backoffMs(++failures, BACKOFF)
-    const again = meaning.kind === 'unknown' && (patient || meaning.starting) && performance.now() + delay < until
-    if (!again) throw storeErrorOf(failure, name)
+    const canRetry = meaning.kind === 'unknown' && (patient || meaning.starting) && performance.now() + delay < until
+    if (!canRetry) throw storeErrorOf(failure, name)
     await sleep(delay, closing)
   }
 }
@@ -95,42 +89,43 @@ export function streamBatches(
   const forwards = direction === 'forwards'
   return batches(session, {
     until,
-    begin(last, given) {
-      const next = last === undefined ? from : last.revision + (forwards ? 1n : -1n)
-      if (given >= limit || (!forwards && next !== undefined && next < 0n)) return undefined
-      const wanted = next === undefined || next < 0n ? undefined : next > LAST_REVISION ? LAST_REVISION : next
+    next(last, count) {
+      const revision = last === undefined ? from : last.revision + (forwards ? 1n : -1n)
+      if (count >= limit || (!forwards && revision !== undefined && revision < 0n)) return undefined
+      const start =
+        revision === undefined || revision < 0n ? undefined : revision > LAST_REVISION ? LAST_REVISION : revision
       return {
-        of: 'stream',
+        source: 'stream',
         stream,
-        from: wanted ?? (forwards ? 'start' : 'end'),
+        from: start ?? (forwards ? 'start' : 'end'),
         backwards: !forwards,
-        limit: limit - given,
+        limit: limit - count,
       }
     },
   })
 }
 
-/** The last event of a stream, or undefined where there is none. */
+/** The last event of a stream; undefined if it has none. */
 export async function lastOf(session: Session, stream: string, until?: number): Promise<Recorded | undefined> {
   return await firstOf(streamBatches(session, stream, { direction: 'backwards', limit: 1 }, until))
 }
 
-/** The last event of the whole log, those of the server included. */
+/** The last event of the whole log, including the server's own events. */
 export async function lastOfAll(
   session: Session,
   options: { readonly patient?: boolean } = {},
 ): Promise<Recorded | undefined> {
-  const begin: RunningRead['begin'] = (last) =>
-    last === undefined ? { of: 'log', from: 'end', backwards: true, limit: 1 } : undefined
-  return await firstOf(batches(session, { ...options, begin }))
+  const next: BatchedRead['next'] = (last) =>
+    last === undefined ? { source: 'log', from: 'end', backwards: true, limit: 1 } : undefined
+  return await firstOf(batches(session, { ...options, next }))
 }
 
-/** The first event at or behind a position; the server refuses a position between two events. */
+/** The first event at or after a position. The server rejects a position between two events. */
 export async function firstFrom(session: Session, position: bigint): Promise<Recorded | undefined> {
   const from = { commit: position, prepare: position }
   return await firstOf(
     batches(session, {
-      begin: (last) => (last === undefined ? { of: 'log', from, backwards: false, limit: 1 } : undefined),
+      next: (last) => (last === undefined ? { source: 'log', from, backwards: false, limit: 1 } : undefined),
     }),
   )
 }

@@ -1,8 +1,8 @@
 /**
- * What the parts of the store share: the client, how long to wait for it, whether the store is closed, and how far this
- * process has seen the log.
+ * State that the parts of the store share: the client, its deadline, whether the store is closed, and the highest
+ * position that this process knows.
  */
-import type { Signal } from '../../ports/signal.js'
+import type { Signal } from '../../lib/signal.js'
 import { setMaxListeners } from 'node:events'
 import { StoreError } from '../../ports/store-error.js'
 import { createClient, type KurrentDbAddress, type LedgerClient, wantsLeader } from './connection.js'
@@ -16,34 +16,34 @@ export interface Session {
   /** Aborts when the store is closed. */
   readonly closing: AbortSignal
   /**
-   * Who waits for an append, called when the store is closed: each has hundreds of them a second, and to listen to a
-   * signal takes longer than to stand in a set.
+   * Functions that closing the store calls to end pending waits. A set, because hundreds of appends a second wait here,
+   * and adding to a set is faster than listening to a signal.
    */
   readonly waits: Set<() => void>
-  /** Throws where the store is closed. */
+  /** Throws if the store is closed. */
   checkOpen(): void
-  /** The server did not answer in time. */
-  silence(): StoreError
-  /** The highest position that this process has seen: what the server says of a lower one was there before. */
-  seen(): bigint
-  saw(position: bigint): void
-  /** Rings whenever a higher position was seen. */
+  /** The error for a server that did not answer in time. */
+  timeoutError(): StoreError
+  /** The highest position that this process knows: an event at a lower one was recorded before. */
+  highestPosition(): bigint
+  notePosition(position: bigint): void
+  /** Notified whenever the highest position increases. */
   readonly watching: Set<Pick<Signal, 'notify'>>
   close(): Promise<void>
 }
 
-/** How long closing waits for the client, which once was seen to wait for ever. */
+/** How long closing waits for the client, whose shutdown was once observed to hang. */
 const DISPOSE_MS = 2_000
 
 export function createSession(address: KurrentDbAddress, deadlineMs: number): Session {
   const { name } = address
   const client = createClient(address)
   const closing = new AbortController()
-  // Everybody who waits listens to it.
+  // Each read and each subscription listens to it.
   setMaxListeners(0, closing.signal)
   const waits = new Set<() => void>()
   const watching = new Set<Pick<Signal, 'notify'>>()
-  let seen = -1n
+  let highest = -1n
   let closed: Promise<void> | undefined
 
   async function shutDown(): Promise<void> {
@@ -67,11 +67,11 @@ export function createSession(address: KurrentDbAddress, deadlineMs: number): Se
     checkOpen() {
       if (closing.signal.aborted) throw new StoreError('StoreUnavailable', `${name} is closed`)
     },
-    silence: () => new StoreError('StoreUnavailable', `${name} gave no answer within ${String(deadlineMs)} ms`),
-    seen: () => seen,
-    saw(position) {
-      if (position <= seen) return
-      seen = position
+    timeoutError: () => new StoreError('StoreUnavailable', `${name} gave no answer within ${String(deadlineMs)} ms`),
+    highestPosition: () => highest,
+    notePosition(position) {
+      if (position <= highest) return
+      highest = position
       for (const watcher of watching) watcher.notify()
     },
     watching,

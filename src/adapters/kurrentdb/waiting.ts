@@ -1,15 +1,15 @@
-/** Waiting that ends: each with a limit, and at once where the store is closed. */
+/** Waiting with a time limit, which ends at once when the store is closed. */
 import { StoreError } from '../../ports/store-error.js'
 
 /**
- * What `work` gives, unless it takes longer than `ms`, or the store is closed and calls all of `waits`; then it goes on
- * unheard.
+ * The result of `work`. Rejects if it takes longer than `ms`, or if the store is closed, which calls every function in
+ * `waits`; `work` itself continues, and its result is ignored.
  */
-export async function within<T>(work: Promise<T>, ms: number, waits: Set<() => void>): Promise<T> {
+export async function withTimeout<T>(work: Promise<T>, ms: number, waits: Set<() => void>): Promise<T> {
   let timer: NodeJS.Timeout | undefined
   let expire: () => void = () => undefined
   try {
-    // One promise rather than a race of three: every append waits here.
+    // One promise instead of a race of three, for speed: every append waits here.
     return await new Promise<T>((resolve, reject) => {
       expire = () => reject(new StoreError('StoreUnavailable', `no answer within ${String(Math.round(ms))} ms`))
       timer = setTimeout(expire, Math.max(0, ms))
@@ -22,5 +22,5 @@ export async function within<T>(work: Promise<T>, ms: number, waits: Set<() => v
   }
 }
 
-/** Between attempts to reach the server. */
+/** Delays between attempts to reach the server. */
 export const BACKOFF = { firstMs: 20, mostMs: 1_000 }

@@ -1,106 +1,106 @@
 /**
- * What the server is asked and told, and what it answers, by its protocol.
+ * Requests to the server and its responses, in the server's protocol.
  *
- * Events are read here, straight from the bytes to the texts that were recorded. The client makes a dozen objects and
- * copies of each, parses its JSON, of which the adapter then wrote the text again, and passes it through two streams:
- * read by read that was half of the processor's time. All else is left to the code that is generated for it.
+ * Events are decoded here, directly from the bytes to the recorded texts. The client would create a dozen objects and
+ * copies for each event, parse its JSON (which the adapter would have to serialize again), and pass it through two
+ * streams; that took half of the processor time of a read. For all other messages the generated code is used.
  */
 import shared from '@eventstore/db-client/generated/shared_pb.js'
 import streams from '@eventstore/db-client/generated/streams_pb.js'
 import type { AppendReq, AppendResp, ReadReq } from '@eventstore/db-client/generated/streams_pb.js'
 
-/** An event as the server keeps it: data and metadata are the texts whose bytes were recorded. */
+/** An event as the server stores it: data and metadata are the recorded texts. */
 export interface Recorded {
   readonly kind: 'event'
   readonly streamId: string
-  /** The server's own id of it. */
+  /** The server's id of the event. */
   readonly id: string
   readonly revision: bigint
   readonly type: string
   readonly data: string
-  /** Empty where none was given. */
+  /** Empty if the event has none. */
   readonly metadata: string
-  /** Its place in the whole log: the one of its commit, which is that of its preparation too. */
+  /** Position in the whole log: its commit position, which equals its prepare position. */
   readonly position: bigint
 }
 
-/** A place as the server names it: of an event both are the same, of the gap right before an event `prepare` is 0. */
-export interface LogPlace {
+/** A position in the server's form: for an event both parts are equal; directly before an event, `prepare` is 0. */
+export interface LogPosition {
   readonly commit: bigint
   readonly prepare: bigint
 }
 
-/** What a read gets, in its order. */
+/** One response to a read. */
 export type Received =
   | Recorded
-  | { readonly kind: 'checkpoint'; readonly place: LogPlace }
+  | { readonly kind: 'checkpoint'; readonly position: LogPosition }
   | { readonly kind: 'confirmed' | 'caught-up' | 'fell-behind' | 'no-stream' | 'other' }
 
-// --- What is asked ---
+// --- Reads ---
 
-/** Which events of the whole log are wanted, by the names of their streams or by their types. */
+/** Selects events of the whole log by the names of their streams or by their types. */
 export type LogFilter =
   | { readonly streamPrefixes: readonly string[] }
   | { readonly streamPattern: string }
   | { readonly typePattern: string }
 
-/** What to read: a stream or the whole log up to its end, or the whole log as it grows. */
-export type Question =
+/** Reads a stream or the whole log up to its end, or subscribes to the whole log. */
+export type ReadRequest =
   | {
-      readonly of: 'stream'
+      readonly source: 'stream'
       readonly stream: string
       readonly from: bigint | 'start' | 'end'
       readonly backwards: boolean
       readonly limit: number
     }
   | {
-      readonly of: 'log'
-      readonly from: LogPlace | 'start' | 'end'
+      readonly source: 'log'
+      readonly from: LogPosition | 'start' | 'end'
       readonly backwards: boolean
       readonly limit: number
     }
-  | { readonly of: 'growing-log'; readonly from: LogPlace | undefined; readonly filter: LogFilter }
+  | { readonly source: 'subscription'; readonly from: LogPosition | undefined; readonly filter: LogFilter }
 
 const { Options } = streams.ReadReq
-const nothing = (): InstanceType<typeof shared.Empty> => new shared.Empty()
+const empty = (): InstanceType<typeof shared.Empty> => new shared.Empty()
 const identifierOf = (stream: string): InstanceType<typeof shared.StreamIdentifier> =>
   new shared.StreamIdentifier().setStreamName(Buffer.from(stream, 'utf8'))
 
-/** The question in the server's words. */
-export function requestOf(question: Question): ReadReq {
-  const options = new Options().setResolveLinks(false).setUuidOption(new Options.UUIDOption().setString(nothing()))
-  if (question.of === 'stream') {
-    const stream = new Options.StreamOptions().setStreamIdentifier(identifierOf(question.stream))
-    if (question.from === 'start') stream.setStart(nothing())
-    else if (question.from === 'end') stream.setEnd(nothing())
-    else stream.setRevision(String(question.from))
+/** Encodes a read request. */
+export function encodeRead(request: ReadRequest): ReadReq {
+  const options = new Options().setResolveLinks(false).setUuidOption(new Options.UUIDOption().setString(empty()))
+  if (request.source === 'stream') {
+    const stream = new Options.StreamOptions().setStreamIdentifier(identifierOf(request.stream))
+    if (request.from === 'start') stream.setStart(empty())
+    else if (request.from === 'end') stream.setEnd(empty())
+    else stream.setRevision(String(request.from))
     options.setStream(stream)
   } else {
     const all = new Options.AllOptions()
-    if (question.from === undefined || question.from === 'start') all.setStart(nothing())
-    else if (question.from === 'end') all.setEnd(nothing())
+    if (request.from === undefined || request.from === 'start') all.setStart(empty())
+    else if (request.from === 'end') all.setEnd(empty())
     else
       all.setPosition(
         new Options.Position()
-          .setCommitPosition(String(question.from.commit))
-          .setPreparePosition(String(question.from.prepare)),
+          .setCommitPosition(String(request.from.commit))
+          .setPreparePosition(String(request.from.prepare)),
       )
     options.setAll(all)
   }
-  if (question.of === 'growing-log')
-    options.setSubscription(new Options.SubscriptionOptions()).setFilter(filterOf(question.filter))
+  if (request.source === 'subscription')
+    options.setSubscription(new Options.SubscriptionOptions()).setFilter(filterOf(request.filter))
   else
     options
-      .setNoFilter(nothing())
-      .setReadDirection(question.backwards ? 1 : 0)
-      .setCount(String(Math.min(question.limit, Number.MAX_SAFE_INTEGER)))
+      .setNoFilter(empty())
+      .setReadDirection(request.backwards ? 1 : 0)
+      .setCount(String(Math.min(request.limit, Number.MAX_SAFE_INTEGER)))
   return new streams.ReadReq().setOptions(options)
 }
 
 function filterOf(filter: LogFilter): InstanceType<typeof Options.FilterOptions> {
   const expression = new Options.FilterOptions.Expression()
-  // A checkpoint each time that the server has looked at as many events as it looks at in one go.
-  const options = new Options.FilterOptions().setCount(nothing()).setCheckpointintervalmultiplier(1)
+  // One checkpoint for each batch of events that the server examines.
+  const options = new Options.FilterOptions().setCount(empty()).setCheckpointintervalmultiplier(1)
   if ('typePattern' in filter) return options.setEventType(expression.setRegex(filter.typePattern))
   return options.setStreamIdentifier(
     'streamPattern' in filter
@@ -109,11 +109,11 @@ function filterOf(filter: LogFilter): InstanceType<typeof Options.FilterOptions>
   )
 }
 
-// --- What is appended ---
+// --- Appends ---
 
-/** An event for the server, as texts: those that are JSON are shown as such in its pages. */
-export interface Sent {
-  /** A UUID, by which the server knows a repetition. */
+/** An event for the server, as texts. The server's pages show data that is marked as JSON. */
+export interface EventToSend {
+  /** A UUID by which the server recognizes a repetition. */
   readonly id: string
   readonly type: string
   readonly isJson: boolean
@@ -121,16 +121,16 @@ export interface Sent {
   readonly metadata: string
 }
 
-/** The messages of one append: where it is to stand, and its events. */
-export function appendOf(stream: string, after: bigint, events: readonly Sent[]): AppendReq[] {
+/** The messages of one append: its options (stream and expected revision), then its events. */
+export function encodeAppend(stream: string, after: bigint, events: readonly EventToSend[]): AppendReq[] {
   const options = new streams.AppendReq.Options().setStreamIdentifier(identifierOf(stream))
-  if (after < 0n) options.setNoStream(nothing())
+  if (after < 0n) options.setNoStream(empty())
   else options.setRevision(String(after))
   return [new streams.AppendReq().setOptions(options), ...events.map(proposed)]
 }
 
-function proposed({ id, type, isJson, data, metadata }: Sent): AppendReq {
-  // As bytes: the client makes base64 of a text, and its generated code bytes of that.
+function proposed({ id, type, isJson, data, metadata }: EventToSend): AppendReq {
+  // As bytes: the client would turn a text into base64, and its generated code would decode that into bytes.
   const message = new streams.AppendReq.ProposedMessage()
     .setId(new shared.UUID().setString(id))
     .setData(Buffer.from(data, 'utf8'))
@@ -141,11 +141,11 @@ function proposed({ id, type, isJson, data, metadata }: Sent): AppendReq {
   return new streams.AppendReq().setProposedMessage(message)
 }
 
-/** What became of an append: where its last event stands, or where the stream stands instead (-1n: nowhere). */
-export type Answered = { readonly revision: bigint; readonly position: bigint } | { readonly actual: bigint }
+/** Outcome of an append: revision and position of its last event, or the actual revision of the stream (-1n: none). */
+export type AppendOutcome = { readonly revision: bigint; readonly position: bigint } | { readonly actual: bigint }
 
-/** Reads the answer to an append. */
-export function answerOf(answer: AppendResp): Answered {
+/** Decodes the response to an append. */
+export function outcomeOf(answer: AppendResp): AppendOutcome {
   const conflict = answer.getWrongExpectedVersion()
   if (conflict !== undefined)
     return { actual: conflict.hasCurrentRevision() ? BigInt(conflict.getCurrentRevision()) : -1n }
@@ -156,12 +156,12 @@ export function answerOf(answer: AppendResp): Answered {
   return { revision: BigInt(success.getCurrentRevision()), position: BigInt(position.getCommitPosition()) }
 }
 
-// --- What is received ---
+// --- Responses to reads ---
 
-// The first byte of an answer that holds an event: field 1, a message.
+// The first byte of a response that contains an event: field 1, a message.
 const EVENT = 0x0a
 
-/** Reads one answer to a question. */
+/** Decodes one response to a read. */
 export function receivedFrom(bytes: Buffer): Received {
   if (bytes[0] === EVENT) return recordedIn(bytes)
   const answer = streams.ReadResp.deserializeBinary(bytes)
@@ -169,7 +169,7 @@ export function receivedFrom(bytes: Buffer): Received {
   if (checkpoint !== undefined)
     return {
       kind: 'checkpoint',
-      place: { commit: BigInt(checkpoint.getCommitPosition()), prepare: BigInt(checkpoint.getPreparePosition()) },
+      position: { commit: BigInt(checkpoint.getCommitPosition()), prepare: BigInt(checkpoint.getPreparePosition()) },
     }
   if (answer.hasConfirmation()) return { kind: 'confirmed' }
   if (answer.hasCaughtUp()) return { kind: 'caught-up' }
@@ -221,7 +221,7 @@ function textIn(fields: Fields, field: number): string {
   return text
 }
 
-/** The value of a property of an event, where that is its type. */
+/** The value of an event's property if that property is its type; otherwise undefined. */
 function typeIn(property: Fields): string | undefined {
   let isType = false
   while (property.next()) {
@@ -234,9 +234,9 @@ function typeIn(property: Fields): string | undefined {
 
 /** Steps through the fields of a message. */
 class Fields {
-  /** The field that was stepped to, and how its value is written. */
+  /** Number of the current field. */
   field = 0
-  private written = 0
+  private wireType = 0
 
   constructor(
     private readonly bytes: Buffer,
@@ -244,16 +244,16 @@ class Fields {
     private end = bytes.length,
   ) {}
 
-  /** Steps to the next field; false behind the last one. */
+  /** Steps to the next field; false after the last one. */
   next(): boolean {
     if (this.at >= this.end) return false
     const tag = this.number()
     this.field = tag >>> 3
-    this.written = tag & 7
+    this.wireType = tag & 7
     return true
   }
 
-  /** A number of any size. */
+  /** A varint of up to 64 bits. */
   uint64(): bigint {
     let value = 0
     let factor = 1
@@ -287,21 +287,21 @@ class Fields {
   }
 
   skip(): void {
-    if (this.written === 0) this.uint64()
-    else if (this.written === 1) this.at += 8
-    else if (this.written === 2) this.message()
-    else if (this.written === 5) this.at += 4
+    if (this.wireType === 0) this.uint64()
+    else if (this.wireType === 1) this.at += 8
+    else if (this.wireType === 2) this.message()
+    else if (this.wireType === 5) this.at += 4
     else throw new Error('the server sent an event that cannot be read')
   }
 
   private length(): number {
     const length = this.number()
-    if (this.written !== 2 || this.at + length > this.end)
+    if (this.wireType !== 2 || this.at + length > this.end)
       throw new Error('the server sent an event that cannot be read')
     return length
   }
 
-  /** A number below 2^53. */
+  /** A varint below 2^53. */
   private number(): number {
     let value = 0
     for (let factor = 1; ; factor *= 0x80) {

@@ -1,7 +1,7 @@
 /** Bodies in memory, for tests. */
 import type { BodyStore } from '../../ports/body-store.js'
 
-/** An empty body store in memory. */
+/** Creates an empty body store in memory. */
 export function createMemoryBodyStore(): BodyStore {
   const bodies = new Map<string, string>()
   return {

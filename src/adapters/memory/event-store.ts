@@ -1,6 +1,6 @@
 /**
- * The event store that forgets: the smallest correct one, for tests, and what a new adapter starts as a copy of.
- * Each append runs in one go, so nothing comes between its checks and its writing.
+ * An event store in memory: the smallest correct one, for tests, and a template for new adapters. Each append runs
+ * synchronously, so nothing happens between its checks and its writes.
  */
 import { either as E, taskEither as TE } from 'fp-ts'
 import {
@@ -18,21 +18,21 @@ import {
 import { checkAppend, repetition } from '../append-checks.js'
 import { inByteOrder } from '../byte-order.js'
 import { StoreError } from '../../ports/store-error.js'
-import { createSignal, type Signal } from '../../ports/signal.js'
+import { createSignal, type Signal } from '../../lib/signal.js'
 
 export interface MemoryEventStore extends EventStore {
-  /** From here on it answers like a store that cannot be reached. */
+  /** Closes the store; later calls fail like those of an unavailable store. */
   close(): void
 }
 
-/** An empty store in memory. */
+/** Creates an empty store in memory. */
 export function createMemoryEventStore(): MemoryEventStore {
   const log: StoredEvent[] = []
   const streams = new Map<string, { readonly events: StoredEvent[]; readonly byId: Map<string, StoredEvent> }>()
-  const waiting = new Set<Signal>()
+  const subscribers = new Set<Signal>()
   let closed = false
 
-  function open(): void {
+  function checkOpen(): void {
     if (closed) throw new StoreError('StoreUnavailable', 'the store in memory is closed')
   }
 
@@ -42,37 +42,37 @@ export function createMemoryEventStore(): MemoryEventStore {
     events: readonly EventToAppend[],
   ): E.Either<AppendFailure, Appended> {
     if (closed) return E.left({ kind: 'StoreUnavailable', detail: 'the store in memory is closed' })
-    const there = streams.get(stream) ?? { events: [], byId: new Map<string, StoredEvent>() }
-    const again = repetition(
+    const stored = streams.get(stream) ?? { events: [], byId: new Map<string, StoredEvent>() }
+    const repeated = repetition(
       stream,
       events,
-      events.flatMap((event) => there.byId.get(event.id) ?? []),
+      events.flatMap((event) => stored.byId.get(event.id) ?? []),
     )
-    if (again !== undefined) return again
-    const actual = BigInt(there.events.length) - 1n
+    if (repeated !== undefined) return repeated
+    const actual = BigInt(stored.events.length) - 1n
     if (expected !== 'any' && actual !== (expected === 'no_stream' ? -1n : expected)) {
       return E.left({ kind: 'RevisionConflict', stream, expected, actual })
     }
-    streams.set(stream, there)
+    streams.set(stream, stored)
     for (const { id, type, data, metadata } of events) {
-      const stored: StoredEvent = Object.freeze({
+      const event: StoredEvent = Object.freeze({
         id,
         type,
         data,
         metadata,
         stream,
-        revision: BigInt(there.events.length),
+        revision: BigInt(stored.events.length),
         position: BigInt(log.length),
       })
-      there.events.push(stored)
-      there.byId.set(id, stored)
-      log.push(stored)
+      stored.events.push(event)
+      stored.byId.set(id, event)
+      log.push(event)
     }
-    for (const each of waiting) each.notify()
-    return E.right({ revision: BigInt(there.events.length) - 1n, position: BigInt(log.length) - 1n, repeated: false })
+    for (const each of subscribers) each.notify()
+    return E.right({ revision: BigInt(stored.events.length) - 1n, position: BigInt(log.length) - 1n, repeated: false })
   }
 
-  function* from(after: bigint, prefix: NonNullable<ReadAllOptions['prefix']>): Generator<StoredEvent> {
+  function* eventsAfter(after: bigint, prefix: NonNullable<ReadAllOptions['prefix']>): Generator<StoredEvent> {
     const prefixes = prefixesOf(prefix)
     for (let position = Math.max(Number(after) + 1, 0); position < log.length; position++) {
       const event = log[position]
@@ -85,10 +85,10 @@ export function createMemoryEventStore(): MemoryEventStore {
     prefix = '',
     limit = Infinity,
   }: ReadAllOptions = {}): AsyncGenerator<StoredEvent> {
-    open()
-    let left = limit
-    for (const event of from(after, prefix)) {
-      if (left-- <= 0) return
+    checkOpen()
+    let remaining = limit
+    for (const event of eventsAfter(after, prefix)) {
+      if (remaining-- <= 0) return
       yield event
     }
   }
@@ -100,27 +100,27 @@ export function createMemoryEventStore(): MemoryEventStore {
     signal,
   }: ReadAllOptions & { readonly signal: AbortSignal }): AsyncGenerator<SubscriptionItem> {
     const news = createSignal(signal)
-    waiting.add(news)
+    subscribers.add(news)
     try {
-      let seen = after
-      let told: bigint | undefined
-      let left = limit
+      let position = after
+      let caughtUpAt: bigint | undefined
+      let remaining = limit
       while (!signal.aborted) {
-        open()
-        for (const event of from(seen, prefix)) {
-          if (left-- <= 0 || signal.aborted) return
-          seen = event.position
+        checkOpen()
+        for (const event of eventsAfter(position, prefix)) {
+          if (remaining-- <= 0 || signal.aborted) return
+          position = event.position
           yield { kind: 'event', event }
         }
-        if (signal.aborted || left <= 0) return
+        if (signal.aborted || remaining <= 0) return
         const head = BigInt(log.length) - 1n
-        if (told !== head) yield { kind: 'caught-up', position: head }
-        told = head
+        if (caughtUpAt !== head) yield { kind: 'caught-up', position: head }
+        caughtUpAt = head
         await news.wait()
       }
     } finally {
       news.stop()
-      waiting.delete(news)
+      subscribers.delete(news)
     }
   }
 
@@ -132,7 +132,7 @@ export function createMemoryEventStore(): MemoryEventStore {
         return E.isLeft(checked) ? checked : record(stream, expected, events)
       }),
     async *readStream(stream, { from: first, direction = 'forwards', limit = Infinity } = {}) {
-      open()
+      checkOpen()
       const events = streams.get(stream)?.events ?? []
       const step = direction === 'forwards' ? 1 : -1
       const start = first === undefined ? (direction === 'forwards' ? 0n : BigInt(events.length) - 1n) : first
@@ -144,52 +144,52 @@ export function createMemoryEventStore(): MemoryEventStore {
           : start >= BigInt(events.length)
             ? BigInt(events.length) - 1n
             : start
-      let left = limit
-      for (let revision = Number(clamped); left-- > 0; revision += step) {
+      let remaining = limit
+      for (let revision = Number(clamped); remaining-- > 0; revision += step) {
         const event = events[revision]
         if (event === undefined) return
         yield event
       }
     },
     async readRevisions(stream, revisions) {
-      open()
+      checkOpen()
       const events = streams.get(stream)?.events ?? []
       return [...new Set(revisions)]
         .toSorted((a, b) => (a < b ? -1 : 1))
         .flatMap((revision) => events[Number(revision)] ?? [])
     },
     async findByIds(stream, ids) {
-      open()
+      checkOpen()
       const byId = streams.get(stream)?.byId
       return [...new Set(ids)]
         .flatMap((id) => byId?.get(id) ?? [])
         .toSorted((a, b) => (a.revision < b.revision ? -1 : 1))
     },
     async eventAt(position) {
-      open()
+      checkOpen()
       return log[Number(position)]
     },
     readAll,
-    async *readPlaces(options) {
+    async *readPositions(options) {
       for await (const { id, type, stream, revision, position, metadata } of readAll(options))
         yield { id, type, stream, revision, position, ...recordedAtOf(metadata) }
     },
     subscribe,
     async head() {
-      open()
+      checkOpen()
       return BigInt(log.length) - 1n
     },
     async *streams(prefix) {
-      open()
+      checkOpen()
       yield* inByteOrder([...streams.keys()].filter((name) => name.startsWith(prefix)))
     },
     async streamRevision(stream) {
-      open()
+      checkOpen()
       return BigInt(streams.get(stream)?.events.length ?? 0) - 1n
     },
     close() {
       closed = true
-      for (const each of waiting) each.notify()
+      for (const each of subscribers) each.notify()
     },
   }
 }

@@ -1,4 +1,4 @@
-/** Token limits in memory: for tests, and for one process. */
+/** Token limits in memory, for tests and for a single process. */
 import type { Clock } from '../../ports/clock.js'
 import type { TokenBudget, TokenLimits } from '../../ports/token-budget.js'
 
@@ -7,7 +7,7 @@ const PERIODS = [
   ['minute', 60_000],
 ] as const
 
-/** A budget of which nothing is spent; `clock` says which minute and day it is. */
+/** Creates an unspent budget; `clock` gives the current minute and day. */
 export function createMemoryTokenBudget(limits: TokenLimits, clock: Clock): TokenBudget {
   const used = new Map<string, number>()
   const limitOf = { day: limits.tokensPerDay, minute: limits.tokensPerMinute }

@@ -1,5 +1,5 @@
 /**
- * The queue in memory: for tests, and for a process that has a folder to itself. It expires by the clock it is given.
+ * The work queue in memory, for tests and for a process that has a folder open alone.
  */
 import type { Clock } from '../../ports/clock.js'
 import type { LogCheckpoint, Work, WorkQueue } from '../../ports/work-queue.js'
@@ -15,34 +15,34 @@ interface Row {
   leaseUntil: number
 }
 
-/** Ready whatever the clock says, one that goes back included; who came first is first. */
+/** Ready at any time, even if the clock is set back; ready rows are taken in the order of the map. */
 const READY = 0
 
-/** An empty queue. */
+/** Creates an empty queue; leases expire by `clock`. */
 export function createMemoryWorkQueue(clock: Clock): WorkQueue {
-  // A map keeps the order in which its keys came; who is given back goes to the end.
+  // A map keeps the order of insertion; a row that is put back goes to the end.
   const rows = new Map<string, Row>()
-  let stands: LogCheckpoint | undefined
+  let checkpoint: LogCheckpoint | undefined
   let leases = 0
 
   const now = (): number => clock.now().getTime()
-  const held = (work: Work): Row | undefined => {
+  const leasedRow = (work: Work): Row | undefined => {
     const row = rows.get(work.conversationId)
     return row?.lease === work.lease ? row : undefined
   }
-  const giveBack = (row: Row, changes: Partial<Row>): void => {
+  const putBack = (row: Row, changes: Partial<Row>): void => {
     rows.delete(row.conversationId)
     rows.set(row.conversationId, { ...row, lease: undefined, ...changes })
   }
 
   return {
     async checkpoint() {
-      return stands
+      return checkpoint
     },
     async note(conversationIds, move) {
       if (move !== undefined) {
-        if (stands?.position !== move.from?.position || stands?.eventId !== move.from?.eventId) return false
-        stands = move.to
+        if (checkpoint?.position !== move.from?.position || checkpoint?.eventId !== move.from?.eventId) return false
+        checkpoint = move.to
       }
       for (const conversationId of conversationIds) {
         const row = rows.get(conversationId)
@@ -78,23 +78,23 @@ export function createMemoryWorkQueue(clock: Clock): WorkQueue {
       return { conversationId: row.conversationId, lease: row.lease, failures: row.failures, resting: !ready(row) }
     },
     async extend(work, leaseMs) {
-      const row = held(work)
+      const row = leasedRow(work)
       if (row !== undefined) row.leaseUntil = now() + leaseMs
       return row !== undefined
     },
     async finish(work) {
-      const row = held(work)
+      const row = leasedRow(work)
       if (row === undefined) return
       if (row.noted === row.looked) rows.delete(row.conversationId)
-      else giveBack(row, { failures: 0, tokensPerDay: undefined, readyAt: READY })
+      else putBack(row, { failures: 0, tokensPerDay: undefined, readyAt: READY })
     },
     async backOff(work, { ms, failures, tokensPerDay }) {
-      const row = held(work)
-      if (row !== undefined) giveBack(row, { readyAt: now() + ms, failures, tokensPerDay })
+      const row = leasedRow(work)
+      if (row !== undefined) putBack(row, { readyAt: now() + ms, failures, tokensPerDay })
     },
     async release(work) {
-      const row = held(work)
-      if (row !== undefined) giveBack(row, {})
+      const row = leasedRow(work)
+      if (row !== undefined) putBack(row, {})
     },
     async status() {
       const at = now()

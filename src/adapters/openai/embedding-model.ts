@@ -1,4 +1,4 @@
-/** An embedding model behind the OpenAI embeddings API, at OpenAI or at any server that speaks it. */
+/** An embedding model with the OpenAI embeddings API, at OpenAI or at any compatible server. */
 import { either as E, type taskEither as TE } from 'fp-ts'
 import { z } from 'zod'
 import { defaultEstimator } from '../../domain/values/tokens.js'
@@ -6,14 +6,11 @@ import type { EmbeddingFailure, EmbeddingModel } from '../../ports/embedding-mod
 import { createOpenAiCaller, type BadModelConfig, type OpenAiCaller, type OpenAiOptions } from './client.js'
 
 export interface OpenAiEmbeddingModelOptions extends OpenAiOptions {
-  /** Texts a request; 96 where it is left out, which every server takes. */
+  /** Texts in one request. Default 96, which every server accepts. */
   readonly batchSize?: number | undefined
-  /**
-   * Tokens a text by our estimate, above which its end is left out; 6,000 where it is left out, because models take
-   * 8,191 by their own count.
-   */
+  /** Estimated tokens after which a text is truncated. Default 6,000: models accept 8,191 by their own count. */
   readonly maxInputTokens?: number | undefined
-  /** Tokens a request by our estimate; 200,000 where it is left out, because OpenAI takes 300,000 by its own count. */
+  /** Estimated tokens in one request. Default 200,000: OpenAI accepts 300,000 by its own count. */
   readonly maxRequestTokens?: number | undefined
 }
 
@@ -23,7 +20,7 @@ const answerSchema = z.looseObject({
 
 const fail = (detail: string): E.Either<EmbeddingFailure, never> => E.left({ kind: 'EmbeddingFailed', detail })
 
-// The API refuses an empty text; a blank has a vector too, and one that is near nothing.
+// The API rejects an empty text. The vector of a blank is not close to any other text.
 function inputOf(text: string, maxTokens: number): string {
   const clean = text.toWellFormed()
   if (clean.trim() === '') return ' '
@@ -31,19 +28,19 @@ function inputOf(text: string, maxTokens: number): string {
   return tokens <= maxTokens ? clean : clean.slice(0, Math.floor((clean.length * maxTokens) / tokens)).toWellFormed()
 }
 
-/** Texts in requests of so many at most, and of so many tokens; a text that has more by itself goes alone. */
-function requestsOf(texts: readonly string[], mostTexts: number, mostTokens: number): string[][] {
+/** Groups texts into requests within both limits; a text above the limit of tokens gets its own request. */
+function requestsOf(texts: readonly string[], maxTexts: number, maxTokens: number): string[][] {
   const requests: string[][] = []
   let tokens = 0
   for (const text of texts) {
-    const its = defaultEstimator.text(text)
+    const textTokens = defaultEstimator.text(text)
     const current = requests.at(-1)
-    if (current === undefined || current.length >= mostTexts || tokens + its > mostTokens) {
+    if (current === undefined || current.length >= maxTexts || tokens + textTokens > maxTokens) {
       requests.push([text])
-      tokens = its
+      tokens = textTokens
     } else {
       current.push(text)
-      tokens += its
+      tokens += textTokens
     }
   }
   return requests
@@ -51,13 +48,12 @@ function requestsOf(texts: readonly string[], mostTexts: number, mostTokens: num
 
 function vectorsOf(data: unknown, expected: number): E.Either<EmbeddingFailure, readonly (readonly number[])[]> {
   const parsed = answerSchema.safeParse(data)
-  if (!parsed.success) return fail('the server answered something that is no list of embeddings')
+  if (!parsed.success) return fail('the server did not return a list of embeddings')
   const vectors = parsed.data.data.toSorted((a, b) => a.index - b.index)
-  if (vectors.length !== expected || vectors.some(({ index }, place) => index !== place))
-    return fail(`the server answered ${String(vectors.length)} vectors for ${String(expected)} texts`)
+  if (vectors.length !== expected || vectors.some((vector, index) => vector.index !== index))
+    return fail(`the server returned ${String(vectors.length)} vectors for ${String(expected)} texts`)
   const length = vectors[0]?.embedding.length
-  if (vectors.some(({ embedding }) => embedding.length !== length))
-    return fail('the vectors are not of the same length')
+  if (vectors.some(({ embedding }) => embedding.length !== length)) return fail('the vectors differ in length')
   return E.right(vectors.map(({ embedding }) => embedding))
 }
 
@@ -65,18 +61,18 @@ async function embedBatch(
   caller: OpenAiCaller,
   model: string,
   input: string[],
-  given: AbortSignal | undefined,
+  outerSignal: AbortSignal | undefined,
 ): Promise<E.Either<EmbeddingFailure, readonly (readonly number[])[]>> {
   const answer = await caller.call(
     (client, signal) => client.embeddings.create({ model, input, encoding_format: 'float' }, { signal }),
-    given,
+    outerSignal,
   )
   return E.isLeft(answer)
     ? fail(`${answer.left.failure}: ${answer.left.detail}`)
     : vectorsOf(answer.right, input.length)
 }
 
-/** An embedding model from its options; a Left names what is missing or wrong in them. */
+/** Creates an embedding model from its options; a Left names the missing or invalid option. */
 export function createOpenAiEmbeddingModel(
   options: OpenAiEmbeddingModelOptions,
 ): E.Either<BadModelConfig, EmbeddingModel> {
@@ -98,7 +94,7 @@ export function createOpenAiEmbeddingModel(
       vectors.push(...batch.right)
     }
     return vectors.some(({ length }) => length !== vectors[0]?.length)
-      ? fail('the vectors are not of the same length')
+      ? fail('the vectors differ in length')
       : E.right(vectors)
   }
   return E.right({

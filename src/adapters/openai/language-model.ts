@@ -1,7 +1,6 @@
-/** A language model behind the OpenAI chat API, at OpenAI or at any server that speaks it. */
+/** A language model with the OpenAI chat API, at OpenAI or at any compatible server. */
 import { either as E, type taskEither as TE } from 'fp-ts'
 import type OpenAI from 'openai'
-import { z } from 'zod'
 import { modelWindow } from '../../ports/model-windows.js'
 import type {
   LanguageModel,
@@ -9,93 +8,53 @@ import type {
   LanguageModelFailure,
   LanguageModelRequest,
 } from '../../ports/language-model.js'
-import {
-  createOpenAiCaller,
-  type BadModelConfig,
-  type CallFailure,
-  type OpenAiCaller,
-  type OpenAiOptions,
-} from './client.js'
+import { readAnswer } from './answer.js'
+import { createOpenAiCaller, type BadModelConfig, type OpenAiCaller, type OpenAiOptions } from './client.js'
+import type { CallFailure, OptionalParameter } from './failures.js'
 
 export interface OpenAiLanguageModelOptions extends OpenAiOptions {
-  /** What the model's window takes; by its name where it is left out. */
+  /** Size of the model's context window. Default: from the model's name. */
   readonly windowTokens?: number | undefined
 }
 
-// What servers answer differs in everything that is optional, so an answer is parsed and not trusted.
-const completionSchema = z.looseObject({
-  id: z.string().nullish(),
-  choices: z
-    .array(
-      z.looseObject({
-        finish_reason: z.string().nullish(),
-        message: z.looseObject({ content: z.string().nullish(), refusal: z.string().nullish() }),
-      }),
-    )
-    .min(1),
-  usage: z
-    .looseObject({
-      prompt_tokens: z.number().int().nonnegative(),
-      completion_tokens: z.number().int().nonnegative(),
-      prompt_tokens_details: z
-        .looseObject({ cached_tokens: z.number().int().nonnegative().optional() })
-        .nullish()
-        .catch(undefined),
-    })
-    .nullish()
-    .catch(undefined),
-})
-
-// Models that think before they answer refuse `max_tokens` and any temperature but their own, and count their thoughts
-// as output.
+// Reasoning models reject `max_tokens` and any temperature except their default, and count their thoughts as output.
 const REASONING = /^(?:o\d|gpt-5)/iu
 const REASONING_TOKENS = 8_192
 const isReasoning = (model: string): boolean => REASONING.test(model.slice(model.lastIndexOf('/') + 1))
 
-const fail = (failure: LanguageModelFailure['failure'], detail: string): E.Either<LanguageModelFailure, never> =>
-  E.left({ kind: 'LanguageModelFailed', failure, detail })
-
-// Open models put their thoughts in front of the answer, between these tags.
-const withoutThoughts = (text: string): string => text.replace(/^\s*<think>[\s\S]*?<\/think>/u, '').trim()
-
-function usageOf(usage: NonNullable<z.infer<typeof completionSchema>['usage']>): LanguageModelAnswer['usage'] & {} {
-  const cachedTokens = usage.prompt_tokens_details?.cached_tokens
-  return {
-    promptTokens: usage.prompt_tokens,
-    completionTokens: usage.completion_tokens,
-    ...(cachedTokens === undefined ? {} : { cachedTokens }),
-  }
-}
-
-function answerOf(data: unknown): E.Either<LanguageModelFailure, LanguageModelAnswer> {
-  const parsed = completionSchema.safeParse(data)
-  const choice = parsed.data?.choices[0]
-  if (parsed.data === undefined || choice === undefined)
-    return fail('malformed', 'the server answered something that is no chat completion')
-  const { id, usage } = parsed.data
-  const { message, finish_reason: finishReason } = choice
-  if (typeof message.refusal === 'string' && message.refusal !== '')
-    return fail('refused', message.refusal.slice(0, 400))
-  if (finishReason === 'content_filter') return fail('refused', 'the answer was withheld by a content filter')
-  if (finishReason === 'length') return fail('cut-off', 'the answer reached its limit of tokens before its end')
-  const text = withoutThoughts(message.content ?? '')
-  if (text === '') return fail('empty', 'the model answered nothing')
-  return E.right({
-    text,
-    ...(typeof id === 'string' && id !== '' ? { responseId: id } : {}),
-    ...(usage === null || usage === undefined ? {} : { usage: usageOf(usage) }),
-  })
-}
-
 type Body = OpenAI.ChatCompletionCreateParamsNonStreaming
 
-// They go out as they came, byte for byte: a cached prefix hangs on them.
+// Sent unchanged, byte for byte, because a cached prefix depends on them.
 const toolsOf = (tools: NonNullable<LanguageModelRequest['tools']>): NonNullable<Body['tools']> =>
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   tools as unknown as NonNullable<Body['tools']>
 
-function bodyOf(model: string, request: LanguageModelRequest): Body {
+/** The forms of `response_format`, the strictest first. If a server rejects one, the next is sent. */
+const FORMATS = ['json_schema', 'json_object', 'none'] as const
+
+/** The forms that the server of one model rejected. It never accepts less later, so the fields only go one way. */
+interface ServerLimits {
+  format: (typeof FORMATS)[number]
+  maxTokensField: 'max_tokens' | 'max_completion_tokens'
+}
+
+function formatOf(
+  schema: NonNullable<LanguageModelRequest['responseSchema']>,
+  format: ServerLimits['format'],
+): Pick<Body, 'response_format'> {
+  if (format === 'none') return {}
+  if (format === 'json_object') return { response_format: { type: 'json_object' } }
+  return {
+    response_format: {
+      type: 'json_schema',
+      json_schema: { name: schema.name, schema: { ...schema.schema }, strict: true },
+    },
+  }
+}
+
+function bodyOf(model: string, request: LanguageModelRequest, limits: Readonly<ServerLimits>): Body {
   const schema = request.responseSchema
+  const limit = { max_completion_tokens: request.maxOutputTokens + REASONING_TOKENS }
   return {
     model,
     messages: [
@@ -105,62 +64,65 @@ function bodyOf(model: string, request: LanguageModelRequest): Body {
     ],
     ...(request.tools === undefined ? {} : { tools: toolsOf(request.tools), tool_choice: 'none' as const }),
     ...(isReasoning(model)
-      ? { max_completion_tokens: request.maxOutputTokens + REASONING_TOKENS }
-      : { max_tokens: request.maxOutputTokens, temperature: request.temperature }),
-    ...(schema === undefined
-      ? {}
+      ? limit
       : {
-          response_format: {
-            type: 'json_schema',
-            json_schema: { name: schema.name, schema: { ...schema.schema }, strict: true },
-          },
+          ...(limits.maxTokensField === 'max_tokens' ? { max_tokens: request.maxOutputTokens } : limit),
+          temperature: request.temperature,
         }),
+    ...(schema === undefined ? {} : formatOf(schema, limits.format)),
   }
 }
 
-// Many servers do not know `response_format`, and some models that think have names that we do not know. The same
-// request in the other spelling asks for the same thing; a temperature is never dropped, because the answer would not
-// be the one that is recorded.
-function respelled(body: Body, failure: CallFailure): Body | undefined {
-  if (failure.failure !== 'request-rejected') return undefined
-  if (body.response_format !== undefined && /response_format|json_schema|structured output/iu.test(failure.detail)) {
-    const { response_format: _refused, ...rest } = body
-    return rest
+/** The limits of an unknown server. The recorded parameters depend only on these. */
+const NO_LIMITS: Readonly<ServerLimits> = { format: 'json_schema', maxTokensField: 'max_tokens' }
+
+/**
+ * Remembers what the server rejected, so that later requests do not pay for the same round trip. False if the request
+ * cannot be sent in another form: a temperature is never dropped, because the answer would not be the recorded one.
+ */
+function learn(limits: ServerLimits, rejected: OptionalParameter | undefined, sent: Body): boolean {
+  if (rejected === 'response_format' && sent.response_format !== undefined) {
+    const next = FORMATS.findIndex((format) => format === sent.response_format?.type) + 1
+    // A request that was sent before another one learned this must not undo it.
+    limits.format = FORMATS[Math.max(next, FORMATS.indexOf(limits.format))] ?? 'none'
+    return true
   }
-  if (typeof body.max_tokens === 'number' && /max_completion_tokens/iu.test(failure.detail)) {
-    const { max_tokens: limit, ...rest } = body
-    return { ...rest, max_completion_tokens: limit + REASONING_TOKENS }
+  if (rejected === 'max_tokens' && sent.max_tokens !== undefined) {
+    limits.maxTokensField = 'max_completion_tokens'
+    return true
   }
-  return undefined
+  return false
 }
 
 async function complete(
   caller: OpenAiCaller,
-  first: Body,
+  limits: ServerLimits,
+  bodyFor: () => Body,
   signal: AbortSignal | undefined,
-): Promise<E.Either<LanguageModelFailure, LanguageModelAnswer>> {
-  let body: Body | undefined = first
+): Promise<E.Either<CallFailure, LanguageModelAnswer>> {
   for (;;) {
-    const sent: Body = body
-    const answer: E.Either<CallFailure, unknown> = await caller.call(
-      (client, stop) => client.chat.completions.create(sent, { signal: stop }),
-      signal,
-    )
-    if (E.isRight(answer)) return answerOf(answer.right)
-    body = respelled(sent, answer.left)
-    if (body === undefined) return E.left({ kind: 'LanguageModelFailed', ...answer.left })
+    const sent = bodyFor()
+    const answer = await caller.call((client, stop) => client.chat.completions.create(sent, { signal: stop }), signal)
+    if (E.isRight(answer)) return readAnswer(answer.right)
+    if (!learn(limits, answer.left.rejected, sent)) return answer
   }
 }
 
-/** A language model from its options; a Left names what is missing or wrong in them. */
+function failureOf({ rejected: _rejected, ...failure }: CallFailure): LanguageModelFailure {
+  return { kind: 'LanguageModelFailed', ...failure }
+}
+
+/** Creates a language model from its options; a Left names the missing or invalid option. */
 export function createOpenAiLanguageModel(
   options: OpenAiLanguageModelOptions,
 ): E.Either<BadModelConfig, LanguageModel> {
   const caller = createOpenAiCaller(options)
   if (E.isLeft(caller)) return caller
+  const limits = { ...NO_LIMITS }
   return E.right({
     provider: 'openai',
     model: options.model,
+    timeoutMs: caller.right.timeoutMs,
     windowTokens: options.windowTokens ?? modelWindow(options.model),
     parameters: (request) => {
       const {
@@ -170,12 +132,14 @@ export function createOpenAiLanguageModel(
         tools: _tools,
         tool_choice: _choice,
         ...parameters
-      } = bodyOf(options.model, request)
+      } = bodyOf(options.model, request, NO_LIMITS)
       return { ...parameters, ...(format === undefined ? {} : { responseFormat: format.type }) }
     },
     complete:
       (request, signal): TE.TaskEither<LanguageModelFailure, LanguageModelAnswer> =>
-      () =>
-        complete(caller.right, bodyOf(options.model, request), signal),
+      async () => {
+        const bodyFor = (): Body => bodyOf(options.model, request, limits)
+        return E.mapLeft(failureOf)(await complete(caller.right, limits, bodyFor, signal))
+      },
   })
 }

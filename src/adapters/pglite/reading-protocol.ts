@@ -1,14 +1,14 @@
 /**
- * How the owner of a folder and its readers speak: frames of four bytes with a length and so many bytes of
- * `v8.serialize`, which keeps every value that a driver gives as it is. The owner greets; then each request has one
- * answer, in order.
+ * The protocol between the owner of a folder and its readers: each frame is a length of four bytes and a body from
+ * `v8.serialize`, which preserves every value that a driver returns. The owner sends a greeting; after that it sends one
+ * answer for each request, in order.
  */
 import type { Socket } from 'node:net'
 import { deserialize, serialize } from 'node:v8'
 import { z } from 'zod'
 import { codeOf, sentenceOf, StoreError, type StoreErrorKind } from '../../ports/store-error.js'
 
-/** Goes up with each change of what is said; readers and owners of different numbers do not speak. */
+/** Increases with each change of the protocol. Readers and owners of different versions do not connect. */
 export const PROTOCOL_VERSION = 1
 
 export const Greeting = z.object({
@@ -18,7 +18,7 @@ export const Greeting = z.object({
 })
 export type Greeting = z.infer<typeof Greeting>
 
-/** `begin` and `end` are a transaction, in which one state of the database is read. */
+/** `begin` and `end` enclose a transaction, which reads one state of the database. */
 export const Request = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('query'), text: z.string(), values: z.array(z.unknown()) }),
   z.object({ kind: z.literal('begin') }),
@@ -49,7 +49,7 @@ export const Answer = z.union([
 ])
 export type Answer = z.infer<typeof Answer>
 
-/** A failure as it is sent: the sentence, and what callers tell failures apart by. */
+/** A failure as it is sent: the message, the kind and the code. */
 export function failureOf(error: unknown): Failure {
   const code = codeOf(error)
   return {
@@ -59,23 +59,23 @@ export function failureOf(error: unknown): Failure {
   }
 }
 
-/** The failure as an error again. */
+/** Restores the error from a failure that was sent. */
 export function errorOf({ message, code, kind }: Failure): Error {
   if (kind !== undefined) return new StoreError(kind, message)
   return Object.assign(new Error(message), code === undefined ? {} : { code })
 }
 
-/** No frame is longer: one that says so is none of ours. */
+/** Longest frame in bytes. A longer length means that the other end does not use this protocol. */
 const LONGEST_FRAME = 2 ** 28
 const HEAD_BYTES = 4
 
-/** Sends one message; resolves when the system has taken it, and when the other side is gone. */
+/** Sends one message; resolves when the system has accepted it or the other end has disconnected. */
 export async function send(socket: Socket, message: Greeting | Request | Answer): Promise<void> {
   const body = serialize(message)
   if (body.length > LONGEST_FRAME)
     throw new StoreError(
       'StoreRefused',
-      `an answer of ${String(body.length)} bytes is more than a reader beside the owner of a folder can be sent`,
+      `an answer of ${String(body.length)} bytes is too large for a process that reads a folder through its owner (limit: ${String(LONGEST_FRAME)} bytes)`,
     )
   const head = Buffer.alloc(HEAD_BYTES)
   head.writeUInt32BE(body.length)
@@ -89,30 +89,30 @@ export async function send(socket: Socket, message: Greeting | Request | Answer)
   })
 }
 
-/** What the other side sends, until it ends. */
+/** Yields the messages of the other end until it disconnects. */
 export async function* messagesOf(socket: Socket): AsyncGenerator<unknown, undefined> {
   let parts: Buffer[] = []
   let length = 0
-  let wanted = HEAD_BYTES
+  let expected = HEAD_BYTES
   let isHead = true
-  // What breaks a connection ends it.
+  // A connection error ends the messages.
   const chunks: AsyncIterator<Buffer> = socket[Symbol.asyncIterator]()
   for (;;) {
     const next = await chunks.next().catch(() => ({ done: true, value: undefined }) as const)
     if (next.done === true) return undefined
     parts.push(next.value)
     length += next.value.length
-    while (length >= wanted) {
+    while (length >= expected) {
       const all = parts.length === 1 && parts[0] !== undefined ? parts[0] : Buffer.concat(parts, length)
-      const frame = all.subarray(0, wanted)
-      parts = [all.subarray(wanted)]
-      length -= wanted
+      const frame = all.subarray(0, expected)
+      parts = [all.subarray(expected)]
+      length -= expected
       if (isHead) {
-        wanted = frame.readUInt32BE()
-        if (wanted > LONGEST_FRAME) return undefined
+        expected = frame.readUInt32BE()
+        if (expected > LONGEST_FRAME) return undefined
       } else {
         yield deserialize(frame)
-        wanted = HEAD_BYTES
+        expected = HEAD_BYTES
       }
       isHead = !isHead
     }

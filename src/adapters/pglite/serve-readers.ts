@@ -1,39 +1,36 @@
 /**
- * The owner of a folder serves other processes that only read: at a socket, for the same user alone, between its own
- * transactions.
+ * The owner of a folder serves processes that only read: at a socket for the same user, between its own transactions.
  *
- * Postgres itself refuses a reader's writes: each of its statements runs in a transaction that is read-only and is
- * rolled back. The engine has one session, so nobody else does anything while a reader's transaction is open. The owner
- * waits in it no longer than for a moment in all for what the reader says and takes; one that hangs loses its
- * connection, and one that dies its transaction. A statement itself runs to its end, as the owner's own do.
+ * Postgres itself rejects a reader's writes: each statement runs in a read-only transaction that is rolled back. The
+ * engine has one session, so all other work waits while a reader's transaction is open. In one transaction the owner
+ * waits at most `patienceMs` in total for the reader to send and receive; a reader that hangs longer loses its
+ * connection, and one that dies loses its transaction. A statement itself runs to its end, as the owner's do.
  */
 import { chmod, rm } from 'node:fs/promises'
 import { createServer, type Socket } from 'node:net'
+import { PRIVATE_FILE } from '../../ports/private-files.js'
 import { StoreError } from '../../ports/store-error.js'
 import { failureOf, messagesOf, PROTOCOL_VERSION, Request, send, type Answer } from './reading-protocol.js'
 
-/** Runs statements in one transaction that reads. */
+/** Runs statements in one read-only transaction. */
 export type ReadWork = <T>(
   work: (query: (text: string, values: readonly unknown[]) => Promise<object[]>) => Promise<T>,
 ) => Promise<T>
 
 export interface ServeOptions {
-  /** What the name of the folder is, for messages. */
+  /** Name of the folder, for messages. */
   readonly name: string
   readonly hasVector: boolean
-  /** Hears of each reader that begins. */
+  /** Called when a reader connects. */
   readonly onReader: () => void
-  /** How long the owner waits for a reader in all of one transaction. Default 2 s. */
+  /** Total time that the owner waits for a reader in one transaction. Default 2 s. */
   readonly patienceMs?: number
 }
 
 const PATIENCE_MS = 2_000
-const MOST_READERS = 64
+const MAX_READERS = 64
 
-/**
- * Listens at `address` until it is told to stop. The process does not live on for it. Throws where the system does not
- * let it listen.
- */
+/** Listens at `address` until `stop`. Does not keep the process alive. Throws if the system cannot listen there. */
 export async function serveReaders(
   address: string,
   reading: ReadWork,
@@ -49,14 +46,14 @@ export async function serveReaders(
     socket.once('close', () => {
       sockets.delete(socket)
     })
-    // What goes wrong with one reader is told to it where it can be, and to nobody else.
+    // A reader receives its own failures if the connection still works; the owner ignores them.
     void serve(socket)
       .catch(ignore)
       .finally(() => {
         socket.end()
       })
   })
-  server.maxConnections = MOST_READERS
+  server.maxConnections = MAX_READERS
   server.unref()
 
   async function serve(socket: Socket): Promise<void> {
@@ -65,9 +62,9 @@ export async function serveReaders(
     onReader()
     for (let request = await next(); request !== undefined; request = await next()) {
       if (request.kind === 'query')
-        await send(socket, await answerOf(() => reading((query) => allowed(query, request.text, request.values))))
+        await send(socket, await answerOf(() => reading((query) => queryChecked(query, request.text, request.values))))
       else if (request.kind === 'begin') await serveTransaction(socket, next)
-      else throw new Error('the end of a transaction that was not begun')
+      else throw new Error('a reader ended a transaction that it had not begun')
     }
   }
 
@@ -80,49 +77,49 @@ export async function serveReaders(
         return []
       }),
     )
-    // What it asks behind a failure, up to the end, belongs to a transaction that is no more.
+    // The transaction has failed, so its remaining requests get the same failure.
     if ('failure' in ended && isBegun)
       for (let request = await next(); request !== undefined && request.kind !== 'end'; request = await next())
         await send(socket, ended)
     await send(socket, ended)
   }
 
-  /** One transaction of a reader, from its beginning to its `end`. */
+  /** Serves one transaction of a reader up to its `end`. */
   async function transaction(socket: Socket, next: Next, query: Parameters<Parameters<ReadWork>[0]>[0]): Promise<void> {
-    let patience = patienceMs
-    const waited = async <T>(what: Promise<T>): Promise<T> => {
+    let remainingMs = patienceMs
+    const withPatience = async <T>(promise: Promise<T>): Promise<T> => {
       const from = performance.now()
       let timer: NodeJS.Timeout | undefined
-      const late = new Promise<never>((_resolve, reject) => {
-        // It keeps this process alive, as nothing else may: whoever waits for the session here would end without a
-        // word. Where this process itself stood still, what the reader said meanwhile is heard first.
+      const timeout = new Promise<never>((_resolve, reject) => {
+        // The timer keeps this process alive: otherwise it could exit while its own work waits for the session. After
+        // a suspension of this process, `setImmediate` lets it first read what the reader sent meanwhile.
         timer = setTimeout(
           () => {
             setImmediate(() => {
               reject(
                 new StoreError(
                   'StoreUnavailable',
-                  `who has ${name} open waited ${String(patienceMs)} ms for this reader inside a transaction, and ended it: try again`,
+                  `the process that has ${name} open waited ${String(patienceMs)} ms for this reader and ended its transaction: try again`,
                 ),
               )
             })
           },
-          Math.max(0, patience),
+          Math.max(0, remainingMs),
         )
       })
       try {
-        return await Promise.race([what, late])
+        return await Promise.race([promise, timeout])
       } finally {
         clearTimeout(timer)
-        patience -= performance.now() - from
+        remainingMs -= performance.now() - from
       }
     }
-    await waited(send(socket, { rows: [] }))
+    await withPatience(send(socket, { rows: [] }))
     for (;;) {
-      const request = await next(waited)
+      const request = await next(withPatience)
       if (request === undefined || request.kind === 'end') return
       if (request.kind === 'begin') throw new Error('a transaction inside a transaction')
-      await waited(send(socket, await answerOf(() => allowed(query, request.text, request.values))))
+      await withPatience(send(socket, await answerOf(() => queryChecked(query, request.text, request.values))))
     }
   }
 
@@ -133,7 +130,7 @@ export async function serveReaders(
     })
   })
   server.on('error', ignore)
-  if (isFile) await chmod(address, 0o600)
+  if (isFile) await chmod(address, PRIVATE_FILE)
 
   return {
     async stop() {
@@ -150,18 +147,18 @@ export async function serveReaders(
 }
 
 /**
- * The next request, undefined where the reader is gone; by way of `waited`, who gives up waiting for it leaves it to
- * the next who asks.
+ * Returns the next request, or undefined after the reader has disconnected. `wait` may give up; the next call then
+ * waits for the same request.
  */
-type Next = (waited?: <T>(what: Promise<T>) => Promise<T>) => Promise<Request | undefined>
+type Next = (wait?: <T>(promise: Promise<T>) => Promise<T>) => Promise<Request | undefined>
 
 function requestsOf(socket: Socket): Next {
   const messages = messagesOf(socket)
-  let coming: Promise<IteratorResult<unknown, undefined>> | undefined
-  return async (waited = async (what) => await what) => {
-    coming ??= messages.next()
-    const { done, value } = await waited(coming)
-    coming = undefined
+  let pending: Promise<IteratorResult<unknown, undefined>> | undefined
+  return async (wait = async (promise) => await promise) => {
+    pending ??= messages.next()
+    const { done, value } = await wait(pending)
+    pending = undefined
     return done === true ? undefined : Request.parse(value)
   }
 }
@@ -175,22 +172,22 @@ async function answerOf(work: () => Promise<object[]>): Promise<Answer> {
 }
 
 /**
- * What may stand at the head of a reader's statement. Whether it writes is up to Postgres; that nothing ends the
- * transaction which makes it read-only is up to us.
+ * Statements that a reader may send. Postgres rejects those that write; this list rejects those that would end the
+ * read-only transaction.
  */
-const HEADS =
+const ALLOWED_STATEMENTS =
   /^\s*(?:select|with|values|table|show|explain|set\s+local|insert|update|delete|merge|create|alter|drop|truncate)\b/i
 
-async function allowed(
+async function queryChecked(
   query: (text: string, values: readonly unknown[]) => Promise<object[]>,
   text: string,
   values: readonly unknown[],
 ): Promise<object[]> {
-  if (!HEADS.test(text))
+  if (!ALLOWED_STATEMENTS.test(text))
     throw Object.assign(new Error(`cannot execute "${text.trim().slice(0, 40)}" for a reader`), { code: '25006' })
   return await query(text, values)
 }
 
 function ignore(): void {
-  // A reader that is gone has no use for an answer.
+  // The reader has disconnected and needs no answer.
 }

@@ -1,10 +1,10 @@
 /**
  * The embedded default: Postgres inside this process (PGlite), in a folder or, for tests, in memory.
  *
- * What a folder survives: the process killed at any moment; every acknowledged append is there after reopening. What it
- * does not: a power cut. PGlite never calls fsync, so the last writes may be lost with the operating system's cache.
- * Who needs that uses a server. PGlite has one session, so all work stands in one line, and a long statement blocks the
- * whole process.
+ * A folder survives a process that is killed at any moment: after reopening it holds every acknowledged append. It does
+ * not survive a power cut: PGlite never calls fsync, so the last writes may be lost with the operating system's cache.
+ * Use a server if you need that. PGlite has one session, so it runs one transaction at a time, and a long statement
+ * blocks the whole process.
  */
 import { PGlite, types, type Transaction } from '@electric-sql/pglite'
 import { vector } from '@electric-sql/pglite-pgvector'
@@ -14,6 +14,7 @@ import { join, resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { z } from 'zod'
 import type { Database, Sql } from '../../ports/sql.js'
+import { PRIVATE_FILE, restrictFolder } from '../../ports/private-files.js'
 import { codeOf, sentenceOf, StoreError } from '../../ports/store-error.js'
 import {
   findOwner,
@@ -24,21 +25,23 @@ import {
   type FolderLock,
   type LockOptions,
 } from './folder-lock.js'
-import { readBeside } from './read-beside.js'
+import { PrivateNodeFs } from './private-node-fs.js'
+import { readThroughOwner } from './read-through-owner.js'
 import { serveReaders, type ReadWork } from './serve-readers.js'
 import { readTemplate } from './template.js'
 
 export interface OpenOptions extends LockOptions {
   /** The file of the template, for tests. */
   readonly template?: string
-  /** Hears that another process begins to read by way of this one. */
+  /** Called when another process begins to read through this one. */
   readonly onReader?: () => void
 }
 
 /**
- * Opens the ledger in a folder, which is made where it is missing: some 2 s the first time from the template of an
- * empty one, 3 to 6 s where the engine has to create it, about 0.6 s from then on. One process at a time has it open;
- * others may read by way of it (`openFolderToRead`). A folder that holds something else is refused and left as it is.
+ * Opens the ledger in a folder and creates the folder if it is missing. The first opening takes about 2 s from the
+ * template of an empty database, or 3 to 6 s if the engine has to create one; later ones take about 0.6 s. One process
+ * at a time has the folder open; other processes can read through it (`openFolderToRead`). A folder with other content
+ * is rejected and not changed.
  */
 export async function openFolder(path: string, options: OpenOptions = {}): Promise<Database> {
   const folder = resolve(path)
@@ -46,24 +49,25 @@ export async function openFolder(path: string, options: OpenOptions = {}): Promi
   const lock = await lockFolder(folder, options)
   let isReady = true
   try {
-    const before = await readMarker(folder)
-    isReady = before?.ready === true
-    if (before === undefined) await writeMarker(folder, lock, false)
+    const marker = await readMarker(folder)
+    isReady = marker?.ready === true
+    if (marker === undefined) await writeMarker(folder, lock, false)
     if (!isReady) options.onWait?.(`making a new ledger in ${folder}: once, and a few seconds`)
     const data = await dataFolder(folder, lock, isReady)
     const template = isReady ? undefined : await readTemplate(options.template)
+    restrict(folder, options)
     const db = await start(folder, {
-      dataDir: join(folder, data),
+      fs: new PrivateNodeFs(join(folder, data)),
       ...(template !== undefined && { loadDataDir: template }),
     })
     lock.check()
     if (!isReady) await writeMarker(folder, lock, true)
     await removeData(folder, lock, data)
-    await lock.settle()
+    await lock.clearTakeovers()
     return databaseOn(db, folder, lock, await readersOf(db, folder, lock, options), spaceIn(folder))
   } catch (error) {
     const failure = reasonOf(folder, error)
-    // What was begun holds nothing yet, and its space may be all that is left.
+    // The unfinished database is empty, and the disk may need its space.
     if (!isReady) await removeData(folder, lock, undefined).catch(ignore)
     await lock.release()
     throw failure
@@ -71,72 +75,68 @@ export async function openFolder(path: string, options: OpenOptions = {}): Promi
 }
 
 /**
- * A database of a folder that another process may have open: then it is read by way of that process, and cannot be
- * written.
+ * The database of a folder that another process may have open. In that case all reads go through that process, and
+ * writes are rejected.
  */
 export interface FolderToRead {
   readonly db: Database
-  /** Who has it open and keeps it; undefined where this process does. */
-  readonly readBy: string | undefined
+  /** The process that has the folder open; undefined if it is this one. */
+  readonly ownerName: string | undefined
 }
 
 /**
- * Opens the ledger in a folder for who only reads: by way of the process that has it open, and where none has, as
- * `openFolder` does. An owner that does not answer (it stands still, or is a program of an earlier version) is told as
- * it would be to anybody else.
+ * Opens the ledger in a folder for reading: through the process that has it open or, if no process has, like
+ * `openFolder`. Throws `FolderLocked` if the owner does not answer (it is suspended, or runs an earlier version).
  */
 export async function openFolderToRead(path: string, options: OpenOptions = {}): Promise<FolderToRead> {
   const folder = resolve(path)
   await refuseForeign(folder)
   const until = performance.now() + OPENING_MS
   for (;;) {
-    const beside = await besideOwner(folder)
-    if (beside !== undefined) return beside
+    const reader = await connectToOwner(folder)
+    if (reader !== undefined) return reader
     try {
-      return { db: await openFolder(folder, options), readBy: undefined }
+      return { db: await openFolder(folder, options), ownerName: undefined }
     } catch (error) {
       if (!(error instanceof StoreError && error.kind === 'FolderLocked')) throw error
-      // It may be about to open the folder itself, and serve from then on.
+      // The owner may still be opening the folder; it serves readers only after that.
       if (performance.now() >= until)
         throw new StoreError(
           'FolderLocked',
-          `${error.message}, and readers go by way of it, but this one does not answer them`,
+          `${error.message}. Readers connect to that process, but it does not answer`,
           error,
         )
-      await delay(LOOK_MS)
+      await delay(RETRY_MS)
     }
   }
 }
 
 const OPENING_MS = 2_000
-const LOOK_MS = 100
+const RETRY_MS = 100
 
-async function besideOwner(folder: string): Promise<FolderToRead | undefined> {
+async function connectToOwner(folder: string): Promise<FolderToRead | undefined> {
   const owner = await findOwner(folder)
   if (owner === undefined) return undefined
-  const db = await readBeside(folder, owner)
-  return db === undefined ? undefined : { db, readBy: owner.name }
+  const db = await readThroughOwner(folder, owner)
+  return db === undefined ? undefined : { db, ownerName: owner.name }
 }
 
-/**
- * Serves those who read the folder beside this process; does nothing where the system offers no sockets there, and then
- * nobody reads beside.
- */
+/** Serves the processes that read the folder through this one; does nothing if the system cannot listen at the socket. */
 async function readersOf(
   db: PGlite,
   folder: string,
   lock: FolderLock,
   { onReader = ignore }: OpenOptions,
-): Promise<Stops> {
+): Promise<ReaderServer> {
   const reading: ReadWork = async (work) => {
     lock.check()
     try {
       return await db.transaction(async (tx) => {
-        // Once a statement has read, nothing makes the transaction one that writes.
+        // After its first query, Postgres does not let a read-only transaction become one that writes.
         await tx.exec('set transaction read only; select 1')
-        const done = await work((text, values) => run(tx, text, values))
+        const result = await work((text, values) => run(tx, text, values))
         await tx.rollback()
-        return done
+        return result
       })
     } catch (error) {
       throw clearer(error, folder)
@@ -146,15 +146,24 @@ async function readersOf(
   return await serveReaders(lock.socket, reading, { name: folder, hasVector: true, onReader }).catch(() => NO_READERS)
 }
 
-interface Stops {
+/** Removes other users' access to the folder, which an earlier version, a copy or a user may have granted. */
+function restrict(folder: string, { onWait = ignore }: OpenOptions): void {
+  const changed = restrictFolder(folder)
+  if (changed > 0)
+    onWait(
+      `other users had access to ${String(changed)} files and folders of ${folder}: now only the owner can read and write them`,
+    )
+}
+
+interface ReaderServer {
   stop(): Promise<void>
 }
-const NO_READERS: Stops = { stop: () => Promise.resolve() }
+const NO_READERS: ReaderServer = { stop: () => Promise.resolve() }
 
-/** Less than this, and the engine cannot work; it does not always say that this is why it gave up. */
-const LEAST_SPACE = 2 ** 21
+/** Bytes that the engine needs to work. Its errors do not always name a full disk as the cause. */
+const MIN_FREE_BYTES = 2 ** 21
 
-/** What the disk of a folder has left; a disk that does not say counts as one with room. */
+/** Free bytes on the disk of a folder; infinite if the disk does not report them. */
 function freeBytes(folder: string): number {
   try {
     const { bavail, bsize } = statfsSync(folder)
@@ -167,20 +176,20 @@ function freeBytes(folder: string): number {
 function reasonOf(folder: string, error: unknown): StoreError {
   const failure = error instanceof StoreError ? error : unusable(folder, error)
   if (failure.kind === 'FolderTaken' || failure.kind === 'DiskFull') return failure
-  return isOutOfSpace(error) || freeBytes(folder) < LEAST_SPACE ? noSpace(folder, error) : failure
+  return isOutOfSpace(error) || freeBytes(folder) < MIN_FREE_BYTES ? noSpace(folder, error) : failure
 }
 
 const noSpace = (name: string, error: unknown): StoreError =>
   new StoreError('DiskFull', `there is no space left for ${name} (a new ledger takes 40 MB)`, error)
 
-// The engine's file layer has numbers of its own for what the system refuses, and throws what is no `Error`.
+// The engine's file layer numbers system errors its own way, and throws objects that are not an `Error`.
 const isErrno = (error: unknown): error is { readonly errno: unknown } =>
   typeof error === 'object' && error !== null && 'name' in error && error.name === 'ErrnoError' && 'errno' in error
 const OUT_OF_SPACE: ReadonlySet<unknown> = new Set([19, 51])
 const isOutOfSpace = (error: unknown): boolean =>
   codeOf(error) === '53100' || (isErrno(error) && OUT_OF_SPACE.has(error.errno))
 
-/** A database that is gone when it is closed, for tests. It takes as long as a new folder. */
+/** A database in memory, for tests; its content is lost when it is closed. Opening takes as long as a new folder. */
 export async function openMemory(): Promise<Database> {
   const template = await readTemplate()
   const db = await start('the database in memory', template === undefined ? {} : { loadDataDir: template })
@@ -189,8 +198,8 @@ export async function openMemory(): Promise<Database> {
 
 const SCHEMA = 'context_ledger'
 /**
- * `pgdata`, or `pgdata-<number of a lock>`; the highest counts, and one that is being copied has `.draft` behind its
- * name.
+ * `pgdata`, or `pgdata-<number of a lock>`. The folder with the highest number is current; one that is still being
+ * copied ends in `.draft`.
  */
 const DATA = 'pgdata'
 const DATA_FOLDER = /^pgdata(?:-(\d+))?$/
@@ -200,35 +209,35 @@ const MARKER = 'ledger.json'
 const dataNumber = (name: string): number => Number(DATA_OR_DRAFT.exec(name)?.[1] ?? 0)
 
 /**
- * The folder with the engine's files. Where an earlier owner may come back it is one that this owner does not know: it
- * goes on writing into files that it has open, whatever anybody says, and these are then nobody's.
+ * The folder with the engine's files. If an earlier owner may return, this is a copy that the earlier owner does not
+ * know: it may keep writing into the files that it has open, and no process reads those any more.
  */
 async function dataFolder(folder: string, lock: FolderLock, isReady: boolean): Promise<string> {
   const [current] = (await readdir(folder))
     .filter((name) => DATA_FOLDER.test(name))
     .toSorted((a, b) => dataNumber(b) - dataNumber(a))
-  const own = lock.isDoubtful ? `${DATA}-${String(lock.number)}` : DATA
-  // A process was killed before the first opening was through. Nothing can have been appended by then, so it starts
-  // anew.
+  const next = lock.mayOwnerReturn ? `${DATA}-${String(lock.number)}` : DATA
+  // A process was killed before it finished the first opening. Nothing can have been appended by then, so this one
+  // starts over.
   if (!isReady || current === undefined) {
     await removeData(folder, lock, undefined)
-    return own
+    return next
   }
-  if (!lock.isDoubtful) return current
-  const draft = join(folder, `${own}.draft`)
+  if (!lock.mayOwnerReturn) return current
+  const draft = join(folder, `${next}.draft`)
   try {
     await cp(join(folder, current), draft, { recursive: true, mode: constants.COPYFILE_FICLONE })
-    await rename(draft, join(folder, own))
+    await rename(draft, join(folder, next))
   } catch (error) {
     await rm(draft, { recursive: true, force: true }).catch(ignore)
     throw error
   }
-  return own
+  return next
 }
 
 /**
- * Takes away the engine's folders but the one that is in use. A later owner's has a higher number than our lock, and is
- * left alone however late this comes.
+ * Removes the engine's folders except the one in use. The folder of a later owner has a higher number than our lock and
+ * is never removed, however late this runs.
  */
 async function removeData(folder: string, lock: FolderLock, inUse: string | undefined): Promise<void> {
   for (const name of await readdir(folder)) {
@@ -237,24 +246,29 @@ async function removeData(folder: string, lock: FolderLock, inUse: string | unde
   }
 }
 
-async function start(name: string, where: { readonly dataDir?: string; readonly loadDataDir?: Blob }): Promise<PGlite> {
+async function start(
+  name: string,
+  files: { readonly fs?: PrivateNodeFs; readonly loadDataDir?: Blob },
+): Promise<PGlite> {
   let db: PGlite | undefined
   try {
     db = new PGlite({
-      ...where,
+      ...files,
       extensions: { vector },
-      // Below 2^53 PGlite would give a number for an 8-byte integer; strings always, as the port promises.
-      parsers: { [types.INT8]: asText, [types.NUMERIC]: asText },
+      // PGlite would return a number for an 8-byte integer below 2^53; the port promises strings for all.
+      parsers: { [types.INT8]: asText, [types.NUMERIC]: asText, [types.BYTEA]: bytesOfHex },
+      // PGlite's own codec of bytes makes a list with one item for each byte.
+      serializers: { [types.BYTEA]: asBinary },
     })
     freeTimers(db)
     await db.waitReady
-    // The engine has armed its timer on the way already. One that is due sooner takes its place, and is one of ours.
+    // The engine armed its timer during the start. A timer that is due sooner replaces it, and that one is unreferenced.
     await db.exec(`set statement_timeout = '1s'; select 1; set statement_timeout = 0`)
-    const [found] = await run<{ there: boolean }>(
+    const [row] = await run<{ exists: boolean }>(
       db,
-      `select to_regnamespace('${SCHEMA}') is not null and exists (select from pg_extension where extname = 'vector') as there`,
+      `select to_regnamespace('${SCHEMA}') is not null and exists (select from pg_extension where extname = 'vector') as "exists"`,
     )
-    if (found?.there !== true)
+    if (row?.exists !== true)
       await db.exec(`create schema if not exists ${SCHEMA}; create extension if not exists vector with schema public`)
     await db.exec(`set search_path to ${SCHEMA}, public`)
     return db
@@ -265,9 +279,9 @@ async function start(name: string, where: { readonly dataDir?: string; readonly 
 }
 
 /**
- * Behind a statement the engine arms a timer of its own, ten seconds ahead, for statistics that nobody reads. It would
- * keep a process alive that is done, and the engine offers no way to set it otherwise. A statement runs in one go, so
- * nobody else meets what is put in the timer's place.
+ * After each statement the engine arms a ten-second timer for statistics, which are not used here. It would keep a
+ * finished process alive, and the engine has no option for it. So `setTimeout` is replaced while a statement runs; a
+ * statement runs synchronously, so no other code sees the replacement.
  */
 function freeTimers(db: PGlite): void {
   const statement = db.execProtocolRawSync.bind(db)
@@ -292,11 +306,11 @@ function freeTimers(db: PGlite): void {
   db.execProtocolRawSync = (message) => freely(() => statement(message))
 }
 
-/** What the engine writes ahead into: it makes a file of this size whenever the last one is full. */
+/** Size of a write-ahead log file. The engine creates a new one when the last is full. */
 const WAL_SEGMENT = 16 * 2 ** 20
-/** What else a statement may need: pages of tables and indexes that it adds. */
+/** Bytes for the pages that a statement may add to tables and indexes. */
 const PAGES = 2 * 2 ** 20
-/** What is written ahead for a text, and what is added to its table, where it is not compressed. */
+/** A text is written to the write-ahead log and to its table, at worst without compression. */
 const TIMES_WRITTEN = 3
 
 const WRITES = /\b(?:insert|update|delete|copy|create|alter|drop|truncate|append_events|append_many|nextval)\b/iu
@@ -309,9 +323,9 @@ const lengthOf = (value: unknown): number =>
       : 0
 
 /**
- * Refuses a statement that writes where the disk has no room for what the engine may have to add. The engine itself
- * cannot refuse: where it finds no room for the next file that it writes ahead into, it tries again for ever, and its
- * process hears of nothing any more, no signal either.
+ * Rejects a statement that writes if the disk lacks the space that the engine may need. The engine cannot report this
+ * itself: without space for the next write-ahead log file it retries forever, and its process no longer handles
+ * anything, not even a signal.
  */
 type CheckSpace = (text: string, values?: readonly unknown[]) => void
 
@@ -323,7 +337,7 @@ function spaceIn(folder: string): CheckSpace {
     if (free < needed)
       throw new StoreError(
         'DiskFull',
-        `there is no space left for ${folder}: ${String(Math.ceil(needed / 2 ** 20))} MB have to be free for it to be written, and ${String(Math.floor(free / 2 ** 20))} MB are`,
+        `there is no space left for ${folder}: writing needs ${String(Math.ceil(needed / 2 ** 20))} MB, and ${String(Math.floor(free / 2 ** 20))} MB are free`,
       )
   }
 }
@@ -332,37 +346,37 @@ function databaseOn(
   db: PGlite,
   name: string,
   lock: Pick<FolderLock, 'check' | 'release'>,
-  readers: Stops,
+  readers: ReaderServer,
   checkSpace: CheckSpace = ignore,
 ): Database {
   const running = new Set<Promise<unknown>>()
-  const turn = createTurns()
+  const yieldToEventLoop = createYield()
   let closing: Promise<void> | undefined
 
   async function open<T>(work: () => Promise<T>): Promise<T> {
     if (closing !== undefined) throw new StoreError('StoreUnavailable', `${name} is closed`)
     lock.check()
-    const done = work()
-    running.add(done)
+    const pending = work()
+    running.add(pending)
     try {
-      const result = await done
-      await turn()
-      // Behind the commit and before anybody hears of it: what was written after somebody else took the folder is in
-      // files that nobody reads.
+      const result = await pending
+      await yieldToEventLoop()
+      // After the commit and before it is acknowledged: if another process took over the folder, the write went to
+      // files that no process reads.
       lock.check()
       return result
     } catch (error) {
-      // A later owner takes the files of this one away: whatever the engine says of that, this is why.
+      // A later owner removes this one's files; if so, that is the cause, whatever the engine reports.
       lock.check()
       throw clearer(error, name)
     } finally {
-      running.delete(done)
+      running.delete(pending)
     }
   }
 
   async function close(): Promise<void> {
     await readers.stop()
-    // Closing under a transaction would leave whoever runs it waiting for ever.
+    // A transaction that is open while the database closes would never settle.
     await Promise.allSettled(running)
     try {
       await db.close()
@@ -389,12 +403,12 @@ function databaseOn(
         await script(db, text)
       }),
     transaction: async (work) => await open(() => db.transaction((tx) => work(inside(tx, checkSpace)))),
-    // One session: nobody else does anything before it is through.
+    // The only session runs this transaction to its end before anything else.
     snapshot: async (_tables, work) => await open(() => db.transaction((tx) => work(inside(tx, checkSpace)))),
     async listen(channel, wake) {
       const stop = await open(() => db.listen(channel, wake))
       return async () => {
-        // With the database every channel ends.
+        // Closing the database ends every channel.
         if (closing === undefined) await open(stop)
       }
     },
@@ -405,15 +419,15 @@ function databaseOn(
   }
 }
 
-/** Work that the engine does without a break lets nothing else in for no longer than this. */
+/** The longest time that the engine may run without a turn of the event loop. */
 const TURN_MS = 20
 
 /**
- * Waits for a turn of the event loop, where the last one is a while ago. The engine answers without ever leaving the
- * queue of promises, so who appends again and again would keep everybody from being heard: timers, signals, and readers
- * at the socket. All who ask meanwhile share a turn, and go on in their order.
+ * Waits for a turn of the event loop if the last one is more than `TURN_MS` ago. The engine answers within the
+ * microtask queue, so a caller that appends in a loop would starve timers, signals and readers at the socket. Concurrent
+ * callers share a turn and continue in their order.
  */
-function createTurns(): () => Promise<void> {
+function createYield(): () => Promise<void> {
   let last = performance.now()
   let taking: Promise<void> | undefined
   const take = async (): Promise<void> => {
@@ -454,22 +468,22 @@ function inside(tx: Transaction, checkSpace: CheckSpace): Sql {
   }
 }
 
-/** The database's own failures pass as they came, with their code; those of the engine itself become clear ones. */
+/** Returns errors of the database unchanged, with their code, and turns failures of the engine into `StoreError`s. */
 function clearer(error: unknown, name: string): unknown {
   if (error instanceof StoreError || /^[\dA-Z]{5}$/.test(codeOf(error) ?? '')) return error
-  const said = sentenceOf(error)
+  const message = sentenceOf(error)
   if (isErrno(error))
     return isOutOfSpace(error)
       ? noSpace(name, error)
       : new StoreError(
           'StoreUnavailable',
-          `${name} cannot be read or written (number ${String(error.errno)} of the engine's file layer)`,
+          `${name} cannot be read or written (error ${String(error.errno)} of the engine's file layer)`,
           error,
         )
-  // The engine gives up (abort, unreachable code) where Postgres would end its process; nothing of this instance can be
-  // used after that.
-  if (error instanceof Error && (error.name === 'RuntimeError' || /abort|closed|exit/i.test(said)))
-    return new StoreError('StoreUnavailable', `${name} has stopped: ${said}`, error)
+  // The engine aborts (abort, unreachable code) when Postgres would end its process; the instance is unusable after
+  // that.
+  if (error instanceof Error && (error.name === 'RuntimeError' || /abort|closed|exit/i.test(message)))
+    return new StoreError('StoreUnavailable', `${name} has stopped: ${message}`, error)
   return error
 }
 
@@ -477,7 +491,7 @@ const Marker = z.object({ ledger: z.literal('context-ledger'), version: z.number
 type Marker = z.infer<typeof Marker>
 const MARKER_VERSION = 1
 
-/** Looks before anything is touched: a folder with other things in it is somebody else's. */
+/** Throws if the folder holds anything but a ledger. Runs before anything is written. */
 async function refuseForeign(folder: string): Promise<void> {
   let names: string[]
   try {
@@ -486,15 +500,15 @@ async function refuseForeign(folder: string): Promise<void> {
     if (codeOf(error) === 'ENOENT') return
     throw unusable(folder, error)
   }
-  // What file systems and desktops put into an empty folder by themselves.
-  const others = names.filter(
+  // File systems and desktops create `lost+found` and `.DS_Store` in empty folders.
+  const content = names.filter(
     (name) => name !== LOCK_NAME && !name.startsWith(`${MARKER}.`) && name !== 'lost+found' && name !== '.DS_Store',
   )
-  if (others.length === 0) return
-  if (!others.includes(MARKER)) {
+  if (content.length === 0) return
+  if (!content.includes(MARKER)) {
     throw new StoreError(
       'NotALedger',
-      `${folder} holds something else (${others.slice(0, 3).join(', ')}${others.length > 3 ? ', …' : ''}); nothing in it was touched. Name an empty folder, or one that does not exist`,
+      `${folder} is not a ledger: it contains ${content.slice(0, 3).join(', ')}${content.length > 3 ? ', …' : ''}. Nothing in it was changed. Name an empty folder, or one that does not exist`,
     )
   }
   await readMarker(folder)
@@ -512,12 +526,12 @@ async function readMarker(folder: string): Promise<Marker | undefined> {
   if (marker === undefined)
     throw new StoreError(
       'NotALedger',
-      `${join(folder, MARKER)} is not what this program writes; nothing in ${folder} was touched`,
+      `${join(folder, MARKER)} was not written by this program; nothing in ${folder} was changed`,
     )
   if (marker.version > MARKER_VERSION) {
     throw new StoreError(
       'NewerSchema',
-      `${folder} was made by a later version of this program (version ${String(marker.version)} of its layout, this program knows ${String(MARKER_VERSION)})`,
+      `${folder} was created by a later version of this program (layout version ${String(marker.version)}; this program supports ${String(MARKER_VERSION)})`,
     )
   }
   return marker
@@ -532,8 +546,8 @@ function parseMarker(text: string): Marker | undefined {
 }
 
 /**
- * In one step, so that a process killed here leaves the old marker or the new one. One that is there is never set back
- * by who comes late.
+ * Writes the marker atomically, so that a process killed here leaves the old one or the new one. A late writer with
+ * `ready: false` never replaces an existing marker.
  */
 async function writeMarker(folder: string, lock: FolderLock, ready: boolean): Promise<void> {
   const marker = join(folder, MARKER)
@@ -541,6 +555,7 @@ async function writeMarker(folder: string, lock: FolderLock, ready: boolean): Pr
   await writeFile(
     draft,
     `${JSON.stringify({ ledger: 'context-ledger', version: MARKER_VERSION, ready } satisfies Marker)}\n`,
+    { mode: PRIVATE_FILE },
   )
   if (ready) return await rename(draft, marker)
   try {
@@ -554,6 +569,13 @@ async function writeMarker(folder: string, lock: FolderLock, ready: boolean): Pr
 
 const asText = (value: string): string => value
 
+/** Reads bytes as Postgres writes them: `\\x` and two hexadecimal digits for each byte. */
+const bytesOfHex = (value: string): Uint8Array => Buffer.from(value.slice(2), 'hex')
+
+/** Returns the bytes unchanged: PGlite sends a `Uint8Array` in the binary format, although its type asks for a text. */
+// oxlint-disable-next-line typescript/no-unsafe-type-assertion -- see above
+const asBinary = (value: unknown): string => value as string
+
 function ignore(): void {
-  // The failure that led here is the one to report.
+  // The caller reports the failure that came first.
 }

@@ -1,6 +1,6 @@
 /**
- * An empty database as the engine makes it, made once when the program is built (scripts/build.mjs) and shipped with
- * it. The engine takes some 4 s of work to create one, and 1 s to load this one.
+ * The template: an empty database that scripts/build.mjs creates when the program is built, and that is shipped with it.
+ * The engine takes about 4 s to create a database and 1 s to load the template.
  */
 import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
@@ -12,20 +12,17 @@ import { promisify } from 'node:util'
 import { brotliDecompress } from 'node:zlib'
 import { z } from 'zod'
 
-/**
- * What `loadDataDir` takes; undefined where there is none for this version of the engine, or where it is not what was
- * written.
- */
+/** The template for `loadDataDir`; undefined if this version of the engine has none, or if the file is damaged. */
 export async function readTemplate(file = templateFile()): Promise<Blob | undefined> {
   try {
     if (file === undefined) return undefined
     const written = await readFile(file)
-    // A hash stands before the archive: a damaged database may well open, and be missed for years.
+    // The file starts with a hash of the archive, because a damaged database may open without an error.
     const archive = written.subarray(SHA256_BYTES)
     if (!createHash('sha256').update(archive).digest().equals(written.subarray(0, SHA256_BYTES))) return undefined
     return new Blob([await promisify(brotliDecompress)(archive, { chunkSize: 1 << 20 })])
   } catch {
-    // The engine makes its own.
+    // The engine creates a database instead.
     return undefined
   }
 }
@@ -34,15 +31,15 @@ const SHA256_BYTES = 32
 const Package = z.object({ version: z.string() })
 
 /**
- * In `dist` of our own package, wherever below it this very file lies (`src`, or `dist/src` when it is built). The name
- * is as scripts/build.mjs gives it.
+ * The path in `dist` of this package. This module may be in `src`, or in `dist/src` after a build. The name is the one
+ * that scripts/build.mjs uses.
  */
 function templateFile(): string | undefined {
-  const own = fileURLToPath(import.meta.url)
-  const root = packageOf(own)
-  const engine = packageOf(createRequire(own).resolve('@electric-sql/pglite'))
+  const thisFile = fileURLToPath(import.meta.url)
+  const root = packageOf(thisFile)
+  const engine = packageOf(createRequire(thisFile).resolve('@electric-sql/pglite'))
   if (root === undefined || engine === undefined) return undefined
-  const { version } = Package.parse(createRequire(own)(join(engine, 'package.json')))
+  const { version } = Package.parse(createRequire(thisFile)(join(engine, 'package.json')))
   return join(root, 'dist', `pglite-${version}.template`)
 }
 

@@ -1,14 +1,14 @@
 /**
- * Appends of one process that come while another is under way go to the database together, in one transaction.
+ * Batches the appends of one process: those that arrive while another is running go to the database in one transaction.
  *
- * Alone each append would wait for a commit of its own. An append that meets nobody goes at once and by itself. On a
- * server those of other processes wait for the disk beside ours (`append_and_wait` in `schema.ts`).
+ * Otherwise each append would wait for its own commit. An append without others goes at once and alone. On a server,
+ * appends of several processes share the wait for the disk (`append_and_wait` in `schema.ts`).
  */
 import type { EventToAppend, ExpectedRevision } from '../../ports/event-store.js'
 import type { Database } from '../../ports/sql.js'
 import { codeOf } from '../../ports/store-error.js'
 
-/** What `append_events` says of one append. */
+/** The result of `append_events` for one append. */
 interface AppendRow {
   readonly outcome: 'appended' | 'repeated' | 'recorded' | 'conflict'
   readonly last_revision: string
@@ -20,7 +20,7 @@ export interface AppendQueue {
   append(stream: string, expected: ExpectedRevision, events: readonly EventToAppend[]): Promise<AppendRow>
 }
 
-interface Waiting {
+interface PendingAppend {
   readonly stream: string
   readonly expected: bigint
   readonly events: readonly EventToAppend[]
@@ -28,58 +28,55 @@ interface Waiting {
   reject(failure: unknown): void
 }
 
-/**
- * While one transaction commits, the next one is already on its way; more would only wait for the counter with a
- * connection each.
- */
-const UNDER_WAY = 2
-/** Above this, those who share a transaction wait for each other's bytes longer than for a commit of their own. */
-const TOGETHER = 100
-const TOGETHER_CHARACTERS = 1_000_000
+/** While one transaction commits, the next is already sent. More would only block connections at the log's counter. */
+const MAX_RUNNING = 2
+/** Limits of a batch: in a larger one, appends wait longer for the data of others than for their own commit. */
+const MAX_BATCH = 100
+const MAX_BATCH_CHARACTERS = 1_000_000
 
-/** A queue in front of the log in `db`. */
+/** Creates a queue for appends to the log in `db`. */
 export function createAppendQueue(db: Database): AppendQueue {
-  const queue: Waiting[] = []
-  let underWay = 0
-  let isComing = false
+  const queue: PendingAppend[] = []
+  let running = 0
+  let isScheduled = false
 
-  function next(): void {
-    while (underWay < UNDER_WAY && queue.length > 0) {
-      underWay++
-      void send(takeSome(queue)).finally(() => {
-        underWay--
-        next()
+  function startBatches(): void {
+    while (running < MAX_RUNNING && queue.length > 0) {
+      running++
+      void send(takeBatch(queue)).finally(() => {
+        running--
+        startBatches()
       })
     }
   }
 
-  /** Whoever comes within the same turn of the event loop goes along. */
-  function soon(): void {
-    if (isComing) return
-    isComing = true
+  /** Waits for the end of this turn of the event loop, so that its further appends join the batch. */
+  function schedule(): void {
+    if (isScheduled) return
+    isScheduled = true
     setImmediate(() => {
-      isComing = false
-      next()
+      isScheduled = false
+      startBatches()
     })
   }
 
-  async function send(batch: readonly Waiting[]): Promise<void> {
+  async function send(batch: readonly PendingAppend[]): Promise<void> {
     const [only] = batch
     try {
       const rows = only !== undefined && batch.length === 1 ? await sendOne(only) : await sendMany(batch)
-      batch.forEach((waiting, place) => {
-        const row = rows[place]
-        if (row === undefined) waiting.reject(new Error('the append gave no row'))
-        else waiting.resolve(row)
+      batch.forEach((pending, index) => {
+        const row = rows[index]
+        if (row === undefined) pending.reject(new Error('the append returned no row'))
+        else pending.resolve(row)
       })
     } catch (failure) {
-      // Data that the database does not take fails the whole transaction; alone, each learns whether it was its own.
-      if (batch.length > 1 && refusesData(failure)) for (const waiting of batch) await send([waiting])
-      else for (const waiting of batch) waiting.reject(failure)
+      // Data that the database rejects fails the whole transaction. Sent alone, only the faulty append fails.
+      if (batch.length > 1 && refusesData(failure)) for (const pending of batch) await send([pending])
+      else for (const pending of batch) pending.reject(failure)
     }
   }
 
-  async function sendOne({ stream, expected, events }: Waiting): Promise<AppendRow[]> {
+  async function sendOne({ stream, expected, events }: PendingAppend): Promise<AppendRow[]> {
     const rows = await db.query<{ said: string }>(db.isServer ? APPEND_AND_WAIT : APPEND, [
       stream,
       expected,
@@ -88,12 +85,12 @@ export function createAppendQueue(db: Database): AppendQueue {
     return rows.map((row) => rowOf(row.said))
   }
 
-  async function sendMany(batch: readonly Waiting[]): Promise<AppendRow[]> {
+  async function sendMany(batch: readonly PendingAppend[]): Promise<AppendRow[]> {
     const [row] = await db.query<{ said: readonly string[] }>(db.isServer ? APPEND_MANY_AND_WAIT : APPEND_MANY, [
-      batch.map((waiting) => waiting.stream),
-      batch.map((waiting) => waiting.expected),
-      batch.map((waiting) => waiting.events.length),
-      ...columns(batch.flatMap((waiting) => waiting.events)),
+      batch.map((pending) => pending.stream),
+      batch.map((pending) => pending.expected),
+      batch.map((pending) => pending.events.length),
+      ...columns(batch.flatMap((pending) => pending.events)),
     ])
     return row?.said.map(rowOf) ?? []
   }
@@ -108,23 +105,23 @@ export function createAppendQueue(db: Database): AppendQueue {
           resolve,
           reject,
         })
-        if (underWay === 0) next()
-        else soon()
+        if (running === 0) startBatches()
+        else schedule()
       }),
   }
 }
 
-/** True where the database refuses the data for good: its classes 22 (data), 23 (constraints) and 54 (limits). */
+/** Whether the database rejects the data permanently: error classes 22 (data), 23 (constraints) and 54 (limits). */
 export function refusesData(failure: unknown): boolean {
   return /^(22|23|54)/.test(codeOf(failure) ?? '')
 }
 
-function takeSome(queue: Waiting[]): Waiting[] {
+function takeBatch(queue: PendingAppend[]): PendingAppend[] {
   let characters = 0
   let count = 0
   for (const { events } of queue) {
     characters += events.reduce((sum, event) => sum + event.data.length + event.metadata.length, 0)
-    if (count > 0 && (count >= TOGETHER || characters > TOGETHER_CHARACTERS)) break
+    if (count > 0 && (count >= MAX_BATCH || characters > MAX_BATCH_CHARACTERS)) break
     count++
   }
   return queue.splice(0, count)
@@ -140,12 +137,12 @@ function columns(events: readonly EventToAppend[]): readonly [string[], string[]
 }
 
 /**
- * Reads a row as Postgres writes one, `(appended,4,17,)` or `(recorded,4,17,"{id,id}")`: words, numbers and UUIDs, so
- * nothing in it is escaped.
+ * Parses a row in the text form of Postgres, `(appended,4,17,)` or `(recorded,4,17,"{id,id}")`. It contains only words,
+ * numbers and UUIDs, so nothing is escaped.
  */
-function rowOf(said: string): AppendRow {
-  const [, outcome = '', revision = '', position = '', ids] = ROW.exec(said) ?? []
-  if (!isOutcome(outcome)) throw new Error(`append_events said ${said}`)
+function rowOf(text: string): AppendRow {
+  const [, outcome = '', revision = '', position = '', ids] = ROW.exec(text) ?? []
+  if (!isOutcome(outcome)) throw new Error(`append_events returned ${text}`)
   return {
     outcome,
     last_revision: revision,
@@ -158,8 +155,7 @@ const ROW = /^\(([a-z]+),(-?\d+),(-?\d*),(?:"?\{([^}]*)\}"?)?\)$/
 const OUTCOMES: readonly AppendRow['outcome'][] = ['appended', 'repeated', 'recorded', 'conflict']
 const isOutcome = (word: string): word is AppendRow['outcome'] => OUTCOMES.some((outcome) => outcome === word)
 
-// As one text: that spares the engine a scan of the function's result, which is a sixth of the time of an append on
-// PGlite.
+// The row as one text, because a function scan would take a sixth of the time of an append on PGlite.
 const APPEND = 'select append_events($1, $2, $3, $4, $5, $6)::text as said'
 const APPEND_MANY = 'select array(select a::text from append_many($1, $2, $3, $4, $5, $6, $7) a) as said'
 const APPEND_AND_WAIT = 'call append_and_wait($1, $2, $3, $4, $5, $6, null)'

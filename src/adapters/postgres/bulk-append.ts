@@ -1,8 +1,7 @@
 /**
- * Events of many streams in one transaction, in the order of a log that is copied: for what `append_events` would do
- * stream by stream with a round trip each. It keeps the same rules: the streams' rows are locked first and in the order
- * of their names, the log's counter last and until the commit, so positions have no gaps and become visible in their
- * order.
+ * Appends events of many streams in one transaction, in the order of a copied log. `append_events` would need a round
+ * trip for each stream. The locking is the same: first the streams' rows in the order of their names, last the log's
+ * counter until the commit. So positions have no gaps and become visible in order.
  */
 import { either as E } from 'fp-ts'
 import type { StoredEvent } from '../../domain/events/stored-event.js'
@@ -18,7 +17,7 @@ interface Span {
   last: bigint
 }
 
-/** The log in the tables that `migrateLog` creates, for who fills it. `name` is for messages. */
+/** The log in the tables that `migrateLog` creates, as the target of a copy. `name` is for messages. */
 export function createPostgresBulkTarget(db: Sql, name: string): BulkTarget {
   return {
     async appendInOrder(entries) {
@@ -33,7 +32,7 @@ export function createPostgresBulkTarget(db: Sql, name: string): BulkTarget {
   }
 }
 
-/** Where each stream begins and ends among these events. */
+/** The first event and the last revision of each stream among these events. */
 function spansOf(entries: readonly CopiedEvent[], name: string): ReadonlyMap<string, Span> {
   const spans = new Map<string, Span>()
   for (const { event } of entries) {
@@ -49,7 +48,7 @@ function spansOf(entries: readonly CopiedEvent[], name: string): ReadonlyMap<str
     else
       throw new LogCopyError(
         'TargetRefuses',
-        `${placeOf(event)} cannot be written to ${name}: it does not stand behind revision ${span.last.toString()}`,
+        `${placeOf(event)} cannot be written to ${name}: it does not follow revision ${span.last.toString()}`,
       )
   }
   return spans
@@ -62,8 +61,8 @@ async function append(
   name: string,
 ): Promise<void> {
   const streams = [...spans.keys()]
-  const fresh = streams.filter((stream) => spans.get(stream)?.first.revision === 0n)
-  if (fresh.length > 0) await sql.query(NEW_STREAMS, [fresh])
+  const newStreams = streams.filter((stream) => spans.get(stream)?.first.revision === 0n)
+  if (newStreams.length > 0) await sql.query(NEW_STREAMS, [newStreams])
   const rows = await sql.query<{ stream: string; revision: string }>(LOCK_STREAMS, [streams])
   const found = new Map(rows.map(({ stream, revision }) => [stream, BigInt(revision)]))
   for (const [stream, { first }] of spans) {
@@ -71,7 +70,7 @@ async function append(
     if (actual !== first.revision - 1n) {
       throw new LogCopyError(
         'TargetChanged',
-        `${placeOf(first)} cannot be written to ${name}: the stream ends there at revision ${actual.toString()}. Either somebody else writes to it, or the source has a gap before it`,
+        `${placeOf(first)} cannot be written to ${name}: the stream ends there at revision ${actual.toString()}. Either another process writes to it, or the source has a gap before this event`,
       )
     }
   }
@@ -93,14 +92,14 @@ function failureOf(error: unknown, name: string): unknown {
   if (codeOf(error) === '53100')
     return new LogCopyError(
       'DiskFull',
-      `the disk of ${name} is full: ${sentenceOf(error)}; the same copy again goes on from where it was`,
+      `the disk of ${name} is full: ${sentenceOf(error)}; run the same copy again to continue`,
       error,
     )
   if (refusesData(error))
     return new LogCopyError('TargetRefuses', `${name} refuses these events: ${sentenceOf(error)}`, error)
   return new LogCopyError(
     'TargetUnavailable',
-    `${name} does not answer: ${sentenceOf(error)}; the same copy again goes on from where it was`,
+    `${name} does not answer: ${sentenceOf(error)}; run the same copy again to continue`,
     error,
   )
 }
@@ -111,8 +110,8 @@ const LOCK_STREAMS = 'select stream, revision from streams where stream = any ($
 const MOVE_STREAMS =
   'update streams s set revision = moved.revision from unnest($1::text[], $2::bigint[]) moved (stream, revision) where s.stream = moved.stream'
 const TAKE_POSITIONS = 'update log_head set position = position + $1 returning position'
-// One JSON and not an array a column: the texts are there already, and arrays take the client a third more time to
-// write.
+// One JSON text instead of an array for each column: each event's JSON already exists, and arrays take the client a
+// third more time.
 const INSERT_EVENTS = `
   insert into events (position, revision, id, stream, type, data, metadata)
   select $1::bigint + e.ord, e.revision, e.id, e.stream, e.type, e.data, e.metadata

@@ -1,6 +1,6 @@
 /**
- * Claims in a table beside the log. They expire by the database's clock, because the clocks of two machines may differ
- * by more than a claim lasts.
+ * Claims in a table of the log's database. They expire by the database's clock, because the clocks of two machines may
+ * differ by more than the lifetime of a claim.
  */
 import type { Claims } from '../../ports/claims.js'
 import type { Sql } from '../../ports/sql.js'
@@ -9,9 +9,9 @@ import type { Sql } from '../../ports/sql.js'
 export function createPostgresClaims(db: Sql): Claims {
   return {
     async take(key, owner, ttlMs) {
-      const [taken] = await db.query<{ fence: string }>(TAKE, [key, owner, ttlMs])
-      if (taken === undefined) return undefined
-      const fence = BigInt(taken.fence)
+      const [row] = await db.query<{ fence: string }>(TAKE, [key, owner, ttlMs])
+      if (row === undefined) return undefined
+      const fence = BigInt(row.fence)
       return {
         fence,
         extend: async () => (await db.query(EXTEND, [key, fence, ttlMs])).length > 0,
@@ -21,23 +21,23 @@ export function createPostgresClaims(db: Sql): Claims {
       }
     },
     async holder(key) {
-      const [held] = await db.query<{ owner: string; fence: string }>(HOLDER, [key])
-      return held === undefined ? undefined : { owner: held.owner, fence: BigInt(held.fence) }
+      const [row] = await db.query<{ owner: string; fence: string }>(HOLDER, [key])
+      return row === undefined ? undefined : { owner: row.owner, fence: BigInt(row.fence) }
     },
   }
 }
 
-// One statement decides: where two take at once, the second waits for the first one's row and then finds it held.
-// The fence is the default of its column, from a sequence: a claim that is released leaves no row behind, and the next
-// fence is larger all the same.
+// One statement decides: if two processes take a claim concurrently, the second waits for the first one's row and then
+// finds it taken. The fence comes from a sequence by the default of its column, so it increases even though releasing a
+// claim deletes its row.
 const TAKE = `
-  insert into compaction_claims as held (key, owner, expires_at)
+  insert into compaction_claims as claim (key, owner, expires_at)
   values ($1, $2, clock_timestamp() + $3::float8 * interval '1 millisecond')
   on conflict (key) do update set owner = excluded.owner, expires_at = excluded.expires_at, fence = excluded.fence
-  where held.owner = excluded.owner or held.expires_at <= clock_timestamp()
+  where claim.owner = excluded.owner or claim.expires_at <= clock_timestamp()
   returning fence`
 
-// One whose claim ran out and was taken again changes nothing. One that ran out and that nobody took is still ours.
+// Extends an expired claim too, as long as no other process has taken it; otherwise changes nothing.
 const EXTEND = `
   update compaction_claims set expires_at = clock_timestamp() + $3::float8 * interval '1 millisecond'
   where key = $1 and fence = $2

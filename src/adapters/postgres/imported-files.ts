@@ -1,4 +1,4 @@
-/** Which files were imported, in a table beside the log. */
+/** Records which files were imported, in a table of the log's database. */
 import type { ImportedFiles } from '../../ports/imported-files.js'
 import type { Sql } from '../../ports/sql.js'
 

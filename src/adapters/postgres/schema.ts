@@ -1,29 +1,29 @@
 /**
- * The log's tables and the one function that appends to it, the same for a server and for the embedded engine. They lie
- * in the schema that the connection's search path names first. Positions are told out by a counter and not by a
- * sequence: a sequence gives numbers away before their transactions commit, and a reader that goes by them skips the
- * late ones (a store of that kind, measured with 16 writers, lost 18 to 22 % of the events).
+ * The log's tables and the functions that append to it, for a server and for the embedded engine. They are created in
+ * the first schema of the connection's search path. Positions come from a counter, not from a sequence: a sequence hands
+ * out numbers before their transactions commit, and a reader that follows them skips late commits (measured with 16
+ * writers, such a store lost 18 to 22 % of the events).
  */
 import type { Sql } from '../../ports/sql.js'
 import { StoreError } from '../../ports/store-error.js'
 
 /**
- * Every append says NOTIFY on this channel. Channels belong to the whole database, so a log in another schema wakes us
- * too, for nothing.
+ * Every append sends NOTIFY on this channel. Channels belong to the whole database, so appends to a log in another
+ * schema also wake our subscriptions, without effect.
  */
 export const LOG_CHANNEL = 'context_ledger'
 
 /**
- * Brings the log's tables to the version that this program knows. Two processes may do it at once; with nothing to do
- * it is one query.
+ * Migrates the log's tables to the version of this program. Concurrent calls are safe. If nothing is to do, it takes
+ * two queries.
  */
 export async function migrateLog(db: Sql): Promise<void> {
-  const [found] = await db.query<{ exists: boolean }>(`select to_regclass('log_version') is not null as exists`)
-  if (found?.exists === true && (await recordedVersion(db)) === MIGRATIONS.length) return
+  const [table] = await db.query<{ exists: boolean }>(`select to_regclass('log_version') is not null as exists`)
+  if (table?.exists === true && (await recordedVersion(db)) === MIGRATIONS.length) return
   await db.transaction(
     async (sql) => {
-      // Held until the commit, so a second process waits here and then finds the work done. Building may take longer
-      // than a statement should.
+      // The lock lasts until the commit: a second process waits here and then finds nothing to do. The transaction is
+      // patient, because a migration may take longer than the statement timeout.
       await sql.query(`select pg_advisory_xact_lock(hashtextextended('context_ledger.migrate', 0))`)
       await sql.script(
         `create table if not exists log_version (one boolean primary key default true check (one), version int not null)`,
@@ -38,16 +38,13 @@ export async function migrateLog(db: Sql): Promise<void> {
   )
 }
 
-/**
- * Throws where the log's tables are not of the version that this program knows: who only reads does not bring them
- * there.
- */
+/** Throws if the log's tables have another version than this program. For readers, which do not migrate. */
 export async function checkLogVersion(db: Sql): Promise<void> {
   const version = await recordedVersion(db)
   if (version < MIGRATIONS.length)
     throw new StoreError(
       'StoreUnavailable',
-      `the log is kept by an earlier version of this program (its tables are version ${String(version)}, this program knows ${String(MIGRATIONS.length)}): read it by that version, or when that process has ended`,
+      `the log is in use by an earlier version of this program (its tables have version ${String(version)}, this program needs ${String(MIGRATIONS.length)}): read it with that version, or after that process has ended`,
     )
 }
 
@@ -57,7 +54,7 @@ async function recordedVersion(db: Sql): Promise<number> {
   if (version > MIGRATIONS.length) {
     throw new StoreError(
       'NewerSchema',
-      `the log was written by a later version of this program (its tables are version ${String(version)}, this program knows ${String(MIGRATIONS.length)})`,
+      `the log was written by a later version of this program (its tables have version ${String(version)}, this program supports up to ${String(MIGRATIONS.length)})`,
     )
   }
   return version
@@ -191,15 +188,15 @@ create table compaction_claims (
 );
 `
 
-// A number that grows with each taking of a claim, by which a process that lost its claim is told from the one that has
-// it now.
+// A number that increases whenever a claim is taken. It distinguishes a process that lost its claim from the current
+// holder.
 const CLAIM_FENCES = `
 create sequence claim_fences;
 alter table compaction_claims add column fence bigint not null default nextval('claim_fences');
 `
 
-// Who waits for a compaction worker, how far the log was read for it, and what was spent. None of it is a fact: all of
-// it may be deleted.
+// Conversations that wait for a compaction worker, the queue's checkpoint in the log, and the tokens spent. All of it
+// can be deleted without losing events.
 const COMPACTION_WORKERS = `
 create sequence compaction_leases;
 create table compaction_queue (
@@ -229,8 +226,8 @@ create table compaction_tokens (
 ) with (fillfactor = 50);
 `
 
-// What an edition has cost so far, with what is set aside for calls under way. No fact: what a summary took is recorded
-// with it.
+// Spending of each edition, including reservations for running calls. Not part of the log: each summary records its own
+// usage.
 const EDITION_SPENDING = `
 create table edition_spending (
   edition_id text collate "C" primary key,
@@ -239,20 +236,18 @@ create table edition_spending (
 ) with (fillfactor = 50);
 `
 
-// Tokens to and from the model apart, and no cost: that follows from them, at the price of whoever asks. An older row
-// has one sum of tokens, and a cost by whatever prices its runs were given. The cost is dropped, and the sum counts as
-// tokens from the model, which cost the more of the two: a bound in tokens holds as it did, and one in money errs on
-// the safe side, as it does for calls that were lost.
+// Prompt and completion tokens in separate columns, and no cost: readers compute it from the tokens at their own prices.
+// An older row has one sum of tokens and a cost. The cost is dropped, and the sum counts as completion tokens, which are
+// the more expensive ones: a limit in tokens is unchanged, and a limit in money errs on the safe side.
 const SPENDING_BY_KIND = `
 alter table edition_spending rename column tokens to completion_tokens;
 alter table edition_spending add column prompt_tokens bigint not null default 0, drop column cost_micros;
 `
 
-// The same appends, for a server with several writers. The log's row, and the lock of NOTIFY, are held until the commit.
-// Held until that is on the disk, they would let one append through at a time. So the append commits without waiting,
-// and then waits, with nothing locked, for a commit that has nothing in it: whatever was committed before is on the
-// disk with it, and all who wait share one flush. Whoever reads what nobody was told of yet waits in the same way
-// (`event-store.ts`).
+// The same appends for a server with several writers. An append locks the log's row, and the lock of NOTIFY, until its
+// commit. If the commit waited for the disk, appends would run one at a time. So an append commits without waiting, and
+// then, without any lock, waits for an empty commit: that flushes everything committed before, and all waiting appends
+// share one flush. A reader waits in the same way for events that are not yet acknowledged (`event-store.ts`).
 const APPENDS_THAT_WAIT_TOGETHER = `
 create or replace procedure append_and_wait(
   p_stream text, p_expected bigint, p_ids uuid[], p_types text[], p_data text[], p_metadata text[], inout said text
@@ -277,14 +272,14 @@ end $$;
 `
 
 /**
- * Waits until all that is committed is on the disk; gives how far that is. A server that follows another one has only
- * what is on that one's disk.
+ * Waits until every committed event is on the disk; returns the last position. A replica has only what is on the disk
+ * of its primary.
  */
 export const WAIT_FOR_DISK = `
   select position, case when pg_is_in_recovery() then null else pg_logical_emit_message(true, '${LOG_CHANNEL}', '')::text end
   from log_head`
 
-// Files of other programs that were imported, as they were then. No fact: whoever loses it reads them once more.
+// State of imported files when they were imported. Not part of the log: without it, the files are read again.
 const IMPORTED_FILES = `
 create table imported_files (
   file text collate "C" primary key,
@@ -294,8 +289,7 @@ create table imported_files (
 );
 `
 
-// What `serve` keeps: keys (never their secrets), their last uses, jobs. No facts: a ledger without them has lost nothing
-// that was said.
+// State of `serve`: keys (never their secrets), recent uses of keys, and jobs. Not part of the log.
 const SERVICE = `
 create table service_keys (
   id text collate "C" primary key,
@@ -339,7 +333,7 @@ create table service_jobs (
 create index service_jobs_created on service_jobs (created_at);
 `
 
-/** A migration is never edited once it is released; the next one stands behind it. */
+/** Never edit a released migration; add a new one at the end. */
 const MIGRATIONS: readonly string[] = [
   LOG,
   CLAIM_FENCES,

@@ -1,6 +1,6 @@
 /**
- * The service's jobs, in the table that `migrateLog` creates: any process answers for a job, and one whose process
- * ended is told as lost.
+ * The service's jobs, in the table that `migrateLog` creates. Any process can report a job; a job whose process has ended
+ * is reported as lost.
  */
 import type { Sql } from '../../ports/sql.js'
 import type { JobRecord, JobState, JobStore } from '../../ports/service-state.js'
@@ -20,7 +20,7 @@ interface JobRow {
 
 const time = (column: string): string =>
   `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as ${column}`
-// A process says every second that it is there; one that does not for long has ended.
+// A process extends `alive_until` every second; after that time it counts as ended.
 const job = (result: string): string => `select id, kind, key_id, conversation_id,
   case when state = 'running' and alive_until < clock_timestamp() then 'lost' else state end as state,
   progress, ${result} as result, problem, ${time('created_at')}, ${time('ended_at')} from service_jobs`
@@ -82,11 +82,11 @@ export function createPostgresJobStore(db: Sql): JobStore {
       )
       return rows.length > 0
     },
-    async forget(most) {
+    async forget(limit) {
       await db.query(
         `delete from service_jobs where (state <> 'running' or alive_until < clock_timestamp()) and id not in
            (select id from service_jobs order by created_at desc limit $1)`,
-        [most],
+        [limit],
       )
     },
   }

@@ -26,7 +26,7 @@ interface UseRow {
   readonly request_id: string
 }
 
-// Times as text, so that no driver rounds them and all of them are written alike.
+// Times as text, so that no driver rounds them and all have the same format.
 const time = (column: string): string =>
   `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as ${column}`
 const KEY = `select id, name, hash, previous_hash, ${time('previous_until')}, roles, scope, prefix, ${time('created_at')}, ${time('rotated_at')}, ${time('revoked_at')} from service_keys`
@@ -88,7 +88,7 @@ export function createPostgresKeyStore(db: Sql): KeyStore {
       )
       return rows.length > 0
     },
-    async addUses(uses, most) {
+    async addUses(uses, limit) {
       await db.query(ADD_USES, [
         uses.map(({ at }) => at),
         uses.map(({ keyId }) => keyId ?? null),
@@ -98,7 +98,7 @@ export function createPostgresKeyStore(db: Sql): KeyStore {
         uses.map(({ requestId }) => requestId),
       ])
       await db.query('delete from service_key_uses where place <= (select max(place) from service_key_uses) - $1', [
-        most,
+        limit,
       ])
     },
     async uses({ limit, before }) {

@@ -1,8 +1,8 @@
-/** What editions have taken, in a table beside the log: a row for each edition, shared by all who make it. */
+/** Tokens spent by editions, in a table of the log's database: one row for each edition, shared by all processes. */
 import type { TokenUsage } from '../../domain/reports/prices.js'
 import type { Sql } from '../../ports/sql.js'
 import type { Spending } from '../../ports/spending.js'
-import { noRoomFor } from '../spending-bound.js'
+import { refusalFor } from '../spending-bound.js'
 
 interface Row {
   readonly prompt_tokens: string
@@ -16,30 +16,30 @@ export function createPostgresSpending(db: Sql): Spending {
     return { promptTokens: Number(row?.prompt_tokens ?? 0), completionTokens: Number(row?.completion_tokens ?? 0) }
   }
   return {
-    async setAside(editionId, asked, bound) {
+    async reserve(editionId, requested, bound) {
       const { tokens, cost } = bound
       for (;;) {
-        const [room] = await db.query(SET_ASIDE, [
+        const [reserved] = await db.query(SET_ASIDE, [
           editionId,
-          asked.promptTokens,
-          asked.completionTokens,
+          requested.promptTokens,
+          requested.completionTokens,
           tokens ?? null,
           cost?.micros ?? null,
           cost?.price.promptPerMillion ?? null,
           cost?.price.completionPerMillion ?? null,
         ])
-        if (room !== undefined) break
-        const noRoom = noRoomFor(asked, await spentOn(editionId), bound)
-        if (noRoom !== undefined) return noRoom
-        // Between the two statements another call was settled for less: there is room after all.
+        if (reserved !== undefined) break
+        const refusal = refusalFor(requested, await spentOn(editionId), bound)
+        if (refusal !== undefined) return refusal
+        // Between the two statements another call was settled for less, so the reservation may succeed now.
       }
       return {
         kind: 'set-aside',
         async settle(took) {
           await db.query(SETTLE, [
             editionId,
-            took.promptTokens - asked.promptTokens,
-            took.completionTokens - asked.completionTokens,
+            took.promptTokens - requested.promptTokens,
+            took.completionTokens - requested.completionTokens,
           ])
         },
       }
@@ -48,15 +48,13 @@ export function createPostgresSpending(db: Sql): Spending {
   }
 }
 
-/**
- * Whether so many tokens are within the bound; the cost in double precision, step by step as `costMicros` reckons it.
- */
+/** Whether the tokens are within the bound. The cost uses double precision, with the same steps as `costMicros`. */
 const isWithin = (prompt: string, completion: string): string => `
   ($4::bigint is null or ${prompt} + ${completion} <= $4::bigint)
   and ($5::float8 is null or ceil((${prompt})::float8 * $6::float8 + (${completion})::float8 * $7::float8) <= $5::float8)`
 
-// One statement decides: of two who ask for the last tokens the second waits for the first one's row, and then finds it
-// full. The first call of all makes the row, and is held to the bound as well.
+// One statement decides: of two processes that reserve the last tokens, the second waits for the first one's row and then
+// exceeds the bound. The first reservation creates the row and is checked too.
 const SET_ASIDE = `
   insert into edition_spending as s (edition_id, prompt_tokens, completion_tokens)
   select $1, $2::bigint, $3::bigint

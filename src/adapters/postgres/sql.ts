@@ -1,36 +1,34 @@
 /**
- * A database on a Postgres server: a pool of connections, and one connection more that listens.
+ * A database on a Postgres server: a pool of connections, and one more connection that listens for notifications.
  *
- * Types are read by parsers of this pool's own: the global ones of `pg` belong to the whole process, and somebody
- * else's code may rely on them.
+ * The pool has its own type parsers, because the global ones of `pg` belong to the whole process, and other code may
+ * rely on them.
  */
 import pg from 'pg'
-import { backoffMs } from '../../ports/backoff.js'
+import { backoffMs } from '../../lib/backoff.js'
 import type { Database, Sql, TransactionOptions } from '../../ports/sql.js'
 import { codeOf, sentenceOf, StoreError } from '../../ports/store-error.js'
 
 export interface PostgresOptions {
-  /** The schema that holds the tables; created where it is missing. Default `context_ledger`. */
+  /** The schema of the tables; created if it is missing. Default `context_ledger`. */
   readonly schema?: string
-  /** Connections for queries; one more listens once somebody asks for wake-up calls. Default 10. */
+  /** Connections for queries; one more is opened for notifications when needed. Default 10. */
   readonly connections?: number
-  /** How long to wait for a connection. Default 10 s. */
+  /** Time limit for getting a connection. Default 10 s. */
   readonly connectTimeoutMs?: number
-  /** How long a statement may run, but in a patient transaction. Default 60 s. */
+  /** Time limit for a statement outside a patient transaction. Default 60 s. */
   readonly statementTimeoutMs?: number
 }
 
 const DEFAULT_SCHEMA = 'context_ledger'
 const CONNECT_TIMEOUT_MS = 10_000
-/** Between attempts to connect again for wake-up calls. */
+/** Delays between attempts to reconnect for notifications. */
 const BACKOFF = { firstMs: 100, mostMs: 5_000 }
 const STATEMENT_TIMEOUT_MS = 60_000
-// The longest that a timer of Node takes, 24 days: `pg` takes 0 for its own default.
+// The longest timer of Node, 24 days. 0 would mean the default of `pg`.
 const PATIENT_MS = 2 ** 31 - 1
 
-/**
- * Opens the database at a `postgres://` address, with the schema and, where the server has it, the extension `vector`.
- */
+/** Opens the database at a `postgres://` address. Creates the schema, and the extension `vector` if the server has it. */
 export async function openPostgres(url: string, options: PostgresOptions = {}): Promise<Database> {
   const {
     schema = DEFAULT_SCHEMA,
@@ -38,20 +36,19 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
     connectTimeoutMs = CONNECT_TIMEOUT_MS,
     statementTimeoutMs = STATEMENT_TIMEOUT_MS,
   } = options
-  const { name, startup, base } = connecting(url, connectTimeoutMs, statementTimeoutMs)
+  const { name, startup, base } = clientConfig(url, connectTimeoutMs, statementTimeoutMs)
   const prepared = await prepareDatabase(base, schema, name)
   const searchPath = [schema, ...prepared.extraSchemas].map(quoted).join(',')
   const config: pg.ClientConfig = { ...base, options: `${startup} -c search_path=${escapedOption(searchPath)}` }
 
-  // Connections that nobody uses do not keep the process alive: who forgets to close a ledger is not held by it.
+  // Idle connections do not keep the process alive, so a program that forgets to close a ledger can exit.
   const pool = new pg.Pool({ ...config, max: connections, allowExitOnIdle: true })
-  // A connection that breaks while it is idle is replaced by the next query; without a listener it would end the
-  // process.
+  // The next query replaces a connection that breaks while idle; without this listener the error would end the process.
   pool.on('error', ignore)
   const listener = createListener(config)
   let closing: Promise<void> | undefined
 
-  async function failing<T>(work: () => Promise<T>): Promise<T> {
+  async function run<T>(work: () => Promise<T>): Promise<T> {
     if (closing !== undefined) throw new StoreError('StoreUnavailable', `${name} is closed`)
     try {
       return await work()
@@ -64,13 +61,13 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
     name,
     isServer: true,
     hasVector: prepared.hasVector,
-    query: (text, values) => failing(() => run(pool, text, values)),
-    script: (text) => failing(() => script(pool, text)),
-    transaction: (work, how) => failing(() => inTransaction(pool, work, how)),
-    snapshot: (tables, work) => failing(() => inSnapshot(pool, tables, work)),
-    listen: (channel, wake) => failing(() => holding(() => listener.listen(channel, wake))),
+    query: (text, values) => run(() => query(pool, text, values)),
+    script: (text) => run(() => script(pool, text)),
+    transaction: (work, transactionOptions) => run(() => inTransaction(pool, work, transactionOptions)),
+    snapshot: (tables, work) => run(() => inSnapshot(pool, tables, work)),
+    listen: (channel, wake) => run(() => keepingAlive(() => listener.listen(channel, wake))),
     async close() {
-      closing ??= holding(async () => {
+      closing ??= keepingAlive(async () => {
         await Promise.all([listener.close(), pool.end()])
       })
       await closing
@@ -78,25 +75,25 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
   }
 }
 
-/** What a server has under an address: its name for people, and whether the schema is there. Creates nothing. */
+/** The name of a database for messages, and whether it has the schema. Creates nothing. */
 export async function lookAtPostgres(url: string): Promise<{ readonly name: string; readonly hasSchema: boolean }> {
-  const { name, base } = connecting(url, CONNECT_TIMEOUT_MS, STATEMENT_TIMEOUT_MS)
+  const { name, base } = clientConfig(url, CONNECT_TIMEOUT_MS, STATEMENT_TIMEOUT_MS)
   const client = new pg.Client(base)
   client.on('error', ignore)
   try {
     await client.connect()
     return {
       name,
-      hasSchema: (await run<{ hasSchema: boolean }>(client, LOOK, [DEFAULT_SCHEMA]))[0]?.hasSchema === true,
+      hasSchema: (await query<{ hasSchema: boolean }>(client, INSPECT, [DEFAULT_SCHEMA]))[0]?.hasSchema === true,
     }
   } catch (error) {
-    throw opening(error, name)
+    throw openError(error, name)
   } finally {
     await client.end().catch(ignore)
   }
 }
 
-function connecting(
+function clientConfig(
   url: string,
   connectTimeoutMs: number,
   statementTimeoutMs: number,
@@ -111,7 +108,7 @@ function connecting(
       connectionTimeoutMillis: connectTimeoutMs,
       keepAlive: true,
       statement_timeout: statementTimeoutMs,
-      // The server's own limit speaks first; this one is for a server that says nothing any more.
+      // Longer than the server's own limit: this one is for a server that no longer answers.
       query_timeout: statementTimeoutMs + 5_000,
       types,
       options: startup,
@@ -119,23 +116,23 @@ function connecting(
   }
 }
 
-/** Keeps the process alive until the work is done, where nothing but connections that do not would. */
-async function holding<T>(work: () => Promise<T>): Promise<T> {
-  const hold = setInterval(ignore, 60_000)
+/** Keeps the process alive until the work ends, because the connections themselves do not. */
+async function keepingAlive<T>(work: () => Promise<T>): Promise<T> {
+  const timer = setInterval(ignore, 60_000)
   try {
     return await work()
   } finally {
-    clearInterval(hold)
+    clearInterval(timer)
   }
 }
 
-type Runs = Pick<pg.ClientBase, 'query'>
+type Queryable = Pick<pg.ClientBase, 'query'>
 
-/** The client's own limit of a statement; nothing where the one of its connection stands. */
+/** The client's time limit for a statement; empty for the limit of its connection. */
 type Limit = { readonly query_timeout?: number }
 
-async function run<Row extends object>(
-  on: Runs | pg.Pool,
+async function query<Row extends object>(
+  on: Queryable | pg.Pool,
   text: string,
   values: readonly unknown[] = [],
   limit: Limit = {},
@@ -144,21 +141,21 @@ async function run<Row extends object>(
   return result.rows
 }
 
-async function script(on: Runs | pg.Pool, text: string, limit: Limit = {}): Promise<void> {
-  // Without values `pg` sends the simple protocol, which takes several statements.
+async function script(on: Queryable | pg.Pool, text: string, limit: Limit = {}): Promise<void> {
+  // Without values `pg` uses the simple protocol, which accepts several statements.
   await on.query({ text, ...limit })
 }
 
 const inside = (client: pg.PoolClient, limit: Limit = {}): Sql => ({
-  query: (text, values) => run(client, text, values, limit),
+  query: (text, values) => query(client, text, values, limit),
   script: (text) => script(client, text, limit),
-  // One connection has one transaction; a part of it that must be undone alone is a savepoint, which nobody needed yet.
+  // A connection has one transaction. A part that can be rolled back alone would be a savepoint; none is needed yet.
   transaction: () => Promise.reject(new Error('a transaction inside a transaction')),
 })
 
-async function lent(pool: pg.Pool): Promise<pg.PoolClient> {
+async function takeClient(pool: pg.Pool): Promise<pg.PoolClient> {
   const client = await pool.connect()
-  // A connection that breaks while it is lent reports it here too; the statement that was under way fails by itself.
+  // If the connection breaks, the running statement reports it; this event repeats the error.
   client.on('error', ignore)
   return client
 }
@@ -168,59 +165,58 @@ async function inTransaction<T>(
   work: (sql: Sql) => Promise<T>,
   { isPatient = false }: TransactionOptions = {},
 ): Promise<T> {
-  const client = await lent(pool)
+  const client = await takeClient(pool)
   try {
     await client.query(isPatient ? 'begin; set local statement_timeout = 0' : 'begin')
     const result = await work(inside(client, isPatient ? { query_timeout: PATIENT_MS } : {}))
     await client.query('commit')
-    givenBack(client)
+    releaseClient(client)
     return result
   } catch (error) {
-    if (isSilence(error)) givenBack(client, true)
-    else await rolledBack(client)
+    if (isTimeout(error)) releaseClient(client, true)
+    else await rollBack(client)
     throw error
   }
 }
 
 async function inSnapshot<T>(pool: pg.Pool, tables: readonly string[], work: (sql: Sql) => Promise<T>): Promise<T> {
-  const client = await lent(pool)
+  const client = await takeClient(pool)
   try {
-    // The state is the one behind the locks: it is taken by the first statement that reads. All at one go, since each
-    // answer takes its time.
+    // The first statement that reads takes the snapshot, so it is taken after the locks. One script saves round trips.
     const lock = tables.length === 0 ? '' : `; lock table ${tables.map(quoted).join(', ')} in access share mode`
     await script(client, `begin isolation level repeatable read, read only${lock}`)
     const result = await work(inside(client))
-    // There is nothing to keep, and so nothing that whoever has the answer would wait for.
-    void rolledBack(client)
+    // The transaction wrote nothing, so the caller need not wait for the rollback.
+    void rollBack(client)
     return result
   } catch (error) {
-    if (isSilence(error)) givenBack(client, true)
-    else void rolledBack(client)
+    if (isTimeout(error)) releaseClient(client, true)
+    else void rollBack(client)
     throw error
   }
 }
 
-function givenBack(client: pg.PoolClient, broken: Error | boolean = false): void {
+function releaseClient(client: pg.PoolClient, broken: Error | boolean = false): void {
   client.off('error', ignore)
   client.release(broken)
 }
 
 /**
- * Whether a server gave no answer in time. It would give none to a rollback either, which would be waited for as long
- * again: whoever closes the connection ends the transaction.
+ * Whether the server did not answer in time. A rollback would time out as well, so the connection is closed instead,
+ * which ends the transaction.
  */
-const isSilence = (error: unknown): boolean => error instanceof Error && error.message === 'Query read timeout'
+const isTimeout = (error: unknown): boolean => error instanceof Error && error.message === 'Query read timeout'
 
-async function rolledBack(client: pg.PoolClient): Promise<void> {
+async function rollBack(client: pg.PoolClient): Promise<void> {
   try {
     await client.query('rollback')
-    givenBack(client)
+    releaseClient(client)
   } catch (failure) {
-    givenBack(client, failure instanceof Error ? failure : true)
+    releaseClient(client, failure instanceof Error ? failure : true)
   }
 }
 
-/** Creates the schema and the extension where they are missing; says which further schemas the search path needs. */
+/** Creates the schema and the extension if they are missing; returns the further schemas for the search path. */
 async function prepareDatabase(
   config: pg.ClientConfig,
   schema: string,
@@ -230,19 +226,16 @@ async function prepareDatabase(
   client.on('error', ignore)
   try {
     await client.connect()
-    const look = async (): Promise<
-      { hasSchema: boolean; vectorIn: string | null; offersVector: boolean } | undefined
-    > => (await run<{ hasSchema: boolean; vectorIn: string | null; offersVector: boolean }>(client, LOOK, [schema]))[0]
-    let found = await look()
+    const inspect = async (): Promise<Inspection | undefined> => (await query<Inspection>(client, INSPECT, [schema]))[0]
+    let found = await inspect()
     if (found?.hasSchema !== true || (found.vectorIn === null && found.offersVector)) {
-      // Two processes that create the same schema at once make one of them fail on an index of the catalogue, `if not
-      // exists` or not.
+      // If two processes create the same schema concurrently, one fails on a catalog index even with `if not exists`.
       await client.query(`select pg_advisory_lock(hashtextextended('context_ledger.prepare', 0))`)
       if (found?.hasSchema !== true) await client.query(`create schema if not exists ${quoted(schema)}`)
-      // It serves every schema of the database, so it goes to the one that all share. Who may not create it searches by
-      // text alone.
+      // The extension serves every schema of the database, so it goes to the shared one. Without permission to create
+      // it, only text search is available.
       await client.query('create extension if not exists vector with schema public').catch(ignore)
-      found = await look()
+      found = await inspect()
     }
     const vectorIn = found?.vectorIn ?? null
     return {
@@ -250,20 +243,26 @@ async function prepareDatabase(
       extraSchemas: [...new Set(['public', ...(vectorIn === null ? [] : [vectorIn])])],
     }
   } catch (error) {
-    throw opening(error, name)
+    throw openError(error, name)
   } finally {
     await client.end().catch(ignore)
   }
 }
 
-const LOOK = `
+interface Inspection {
+  readonly hasSchema: boolean
+  readonly vectorIn: string | null
+  readonly offersVector: boolean
+}
+
+const INSPECT = `
   select to_regnamespace(quote_ident($1)) is not null as "hasSchema",
     (select n.nspname from pg_extension e join pg_namespace n on n.oid = e.extnamespace where e.extname = 'vector') as "vectorIn",
     exists (select from pg_available_extensions where name = 'vector') as "offersVector"`
 
 /**
- * One connection for all channels, made when the first is asked for. After a break it comes back, and wakes everyone,
- * since calls were lost.
+ * One connection for all channels, opened with the first. After a break it reconnects and wakes all listeners, because
+ * notifications may have been lost.
  */
 function createListener(config: pg.ClientConfig): {
   listen(channel: string, wake: () => void): Promise<() => Promise<void>>
@@ -275,26 +274,26 @@ function createListener(config: pg.ClientConfig): {
   let closed = false
 
   async function connect(): Promise<pg.Client> {
-    const fresh = new pg.Client(config)
-    fresh.on('notification', ({ channel }) => {
+    const connection = new pg.Client(config)
+    connection.on('notification', ({ channel }) => {
       for (const wake of channels.get(channel) ?? []) wake()
     })
-    fresh.on('error', ignore)
-    fresh.on('end', () => {
+    connection.on('error', ignore)
+    connection.on('end', () => {
       client = undefined
       reconnectAfter(1)
     })
-    await fresh.connect()
-    // @ts-expect-error -- `pg` has it, as its pool does; its types do not
-    fresh.unref()
-    for (const channel of channels.keys()) await fresh.query(`listen ${quoted(channel)}`)
-    return fresh
+    await connection.connect()
+    // @ts-expect-error -- missing in the types of `pg`
+    connection.unref()
+    for (const channel of channels.keys()) await connection.query(`listen ${quoted(channel)}`)
+    return connection
   }
 
   function reconnectAfter(failures: number): void {
     if (closed || channels.size === 0 || retry !== undefined || client !== undefined) return
     retry = setTimeout(() => void reconnect(failures), backoffMs(failures, BACKOFF))
-    // Waiting for a server is no reason to keep a process alive.
+    // Waiting for a server does not keep the process alive.
     retry.unref()
   }
 
@@ -318,7 +317,7 @@ function createListener(config: pg.ClientConfig): {
       channels.set(channel, wakes)
       if (client === undefined && retry === undefined) {
         client = connect()
-        // Calls may be lost anyway, so not being able to listen now is no failure: it goes on trying.
+        // Listeners also poll, so a failure to listen is no error; reconnecting continues in the background.
         await client.catch(() => {
           client = undefined
           reconnectAfter(1)
@@ -344,32 +343,32 @@ function createListener(config: pg.ClientConfig): {
 }
 
 /**
- * 8-byte integers and numerics stay strings: a JavaScript number rounds beyond 2^53. `pg` does that by itself, unless
- * somebody changed its global parsers.
+ * 8-byte integers and numerics stay strings: a JavaScript number rounds beyond 2^53. This is the default of `pg`, but
+ * other code may change its global parsers.
  */
 const types = new pg.TypeOverrides()
 types.setTypeParser(pg.types.builtins.INT8, String)
 types.setTypeParser(pg.types.builtins.NUMERIC, String)
 
 /**
- * The address, its name for messages (without the password, and without parameters, which may hold one too), and the
- * startup options that it carries, which would otherwise take the place of ours.
+ * The address, its name for messages (without the password, and without parameters, which may contain one), and its
+ * startup options, which would otherwise replace ours.
  */
 function parseAddress(url: string): { name: string; address: string; startup: string } {
   let parsed: URL
   try {
     parsed = new URL(url)
   } catch {
-    // The failure of `URL` carries the address, password and all, so it is not passed on as the cause.
+    // The error of `URL` contains the address with its password, so it is not passed on as the cause.
     throw new StoreError(
       'StoreRefused',
-      'this is no address of a Postgres server; one looks like postgres://user:password@host:5432/database',
+      'this is not a Postgres address; one looks like postgres://user:password@host:5432/database',
     )
   }
   if (parsed.protocol !== 'postgres:' && parsed.protocol !== 'postgresql:') {
     throw new StoreError(
       'StoreRefused',
-      `an address of a Postgres server begins with postgres://, and this one with ${parsed.protocol}//`,
+      `a Postgres address begins with postgres://, but this one begins with ${parsed.protocol}//`,
     )
   }
   const name = `postgres://${parsed.username === '' ? '' : `${parsed.username}@`}${parsed.host}${parsed.pathname}`
@@ -378,10 +377,10 @@ function parseAddress(url: string): { name: string; address: string; startup: st
   return { name, address: parsed.href, startup }
 }
 
-function opening(error: unknown, name: string): StoreError {
+function openError(error: unknown, name: string): StoreError {
   if (error instanceof StoreError) return error
-  // 28: who asks is refused. 3D: no such database. 42501: not allowed. A server that starts or stops says 57P03 and
-  // 57P01.
+  // 28: invalid user or password. 3D: no such database. 42501: no permission. A server that is starting or stopping
+  // reports 57P03 or 57P01, which are not refusals.
   const refused = /^(28|3D|42501)/.test(codeOf(error) ?? '')
   return new StoreError(
     refused ? 'StoreRefused' : 'StoreUnavailable',
@@ -391,7 +390,8 @@ function opening(error: unknown, name: string): StoreError {
 }
 
 /**
- * The failures whose own words say too little become clear ones; the database's own pass as they came, with their code.
+ * Turns connection failures and timeouts into `StoreError`s that name the database; returns errors of the database
+ * unchanged, with their code.
  */
 function clearer(error: unknown, name: string, connectTimeoutMs: number): unknown {
   if (!(error instanceof Error)) return error
@@ -403,7 +403,7 @@ function clearer(error: unknown, name: string, connectTimeoutMs: number): unknow
       error,
     )
   }
-  if (isSilence(error)) return new StoreError('StoreUnavailable', `${name} did not answer in time`, error)
+  if (isTimeout(error)) return new StoreError('StoreUnavailable', `${name} did not answer in time`, error)
   if (codeOf(error) !== undefined || /^Connection terminated|not queryable|Cannot use a pool/.test(error.message)) {
     return new StoreError('StoreUnavailable', `the connection to ${name} broke: ${sentenceOf(error)}`, error)
   }
@@ -415,5 +415,5 @@ const quoted = (identifier: string): string => pg.escapeIdentifier(identifier)
 const escapedOption = (value: string): string => value.replaceAll(/[\\\s]/g, String.raw`\$&`)
 
 function ignore(): void {
-  // The caller goes on, and what it needs to know arrives another way.
+  // The failure does not matter here, or is reported elsewhere.
 }

@@ -1,5 +1,5 @@
 /**
- * Token limits that all workers of a database share: a row for each minute and each day in which something was spent.
+ * Token limits that all workers of a database share: one row for each minute and each day with spending.
  */
 import type { Sql } from '../../ports/sql.js'
 import type { TokenBudget, TokenLimits } from '../../ports/token-budget.js'
@@ -18,7 +18,7 @@ export function createPostgresTokenBudget(db: Sql, limits: TokenLimits): TokenBu
     limits,
     reserve: (tokens) =>
       db.transaction(async (sql) => {
-        // The rows are locked until the commit, so that of two who ask for the last tokens one gets them.
+        // The rows stay locked until the commit, so that only one of two workers gets the last tokens.
         await sql.query(OPEN, [String(IDLE_MS)])
         const windows = await sql.query<WindowRow>(WINDOWS)
         for (const { period, used, opens_in_ms } of windows) {
@@ -30,7 +30,7 @@ export function createPostgresTokenBudget(db: Sql, limits: TokenLimits): TokenBu
         return {
           kind: 'reserved',
           async settle(spent) {
-            // A statement a row: who waits for one of them holds no other, so nobody waits in a circle.
+            // One statement for each row, so that no transaction locks two rows, which could cause a deadlock.
             for (const { period, starts_at } of windows) await db.query(SPEND, [period, starts_at, spent - tokens])
           },
         }
@@ -39,13 +39,11 @@ export function createPostgresTokenBudget(db: Sql, limits: TokenLimits): TokenBu
 }
 
 /**
- * How long the transaction may stand idle: a process that was stopped in the middle of it holds the others up no longer
- * than that.
+ * Time limit for an idle transaction: a process that is suspended inside one blocks the others no longer than this.
  */
 const IDLE_MS = 3_000
 
-// Days and minutes of UTC, whatever the session's time zone; the times go to and fro as text, so that no driver rounds
-// them.
+// Days and minutes in UTC, whatever the session's time zone. Times are passed as text, so that no driver rounds them.
 const OPEN = `
   with stale as (delete from compaction_tokens where starts_at < now() - interval '2 days' or (period = 'minute' and starts_at < now() - interval '1 hour'))
   insert into compaction_tokens (period, starts_at)

@@ -1,4 +1,4 @@
-/** The queue in a table, for any number of workers; whichever store holds the log. */
+/** The work queue in a table, for any number of workers. The log itself may be in another store. */
 import type { Sql } from '../../ports/sql.js'
 import type { LogCheckpoint, WorkQueue } from '../../ports/work-queue.js'
 
@@ -38,14 +38,14 @@ export function createPostgresWorkQueue(db: Sql): WorkQueue {
     extend: async ({ conversationId, lease }, leaseMs) =>
       (await db.query(EXTEND, [conversationId, lease, leaseMs])).length > 0,
     async finish({ conversationId, lease }) {
-      const left = await db.query(LEAVE, [conversationId, lease])
-      if (left.length === 0) await db.query(STAY, [conversationId, lease])
+      const deleted = await db.query(DELETE_FINISHED, [conversationId, lease])
+      if (deleted.length === 0) await db.query(REQUEUE, [conversationId, lease])
     },
     async backOff({ conversationId, lease }, { ms, failures, tokensPerDay }) {
-      await db.query(REST, [conversationId, lease, ms, failures, tokensPerDay ?? null])
+      await db.query(BACK_OFF, [conversationId, lease, ms, failures, tokensPerDay ?? null])
     },
     async release({ conversationId, lease }) {
-      await db.query(PUT_BACK, [conversationId, lease])
+      await db.query(RELEASE, [conversationId, lease])
     },
     async status() {
       const [row] = await db.query<{ waiting: number; running: number; resting: number }>(STATUS)
@@ -54,12 +54,12 @@ export function createPostgresWorkQueue(db: Sql): WorkQueue {
   }
 }
 
-// A process that is stopped in the middle of the transaction holds the others up no longer than these milliseconds.
+// A process that is suspended inside the transaction blocks the others no longer than these milliseconds.
 const IDLE = `set_config('idle_in_transaction_session_timeout', '3000', true)`
 const FIRST_CHECKPOINT = `insert into compaction_checkpoint (position, event_id) values ($1, $2) on conflict (one) do nothing returning ${IDLE}`
 const MOVE_CHECKPOINT = `update compaction_checkpoint set position = $1, event_id = $2 where position = $3 and event_id = $4 returning ${IDLE}`
 
-// In the order of their names, so that two who note several at once never wait for each other in a circle.
+// In the order of their ids, so that concurrent calls cannot deadlock.
 const NOTE = `
   insert into compaction_queue as queue (conversation_id)
   select distinct id from unnest($1::text[]) id order by id
@@ -72,8 +72,7 @@ interface TakenRow {
   readonly resting: boolean
 }
 
-// Rows that another worker is taking at this moment are skipped and not waited for. The lease is a number that no other
-// taking has.
+// Skips rows that another worker is taking now. The lease is a new number each time.
 const take = (resting: string, condition: string): string => `
   with picked as (
     select conversation_id, ${resting} as resting from compaction_queue
@@ -86,8 +85,8 @@ const take = (resting: string, condition: string): string => `
   from picked where queue.conversation_id = picked.conversation_id
   returning queue.conversation_id, queue.lease::text, queue.failures, picked.resting`
 
-// Apart from those who rest, so that the index finds the next of a hundred thousand. A limit that is lower than this
-// worker's (null is none) holds nobody.
+// Two statements, so that the index finds the next ready one among many thousands. A conversation that rests because of a
+// lower limit than this worker's (null is no limit) can be taken.
 const TAKE_READY = take('false', 'ready_at <= now()')
 const LIMIT_IS_HIGHER = '(tokens_per_day is not null and ($3::bigint is null or tokens_per_day < $3::bigint))'
 const TAKE_RESTING = take(`not ${LIMIT_IS_HIGHER}`, `ready_at > now() and (noted > looked or ${LIMIT_IS_HIGHER})`)
@@ -96,16 +95,16 @@ const EXTEND = `
   update compaction_queue set lease_until = clock_timestamp() + $3::float8 * interval '1 millisecond'
   where conversation_id = $1 and lease = $2::bigint returning conversation_id`
 
-const LEAVE =
+const DELETE_FINISHED =
   'delete from compaction_queue where conversation_id = $1 and lease = $2::bigint and noted = looked returning conversation_id'
-const STAY = `
+const REQUEUE = `
   update compaction_queue set lease = null, lease_until = null, failures = 0, tokens_per_day = null, ready_at = clock_timestamp()
   where conversation_id = $1 and lease = $2::bigint`
-const REST = `
+const BACK_OFF = `
   update compaction_queue
   set lease = null, lease_until = null, failures = $4, tokens_per_day = $5::bigint, ready_at = clock_timestamp() + $3::float8 * interval '1 millisecond'
   where conversation_id = $1 and lease = $2::bigint`
-const PUT_BACK =
+const RELEASE =
   'update compaction_queue set lease = null, lease_until = null where conversation_id = $1 and lease = $2::bigint'
 
 const STATUS = `

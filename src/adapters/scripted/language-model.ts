@@ -1,6 +1,5 @@
 /**
- * A language model that answers from a script, for tests: no network, no clock, and every request it was given can be
- * looked at.
+ * A language model that answers from a script, for tests: without network or clock. It records every request.
  */
 import { either as E } from 'fp-ts'
 import type {
@@ -10,7 +9,7 @@ import type {
   LanguageModelRequest,
 } from '../../ports/language-model.js'
 
-/** What it answers: a text, a failure, or what a function makes of the request and of its number, from 0. */
+/** An answer: a text, a failure, or a function of the request and its number, from 0. */
 export type ScriptedAnswer =
   | string
   | LanguageModelFailure
@@ -30,13 +29,13 @@ export interface ScriptedOptions {
   readonly windowTokens?: number
 }
 
-/** A failure of a kind, for scripts. */
+/** A failure for scripts. */
 export const scriptedFailure = (
   failure: LanguageModelFailure['failure'],
   detail: string = failure,
 ): LanguageModelFailure => ({ kind: 'LanguageModelFailed', failure, detail })
 
-/** A language model that gives these answers in order, and the last of them for ever. */
+/** Creates a language model that returns these answers in order, and repeats the last one. */
 export function createScriptedLanguageModel(
   answers: readonly [ScriptedAnswer, ...ScriptedAnswer[]],
   options: ScriptedOptions = {},

@@ -1,11 +1,10 @@
 /**
- * `append`: one message, from flags, from standard input, or whole as JSON. Compaction that it makes due has run when
- * the command ends.
+ * `append`: records one message from flags, standard input or JSON. Waits for the compaction that the message triggers.
  */
 import type { MessageInput } from '../../library/ledger.js'
-import { conversation, text, toggle, type Command } from '../command.js'
+import { conversation, text, toggle, type CliCommand } from '../command.js'
 import { InputError } from '../errors.js'
-import type { Given } from '../given.js'
+import type { CommandArgs } from '../command-args.js'
 import { valueOf } from '../json-line.js'
 import { count, line, printable, toJson } from '../output.js'
 import { withLedger } from '../session.js'
@@ -13,71 +12,73 @@ import { withLedger } from '../session.js'
 const ROLES = ['user', 'assistant', 'system', 'developer', 'tool'] as const
 
 async function standardInput(what: string): Promise<string> {
-  if (process.stdin.isTTY) throw new InputError('Usage', `give ${what}, or pipe it to standard input`)
+  if (process.stdin.isTTY) throw new InputError('Usage', `pass ${what}, or pipe it to standard input`)
   const { text: textOf } = await import('node:stream/consumers')
   return await textOf(process.stdin)
 }
 
-/** The message that the flags make; the ledger parses it. */
-async function messageOf(given: Given): Promise<object> {
-  const whole = given.text('message')
-  const written = given.text('text')
-  const role = given.text('role')
-  const name = given.text('name')
-  const id = given.text('id')
-  const toolCallId = given.text('tool-call-id')
+/** Builds the message from the flags. The ledger validates it. */
+async function messageOf(args: CommandArgs): Promise<object> {
+  const messageJson = args.text('message')
+  const textFlag = args.text('text')
+  const role = args.text('role')
+  const name = args.text('name')
+  const id = args.text('id')
+  const toolCallId = args.text('tool-call-id')
   const fields = {
     ...(name === undefined ? {} : { name }),
     ...(id === undefined ? {} : { id }),
     ...(toolCallId === undefined ? {} : { tool_call_id: toolCallId }),
-    ...(given.is('pin') ? { pinned: true } : {}),
+    ...(args.is('pin') ? { pinned: true } : {}),
   }
-  if (whole === undefined) {
-    // A text that is piped ends with a line end that nobody typed.
-    const content = written ?? (await standardInput('the text by --text')).replace(/\r?\n$/u, '')
-    if (content === '') throw new InputError('Usage', 'the message has no text')
+  if (messageJson === undefined) {
+    // Piped text ends with a line break that is not part of the message.
+    const content = textFlag ?? (await standardInput('--text')).replace(/\r?\n$/u, '')
+    if (content === '')
+      throw new InputError('Usage', 'the message is empty: pass --text, or pipe text to standard input')
     return { role: role ?? 'user', content, ...fields }
   }
-  if (written !== undefined || role !== undefined)
-    throw new InputError('Usage', '--message is a whole message: give no --text and no --role with it')
-  const message = valueOf(whole === '-' ? await standardInput('the message') : whole, '--message')
+  if (textFlag !== undefined || role !== undefined)
+    throw new InputError('Usage', '--message cannot be combined with --text or --role: it is a complete message')
+  const message = valueOf(messageJson === '-' ? await standardInput('--message JSON') : messageJson, '--message')
   if (typeof message !== 'object' || message === null || Array.isArray(message))
     throw new InputError('MalformedInput', '--message must be a JSON object with role and content')
   return { ...message, ...fields }
 }
 
-export const append: Command = {
+export const append: CliCommand = {
   words: 'append <conversation>',
   describe: 'Record one message',
+  uses: ['open', 'record', 'summarize'],
   policy: true,
   positionals: { conversation },
   options: {
-    text: text('Its text [default: standard input]'),
-    role: text('Who says it [default: user]', ROLES),
-    name: text('Name of who says it'),
-    id: text('Id of the message; the same id again records nothing'),
-    'tool-call-id': text('The call that a tool’s message answers'),
-    message: text('The whole message as JSON, or - for standard input'),
-    pin: toggle('Keep it word for word, whatever is compacted'),
+    text: text('Text of the message [default: standard input]'),
+    role: text('Role of the author [default: user]', ROLES),
+    name: text('Name of the author'),
+    id: text('Id of the message; a message whose id is already recorded is skipped'),
+    'tool-call-id': text('Id of the tool call that a tool message answers'),
+    message: text('Complete message as JSON; - reads standard input'),
+    pin: toggle('Pin the message: compaction never replaces it'),
     scope: text('Tenant or owner of a new conversation'),
   },
-  async run(given) {
-    const conversationId = given.word('conversation')
-    const scope = given.text('scope')
-    const message = await messageOf(given)
-    await withLedger(given.flags, { creates: true, writes: true, ahead: false }, async ({ ledger }) => {
+  async run(args) {
+    const conversationId = args.word('conversation')
+    const scope = args.text('scope')
+    const message = await messageOf(args)
+    await withLedger(args.flags, { creates: true, writes: true, ahead: false }, async ({ ledger }) => {
       const appended = await ledger.append(
         conversationId,
-        // The ledger parses it; only that it is an object is known here.
+        // The ledger validates the fields; here we know only that it is an object.
         // oxlint-disable-next-line typescript/no-unsafe-type-assertion
         message as MessageInput,
         scope === undefined ? {} : { scope },
       )
       await ledger.settled(conversationId)
-      // A conversation whose leading messages do not fit has no context; the message is recorded all the same.
+      // If the leading messages do not fit, the conversation has no context. The message is recorded anyway.
       const context = await ledger.context(conversationId).catch(() => undefined)
       const { recorded, position } = appended
-      if (given.json)
+      if (args.json)
         await line(
           toJson({
             conversationId: appended.conversationId,
@@ -91,7 +92,7 @@ export const append: Command = {
         const now = context === undefined ? '' : `; the context has ${count(context.tokens)} tokens`
         await line(
           recorded.length === 0
-            ? `recorded already, nothing added${now}`
+            ? `already recorded, nothing added${now}`
             : `recorded ${printable(recorded.join(', '))}, revision ${appended.revision.toString()}${now}`,
         )
       }

@@ -1,28 +1,30 @@
-/** `compact`: what went wrong is the command's failure, and the context is as it was. */
-import { conversation, toggle, type Command } from '../command.js'
+/** `compact`: compacts now. If a summary fails, the command fails and the context does not change. */
+import { conversation, toggle, type CliCommand } from '../command.js'
 import { colours, count, line, many, toJson } from '../output.js'
 import { withLedger } from '../session.js'
 
-export const compact: Command = {
+export const compact: CliCommand = {
   words: 'compact <conversation>',
-  describe: 'Compact now what is at its limit',
+  describe: 'Compact the conversation now if it is over its limit',
+  uses: ['open', 'record', 'summarize'],
   policy: true,
   positionals: { conversation },
-  options: { force: toggle('Compact what may be compacted, though there is room') },
-  async run(given) {
-    const conversationId = given.word('conversation')
-    const force = given.is('force')
-    await withLedger(given.flags, { writes: true }, async ({ ledger }) => {
+  options: { force: toggle('Compact even if the context is within its budget') },
+  async run(args) {
+    const conversationId = args.word('conversation')
+    const force = args.is('force')
+    const { WaitingProgress } = await import('../waiting.js')
+    const progress = new WaitingProgress('compacting')
+    await withLedger(args.flags, { writes: true, onRequest: progress.add }, async ({ ledger }) => {
       const [{ problem }, { contextNotes }] = await Promise.all([
         import('../../library/problem.js'),
         import('../reports/context.js'),
       ])
-      const { batchesCreated, messagesCompressed, tokensBefore, tokensAfter, failure } = await ledger.compact(
-        conversationId,
-        { force },
+      const { batchesCreated, messagesCompressed, tokensBefore, tokensAfter, failure } = await progress.until(
+        ledger.compact(conversationId, { force }),
       )
       if (failure !== undefined) throw problem(failure)
-      if (given.json) {
+      if (args.json) {
         await line(toJson({ conversationId, batchesCreated, messagesCompressed, tokensBefore, tokensAfter }))
         return
       }
@@ -33,12 +35,12 @@ export const compact: Command = {
         return
       }
       const context = await ledger.context(conversationId)
-      const room =
+      const reason =
         context.overBudget === undefined
-          ? `the context of ${count(tokensAfter)} tokens is within its budget${force ? ', and too few messages may be compacted' : '; --force compacts all the same'}`
-          : 'no message may be compacted'
-      await line(`nothing to do: ${room}`)
-      for (const said of contextNotes(context)) await line(colours.yellow(said))
+          ? `the context of ${count(tokensAfter)} tokens is within its budget${force ? ', and too few messages can be compacted' : '; --force compacts anyway'}`
+          : 'no message can be compacted'
+      await line(`nothing to do: ${reason}`)
+      for (const contextNote of contextNotes(context)) await line(colours.yellow(contextNote))
     })
   },
 }

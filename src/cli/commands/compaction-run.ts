@@ -1,28 +1,29 @@
-import { metrics, text, type Command } from '../command.js'
+import { metrics, text, type CliCommand } from '../command.js'
 
-export const compactionRun: Command = {
+export const compactionRun: CliCommand = {
   words: 'run',
-  describe: 'Compact ahead of need in a process of its own, on a server; several share the work',
+  describe: 'Run a compaction worker on a server store; several workers share the work',
+  uses: ['open', 'record', 'summarize'],
   options: {
-    concurrency: text('Conversations at once [default: 4]'),
-    'tokens-per-minute': text('Tokens that all workers together may spend a minute'),
-    'tokens-per-day': text('Tokens that they may spend a day (UTC)'),
+    concurrency: text('Conversations compacted concurrently [default: 4]'),
+    'tokens-per-minute': text('Token limit per minute for all workers together'),
+    'tokens-per-day': text('Token limit per day (UTC) for all workers together'),
     ...metrics,
   },
-  async run(given) {
+  async run(args) {
     const [{ runCompaction }, { openCompaction }] = await Promise.all([
       import('../workers/compaction.js'),
       import('../../library/compose.js'),
     ])
     await runCompaction(
-      given.flags,
+      args.flags,
       {
-        concurrency: given.whole('concurrency'),
-        tokensPerMinute: given.whole('tokens-per-minute'),
-        tokensPerDay: given.whole('tokens-per-day'),
-        metricsPort: given.whole('metrics-port'),
-        metricsHost: given.text('metrics-host') ?? '127.0.0.1',
-        json: given.json,
+        concurrency: args.whole('concurrency'),
+        tokensPerMinute: args.whole('tokens-per-minute'),
+        tokensPerDay: args.whole('tokens-per-day'),
+        metricsPort: args.whole('metrics-port'),
+        metricsHost: args.text('metrics-host') ?? '127.0.0.1',
+        json: args.json,
       },
       openCompaction,
     )

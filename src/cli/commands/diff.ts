@@ -1,39 +1,41 @@
 import type { DiffOptions } from '../../library/ledger.js'
-import { conversation, text, waiting, waitOf, type Command } from '../command.js'
+import { conversation, text, waiting, waitOf, type CliCommand } from '../command.js'
 import { InputError } from '../errors.js'
-import type { Given } from '../given.js'
+import type { CommandArgs } from '../command-args.js'
 import { line, toJson } from '../output.js'
 import { withLedger } from '../session.js'
 
-function optionsOf(given: Given): DiffOptions {
-  const from = given.text('from')
-  const to = given.text('to')
-  const cycle = given.whole('cycle')
+function optionsOf(args: CommandArgs): DiffOptions {
+  const from = args.text('from')
+  const to = args.text('to')
+  const cycle = args.whole('cycle')
   if (cycle !== undefined && (from !== undefined || to !== undefined))
-    throw new InputError('Usage', '--cycle goes without --from and --to: it names both')
-  if (cycle !== undefined) return { cycle, ...waitOf(given) }
-  if (from === undefined) throw new InputError('Usage', 'give --from and --to, each a revision or a time, or --cycle N')
-  return { from, ...(to === undefined ? {} : { to }), ...waitOf(given) }
+    throw new InputError('Usage', '--cycle cannot be combined with --from or --to')
+  if (cycle !== undefined) return { cycle, ...waitOf(args) }
+  if (from === undefined)
+    throw new InputError('Usage', 'pass --from and --to (each a revision, a time or a message), or --cycle N')
+  return { from, ...(to === undefined ? {} : { to }), ...waitOf(args) }
 }
 
-export const diff: Command = {
+export const diff: CliCommand = {
   words: 'diff <conversation>',
-  describe: 'Show what changed between two moments, or across a cycle',
+  describe: 'Show how the context changed between two points, or in one cycle',
+  uses: ['open'],
   reads: true,
   positionals: { conversation },
   options: {
-    from: text('Revision, time (2026-03-01T12:30:00Z) or message that it starts at'),
-    to: text('Revision, time or message that it ends at [default: now]'),
-    cycle: text('From just before to just after this cycle, instead'),
+    from: text('Start: a revision, time (2026-03-01T12:30:00Z) or message'),
+    to: text('End: a revision, time or message [default: now]'),
+    cycle: text('Compare the context before and after this cycle, instead of --from and --to'),
     ...waiting,
   },
-  examples: [['$0 diff run-7 --cycle 3', 'what the third cycle took out and put in']],
-  async run(given) {
-    const options = optionsOf(given)
+  examples: [['$0 diff run-7 --cycle 3', 'what the third cycle removed and added']],
+  async run(args) {
+    const options = optionsOf(args)
     const { showDifference } = await import('../reports/difference.js')
-    await withLedger(given.flags, { reads: true }, async ({ ledger }) => {
-      const difference = await ledger.diff(given.word('conversation'), options)
-      if (given.json) await line(toJson(difference))
+    await withLedger(args.flags, { reads: true }, async ({ ledger }) => {
+      const difference = await ledger.diff(args.word('conversation'), options)
+      if (args.json) await line(toJson(difference))
       else await showDifference(ledger, difference)
     })
   },

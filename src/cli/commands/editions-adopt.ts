@@ -1,23 +1,26 @@
 import type { AdoptOptions } from '../../library/ledger.js'
-import { allOfEdition, bounds, conversations, edition, text, yes, type Command } from '../command.js'
+import { allOfEdition, bounds, conversations, edition, text, yes, type CliCommand } from '../command.js'
 import { withLedger } from '../session.js'
 
-/** Where catching up has to be bought it tells the estimate and asks, as `replay` does. */
-export const editionsAdopt: Command = {
+/** If catching up needs model calls, the command shows the estimate and asks for confirmation, like `replay`. */
+export const editionsAdopt: CliCommand = {
   words: 'adopt <edition> [conversations..]',
-  describe: 'Put an edition into force, caught up with what came since',
+  describe: 'Make an edition active, after it catches up with new messages',
+  uses: ['open', 'record', 'summarize', 'price'],
   policy: true,
   positionals: { edition, conversations },
-  options: { ...allOfEdition, ...bounds, yes, 'prompt-name': text('As it was given to `replay`') },
-  async run(given) {
-    const [{ boundsOf, onceApproved, priceOf }, { conversationsOf, editionAsked, tellOutcome, toEach, tokensText }] =
-      await Promise.all([import('../replay/estimate.js'), import('../editions/each-conversation.js')])
-    const command = editionAsked(given)
+  options: { ...allOfEdition, ...bounds, yes, 'prompt-name': text('The same value as for `replay`') },
+  async run(args) {
+    const [
+      { boundsOf, onceApproved, priceOf, replayEstimate },
+      { conversationsOf, editionRequest, showOutcome, forEachConversation, tokensText },
+    ] = await Promise.all([import('../replay/estimate.js'), import('../editions/each-conversation.js')])
+    const command = editionRequest(args)
     const { edition: editionId, json } = command
-    const maxCost = given.positive('max-cost')
-    const spending = boundsOf({ maxTokens: given.whole('max-tokens'), maxCost })
-    const promptName = given.text('prompt-name')
-    await withLedger(given.flags, { writes: true, promptName }, async ({ ledger, config }) => {
+    const maxCost = args.positive('max-cost')
+    const spending = boundsOf({ maxTokens: args.whole('max-tokens'), maxCost })
+    const promptName = args.text('prompt-name')
+    await withLedger(args.flags, { writes: true, promptName }, async ({ ledger, config }) => {
       const ids = await conversationsOf(ledger, command, ({ state }) => state !== 'dropped')
       const price = await priceOf(config, maxCost)
       const request = {
@@ -25,27 +28,28 @@ export const editionsAdopt: Command = {
         ...(price === undefined ? {} : { price }),
       }
       const options: AdoptOptions = { ...request, ...spending }
-      const buys = ids.length > 0 && config.summarizer !== 'extractive'
+      const needsModel = ids.length > 0 && config.summarizer !== 'extractive'
       const made = await onceApproved(
         {
-          estimate: buys
+          estimate: needsModel
             ? (signal) => ledger.editions.estimate({ ...request, conversations: ids, editionId, signal })
             : undefined,
-          quietWhenFree: true,
-          yes: given.is('yes'),
+          ...replayEstimate,
+          isSilentIfFree: true,
+          yes: args.is('yes'),
           json,
         },
         (signal) =>
-          toEach(
+          forEachConversation(
             ids,
             json,
             (conversationId) => ledger.editions.adopt(conversationId, editionId, { ...options, signal }),
-            (one) => (one.changed ? `in force, ${tokensText(one)}` : 'was in force already'),
+            (one) => (one.changed ? `now active, ${tokensText(one)}` : 'already active'),
             signal,
           ),
       )
       if (made === undefined) return
-      await tellOutcome(editionId, made.done, json, made.estimate)
+      await showOutcome(editionId, made.done, json, made.estimate)
     })
   },
 }

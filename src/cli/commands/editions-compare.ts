@@ -1,32 +1,37 @@
-import { edition, text, type Command } from '../command.js'
+import { edition, text, type CliCommand } from '../command.js'
 import { count, line, many, toJson } from '../output.js'
 import { withLedger } from '../session.js'
 
-export const editionsCompare: Command = {
+export const editionsCompare: CliCommand = {
   words: 'compare <edition> [conversations..]',
-  describe: 'Show what an edition keeps and loses beside what was in force',
+  describe: 'Compare what an edition keeps and loses with the active context',
+  uses: ['open', 'search'],
   positionals: {
     edition,
-    conversations: { type: 'string', array: true, describe: 'Ids of conversations [default: all that have it]' },
+    conversations: {
+      type: 'string',
+      array: true,
+      describe: 'Ids of conversations [default: all that have the edition]',
+    },
   },
   options: {
-    against: text('Another edition to compare it with [default: what was in force]'),
+    against: text('Edition to compare with [default: the active context]'),
     questions: text(
-      'JSON Lines of { question, evidence: [message ids], answerable? }: which evidence gets out of reach',
+      'JSON Lines of { question, evidence: [message ids], answerable? }; reports evidence that is no longer reachable',
     ),
   },
-  async run(given) {
-    const editionId = given.word('edition')
-    const conversationIds = given.words('conversations')
-    const against = given.text('against')
-    const file = given.text('questions')
+  async run(args) {
+    const editionId = args.word('edition')
+    const conversationIds = args.words('conversations')
+    const against = args.text('against')
+    const file = args.text('questions')
     const [{ readQuestions }, { showComparisons }, { startProgress }] = await Promise.all([
       import('../editions/questions.js'),
       import('../reports/comparison.js'),
       import('../progress.js'),
     ])
     const questions = file === undefined ? undefined : await readQuestions(file)
-    await withLedger(given.flags, { searches: questions !== undefined }, async ({ ledger }) => {
+    await withLedger(args.flags, { searches: questions !== undefined }, async ({ ledger }) => {
       const progress = await startProgress('comparing', conversationIds.length)
       const compared = await ledger.editions
         .compare(conversationIds.length === 0 ? 'all' : conversationIds, editionId, {
@@ -39,7 +44,7 @@ export const editionsCompare: Command = {
         .finally(() => {
           progress.stop()
         })
-      if (given.json) await line(toJson(compared))
+      if (args.json) await line(toJson(compared))
       else await showComparisons(compared, conversationIds.length > 0)
     })
   },

@@ -1,23 +1,25 @@
-import { allOfEdition, conversations, edition, type Command } from '../command.js'
+import { allOfEdition, conversations, edition, type CliCommand } from '../command.js'
 import { withLedger } from '../session.js'
 
-export const editionsDrop: Command = {
+export const editionsDrop: CliCommand = {
   words: 'drop <edition> [conversations..]',
-  describe: 'Give an edition up; what it recorded stays in the log',
+  describe: 'Drop an edition; its events stay in the log',
+  uses: ['open', 'record'],
   positionals: { edition, conversations },
   options: allOfEdition,
-  async run(given) {
-    const { conversationsOf, editionAsked, tellOutcome, toEach } = await import('../editions/each-conversation.js')
-    const command = editionAsked(given)
-    await withLedger(given.flags, {}, async ({ ledger }) => {
+  async run(args) {
+    const { conversationsOf, editionRequest, showOutcome, forEachConversation } =
+      await import('../editions/each-conversation.js')
+    const command = editionRequest(args)
+    await withLedger(args.flags, {}, async ({ ledger }) => {
       const ids = await conversationsOf(ledger, command, ({ state }) => state !== 'dropped')
-      const outcome = await toEach(
+      const outcome = await forEachConversation(
         ids,
         command.json,
         (conversationId) => ledger.editions.drop(conversationId, command.edition),
-        (one) => (one.changed ? 'dropped; what it recorded stays' : 'was dropped already'),
+        (one) => (one.changed ? 'dropped; its events stay in the log' : 'already dropped'),
       )
-      await tellOutcome(command.edition, outcome, command.json)
+      await showOutcome(command.edition, outcome, command.json)
     })
   },
 }

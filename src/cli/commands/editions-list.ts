@@ -1,24 +1,25 @@
-import type { Command } from '../command.js'
+import type { CliCommand } from '../command.js'
 import { count, line, many, showTable, toJson } from '../output.js'
 import { withLedger } from '../session.js'
 
-export const editionsList: Command = {
+export const editionsList: CliCommand = {
   words: 'list',
-  describe: 'List the editions: what made them, how far they are, where they are in force',
+  describe: 'List the editions: how each was made, its progress, where it is active',
+  uses: ['open'],
   reads: true,
-  async run(given) {
+  async run(args) {
     const [{ tokensOf }, { madeBy }] = await Promise.all([
       import('../../domain/reports/prices.js'),
       import('../editions/made-by.js'),
     ])
-    await withLedger(given.flags, { reads: true }, async ({ ledger }) => {
+    await withLedger(args.flags, { reads: true }, async ({ ledger }) => {
       const editions = await ledger.editions.list()
-      if (given.json) {
+      if (args.json) {
         await line(toJson({ editions }))
         return
       }
       if (editions.length === 0) {
-        await line('no editions so far: `context-ledger replay` makes one')
+        await line('no editions; `context-ledger replay` creates one')
         return
       }
       const rows = editions.map((edition) => [
@@ -38,13 +39,13 @@ export const editionsList: Command = {
           'edition',
           'made by',
           'conversations',
-          'in force',
+          'active',
           'dropped',
           'cycles',
           'summaries',
           'reused',
           'tokens',
-          'begun',
+          'started',
         ],
         rows,
         new Set([2, 3, 4, 5, 6, 7, 8]),

@@ -1,24 +1,25 @@
-import { allOfEdition, conversations, edition, type Command } from '../command.js'
+import { allOfEdition, conversations, edition, type CliCommand } from '../command.js'
 import { withLedger } from '../session.js'
 
-export const editionsRevert: Command = {
+export const editionsRevert: CliCommand = {
   words: 'revert <edition> [conversations..]',
-  describe: 'Revert: what an adopted edition had replaced is in force again',
+  describe: 'Revert an adoption: the previous context becomes active again',
+  uses: ['open', 'record'],
   positionals: { edition, conversations },
   options: allOfEdition,
-  async run(given) {
-    const { conversationsOf, editionAsked, tellOutcome, toEach, tokensText } =
+  async run(args) {
+    const { conversationsOf, editionRequest, showOutcome, forEachConversation, tokensText } =
       await import('../editions/each-conversation.js')
-    const command = editionAsked(given)
-    await withLedger(given.flags, {}, async ({ ledger }) => {
+    const command = editionRequest(args)
+    await withLedger(args.flags, {}, async ({ ledger }) => {
       const ids = await conversationsOf(ledger, command, ({ state }) => state === 'in-force')
-      const outcome = await toEach(
+      const outcome = await forEachConversation(
         ids,
         command.json,
         (conversationId) => ledger.editions.revert(conversationId, command.edition),
         (one) => `reverted, ${tokensText(one)}`,
       )
-      await tellOutcome(command.edition, outcome, command.json)
+      await showOutcome(command.edition, outcome, command.json)
     })
   },
 }

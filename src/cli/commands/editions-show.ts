@@ -1,40 +1,41 @@
 import type { EditionOfConversation } from '../../library/ledger.js'
-import { edition, type Command } from '../command.js'
+import { edition, type CliCommand } from '../command.js'
 import { colours, count, line, many, printable, showTable, toJson } from '../output.js'
 import { withLedger } from '../session.js'
 
 function stateOf({ state, seenRevision, conversationHead }: EditionOfConversation): string {
-  if (state === 'in-force') return 'in force'
+  if (state === 'in-force') return 'active'
   if (state === 'dropped') return 'dropped'
-  const seen =
+  const progress =
     seenRevision === undefined
-      ? 'nothing seen'
+      ? 'not started'
       : seenRevision >= conversationHead
-        ? 'whole'
-        : `seen to revision ${String(seenRevision)} of ${String(conversationHead)}`
-  return state === 'was-in-force' ? `${seen}, was in force` : seen
+        ? 'up to date'
+        : `at revision ${String(seenRevision)} of ${String(conversationHead)}`
+  return state === 'was-in-force' ? `${progress}, previously active` : progress
 }
 
-export const editionsShow: Command = {
+export const editionsShow: CliCommand = {
   words: 'show <edition>',
-  describe: 'Show an edition, conversation by conversation',
+  describe: 'Show an edition and its state in each conversation',
+  uses: ['open'],
   reads: true,
   positionals: { edition },
-  async run(given) {
+  async run(args) {
     const [{ tokensOf }, { madeBy }] = await Promise.all([
       import('../../domain/reports/prices.js'),
       import('../editions/made-by.js'),
     ])
-    await withLedger(given.flags, { reads: true }, async ({ ledger }) => {
-      const shown = await ledger.editions.show(given.word('edition'))
-      if (given.json) {
-        await line(toJson(shown))
+    await withLedger(args.flags, { reads: true }, async ({ ledger }) => {
+      const details = await ledger.editions.show(args.word('edition'))
+      if (args.json) {
+        await line(toJson(details))
         return
       }
       await line(
-        `edition ${colours.bold(shown.editionId)}, made by ${madeBy(shown)}, begun ${shown.startedAt}, last recorded ${shown.lastRecordedAt}`,
+        `edition ${colours.bold(details.editionId)}, made by ${madeBy(details)}, started ${details.startedAt}, last event ${details.lastRecordedAt}`,
       )
-      const rows = shown.conversations.map((each) => [
+      const rows = details.conversations.map((each) => [
         printable(each.conversationId),
         stateOf(each),
         count(each.cycles),
@@ -49,7 +50,7 @@ export const editionsShow: Command = {
         new Set([2, 3, 4, 5, 6]),
       )
       await line(
-        `${many(shown.conversations.length, 'conversation')}, ${count(shown.states['in-force'])} in force; ${many(tokensOf(shown.spent), 'token')} spent on it, failed and lost calls included`,
+        `${many(details.conversations.length, 'conversation')}, ${count(details.states['in-force'])} active; ${many(tokensOf(details.spent), 'token')} spent, including failed and lost calls`,
       )
     })
   },

@@ -1,34 +1,38 @@
-import { conversation, text, toggle, type Command } from '../command.js'
+import { conversation, text, toggle, type CliCommand } from '../command.js'
 import { InputError } from '../errors.js'
 import { line, toJson } from '../output.js'
 import { withLedger } from '../session.js'
 
-export const explain: Command = {
+export const explain: CliCommand = {
   words: 'explain <conversation>',
-  describe: 'Show where a summary or a line comes from, down to the messages',
+  describe: 'Trace a summary, or one line of it, back to the original messages',
+  uses: ['open'],
   reads: true,
   positionals: { conversation },
   options: {
     batch: text(
-      'The batch to explain, or the beginning of its id, as `search` and `explain` name it [default: all that is compacted, in short]',
+      'Id of a batch, or the start of the id, as printed by `search` and `explain` [default: an overview of all batches]',
     ),
-    line: text('A line that the model saw, or part of one'),
-    open: toggle('Show the original messages whole'),
+    line: text('A line of the model’s context, or part of one'),
+    open: toggle('Print the original messages in full'),
   },
-  examples: [['$0 explain run-7 --line "the port is 5433"', 'which summary says so, from which messages']],
-  async run(given) {
-    const batchId = given.text('batch')
-    const seen = given.text('line')
-    const open = given.is('open')
-    if (batchId !== undefined && seen !== undefined) throw new InputError('Usage', 'give --batch or --line, not both')
+  examples: [
+    ['$0 explain run-7 --line "the port is 5433"', 'which summary contains this line, and its source messages'],
+  ],
+  async run(args) {
+    const batchId = args.text('batch')
+    const contextLine = args.text('line')
+    const open = args.is('open')
+    if (batchId !== undefined && contextLine !== undefined)
+      throw new InputError('Usage', 'pass --batch or --line, not both')
     const { showExplanation } = await import('../reports/explanation.js')
-    await withLedger(given.flags, { reads: true }, async ({ ledger }) => {
-      const explanation = await ledger.explain(given.word('conversation'), {
+    await withLedger(args.flags, { reads: true }, async ({ ledger }) => {
+      const explanation = await ledger.explain(args.word('conversation'), {
         open,
         ...(batchId === undefined ? {} : { batchId }),
-        ...(seen === undefined ? {} : { line: seen }),
+        ...(contextLine === undefined ? {} : { line: contextLine }),
       })
-      if (given.json) await line(toJson(explanation))
+      if (args.json) await line(toJson(explanation))
       else await showExplanation(explanation, open)
     })
   },

@@ -1,48 +1,47 @@
-import { text, toggle, type Command } from '../command.js'
+import { text, toggle, type CliCommand } from '../command.js'
 import { InputError } from '../errors.js'
 
-export const importFiles: Command = {
+export const importFiles: CliCommand = {
   words: 'import [files..]',
-  describe:
-    'Record conversations from files: transcripts of other programs, with the compactions that they did, or messages as if they happened now',
+  describe: 'Import conversations from files: agent transcripts with their compactions, or plain messages',
+  uses: ['open', 'record', 'summarize', 'search'],
   policy: true,
   positionals: {
     files: {
       type: 'string',
       array: true,
-      describe: 'Files or folders: transcripts, JSON Lines, chat arrays (.json); or - for standard input',
+      describe: 'Files or directories: transcripts, JSON Lines, chat arrays (.json); - reads standard input',
     },
   },
   options: {
-    conversation: text('Id of the conversation, over the file’s header'),
+    conversation: text('Id of the conversation; overrides the header of the file'),
     scope: text('Tenant or owner of new conversations'),
-    from: text('The program that wrote them: claude-code, codex, pi … [default: recognized by what they hold]'),
-    discover: toggle('List what this machine has where these programs keep it'),
-    yes: toggle('With --discover: take all of it'),
-    follow: toggle('Keep up with transcripts that grow or appear, until Ctrl-C'),
-    poll: text('With --follow: seconds between two looks at all of them [default: 5]'),
-    'dry-run': toggle('Read and count, and record nothing'),
+    from: text('Program that wrote the files: claude-code, codex, pi … [default: detected]'),
+    discover: toggle('List the transcripts of known programs on this machine'),
+    yes: toggle('With --discover: import all of them'),
+    follow: toggle('Keep importing as transcripts grow or appear, until Ctrl-C'),
+    poll: text('With --follow: seconds between scans [default: 5]'),
+    'dry-run': toggle('Read and count without recording'),
   },
   examples: [
-    ['$0 import chat.jsonl', 'its header names the conversation, else its name'],
-    ['$0 import ~/.claude/projects', 'every session of Claude Code'],
-    ['$0 import --discover', 'what other programs have on this machine'],
-    ['my-agent --log | $0 import --conversation run-7', 'one message per line'],
+    ['$0 import chat.jsonl', 'the id comes from the header, or from the file name'],
+    ['$0 import ~/.claude/projects', 'all Claude Code sessions'],
+    ['$0 import --discover', 'list transcripts of other programs on this machine'],
+    ['my-agent --log | $0 import --conversation run-7', 'read one message per line'],
   ],
-  async run(given) {
-    if (given.text('poll') !== undefined && !given.is('follow'))
-      throw new InputError('Usage', '--poll goes with --follow')
+  async run(args) {
+    if (args.text('poll') !== undefined && !args.is('follow')) throw new InputError('Usage', '--poll requires --follow')
     const { runImport } = await import('../import/import-files.js')
-    await runImport(given.flags, {
-      files: given.words('files'),
-      conversation: given.text('conversation'),
-      scope: given.text('scope'),
-      from: given.text('from'),
-      dryRun: given.is('dry-run'),
-      discovers: given.is('discover'),
-      all: given.is('yes'),
-      follow: given.is('follow') ? (given.positive('poll') ?? 5) : undefined,
-      json: given.json,
+    await runImport(args.flags, {
+      files: args.words('files'),
+      conversation: args.text('conversation'),
+      scope: args.text('scope'),
+      from: args.text('from'),
+      dryRun: args.is('dry-run'),
+      discovers: args.is('discover'),
+      all: args.is('yes'),
+      follow: args.is('follow') ? (args.positive('poll') ?? 5) : undefined,
+      json: args.json,
     })
   },
 }

@@ -1,10 +1,11 @@
-/** The commands, in the order in which help lists them. Each file says the words, the flags and what runs. */
-import type { Command, CommandGroup } from '../command.js'
+/** The commands, in the order of the help text. */
+import type { CliCommand, CommandGroup } from '../command.js'
 import { append } from './append.js'
 import { compact } from './compact.js'
 import { compactionRun } from './compaction-run.js'
 import { context } from './context.js'
 import { diff } from './diff.js'
+import { evaluate } from './evaluate.js'
 import { editionsAdopt } from './editions-adopt.js'
 import { editionsCompare } from './editions-compare.js'
 import { editionsDrop } from './editions-drop.js'
@@ -38,7 +39,7 @@ import { undo } from './undo.js'
 import { unpin } from './unpin.js'
 import { verify } from './verify.js'
 
-export const commands: readonly Command[] = [
+export const commands: readonly CliCommand[] = [
   importFiles,
   append,
   context,
@@ -57,6 +58,7 @@ export const commands: readonly Command[] = [
   mcp,
   proxy,
   replay,
+  evaluate,
   prompts,
   migrateLog,
   pin,
@@ -66,18 +68,18 @@ export const commands: readonly Command[] = [
 export const groups: readonly CommandGroup[] = [
   {
     word: 'projections',
-    describe: 'The read models: kept, how far they are, and anew from the log',
+    describe: 'Run, inspect and rebuild the read models',
     commands: [projectionsRun, projectionsStatus, projectionsRebuild, projectionsVectors],
   },
   {
     word: 'editions',
-    describe: 'The same history compacted again, beside what is in force',
+    describe: 'Alternative compactions of the same history',
     commands: [editionsCompare, editionsList, editionsShow, editionsAdopt, editionsRevert, editionsDrop],
   },
   {
     word: 'keys',
-    describe: 'Who may ask the service for what',
+    describe: 'Access keys of the service',
     commands: [keysCreate, keysList, keysRotate, keysRevoke],
   },
-  { word: 'compaction', describe: 'Compaction by workers', commands: [compactionRun] },
+  { word: 'compaction', describe: 'Compaction workers', commands: [compactionRun] },
 ]

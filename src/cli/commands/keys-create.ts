@@ -1,62 +1,63 @@
 import { ROLES, type Bound, type Role } from '../../ports/service-state.js'
-import { text, type Command } from '../command.js'
+import { text, type CliCommand } from '../command.js'
 import { InputError } from '../errors.js'
-import type { Given } from '../given.js'
+import type { CommandArgs } from '../command-args.js'
 import { line, note, toJson } from '../output.js'
 
-const MOST_NAME = 100
+const MAX_NAME_LENGTH = 100
 
-function rolesOf(given: Given): readonly Role[] {
-  const named = given.several('role')
+function rolesOf(args: CommandArgs): readonly Role[] {
+  const named = args.several('role')
   const wrong = named.find((name) => !ROLES.some((role) => role === name))
-  if (wrong !== undefined) throw new InputError('Usage', `--role must be one of ${ROLES.join(', ')}, and is "${wrong}"`)
-  if (named.length === 0) throw new InputError('Usage', `--role is missing: one or more of ${ROLES.join(', ')}`)
+  if (wrong !== undefined) throw new InputError('Usage', `--role must be one of ${ROLES.join(', ')}; got "${wrong}"`)
+  if (named.length === 0) throw new InputError('Usage', `--role is required: one or more of ${ROLES.join(', ')}`)
   return ROLES.filter((role) => named.includes(role))
 }
 
-function boundOf(given: Given): Bound {
-  const scope = given.text('scope')
-  const prefix = given.text('prefix')
+function boundOf(args: CommandArgs): Bound {
+  const scope = args.text('scope')
+  const prefix = args.text('prefix')
   if (scope !== undefined && prefix !== undefined)
-    throw new InputError('Usage', '--scope goes without --prefix: a key is bound to one of them')
+    throw new InputError('Usage', '--scope cannot be combined with --prefix: a key has one restriction')
   for (const [flag, value] of Object.entries({ scope, prefix }))
     if (value !== undefined && (value === '' || /\p{Cc}/u.test(value) || !value.isWellFormed()))
-      throw new InputError('Usage', `--${flag} is empty, or has a control character or half a character in it`)
+      throw new InputError('Usage', `--${flag} must not be empty or contain control characters or unpaired surrogates`)
   return scope !== undefined ? { scope } : prefix !== undefined ? { prefix } : undefined
 }
 
-export const keysCreate: Command = {
+export const keysCreate: CliCommand = {
   words: 'create',
-  describe: 'Make a key, and show it this once',
+  describe: 'Create a key. The key is shown once.',
+  uses: ['open'],
   options: {
-    name: text('Whose it is; recorded with what is appended by it'),
-    role: { ...text(`What it may do: ${ROLES.join(', ')}; may be given more than once`), array: true },
-    scope: text('Bind it to the conversations of this scope'),
-    prefix: text('Bind it to conversations whose id begins so'),
+    name: text('Name of the key’s owner; recorded with every event the key appends'),
+    role: { ...text(`Permission: ${ROLES.join(', ')}; repeatable`), array: true },
+    scope: text('Restrict the key to conversations of this scope'),
+    prefix: text('Restrict the key to conversations whose id has this prefix'),
   },
   examples: [['$0 keys create --name agents --role append --role read --scope acme', 'a key for one tenant’s agents']],
-  async run(given) {
-    const name = given.text('name')
+  async run(args) {
+    const name = args.text('name')
     if (name === undefined || name.trim() === '')
-      throw new InputError('Usage', '--name is missing: say whose key it is')
-    if (name.length > MOST_NAME || /\p{Cc}/u.test(name) || !name.isWellFormed())
+      throw new InputError('Usage', '--name is required: the owner of the key')
+    if (name.length > MAX_NAME_LENGTH || /\p{Cc}/u.test(name) || !name.isWellFormed())
       throw new InputError(
         'Usage',
-        `--name has to be 1 to ${String(MOST_NAME)} characters, none of them a control character`,
+        `--name must be 1 to ${String(MAX_NAME_LENGTH)} characters without control characters`,
       )
-    const roles = rolesOf(given)
-    const bound = boundOf(given)
+    const roles = rolesOf(args)
+    const bound = boundOf(args)
     const [{ withKeys }, { pepperForKeys }, { createKey }] = await Promise.all([
       import('../keys.js'),
       import('../config/pepper.js'),
       import('../../service/keys.js'),
     ])
-    await withKeys(given.flags, async (keys, config) => {
+    await withKeys(args.flags, async (keys, config) => {
       const made = await createKey(keys, await pepperForKeys(config), { name, roles, bound })
-      if (given.json) await line(toJson({ ...made, name, roles, ...bound }))
+      if (args.json) await line(toJson({ ...made, name, roles, ...bound }))
       else {
         await line(made.key)
-        note(`key ${made.id} of ${name}; it is shown this once, and nowhere kept`)
+        note(`key ${made.id} of ${name}; it is shown once and not stored`)
       }
     })
   },

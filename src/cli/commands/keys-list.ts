@@ -1,5 +1,5 @@
 import type { KeyRecord } from '../../ports/service-state.js'
-import type { Command } from '../command.js'
+import type { CliCommand } from '../command.js'
 import { colours, line, note, printable, toJson } from '../output.js'
 
 const boundOf = ({ bound }: KeyRecord): string =>
@@ -7,17 +7,18 @@ const boundOf = ({ bound }: KeyRecord): string =>
     ? 'the whole ledger'
     : 'scope' in bound
       ? `scope ${printable(bound.scope)}`
-      : `ids that begin with ${printable(bound.prefix)}`
+      : `ids with prefix ${printable(bound.prefix)}`
 
-export const keysList: Command = {
+export const keysList: CliCommand = {
   words: 'list',
-  describe: 'Show the keys, the newest first: never their secrets',
+  describe: 'List the keys, newest first, without secrets',
+  uses: ['open'],
   reads: true,
-  async run(given) {
+  async run(args) {
     const { withKeys } = await import('../keys.js')
-    await withKeys(given.flags, async (keys) => {
+    await withKeys(args.flags, async (keys) => {
       const all = await keys.list()
-      if (given.json) {
+      if (args.json) {
         await line(
           toJson({
             keys: all.map(({ id, name, roles, bound, createdAt, rotatedAt, revokedAt }) => ({
@@ -34,10 +35,10 @@ export const keysList: Command = {
         return
       }
       for (const key of all) {
-        const said = `${key.id}  ${key.createdAt}  ${printable(key.name)}: ${key.roles.join(', ')} on ${boundOf(key)}`
-        await line(key.revokedAt === undefined ? said : colours.dim(`${said}; revoked ${key.revokedAt}`))
+        const text = `${key.id}  ${key.createdAt}  ${printable(key.name)}: ${key.roles.join(', ')} on ${boundOf(key)}`
+        await line(key.revokedAt === undefined ? text : colours.dim(`${text}; revoked ${key.revokedAt}`))
       }
-      if (all.length === 0) note('there is no key; `context-ledger keys create` makes one')
+      if (all.length === 0) note('no keys; `context-ledger keys create` creates one')
     })
   },
 }

@@ -1,19 +1,20 @@
-import type { Command } from '../command.js'
+import type { CliCommand } from '../command.js'
 import { InputError } from '../errors.js'
 import { line, toJson } from '../output.js'
-import { nameOf } from './keys-rotate.js'
+import { parseKeyId } from './keys-rotate.js'
 
-export const keysRevoke: Command = {
+export const keysRevoke: CliCommand = {
   words: 'revoke <key>',
-  describe: 'Let a key in no more: within two seconds, in every process',
+  describe: 'Revoke a key; takes effect in every process within two seconds',
+  uses: ['open'],
   positionals: { key: { type: 'string', demandOption: true, describe: 'Id of the key' } },
-  async run(given) {
-    const id = given.word('key')
+  async run(args) {
+    const id = args.word('key')
     const { withKeys } = await import('../keys.js')
-    await withKeys(given.flags, async (keys) => {
-      if (!(await keys.revoke(nameOf(id))))
-        throw new InputError('NoSuchKey', `there is no key "${id}" in use; \`keys list\` shows them`)
-      await line(given.json ? toJson({ id, revoked: true }) : `key ${id} is revoked`)
+    await withKeys(args.flags, async (keys) => {
+      if (!(await keys.revoke(parseKeyId(id))))
+        throw new InputError('NoSuchKey', `no active key "${id}"; \`keys list\` lists the keys`)
+      await line(args.json ? toJson({ id, revoked: true }) : `revoked key ${id}`)
     })
   },
 }

@@ -1,59 +1,57 @@
 import type { ListOptions } from '../../library/ledger.js'
-import { text, waiting, waitOf, type Command } from '../command.js'
-import type { Given } from '../given.js'
-import { colours, count, line, many, note, noteColours, printable, showTable, tellBehind, toJson } from '../output.js'
+import { text, waiting, waitOf, type CliCommand } from '../command.js'
+import type { CommandArgs } from '../command-args.js'
+import { colours, count, line, many, note, noteColours, printable, showTable, noteLag, toJson } from '../output.js'
 import { withLedger } from '../session.js'
 
 const ORDERS = ['updated', 'messages', 'tokens', 'id'] as const
 
-/** What was asked for, but for how many. */
-function optionsOf(given: Given): Omit<ListOptions, 'limit'> {
-  const match = given.text('match')
-  const scope = given.text('scope')
-  const since = given.text('since')
-  const until = given.text('until')
+/** The list options, except the limit. */
+function optionsOf(args: CommandArgs): Omit<ListOptions, 'limit'> {
+  const match = args.text('match')
+  const scope = args.text('scope')
+  const since = args.text('since')
+  const until = args.text('until')
   return {
     ...(match === undefined ? {} : { match }),
     ...(scope === undefined ? {} : { scope }),
     ...(since === undefined ? {} : { since }),
     ...(until === undefined ? {} : { until }),
-    sort: given.oneOf('sort', ORDERS),
-    ...waitOf(given),
+    sort: args.oneOf('sort', ORDERS),
+    ...waitOf(args),
   }
 }
 
-export const list: Command = {
+export const list: CliCommand = {
   words: 'list',
   describe: 'List the conversations',
+  uses: ['open'],
   reads: true,
   options: {
-    match: text('Those with this in their id'),
-    scope: text('Those of this scope'),
-    since: text('Those that something was recorded in last at this time (2026-03-01T12:30:00Z) or later'),
-    until: text('Those that something was recorded in last before this time'),
-    sort: text(
-      'The one first that something happened in last, that has the most messages or live tokens, or by id [default: updated]',
-      ORDERS,
-    ),
-    limit: text('Conversations at most [default: all]'),
+    match: text('Conversations whose id contains this text'),
+    scope: text('Conversations of this scope'),
+    since: text('Conversations last recorded at or after this time (2026-03-01T12:30:00Z)'),
+    until: text('Conversations last recorded before this time'),
+    sort: text('Order: last recorded, most messages, most live tokens, or id [default: updated]', ORDERS),
+    limit: text('Maximum number of conversations [default: all]'),
     ...waiting,
   },
-  async run(given) {
-    const options = optionsOf(given)
-    const limit = given.atLeastOne('limit')
-    const { tellingCatchUp } = await import('../catching-up.js')
-    await withLedger(given.flags, { reads: true }, async ({ ledger }) => {
-      // One more than is wanted, to tell whether there are more.
+  async run(args) {
+    const options = optionsOf(args)
+    const limit = args.atLeastOne('limit')
+    const { withCatchUpProgress } = await import('../catching-up.js')
+    await withLedger(args.flags, { reads: true }, async ({ ledger }) => {
+      // Read one more than the limit, to know if there are more.
       const {
         conversations: found,
         unlisted = [],
         behind,
-      } = await tellingCatchUp(ledger.projections, () =>
+      } = await withCatchUpProgress(ledger.projections, () =>
         ledger.list({ ...options, ...(limit === undefined ? {} : { limit: limit + 1 }) }),
       )
       const conversations = found.slice(0, limit)
       const more = found.length > conversations.length
-      if (given.json) {
+      if (args.json) {
         await line(
           toJson({
             conversations,
@@ -64,17 +62,17 @@ export const list: Command = {
         )
         return
       }
-      tellBehind(behind)
+      noteLag(behind)
       for (const { conversationId, reason } of unlisted)
         note(`${noteColours.yellow('not listed:')} ${printable(conversationId)} is stopped: ${printable(reason)}`)
       if (conversations.length === 0) {
         const { scope, match, since, until } = options
-        const asked = [
-          ...(scope === undefined ? [] : [`of the scope ${printable(scope)}`]),
+        const filters = [
+          ...(scope === undefined ? [] : [`in scope ${printable(scope)}`]),
           ...(match === undefined ? [] : [`with "${printable(match)}" in their id`]),
-          ...(since === undefined && until === undefined ? [] : ['of that time']),
+          ...(since === undefined && until === undefined ? [] : ['in that time range']),
         ]
-        await line(asked.length === 0 ? 'no conversations so far' : `no conversations ${asked.join(', ')}`)
+        await line(filters.length === 0 ? 'no conversations' : `no conversations ${filters.join(', ')}`)
         return
       }
       const rows = conversations.map((conversation) => [
@@ -95,7 +93,7 @@ export const list: Command = {
         if (stopped !== undefined)
           await line(colours.red(`${printable(conversationId)} is stopped: ${printable(stopped)}`))
       await line(
-        `${many(conversations.length, 'conversation')}${more ? '; there are more: a higher --limit shows them' : ''}`,
+        `${many(conversations.length, 'conversation')}${more ? '; there are more, raise --limit to list them' : ''}`,
       )
     })
   },

@@ -1,9 +1,9 @@
 import type { RecordedEvent } from '../../domain/events/index.js'
-import { conversation, text, type Command } from '../command.js'
+import { conversation, text, type CliCommand } from '../command.js'
 import { colours, line, toJson, write } from '../output.js'
 import { withLedger } from '../session.js'
 
-const paint: Partial<Record<RecordedEvent['type'], (type: string) => string>> = {
+const colourOfType: Partial<Record<RecordedEvent['type'], (type: string) => string>> = {
   MessageAppended: (type) => type,
   CompactionFailed: colours.red,
   CompactionCouldNotHelp: colours.yellow,
@@ -15,30 +15,31 @@ const paint: Partial<Record<RecordedEvent['type'], (type: string) => string>> = 
 
 const TYPE_WIDTH = 'CompactionCouldNotHelp'.length
 
-export const log: Command = {
+export const log: CliCommand = {
   words: 'log <conversation>',
-  describe: 'Show every fact: what happened, when, and what failed',
+  describe: 'Print the events of a conversation, including failures',
+  uses: ['open'],
   reads: true,
   positionals: { conversation },
-  options: { from: text('First revision to show'), limit: text('Facts at most') },
-  async run(given) {
-    const conversationId = given.word('conversation')
-    const from = given.whole('from')
-    const limit = given.whole('limit')
+  options: { from: text('First revision to show'), limit: text('Maximum number of events') },
+  async run(args) {
+    const conversationId = args.word('conversation')
+    const from = args.whole('from')
+    const limit = args.whole('limit')
     const { describeEvent } = await import('../reports/describe-event.js')
     const asLine = (event: RecordedEvent): string =>
-      `${event.revision.toString().padStart(5)}  ${colours.dim(event.metadata.recordedAt)}  ${(paint[event.type] ?? colours.cyan)(event.type.padEnd(TYPE_WIDTH))}  ${describeEvent(event)}`
-    await withLedger(given.flags, { reads: true }, async ({ ledger }) => {
+      `${event.revision.toString().padStart(5)}  ${colours.dim(event.metadata.recordedAt)}  ${(colourOfType[event.type] ?? colours.cyan)(event.type.padEnd(TYPE_WIDTH))}  ${describeEvent(event)}`
+    await withLedger(args.flags, { reads: true }, async ({ ledger }) => {
       const events = ledger.log(conversationId, {
         ...(from === undefined ? {} : { from: BigInt(from) }),
         ...(limit === undefined ? {} : { limit }),
       })
-      if (!given.json) {
+      if (!args.json) {
         for await (const event of events) await line(asLine(event))
         return
       }
-      // The document is written as it is read, because a log may be longer than memory. Positions are a store's own and
-      // stay out, so that the document is the same wherever the log lies.
+      // The document is streamed, because a log may exceed memory. Positions are specific to a store and are left out,
+      // so the document is the same for every store.
       let separator = `{"conversationId":${JSON.stringify(conversationId)},"events":[`
       for await (const { revision, id, type, data, metadata } of events) {
         await write(`${separator}${toJson({ revision, id, type, data, metadata })}`)

@@ -1,44 +1,46 @@
-/** `mcp` serves the ledger to clients of the Model Context Protocol: on standard input and output, or on a port. */
+/** `mcp`: serves the ledger to Model Context Protocol clients, on standard input and output or on a port. */
 import { setTimeout as delay } from 'node:timers/promises'
-import { text, toggle, type Command } from '../command.js'
+import { text, toggle, type CliCommand } from '../command.js'
 import { InputError } from '../errors.js'
-import type { Given } from '../given.js'
+import type { CommandArgs } from '../command-args.js'
 import { failureNotes, line, note, noteColours, toJson } from '../output.js'
 import { portOf, unusablePort } from '../port.js'
 import { withLedger } from '../session.js'
 
 type Open = Parameters<typeof import('../on-demand.js').ledgerOnDemand>[0]
 
-/** A folder is given back when nobody asked for so long. A client asks several times in a row. */
+/** The directory lock is released after this idle time. A client often sends several calls in a row. */
 const IDLE_MS = 2_000
 /**
- * How long a folder is waited for that another process has. To read, only until that process answers: it is just opening
- * it. To record, until another server of this kind gives it back; a host keeps it for long, and that is told.
+ * How long to wait for a directory that another process has locked. A read waits only until that process answers: it
+ * may still be opening the directory. A write waits until another MCP server releases the lock. A host keeps the lock,
+ * and then the caller gets an error.
  */
 const PATIENCE_MS = { reads: 30_000, writes: 5 * IDLE_MS } as const
-/** Another process has the folder, or was just giving it back while we asked by way of it. */
-const IN_TURN: ReadonlySet<string> = new Set(['FolderLocked', 'StoreUnavailable'])
-const AGAIN_MS = 100
+/** Another process has locked the directory, or released it during our request to that process. */
+const RETRYABLE_KINDS: ReadonlySet<string> = new Set(['FolderLocked', 'StoreUnavailable'])
+const RETRY_MS = 100
 
-export const mcp: Command = {
+export const mcp: CliCommand = {
   words: 'mcp',
-  describe: 'Serve tools and resources to an agent by MCP: what was said, what was compacted, what was forgotten',
+  describe: 'Serve the ledger to agents over MCP: messages, summaries and what compaction lost',
+  uses: ['open', 'record', 'summarize', 'search'],
   options: {
-    conversation: text('Serve this conversation alone'),
-    scope: text('Serve the conversations of this tenant or owner [default: those that name none]'),
-    'read-only': toggle('Leave out the tools that record something'),
-    port: text('Serve streamable HTTP on this port (0: any that is free) of this machine, and not standard input'),
+    conversation: text('Serve only this conversation'),
+    scope: text('Serve the conversations of this scope [default: conversations without a scope]'),
+    'read-only': toggle('Offer only tools that read'),
+    port: text('Serve streamable HTTP on this local port instead of standard input; 0 picks a free port'),
   },
   examples: [
-    ['claude mcp add ledger -- $0 mcp', 'Claude Code starts it and asks it'],
-    ['$0 mcp --conversation run-7 --read-only', 'one conversation, and nothing is changed'],
+    ['claude mcp add ledger -- $0 mcp', 'let Claude Code start the server'],
+    ['$0 mcp --conversation run-7 --read-only', 'serve one conversation, read-only'],
   ],
-  async run(given) {
-    const conversationId = given.text('conversation')
-    const scope = given.text('scope')
-    const port = portOf(given)
+  async run(args) {
+    const conversationId = args.text('conversation')
+    const scope = args.text('scope')
+    const port = portOf(args)
     if (conversationId !== undefined && scope !== undefined)
-      throw new InputError('Usage', '--conversation goes without --scope: a conversation is served alone')
+      throw new InputError('Usage', '--conversation cannot be combined with --scope')
     const [{ createMcp }, { ledgerOnDemand }, { sentenceOfProblem }, { version }, { loadConfig }] = await Promise.all([
       import('../../mcp/create-mcp.js'),
       import('../on-demand.js'),
@@ -46,52 +48,52 @@ export const mcp: Command = {
       import('../version.js'),
       import('../config/load-config.js'),
     ])
-    // A setting that is wrong is told now, and not with the first call.
-    const config = await loadConfig({ flags: given.flags, env: process.env, cwd: process.cwd() }, { writes: true })
-    // Only a folder has to be given back; a server has room for many.
+    // Report an invalid setting now, not with the first call.
+    const config = await loadConfig({ flags: args.flags, env: process.env, cwd: process.cwd() }, { writes: true })
+    // Only a directory has an exclusive lock that must be released when idle.
     const isFolder = !(config.database ?? config.store).includes('://')
-    const say = failureNotes()
+    const noteFailure = failureNotes()
     const onProblem = (problem: unknown): void => {
-      say(`${noteColours.yellow('warning:')} ${sentenceOfProblem(problem)}`)
+      noteFailure(`${noteColours.yellow('warning:')} ${sentenceOfProblem(problem)}`)
     }
-    const onDemand = ledgerOnDemand(openedBy(given, isFolder), onProblem)
-    const served = createMcp({
+    const onDemand = ledgerOnDemand(openWithRetries(args, isFolder), onProblem)
+    const server = createMcp({
       ledger: onDemand.ledger,
       boundTo: conversationId === undefined ? { scope: scope ?? null } : { conversationId },
       version: version(),
-      readOnly: given.is('read-only'),
+      readOnly: args.is('read-only'),
       onProblem,
     })
     try {
-      if (port === undefined) await serveStandardInput(served, onProblem)
-      else await servePort(served, port, given.json)
+      if (port === undefined) await serveStandardInput(server, onProblem)
+      else await servePort(server, port, args.json)
     } finally {
       await onDemand.close()
     }
   },
 }
 
-/** Opens the ledger as a command does, and keeps it until it is let go. */
-function openedBy(given: Given, isFolder: boolean): Open {
-  const opened: Open = (writes) =>
+/** Opens the ledger with `withLedger` and keeps it open until `close` is called. */
+function openWithRetries(args: CommandArgs, isFolder: boolean): Open {
+  const openOnce: Open = (writes) =>
     new Promise((resolve, reject) => {
-      let letGo: () => void = () => undefined
-      const kept = new Promise<void>((resolveKept) => {
-        letGo = resolveKept
+      let release: () => void = () => undefined
+      const released = new Promise<void>((resolveReleased) => {
+        release = resolveReleased
       })
       const ended = withLedger(
-        given.flags,
+        args.flags,
         { ...(writes ? { writes } : { reads: true }), searches: true, ahead: false },
         async ({ ledger }) => {
           resolve({
             ledger,
             idleMs: isFolder ? IDLE_MS : undefined,
             close: async () => {
-              letGo()
+              release()
               await ended
             },
           })
-          await kept
+          await released
         },
       )
       ended.catch(reject)
@@ -100,45 +102,45 @@ function openedBy(given: Given, isFolder: boolean): Open {
     const until = performance.now() + (writes ? PATIENCE_MS.writes : PATIENCE_MS.reads)
     for (;;) {
       try {
-        return await opened(writes)
+        return await openOnce(writes)
       } catch (error) {
         const [{ kindOf }, { StoreError }] = await Promise.all([
           import('../../library/problem.js'),
           import('../../ports/store-error.js'),
         ])
-        // What is wrong with a setting is nothing that this program did wrong: the client is told so.
+        // An invalid setting is not an internal error: report it to the client.
         if (error instanceof InputError) throw new StoreError('StoreRefused', error.message, error)
-        if (!isFolder || !IN_TURN.has(kindOf(error)) || performance.now() > until) throw error
-        await delay(AGAIN_MS)
+        if (!isFolder || !RETRYABLE_KINDS.has(kindOf(error)) || performance.now() > until) throw error
+        await delay(RETRY_MS)
       }
     }
   }
 }
 
-type Served = ReturnType<typeof import('../../mcp/create-mcp.js').createMcp>
+type McpServer = ReturnType<typeof import('../../mcp/create-mcp.js').createMcp>
 
-/** Serves the client that started this process, until it goes or the process is told to end. */
-async function serveStandardInput(served: Served, onProblem: (problem: unknown) => void): Promise<void> {
+/** Serves the client that started this process, until it disconnects or a signal arrives. */
+async function serveStandardInput(server: McpServer, onProblem: (problem: unknown) => void): Promise<void> {
   const [{ serveClient }, { endSignals }] = await Promise.all([
     import('../../mcp/stdio.js'),
     import('../end-signals.js'),
   ])
   const ended = endSignals()
   try {
-    const client = serveClient(served, process.stdin, process.stdout, onProblem)
-    await Promise.race([client.gone, ended.signalled])
+    const client = serveClient(server, process.stdin, process.stdout, onProblem)
+    await Promise.race([client.disconnected, ended.signalled])
     await client.close()
   } finally {
     ended.forget()
   }
 }
 
-/** Serves a port of this machine until the process is told to end. */
-async function servePort(served: Served, port: number, asJson: boolean): Promise<void> {
+/** Serves a local port until a signal arrives. */
+async function servePort(server: McpServer, port: number, asJson: boolean): Promise<void> {
   const [{ serveMcp }, { endSignals }] = await Promise.all([import('../../mcp/http.js'), import('../end-signals.js')])
   const ended = endSignals()
   try {
-    const bound = await serveMcp(served, port).catch((error: unknown) => {
+    const bound = await serveMcp(server, port).catch((error: unknown) => {
       throw unusablePort(error, 'MCP', port)
     })
     try {
@@ -148,7 +150,7 @@ async function servePort(served: Served, port: number, asJson: boolean): Promise
         await line(url)
         await line(`Authorization: Bearer ${token}`)
       }
-      note('only this machine reaches it, and only with this token; Ctrl+C ends it')
+      note('reachable from this machine only, with this token; press Ctrl+C to stop')
       await ended.signalled
     } finally {
       await bound.close()

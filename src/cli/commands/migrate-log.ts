@@ -1,32 +1,36 @@
-import { text, toggle, type Command } from '../command.js'
+import { text, toggle, type CliCommand } from '../command.js'
 
-export const migrateLog: Command = {
+export const migrateLog: CliCommand = {
   words: 'migrate-log',
-  describe: 'Copy a log between stores, to a file or from one, and prove the copy equal',
+  describe: 'Copy a log between stores and files, and verify that the copy is identical',
+  uses: [],
   options: {
-    from: text('A folder, postgres://…, esdb://…, or a file'),
-    to: text('The same; a name that ends in .gz is a file'),
-    'from-database': text('Database of a log in KurrentDB that is copied'),
-    'to-database': text('Database of the log in KurrentDB that it is copied to'),
-    overwrite: toggle('Replace the file that is there'),
+    from: text('Source: a directory, postgres://…, esdb://… or a file; @FILE reads the address from a file'),
+    to: text('Target, in the same forms; a name that ends in .gz is a file'),
+    'from-database': text('Database of the source, if its log is in KurrentDB'),
+    'to-database': text('Database of the target, if its log is in KurrentDB'),
+    overwrite: toggle('Replace an existing file'),
   },
   examples: [
-    ['$0 migrate-log --from .context-ledger --to backup.clog.gz', 'a backup'],
-    ['$0 migrate-log --from .context-ledger --to postgres://…', 'to a server; again, it brings what came since'],
+    ['$0 migrate-log --from .context-ledger --to backup.clog.gz', 'make a backup'],
+    ['$0 migrate-log --from .context-ledger --to postgres://…', 'copy to a server; run it again to copy newer events'],
   ],
-  async run(given) {
-    const [{ runMigrateLog }, places] = await Promise.all([
+  async run(args) {
+    const [{ runMigrateLog }, { readSecret }, places] = await Promise.all([
       import('../migrate/migrate-log.js'),
+      import('../config/secrets.js'),
       import('../../library/compose.js'),
     ])
+    const address = async (flag: string, value: string | undefined): Promise<string | undefined> =>
+      value === undefined ? undefined : await readSecret(value, process.cwd(), `--${flag}`)
     await runMigrateLog(
       {
-        from: given.text('from'),
-        to: given.text('to'),
-        fromDatabase: given.setting('from-database'),
-        toDatabase: given.setting('to-database'),
-        overwrite: given.is('overwrite'),
-        json: given.json,
+        from: await address('from', args.text('from')),
+        to: await address('to', args.text('to')),
+        fromDatabase: await address('from-database', args.setting('from-database')),
+        toDatabase: await address('to-database', args.setting('to-database')),
+        overwrite: args.is('overwrite'),
+        json: args.json,
       },
       places,
     )

@@ -1,40 +1,41 @@
-/** `page` serves a page to look at the ledger with, or writes the report of one conversation as a single file. */
+/** `page`: serves the web page of the ledger, or writes the report of one conversation to an HTML file. */
 import { withoutPassword } from '../../library/addresses.js'
-import { text, type Command } from '../command.js'
+import { text, type CliCommand } from '../command.js'
 import { InputError } from '../errors.js'
 import { line, note, toJson } from '../output.js'
 import { portOf, unusablePort } from '../port.js'
 import { withLedger } from '../session.js'
 
-export const page: Command = {
+export const page: CliCommand = {
   words: 'page [conversation]',
-  describe: 'Look at the ledger in a browser, on this machine alone; or write a conversation’s report as a file',
+  describe: 'View the ledger in a browser on this machine, or write a report file',
+  uses: ['open'],
   positionals: {
-    conversation: { type: 'string', describe: 'Id of the conversation to begin with, or to report on' },
+    conversation: { type: 'string', describe: 'Id of the conversation to open, or to report on' },
   },
   options: {
-    port: text('Port to serve it on [default: any that is free]'),
-    html: text('Write the report of the conversation to this new file instead: one file, without a script'),
+    port: text('Port to listen on [default: a free port]'),
+    html: text('Write the report of the conversation to this new HTML file instead: self-contained, no scripts'),
   },
   examples: [
-    ['$0 page', 'prints the address to open; Ctrl+C ends it'],
-    ['$0 page run-7 --html run-7.html', 'a report that can be sent to somebody'],
+    ['$0 page', 'print the address to open; Ctrl+C stops it'],
+    ['$0 page run-7 --html run-7.html', 'write a report to share'],
   ],
-  async run(given) {
-    const conversation = given.text('conversation')
-    const file = given.text('html')
-    const port = portOf(given)
+  async run(args) {
+    const conversation = args.text('conversation')
+    const file = args.text('html')
+    const port = portOf(args)
     if (file !== undefined && conversation === undefined)
-      throw new InputError('Usage', '--html goes with a conversation: it is the report of one')
-    if (file?.trim() === '') throw new InputError('Usage', '--html names no file')
-    if (file !== undefined && port !== undefined) throw new InputError('Usage', '--html goes without --port')
+      throw new InputError('Usage', '--html requires a conversation')
+    if (file?.trim() === '') throw new InputError('Usage', '--html needs a file name')
+    if (file !== undefined && port !== undefined) throw new InputError('Usage', '--html cannot be combined with --port')
     const [{ describeEvent }, { contextNotes }] = await Promise.all([
       import('../reports/describe-event.js'),
       import('../reports/context.js'),
     ])
     const words = { describeEvent, contextNotes }
-    // It searches by words alone: no model on another machine is asked.
-    await withLedger(given.flags, { reads: true, ahead: false }, async ({ ledger, config }) => {
+    // The page searches by words only, so it needs no embedding model.
+    await withLedger(args.flags, { reads: true, ahead: false }, async ({ ledger, config }) => {
       if (file !== undefined && conversation !== undefined) {
         const [{ writeReportFile }, { reportOf }] = await Promise.all([
           import('../report-file.js'),
@@ -44,11 +45,11 @@ export const page: Command = {
           file,
           async () => await reportOf({ ledger, conversationId: conversation, words, now: new Date() }),
         )
-        if (given.json) await line(toJson({ file, conversationId: conversation, bytes }))
-        else await line(`${file} holds the report of ${conversation}`)
+        if (args.json) await line(toJson({ file, conversationId: conversation, bytes }))
+        else await line(`wrote ${file}: the report of ${conversation}`)
         return
       }
-      // A conversation that is not there is told now, and not in the browser.
+      // Report an unknown conversation now, not in the browser.
       if (conversation !== undefined) await ledger.messages(conversation)
       const [{ startPage }, { endSignals }] = await Promise.all([
         import('../../page/server.js'),
@@ -67,8 +68,8 @@ export const page: Command = {
             address.pathname = '/conversation'
             address.searchParams.set('c', conversation)
           }
-          await line(given.json ? toJson({ url: address.href }) : address.href)
-          note('only this machine reaches it, and only with this address; Ctrl+C ends it')
+          await line(args.json ? toJson({ url: address.href }) : address.href)
+          note('reachable from this machine only, with this address; press Ctrl+C to stop')
           await ended.signalled
         } finally {
           await served.close()

@@ -1,20 +1,21 @@
-import { conversation, message, type Command } from '../command.js'
+import { conversation, message, type CliCommand } from '../command.js'
 import { line, printable, toJson } from '../output.js'
 import { withLedger } from '../session.js'
 
-export const pin: Command = {
+export const pin: CliCommand = {
   words: 'pin <conversation> <message>',
-  describe: 'Keep a message word for word, whatever is compacted',
+  describe: 'Pin a message: compaction never replaces it',
+  uses: ['open', 'record'],
   positionals: { conversation, message },
-  async run(given) {
-    const conversationId = given.word('conversation')
-    const messageId = given.word('message')
-    await withLedger(given.flags, {}, async ({ ledger }) => {
+  async run(args) {
+    const conversationId = args.word('conversation')
+    const messageId = args.word('message')
+    await withLedger(args.flags, {}, async ({ ledger }) => {
       await ledger.pin(conversationId, messageId)
       await line(
-        given.json
+        args.json
           ? toJson({ conversationId, messageId, pinned: true })
-          : `${printable(messageId)} is pinned: it stays word for word`,
+          : `${printable(messageId)} is pinned: compaction never replaces it`,
       )
     })
   },

@@ -1,29 +1,30 @@
-import type { Command } from '../command.js'
+import type { CliCommand } from '../command.js'
 import { InputError } from '../errors.js'
 import { count, line, toJson } from '../output.js'
 import { withLedger } from '../session.js'
-import { tellStopped } from '../stopped-conversations.js'
+import { showStopped } from '../stopped-conversations.js'
 
 const phases = { rows: 'rows', indexes: 'building indexes', swap: 'swapping', done: 'done' } as const
 
-export const projectionsRebuild: Command = {
+export const projectionsRebuild: CliCommand = {
   words: 'rebuild [names..]',
-  describe: 'Fill new tables beside those that are read, and swap them in',
+  describe: 'Build new tables from the log, then swap them in',
+  uses: ['open', 'record'],
   positionals: { names: { type: 'string', array: true, describe: 'Names of read models [default: all]' } },
-  async run(given) {
-    const names = given.words('names')
+  async run(args) {
+    const names = args.words('names')
     const [{ didYouMean, nameMeant }, { startProgress }] = await Promise.all([
       import('../../domain/text/known-names.js'),
       import('../progress.js'),
     ])
-    await withLedger(given.flags, {}, async ({ ledger }) => {
+    await withLedger(args.flags, {}, async ({ ledger }) => {
       const status = await ledger.projections.status()
       const known = status.map(({ name }) => name)
       const unknown = names.find((name) => !known.includes(name))
       if (unknown !== undefined)
         throw new InputError(
-          'Usage',
-          `there is no projection "${unknown}"${didYouMean(nameMeant(unknown, known))}; there are ${known.join(', ')}`,
+          'NoSuchProjection',
+          `there is no projection "${unknown}"${didYouMean(nameMeant(unknown, known))}; the projections are ${known.join(', ')}`,
         )
       const startedAt = performance.now()
       let events = 0
@@ -40,7 +41,7 @@ export const projectionsRebuild: Command = {
       }
       const seconds = (performance.now() - startedAt) / 1000
       const rebuilt = names.length === 0 ? known : names
-      if (given.json)
+      if (args.json)
         await line(
           toJson({
             rebuilt,
@@ -52,7 +53,7 @@ export const projectionsRebuild: Command = {
           }),
         )
       else await line(`rebuilt ${rebuilt.join(', ')} from ${count(events)} events in ${seconds.toFixed(1)} s`)
-      if (!given.json) await tellStopped(await ledger.projections.status())
+      if (!args.json) await showStopped(await ledger.projections.status())
     })
   },
 }

@@ -1,24 +1,25 @@
-import { metrics, text, type Command } from '../command.js'
+import { metrics, text, type CliCommand } from '../command.js'
 
-export const projectionsRun: Command = {
+export const projectionsRun: CliCommand = {
   words: 'run',
-  describe: 'Keep the read models in a process of its own, on a server; of several, one works and the others stand by',
+  describe: 'Run the read model worker on a server store; of several processes one is active, the rest wait',
+  uses: ['open'],
   options: {
-    partitions: text('Workers that the conversations are spread over [default: as before; 1 at first]'),
+    partitions: text('Number of partitions of the conversations [default: unchanged; initially 1]'),
     ...metrics,
   },
-  async run(given) {
+  async run(args) {
     const [{ runProjections }, { openProjections }] = await Promise.all([
       import('../workers/projections.js'),
       import('../../library/compose.js'),
     ])
     await runProjections(
-      given.flags,
+      args.flags,
       {
-        partitions: given.whole('partitions'),
-        metricsPort: given.whole('metrics-port'),
-        metricsHost: given.text('metrics-host') ?? '127.0.0.1',
-        json: given.json,
+        partitions: args.whole('partitions'),
+        metricsPort: args.whole('metrics-port'),
+        metricsHost: args.text('metrics-host') ?? '127.0.0.1',
+        json: args.json,
       },
       openProjections,
     )

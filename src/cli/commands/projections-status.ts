@@ -1,20 +1,21 @@
 import type { ProjectionStatus } from '../../../projections/engine/watch.js'
-import type { Command } from '../command.js'
+import type { CliCommand } from '../command.js'
 import { colours, count, line, showTable, toJson } from '../output.js'
 import { withLedger } from '../session.js'
-import { tellStopped } from '../stopped-conversations.js'
+import { showStopped } from '../stopped-conversations.js'
 
 const lagOf = ({ lagEvents, lagIsAtLeast }: ProjectionStatus): string =>
   `${lagIsAtLeast ? '≥ ' : ''}${count(lagEvents)}`
 
-export const projectionsStatus: Command = {
+export const projectionsStatus: CliCommand = {
   words: 'status',
-  describe: 'Show position, lag and version of each',
+  describe: 'Show position, lag and version of each read model',
+  uses: ['open'],
   reads: true,
-  async run(given) {
-    await withLedger(given.flags, { reads: true }, async ({ ledger }) => {
+  async run(args) {
+    await withLedger(args.flags, { reads: true }, async ({ ledger }) => {
       const projections = await ledger.projections.status()
-      if (given.json) {
+      if (args.json) {
         await line(toJson({ projections }))
         return
       }
@@ -30,26 +31,40 @@ export const projectionsStatus: Command = {
         status.updatedAt,
       ])
       await showTable(
-        ['projection', 'state', 'position', 'events behind', 'for', 'partitions', 'version', 'rows, about', 'updated'],
+        [
+          'projection',
+          'state',
+          'position',
+          'lag in events',
+          'lag',
+          'partitions',
+          'version',
+          'rows (approx.)',
+          'updated',
+        ],
         rows,
         new Set([2, 3, 4, 5, 7]),
       )
       const holder = projections.find((status) => status.holder !== undefined)?.holder
-      if (holder !== undefined) await line(`kept by ${holder}`)
-      await tellStopped(projections)
+      if (holder !== undefined) await line(`updated by ${holder}`)
+      await showStopped(projections)
       for (const { name, stop, partitions } of projections) {
         const stops = partitions.flatMap((partition) =>
           partition.stop === undefined
             ? []
             : [
                 {
-                  where: partitions.length === 1 ? name : `${name}, partition ${String(partition.partition)},`,
+                  name: partitions.length === 1 ? name : `${name}, partition ${String(partition.partition)},`,
                   stop: partition.stop,
                 },
               ],
         )
-        for (const { where, stop: why } of stops.length > 0 || stop === undefined ? stops : [{ where: name, stop }])
-          await line(colours.red(`${where} stopped: ${why.reason}${why.advice === undefined ? '' : `; ${why.advice}`}`))
+        for (const { name: stoppedName, stop: why } of stops.length > 0 || stop === undefined
+          ? stops
+          : [{ name, stop }])
+          await line(
+            colours.red(`${stoppedName} stopped: ${why.reason}${why.advice === undefined ? '' : `; ${why.advice}`}`),
+          )
       }
     })
   },

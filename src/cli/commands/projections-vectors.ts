@@ -1,18 +1,19 @@
-import type { Command } from '../command.js'
+import type { CliCommand } from '../command.js'
 import { InputError } from '../errors.js'
 import { line, many, toJson } from '../output.js'
 import { withLedger } from '../session.js'
 
-export const projectionsVectors: Command = {
+export const projectionsVectors: CliCommand = {
   words: 'vectors',
-  describe: 'Give every message that has none its vector, for the search by meaning',
-  async run(given) {
+  describe: 'Compute missing embedding vectors for search by meaning',
+  uses: ['open', 'search'],
+  async run(args) {
     const { startProgress } = await import('../progress.js')
-    await withLedger(given.flags, { searches: true, ahead: false }, async ({ ledger, config }) => {
+    await withLedger(args.flags, { searches: true, ahead: false }, async ({ ledger, config }) => {
       if (config.embeddingModel === undefined)
         throw new InputError(
           'Usage',
-          'no embedding model is configured: --embedding-model or CONTEXT_LEDGER_EMBEDDING_MODEL names one',
+          'no embedding model is configured: set --embedding-model or CONTEXT_LEDGER_EMBEDDING_MODEL',
         )
       const progress = await startProgress('embedding', Number((await ledger.projections.status())[0]?.head ?? -1n) + 1)
       const stop = new AbortController()
@@ -29,10 +30,10 @@ export const projectionsVectors: Command = {
           },
         })
         progress.stop()
-        if (given.json) await line(toJson(filled))
+        if (args.json) await line(toJson(filled))
         else
           await line(
-            `embedded ${many(filled.embedded, 'text')}${filled.missing === 0 ? '; every message has its vector' : `; ${filled.isAtLeast ? 'at least ' : ''}${many(filled.missing, 'message')} to go`}`,
+            `embedded ${many(filled.embedded, 'text')}${filled.missing === 0 ? '; every message has a vector' : `; ${filled.isAtLeast ? 'at least ' : ''}${many(filled.missing, 'message')} still without a vector`}`,
           )
       } finally {
         progress.stop()

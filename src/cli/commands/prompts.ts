@@ -1,22 +1,22 @@
-/** `prompts`: the texts that summaries were made with, by name, version and hash. */
-import type { Command } from '../command.js'
-import { Ended, EXIT, InputError } from '../errors.js'
-import type { Given } from '../given.js'
+/** `prompts`: lists the recorded prompt templates by name, version and hash. */
+import type { CliCommand } from '../command.js'
+import { CommandExit, EXIT, InputError } from '../errors.js'
+import type { CommandArgs } from '../command-args.js'
 import { count, line, many, note, noteColours, printable, showTable, toJson } from '../output.js'
 import { withLedger } from '../session.js'
 
 const HASH_DIGITS = 12
 
-async function list({ flags, json }: Given): Promise<void> {
+async function list({ flags, json }: CommandArgs): Promise<void> {
   await withLedger(flags, { reads: true }, async ({ ledger }) => {
     const { prompts, unreadable } = await ledger.prompts.list()
     if (json) {
       await line(toJson({ prompts, unreadable }))
-      if (unreadable.length > 0) throw new Ended(EXIT.untrusted)
+      if (unreadable.length > 0) throw new CommandExit(EXIT.untrusted)
       return
     }
     if (prompts.length === 0 && unreadable.length === 0) {
-      await line('no prompts so far: one is recorded when it is first used')
+      await line('no prompts; a prompt is recorded when it is first used')
       return
     }
     const rows = prompts.map(({ name, version, kind, sha256, text, firstUsedAt, actor }) => [
@@ -32,31 +32,32 @@ async function list({ flags, json }: Given): Promise<void> {
     await line(many(prompts.length, 'prompt'))
     for (const { sha256, reason } of unreadable)
       note(`${noteColours.yellow('not listed:')} ${sha256.slice(0, HASH_DIGITS)}: ${printable(reason)}`)
-    if (unreadable.length > 0) throw new Ended(EXIT.untrusted)
+    if (unreadable.length > 0) throw new CommandExit(EXIT.untrusted)
   })
 }
 
-async function show({ flags, json }: Given, which: string): Promise<void> {
+async function show({ flags, json }: CommandArgs, which: string): Promise<void> {
   await withLedger(flags, { reads: true }, async ({ ledger }) => {
     const prompt = await ledger.prompts.show(which)
     await line(json ? toJson(prompt) : printable(prompt.text).replace(/\n$/u, ''))
   })
 }
 
-export const prompts: Command = {
+export const prompts: CliCommand = {
   words: 'prompts [what..]',
-  describe: 'List the prompts that were used, or `show NAME[@VERSION]` or a hash: its text',
+  describe: 'List the recorded prompts; `prompts show NAME[@VERSION]` or a hash prints one',
+  uses: ['open'],
   reads: true,
-  positionals: { what: { type: 'string', array: true, describe: '`show` and the prompt [default: list them]' } },
-  async run(given) {
-    const words = given.words('what')
+  positionals: { what: { type: 'string', array: true, describe: '`show` and the prompt [default: list]' } },
+  async run(args) {
+    const words = args.words('what')
     const [action, which, ...more] = words
-    if (action === undefined || (action === 'list' && which === undefined)) await list(given)
-    else if (action === 'show' && which !== undefined && more.length === 0) await show(given, which)
+    if (action === undefined || (action === 'list' && which === undefined)) await list(args)
+    else if (action === 'show' && which !== undefined && more.length === 0) await show(args, which)
     else
       throw new InputError(
         'Usage',
-        `prompts does not know "${words.join(' ')}": type \`prompts\`, or \`prompts show\` with NAME, NAME@VERSION or a hash`,
+        `unknown arguments "${words.join(' ')}": use \`prompts\`, or \`prompts show\` with NAME, NAME@VERSION or a hash`,
       )
   },
 }

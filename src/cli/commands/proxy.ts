@@ -1,59 +1,61 @@
-/** `proxy` stands between an agent and its model, and records what they say to each other. */
-import { text, toggle, type Command } from '../command.js'
+/** `proxy`: forwards an agent's requests to its model API and records the conversation. */
+import { text, toggle, type CliCommand } from '../command.js'
 import { InputError } from '../errors.js'
 import { line, note, noteColours, toJson } from '../output.js'
 import { portOf, unusablePort } from '../port.js'
-import { proxiedOf } from '../proxied.js'
+import { proxyFlagsOf } from '../proxy-flags.js'
 import { withLedger } from '../session.js'
 
 const PORT = 7_800
 
-export const proxy: Command = {
+export const proxy: CliCommand = {
   words: 'proxy',
-  describe: 'Record any agent by its base URL: passes what it asks to its model’s API, and what that answers back',
+  describe: 'Record any agent through its base URL: forwards requests to the model API and records both sides',
+  uses: ['open', 'record', 'summarize'],
   policy: true,
   options: {
     upstream: text('Address of the API: https://api.anthropic.com, https://api.openai.com/v1'),
-    mode: text('observe changes nothing; compact sends the ledger’s context [default: observe]', [
+    mode: text('observe forwards unchanged; compact sends the ledger’s context [default: observe]', [
       'observe',
       'compact',
     ]),
-    fail: text(
-      'What becomes of requests that cannot be recorded: open passes them on, closed refuses [default: open]',
-      ['open', 'closed'],
-    ),
-    'offer-memory': toggle('With --mode compact: offer memory_read to the model, and answer it here'),
-    port: text(`Port to listen on, on this machine alone; 0 takes any that is free [default: ${String(PORT)}]`),
+    fail: text('For requests that cannot be recorded: open forwards them, closed rejects them [default: open]', [
+      'open',
+      'closed',
+    ]),
+    'offer-memory': toggle('With --mode compact: offer the memory_read tool to the model; the proxy answers its calls'),
+    port: text(`Local port to listen on; 0 picks a free port [default: ${String(PORT)}]`),
     scope: text('Tenant or owner of new conversations'),
   },
   examples: [
     ['$0 proxy --upstream https://api.anthropic.com', 'then: ANTHROPIC_BASE_URL=http://127.0.0.1:7800 claude'],
-    ['$0 proxy --upstream https://api.openai.com/v1 --mode compact', 'the agent’s list may grow without end'],
+    ['$0 proxy --upstream https://api.openai.com/v1 --mode compact', 'the agent’s message list may grow without limit'],
   ],
-  async run(given) {
-    const port = portOf(given) ?? PORT
-    const scope = given.text('scope')
-    const proxied = proxiedOf(given)
-    if (proxied === undefined) throw new InputError('Usage', '--upstream names the API to pass requests on to')
-    const { upstream: address, mode, fail } = proxied
-    await withLedger(given.flags, { creates: true, writes: true }, async ({ ledger, config }) => {
+  async run(args) {
+    const port = portOf(args) ?? PORT
+    const scope = args.text('scope')
+    const proxyFlags = proxyFlagsOf(args)
+    if (proxyFlags === undefined)
+      throw new InputError('Usage', '--upstream is required: the API that requests are forwarded to')
+    const { upstream: address, mode, fail } = proxyFlags
+    await withLedger(args.flags, { creates: true, writes: true }, async ({ ledger, config }) => {
       const [{ startProxy }, { endSignals }, { sentenceOfProblem }] = await Promise.all([
         import('../../proxy/server.js'),
         import('../end-signals.js'),
         import('../../library/problem.js'),
       ])
-      const told = new Set<string>()
+      const reported = new Set<string>()
       const onProblem = (problem: unknown): void => {
         const sentence = sentenceOfProblem(problem)
-        if (told.has(sentence)) return
-        told.add(sentence)
+        if (reported.has(sentence)) return
+        reported.add(sentence)
         note(`${noteColours.yellow('warning:')} ${sentence}`)
       }
       const ended = endSignals()
       try {
-        const served = await startProxy({
+        const server = await startProxy({
           ledger,
-          ...proxied,
+          ...proxyFlags,
           port,
           onProblem,
           ...(config.policy === undefined ? {} : { policy: config.policy }),
@@ -62,13 +64,15 @@ export const proxy: Command = {
           throw unusablePort(error, 'the proxy', port)
         })
         try {
-          await line(given.json ? toJson({ url: served.url, upstream: shown(address), mode, fail }) : served.url)
+          await line(
+            args.json ? toJson({ url: server.url, upstream: redactedAddress(address), mode, fail }) : server.url,
+          )
           note(
-            `passes requests on to ${shown(address)}, and ${mode === 'observe' ? 'changes nothing' : 'sends the ledger’s context'}; Ctrl+C ends it`,
+            `forwards requests to ${redactedAddress(address)} ${mode === 'observe' ? 'unchanged' : 'with the ledger’s context'}; press Ctrl+C to stop`,
           )
           await ended.signalled
         } finally {
-          await served.close()
+          await server.close()
         }
       } finally {
         ended.forget()
@@ -77,7 +81,7 @@ export const proxy: Command = {
   },
 }
 
-/** The address without its password, and without its parameters, among which a key may be. */
-function shown({ origin, pathname, search }: URL): string {
+/** The address without password and query parameters, which may contain a key. */
+function redactedAddress({ origin, pathname, search }: URL): string {
   return `${origin}${pathname}${search === '' ? '' : '?…'}`
 }

@@ -1,71 +1,72 @@
 import type { Ledger } from '../../library/ledger.js'
-import { text, waiting, waitOf, type Command } from '../command.js'
+import { text, waiting, waitOf, type CliCommand } from '../command.js'
 import { InputError } from '../errors.js'
 import { line, toJson } from '../output.js'
 import { withLedger } from '../session.js'
 
 const KINDS = ['all', 'messages', 'batches'] as const
-const MOST_HITS = 10_000
-/** Vectors that a search makes first: one request. */
-const VECTORS_AT_ONCE = 64
+const MAX_HITS = 10_000
+/** Missing vectors that a search computes first, in one request. */
+const VECTORS_PER_REQUEST = 64
 
-export const search: Command = {
+export const search: CliCommand = {
   words: 'search [query..]',
   describe: 'Search messages and summaries',
+  uses: ['open', 'search'],
   reads: true,
-  positionals: { query: { type: 'string', array: true, describe: 'What to look for' } },
+  positionals: { query: { type: 'string', array: true, describe: 'Words to search for' } },
   options: {
-    conversation: text('Stay in this conversation'),
-    scope: text('Search the conversations of this scope [default: those without one]'),
-    limit: text('Hits at most [default: 10]'),
+    conversation: text('Search only this conversation'),
+    scope: text('Search the conversations of this scope [default: conversations without a scope]'),
+    limit: text('Maximum number of hits [default: 10]'),
     include: text('What to search [default: all]', KINDS),
-    queries: text('JSON Lines of { query, conversationId?, limit? }, each answered by one line { hits }'),
+    queries: text('JSON Lines of { query, conversationId?, limit? }; prints one line { hits } for each'),
     ...waiting,
   },
-  async run(given) {
-    const words = given.words('query')
-    const file = given.text('queries')
-    const most = given.whole('limit')
-    const conversation = given.text('conversation')
-    const scope = given.text('scope')
-    const wait = waitOf(given)
-    if (words.length === 0 && file === undefined) throw new InputError('Usage', 'give a query, or --queries FILE')
-    if (words.length > 0 && file !== undefined) throw new InputError('Usage', 'give a query or --queries, not both')
-    if (most !== undefined && (most < 1 || most > MOST_HITS))
+  async run(args) {
+    const words = args.words('query')
+    const file = args.text('queries')
+    const maxHits = args.whole('limit')
+    const conversation = args.text('conversation')
+    const scope = args.text('scope')
+    const wait = waitOf(args)
+    if (words.length === 0 && file === undefined) throw new InputError('Usage', 'pass a query or --queries FILE')
+    if (words.length > 0 && file !== undefined) throw new InputError('Usage', 'pass a query or --queries, not both')
+    if (maxHits !== undefined && (maxHits < 1 || maxHits > MAX_HITS))
       throw new InputError('Usage', '--limit must be a whole number from 1 to 10000')
     const optionsOf = (
       conversationId: string | undefined,
       limit: number | undefined,
     ): Parameters<Ledger['search']>[1] => ({
-      include: given.oneOf('include', KINDS),
+      include: args.oneOf('include', KINDS),
       ...wait,
       ...(conversationId === undefined ? {} : { conversationId }),
       ...(conversationId === undefined && scope !== undefined ? { scope } : {}),
       ...(limit === undefined ? {} : { limit }),
     })
-    const [{ tellingCatchUp }, { resultDocument, showHits }] = await Promise.all([
+    const [{ withCatchUpProgress }, { resultDocument, showHits }] = await Promise.all([
       import('../catching-up.js'),
       import('../reports/hits.js'),
     ])
-    // Nothing is made behind a command that ends right away. Where few vectors are missing they are made first; where
-    // many are, it is said what makes them.
-    await withLedger(given.flags, { reads: true, searches: true, ahead: false }, async ({ ledger, config }) => {
+    // A short command cannot compute vectors in the background. It computes a few missing vectors first. If many are
+    // missing, the output names the command that computes them.
+    await withLedger(args.flags, { reads: true, searches: true, ahead: false }, async ({ ledger, config }) => {
       if (config.embeddingModel !== undefined)
-        await ledger.projections.fillVectors({ limit: VECTORS_AT_ONCE }).catch((failure: unknown) => failure)
+        await ledger.projections.fillVectors({ limit: VECTORS_PER_REQUEST }).catch((failure: unknown) => failure)
       if (file !== undefined) {
         const { answerQueries } = await import('../query-file.js')
-        await answerQueries(file, async ({ query, conversationId = conversation, limit = most }) => {
-          const found = await tellingCatchUp(ledger.projections, () =>
+        await answerQueries(file, async ({ query, conversationId = conversation, limit = maxHits }) => {
+          const found = await withCatchUpProgress(ledger.projections, () =>
             ledger.search(query, optionsOf(conversationId, limit)),
           )
           await line(toJson(resultDocument(found)))
         })
         return
       }
-      const found = await tellingCatchUp(ledger.projections, () =>
-        ledger.search(words.join(' '), optionsOf(conversation, most)),
+      const found = await withCatchUpProgress(ledger.projections, () =>
+        ledger.search(words.join(' '), optionsOf(conversation, maxHits)),
       )
-      if (given.json) await line(toJson(resultDocument(found)))
+      if (args.json) await line(toJson(resultDocument(found)))
       else await showHits(found)
     })
   },

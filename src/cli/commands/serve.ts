@@ -1,66 +1,73 @@
 /**
- * `serve`: the ledger over HTTP. On this machine alone it may run without keys; elsewhere it takes keys, and TLS or the
- * word of its operator that somebody ends it.
+ * `serve`: the ledger over HTTP. A loopback address may run without keys. Any other address needs keys, and either TLS
+ * or `--behind-tls-proxy`.
  */
 import type { X509Certificate } from 'node:crypto'
 import { withoutPassword } from '../../library/addresses.js'
 import { codeOf, sentenceOf } from '../../ports/store-error.js'
-import { text, toggle, type Command } from '../command.js'
+import { text, toggle, type CliCommand } from '../command.js'
 import { InputError } from '../errors.js'
-import type { Given } from '../given.js'
+import type { CommandArgs } from '../command-args.js'
 import { line, note, noteColours, toJson } from '../output.js'
 import { portOf } from '../port.js'
-import { proxiedOf } from '../proxied.js'
+import { proxyFlagsOf } from '../proxy-flags.js'
 import { withLedger } from '../session.js'
 
-const USUAL_PORT = 7411
+const DEFAULT_PORT = 7411
 const LOOPBACK = /^(?:127(?:\.\d{1,3}){3}|localhost|::1)$/u
 
-export const serve: Command = {
+export const serve: CliCommand = {
   words: 'serve',
   describe: 'Serve the ledger over HTTP: the API, events, metrics and the page',
+  uses: ['open', 'record', 'summarize', 'search'],
   policy: true,
   options: {
     host: text('Address to listen on [default: 127.0.0.1]'),
-    port: text(`Port to listen on; 0 takes any that is free [default: ${String(USUAL_PORT)}]`),
-    'tls-cert': text('PEM file with the certificate, and those that it hangs on'),
-    'tls-key': text('PEM file with its key'),
-    'behind-tls-proxy': text('Who ends TLS in front of it, for instance nginx: it listens without'),
-    'max-body': text('Bytes that a body may have [default: 16777216]'),
-    rate: text('Requests a minute of one key, in each process [default: 60000]'),
-    'request-timeout': text('Seconds that a request may take [default: 60]'),
-    'max-streams': text('Event streams that may be open at once [default: 2000]'),
-    upstream: text('API to pass requests below /proxy on to: https://api.anthropic.com, https://api.openai.com/v1'),
-    mode: text('With --upstream: observe changes nothing; compact sends the ledger’s context [default: observe]', [
+    port: text(`Port to listen on; 0 picks a free port [default: ${String(DEFAULT_PORT)}]`),
+    'tls-cert': text('PEM file with the certificate chain'),
+    'tls-key': text('PEM file with the private key'),
+    'behind-tls-proxy': text(
+      'Name of the reverse proxy that terminates TLS, for example nginx; the service listens without TLS',
+    ),
+    'max-body': text('Maximum bytes of a request body [default: 16777216]'),
+    rate: text('Requests per minute for one key, in each process [default: 60000]'),
+    'request-timeout': text('Maximum seconds for a request [default: 60]'),
+    'max-streams': text('Maximum number of open event streams [default: 2000]'),
+    upstream: text(
+      'API that requests under /proxy are forwarded to: https://api.anthropic.com, https://api.openai.com/v1',
+    ),
+    mode: text('With --upstream: observe forwards unchanged; compact sends the ledger’s context [default: observe]', [
       'observe',
       'compact',
     ]),
-    fail: text('With --upstream: requests that cannot be recorded pass, or are refused [default: open]', [
-      'open',
-      'closed',
-    ]),
-    'offer-memory': toggle('With --upstream and --mode compact: offers memory_read to the model, and answers it here'),
+    fail: text(
+      'With --upstream, for requests that cannot be recorded: open forwards them, closed rejects them [default: open]',
+      ['open', 'closed'],
+    ),
+    'offer-memory': toggle(
+      'With --upstream and --mode compact: offer the memory_read tool to the model; the service answers its calls',
+    ),
   },
   examples: [
-    ['$0 serve', `on this machine alone, http://127.0.0.1:${String(USUAL_PORT)}; Ctrl+C ends it`],
-    ['$0 serve --host 0.0.0.0 --tls-cert cert.pem --tls-key key.pem', 'for others, once `keys create` made a key'],
+    ['$0 serve', `this machine only, http://127.0.0.1:${String(DEFAULT_PORT)}; Ctrl+C stops it`],
+    ['$0 serve --host 0.0.0.0 --tls-cert cert.pem --tls-key key.pem', 'other machines; run `keys create` first'],
   ],
-  async run(given) {
-    const host = given.text('host') ?? '127.0.0.1'
+  async run(args) {
+    const host = args.text('host') ?? '127.0.0.1'
     if (host.trim() === '') throw new InputError('Usage', '--host is empty')
-    const port = portOf(given) ?? USUAL_PORT
-    const proxy = given.text('behind-tls-proxy')
-    if (proxy?.trim() === '') throw new InputError('Usage', '--behind-tls-proxy names nobody')
-    const limits = limitsOf(given)
-    const proxied = proxiedOf(given)
-    const tls = await tlsOf(given)
+    const port = portOf(args) ?? DEFAULT_PORT
+    const proxy = args.text('behind-tls-proxy')
+    if (proxy?.trim() === '') throw new InputError('Usage', '--behind-tls-proxy needs the name of the proxy')
+    const limits = limitsOf(args)
+    const proxyFlags = proxyFlagsOf(args)
+    const tls = await tlsOf(args)
     if (tls !== undefined && proxy !== undefined)
-      throw new InputError('Usage', '--behind-tls-proxy goes without --tls-cert: one of them ends TLS')
+      throw new InputError('Usage', '--behind-tls-proxy cannot be combined with --tls-cert')
     const isLocal = LOOPBACK.test(host)
     if (!isLocal && tls === undefined && proxy === undefined)
       throw new InputError(
         'NoTls',
-        `${host} is reached from other machines, and keys would go over the wire as they are: give --tls-cert and --tls-key, or --behind-tls-proxy WHO where somebody ends TLS in front of it`,
+        `${host} is reachable from other machines, and keys would be sent unencrypted: pass --tls-cert and --tls-key, or --behind-tls-proxy NAME if a reverse proxy terminates TLS`,
       )
     const [
       { pepperOf },
@@ -86,18 +93,18 @@ export const serve: Command = {
       import('../service-mounts.js'),
     ])
     const needs = { creates: true, writes: true, searches: true } as const
-    await withLedger(given.flags, needs, async ({ ledger, stores, config }) => {
+    await withLedger(args.flags, needs, async ({ ledger, stores, config }) => {
       const hasKeys = await stores.keys.hasAny()
       const pepper = await pepperOf(config)
       if (hasKeys && pepper === undefined)
         throw new InputError(
           'NoPepper',
-          'there are keys, and nothing to check them with: CONTEXT_LEDGER_PEPPER, or the file beside the folder, that `keys create` went by',
+          'the ledger has keys, but the pepper that checks them is missing: set CONTEXT_LEDGER_PEPPER, or restore the pepper file next to the store',
         )
       if (!hasKeys && !isLocal)
         throw new InputError(
           'NoKeys',
-          `${host} is reached from other machines, and there is no key: \`context-ledger keys create\` makes one`,
+          `${host} is reachable from other machines, and the ledger has no keys: create one with \`context-ledger keys create\``,
         )
       const page = createApp({
         ledger,
@@ -113,11 +120,11 @@ export const serve: Command = {
       }
       const mounted = [
         mcpMount(ledger, version(), onProblem),
-        ...(proxied === undefined
+        ...(proxyFlags === undefined
           ? []
           : [
               proxyMount({
-                ...proxied,
+                ...proxyFlags,
                 ledger,
                 onProblem,
                 ...(config.policy === undefined ? {} : { policy: config.policy }),
@@ -126,7 +133,7 @@ export const serve: Command = {
       ]
       const ended = endSignals()
       try {
-        const served = await startService({
+        const server = await startService({
           ledger,
           stores,
           pepper,
@@ -143,16 +150,16 @@ export const serve: Command = {
           throw unusable(error, host, port)
         })
         try {
-          await line(given.json ? toJson({ url: served.url, keys: hasKeys }) : served.url)
+          await line(args.json ? toJson({ url: server.url, keys: hasKeys }) : server.url)
           note(
             hasKeys
-              ? `a key is needed${proxy === undefined ? '' : `; ${proxy} ends TLS`}; Ctrl+C ends it`
-              : 'without keys, for this machine alone; Ctrl+C ends it',
+              ? `requests need a key${proxy === undefined ? '' : `; ${proxy} terminates TLS`}; press Ctrl+C to stop`
+              : 'no keys, reachable from this machine only; press Ctrl+C to stop',
           )
           await ended.signalled
-          note('shutting down: what is under way comes to its end; Ctrl+C again ends it at once')
+          note('shutting down after open requests finish; press Ctrl+C again to stop now')
         } finally {
-          await served.close()
+          await server.close()
           await Promise.all(mounted.map((each) => each.close()))
         }
       } finally {
@@ -162,14 +169,14 @@ export const serve: Command = {
   },
 }
 
-function limitsOf(given: Given): Readonly<Record<string, number>> {
-  const body = given.atLeastOne('max-body')
-  const rate = given.atLeastOne('rate')
-  const seconds = given.positive('request-timeout')
-  const streams = given.atLeastOne('max-streams')
-  // A timer counts in 32 bits; a longer one fires at once.
+function limitsOf(args: CommandArgs): Readonly<Record<string, number>> {
+  const body = args.atLeastOne('max-body')
+  const rate = args.atLeastOne('rate')
+  const seconds = args.positive('request-timeout')
+  const streams = args.atLeastOne('max-streams')
+  // Timers have 32 bits: a longer one fires immediately.
   if (seconds !== undefined && seconds > 86_400)
-    throw new InputError('Usage', '--request-timeout must be at most 86400 seconds, a day')
+    throw new InputError('Usage', '--request-timeout must be at most 86400 seconds (one day)')
   return {
     ...(body === undefined ? {} : { bodyBytes: body }),
     ...(rate === undefined ? {} : { requestsPerMinute: rate }),
@@ -178,19 +185,19 @@ function limitsOf(given: Given): Readonly<Record<string, number>> {
   }
 }
 
-async function tlsOf(given: Given): Promise<{ readonly cert: string; readonly key: string } | undefined> {
-  const certFile = given.text('tls-cert')
-  const keyFile = given.text('tls-key')
+async function tlsOf(args: CommandArgs): Promise<{ readonly cert: string; readonly key: string } | undefined> {
+  const certFile = args.text('tls-cert')
+  const keyFile = args.text('tls-key')
   if (certFile === undefined && keyFile === undefined) return undefined
-  if (certFile === undefined) throw new InputError('Usage', '--tls-key goes with --tls-cert')
-  if (keyFile === undefined) throw new InputError('Usage', '--tls-cert goes with --tls-key')
+  if (certFile === undefined) throw new InputError('Usage', '--tls-key requires --tls-cert')
+  if (keyFile === undefined) throw new InputError('Usage', '--tls-cert requires --tls-key')
   const cert = await pem('--tls-cert', certFile)
   const key = await pem('--tls-key', keyFile)
   const [{ createSecureContext }, { createPrivateKey, X509Certificate }] = await Promise.all([
     import('node:tls'),
     import('node:crypto'),
   ])
-  // What OpenSSL says of a file of another kind names its own routines, and neither the file nor what is wrong.
+  // OpenSSL's message names its own routines, not the file or the problem.
   const read = <T>(what: string, make: () => T): T => {
     try {
       return make()
@@ -198,10 +205,8 @@ async function tlsOf(given: Given): Promise<{ readonly cert: string; readonly ke
       throw new InputError('BadCertificate', what)
     }
   }
-  const certificate = read(`--tls-cert ${certFile} is no certificate in PEM`, () => new X509Certificate(cert))
-  const secret = read(`--tls-key ${keyFile} is no private key in PEM, or is locked by a passphrase`, () =>
-    createPrivateKey(key),
-  )
+  const certificate = read(`--tls-cert ${certFile} is not a PEM certificate`, () => new X509Certificate(cert))
+  const secret = read(`--tls-key ${keyFile} is not a PEM private key, or has a passphrase`, () => createPrivateKey(key))
   if (!certificate.checkPrivateKey(secret))
     throw new InputError('BadCertificate', `--tls-key ${keyFile} is not the key of --tls-cert ${certFile}`)
   try {
@@ -212,28 +217,28 @@ async function tlsOf(given: Given): Promise<{ readonly cert: string; readonly ke
       `--tls-cert ${certFile} and --tls-key ${keyFile} cannot be used: ${sentenceOf(error)}`,
     )
   }
-  // The file may hold those that it hangs on, too, and each of them has a time.
+  // The file may contain the whole chain; check the validity of each certificate.
   const all = (cert.match(/-----BEGIN CERTIFICATE-----.+?-----END CERTIFICATE-----/gsu) ?? []).map((one) =>
-    read(`--tls-cert ${certFile} holds a certificate that cannot be read`, () => new X509Certificate(one)),
+    read(`--tls-cert ${certFile} contains a certificate that cannot be read`, () => new X509Certificate(one)),
   )
   for (const one of all) {
-    const wrong = whyNobodyTrusts(one, new Date())
+    const wrong = validityProblem(one, new Date())
     if (wrong !== undefined) note(`${noteColours.yellow('warning:')} --tls-cert ${certFile}: ${wrong}`)
   }
   return { cert, key }
 }
 
-/** Why every client that looks refuses a certificate at this time; undefined where its time is no reason. */
-function whyNobodyTrusts(certificate: X509Certificate, now: Date): string | undefined {
+/** Why clients reject the certificate at this time: expired or not yet valid. Undefined if it is valid. */
+function validityProblem(certificate: X509Certificate, now: Date): string | undefined {
   const { validFrom, validTo, serialNumber } = certificate
-  // Of a certificate without a subject Node has none, whatever its types say.
+  // Node returns undefined for a missing subject, contrary to its types.
   const names: readonly (string | undefined)[] = [certificate.subject, certificate.subjectAltName]
   const name = names.find((each) => each !== undefined && each !== '') ?? `serial number ${serialNumber}`
   const [from, to] = [new Date(validFrom), new Date(validTo)]
-  const of = `the certificate of ${name.replaceAll('\n', ', ')}`
-  if (to < now) return `${of} expired at ${to.toISOString()}; clients that check it refuse to connect`
+  const label = `the certificate of ${name.replaceAll('\n', ', ')}`
+  if (to < now) return `${label} expired at ${to.toISOString()}; clients that check it refuse to connect`
   return from > now
-    ? `${of} is not valid before ${from.toISOString()}, and it is ${now.toISOString()} here; clients that check it refuse to connect until then`
+    ? `${label} is not valid before ${from.toISOString()} (it is now ${now.toISOString()}); clients that check it refuse to connect until then`
     : undefined
 }
 
@@ -246,21 +251,21 @@ async function pem(flag: string, file: string): Promise<string> {
   }
 }
 
-/** Why it cannot listen there. */
+/** An `InputError` with the reason why the server cannot listen, if the reason is known. */
 function unusable(error: unknown, host: string, port: number): unknown {
   const reasons: Readonly<Record<string, string>> = {
-    EADDRINUSE: 'another program listens there',
-    EACCES: 'this user may not listen there',
+    EADDRINUSE: 'another program uses this port',
+    EACCES: 'this user has no permission',
     EADDRNOTAVAIL: 'this machine has no such address',
-    ENOTFOUND: 'there is no such address',
-    EAI_AGAIN: 'there is no such address',
-    EINVAL: 'this is no address',
+    ENOTFOUND: 'the address does not exist',
+    EAI_AGAIN: 'the address does not exist',
+    EINVAL: 'the address is not valid',
   }
   const reason = reasons[codeOf(error) ?? '']
   return reason === undefined
     ? error
     : new InputError(
         'PortUnusable',
-        `cannot serve at ${host}, port ${String(port)}: ${reason}; --host and --port name another`,
+        `cannot listen on ${host}, port ${String(port)}: ${reason}; choose another with --host and --port`,
       )
 }

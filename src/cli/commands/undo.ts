@@ -1,32 +1,33 @@
-import { conversation, text, type Command } from '../command.js'
+import { conversation, text, type CliCommand } from '../command.js'
 import { InputError } from '../errors.js'
 import { count, line, many, toJson } from '../output.js'
 import { withLedger } from '../session.js'
 
-export const undo: Command = {
+export const undo: CliCommand = {
   words: 'undo <conversation>',
-  describe: 'Put the messages of the last cycles back into the window',
+  describe: 'Undo the last cycles: restore their messages to the context',
+  uses: ['open', 'record'],
   positionals: { conversation },
-  options: { cycle: text('The first cycle to undo; those after it are undone with it') },
-  async run(given) {
-    const cycle = given.whole('cycle')
+  options: { cycle: text('First cycle to undo; later cycles are undone too') },
+  async run(args) {
+    const cycle = args.whole('cycle')
     if (cycle === undefined)
       throw new InputError(
         'Usage',
-        '--cycle is missing: the number of the first cycle to undo, as `log` shows it; those after it are undone with it',
+        '--cycle is required: the first cycle to undo, as shown by `log`; later cycles are undone too',
       )
-    await withLedger(given.flags, {}, async ({ ledger }) => {
-      const undone = await ledger.undo(given.word('conversation'), { cycle })
-      if (given.json) {
+    await withLedger(args.flags, {}, async ({ ledger }) => {
+      const undone = await ledger.undo(args.word('conversation'), { cycle })
+      if (args.json) {
         await line(toJson(undone))
         return
       }
       const { cycles, messagesRestored, tokensBefore, tokensAfter, restsForMessages } = undone
       await line(
-        `${cycles.length === 1 ? 'cycle' : 'cycles'} ${cycles.toReversed().map(String).join(', ')} undone: ${many(messagesRestored, 'message')} back in the window, ${count(tokensBefore)} → ${count(tokensAfter)} tokens`,
+        `undid ${cycles.length === 1 ? 'cycle' : 'cycles'} ${cycles.toReversed().map(String).join(', ')}: restored ${many(messagesRestored, 'message')}, ${count(tokensBefore)} → ${count(tokensAfter)} tokens`,
       )
       await line(
-        `the soft limit starts no cycle before ${many(restsForMessages, 'further message')} came. The summaries stay in the log and are not used again`,
+        `the soft limit starts the next cycle after ${many(restsForMessages, 'more message')} at the earliest. The undone summaries stay in the log and are not reused`,
       )
     })
   },

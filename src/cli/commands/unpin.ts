@@ -1,20 +1,21 @@
-import { conversation, message, type Command } from '../command.js'
+import { conversation, message, type CliCommand } from '../command.js'
 import { line, printable, toJson } from '../output.js'
 import { withLedger } from '../session.js'
 
-export const unpin: Command = {
+export const unpin: CliCommand = {
   words: 'unpin <conversation> <message>',
-  describe: 'Let a pinned message be compacted again',
+  describe: 'Unpin a message: compaction may replace it again',
+  uses: ['open', 'record'],
   positionals: { conversation, message },
-  async run(given) {
-    const conversationId = given.word('conversation')
-    const messageId = given.word('message')
-    await withLedger(given.flags, {}, async ({ ledger }) => {
+  async run(args) {
+    const conversationId = args.word('conversation')
+    const messageId = args.word('message')
+    await withLedger(args.flags, {}, async ({ ledger }) => {
       await ledger.unpin(conversationId, messageId)
       await line(
-        given.json
+        args.json
           ? toJson({ conversationId, messageId, pinned: false })
-          : `${printable(messageId)} may be compacted again`,
+          : `${printable(messageId)} is unpinned: compaction may replace it`,
       )
     })
   },

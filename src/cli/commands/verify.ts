@@ -1,20 +1,19 @@
 /**
- * `verify` ends with a status of its own where something is wrong. `--export` leaves a signed manifest of a log that was
- * found sound, `--against` holds the log against one, and `--new-key` makes the key that signs.
+ * `verify`: exits with its own status if it finds problems. `--export` writes a signed manifest of a log without
+ * problems, `--against` compares the log with a manifest, and `--new-key` creates a signing key.
  */
 import type { KeyObject } from 'node:crypto'
 import type { Verification, VerifyOptions } from '../../audit/verify.js'
 import type { Ledger } from '../../library/ledger.js'
-import { text, type Command } from '../command.js'
-import { Ended, EXIT, InputError } from '../errors.js'
+import { text, type CliCommand } from '../command.js'
+import { CommandExit, EXIT, InputError } from '../errors.js'
 import { count, line, many, note, noteColours, toJson } from '../output.js'
 import type { Exported } from '../reports/verification.js'
 import { withLedger } from '../session.js'
 
-/** What reads and writes manifests and keys. */
 type ManifestFiles = typeof import('../../library/compose.js')
 
-interface Asked {
+interface VerifyFlags {
   readonly conversation: string | undefined
   readonly exportTo: string | undefined
   readonly key: string | undefined
@@ -25,33 +24,33 @@ interface Asked {
 
 const KEY_VARIABLE = 'CONTEXT_LEDGER_SIGNING_KEY'
 
-function refuse({ conversation, exportTo, key, against, publicKey, newKey }: Asked): void {
+function rejectConflicts({ conversation, exportTo, key, against, publicKey, newKey }: VerifyFlags): void {
   const no = (sentence: string): never => {
     throw new InputError('Usage', sentence)
   }
   const empty = Object.entries({ export: exportTo, key, against, 'public-key': publicKey, 'new-key': newKey }).find(
     ([, file]) => file?.trim() === '',
   )
-  if (empty !== undefined) no(`--${empty[0]} names no file`)
-  if (newKey !== undefined && [conversation, exportTo, key, against, publicKey].some((given) => given !== undefined))
-    no('--new-key goes alone: it makes a key, and verifies nothing')
+  if (empty !== undefined) no(`--${empty[0]} needs a file name`)
+  if (newKey !== undefined && [conversation, exportTo, key, against, publicKey].some((value) => value !== undefined))
+    no('--new-key cannot be combined with other arguments: it only creates a key')
   if (exportTo !== undefined && conversation !== undefined)
-    no('--export goes without a conversation: a manifest is of the whole ledger')
-  if (key !== undefined && exportTo === undefined) no('--key goes with --export')
-  if (publicKey !== undefined && against === undefined) no('--public-key goes with --against')
+    no('--export cannot be combined with a conversation: a manifest covers the whole ledger')
+  if (key !== undefined && exportTo === undefined) no('--key requires --export')
+  if (publicKey !== undefined && against === undefined) no('--public-key requires --against')
 }
 
-/** The key that signs: of the file, or of the environment, which holds the key itself or names its file. */
+/** The signing key, from the file or from the environment variable, which contains the key or a file name. */
 async function signingKey(
-  given: string | undefined,
+  keyFile: string | undefined,
   { privateKeyFrom, readPrivateKey }: ManifestFiles,
 ): Promise<KeyObject> {
   const fromEnvironment = process.env[KEY_VARIABLE]
-  if (given !== undefined) return await readPrivateKey(given)
+  if (keyFile !== undefined) return await readPrivateKey(keyFile)
   if (fromEnvironment === undefined || fromEnvironment.trim() === '')
     throw new InputError(
       'Usage',
-      `--export needs a key: --key FILE or ${KEY_VARIABLE}; \`verify --new-key FILE\` makes one`,
+      `--export needs a key: pass --key FILE or set ${KEY_VARIABLE}; \`verify --new-key FILE\` creates one`,
     )
   return fromEnvironment.includes('-----BEGIN')
     ? privateKeyFrom(fromEnvironment, KEY_VARIABLE)
@@ -59,12 +58,12 @@ async function signingKey(
 }
 
 /**
- * How many events there are to read, as far as the read models know; 0 where these cannot be asked, which the proof
- * itself then says.
+ * The number of events in the read models, for the progress bar; 0 if they cannot be read. The verification itself
+ * reports that.
  */
-async function eventsOf(ledger: Ledger, conversation: string | undefined): Promise<number> {
-  const { tellingCatchUp } = await import('../catching-up.js')
-  const { conversations } = await tellingCatchUp(ledger.projections, () => ledger.list()).catch(() => ({
+async function countEvents(ledger: Ledger, conversation: string | undefined): Promise<number> {
+  const { withCatchUpProgress } = await import('../catching-up.js')
+  const { conversations } = await withCatchUpProgress(ledger.projections, () => ledger.list()).catch(() => ({
     conversations: [],
   }))
   return conversations
@@ -72,13 +71,13 @@ async function eventsOf(ledger: Ledger, conversation: string | undefined): Promi
     .reduce((sum, { revision }) => sum + Number(revision) + 1, 0)
 }
 
-async function verified(
+async function verifyWithProgress(
   ledger: Ledger,
   conversation: string | undefined,
   options: VerifyOptions,
 ): Promise<Verification> {
   const { startProgress } = await import('../progress.js')
-  const total = await eventsOf(ledger, conversation)
+  const total = await countEvents(ledger, conversation)
   const progress = await startProgress('verifying', total)
   try {
     return await ledger.verify(conversation, {
@@ -95,72 +94,75 @@ async function verified(
   }
 }
 
-export const verify: Command = {
+export const verify: CliCommand = {
   words: 'verify [conversation]',
-  describe: 'Prove that nothing was lost: laws, order, hashes, origins, rows',
+  describe: 'Verify that nothing was lost: invariants, order, hashes, provenance, read models',
+  uses: ['open'],
   positionals: {
-    conversation: { type: 'string', describe: 'Id of the conversation [default: all, and the prompts]' },
+    conversation: { type: 'string', describe: 'Id of the conversation [default: all conversations, and the prompts]' },
   },
   options: {
-    export: text('Leave a signed manifest of the ledger in this new file'),
-    key: text('PEM file with the Ed25519 key that signs it [default: CONTEXT_LEDGER_SIGNING_KEY]'),
-    against: text('Hold the ledger against a manifest that was exported before'),
-    'public-key': text('Who has to have signed that: a fingerprint, or a PEM file'),
-    'new-key': text('Make a key that signs, in this new file, and do nothing else'),
+    export: text('Write a signed manifest of the ledger to this new file'),
+    key: text('PEM file with the Ed25519 signing key [default: CONTEXT_LEDGER_SIGNING_KEY]'),
+    against: text('Compare the ledger with an earlier manifest'),
+    'public-key': text('Required signer of the manifest: a fingerprint or a PEM file'),
+    'new-key': text('Create a signing key in this new file, and exit'),
   },
   examples: [
+    ['$0 verify --export monday.manifest --key operator.pem', 'a proof that database access alone cannot forge'],
     [
-      '$0 verify --export monday.manifest --key operator.pem',
-      'a proof that whoever can write the database cannot make anew',
+      '$0 verify --against monday.manifest --public-key sha256:…',
+      'check that the ledger still contains the same events',
     ],
-    ['$0 verify --against monday.manifest --public-key sha256:…', 'whether the ledger still holds what it held'],
   ],
-  async run(given) {
-    const asked: Asked = {
-      conversation: given.text('conversation'),
-      exportTo: given.text('export'),
-      key: given.text('key'),
-      against: given.text('against'),
-      publicKey: given.text('public-key'),
-      newKey: given.text('new-key'),
+  async run(args) {
+    const verifyFlags: VerifyFlags = {
+      conversation: args.text('conversation'),
+      exportTo: args.text('export'),
+      key: args.text('key'),
+      against: args.text('against'),
+      publicKey: args.text('public-key'),
+      newKey: args.text('new-key'),
     }
-    refuse(asked)
-    const { conversation, exportTo, newKey } = asked
-    const { json } = given
+    rejectConflicts(verifyFlags)
+    const { conversation, exportTo, newKey } = verifyFlags
+    const { json } = args
     const files = await import('../../library/compose.js')
     if (newKey !== undefined) {
       const fingerprint = await files.createKeyFile(newKey)
       await line(
-        json ? toJson({ file: newKey, fingerprint }) : `${newKey} holds a new key; its fingerprint is ${fingerprint}`,
+        json ? toJson({ file: newKey, fingerprint }) : `wrote a new key to ${newKey}; fingerprint ${fingerprint}`,
       )
       return
     }
-    // Keys and manifests are looked at before a long proof begins.
-    const key = exportTo === undefined ? undefined : await signingKey(asked.key, files)
-    const signedBy = asked.publicKey === undefined ? undefined : await files.fingerprintMeant(asked.publicKey)
-    const against = asked.against === undefined ? undefined : await files.openManifestFile(asked.against, signedBy)
+    // Read keys and manifests before the long verification.
+    const key = exportTo === undefined ? undefined : await signingKey(verifyFlags.key, files)
+    const signedBy =
+      verifyFlags.publicKey === undefined ? undefined : await files.fingerprintMeant(verifyFlags.publicKey)
+    const against =
+      verifyFlags.against === undefined ? undefined : await files.openManifestFile(verifyFlags.against, signedBy)
     const { showVerification } = await import('../reports/verification.js')
-    await withLedger(given.flags, { reads: true }, async ({ ledger }) => {
+    await withLedger(args.flags, { reads: true }, async ({ ledger }) => {
       const { name, origin } = await ledger.identity()
       if (exportTo !== undefined && origin === undefined)
-        throw new InputError('NoLedger', 'the ledger is empty, so there is nothing to sign')
+        throw new InputError('NoLedger', 'the ledger is empty: there is nothing to sign')
       const draft =
         exportTo === undefined || key === undefined || origin === undefined
           ? undefined
           : await files.createManifestFile(exportTo, { ledger: name, origin, takenAt: new Date().toISOString() }, key)
       let exported: Exported | undefined
       try {
-        const verification = await verified(ledger, conversation, {
+        const verification = await verifyWithProgress(ledger, conversation, {
           ...(against === undefined ? {} : { against }),
           ...(draft === undefined ? {} : { onStream: (head) => draft.add(head) }),
         })
-        // What has problems is not signed: the manifest would vouch for them.
+        // A log with problems is not signed: the manifest would vouch for it.
         if (verification.ok && draft !== undefined && exportTo !== undefined)
           exported = { file: exportTo, ...(await draft.publish()) }
         await showVerification(verification, against, signedBy !== undefined, exported, json)
         if (!verification.ok && exportTo !== undefined)
-          note(noteColours.yellow(`${exportTo} was not written: a log with problems is not signed`))
-        if (!verification.ok) throw new Ended(EXIT.untrusted)
+          note(noteColours.yellow(`did not write ${exportTo}: a log with problems is not signed`))
+        if (!verification.ok) throw new CommandExit(EXIT.untrusted)
       } finally {
         if (exported === undefined) await draft?.abandon()
       }

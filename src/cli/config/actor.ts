@@ -1,23 +1,23 @@
-/** Who is recorded as having asked. */
+/** The actor recorded with events. */
 import { either as E } from 'fp-ts'
 import { hostname, userInfo } from 'node:os'
 import { checkId } from '../../domain/values/ids.js'
 import type { Config } from './load-config.js'
 
-/** The user and the machine, as far as the system knows them: in a container a user may have no name. */
+/** The user and the host name. In a container a user may have no name. */
 function userAtHost(): string {
-  const asked = (ask: () => string): string => {
+  const tryRead = (read: () => string): string => {
     try {
-      return ask()
+      return read()
     } catch {
       return ''
     }
   }
-  const user = asked(() => userInfo().username) || `uid-${String(process.getuid?.() ?? 'unknown')}`
-  return `${user}@${asked(hostname) || 'unknown'}`
+  const user = tryRead(() => userInfo().username) || `uid-${String(process.getuid?.() ?? 'unknown')}`
+  return `${user}@${tryRead(hostname) || 'unknown'}`
 }
 
-/** Who asks: who was named, else the user at this machine. */
+/** The configured actor, or `user@host`. */
 export function actorOf({ actor }: Pick<Config, 'actor'>): string {
   if (actor !== undefined) return actor
   const known = userAtHost()

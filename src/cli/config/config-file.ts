@@ -1,4 +1,4 @@
-/** The config file, and everything else that settings come from. */
+/** The config file and the other sources of settings. */
 import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { z } from 'zod'
@@ -14,8 +14,8 @@ export interface ConfigSources {
   readonly cwd: string
 }
 
-/** A flag that is given twice counts as it was given last, as in `given.ts`. */
-export const lastGiven = (flags: Flags): Flags =>
+/** Reduces repeated flags to their last value, like `command-args.ts`. */
+export const lastValues = (flags: Flags): Flags =>
   Object.fromEntries(
     Object.entries(flags).map(([name, value]: [string, unknown]) => [
       name,

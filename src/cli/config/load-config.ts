@@ -1,7 +1,6 @@
 /**
- * The configuration of the command line, parsed once. A flag goes before the environment, the environment before the
- * config file, and the config file before the variables that everybody shares (`OPENAI_…`). Every complaint names where
- * the value came from.
+ * Loads the configuration of the command line. Precedence: flags, environment, config file, shared variables
+ * (`OPENAI_…`). Every error names the source of the value.
  */
 import { dirname, isAbsolute, join } from 'node:path'
 import { z } from 'zod'
@@ -11,13 +10,14 @@ import type { PolicySettings } from '../../domain/values/policy.js'
 import { isKurrentDb, lacksScheme, lacksSlash } from '../../library/addresses.js'
 import { STRATEGIES } from '../../summarizers/strategy-names.js'
 import { DEFAULT_STORE, settings, type Setting } from '../flags.js'
-import { lastGiven, readConfigFile, type ConfigFile, type ConfigSources } from './config-file.js'
+import { lastValues, readConfigFile, type ConfigFile, type ConfigSources } from './config-file.js'
 import { badConfig } from './named-files.js'
 import { policyOf } from './policy-settings.js'
+import { readSecret } from './secrets.js'
 
 const text = z.string().refine((value) => value.trim() !== '', 'is empty')
 const nameText = nameSchema.refine((value) => value.trim() !== '', 'is empty')
-// Flags and the environment give text; an empty text is no zero.
+// Flags and the environment are text; an empty text must not become 0.
 const numberOf = (value: unknown): unknown => (typeof value === 'string' && value.trim() !== '' ? Number(value) : value)
 
 const valuesSchema = z.strictObject({
@@ -32,14 +32,14 @@ const valuesSchema = z.strictObject({
   summarizer: z.enum(['extractive', 'openai']).default('extractive'),
   strategy: z.enum(STRATEGIES).optional(),
   model: nameText.optional(),
-  baseUrl: z.url({ protocol: /^https?$/u, error: 'is no http or https address' }).optional(),
+  baseUrl: z.url({ protocol: /^https?$/u, error: 'is not an http or https address' }).optional(),
   apiKey: text.optional(),
   windowTokens: z.preprocess(
     numberOf,
-    z.number('is no number').int('is no whole number').min(512, 'is less than 512').optional(),
+    z.number('is not a number').int('is not a whole number').min(512, 'is less than 512').optional(),
   ),
   /** Seconds. */
-  timeout: z.preprocess(numberOf, z.number('is no number').positive('must be above 0').optional()),
+  timeout: z.preprocess(numberOf, z.number('is not a number').positive('must be above 0').optional()),
   prompt: text.optional(),
   persona: z.string().optional(),
   embeddingModel: nameText.optional(),
@@ -48,11 +48,11 @@ const valuesSchema = z.strictObject({
 type Values = z.infer<typeof valuesSchema>
 
 export interface Config extends Values {
-  /** Where a value came from, for who has to complain of it. */
+  /** The source of each value, for error messages. */
   readonly origins: Readonly<Partial<Record<string, string>>>
-  /** Settings of the policy, where the command takes them; undefined where nothing was set. */
+  /** Policy settings, if the command accepts them; undefined if none are set. */
   readonly policy: PolicySettings | undefined
-  /** The folder that a path of a setting starts at. */
+  /** The directory that a relative path in a setting starts at. */
   readonly baseOf: (key: string) => string
 }
 
@@ -62,33 +62,47 @@ interface FoundSetting {
 }
 
 /**
- * The first that is set: the flag, our variable, the config file, everybody's variable. A variable without a text is
- * not set.
+ * The first value in order of precedence: flag, our variable, config file, shared variable. An empty variable counts as
+ * unset.
  */
 function find(setting: Setting, { flags, env }: ConfigSources, file: ConfigFile | undefined): FoundSetting | undefined {
   const flag = flags[setting.flag]
   if (flag !== undefined) return { value: flag, origin: `--${setting.flag}` }
-  const own = env[setting.env]
-  if (own !== undefined && own !== '') return { value: own, origin: setting.env }
+  const variable = env[setting.env]
+  if (variable !== undefined && variable !== '') return { value: variable, origin: setting.env }
   const stored = file?.values[setting.key]
-  if (file !== undefined && stored !== undefined) return { value: stored, origin: `${file.path}: ${setting.key}` }
+  if (file !== undefined && stored !== undefined) return { value: stored, origin: originIn(file, setting.key) }
   const shared = setting.fallbackEnv === undefined ? undefined : env[setting.fallbackEnv]
   return shared === undefined || shared === '' ? undefined : { value: shared, origin: setting.fallbackEnv ?? '' }
 }
 
-/** Whether an address is that of a folder, and not of a server. */
+/** Like `find`, but reads `@FILE`. Shared variables are used as they are. */
+async function findRead(
+  setting: Setting,
+  sources: ConfigSources,
+  file: ConfigFile | undefined,
+): Promise<FoundSetting | undefined> {
+  const found = find(setting, sources, file)
+  if (found === undefined || setting.secret === undefined || found.origin === setting.fallbackEnv) return found
+  if (typeof found.value !== 'string') return found
+  const folder = file !== undefined && found.origin === originIn(file, setting.key) ? dirname(file.path) : sources.cwd
+  return { ...found, value: await readSecret(found.value, folder, found.origin) }
+}
+
+const originIn = ({ path }: ConfigFile, key: string): string => `${path}: ${key}`
+
+/** Whether an address is a directory, not a server. */
 export const isFolder = (store: string): boolean => !/^[a-z][a-z0-9+.-]+:\/\//iu.test(store)
 
-/** Everything that was set, checked. */
-export async function loadConfig(given: ConfigSources, options: { readonly writes: boolean }): Promise<Config> {
-  const sources: ConfigSources = { ...given, flags: lastGiven(given.flags) }
+/** Loads and validates all settings. */
+export async function loadConfig(args: ConfigSources, options: { readonly writes: boolean }): Promise<Config> {
+  const sources: ConfigSources = { ...args, flags: lastValues(args.flags) }
   const file = await readConfigFile(sources)
-  const found = new Map(
-    settings.flatMap((setting) => {
-      const value = find(setting, sources, file)
-      return value === undefined ? [] : [[setting.key, value] as const]
-    }),
-  )
+  const found = new Map<string, FoundSetting>()
+  for (const setting of settings) {
+    const value = await findRead(setting, sources, file)
+    if (value !== undefined) found.set(setting.key, value)
+  }
   const parsed = valuesSchema.safeParse(Object.fromEntries([...found].map(([key, { value }]) => [key, value])))
   if (!parsed.success) {
     const issue = parsed.error.issues[0]
@@ -99,38 +113,38 @@ export async function loadConfig(given: ConfigSources, options: { readonly write
     if (parsed.data[key] === 'memory')
       throw badConfig(
         origins[key] ?? key,
-        'is "memory", which ends with the command that made it: ./memory is a folder of that name',
+        'is "memory", which would be lost when the command ends; for a directory of that name use ./memory',
       )
     const address = parsed.data[key]
     if (address !== undefined && lacksScheme(address))
       throw badConfig(
         origins[key] ?? key,
-        `has no scheme: http://${address} is a service, and ./${address} a folder of that name`,
+        `has no scheme: use http://${address} for a service, or ./${address} for a directory`,
       )
     if (address !== undefined && lacksSlash(address))
       throw badConfig(
         origins[key] ?? key,
-        `has one slash behind its scheme, where two belong: ./${address} is a folder of that name`,
+        `has one slash after the scheme instead of two; for a directory of that name use ./${address}`,
       )
   }
   const baseOf = (key: string): string =>
-    file !== undefined && origins[key] === `${file.path}: ${key}` ? dirname(file.path) : sources.cwd
-  // What the environment or a file holds may be meant for a log in KurrentDB, beside which this one is opened; a flag
-  // is meant for this very call.
-  const idle = !isKurrentDb(parsed.data.store) && origins['database']?.startsWith('--') === false
+    file !== undefined && origins[key] === originIn(file, key) ? dirname(file.path) : sources.cwd
+  // A database from the environment or the config file may belong to a log in KurrentDB, so it is ignored for other
+  // stores. A flag is for this call and is checked.
+  const ignoresDatabase = !isKurrentDb(parsed.data.store) && origins['database']?.startsWith('--') === false
   const config: Config = {
     ...parsed.data,
-    ...(idle ? { database: undefined } : {}),
+    ...(ignoresDatabase ? { database: undefined } : {}),
     origins,
     baseOf,
     policy: options.writes ? await policyOf(sources, file) : undefined,
   }
-  // A folder that the config file names lies beside that file, wherever the command is called.
-  const placed = (key: 'store' | 'database', address: string): string =>
+  // A relative directory in the config file is relative to that file, not to the current directory.
+  const absolute = (key: 'store' | 'database', address: string): string =>
     isFolder(address) && !isAbsolute(address) ? join(baseOf(key), address) : address
   return {
     ...config,
-    store: placed('store', config.store),
-    ...(config.database === undefined ? {} : { database: placed('database', config.database) }),
+    store: absolute('store', config.store),
+    ...(config.database === undefined ? {} : { database: absolute('database', config.database) }),
   }
 }

@@ -1,45 +1,45 @@
-/** Files that a setting names. Where one cannot be read, the sentence says which setting named it. */
+/** Reads files named in settings. Errors name the setting. */
 import { readdir, readFile } from 'node:fs/promises'
 import { basename, dirname, resolve } from 'node:path'
 import { either as E } from 'fp-ts'
-import { strictJson } from '../../domain/text/json.js'
+import { strictJson } from '../../lib/json.js'
 import { didYouMean, nameMeant } from '../../domain/text/known-names.js'
 import { codeOf, sentenceOf } from '../../ports/store-error.js'
 import { InputError } from '../errors.js'
 
-/** A setting is wrong; `where` says where it came from. */
-export const badConfig = (where: string, detail: string): InputError =>
-  new InputError('BadConfig', `${where} ${detail}`)
+/** An error for an invalid setting. `source` is the flag, variable or config entry. */
+export const badConfig = (source: string, detail: string): InputError =>
+  new InputError('BadConfig', `${source} ${detail}`)
 
 function unreadable(error: unknown): string {
   const code = codeOf(error)
   return code === 'ENOENT'
     ? 'does not exist'
     : code === 'EISDIR'
-      ? 'is a folder'
+      ? 'is a directory'
       : code === 'ERR_ENCODING_INVALID_ENCODED_DATA'
-        ? 'is no text in UTF-8'
+        ? 'is not UTF-8 text'
         : `cannot be read: ${sentenceOf(error)}`
 }
 
-/** The file beside it that may have been meant, to add to a sentence that says that there is none. */
-export async function neighbour(path: string): Promise<string> {
+/** A suggestion for a missing file: the most similar name in the same directory. */
+export async function similarFile(path: string): Promise<string> {
   return didYouMean(nameMeant(basename(path), await readdir(dirname(resolve(path))).catch(() => [])))
 }
 
 /**
- * Reads a file that a setting names; `what` says which, where it cannot be read. Bytes that are no text would go to a
- * model, and into the log, as something else.
+ * Reads a text file named in the setting `what`. Invalid UTF-8 is an error, because replacement characters would go to
+ * the model and into the log.
  */
 export async function readNamed(file: string, from: string, what: string): Promise<string> {
-  if (file.trim() === '') throw badConfig(what, 'is empty: it names a file')
+  if (file.trim() === '') throw badConfig(what, 'needs a file name')
   const path = resolve(from, file)
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(await readFile(path))
   } catch (error) {
     throw badConfig(
       what,
-      `names ${path}, which ${unreadable(error)}${codeOf(error) === 'ENOENT' ? await neighbour(path) : ''}`,
+      `names ${path}, which ${unreadable(error)}${codeOf(error) === 'ENOENT' ? await similarFile(path) : ''}`,
     )
   }
 }

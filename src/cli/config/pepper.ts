@@ -1,38 +1,40 @@
 /**
- * What keys are hashed under: the environment's, or a file beside the folder of the ledger. It never lies in the
- * database, so that who reads the table of keys cannot make one.
+ * The pepper for key hashes, from the environment or from a file next to the ledger directory. It is never stored in
+ * the database, so reading the key table is not enough to forge a key.
  */
 import { randomBytes } from 'node:crypto'
 import { readFile, writeFile } from 'node:fs/promises'
+import { PRIVATE_FILE, restrictFile } from '../../ports/private-files.js'
 import { codeOf, sentenceOf } from '../../ports/store-error.js'
 import { InputError } from '../errors.js'
 import { isFolder, type Config } from './load-config.js'
 
-/** The variable of the environment that holds it. */
 const VARIABLE = 'CONTEXT_LEDGER_PEPPER'
-const LEAST = 32
+const MIN_LENGTH = 32
 
-/** The file beside a folder. */
+/** The pepper file next to the ledger directory. */
 const fileOf = (store: string): string => `${store.replace(/[/\\]+$/u, '')}.pepper`
 
-function checked(text: string, where: string): string {
+function checkLength(text: string, where: string): string {
   const pepper = text.trim()
-  if (pepper.length < LEAST)
+  if (pepper.length < MIN_LENGTH)
     throw new InputError(
       'BadPepper',
-      `${where} has fewer than ${String(LEAST)} characters: \`openssl rand -hex 32\` gives enough`,
+      `${where} has fewer than ${String(MIN_LENGTH)} characters: generate one with \`openssl rand -hex 32\``,
     )
   return pepper
 }
 
-/** The pepper; undefined where there is none. */
+/** The pepper; undefined if there is none. */
 export async function pepperOf({ store }: Pick<Config, 'store'>): Promise<string | undefined> {
-  const given = process.env[VARIABLE]
-  if (given !== undefined && given !== '') return checked(given, VARIABLE)
+  const fromEnvironment = process.env[VARIABLE]
+  if (fromEnvironment !== undefined && fromEnvironment !== '') return checkLength(fromEnvironment, VARIABLE)
   if (!isFolder(store)) return undefined
   const file = fileOf(store)
   try {
-    return checked(await readFile(file, 'utf8'), file)
+    const text = await readFile(file, 'utf8')
+    restrictFile(file)
+    return checkLength(text, file)
   } catch (error) {
     if (codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR') return undefined
     if (error instanceof InputError) throw error
@@ -40,20 +42,20 @@ export async function pepperOf({ store }: Pick<Config, 'store'>): Promise<string
   }
 }
 
-/** The pepper; one is made beside a folder where there is none. */
+/** The pepper; for a directory it is created if it does not exist. */
 export async function pepperForKeys(config: Pick<Config, 'store'>): Promise<string> {
   const known = await pepperOf(config)
   if (known !== undefined) return known
   if (!isFolder(config.store))
     throw new InputError(
       'NoPepper',
-      `${VARIABLE} is not set: keys are kept as hashes under it, and every process that serves needs the same one; \`openssl rand -hex 32\` makes one`,
+      `${VARIABLE} is not set: it is needed to hash keys, and all service processes need the same value; generate one with \`openssl rand -hex 32\``,
     )
   const file = fileOf(config.store)
   try {
-    await writeFile(file, `${randomBytes(32).toString('hex')}\n`, { mode: 0o600, flag: 'wx' })
+    await writeFile(file, `${randomBytes(32).toString('hex')}\n`, { mode: PRIVATE_FILE, flag: 'wx' })
   } catch (error) {
     if (codeOf(error) !== 'EEXIST') throw new InputError('BadPepper', `${file} cannot be written: ${sentenceOf(error)}`)
   }
-  return checked(await readFile(file, 'utf8'), file)
+  return checkLength(await readFile(file, 'utf8'), file)
 }

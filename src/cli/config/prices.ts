@@ -4,7 +4,7 @@ import { parsePrices, type PriceTable } from '../../domain/reports/prices.js'
 import type { Config } from './load-config.js'
 import { badConfig, parseJson, readNamed } from './named-files.js'
 
-/** What models cost; reads the file of the price table. */
+/** Reads the price table. */
 export async function pricesOf(config: Config): Promise<PriceTable> {
   if (config.prices === undefined) return {}
   const path = resolve(config.baseOf('prices'), config.prices)

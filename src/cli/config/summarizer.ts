@@ -1,40 +1,44 @@
-/** The summarizer that a configuration makes: its model, its prompt, and whom the summaries are for. */
+/** The configured summarizer: model, prompt and persona. */
 import { access } from 'node:fs/promises'
 import { basename, extname, resolve } from 'node:path'
 import type { SummarizerConfig } from '../../summarizers/index.js'
 import { InputError } from '../errors.js'
 import { printable } from '../output.js'
 import type { Config } from './load-config.js'
-import { badConfig, neighbour, readNamed } from './named-files.js'
+import { badConfig, similarFile, readNamed } from './named-files.js'
 
-/** Settings that say something to a model alone. */
-const forModels = ['strategy', 'model', 'baseUrl', 'apiKey', 'windowTokens', 'timeout', 'prompt'] as const
+/** Settings that only apply to a summarizer with a model. */
+const MODEL_SETTINGS = ['strategy', 'model', 'baseUrl', 'apiKey', 'windowTokens', 'timeout', 'prompt'] as const
+
+/** `--timeout` (seconds) as a model option, for summaries and embeddings. */
+export const timeLimitOf = ({ timeout }: Config): { readonly timeoutMs?: number } =>
+  timeout === undefined ? {} : { timeoutMs: Math.max(1, Math.round(timeout * 1000)) }
 
 export interface PromptSources {
-  /** The name that a prompt from a file is recorded under; the file's own where it is left out. */
+  /** Name under which a prompt file is recorded; default: the file name. */
   readonly promptName?: string | undefined
-  /** The prompt of this name in the registry of a ledger; asked for where there is no such file. */
-  readonly registered?: (which: string) => Promise<{ readonly name: string; readonly text: string } | undefined>
+  /** Finds a prompt recorded in the ledger. Called if no file has the name. */
+  readonly findPrompt?: (which: string) => Promise<{ readonly name: string; readonly text: string } | undefined>
 }
 
-/** The summarizer as it is configured; reads the prompt, from its file or from the registry. */
+/** The configured summarizer. Reads the prompt from its file or from the ledger. */
 export async function summarizerOf(
   config: Config,
   prompts: PromptSources = {},
 ): Promise<'extractive' | SummarizerConfig> {
   if (config.summarizer === 'extractive') {
-    // What the environment holds may be meant for others; a flag is meant for this very call.
-    const idle = forModels.find((key) => config.origins[key]?.startsWith('--') === true)
-    const apiToo =
-      (idle === 'baseUrl' || idle === 'apiKey' || idle === 'timeout') && config.embeddingModel !== undefined
-    if (idle !== undefined && !apiToo)
-      throw badConfig(config.origins[idle] ?? idle, 'is for a summarizer with a model: give --summarizer openai too')
+    // Values from the environment may be for other commands; a flag is for this call.
+    const unused = MODEL_SETTINGS.find((key) => config.origins[key]?.startsWith('--') === true)
+    const isForEmbeddings =
+      (unused === 'baseUrl' || unused === 'apiKey' || unused === 'timeout') && config.embeddingModel !== undefined
+    if (unused !== undefined && !isForEmbeddings)
+      throw badConfig(config.origins[unused] ?? unused, 'requires a summarizer with a model: add --summarizer openai')
     return 'extractive'
   }
   if (config.model === undefined)
     throw new InputError(
       'BadConfig',
-      'the summarizer’s model is missing: give --model, or set CONTEXT_LEDGER_MODEL or OPENAI_MODEL',
+      'no summarizer model is configured: pass --model, or set CONTEXT_LEDGER_MODEL or OPENAI_MODEL',
     )
   return {
     kind: 'openai',
@@ -43,39 +47,41 @@ export async function summarizerOf(
     ...(config.baseUrl === undefined ? {} : { baseUrl: config.baseUrl }),
     ...(config.apiKey === undefined ? {} : { apiKey: config.apiKey }),
     ...(config.windowTokens === undefined ? {} : { windowTokens: config.windowTokens }),
-    ...(config.timeout === undefined ? {} : { timeoutMs: Math.max(1, Math.round(config.timeout * 1000)) }),
+    ...timeLimitOf(config),
     ...(config.prompt === undefined ? {} : { prompt: await promptOf(config, config.prompt, prompts) }),
   }
 }
 
-async function promptOf(
+/**
+ * A prompt from a file, or a recorded prompt by name or hash. Throws `InputError` if neither exists or the file is
+ * empty.
+ * @param reference a path relative to the directory of the setting, or a name
+ */
+export async function promptOf(
   config: Config,
-  given: string,
-  { promptName, registered }: PromptSources,
+  reference: string,
+  { promptName, findPrompt }: PromptSources,
 ): Promise<{ name: string; text: string }> {
-  const path = resolve(config.baseOf('prompt'), given)
+  const path = resolve(config.baseOf('prompt'), reference)
   const isFile = await access(path).then(
     () => true,
     () => false,
   )
-  const known = isFile ? undefined : await registered?.(given)
-  if (known !== undefined) return { name: known.name, text: known.text }
+  const recorded = isFile ? undefined : await findPrompt?.(reference)
+  if (recorded !== undefined) return { name: recorded.name, text: recorded.text }
   const origin = config.origins['prompt'] ?? 'prompt'
   if (!isFile)
     throw badConfig(
       origin,
-      `names ${path}, which does not exist${await neighbour(path)}${registered === undefined ? '' : `, and no prompt of this ledger has the name or the hash "${given}"; \`context-ledger prompts\` lists them`}`,
+      `names ${path}, which does not exist${await similarFile(path)}${findPrompt === undefined ? '' : `, and the ledger has no prompt "${reference}"; \`context-ledger prompts\` lists the prompts`}`,
     )
-  const template = await readNamed(given, config.baseOf('prompt'), origin)
-  if (template.trim() === '') throw new InputError('BadConfig', `the prompt ${path} has no text`)
+  const template = await readNamed(reference, config.baseOf('prompt'), origin)
+  if (template.trim() === '') throw new InputError('BadConfig', `the prompt ${path} is empty`)
   return { name: promptName ?? (basename(path, extname(path)) || 'prompt'), text: template }
 }
 
-/**
- * A template is used as it is; one that shows no messages is paid for all the same: a sentence about it, where it is
- * so.
- */
-export function blindPrompt(summarizer: 'extractive' | SummarizerConfig | undefined): string | undefined {
+/** A warning if the prompt template has no `{messages}`. Such a template is used, but its model calls are wasted. */
+export function warningForPrompt(summarizer: 'extractive' | SummarizerConfig | undefined): string | undefined {
   if (
     typeof summarizer !== 'object' ||
     summarizer.kind !== 'openai' ||
@@ -83,10 +89,10 @@ export function blindPrompt(summarizer: 'extractive' | SummarizerConfig | undefi
     summarizer.prompt.text.includes('{messages}')
   )
     return undefined
-  return `the prompt ${printable(summarizer.prompt.name)} has no {messages}: the model is asked for summaries of messages that it does not see`
+  return `the prompt ${printable(summarizer.prompt.name)} has no {messages}, so the model does not see the messages that it summarizes`
 }
 
-/** Whom the summaries are for: a text, or `@FILE`. */
+/** The persona: a text, or the content of `@FILE`. */
 export async function personaOf(config: Config): Promise<string> {
   const { persona = '' } = config
   return persona.startsWith('@')

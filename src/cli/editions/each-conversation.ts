@@ -1,10 +1,10 @@
-/** Adopts, reverts or drops an edition in each of its conversations. Where one conversation refuses, the others go on. */
+/** Adopts, reverts or drops an edition in each of its conversations. If one conversation fails, the others continue. */
 import type { OverBudget } from '../../domain/compaction/context.js'
-import type { EditionOfConversation, Ledger, PutIntoForce, ReplayEstimate } from '../../library/ledger.js'
+import type { EditionOfConversation, Ledger, EditionChange, ReplayEstimate } from '../../library/ledger.js'
 import { LedgerError } from '../../library/problem.js'
-import { conversationsAsked } from '../conversations-asked.js'
-import { Ended, EXIT } from '../errors.js'
-import type { Given } from '../given.js'
+import { requestedConversations } from '../requested-conversations.js'
+import { CommandExit, EXIT } from '../errors.js'
+import type { CommandArgs } from '../command-args.js'
 import { colours, count, line, many, printable, toJson, typed } from '../output.js'
 import { documentOfEstimate } from '../replay/estimate.js'
 import { whyOverBudget } from '../reports/context.js'
@@ -16,44 +16,39 @@ export interface EditionCommand {
   readonly json: boolean
 }
 
-/** The conversations that are meant: those that were named, or those of the edition that `takes` them. */
+/** The named conversations, or with `--all` the conversations of the edition that pass the filter. */
 export async function conversationsOf(
   ledger: Ledger,
   command: EditionCommand,
-  takes: (each: EditionOfConversation) => boolean,
+  filter: (each: EditionOfConversation) => boolean,
 ): Promise<readonly string[]> {
-  const asked = conversationsAsked(command, 'all that the edition is of')
-  if (asked !== 'all') return asked
+  const requested = requestedConversations(command, 'all conversations of the edition')
+  if (requested !== 'all') return requested
   const { editionId, conversations } = await ledger.editions.show(command.edition)
-  const ids = conversations.filter(takes).map(({ conversationId }) => conversationId)
+  const ids = conversations.filter(filter).map(({ conversationId }) => conversationId)
   if (ids.length === 0 && !command.json)
-    await line(`nothing to do: \`context-ledger editions show ${editionId}\` tells how it stands in each conversation`)
+    await line(`nothing to do: \`context-ledger editions show ${editionId}\` shows its state in each conversation`)
   return ids
 }
 
-export interface Done {
+export interface EditionResult {
   readonly conversationId: string
   readonly editionId: string
   readonly changed: boolean
 }
 
-function wereSo(done: readonly Done[]): string {
-  const already = done.filter(({ changed }) => !changed).length
-  return `${count(already)} ${already === 1 ? 'was' : 'were'}`
-}
-
-interface Outcome<T extends Done> {
+interface Outcome<T extends EditionResult> {
   readonly done: readonly T[]
   readonly refused: readonly { readonly conversationId: string; readonly error: LedgerError }[]
-  /** Somebody asked it to stop, and conversations behind that were left. */
+  /** Interrupted: the remaining conversations were not processed. */
   readonly stopped: boolean
 }
 
 /**
- * Does the work in each conversation until somebody asks to stop. Where one conversation refuses, its reason is shown,
- * and the others go on.
+ * Does the work in each conversation until the signal is aborted. If one conversation fails, its reason is printed and
+ * the others continue.
  */
-export async function toEach<T extends Done>(
+export async function forEachConversation<T extends EditionResult>(
   ids: readonly string[],
   json: boolean,
   work: (conversationId: string) => Promise<T>,
@@ -71,7 +66,7 @@ export async function toEach<T extends Done>(
       if (!json) await line(`${printable(conversationId)}: ${sentence(one)}`)
     } catch (error) {
       if (!(error instanceof LedgerError)) throw error
-      // Alone it is the command's own error.
+      // With a single conversation, its error is the error of the command.
       if (ids.length === 1 && !isStopped()) throw error
       refused.push({ conversationId, error })
       if (!json) await line(colours.yellow(`${printable(conversationId)}: ${error.message}`))
@@ -80,14 +75,15 @@ export async function toEach<T extends Done>(
   return { done, refused, stopped: isStopped() }
 }
 
-/** What it came to; a refusal is the command's failure in the end. */
-export async function tellOutcome<T extends Done>(
-  given: string,
+/** Prints the outcome. If a conversation failed, the command fails. */
+export async function showOutcome<T extends EditionResult>(
+  edition: string,
   { done, refused, stopped }: Outcome<T>,
   json: boolean,
   estimate?: ReplayEstimate,
 ): Promise<void> {
-  const editionId = done[0]?.editionId ?? given
+  const editionId = done[0]?.editionId ?? edition
+  const unchanged = done.filter(({ changed }) => !changed).length
   if (json)
     await line(
       toJson({
@@ -103,23 +99,23 @@ export async function tellOutcome<T extends Done>(
     )
   else
     await line(
-      `${many(done.filter(({ changed }) => changed).length, 'conversation')} changed${done.every(({ changed }) => changed) ? '' : `, ${wereSo(done)} so already`}${refused.length === 0 ? '' : `, ${count(refused.length)} refused`}`,
+      `${many(done.filter(({ changed }) => changed).length, 'conversation')} changed${unchanged === 0 ? '' : `, ${count(unchanged)} unchanged`}${refused.length === 0 ? '' : `, ${count(refused.length)} failed`}`,
     )
-  if (stopped) throw new Ended(EXIT.interrupted)
+  if (stopped) throw new CommandExit(EXIT.interrupted)
   if (refused.length > 0)
-    throw new Ended(refused.some(({ error }) => error.fault === 'world') ? EXIT.world : EXIT.input)
+    throw new CommandExit(refused.some(({ error }) => error.fault === 'world') ? EXIT.world : EXIT.input)
 }
 
-/** What somebody can do who does not want to wait, where there is something. */
+/** A command that the user can run instead of waiting. */
 const byHand: Partial<Record<OverBudget['reason'], (compact: string) => string>> = {
-  'compaction-due': (compact) => `, and \`${compact}\` does now`,
-  'compaction-failed': (compact) => `, and \`${compact}\` tries now`,
-  'cycle-undone': (compact) => `, and \`${compact} --force\` does not`,
+  'compaction-due': (compact) => `; \`${compact}\` does it now`,
+  'compaction-failed': (compact) => `; \`${compact}\` retries now`,
+  'cycle-undone': (compact) => `; \`${compact} --force\` does not wait`,
 }
 
 /**
- * The tokens of the context before and after; where it is above its limit that too, for no compaction runs behind these
- * commands.
+ * The tokens of the context before and after. If the context is above its limit, the text says so, because these
+ * commands do not compact.
  */
 export function tokensText({
   conversationId,
@@ -127,20 +123,20 @@ export function tokensText({
   tokensAfter,
   overBudget,
   shortened = [],
-}: PutIntoForce): string {
-  const told = `${count(tokensBefore)} → ${count(tokensAfter)} tokens`
-  if (overBudget === undefined) return told
+}: EditionChange): string {
+  const change = `${count(tokensBefore)} → ${count(tokensAfter)} tokens`
+  if (overBudget === undefined) return change
   const fitted =
     shortened.length === 0
       ? ''
-      : `, though ${many(shortened.length, 'text is', 'texts are')} shortened or left out to fit the window`
-  return `${told}, at or above the limit of ${count(overBudget.limit)}${fitted}: ${whyOverBudget[overBudget.reason]}${byHand[overBudget.reason]?.(`context-ledger compact ${typed(conversationId)}`) ?? ''}`
+      : `, with ${many(shortened.length, 'text', 'texts')} shortened or omitted to fit the window`
+  return `${change}, at or above the limit of ${count(overBudget.limit)}${fitted}: ${whyOverBudget[overBudget.reason]}${byHand[overBudget.reason]?.(`context-ledger compact ${typed(conversationId)}`) ?? ''}`
 }
 
-/** What was asked of an edition. */
-export const editionAsked = (given: Given): EditionCommand => ({
-  edition: given.word('edition'),
-  conversations: given.words('conversations'),
-  all: given.is('all'),
-  json: given.json,
+/** Reads the arguments of an edition command. */
+export const editionRequest = (args: CommandArgs): EditionCommand => ({
+  edition: args.word('edition'),
+  conversations: args.words('conversations'),
+  all: args.is('all'),
+  json: args.json,
 })

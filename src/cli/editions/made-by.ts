@@ -1,4 +1,4 @@
-/** What made an edition, in a few words. */
+/** The strategy, model and prompt of an edition, in a few words. */
 import type { Edition } from '../../library/ledger.js'
 import { printable } from '../output.js'
 

@@ -1,4 +1,4 @@
-/** The file of `editions compare --questions`: a line a labelled question. */
+/** The file of `editions compare --questions`: one labelled question per line. */
 import { readFile } from 'node:fs/promises'
 import { z } from 'zod'
 import { codeOf } from '../../ports/store-error.js'
@@ -12,11 +12,11 @@ const questionLine = z.looseObject({
   answerable: z.boolean().default(true),
 })
 
-/** Reads labelled questions; those that have no answer, or none that is labelled, ask for nothing. */
+/** Reads labelled questions. Questions without an answer or without evidence are skipped. */
 export async function readQuestions(file: string): Promise<LabelledQuestion[]> {
   const content = await readFile(file, 'utf8').catch((error: unknown) => {
     throw new InputError(
-      'Usage',
+      'FileUnusable',
       `--questions ${file} ${codeOf(error) === 'ENOENT' ? 'does not exist' : `cannot be read: ${error instanceof Error ? error.message : String(error)}`}`,
     )
   })

@@ -1,23 +1,24 @@
 /**
- * Reads what `import` takes: JSON Lines with a header or without, chat arrays of the OpenAI API in a `.json` file, and
- * one message per line on standard input. Each message comes with its place, which a complaint names. The ledger decides
- * whether a message is right, and not this file.
+ * Reads the input formats of `import`: JSON Lines with or without a header, chat arrays of the OpenAI API in a `.json`
+ * file, and one message per line on standard input. Each message has its place, for error messages. The ledger
+ * validates the messages.
  */
 import { createReadStream } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { basename, extname } from 'node:path'
 import { either as E } from 'fp-ts'
-import { strictJson } from '../../domain/text/json.js'
+import { strictJson } from '../../lib/json.js'
 import { foreignMessage } from '../../domain/values/foreign-messages.js'
+import { messageHash, parseMessage } from '../../domain/values/message.js'
 import { InputError } from '../errors.js'
 import { valueOf } from '../json-line.js'
 import { textLines } from '../text-lines.js'
 
-/** What a file turned out to hold. */
+/** An item of a file. */
 export type Item =
   | { readonly kind: 'header'; readonly id: string | undefined }
   | { readonly kind: 'message'; readonly value: unknown; readonly where: string; readonly bytes: number }
-  /** Records of another kind, as lie beside conversations: the first line has nothing that a message has. */
+  /** The file has records of another kind: the first line has no field of a message. */
   | { readonly kind: 'no-conversation' }
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
@@ -25,8 +26,8 @@ const isObject = (value: unknown): value is Record<string, unknown> =>
 const isHeader = (value: unknown): value is Record<string, unknown> =>
   isObject(value) && value['type'] === 'conversation' && !('role' in value)
 
-/** An object with nothing in it that a message has, neither one of ours nor one of another API. */
-const isAnotherRecord = (value: unknown): boolean =>
+/** An object without any field of a message, in our format or in that of another API. */
+const isOtherRecord = (value: unknown): boolean =>
   isObject(value) &&
   !['role', 'content', 'tool_calls'].some((key) => key in value) &&
   foreignMessage(value) === undefined
@@ -36,7 +37,7 @@ const bad = (where: string, detail: string): InputError => new InputError('Malfo
 function headerOf(value: Record<string, unknown>, where: string): Item {
   const { id } = value
   if (id !== undefined && (typeof id !== 'string' || id === ''))
-    throw bad(where, 'id must be a text, and names the conversation')
+    throw bad(where, 'id must be a non-empty text: the id of the conversation')
   return { kind: 'header', id }
 }
 
@@ -57,19 +58,19 @@ async function* jsonLines(chunks: AsyncIterable<Buffer>, name: string): AsyncIte
         yield headerOf(value, where)
         continue
       }
-      if (isAnotherRecord(value)) {
+      if (isOtherRecord(value)) {
         yield { kind: 'no-conversation' }
         return
       }
-    } else if (isHeader(value)) throw bad(where, 'a second conversation begins: one file holds one')
+    } else if (isHeader(value)) throw bad(where, 'a second conversation starts here: a file contains one conversation')
     if (Array.isArray(value))
-      throw bad(where, 'is an array: a line holds one message, and a chat array goes in a .json file')
+      throw bad(where, 'is an array: a line contains one message; a chat array must be in a .json file')
     if (isObject(value) && !('role' in value)) {
       const foreign = foreignMessage(value)
       throw bad(
         where,
         foreign === undefined
-          ? 'role is missing: neither a message nor the header of a conversation'
+          ? 'role is missing: the line is neither a message nor a conversation header'
           : `${foreign.field} ${foreign.detail}`,
       )
     }
@@ -78,14 +79,40 @@ async function* jsonLines(chunks: AsyncIterable<Buffer>, name: string): AsyncIte
   }
 }
 
-/** `[{"role": …}]`, or an object that holds such a list in `messages`. */
+/**
+ * Checks all messages of a file first, so that a file with an invalid message records nothing.
+ * @throws InputError for the first invalid message, or for one with the id of an earlier message and other content
+ */
+function checkMessages(messages: readonly unknown[], prefix: string): void {
+  const hashes = new Map<string, string>()
+  for (const [at, message] of messages.entries()) {
+    const where = `${prefix}[${String(at)}]`
+    // An id of null counts as missing, as in every import.
+    const parsed = parseMessage(isObject(message) && message['id'] === null ? { ...message, id: undefined } : message)
+    if (E.isLeft(parsed)) {
+      const { kind, field, detail } = parsed.left
+      throw new InputError(kind, `${where}: ${field} ${detail}; nothing from this file was recorded`)
+    }
+    const { messageId } = parsed.right
+    if (messageId === undefined) continue
+    const hash = messageHash(parsed.right)
+    if ((hashes.get(messageId) ?? hash) !== hash)
+      throw bad(
+        where,
+        `has the id "${messageId}" of an earlier message with other content; nothing from this file was recorded`,
+      )
+    hashes.set(messageId, hash)
+  }
+}
+
+/** Reads `[{"role": …}]`, or an object with such an array in `messages`. */
 async function* chatArray(path: string): AsyncIterable<Item> {
   const bytes = await readFile(path)
   let text: string
   try {
     text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
   } catch {
-    throw bad(path, 'is no valid UTF-8')
+    throw bad(path, 'is not valid UTF-8')
   }
   const read = strictJson(text)
   if (E.isLeft(read)) {
@@ -94,9 +121,11 @@ async function* chatArray(path: string): AsyncIterable<Item> {
   }
   const value = read.right
   const messages = isObject(value) ? value['messages'] : value
-  if (!Array.isArray(messages)) throw bad(path, 'is neither a list of messages nor an object with one in "messages"')
+  if (!Array.isArray(messages))
+    throw bad(path, 'is neither an array of messages nor an object with an array in "messages"')
   if (isHeader(value)) yield headerOf(value, path)
   const prefix = isObject(value) ? 'messages' : ''
+  checkMessages(messages, `${path}: ${prefix}`)
   for (const [at, message] of messages.entries()) {
     yield {
       kind: 'message',
@@ -107,11 +136,11 @@ async function* chatArray(path: string): AsyncIterable<Item> {
   }
 }
 
-/** What a file holds, or standard input where the path is `-`. */
+/** The items of a file, or of standard input if the path is `-`. */
 export function readConversationFile(path: string): AsyncIterable<Item> {
   if (path === '-') return jsonLines(process.stdin, 'standard input')
   return extname(path).toLowerCase() === '.json' ? chatArray(path) : jsonLines(createReadStream(path), path)
 }
 
-/** The id that a file without a header gives its conversation. */
+/** The conversation id for a file without a header. */
 export const idFromName = (path: string): string => basename(path, extname(path))

@@ -1,4 +1,4 @@
-/** What this machine has of other programs' conversations, where these programs keep them. */
+/** Finds transcripts of other programs in their default directories on this machine. */
 import { stat } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { resolve } from 'node:path'
@@ -7,47 +7,47 @@ import { InputError } from '../errors.js'
 import { colours, count, line, many, printable, showTable, toJson } from '../output.js'
 import { planImport, type PlannedFile } from './import-plan.js'
 
-/** What one program has on this machine. */
+/** The transcripts of one program. */
 export interface Discovered {
   readonly program: string
   readonly title: string
-  /** Where it lies. */
+  /** Existing directories of the program. */
   readonly homes: readonly string[]
   readonly files: readonly PlannedFile[]
   readonly bytes: number
-  /** The newest and the oldest change of them, ISO 8601. */
+  /** Times of the newest and the oldest change, ISO 8601. */
   readonly newest: string | undefined
   readonly oldest: string | undefined
 }
 
-const isThere = async (path: string): Promise<boolean> => (await stat(path).catch(() => undefined)) !== undefined
+const exists = async (path: string): Promise<boolean> => (await stat(path).catch(() => undefined)) !== undefined
 
-/** Where these programs keep their conversations, whether it is there or not. */
+/** Default directories of the programs, whether they exist or not. */
 export const homesOf = (from: string | undefined): readonly string[] =>
   importers
     .filter(({ program }) => from === undefined || program === from)
     .flatMap((importer) => importer.homes(process.env, homedir()))
 
-/** Looks where each program keeps its conversations; what several of them name is the first one's. */
+/** Scans the default directories of each program. A file found for several programs belongs to the first. */
 export async function discover(from: string | undefined): Promise<readonly Discovered[]> {
   const found: Discovered[] = []
-  const seen = new Set<string>()
+  const claimedPaths = new Set<string>()
   for (const importer of importers) {
     const { program, title } = importer
     if (from !== undefined && program !== from) continue
-    const there: string[] = []
-    for (const home of importer.homes(process.env, homedir())) if (await isThere(home)) there.push(home)
-    const { files } = await planImport(there, program)
-    const own = files.filter((file) => file.program === program && !seen.has(resolve(file.path)))
-    for (const { path } of own) seen.add(resolve(path))
-    if (own.length === 0) continue
-    const times = own.map(({ changedMs }) => changedMs)
+    const existingHomes: string[] = []
+    for (const home of importer.homes(process.env, homedir())) if (await exists(home)) existingHomes.push(home)
+    const { files } = await planImport(existingHomes, program)
+    const newFiles = files.filter((file) => file.program === program && !claimedPaths.has(resolve(file.path)))
+    for (const { path } of newFiles) claimedPaths.add(resolve(path))
+    if (newFiles.length === 0) continue
+    const times = newFiles.map(({ changedMs }) => changedMs)
     found.push({
       program,
       title,
-      homes: there,
-      files: own,
-      bytes: own.reduce((sum, { bytes }) => sum + bytes, 0),
+      homes: existingHomes,
+      files: newFiles,
+      bytes: newFiles.reduce((sum, { bytes }) => sum + bytes, 0),
       newest: new Date(Math.max(...times)).toISOString(),
       oldest: new Date(Math.min(...times)).toISOString(),
     })
@@ -57,7 +57,7 @@ export async function discover(from: string | undefined): Promise<readonly Disco
 
 const megabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(1)} MB`
 
-/** Shows what there is, and how it is taken. */
+/** Prints the transcripts and how to import them. */
 export async function showDiscovered(found: readonly Discovered[], json: boolean): Promise<void> {
   if (json) {
     await line(
@@ -77,12 +77,12 @@ export async function showDiscovered(found: readonly Discovered[], json: boolean
   }
   if (found.length === 0) {
     await line(
-      `no program that we know keeps conversations here (${importers.map(({ title }) => title).join(', ')}); \`import PATH\` takes them from anywhere`,
+      `found no transcripts in the default directories of ${importers.map(({ title }) => title).join(', ')}; to import from elsewhere, use \`import PATH\``,
     )
     return
   }
   await showTable(
-    ['program', 'files', 'size', 'oldest', 'newest', 'where'],
+    ['program', 'files', 'size', 'oldest', 'newest', 'directory'],
     found.map(({ program, files, bytes, oldest = '', newest = '', homes }) => [
       program,
       count(files.length),
@@ -94,14 +94,11 @@ export async function showDiscovered(found: readonly Discovered[], json: boolean
     new Set([1, 2]),
   )
   const files = found.reduce((sum, each) => sum + each.files.length, 0)
-  await line(colours.dim(`${many(files, 'file')}; \`import --discover --yes\` takes all of them`))
+  await line(colours.dim(`${many(files, 'file')}; \`import --discover --yes\` imports all of them`))
 }
 
-/** The program that was named, where there is such a one. */
+/** Rejects an unknown program in `--from`. */
 export function checkProgram(from: string | undefined): void {
   if (from !== undefined && !importers.some(({ program }) => program === from))
-    throw new InputError(
-      'Usage',
-      `--from names no program that we know: there are ${importers.map(({ program }) => program).join(', ')}`,
-    )
+    throw new InputError('Usage', `--from must be one of ${importers.map(({ program }) => program).join(', ')}`)
 }

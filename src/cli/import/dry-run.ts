@@ -1,39 +1,48 @@
-/** What an import would read, without a ledger: every transcript is read to its end, and nothing is recorded. */
-import { nothingRecorded, type RecordedConversation } from '../../importers/record-transcript.js'
+/** Counts what an import would record. Reads every transcript completely, without a ledger. */
+import { messageTokens, defaultEstimator } from '../../domain/values/tokens.js'
+import { emptyResult, type RecordedConversation } from '../../importers/record-transcript.js'
 import { importers, readTranscript, recognizeTranscript } from '../../importers/index.js'
-import type { DamageItem } from '../../importers/transcript.js'
+import type { DamageItem, TranscriptItem } from '../../importers/transcript.js'
 import type { ImportedTranscript } from '../../library/ledger.js'
 import { InputError } from '../errors.js'
 
-/** Counts what a transcript says. */
+/** A counted transcript, with the tokens of its messages by the default estimator. */
+export interface CountedTranscript extends ImportedTranscript {
+  readonly tokens: number
+}
+
+/** Counts the items of a transcript. */
 export async function countTranscript(
   file: string,
   program: string,
-  onBytes: () => void,
+  onItem: (item: TranscriptItem) => void,
   signal: AbortSignal,
-): Promise<ImportedTranscript> {
+): Promise<CountedTranscript> {
   const recognized = await recognizeTranscript(file)
   const importer = importers.find((each) => each.program === program)
   if (recognized === undefined || importer === undefined || recognized.importer !== importer)
-    throw new InputError('NotOfProgram', `${file} is no transcript of ${program}`)
+    throw new InputError('NotOfProgram', `${file} is not a ${program} transcript`)
   const conversations = new Map<string, RecordedConversation>()
   const leftOut: Record<string, number> = {}
   const damage: DamageItem[] = []
   let current: RecordedConversation | undefined
+  let tokens = 0
   for await (const item of readTranscript(file, importer, recognized.layout)) {
     signal.throwIfAborted()
-    onBytes()
+    onItem(item)
     if (item.kind === 'left-out') leftOut[item.what] = (leftOut[item.what] ?? 0) + 1
     else if (item.kind === 'damage') damage.push(item)
     else if (item.kind === 'conversation') {
-      current = conversations.get(item.sourceId) ?? nothingRecorded(program, item)
+      current = conversations.get(item.sourceId) ?? emptyResult(program, item)
       conversations.set(item.sourceId, current)
     } else if (current !== undefined) {
-      if (item.kind === 'message') current.messages += 1
-      else if (item.kind === 'compaction') current.compactions += 1
+      if (item.kind === 'message') {
+        current.messages += 1
+        tokens += messageTokens(item.body, defaultEstimator)
+      } else if (item.kind === 'compaction') current.compactions += 1
       else if (item.kind === 'withdrawal') current.withdrawn += item.sourceIds.length
       else if (item.kind === 'edit') current.edits += 1
     }
   }
-  return { file, program, unchanged: false, conversations: [...conversations.values()], leftOut, damage }
+  return { file, program, unchanged: false, conversations: [...conversations.values()], leftOut, damage, tokens }
 }

@@ -1,8 +1,8 @@
 /**
- * Keeps up with transcripts that grow or appear. The file system says that something changed, and a look at all of them
- * now and then finds what it did not say. Of a file of lines that grew, only what was appended is read; one that was
- * rotated, truncated or written anew is read whole. What is recorded is known by the program's ids: so neither a
- * rotation nor a truncation nor the end of this process in the middle loses or doubles anything.
+ * Imports transcripts as they grow or appear. File system events trigger an import, and a regular scan finds changes
+ * without an event. If a file of lines has grown, only the new lines are read; a rotated, truncated or rewritten file
+ * is read completely. Messages are recognized by the ids of the program, so rotation, truncation or an interrupted
+ * import neither loses nor duplicates messages.
  */
 import { watch, type FSWatcher } from 'node:fs'
 import { stat } from 'node:fs/promises'
@@ -12,101 +12,104 @@ import { LedgerError } from '../../library/problem.js'
 import { sentenceOf } from '../../ports/store-error.js'
 import { line, note, noteColours, toJson } from '../output.js'
 import { conversationLine } from './imported-transcript.js'
-import { planImport, unlessGone, type PlannedFile } from './import-plan.js'
+import { planImport, ignoreRemoved, type PlannedFile } from './import-plan.js'
 
 export interface FollowOptions {
   readonly from: string | undefined
   readonly scope: string | undefined
   readonly json: boolean
-  /** How often all of it is looked at, whatever the file system says. */
+  /** Interval of the scans. */
   readonly pollMs: number
   readonly signal: AbortSignal
 }
 
-/** A file as it was at a look. */
-interface Look {
+/** The state of a file in a scan. */
+interface FileState {
   readonly inode: string
   readonly bytes: number
   readonly changedMs: number
 }
 
-/** A file as it was when it was imported last, and when it may be imported again. */
-interface Seen extends Look {
+/** The state of a file at its last import, and the earliest time of the next import. */
+interface ImportedState extends FileState {
   readonly notBefore: number
 }
 
-const lookAt = async (path: string): Promise<Look> => {
+const readState = async (path: string): Promise<FileState> => {
   const { dev, ino, size, mtimeMs } = await stat(path)
   return { inode: `${String(dev)}:${String(ino)}`, bytes: size, changedMs: mtimeMs }
 }
 
-const isSame = (one: Look, other: Look | undefined): boolean =>
+const isSame = (one: FileState, other: FileState | undefined): boolean =>
   one.inode === other?.inode && one.bytes === other.bytes && one.changedMs === other.changedMs
 
-/** Whose files are, read again only where they changed: a folder may hold thousands that do not. */
+/**
+ * Recognizes the program of a file. Results are cached until the file changes, because a directory may have thousands
+ * of unchanged files.
+ */
 function createRecognizer() {
-  const known = new Map<string, { readonly look: Look; readonly recognized: RecognizedTranscript | undefined }>()
+  const known = new Map<string, { readonly state: FileState; readonly recognized: RecognizedTranscript | undefined }>()
   async function recognize(path: string): Promise<RecognizedTranscript | undefined> {
-    const look = await lookAt(path)
+    const state = await readState(path)
     const before = known.get(path)
-    if (before !== undefined && isSame(look, before.look)) return before.recognized
-    // A log that grew is whose it was. Where it was written anew, the import notices.
-    const grew = before?.recognized?.layout === 'lines' && look.inode === before.look.inode
-    if (grew && look.bytes >= before.look.bytes) return before.recognized
+    if (before !== undefined && isSame(state, before.state)) return before.recognized
+    // A file of lines that has grown belongs to the same program. If it was rewritten, the import detects it.
+    const isSameFile = before?.recognized?.layout === 'lines' && state.inode === before.state.inode
+    if (isSameFile && state.bytes >= before.state.bytes) return before.recognized
     const recognized = await recognizeTranscript(path)
-    known.set(path, { look, recognized })
+    known.set(path, { state, recognized })
     return recognized
   }
-  /** Looks into the file again the next time. */
+  /** Removes the cached result. */
   const forget = (path: string): void => void known.delete(path)
   return { recognize, forget }
 }
 
-/** A file that is written to all the time is read so often that reading it takes at most a tenth of the time. */
+/** Pause after an import, as a multiple of its duration: a constantly written file uses at most a tenth of the time. */
 const REST_FACTOR = 9
-/** When something may be done again that was begun then and is done now. */
-const restedAt = (begun: number): number => performance.now() + (performance.now() - begun) * REST_FACTOR
-/** Changes that come together are one. */
+/** The earliest time of the next import of a file whose import started at `startedAt` and ends now. */
+const nextImportAt = (startedAt: number): number => performance.now() + (performance.now() - startedAt) * REST_FACTOR
+/** Changes within this time are handled together. */
 const GATHER_MS = 100
 
-/** Hears of changes from the file system. */
+/** Waits for changes in the file system. */
 class Changes {
   private readonly watchers = new Map<string, FSWatcher>()
-  /** Something changed since it was waited for last. */
-  private happened = false
+  /** True if something changed since the last wait. */
+  private hasChanged = false
   private wake: () => void = () => undefined
 
-  /** Watches these; one that cannot be watched is found by the looks in between. */
+  /** Watches the paths. Changes of a path that cannot be watched are found by the scans. */
   watch(paths: readonly string[]): void {
     for (const path of paths) {
       if (this.watchers.has(path)) continue
       try {
         const watcher = watch(path, { recursive: true, persistent: false }, () => {
-          this.happened = true
+          this.hasChanged = true
           this.wake()
         })
-        // A folder that is gone is looked for again.
+        // If the directory was removed, the next call watches it again.
         watcher.on('error', () => {
           watcher.close()
           this.watchers.delete(path)
         })
         this.watchers.set(path, watcher)
       } catch {
-        // It is not there, or its file system tells nothing: the looks in between find it.
+        // The path does not exist, or its file system has no events: the scans find its changes.
       }
     }
   }
 
-  /** Resolves behind a rest at the next change, after so many milliseconds, or when it is over. */
+  /** Pauses for `restMs`, then resolves at the next change, after `withinMs`, or when the signal is aborted. */
   async next(restMs: number, withinMs: number, signal: AbortSignal): Promise<void> {
     await this.pause(restMs, signal)
-    if (!this.happened) await this.pause(withinMs, signal, (wake) => (this.wake = wake))
+    if (!this.hasChanged) await this.pause(withinMs, signal, (wake) => (this.wake = wake))
     this.wake = () => undefined
-    if (this.happened) await this.pause(GATHER_MS, signal)
-    this.happened = false
+    if (this.hasChanged) await this.pause(GATHER_MS, signal)
+    this.hasChanged = false
   }
 
-  /** Resolves after so many milliseconds, when it is over, or when it is woken. */
+  /** Resolves after `ms`, when the signal is aborted, or when the function passed to `wakes` is called. */
   private async pause(ms: number, signal: AbortSignal, wakes?: (wake: () => void) => void): Promise<void> {
     if (signal.aborted) return
     await new Promise<void>((resolve) => {
@@ -126,51 +129,51 @@ class Changes {
   }
 }
 
-/** Follows these paths until somebody ends it. */
+/** Follows the paths until the signal is aborted. */
 export async function followTranscripts(
   ledger: Ledger,
   paths: readonly string[],
   { from, scope, json, pollMs, signal }: FollowOptions,
 ): Promise<void> {
-  const seen = new Map<string, Seen>()
-  /** What was told of a file, so that it is told once. */
-  const told = new Map<string, string>()
+  const imports = new Map<string, ImportedState>()
+  /** The last warning for each file, so that it is printed once. */
+  const warnings = new Map<string, string>()
   const changes = new Changes()
   const { recognize, forget } = createRecognizer()
 
-  function tell(file: string, sentence: string): void {
-    if (told.get(file) === sentence) return
-    told.set(file, sentence)
+  function warn(file: string, sentence: string): void {
+    if (warnings.get(file) === sentence) return
+    warnings.set(file, sentence)
     note(noteColours.yellow(`${file}: ${sentence}`))
   }
 
-  /** The files that changed since they were imported, those that were written first before the others. */
-  async function changed(): Promise<readonly { readonly file: PlannedFile; readonly look: Look }[]> {
+  /** The files that changed since their last import, oldest change first. */
+  async function findChanged(): Promise<readonly { readonly file: PlannedFile; readonly state: FileState }[]> {
     const files: PlannedFile[] = []
     for (const path of paths) {
-      // What is not there yet has no files.
+      // The path may not exist yet.
       if ((await stat(path).catch(() => undefined)) === undefined) continue
       try {
         files.push(...(await planImport([path], from, recognize)).files)
       } catch (error) {
-        if ((await stat(path).catch(() => undefined)) !== undefined) tell(path, sentenceOf(error))
+        if ((await stat(path).catch(() => undefined)) !== undefined) warn(path, sentenceOf(error))
       }
     }
-    const found: { readonly file: PlannedFile; readonly look: Look }[] = []
+    const found: { readonly file: PlannedFile; readonly state: FileState }[] = []
     for (const file of files) {
       if (file.program === undefined) continue
-      const now = await lookAt(file.path).catch(unlessGone)
+      const now = await readState(file.path).catch(ignoreRemoved)
       if (now === undefined) continue
-      const look = { inode: now.inode, bytes: file.bytes, changedMs: file.changedMs }
-      const before = seen.get(file.path)
+      const state = { inode: now.inode, bytes: file.bytes, changedMs: file.changedMs }
+      const before = imports.get(file.path)
       const isDue = before === undefined || performance.now() >= before.notBefore
-      if (isDue && !isSame(look, before)) found.push({ file, look })
+      if (isDue && !isSame(state, before)) found.push({ file, state })
     }
-    return found.toSorted((one, other) => one.look.changedMs - other.look.changedMs)
+    return found.toSorted((one, other) => one.state.changedMs - other.state.changedMs)
   }
 
-  async function importChanged({ path, program }: PlannedFile, look: Look): Promise<void> {
-    const begun = performance.now()
+  async function importChanged({ path, program }: PlannedFile, state: FileState): Promise<void> {
+    const startedAt = performance.now()
     try {
       const imported = await ledger.importTranscript(path, {
         ...(program === undefined ? {} : { from: program }),
@@ -178,35 +181,35 @@ export async function followTranscripts(
         resumable: true,
         signal,
       })
-      told.delete(path)
+      warnings.delete(path)
       for (const each of imported.conversations) {
         const isNew = each.messages + each.compactions + each.withdrawn + each.edits + each.damaged > 0
         if (isNew) await line(json ? toJson(each) : conversationLine(each))
       }
     } catch (error) {
       if (signal.aborted) return
-      // What one file says wrong holds no other one up; a ledger that cannot be written to does.
+      // An invalid file does not stop the others; a ledger that cannot be written does.
       if (error instanceof LedgerError && error.fault !== 'input' && error.fault !== 'state') throw error
-      if ((await stat(path).catch(() => undefined)) !== undefined) tell(path, sentenceOf(error))
-      // It may be another program's by now, or what stood in its way may be gone: it is tried again behind a rest.
+      if ((await stat(path).catch(() => undefined)) !== undefined) warn(path, sentenceOf(error))
+      // Retry after a pause: the file may belong to another program by now, or the cause may be fixed.
       forget(path)
-      seen.set(path, { ...look, bytes: -1, notBefore: restedAt(begun) })
+      imports.set(path, { ...state, bytes: -1, notBefore: nextImportAt(startedAt) })
       return
     }
-    seen.set(path, { ...look, notBefore: restedAt(begun) })
+    imports.set(path, { ...state, notBefore: nextImportAt(startedAt) })
   }
 
   try {
     while (!signal.aborted) {
       changes.watch(paths)
-      const begun = performance.now()
-      const files = await changed()
-      const lookedMs = performance.now() - begun
-      for (const { file, look } of files) {
+      const startedAt = performance.now()
+      const files = await findChanged()
+      const scanMs = performance.now() - startedAt
+      for (const { file, state } of files) {
         if (signal.aborted) break
-        await importChanged(file, look)
+        await importChanged(file, state)
       }
-      await changes.next(lookedMs * REST_FACTOR, pollMs, signal)
+      await changes.next(scanMs * REST_FACTOR, pollMs, signal)
     }
   } finally {
     changes.close()

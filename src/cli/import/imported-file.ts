@@ -1,14 +1,14 @@
-/** What became of a file that was imported: counted from the log, and told in a line. */
+/** The result of importing a file, counted from the log, and its output line. */
 import type { Ledger } from '../../library/ledger.js'
 import { LedgerError } from '../../library/problem.js'
-import { colours, count, many } from '../output.js'
+import { colours, count, many, typed } from '../output.js'
 
 export interface ImportedFile {
   readonly file: string
   readonly conversationId: string
   recorded: number
   alreadyThere: number
-  /** Of this import alone. */
+  /** Cycles, batches and so on of this import only. */
   cycles: number
   batches: number
   resummarized: number
@@ -16,11 +16,11 @@ export interface ImportedFile {
   messageTokens: number
   contextTokens: number
   revision: bigint
-  /** Why no context can be made of what is recorded. */
+  /** Why the recorded messages have no context. */
   unusable?: LedgerError
 }
 
-/** A file of which nothing is recorded so far. @param before revision of the conversation's last event */
+/** The initial result. @param before revision of the conversation's last event */
 export const nothingImported = (file: string, conversationId: string, before: bigint): ImportedFile => ({
   file,
   conversationId,
@@ -35,12 +35,12 @@ export const nothingImported = (file: string, conversationId: string, before: bi
   revision: before,
 })
 
-/** Revision of the conversation's last event before the import; -1n where the conversation is new. */
+/** Revision of the conversation's last event before the import; -1n for a new conversation. */
 export async function revisionBefore(ledger: Ledger, conversationId: string): Promise<bigint> {
   try {
     return (await ledger.context(conversationId)).revision
   } catch (error) {
-    // Leading or pinned messages that do not fit leave no context; its log can be counted from the start.
+    // If leading or pinned messages do not fit, there is no context; count the log from the start.
     if (
       error instanceof LedgerError &&
       (error.failure.kind === 'NoSuchConversation' ||
@@ -52,35 +52,41 @@ export async function revisionBefore(ledger: Ledger, conversationId: string): Pr
   }
 }
 
-/** Counts what came of it, from the events behind `before`. */
-export async function countRecorded(ledger: Ledger, done: ImportedFile, before: bigint): Promise<void> {
-  if (done.revision < 0n) return
-  for await (const event of ledger.log(done.conversationId, { from: before + 1n })) {
-    if (event.type === 'MessageAppended') done.messageTokens += event.data.tokens
-    else if (event.type === 'MessagesPruned') done.cycles += 1
-    else if (event.type === 'BatchArchived') done.batches += 1
-    else if (event.type === 'BatchesResummarized') done.resummarized += 1
-    else if (event.type === 'CompactionFailed') done.failures += 1
-    done.revision = event.revision
+/** Counts the result from the events after revision `before`. */
+export async function countRecorded(ledger: Ledger, imported: ImportedFile, before: bigint): Promise<void> {
+  if (imported.revision < 0n) return
+  for await (const event of ledger.log(imported.conversationId, { from: before + 1n })) {
+    if (event.type === 'MessageAppended') imported.messageTokens += event.data.tokens
+    else if (event.type === 'MessagesPruned') imported.cycles += 1
+    else if (event.type === 'BatchArchived') imported.batches += 1
+    else if (event.type === 'BatchesResummarized') imported.resummarized += 1
+    else if (event.type === 'CompactionFailed') imported.failures += 1
+    imported.revision = event.revision
   }
   try {
-    done.contextTokens = (await ledger.context(done.conversationId)).tokens
+    imported.contextTokens = (await ledger.context(imported.conversationId)).tokens
   } catch (error) {
     if (!(error instanceof LedgerError)) throw error
-    done.unusable = error
+    imported.unusable = error
   }
 }
 
-/** A line for people. */
-export const importedLine = (done: ImportedFile): string => {
+/** The output line. */
+export const importedLine = (imported: ImportedFile): string => {
   const parts = [
-    `${many(done.recorded, 'message')} recorded`,
-    ...(done.alreadyThere === 0 ? [] : [`${count(done.alreadyThere)} already there`]),
-    many(done.cycles, 'cycle'),
-    many(done.batches, 'batch', 'batches'),
-    ...(done.resummarized === 0 ? [] : [`${count(done.resummarized)} re-summarized`]),
-    ...(done.failures === 0 ? [] : [colours.yellow(`${many(done.failures, 'failed compaction')} (see log)`)]),
-    `${count(done.messageTokens)} tokens in, context ${count(done.contextTokens)}`,
+    `${many(imported.recorded, 'message')} recorded`,
+    ...(imported.alreadyThere === 0 ? [] : [`${count(imported.alreadyThere)} already recorded`]),
+    many(imported.cycles, 'cycle'),
+    many(imported.batches, 'batch', 'batches'),
+    ...(imported.resummarized === 0 ? [] : [`${count(imported.resummarized)} re-summarized`]),
+    ...(imported.failures === 0
+      ? []
+      : [
+          colours.yellow(
+            `${many(imported.failures, 'failed compaction')} (see \`context-ledger log ${typed(imported.conversationId)}\`)`,
+          ),
+        ]),
+    `${count(imported.messageTokens)} tokens, context ${count(imported.contextTokens)}`,
   ]
-  return `${colours.bold(done.conversationId)}: ${parts.join(', ')}`
+  return `${colours.bold(imported.conversationId)}: ${parts.join(', ')}`
 }

@@ -1,8 +1,8 @@
-/** What became of transcripts of other programs: a line a conversation, and what it comes to in all. */
+/** Results of imported transcripts: one line per conversation, and the total. */
 import type { ImportedTranscript, RecordedConversation } from '../../library/ledger.js'
-import { colours, count, many, printable } from '../output.js'
+import { colours, count, many, printable, typed } from '../output.js'
 
-/** What was read, taken, known already and left out, over all transcripts. */
+/** Totals of all transcripts. */
 export interface TranscriptTotals {
   files: number
   unchanged: number
@@ -58,7 +58,7 @@ export function addTranscript(totals: TranscriptTotals, imported: ImportedTransc
 const some = (number: number, one: string, several?: string): string[] =>
   number === 0 ? [] : [many(number, one, several)]
 
-/** A line for people. */
+/** The output line of a conversation. */
 export function conversationLine({
   conversationId,
   messages,
@@ -73,16 +73,22 @@ export function conversationLine({
     ...some(compactions, 'compaction'),
     ...(withdrawn === 0 ? [] : [`${count(withdrawn)} withdrawn`]),
     ...(edits === 0 ? [] : [`${count(edits)} edited`]),
-    ...(known === 0 ? [] : [`${count(known)} already there`]),
-    ...(damaged === 0 ? [] : [colours.yellow(`${many(damaged, 'record')} cannot be read (see log)`)]),
+    ...(known === 0 ? [] : [`${count(known)} already recorded`]),
+    ...(damaged === 0
+      ? []
+      : [
+          colours.yellow(
+            `${many(damaged, 'record')} not readable (see \`context-ledger log ${typed(conversationId)}\`)`,
+          ),
+        ]),
   ]
   return `${colours.bold(printable(conversationId))}: ${parts.join(', ')}`
 }
 
-/** Kinds of records that are named. */
+/** Maximum number of record kinds that are listed. */
 const KINDS_NAMED = 6
 
-/** What it comes to in all, for people. */
+/** The output line of the total. */
 export function totalsLine(totals: TranscriptTotals): string {
   const kinds = Object.entries(totals.leftOutByKind).toSorted(([, a], [, b]) => b - a)
   const named = kinds.slice(0, KINDS_NAMED).map(([what, records]) => `${count(records)} ${printable(what)}`)
@@ -94,10 +100,10 @@ export function totalsLine(totals: TranscriptTotals): string {
     many(totals.compactions, 'compaction'),
     ...(totals.withdrawn === 0 ? [] : [`${count(totals.withdrawn)} withdrawn`]),
     ...(totals.edits === 0 ? [] : [`${count(totals.edits)} edited`]),
-    `${count(totals.known)} known already`,
-    ...(totals.leftOut === 0 ? [] : [`${many(totals.leftOut, 'record')} left out (${named.join(', ')}${rest})`]),
-    ...(totals.damaged === 0 ? [] : [`${many(totals.damaged, 'record')} cannot be read`]),
-    ...(totals.cut === 0 ? [] : [`${many(totals.cut, 'file')} cut off at the end`]),
+    `${count(totals.known)} already recorded`,
+    ...(totals.leftOut === 0 ? [] : [`${many(totals.leftOut, 'record')} skipped (${named.join(', ')}${rest})`]),
+    ...(totals.damaged === 0 ? [] : [`${many(totals.damaged, 'record')} not readable`]),
+    ...(totals.cut === 0 ? [] : [`${many(totals.cut, 'file')} incomplete at the end`]),
   ]
   return parts.join(', ')
 }

@@ -1,14 +1,14 @@
-/** What `--from` and `--to` name: a store or a file. */
+/** Parses `--from` and `--to`: a store or a file. */
 import { access, realpath, stat } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { isPostgres, schemeOf } from '../../library/addresses.js'
-import { neighbour } from '../config/named-files.js'
+import { similarFile } from '../config/named-files.js'
 import { InputError } from '../errors.js'
 
 export interface LogAddress {
   readonly kind: 'store' | 'file'
   readonly address: string
-  /** The same for two spellings of one place, as far as the spelling tells. */
+  /** Equal for two spellings of the same location, as far as spelling can tell. */
   readonly identity: string
 }
 
@@ -19,8 +19,11 @@ function serverOf(address: string, flag: string): LogAddress {
   try {
     url = new URL(address)
   } catch {
-    // The address is not repeated: it may hold a password.
-    throw new InputError('Usage', `${flag} is no address; one looks like postgres://user:password@host:5432/database`)
+    // Do not print the address: it may contain a password.
+    throw new InputError(
+      'Usage',
+      `${flag} is not a valid address; an example is postgres://user:password@host:5432/database`,
+    )
   }
   const protocol = url.protocol.replace(/^postgresql:/u, 'postgres:').replace(/^kurrentdb/u, 'esdb')
   const port = url.port === '' ? (DEFAULT_PORTS[protocol] ?? '') : url.port
@@ -31,13 +34,12 @@ function serverOf(address: string, flag: string): LogAddress {
   }
 }
 
-/**
- * What `--from` or `--to` names: a server by its scheme, else what is there under the path, else what the name says.
- */
+/** Parses an address: a server if it has a scheme; otherwise a directory or file, by what exists, then by the name. */
 export async function addressOf(address: string | undefined, flag: '--from' | '--to'): Promise<LogAddress> {
   if (address === undefined || address.trim() === '')
-    throw new InputError('Usage', `${flag} is missing: a folder, postgres://…, esdb://…, or a file (name.clog.gz)`)
-  if (address === 'memory') throw new InputError('Usage', `${flag} memory: a log in memory ends with its process`)
+    throw new InputError('Usage', `${flag} is required: a directory, postgres://…, esdb://…, or a file (name.clog.gz)`)
+  if (address === 'memory')
+    throw new InputError('Usage', `${flag} memory is not possible: a log in memory ends with its process`)
   if (/^[a-z][a-z0-9+.-]+:\/\//iu.test(address)) return serverOf(address, flag)
   const path = resolve(address)
   const identity = await realpath(path).catch(() => path)
@@ -45,9 +47,8 @@ export async function addressOf(address: string | undefined, flag: '--from' | '-
   if (found?.isFile() === true) return { kind: 'file', address, identity }
   if (flag === '--to')
     return { kind: found === undefined && /\.gz$/iu.test(address) ? 'file' : 'store', address, identity }
-  if (found === undefined)
-    throw new InputError('NoLedger', `there is neither a ledger nor a file ${address}${await neighbour(path)}`)
-  // Opening makes a ledger where there is none; the marker is what the embedded store writes first.
+  if (found === undefined) throw new InputError('NoLedger', `${address} does not exist${await similarFile(path)}`)
+  // Opening would create a ledger, so check for the marker that the embedded store writes first.
   if (
     !(await access(join(path, 'ledger.json')).then(
       () => true,
@@ -58,10 +59,13 @@ export async function addressOf(address: string | undefined, flag: '--from' | '-
   return { kind: 'store', address, identity }
 }
 
-/** Refuses `--from-database` and `--to-database` where they say nothing. */
-export function refuseIdle(place: LogAddress, flag: string, given: string | undefined): void {
-  if (given !== undefined && place.kind === 'file')
-    throw new InputError('Usage', `${flag} goes with a store: a file has everything in it`)
-  if (given !== undefined && (schemeOf(place.address) === undefined || isPostgres(place.address)))
-    throw new InputError('Usage', `${flag} is for a log in KurrentDB: this one keeps its read models beside it`)
+/** Rejects `--from-database` and `--to-database` if they have no effect. */
+export function rejectUnusedDatabase(log: LogAddress, flag: string, database: string | undefined): void {
+  if (database !== undefined && log.kind === 'file')
+    throw new InputError('Usage', `${flag} requires a store: a file contains the whole log`)
+  if (database !== undefined && (schemeOf(log.address) === undefined || isPostgres(log.address)))
+    throw new InputError(
+      'Usage',
+      `${flag} requires a log in KurrentDB: this store keeps its read models in the same database`,
+    )
 }

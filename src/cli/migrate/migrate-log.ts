@@ -1,6 +1,7 @@
 /**
- * `migrate-log`: a log copied between stores, and to and from a file (backup and restore); proved equal, or ended with
- * a status of its own. The same command again goes on where one was cut off, and brings what came since.
+ * `migrate-log`: copies a log between stores, and to and from a file (backup and restore). It verifies that the copy is
+ * identical, or exits with its own status. Running the command again continues an interrupted copy and adds newer
+ * events.
  */
 import {
   copyLog,
@@ -11,32 +12,32 @@ import {
   type OpenedLog,
 } from '../../backup/migrate-log.js'
 import type { LogSource, LogTarget } from '../../ports/log-copy.js'
-import { Ended, EXIT, InputError } from '../errors.js'
+import { CommandExit, EXIT, InputError } from '../errors.js'
 import { Interrupted, watchInterrupt } from '../interrupt.js'
 import { colours, count, line, many, note, noteColours, printable, toJson } from '../output.js'
 import { duration, startProgress } from '../progress.js'
-import { addressOf, refuseIdle, type LogAddress } from './log-address.js'
+import { addressOf, rejectUnusedDatabase, type LogAddress } from './log-address.js'
 
 export interface MigrateLogCommand {
   readonly from: string | undefined
   readonly to: string | undefined
-  /** Where bodies and read models are, for a log that is no Postgres. */
+  /** Database for bodies and read models, if the log is in KurrentDB. */
   readonly fromDatabase: string | undefined
   readonly toDatabase: string | undefined
   readonly overwrite: boolean
   readonly json: boolean
 }
 
-/** What opens the places that a log is copied between. */
+/** Opens the ends of a copy. */
 export interface LogPlaces {
-  /** Opens a store for a copy: its tables made where they are missing, and nothing else. */
+  /** Opens a store for a copy. Creates missing tables only. */
   openLog(address: string, options: { readonly database?: string }): Promise<OpenedLog>
   openLogFile(path: string): LogSource
   createLogFile(path: string, options: { readonly overwrite: boolean }): Promise<LogTarget>
 }
 
 const BAR = 1_000
-/** How much of the whole is done: reading back takes about a third of the time. */
+/** Progress of the whole command: verification takes about a third of the time. */
 const shareOf = ({ doing, done, of }: CopyProgress): number => {
   const part = of <= 0 ? 0 : Math.min(1, done / of)
   return Math.round(BAR * (doing === 'copying' ? part * 0.7 : 0.7 + part * 0.3))
@@ -78,13 +79,13 @@ async function report(copied: Copied, from: LogSource, to: LogTarget, seconds: n
   ].join(', ')
   if (equal) {
     await line(
-      `${colours.green('equal')}: ${to.name} holds what ${from.name} held up to position ${head.toString()}: ${what}${alreadyThere === 0 ? '' : ` (${count(alreadyThere)} events were there before)`}`,
+      `${colours.green('equal')}: ${to.name} has the events of ${from.name} up to position ${head.toString()}: ${what}${alreadyThere === 0 ? '' : ` (${count(alreadyThere)} events were already copied)`}`,
     )
   } else await line(`${colours.red('not equal')}: ${printable(difference)}`)
   await line(colours.dim(`${duration(seconds)}, ${count(rate)} events/s, sha256 ${totals.sha256}`))
 }
 
-/** Opens both ends, does `work`, and closes what was opened. */
+/** Opens both ends, calls `work` and closes them. */
 async function withEnds<T>(
   from: LogAddress,
   to: LogAddress,
@@ -101,7 +102,7 @@ async function withEnds<T>(
   try {
     const source =
       from.kind === 'file' ? places.openLogFile(from.address) : storeSource(await open(from, command.fromDatabase))
-    // A file is checked before the target is opened, so that a damaged one does not even make an empty store.
+    // Check a source file before opening the target, so that a damaged file does not create an empty store.
     if (from.kind === 'file') await source.head()
     const target =
       to.kind === 'file'
@@ -118,12 +119,12 @@ export async function runMigrateLog(command: MigrateLogCommand, places: LogPlace
   const from = await addressOf(command.from, '--from')
   const to = await addressOf(command.to, '--to')
   if (from.identity === to.identity) throw new InputError('Usage', '--from and --to name the same log')
-  refuseIdle(from, '--from-database', command.fromDatabase)
-  refuseIdle(to, '--to-database', command.toDatabase)
+  rejectUnusedDatabase(from, '--from-database', command.fromDatabase)
+  rejectUnusedDatabase(to, '--to-database', command.toDatabase)
   if (command.overwrite && to.kind === 'store')
     throw new InputError(
       'Usage',
-      '--overwrite is for a file: a copy into a store goes on where the last one ended, and overwrites nothing',
+      '--overwrite requires a file as target: a copy into a store continues the last copy and never overwrites events',
     )
 
   const startedAt = performance.now()
@@ -139,17 +140,17 @@ export async function runMigrateLog(command: MigrateLogCommand, places: LogPlace
       })
       progress.stop()
       await report(copied, source, target, (performance.now() - startedAt) / 1000, command.json)
-      if (copied.difference !== undefined) throw new Ended(EXIT.untrusted)
+      if (copied.difference !== undefined) throw new CommandExit(EXIT.untrusted)
     })
   } catch (error) {
     if (!(error instanceof Interrupted)) throw error
     progress.stop()
     note(
       noteColours.dim(
-        to.kind === 'file' ? 'stopped; no file was left' : 'stopped; the same copy again goes on from there',
+        to.kind === 'file' ? 'stopped; no file was written' : 'stopped; run the same command again to continue',
       ),
     )
-    throw new Ended(EXIT.interrupted)
+    throw new CommandExit(EXIT.interrupted)
   } finally {
     progress.stop()
     interrupt.forget()

@@ -1,6 +1,7 @@
 /**
- * Before tokens are bought for an edition, by `replay` and by `editions adopt`: what it would come to at most and,
- * without `--yes`, a question. What the bounds and the price are is read here too, so that both ask and refuse alike.
+ * The step before a command spends tokens on an edition (`replay`, `editions adopt`, `evaluate`): it shows an upper
+ * bound and, without `--yes`, asks for confirmation. Limits and prices are read here too, so that all commands behave
+ * alike.
  */
 import { createInterface } from 'node:readline/promises'
 import { tokensOf } from '../../domain/reports/prices.js'
@@ -8,18 +9,18 @@ import { pricesOf } from '../config/prices.js'
 import type { EditionBound, EditionSpending, Price, ReplayEstimate } from '../../library/ledger.js'
 import { sentenceOfProblem } from '../../library/problem.js'
 import { endSignals } from '../end-signals.js'
-import { Ended, EXIT, InputError } from '../errors.js'
+import { CommandExit, EXIT, InputError } from '../errors.js'
 import { colours, count, line, many, note, printable, toJson } from '../output.js'
 import type { Session } from '../session.js'
 
-/** Failures that are named; hundreds would hide the rest. */
-export const NAMED_FAILURES = 10
+/** Maximum number of failures that are printed. */
+export const MAX_PRINTED_FAILURES = 10
 const MICROS = 1_000_000
 
 export const money = (costMicros: number, currency: string): string =>
   `${(costMicros / MICROS).toFixed(costMicros < MICROS / 10 ? 4 : 2)} ${currency}`
 
-/** What the summarizer's model costs, as it is configured. */
+/** The price of the configured model. */
 export async function priceOf(config: Session['config'], maxCost: number | undefined): Promise<Price | undefined> {
   const prices = await pricesOf(config)
   const { model = '' } = config
@@ -27,21 +28,21 @@ export async function priceOf(config: Session['config'], maxCost: number | undef
   if (maxCost !== undefined && config.summarizer === 'extractive')
     throw new InputError(
       'Usage',
-      '--max-cost is for a summarizer with a model, and the extractive one costs nothing: leave it out, or give --summarizer openai too',
+      '--max-cost requires a summarizer with a model; the extractive one costs nothing: remove it, or add --summarizer openai',
     )
   if (maxCost !== undefined && price === undefined)
     throw new InputError(
       'Usage',
-      `--max-cost needs the price of the model "${model}": --prices names a JSON file of prices by model`,
+      `--max-cost needs the price of the model "${model}": pass a JSON file of prices with --prices`,
     )
   return price
 }
 
-/** "98,774 tokens (0.0250 USD)"; no money where there is no price. */
+/** "98,774 tokens (0.0250 USD)"; without a price only the tokens. */
 export const spentOf = ({ costMicros, ...usage }: EditionSpending, currency: string | undefined): string =>
   `${many(tokensOf(usage), 'token')}${costMicros === undefined || currency === undefined ? '' : ` (${money(costMicros, currency)})`}`
 
-async function tellEstimate(estimate: ReplayEstimate): Promise<void> {
+async function showEstimate(estimate: ReplayEstimate): Promise<void> {
   const {
     editionId,
     conversations,
@@ -57,47 +58,47 @@ async function tellEstimate(estimate: ReplayEstimate): Promise<void> {
   } = estimate
   const done = upToDate === 0 ? '' : `, ${count(upToDate)} of them up to date`
   await line(
-    `edition ${colours.bold(editionId)}: ${many(conversations, 'conversation')}${done}; ${count(messages)} of ${many(messagesOf, 'message')} still to be seen`,
+    `edition ${colours.bold(editionId)}: ${many(conversations, 'conversation')}${done}; ${count(messages)} of ${many(messagesOf, 'message')} to process`,
   )
   const cost =
     estimate.costMicros === undefined || estimate.currency === undefined
       ? ''
       : `, ${money(estimate.costMicros, estimate.currency)}`
   await line(
-    `at most ${many(calls, 'model call')}, ${count(promptTokens)} tokens to the model and ${count(completionTokens)} from it${cost} (every summary reckoned as long as it may be; failed calls come on top)`,
+    `at most ${many(calls, 'model call')}, ${count(promptTokens)} prompt tokens and ${count(completionTokens)} completion tokens${cost} (if every summary has its maximum length; failed calls are extra)`,
   )
   if (reused > 0)
-    await line(`${many(reused, 'summary', 'summaries')} recorded for the same requests would be reused without a call`)
-  if (tokensOf(spent) > 0) await line(`spent on it so far: ${spentOf(spent, estimate.currency)}`)
-  for (const { conversationId, failure } of failures.slice(0, NAMED_FAILURES))
+    await line(`${many(reused, 'summary', 'summaries')} recorded for the same requests will be reused without a call`)
+  if (tokensOf(spent) > 0) await line(`spent so far: ${spentOf(spent, estimate.currency)}`)
+  for (const { conversationId, failure } of failures.slice(0, MAX_PRINTED_FAILURES))
     await line(colours.yellow(`${printable(conversationId)} cannot be replayed: ${sentenceOfProblem(failure)}`))
 }
 
-async function confirmed(stop: AbortSignal): Promise<boolean> {
-  const asking = createInterface({ input: process.stdin, output: process.stderr })
+async function askToStart(stop: AbortSignal): Promise<boolean> {
+  const prompt = createInterface({ input: process.stdin, output: process.stderr })
   const close = (): void => {
-    asking.close()
+    prompt.close()
   }
   stop.addEventListener('abort', close, { once: true })
-  // Ctrl-C or Ctrl-D at the question closes it without an answer, and that is a no: the terminal hands over the key,
-  // and nobody is signalled.
-  const gone = new AbortController()
-  asking.once('close', () => {
-    gone.abort()
+  // Ctrl-C or Ctrl-D at the prompt closes it without an answer, which means no. The terminal passes the key to
+  // readline, so no signal is sent.
+  const closed = new AbortController()
+  prompt.once('close', () => {
+    closed.abort()
   })
   try {
-    return /^y(?:es)?$/iu.test((await asking.question('begin? [y/N] ', { signal: gone.signal })).trim())
+    return /^y(?:es)?$/iu.test((await prompt.question('start? [y/N] ', { signal: closed.signal })).trim())
   } catch (error) {
-    if (!gone.signal.aborted) throw error
+    if (!closed.signal.aborted) throw error
     if (!stop.aborted) note('')
     return false
   } finally {
     stop.removeEventListener('abort', close)
-    asking.close()
+    prompt.close()
   }
 }
 
-/** The estimate as the documents have it. */
+/** The estimate as a JSON document. */
 export const documentOfEstimate = (estimate: ReplayEstimate): unknown => ({
   ...estimate,
   failures: estimate.failures.map(({ conversationId, failure }) => ({
@@ -107,36 +108,40 @@ export const documentOfEstimate = (estimate: ReplayEstimate): unknown => ({
 })
 
 /**
- * True where it is to begin. Where nobody can be asked, the estimate is all there is. Throws the signal's reason where
- * that comes in place of an answer.
+ * Asks for confirmation. Without a terminal it ends the command after the estimate. Throws the reason of the signal if
+ * the signal is aborted during the prompt.
  */
-async function approved(estimate: ReplayEstimate, json: boolean, stop: AbortSignal): Promise<boolean> {
-  if (json) await line(toJson({ estimate: documentOfEstimate(estimate) }))
+async function confirmOrExit<E extends Purchase>(
+  estimate: E,
+  { json, document }: Pick<Confirmation<E>, 'json' | 'document'>,
+  stop: AbortSignal,
+): Promise<boolean> {
+  if (json) await line(toJson({ estimate: document(estimate) }))
   if (json || !process.stdin.isTTY || !process.stderr.isTTY) {
-    note('nothing was done: --yes begins')
-    throw new Ended(EXIT.input)
+    note('nothing was done: pass --yes to start')
+    throw new CommandExit(EXIT.input)
   }
-  if (estimate.calls === 0 || (await confirmed(stop))) return true
+  if (estimate.calls === 0 || (await askToStart(stop))) return true
   stop.throwIfAborted()
   note('nothing was done')
   return false
 }
 
-/** Aborts at the first Ctrl-C, and says what becomes of calls that are under way. Before `begin` there are none. */
-function stopWhenTold(): { readonly signal: AbortSignal; begin(): void; forget(): void } {
+/** Aborts at the first Ctrl-C and prints a note about open calls. There are none before `begin`. */
+function stopOnSignal(): { readonly signal: AbortSignal; begin(): void; forget(): void } {
   const ended = endSignals()
   const stop = new AbortController()
-  let begun = false
+  let hasBegun = false
   const stopped = async (): Promise<void> => {
     await ended.signalled
-    note(`\nending${begun ? ': calls that are under way may end and are recorded' : ''}. A second Ctrl-C ends at once`)
+    note(`\nstopping${hasBegun ? ' after the open model calls are recorded' : ''}; press Ctrl-C again to stop now`)
     stop.abort()
   }
   void stopped()
   return {
     signal: stop.signal,
     begin: () => {
-      begun = true
+      hasBegun = true
     },
     forget: () => {
       ended.forget()
@@ -144,49 +149,64 @@ function stopWhenTold(): { readonly signal: AbortSignal; begin(): void; forget()
   }
 }
 
-export interface Asking {
-  /** Reckons what it would come to; undefined where nothing can be bought. */
-  readonly estimate: ((signal: AbortSignal) => Promise<ReplayEstimate>) | undefined
-  /** True where an estimate of no calls is not shown, and no question is asked. */
-  readonly quietWhenFree: boolean
+/** The common part of all estimates. */
+export interface Purchase {
+  /** Maximum number of model calls. */
+  readonly calls: number
+}
+
+export interface Confirmation<E extends Purchase> {
+  /** Estimates the purchase; undefined if nothing can be bought. */
+  readonly estimate: ((signal: AbortSignal) => Promise<E>) | undefined
+  /** Prints an estimate. */
+  readonly show: (estimate: E) => Promise<void>
+  /** The estimate as a JSON document. */
+  readonly document: (estimate: E) => unknown
+  /** If the estimate has no calls, do not print it and do not ask. */
+  readonly isSilentIfFree: boolean
   readonly yes: boolean
   readonly json: boolean
 }
 
-export interface Approved<T> {
+export interface Approved<T, E> {
   readonly done: T
-  readonly estimate: ReplayEstimate | undefined
+  readonly estimate: E | undefined
+}
+
+export const replayEstimate: Pick<Confirmation<ReplayEstimate>, 'show' | 'document'> = {
+  show: showEstimate,
+  document: documentOfEstimate,
 }
 
 /**
- * Shows the estimate, asks, and does the work. It returns undefined where the answer was no. Where somebody stops it
- * before the work began, nothing was done.
+ * Prints the estimate, asks for confirmation, and does the work. Returns undefined if the answer was no. If the user
+ * interrupts it before the work starts, nothing is done.
  */
-export async function onceApproved<T>(
-  { estimate: reckon, quietWhenFree, yes, json }: Asking,
-  work: (signal: AbortSignal) => Promise<T>,
-): Promise<Approved<T> | undefined> {
-  const stop = stopWhenTold()
+export async function onceApproved<T, E extends Purchase>(
+  { estimate: computeEstimate, show, document, isSilentIfFree, yes, json }: Confirmation<E>,
+  work: (signal: AbortSignal, estimate: E | undefined) => Promise<T>,
+): Promise<Approved<T, E> | undefined> {
+  const stop = stopOnSignal()
   const { signal } = stop
   try {
-    const estimate = await reckon?.(signal)
-    if (estimate !== undefined && !(quietWhenFree && estimate.calls === 0)) {
-      if (!json) await tellEstimate(estimate)
-      if (!yes && !(await approved(estimate, json, signal))) return undefined
+    const estimate = await computeEstimate?.(signal)
+    if (estimate !== undefined && !(isSilentIfFree && estimate.calls === 0)) {
+      if (!json) await show(estimate)
+      if (!yes && !(await confirmOrExit(estimate, { json, document }, signal))) return undefined
     }
     signal.throwIfAborted()
     stop.begin()
-    return { done: await work(signal), estimate }
+    return { done: await work(signal, estimate), estimate }
   } catch (error) {
     if (error !== signal.reason) throw error
     note('nothing was done')
-    throw new Ended(EXIT.interrupted)
+    throw new CommandExit(EXIT.interrupted)
   } finally {
     stop.forget()
   }
 }
 
-/** The bounds as the library takes them, checked as they were typed. */
+/** The limits as library options. */
 export function boundsOf({
   maxTokens,
   maxCost,

@@ -1,17 +1,27 @@
 /**
- * `replay`: an edition of conversations. First what it would come to at most and, without `--yes`, a question; then the
- * work with the time left, then what to type next.
+ * `replay`: creates an edition of conversations. Prints an upper bound, asks for confirmation without `--yes`, shows
+ * progress, and suggests the next commands.
  */
 import { tokensOf } from '../../domain/reports/prices.js'
 import type { Ledger, Price, Replay, ReplayEstimate, ReplayOptions } from '../../library/ledger.js'
 import { sentenceOfProblem } from '../../library/problem.js'
-import { conversationsAsked } from '../conversations-asked.js'
-import { Ended, EXIT, InputError } from '../errors.js'
-import { boundsOf, documentOfEstimate, money, NAMED_FAILURES, onceApproved, priceOf, spentOf } from './estimate.js'
+import { requestedConversations } from '../requested-conversations.js'
+import { CommandExit, EXIT, InputError } from '../errors.js'
+import {
+  boundsOf,
+  documentOfEstimate,
+  money,
+  MAX_PRINTED_FAILURES,
+  onceApproved,
+  priceOf,
+  replayEstimate,
+  spentOf,
+} from './estimate.js'
 import type { Flags } from '../flags.js'
 import { colours, count, line, many, note, noteColours, printable, toJson, typed } from '../output.js'
 import { startProgress, type Progress } from '../progress.js'
 import { withLedger } from '../session.js'
+import { Waiting } from '../waiting.js'
 
 export interface ReplayCommand {
   readonly conversations: readonly string[]
@@ -24,11 +34,16 @@ export interface ReplayCommand {
   readonly json: boolean
 }
 
-async function work(ledger: Ledger, request: ReplayOptions, signal: AbortSignal): Promise<Replay> {
-  // How many messages there are is told with the first one.
+async function replayWithProgress(
+  ledger: Ledger,
+  request: ReplayOptions,
+  waiting: Waiting,
+  signal: AbortSignal,
+): Promise<Replay> {
+  // The number of messages is known with the first progress update.
   let progress: Promise<Progress> | undefined
   const show = async (messages: number, of: number, text: string, secondsLeft: number | undefined): Promise<void> => {
-    progress ??= startProgress('replaying', of)
+    progress ??= startProgress('replaying', of, () => waiting.text())
     const bar = await progress
     bar.update(messages, text, secondsLeft)
   }
@@ -61,55 +76,55 @@ async function work(ledger: Ledger, request: ReplayOptions, signal: AbortSignal)
   }
 }
 
-async function tellReplay(replayed: Replay, price: Price | undefined, asked: string): Promise<void> {
+async function showReplay(replayed: Replay, price: Price | undefined, conversationArguments: string): Promise<void> {
   const { editionId, conversations, ended, noRoom, paid, costMicros, spent } = replayed
   const done = conversations.filter(({ outcome }) => outcome.kind === 'done').length
   const sum = (of: (each: Replay['conversations'][number]) => number): number =>
     conversations.reduce((all, each) => all + of(each), 0)
   await line(
-    `edition ${colours.bold(editionId)}: ${count(done)} of ${many(conversations.length, 'conversation')} whole, ${count(sum(({ messages }) => messages))} of ${many(
+    `edition ${colours.bold(editionId)}: ${count(done)} of ${many(conversations.length, 'conversation')} complete, ${count(sum(({ messages }) => messages))} of ${many(
       sum(({ messagesOf }) => messagesOf),
       'message',
-    )} seen`,
+    )} processed`,
   )
   await line(
     `${many(
       sum(({ summaries }) => summaries),
       'summary',
       'summaries',
-    )} recorded, ${count(sum(({ reused }) => reused))} of them reused; ${many(paid.calls, 'call')}, ${spentOf({ ...paid, ...(costMicros === undefined ? {} : { costMicros }) }, price?.currency)}; ${spentOf(spent, price?.currency)} on this edition in all`,
+    )} recorded, ${count(sum(({ reused }) => reused))} of them reused; ${many(paid.calls, 'call')}, ${spentOf({ ...paid, ...(costMicros === undefined ? {} : { costMicros }) }, price?.currency)}; ${spentOf(spent, price?.currency)} on this edition in total`,
   )
   const stopped = conversations.flatMap(({ conversationId, outcome }) =>
     outcome.kind === 'stopped'
       ? [`${printable(conversationId)}: ${sentenceOfProblem(outcome.failure)}`]
       : outcome.kind === 'busy'
-        ? [`${printable(conversationId)}: another process is making it`]
+        ? [`${printable(conversationId)}: another process is replaying it`]
         : [],
   )
-  for (const sentence of stopped.slice(0, NAMED_FAILURES)) await line(colours.yellow(sentence))
-  if (stopped.length > NAMED_FAILURES)
-    await line(colours.yellow(`… and ${many(stopped.length - NAMED_FAILURES, 'further conversation')}`))
+  for (const sentence of stopped.slice(0, MAX_PRINTED_FAILURES)) await line(colours.yellow(sentence))
+  if (stopped.length > MAX_PRINTED_FAILURES)
+    await line(colours.yellow(`… and ${many(stopped.length - MAX_PRINTED_FAILURES, 'more conversation')}`))
   if (ended === 'bound' && noRoom !== undefined) {
     const isCost = noRoom.of === 'cost' && price !== undefined
-    const told = (amount: number): string => (isCost ? money(amount, price.currency) : many(amount, 'token'))
+    const amountText = (amount: number): string => (isCost ? money(amount, price.currency) : many(amount, 'token'))
     await line(
       colours.yellow(
-        `the bound of ${told(noRoom.bound)} has no room for the next call: ${told(noRoom.spent)} are spent, and it may take ${told(noRoom.asked)}. The same command with a higher ${isCost ? '--max-cost' : '--max-tokens'} goes on`,
+        `the limit of ${amountText(noRoom.bound)} does not allow the next call: ${amountText(noRoom.spent)} are spent, and the call may take ${amountText(noRoom.asked)}. To continue, run the same command with a higher ${isCost ? '--max-cost' : '--max-tokens'}`,
       ),
     )
   } else if (done < conversations.length)
     await line(
-      `${ended === 'failing' ? 'every conversation would meet this failure, so the others were left; once it is mended, ' : ''}the same command goes on where it ended`,
+      `${ended === 'failing' ? 'every conversation would fail this way, so the rest were skipped; after you fix the cause, ' : ''}run the same command again to continue`,
     )
   else
     await line(
       colours.dim(
-        `next: context-ledger editions compare ${editionId}; context-ledger editions adopt ${editionId} ${asked}`,
+        `next: context-ledger editions compare ${editionId}; context-ledger editions adopt ${editionId} ${conversationArguments}`,
       ),
     )
 }
 
-/** Ids as they are typed; one that begins with a dash is none of a flag behind `--` alone. */
+/** Ids quoted for a shell; `--` comes first if an id begins with a dash. */
 const asTyped = (ids: readonly string[]): string =>
   [...(ids.some((id) => id.startsWith('-')) ? ['--'] : []), ...ids.map(typed)].join(' ')
 
@@ -138,34 +153,39 @@ const documentOf = ({ conversations, ...replayed }: Replay, estimate: ReplayEsti
 /** Runs the command. */
 export async function runReplay(flags: Flags, command: ReplayCommand): Promise<void> {
   const { promptName, concurrency, maxCost, yes, json } = command
-  const conversations = conversationsAsked(command, 'every conversation')
+  const conversations = requestedConversations(command, 'every conversation')
   if (concurrency === 0) throw new InputError('Usage', '--concurrency must be at least 1')
   const bounds = boundsOf(command)
-  await withLedger(flags, { writes: true, promptName }, async ({ ledger, config }) => {
+  const waiting = new Waiting()
+  await withLedger(flags, { writes: true, promptName, onRequest: waiting.add }, async ({ ledger, config }) => {
     const price = await priceOf(config, maxCost)
-    const asked = {
+    const scope = {
       conversations,
       ...(config.policy === undefined ? {} : { policy: config.policy }),
       ...(price === undefined ? {} : { price }),
     }
-    const request: ReplayOptions = { ...asked, ...(concurrency === undefined ? {} : { concurrency }), ...bounds }
-    // To estimate takes as long as the work where no model is asked, and says that it costs nothing.
+    const request: ReplayOptions = { ...scope, ...(concurrency === undefined ? {} : { concurrency }), ...bounds }
+    // Without a model the estimate takes as long as the work itself and is always free.
     const estimates = !yes || config.summarizer !== 'extractive'
     const made = await onceApproved(
       {
-        estimate: estimates ? (signal) => ledger.editions.estimate({ ...asked, signal }) : undefined,
-        quietWhenFree: false,
+        estimate: estimates ? (signal) => ledger.editions.estimate({ ...scope, signal }) : undefined,
+        ...replayEstimate,
+        isSilentIfFree: false,
         yes,
         json,
       },
-      (signal) => work(ledger, request, signal),
+      (signal, estimate) => {
+        if (estimate !== undefined) waiting.expect(estimate.calls)
+        return replayWithProgress(ledger, request, waiting, signal)
+      },
     )
     if (made === undefined) return
     const { done: replayed, estimate } = made
     if (json) await line(toJson(documentOf(replayed, estimate)))
-    else await tellReplay(replayed, price, command.all ? '--all' : asTyped(command.conversations))
+    else await showReplay(replayed, price, command.all ? '--all' : asTyped(command.conversations))
     const exitCode = exitOf(replayed)
-    if (exitCode === EXIT.interrupted && !json) note(noteColours.dim('stopped; nothing that is recorded is lost'))
-    if (exitCode !== EXIT.ok) throw new Ended(exitCode)
+    if (exitCode === EXIT.interrupted && !json) note(noteColours.dim('stopped; everything recorded so far is kept'))
+    if (exitCode !== EXIT.ok) throw new CommandExit(exitCode)
   })
 }

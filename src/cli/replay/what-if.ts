@@ -1,13 +1,10 @@
-/**
- * `replay --dry-run`: what other policies would have come to, as a table and as a plot for each, before anything is
- * paid for.
- */
+/** `replay --dry-run`: simulates policies and prints a table and a plot for each, without model calls. */
 import { basename } from 'node:path'
 import { plot } from 'simple-ascii-chart'
 import { totalOf } from '../../editions/what-if.js'
 import type { TriedPolicy, WhatIf, WhatIfRow } from '../../library/ledger.js'
-import { Ended, EXIT, InputError } from '../errors.js'
-import type { Given } from '../given.js'
+import { CommandExit, EXIT, InputError } from '../errors.js'
+import type { CommandArgs } from '../command-args.js'
 import { colours, count, line, many, noteColours, note, printable, showTable, toJson } from '../output.js'
 import { startProgress } from '../progress.js'
 import { withLedger } from '../session.js'
@@ -15,27 +12,24 @@ import { withLedger } from '../session.js'
 const CHART_WIDTH = 72
 const CHART_HEIGHT = 8
 
-/** A short name for each file, the path where two would have the same. */
+/** A short name for each file, or its path if two names would be equal. */
 function namesOf(files: readonly string[]): string[] {
   const short = files.map((file) => basename(file).replace(/\.json$/u, ''))
   return short.map((name, at) => (short.indexOf(name) === short.lastIndexOf(name) ? name : (files[at] ?? name)))
 }
 
-/** The greatest value of each of so many equal parts of a list, so that no peak is lost. */
+/** Divides a list into equal parts and returns the maximum of each, so that peaks stay visible. */
 function inParts(values: readonly number[], parts: number): number[] {
   const used = Math.min(parts, values.length)
   return Array.from({ length: used }, (_none, part) => {
     const from = Math.floor((part * values.length) / used)
     return values
       .slice(from, Math.max(from + 1, Math.floor(((part + 1) * values.length) / used)))
-      .reduce((most, value) => Math.max(most, value), 0)
+      .reduce((max, value) => Math.max(max, value), 0)
   })
 }
 
-/**
- * The course of a context from the first request to the last: of one conversation, or the mean of all at the same part
- * of their way.
- */
+/** The context size from the first request to the last, of one conversation or averaged over all. */
 function meanCourse({ courses }: WhatIfRow): number[] {
   const each = courses.map(({ contexts }) => inParts(contexts, CHART_WIDTH)).filter((parts) => parts.length > 0)
   const width = Math.max(0, ...each.map((parts) => parts.length))
@@ -46,10 +40,10 @@ function meanCourse({ courses }: WhatIfRow): number[] {
   )
 }
 
-function chart(row: WhatIfRow, most: number, requests: number, isMean: boolean): string[] {
+function chart(row: WhatIfRow, max: number, requests: number, isMean: boolean): string[] {
   const points = meanCourse(row)
   if (points.length < 2) return [`${row.name}: too few requests for a plot`]
-  // Stretched to the whole width, so that the charts stand over each other.
+  // Stretch to the full width, so that the charts align.
   const wide = Array.from({ length: CHART_WIDTH }, (_none, at): [number, number] => [
     at + 1,
     points[Math.floor((at * points.length) / CHART_WIDTH)] ?? 0,
@@ -57,8 +51,8 @@ function chart(row: WhatIfRow, most: number, requests: number, isMean: boolean):
   const drawn = plot(wide, {
     width: CHART_WIDTH,
     height: CHART_HEIGHT,
-    yRange: [0, most],
-    customYAxisTicks: [0, most / 2, most],
+    yRange: [0, max],
+    customYAxisTicks: [0, max / 2, max],
     hideXAxisTicks: true,
     formatter: (value, { axis }) => (axis === 'y' ? count(Math.round(value)) : value),
   })
@@ -74,7 +68,7 @@ function chart(row: WhatIfRow, most: number, requests: number, isMean: boolean):
   ]
 }
 
-/** The next number with two digits and zeros, for the scale. */
+/** Rounds up to two significant digits, for the scale. */
 function roundedUp(value: number): number {
   const unit = 10 ** Math.max(0, Math.floor(Math.log10(value)) - 1)
   return Math.ceil(value / unit) * unit
@@ -100,11 +94,11 @@ async function print({ rows, conversationIds }: WhatIf): Promise<void> {
     new Set([1, 2, 3, 4, 5]),
   )
   await line()
-  // Without compaction the context only grows; on its scale the others would be flat lines.
+  // The row without compaction is not plotted: on its scale the other charts would be flat.
   const compared = rows.filter(({ kind }) => kind !== 'none')
-  const most = roundedUp(Math.max(1, ...compared.flatMap(meanCourse)))
+  const max = roundedUp(Math.max(1, ...compared.flatMap(meanCourse)))
   for (const row of compared) {
-    for (const text of chart(row, most, totalOf(row).requests, conversationIds.length > 1)) await line(text)
+    for (const text of chart(row, max, totalOf(row).requests, conversationIds.length > 1)) await line(text)
     await line()
   }
   for (const row of rows) {
@@ -117,8 +111,8 @@ async function print({ rows, conversationIds }: WhatIf): Promise<void> {
   }
 }
 
-/** What `replay` goes by where it makes an edition, and what is nothing to one that only tries. */
-const IDLE = [
+/** Flags of `replay` that have no effect with `--dry-run`. */
+const UNUSED_FLAGS = [
   'summarizer',
   'strategy',
   'model',
@@ -136,32 +130,29 @@ const IDLE = [
 ]
 
 /**
- * Runs `replay --dry-run`: the policies of `--policy FILE…`, or the one that the flags make, tried on the named
+ * Runs `replay --dry-run`: simulates the policies of `--policy`, or the policy from the flags, on the named
  * conversations or on all.
  */
-export async function runWhatIf(given: Given, summaries: 'recorded' | 'extractive'): Promise<void> {
-  const files = given.several('policy')
-  const named = given.words('conversations')
-  const all = given.is('all')
-  const idle = IDLE.find((flag) => given.flags[flag] !== undefined && given.flags[flag] !== false)
-  if (idle !== undefined)
-    throw new InputError(
-      'Usage',
-      `--${idle} has no effect with --dry-run, which tries policies, asks no model and spends nothing`,
-    )
-  if (named.length === 0 && !all) throw new InputError('Usage', 'name a conversation, or --all')
-  if (named.length > 0 && all) throw new InputError('Usage', 'name conversations or --all, not both')
-  const names = files.length === 0 ? ['as given'] : namesOf(files)
+export async function runWhatIf(args: CommandArgs, summaries: 'recorded' | 'extractive'): Promise<void> {
+  const files = args.several('policy')
+  const named = args.words('conversations')
+  const all = args.is('all')
+  const unused = UNUSED_FLAGS.find((flag) => args.flags[flag] !== undefined && args.flags[flag] !== false)
+  if (unused !== undefined)
+    throw new InputError('Usage', `--${unused} has no effect with --dry-run, which calls no model and records nothing`)
+  if (named.length === 0 && !all) throw new InputError('Usage', 'name a conversation, or pass --all')
+  if (named.length > 0 && all) throw new InputError('Usage', '--all cannot be combined with conversation ids')
+  const names = files.length === 0 ? ['from flags'] : namesOf(files)
   const { policiesOf } = await import('../config/policy-settings.js')
-  const settings = await policiesOf({ flags: given.flags, env: process.env, cwd: process.cwd() }, files)
+  const settings = await policiesOf({ flags: args.flags, env: process.env, cwd: process.cwd() }, files)
   if (settings.length === 0)
     throw new InputError(
       'Usage',
-      '--dry-run needs settings to try, over those that are recorded: --policy FILE, or flags such as --keep-recent',
+      '--dry-run needs policy settings to simulate: pass --policy FILE, or flags such as --keep-recent',
     )
   const policies = settings.map((each, at): TriedPolicy => ({ name: names[at] ?? '', settings: each }))
-  await withLedger(given.flags, { reads: true }, async ({ ledger }) => {
-    const progress = await startProgress('trying', named.length)
+  await withLedger(args.flags, { reads: true }, async ({ ledger }) => {
+    const progress = await startProgress('simulating', named.length)
     const tried = await ledger
       .whatIf(all ? 'all' : named, {
         policies,
@@ -173,11 +164,11 @@ export async function runWhatIf(given: Given, summaries: 'recorded' | 'extractiv
       .finally(() => {
         progress.stop()
       })
-    if (given.json) await line(toJson({ ...tried, rows: tried.rows.map((row) => ({ ...row, total: totalOf(row) })) }))
+    if (args.json) await line(toJson({ ...tried, rows: tried.rows.map((row) => ({ ...row, total: totalOf(row) })) }))
     else await print(tried)
-    if (!given.json)
+    if (!args.json)
       for (const { conversationId, reason } of tried.untried)
-        note(`${noteColours.yellow('not tried:')} ${printable(conversationId)}: ${printable(reason)}`)
-    if (tried.untried.length > 0) throw new Ended(EXIT.untrusted)
+        note(`${noteColours.yellow('not simulated:')} ${printable(conversationId)}: ${printable(reason)}`)
+    if (tried.untried.length > 0) throw new CommandExit(EXIT.untrusted)
   })
 }

@@ -1,5 +1,7 @@
-/** Where a batch comes from, as a tree down to the messages. */
+/** Prints the sources of a batch as a tree, down to the messages. */
+import { summaryOf } from '../../domain/conversation/batch.js'
 import type { SummarizerRecord } from '../../domain/events/index.js'
+import { summarizerNotes } from '../../domain/reports/summarizer-notes.js'
 import { isWithoutModel } from '../../domain/reports/prices.js'
 import { editionOf } from '../../domain/values/ids.js'
 import type {
@@ -15,7 +17,7 @@ import { brief, colours, count, line, many, printable, toJson } from '../output.
 import { messageText } from './context.js'
 import { sourceText } from './describe-event.js'
 
-/** Lines with those that stand under them. */
+/** A node of the tree: its lines and its children. */
 interface Branch {
   readonly lines: readonly string[]
   readonly under: readonly Branch[]
@@ -37,22 +39,22 @@ export const indented = (text: string): string[] =>
     .split('\n')
     .map((part) => `  ${part}`)
 
-/** Whose revisions these are, where they are not the conversation's own. */
+/** Names the edition if the event is in an edition's stream. */
 function ofStream({ stream }: RecordedAt): string {
   const edition = editionOf(stream)
   return edition === undefined ? '' : ` of edition ${printable(edition.editionId)}`
 }
 
 export const recordedText = (recorded: RecordedAt): string =>
-  `revision ${recorded.revision.toString()}${ofStream(recorded)}, ${recorded.recordedAt}, asked by ${printable(recorded.actor)} (request ${printable(recorded.correlationId)})`
+  `revision ${recorded.revision.toString()}${ofStream(recorded)}, ${recorded.recordedAt}, by ${printable(recorded.actor)} (request ${printable(recorded.correlationId)})`
 
 const STATES: Readonly<Record<BatchOrigin['state'], string>> = {
-  shown: 'in the view',
-  active: 'not in the view, searchable',
-  retired: 'not active',
+  shown: 'in the context',
+  active: 'not in the context, searchable',
+  retired: 'inactive',
 }
 
-/** The limit that was reached, and the settings whose product it is. */
+/** The threshold and the settings it is computed from. */
 function limitText(
   trigger: CycleOrigin['trigger'],
   threshold: CycleOrigin['threshold'],
@@ -77,25 +79,25 @@ function cycleText({
   return `${String(cycle)}${ofStream(recorded)}, ${trigger === 'observed' ? 'by another program' : `${trigger} trigger`}${limitText(trigger, threshold, terms)}: ${count(tokensBefore)} -> ${count(tokensAfter)} tokens; ${recordedText(recorded)}${undone === undefined ? '' : `; ${colours.yellow(`UNDONE at ${recordedText(undone)}`)}`}`
 }
 
-const REPLACED_BY: Readonly<Record<TakeoverOrigin['type'], string>> = {
+const ACTIVATED_BY: Readonly<Record<TakeoverOrigin['type'], string>> = {
   EditionAdopted: 'an adopted edition',
-  EditionReverted: 'an edition that was reverted',
-  CycleUndone: 'a cycle that was undone',
+  EditionReverted: 'a reverted edition',
+  CycleUndone: 'an undone cycle',
 }
 
-const OUT_OF_FORCE: Readonly<Record<TakeoverOrigin['type'], string>> = {
+const DEACTIVATED_BY: Readonly<Record<TakeoverOrigin['type'], string>> = {
   EditionAdopted: 'another edition was adopted',
   EditionReverted: 'the edition was reverted',
   CycleUndone: 'a cycle was undone',
 }
 
-const outOfForceText = ({ type, editionId, recorded }: TakeoverOrigin): string =>
-  `not any more: ${OUT_OF_FORCE[type]}${editionId === undefined ? '' : ` (${printable(editionId)})`}; ${recordedText(recorded)}`
+const deactivatedText = ({ type, editionId, recorded }: TakeoverOrigin): string =>
+  `deactivated: ${DEACTIVATED_BY[type]}${editionId === undefined ? '' : ` (${printable(editionId)})`}; ${recordedText(recorded)}`
 
-const inForceText = ({ type, editionId, recorded }: TakeoverOrigin): string =>
-  `by ${REPLACED_BY[type]}${editionId === undefined ? '' : `, as edition ${printable(editionId)} made it`}; ${recordedText(recorded)}`
+const activatedText = ({ type, editionId, recorded }: TakeoverOrigin): string =>
+  `since ${ACTIVATED_BY[type]}${editionId === undefined ? '' : ` (${printable(editionId)})`}; ${recordedText(recorded)}`
 
-/** How a summary was made, a line each. */
+/** How a summary was made, one detail per line. */
 function madeLines(summarizer: SummarizerRecord, recorded: RecordedAt): string[] {
   const {
     strategy,
@@ -109,15 +111,18 @@ function madeLines(summarizer: SummarizerRecord, recorded: RecordedAt): string[]
     responseId,
     usage,
     durationMs,
-    standIn,
   } = summarizer
   const tokens = isWithoutModel(summarizer)
-    ? 'no model asked'
+    ? 'no model used'
     : usage === undefined
       ? 'usage not reported'
-      : `${count(usage.promptTokens)} tokens asked, ${count(usage.completionTokens)} answered`
+      : `${count(usage.promptTokens)} prompt tokens, ${count(usage.completionTokens)} completion tokens`
   return [
-    `made by    ${strategy}, ${printable(model)}${isWithoutModel(summarizer) ? '' : ` of ${printable(provider)}`}: ${tokens}, ${count(durationMs)} ms${standIn === true ? `; ${colours.yellow('the FALLBACK: the summarizer failed at the hard limit')}` : ''}${summarizer.reused === true ? '; reused, not bought again' : ''}`,
+    `made by    ${strategy}, ${printable(model)}${isWithoutModel(summarizer) ? '' : ` of ${printable(provider)}`}: ${tokens}, ${count(durationMs)} ms${summarizerNotes(
+      summarizer,
+    )
+      .map((note) => `; ${colours.yellow(note)}`)
+      .join('')}`,
     `parameters ${printable(toJson(parameters))}`,
     `prompt     ${printable(prompt.name)}, SHA-256 ${prompt.sha256}, formatter ${String(formatterVersion)}`,
     ...(persona === undefined ? [] : [`persona    SHA-256 ${persona.sha256}`]),
@@ -149,18 +154,18 @@ function idsText(ids: readonly string[]): string {
 
 function chunkBranch(
   { chunkId, messageIds, firstRevision, lastRevision, continues, summarizer, recorded, messages }: ChunkOrigin,
-  inShort: boolean,
+  isBrief: boolean,
 ): Branch {
   const head = `${colours.bold(chunkId)} ${idsText(messageIds)}, revisions ${firstRevision.toString()} to ${lastRevision.toString()}`
   return {
-    lines: inShort
+    lines: isBrief
       ? [head]
       : [head, ...(continues === undefined ? [] : [`background ${continues}`]), ...madeLines(summarizer, recorded)],
     under: (messages ?? []).map(messageBranch),
   }
 }
 
-/** A compaction that another program did, as its transcript tells. */
+/** A compaction by another program, from its transcript. */
 function observedBranch(
   {
     program,
@@ -175,30 +180,30 @@ function observedBranch(
     recorded,
     messages,
   }: ObservedOrigin,
-  inShort: boolean,
+  isBrief: boolean,
 ): Branch {
   const head = `${colours.bold(printable(program))}${programVersion === undefined ? '' : ` ${printable(programVersion)}`} compacted (${trigger}) ${idsText(messageIds)}`
   const tokens =
     told.tokensBefore === undefined
       ? []
       : [
-          `tokens     ${count(told.tokensBefore)}${told.tokensAfter === undefined ? '' : ` -> ${count(told.tokensAfter)}`} by its own count`,
+          `tokens     ${count(told.tokensBefore)}${told.tokensAfter === undefined ? '' : ` -> ${count(told.tokensAfter)}`} (reported)`,
         ]
   const details = [
-    `told       as ${printable(sourceId)} in ${sourceText(where)}`,
-    ...(summary === 'text' ? [] : [`summary    ${summary === 'opaque' ? 'only its provider reads it' : 'none'}`]),
+    `source     ${printable(sourceId)} in ${sourceText(where)}`,
+    ...(summary === 'text'
+      ? []
+      : [`summary    ${summary === 'opaque' ? 'not readable (encrypted, or not in the transcript)' : 'none'}`]),
     ...(unknown.length === 0
       ? []
-      : [
-          `unknown    whether the model was still given ${many(unknown.length, 'of these messages', 'of these messages')}`,
-        ]),
+      : [`unknown    whether the model still received ${count(unknown.length)} of these messages`]),
     ...tokens,
     `recorded   ${recordedText(recorded)}`,
   ]
-  return { lines: inShort ? [head] : [head, ...details], under: (messages ?? []).map(messageBranch) }
+  return { lines: isBrief ? [head] : [head, ...details], under: (messages ?? []).map(messageBranch) }
 }
 
-export function batchBranch(batch: BatchOrigin, inShort: boolean, isTop = true): Branch {
+export function batchBranch(batch: BatchOrigin, isBrief: boolean, isTop = true): Branch {
   const {
     batchId,
     depth,
@@ -218,28 +223,28 @@ export function batchBranch(batch: BatchOrigin, inShort: boolean, isTop = true):
     missing,
   } = batch
   const by = summarizer ?? chunk?.summarizer
-  const head = `${colours.bold(batchId)} depth ${String(depth)}, ${startTime} to ${endTime}, ${many(messageCount, 'message')}, ${many(tokens, 'token')}, ${STATES[state]}${inShort && by !== undefined ? `, by ${by.strategy} (${printable(by.model)})${cycle === undefined ? '' : `, cycle ${String(cycle.cycle)}${ofStream(cycle.recorded)}${cycle.undone === undefined ? '' : ' (undone)'}`}` : ''}`
+  const head = `${colours.bold(batchId)} depth ${String(depth)}, ${startTime} to ${endTime}, ${many(messageCount, 'message')}, ${many(tokens, 'token')}, ${STATES[state]}${isBrief && by !== undefined ? `, by ${by.strategy} (${printable(by.model)})${cycle === undefined ? '' : `, cycle ${String(cycle.cycle)}${ofStream(cycle.recorded)}${cycle.undone === undefined ? '' : ' (undone)'}`}` : ''}`
   const full = [
-    ...(isTop ? indented(batch.content) : [`  ${brief(batch.content, TEXT_CHARACTERS)}`]),
+    ...(isTop ? indented(summaryOf(batch)) : [`  ${brief(summaryOf(batch), TEXT_CHARACTERS)}`]),
     ...(summarizer === undefined ? [`archived   ${recordedText(recorded)}`] : madeLines(summarizer, recorded)),
     ...(cycle === undefined
       ? takenOver === undefined
-        ? ['cycle      none yet: the next one shows it']
+        ? ['cycle      none yet: the batch enters the context with the next cycle']
         : []
       : [`cycle      ${cycleText(cycle)}`]),
-    ...(takenOver === undefined ? [] : [`in force   ${inForceText(takenOver)}`]),
-    ...(putOut === undefined ? [] : [`in force   ${outOfForceText(putOut)}`]),
+    ...(takenOver === undefined ? [] : [`active     ${activatedText(takenOver)}`]),
+    ...(putOut === undefined ? [] : [`active     ${deactivatedText(putOut)}`]),
   ]
   return {
     lines: [
       head,
-      ...(inShort ? [] : full),
+      ...(isBrief ? [] : full),
       ...missing.map((id) => colours.red(`MISSING    ${printable(id)} is not recorded`)),
     ],
     under: [
-      ...sources.map((source) => batchBranch(source, inShort, false)),
-      ...(chunk === undefined ? [] : [chunkBranch(chunk, inShort)]),
-      ...(observed === undefined ? [] : [observedBranch(observed, inShort)]),
+      ...sources.map((source) => batchBranch(source, isBrief, false)),
+      ...(chunk === undefined ? [] : [chunkBranch(chunk, isBrief)]),
+      ...(observed === undefined ? [] : [observedBranch(observed, isBrief)]),
     ],
   }
 }

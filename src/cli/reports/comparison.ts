@@ -1,4 +1,4 @@
-/** Editions beside each other, as they are shown: tables, lists of what is lost, and the difference of the views. */
+/** Prints edition comparisons: tables, lists of losses, and the difference of the views. */
 import type { ComparisonTotals, EditionComparison, EditionComparisons, EditionReport } from '../../library/ledger.js'
 import { problem } from '../../library/problem.js'
 import { table } from '../layout.js'
@@ -33,7 +33,7 @@ function figureLines({ against, edition }: EditionReport['figures'], otherName: 
   return table(['', otherName, 'edition', 'difference'], rows, new Set([1, 2, 3]))
 }
 
-/** Kinds with what both sides keep and show of them, and what only one of them does. */
+/** For each kind: items kept and shown by both sides, lost and gained. */
 function lossLines(
   losses: ComparisonTotals['losses'],
   evidence: ComparisonTotals['evidence'],
@@ -48,7 +48,7 @@ function lossLines(
       count(gained[level]),
     ]
   const rows = losses.map((kind) => [kind.kind, count(kind.total), ...cells('kept')(kind), ...cells('shown')(kind)])
-  const reached =
+  const evidenceRows =
     evidence === undefined
       ? []
       : [
@@ -68,7 +68,7 @@ function lossLines(
   return table(
     [
       '',
-      'in all',
+      'total',
       `kept: ${otherName}`,
       'edition',
       'lost',
@@ -78,41 +78,41 @@ function lossLines(
       'lost',
       'gained',
     ],
-    [...rows, ...reached],
+    [...rows, ...evidenceRows],
     new Set([1, 2, 3, 4, 5, 6, 7, 8, 9]),
   )
 }
 
 type LossList = EditionReport['losses'][number]['lost']['kept']
 
-function listLines(title: string, { count: all, items }: LossList, paint: (text: string) => string): string[] {
+function listLines(title: string, { count: all, items }: LossList, colour: (text: string) => string): string[] {
   if (all === 0) return []
-  const said = (mentions: number): string => (mentions > 1 ? `, in ${many(mentions, 'message')}` : '')
+  const mentionsText = (mentions: number): string => (mentions > 1 ? `, in ${many(mentions, 'message')}` : '')
   return [
-    `${paint(title)} (${count(all)})`,
+    `${colour(title)} (${count(all)})`,
     ...items.map(
       ({ text, messageId, mentions }) =>
-        `  ${printable(text)} ${colours.dim(`[${printable(messageId)}${said(mentions)}]`)}`,
+        `  ${printable(text)} ${colours.dim(`[${printable(messageId)}${mentionsText(mentions)}]`)}`,
     ),
     ...(all > items.length ? [colours.dim(`  … and ${many(all - items.length, 'more', 'more')}`)] : []),
   ]
 }
 
-/** What the edition has not, and the other side has; then what only the edition has. */
+/** Items that only the other side has, then items that only the edition has. */
 function namedLosses({ losses, evidence }: EditionReport): string[] {
-  const lost = losses.flatMap(({ kind, lost: { kept, shown: seen } }) => [
+  const lost = losses.flatMap(({ kind, lost: { kept, shown } }) => [
     ...listLines(`lost ${kind}`, kept, colours.red),
-    ...listLines(`${kind} not shown any more`, seen, colours.yellow),
+    ...listLines(`${kind} no longer shown`, shown, colours.yellow),
   ])
   const gained = losses.flatMap(({ kind, gained: { kept } }) => listLines(`gained ${kind}`, kept, colours.green))
-  const reach =
+  const evidenceLines =
     evidence === undefined
       ? []
       : [
-          ...listLines('evidence out of reach', evidence.lost, colours.red),
-          ...listLines('evidence within reach again', evidence.gained, colours.green),
+          ...listLines('evidence no longer reachable', evidence.lost, colours.red),
+          ...listLines('evidence reachable again', evidence.gained, colours.green),
         ]
-  return [...lost, ...reach, ...gained]
+  return [...lost, ...evidenceLines, ...gained]
 }
 
 const asTotals = ({
@@ -147,7 +147,7 @@ async function printOne(
   otherName: string,
   withView: boolean,
 ): Promise<void> {
-  const known = recorded ? 'recorded' : 'recorded before'
+  const known = recorded ? 'recorded' : 'recorded earlier'
   await section(
     `${colours.bold(printable(conversationId))} ${colours.dim(`as of revision ${String(report.conversationRevision)}, ${known}`)}`,
     asTotals(report),
@@ -155,31 +155,32 @@ async function printOne(
   )
   await line()
   const named = namedLosses(report)
-  for (const text of named.length === 0 ? [colours.green('nothing is lost')] : named) await line(text)
+  for (const text of named.length === 0 ? [colours.green('nothing lost')] : named) await line(text)
   await line()
   if (!withView) return
   const { same, removed, added } = report.viewLines
-  if (removed === 0 && added === 0) await line('the views are the same')
+  if (removed === 0 && added === 0) await line('the views are equal')
   else {
     await line(
-      `the view: ${many(same, 'line')} the same, ${colours.red(`${count(removed)} removed`)}, ${colours.green(`${count(added)} added`)}`,
+      `view: ${many(same, 'line')} unchanged, ${colours.red(`${count(removed)} removed`)}, ${colours.green(`${count(added)} added`)}`,
     )
     for (const text of viewLines(view)) await line(text)
   }
   await line()
 }
 
-/** Shows comparisons; `named` where their conversations were asked for by name. */
+/** Prints comparisons. `named` is true if the conversations were named on the command line. */
 export async function showComparisons(
   { editionId, against, conversations, skipped, totals }: EditionComparisons,
   named: boolean,
 ): Promise<void> {
-  const otherName = against === 'in-force' ? 'in force' : against
-  // The views of a whole ledger are more than anybody reads; those that were asked for by name are shown.
+  const otherName = against === 'in-force' ? 'active' : against
+  // With `--all` the views would be too much text, so only those of named conversations are printed.
   const withView = named || conversations.length === 1
   for (const comparison of conversations) await printOne(comparison, otherName, withView)
   if (conversations.length > 1)
-    await section(colours.bold(`${many(conversations.length, 'conversation')} in all`), totals, otherName)
-  for (const each of skipped) await line(colours.yellow(`left out: ${problem(each).message}`))
-  if (!withView) await line(colours.dim(`\`editions compare ${editionId} CONVERSATION\` shows how the views differ`))
+    await section(colours.bold(`${many(conversations.length, 'conversation')} in total`), totals, otherName)
+  for (const each of skipped) await line(colours.yellow(`skipped: ${problem(each).message}`))
+  if (!withView)
+    await line(colours.dim(`\`editions compare ${editionId} CONVERSATION\` shows the difference of the views`))
 }

@@ -1,4 +1,5 @@
-/** A context and its messages, as they are shown. */
+/** Prints a context and its messages. */
+import { NOT_RECORDED_LABEL } from '../../domain/conversation/placeholders.js'
 import type { OverBudget } from '../../domain/compaction/context.js'
 import type { ChatMessage, Context, ContextAsOf, LiveMessages } from '../../library/ledger.js'
 import { contentText, toChatMessage } from '../../domain/values/message.js'
@@ -7,24 +8,11 @@ import { colours, count, line, many, printable, toJson, typed } from '../output.
 export type ContextFormat = 'text' | 'json' | 'openai'
 
 /** The document of `context --json`. */
-function contextDocument(context: ContextAsOf): unknown {
-  const { conversationId, revision, hash, tokens, messages, observed, overBudget, shortened, openCalls, inForce } =
-    context
-  return {
-    conversationId,
-    revision,
-    hash,
-    tokens,
-    messages,
-    ...(observed === undefined ? {} : { observed }),
-    ...(overBudget === undefined ? {} : { overBudget }),
-    ...(shortened === undefined ? {} : { shortened }),
-    ...(openCalls === undefined ? {} : { openCalls }),
-    ...(inForce === undefined ? {} : { inForce }),
-  }
+function contextDocument({ messageIds: _ids, ...document }: ContextAsOf): unknown {
+  return document
 }
 
-const paint: Readonly<Record<ChatMessage['role'], (text: string) => string>> = {
+const colourOfRole: Readonly<Record<ChatMessage['role'], (text: string) => string>> = {
   system: colours.magenta,
   developer: colours.magenta,
   user: colours.cyan,
@@ -32,12 +20,13 @@ const paint: Readonly<Record<ChatMessage['role'], (text: string) => string>> = {
   tool: colours.yellow,
 }
 
-/** A message for people; `id` is the recorded message's, undefined for what is only shown. */
+/** A message as text. `id` is undefined for a message that is not recorded. */
 export function messageText(message: ChatMessage, id: string | undefined, isView: boolean): string {
   const answered = message.tool_call_id === undefined ? '' : ` answers ${printable(message.tool_call_id)}`
   const name = message.name === undefined ? '' : ` (${printable(message.name)})`
-  const source = id ?? (isView ? 'what was compacted' : 'shown only, not recorded')
-  const head = `${paint[message.role](colours.bold(message.role))}${name}${answered} ${colours.dim(`[${printable(source)}]`)}`
+  const recorded = id === undefined ? undefined : isView ? `${id}, with the compacted part` : id
+  const source = recorded ?? (isView ? 'compacted part' : NOT_RECORDED_LABEL)
+  const head = `${colourOfRole[message.role](colours.bold(message.role))}${name}${answered} ${colours.dim(`[${printable(source)}]`)}`
   const text = printable(contentText(message.content))
   const calls = (message.tool_calls ?? []).map(
     (call) =>
@@ -46,44 +35,44 @@ export function messageText(message: ChatMessage, id: string | undefined, isView
   return [head, ...(text === '' ? [] : [text]), ...calls].join('\n')
 }
 
-/** Why a context is at or above its limit. Each stands behind a sentence that names the limit. */
+/** Why a context is at or above its limit. Each text follows a sentence that names the limit. */
 export const whyOverBudget: Readonly<Record<OverBudget['reason'], string>> = {
   'compaction-due': 'the next append compacts it',
-  'compaction-failed': 'compaction failed, and is tried again as messages come',
-  'cycle-undone': 'a cycle was undone, and the next one waits for further messages',
-  'recent-messages': 'half of it or more are messages that stay as they are: leading, pinned and the most recent ones',
-  'pinned-and-leading': 'the leading and the pinned messages alone take as much, and stay as they are',
-  'open-calls': 'calls that have no result yet keep messages from being compacted',
-  summaries: 'half of it or more are summaries of earlier messages',
-  'too-little-to-fold': 'too few messages may be compacted to be worth a cycle',
+  'compaction-failed': 'compaction failed and is retried with later messages',
+  'cycle-undone': 'a cycle was undone, and the next one waits for more messages',
+  'recent-messages': 'at least half of it is messages that are never compacted: leading, pinned and recent ones',
+  'pinned-and-leading': 'the leading and pinned messages alone reach the limit, and they are never compacted',
+  'open-calls': 'tool calls without a result block the compaction of messages',
+  summaries: 'at least half of it is summaries of earlier messages',
+  'too-little-to-fold': 'too few messages can be compacted to be worth a cycle',
 }
 
-/** What a reader has to know of a context beside its messages. */
+/** Notes about a context, in addition to its messages. */
 export function contextNotes(context: Context): string[] {
   const { observed, overBudget, shortened = [], openCalls = [] } = context
   return [
     ...(observed === undefined
       ? []
       : [
-          `as ${observed.program}${observed.programVersion === undefined ? '' : ` ${observed.programVersion}`} made it, as far as its transcript tells`,
+          `built by ${observed.program}${observed.programVersion === undefined ? '' : ` ${observed.programVersion}`}, according to its transcript`,
         ]),
     ...(overBudget === undefined
       ? []
       : [
-          `over budget: ${count(overBudget.tokens)} tokens, the limit is ${count(overBudget.limit)}: ${whyOverBudget[overBudget.reason]}. ${many(overBudget.messageIds.length, 'message')} may not be compacted`,
+          `over budget: ${count(overBudget.tokens)} tokens, the limit is ${count(overBudget.limit)}: ${whyOverBudget[overBudget.reason]}. ${many(overBudget.messageIds.length, 'message')} cannot be compacted`,
         ]),
     ...(shortened.length === 0
       ? []
       : [
-          `to fit the model’s window ${many(shortened.length, 'text is', 'texts are')} shortened or left out: ${shortened.map(({ id, how }) => `${id} (${how})`).join(', ')}`,
+          `to fit the model’s window, ${many(shortened.length, 'text is', 'texts are')} shortened or omitted: ${shortened.map(({ id, how }) => `${id} (${how})`).join(', ')}`,
         ]),
     ...(openCalls.length === 0
       ? []
-      : [`calls without a result yet: ${openCalls.map(({ name, callId }) => `${name} (${callId})`).join(', ')}`]),
+      : [`tool calls without a result: ${openCalls.map(({ name, callId }) => `${name} (${callId})`).join(', ')}`]),
   ]
 }
 
-/** Shows a context: for people, for scripts, or as the list of messages that goes into a request. */
+/** Prints a context as text, as JSON, or as the message list of a request. */
 export async function showContext(context: ContextAsOf, format: ContextFormat): Promise<void> {
   if (format === 'json') await line(toJson(contextDocument(context)))
   else if (format === 'openai') await line(toJson(context.messages))
@@ -98,21 +87,21 @@ export async function showContext(context: ContextAsOf, format: ContextFormat): 
     if (context.viewAt !== undefined && context.inForce === undefined)
       await line(
         colours.dim(
-          `where what was compacted comes from: context-ledger explain ${typed(context.conversationId)}, or with --line TEXT where one line does`,
+          `sources of the summaries: context-ledger explain ${typed(context.conversationId)}; of one line: add --line TEXT`,
         ),
       )
     const { inForce } = context
     if (inForce !== undefined)
       await line(
         colours.yellow(
-          `no model was given this: the view in force was ${inForce.view}, and the context with it has the SHA-256 ${inForce.hash}`,
+          `no model received this context: the active view was ${inForce.view}, and its context has the SHA-256 ${inForce.hash}`,
         ),
       )
-    for (const said of contextNotes(context)) await line(colours.yellow(said))
+    for (const contextNote of contextNotes(context)) await line(colours.yellow(contextNote))
   }
 }
 
-/** Shows the live messages behind a context. */
+/** Prints the live messages of a context. */
 export async function showLive(live: LiveMessages, format: ContextFormat): Promise<void> {
   if (format === 'json') await line(toJson(live))
   else if (format === 'openai') await line(toJson(live.messages.map(toChatMessage)))

@@ -1,4 +1,5 @@
-/** An event as one line for people. `log` puts its revision, time and type in front. */
+/** Describes an event in one line. `log` prints revision, time and type before it. */
+import { summarizerNotes } from '../../domain/reports/summarizer-notes.js'
 import type {
   EventData,
   RecordedEvent,
@@ -11,10 +12,13 @@ import { brief, count, many, printable } from '../output.js'
 
 const TEXT_CHARACTERS = 160
 
-const by = ({ strategy, model, usage, standIn, reused }: SummarizerRecord): string =>
-  `${reused === true ? 'reused, ' : ''}by ${strategy}${model === strategy ? '' : ` (${printable(model)})`}${standIn === true ? ', as the FALLBACK: the summarizer failed at the hard limit' : ''}${usage === undefined ? '' : `, ${count(usage.promptTokens)} tokens asked, ${count(usage.completionTokens)} answered`}`
+function by(summarizer: SummarizerRecord): string {
+  const { strategy, model, usage } = summarizer
+  const notes = summarizerNotes(summarizer).map((note) => `, ${note}`)
+  return `by ${strategy}${model === strategy ? '' : ` (${printable(model)})`}${notes.join('')}${usage === undefined ? '' : `, ${count(usage.promptTokens)} prompt tokens, ${count(usage.completionTokens)} completion tokens`}`
+}
 
-/** Where a transcript says something. */
+/** A place in a transcript. */
 export const sourceText = ({ file, line, path }: SourcePlace): string =>
   `${printable(file)}${line === undefined ? '' : `:${String(line)}`}${path === undefined ? '' : ` ${printable(path)}`}`
 
@@ -40,13 +44,12 @@ function configurationLine({
   estimator,
 }: Extract<RecordedEvent, { type: 'ConversationConfigured' }>['data']): string {
   const set = Object.entries(settings).map(([key, value]) => `${key} ${String(value)}`)
-  return `window ${count(policy.modelMaxTokens)} tokens, budget ${String(policy.contextBudget)}, view ${policy.view}, estimator ${estimator}${scope === undefined ? '' : `, scope ${printable(scope)}`}; set: ${set.length === 0 ? 'nothing, all defaults' : set.join(', ')}`
+  return `window ${count(policy.modelMaxTokens)} tokens, budget ${String(policy.contextBudget)}, view ${policy.view}, estimator ${estimator}${scope === undefined ? '' : `, scope ${printable(scope)}`}; settings: ${set.length === 0 ? 'all defaults' : set.join(', ')}`
 }
 
 const replacementLine = ({ batches, restored, left, tokensBefore, tokensAfter }: EventData<ReplacementType>): string =>
-  `${many(batches.length, 'batch', 'batches')}, ${many(restored.length, 'message')} back in the window, ${String(left.length)} out of it, ${count(tokensBefore)} → ${count(tokensAfter)} tokens`
+  `${many(batches.length, 'batch', 'batches')}, ${many(restored.length, 'message')} restored, ${String(left.length)} removed, ${count(tokensBefore)} → ${count(tokensAfter)} tokens`
 
-/** What an event says. */
 export function describeEvent(event: RecordedEvent): string {
   switch (event.type) {
     case 'ConversationConfigured':
@@ -56,13 +59,13 @@ export function describeEvent(event: RecordedEvent): string {
     case 'MessagesWithdrawn':
       return `${many(event.data.messages.length, 'message')} (${spanOf(event.data.messages.map(({ messageId }) => messageId))}) withdrawn: ${event.data.why}`
     case 'MessagePinned':
-      return `${printable(event.data.messageId)} stays, word for word`
+      return `${printable(event.data.messageId)} is never compacted`
     case 'MessageUnpinned':
       return `${printable(event.data.messageId)} may be compacted again`
     case 'ChunkSummarized':
       return `${many(event.data.messageCount, 'message')} (${spanOf(event.data.messageIds)}) ${by(event.data.summarizer)}: ${brief(event.data.summary, TEXT_CHARACTERS)}`
     case 'BatchArchived':
-      return `${event.data.batchId} holds ${many(event.data.messageCount, 'message')} (${spanOf(event.data.messageIds)}), ${event.data.startTime} to ${event.data.endTime}, ${many(event.data.tokens, 'token')}`
+      return `${event.data.batchId} has ${many(event.data.messageCount, 'message')} (${spanOf(event.data.messageIds)}), ${event.data.startTime} to ${event.data.endTime}, ${many(event.data.tokens, 'token')}`
     case 'BatchesResummarized':
       return `${many(event.data.sourceBatchIds.length, 'batch', 'batches')} became ${event.data.batchId}, depth ${String(event.data.depth)}, ${many(event.data.messageCount, 'message')}, ${by(event.data.summarizer)}`
     case 'MessagesPruned': {
@@ -70,32 +73,32 @@ export function describeEvent(event: RecordedEvent): string {
       return `cycle ${String(cycle)}: ${many(
         pruned.reduce((sum, { messageIds }) => sum + messageIds.length, 0),
         'message',
-      )} left, ${count(tokensBefore)} → ${count(tokensAfter)} tokens (${why.trigger === 'observed' ? 'by another program' : `${why.trigger} limit ${count(why.threshold)}`})`
+      )} removed, ${count(tokensBefore)} → ${count(tokensAfter)} tokens (${why.trigger === 'observed' ? 'by another program' : `${why.trigger} limit ${count(why.threshold)}`})`
     }
     case 'EditionStarted':
       return `edition ${event.data.editionId} by ${event.data.summarizer.strategy} (${printable(event.data.summarizer.model)}); ${configurationLine(event.data.configuration)}`
     case 'EditionAdvanced':
-      return `has seen the conversation up to revision ${String(event.data.conversationRevision)}`
+      return `processed the conversation up to revision ${String(event.data.conversationRevision)}`
     case 'EditionDropped':
-      return `edition ${event.data.editionId} is given up`
+      return `edition ${event.data.editionId} is dropped`
     case 'EditionCompared': {
       const { against, losses, conversationRevision } = event.data
       const lost = losses.reduce((sum, kind) => sum + kind.lost.kept.count, 0)
-      return `compared with ${against === undefined ? 'what was in force' : `edition ${against.editionId}`} as of revision ${String(conversationRevision)}: of ${many(
+      return `compared with ${against === undefined ? 'the active context' : `edition ${against.editionId}`} as of revision ${String(conversationRevision)}: of ${many(
         losses.reduce((sum, kind) => sum + kind.total, 0),
         'name, number and constraint',
         'names, numbers and constraints',
-      )} it loses ${count(lost)} that the other side keeps`
+      )} the edition loses ${count(lost)} that the other side keeps`
     }
     case 'EditionAdopted':
-      return `edition ${event.data.editionId} is in force: ${replacementLine(event.data)}`
+      return `edition ${event.data.editionId} is active: ${replacementLine(event.data)}`
     case 'EditionReverted':
-      return `edition ${event.data.editionId} is in force no more, ${event.data.restores === undefined ? "the conversation's own batches are" : `edition ${event.data.restores} is`} again: ${replacementLine(event.data)}`
+      return `edition ${event.data.editionId} is no longer active, ${event.data.restores === undefined ? "the conversation's own batches are" : `edition ${event.data.restores} is`} active again: ${replacementLine(event.data)}`
     case 'CycleUndone':
       return `${event.data.undone.length === 1 ? 'cycle' : 'cycles'} ${event.data.undone.map(({ cycle }) => String(cycle)).join(', ')} undone: ${replacementLine(event.data)}${event.data.restsUntilMessages === 0 ? '' : `; the soft limit starts no cycle before message ${String(event.data.restsUntilMessages)}`}`
     case 'CompactionFailed': {
       const { failure, detail, step, strategy, model, attempt, retryAfterMessages, trigger } = event.data
-      return `FAILED (${failure}) ${trigger === 'ahead' ? 'ahead of need' : `at the ${trigger} limit`}, attempt ${String(attempt)}, ${step} by ${strategy}${model === strategy ? '' : ` (${printable(model)})`}: ${brief(detail, 400)}; next try after ${many(retryAfterMessages, 'further message')}`
+      return `FAILED (${failure}) ${trigger === 'ahead' ? 'ahead of need' : `at the ${trigger} limit`}, attempt ${String(attempt)}, ${step} by ${strategy}${model === strategy ? '' : ` (${printable(model)})`}: ${brief(detail, 400)}; next try after ${many(retryAfterMessages, 'more message')}`
     }
     case 'SummarySetAside': {
       const { messageIds = [], sourceBatchIds = [], summarizer, summary } = event.data
@@ -103,35 +106,35 @@ export function describeEvent(event: RecordedEvent): string {
         messageIds.length > 0
           ? `${many(messageIds.length, 'message')} (${spanOf(messageIds)})`
           : many(sourceBatchIds.length, 'batch', 'batches')
-      return `${what} ${by(summarizer)}. Others had compacted these messages meanwhile, so it waits for the same request: ${brief(summary, TEXT_CHARACTERS)}`
+      return `${what} ${by(summarizer)}. These messages were compacted in the meantime, so the summary is kept for an identical request: ${brief(summary, TEXT_CHARACTERS)}`
     }
     case 'CompactionCouldNotHelp':
-      return `COULD NOT HELP (${event.data.reason}) at the ${event.data.trigger} limit: ${count(event.data.tokens)} tokens, limit ${count(event.data.limit)}; ${many(event.data.messageIds.length, 'message')} may not be folded`
+      return `COULD NOT REDUCE ENOUGH (${event.data.reason}) at the ${event.data.trigger} limit: ${count(event.data.tokens)} tokens, limit ${count(event.data.limit)}; ${many(event.data.messageIds.length, 'message')} cannot be compacted`
     case 'ConversationObserved': {
       const { program, programVersion, sourceId, parent, title, where } = event.data
       const from =
         parent === undefined
           ? ''
           : `, ${parent.how === 'fork' ? 'forked from' : 'called by'} ${printable(parent.conversationId)}`
-      return `${printable(program)}${programVersion === undefined ? '' : ` ${printable(programVersion)}`} holds it as ${printable(sourceId)}${from}${title === undefined ? '' : `: ${brief(title, TEXT_CHARACTERS)}`} (${sourceText(where)})`
+      return `${printable(program)}${programVersion === undefined ? '' : ` ${printable(programVersion)}`} session ${printable(sourceId)}${from}${title === undefined ? '' : `: ${brief(title, TEXT_CHARACTERS)}`} (${sourceText(where)})`
     }
     case 'CompactionObserved': {
       const { program, trigger, covered, unknown, context, summary, told, where } = event.data
-      const stayed = context.filter(({ kind }) => kind === 'message').length
+      const remaining = context.filter(({ kind }) => kind === 'message').length
       const tokens =
         told.tokensBefore === undefined
           ? ''
-          : `, ${count(told.tokensBefore)}${told.tokensAfter === undefined ? '' : ` → ${count(told.tokensAfter)}`} tokens by its own count`
+          : `, ${count(told.tokensBefore)}${told.tokensAfter === undefined ? '' : ` → ${count(told.tokensAfter)}`} tokens (reported)`
       const text =
         summary.kind === 'text'
           ? brief(summary.text, TEXT_CHARACTERS)
           : summary.kind === 'opaque'
-            ? 'a summary that only its provider reads'
+            ? 'a summary that is not readable'
             : 'no summary'
-      return `${printable(program)} compacted (${trigger}): ${many(covered?.messageCount ?? 0, 'message')} left${unknown.length === 0 ? '' : ` (of ${count(unknown.length)} it does not say so)`}, ${count(stayed)} stayed${tokens}: ${text} (${sourceText(where)})`
+      return `${printable(program)} compacted (${trigger}): ${many(covered?.messageCount ?? 0, 'message')} removed${unknown.length === 0 ? '' : ` (${count(unknown.length)} of them not stated)`}, ${count(remaining)} kept${tokens}: ${text} (${sourceText(where)})`
     }
     case 'ContributionEdited':
-      return `${printable(event.data.messageId)} ${event.data.why}: the model is given ${event.data.content === null ? 'nothing' : `"${brief(contentText(event.data.content), TEXT_CHARACTERS)}"`} in its place (${sourceText(event.data.where)})`
+      return `${printable(event.data.messageId)} ${event.data.why}: the model receives ${event.data.content === null ? 'nothing' : `"${brief(contentText(event.data.content), TEXT_CHARACTERS)}"`} instead (${sourceText(event.data.where)})`
     case 'TranscriptDamaged':
       return `${sourceText(event.data.where)}: ${printable(event.data.detail)}`
     case 'PromptRegistered':

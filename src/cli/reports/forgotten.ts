@@ -1,13 +1,11 @@
-/** What compactions forgot, for people. */
-import { ITEM_KINDS, ITEM_NAMES } from '../../domain/reports/forgotten/items.js'
-import type { Proof } from '../../domain/reports/forgotten/quote.js'
+/** Prints what compactions lost. */
+import { ITEM_KINDS, ITEM_NAMES } from '../../forgotten/items.js'
+import type { Proof } from '../../forgotten/quote.js'
 import type { ForgottenCycle, ForgottenTotal, ForgottenTotals, JudgedItem } from '../../library/ledger.js'
 import { brief, colours, count, many, printable } from '../output.js'
 import { duration } from '../progress.js'
 import { table } from '../layout.js'
 
-/** Items of a kind that are shown one by one. */
-const ITEMS_SHOWN = 5
 const TEXT_CHARACTERS = 120
 const VERDICTS = ['kept', 'blurred', 'gone', 'unknown'] as const
 
@@ -22,29 +20,59 @@ const proofText = (proof: Proof | undefined): string => {
   if (proof === undefined) return ''
   return proof.kind === 'summary'
     ? `  summary line ${String(proof.line)}: ${brief(proof.text, TEXT_CHARACTERS)}`
-    : `  still there, revision ${proof.revision}: ${brief(proof.text, TEXT_CHARACTERS)}`
+    : `  still in the context, revision ${proof.revision}: ${brief(proof.text, TEXT_CHARACTERS)}`
 }
 
-/** What is gone, or blurred, of a kind. */
-function itemLines(items: readonly JudgedItem[], verdict: 'gone' | 'blurred'): string[] {
-  const mark = verdict === 'gone' ? colours.red('gone') : colours.yellow('blurred')
-  return ITEM_KINDS.flatMap((kind) => {
-    const found = items.filter((item) => item.kind === kind && item.verdict === verdict)
-    const shown = found
-      .slice(0, ITEMS_SHOWN)
-      .flatMap((item) => [
-        `  ${mark} ${ITEM_NAMES[kind]}: ${brief(item.text, TEXT_CHARACTERS)}  (revision ${item.said.revision})`,
-        ...(item.proof === undefined ? [] : [`        ${proofText(item.proof)}`]),
-      ])
-    return found.length > ITEMS_SHOWN
-      ? [...shown, `  ${mark} ${ITEM_NAMES[kind]}: ${count(found.length - ITEMS_SHOWN)} more (--json has them)`]
-      : shown
+/** The recorded verdicts and their names in the output. */
+const VERDICT_NAMES = { kept: 'kept', blurred: 'partial', gone: 'lost', unknown: 'unknown' } as const
+const VERDICT_TITLES = VERDICTS.map((verdict) => VERDICT_NAMES[verdict])
+
+const lossColour = (verdict: JudgedItem['verdict']): ((text: string) => string) =>
+  verdict === 'gone' ? colours.red : colours.yellow
+
+function lossLines(loss: ForgottenCycle['report']['foremost']['losses'][number]): string[] {
+  if (loss.kind === 'repeated')
+    return [
+      `  ${colours.red('repeated')} ${printable(loss.tool)} ${brief(loss.subject, TEXT_CHARACTERS)}: ${costText(loss.cost)}  (revision ${loss.first.revision}, repeated at ${loss.again.revision})`,
+    ]
+  const { item } = loss
+  const needed = item.isNeededAgain === true ? ', needed later' : ''
+  return [
+    `  ${lossColour(item.verdict)(VERDICT_NAMES[item.verdict])} ${ITEM_NAME[item.kind]}: ${brief(item.text, TEXT_CHARACTERS)}  (revision ${item.said.revision}${needed})`,
+    ...(item.proof === undefined ? [] : [`        ${proofText(item.proof)}`]),
+  ]
+}
+
+/** The most important losses, and the count of the rest. */
+function foremostLines({ losses, others }: ForgottenCycle['report']['foremost']): string[] {
+  const rest = ITEM_KINDS.flatMap((kind) => {
+    const number = others[kind] ?? 0
+    return number === 0 ? [] : [`${count(number)} ${number === 1 ? ITEM_NAME[kind] : ITEM_NAMES[kind]}`]
   })
+  return [
+    ...losses.flatMap(lossLines),
+    ...(rest.length === 0
+      ? []
+      : [colours.dim(`  more that are lost, partial or unknown: ${rest.join(', ')} (see --json)`)]),
+  ]
+}
+
+/** Names of the kinds, singular. */
+const ITEM_NAME: Readonly<Record<JudgedItem['kind'], string>> = {
+  request: 'request',
+  constraint: 'constraint',
+  decision: 'decision',
+  error: 'error',
+  file: 'file',
+  identifier: 'identifier',
+  number: 'number',
+  openCall: 'open call',
+  subAgent: 'running sub-agent',
 }
 
 const verdictTable = (counts: ForgottenTotal['counts']): string[] =>
   table(
-    ['what the messages said', ...VERDICTS],
+    ['removed content', ...VERDICT_TITLES],
     ITEM_KINDS.filter((kind) => VERDICTS.some((verdict) => counts[kind][verdict] > 0)).map((kind) => [
       ITEM_NAMES[kind],
       ...VERDICTS.map((verdict) => count(counts[kind][verdict])),
@@ -52,43 +80,38 @@ const verdictTable = (counts: ForgottenTotal['counts']): string[] =>
     new Set([1, 2, 3, 4]),
   )
 
-const costText = ({ calls, tokens, milliseconds }: ForgottenTotal['behind']): string =>
-  `${many(calls, 'call')}, ${count(tokens)} tokens${milliseconds < 1_000 ? '' : `, ${duration(milliseconds / 1_000)}`}`
+const costText = ({
+  calls,
+  tokens,
+  milliseconds,
+}: Pick<ForgottenTotal['behind'], 'calls' | 'tokens' | 'milliseconds'>): string =>
+  `${many(calls, 'tool call')}, ${count(tokens)} tokens${milliseconds < 1_000 ? '' : `, ${duration(milliseconds / 1_000)}`}`
 
 const comparedLine = ({ messages, behind, before }: ForgottenTotal['compared']): string =>
-  `  over ${many(messages, 'message')} each: ${costText(behind)} behind the compaction, ${costText(before)} before it`
+  `  repeated within ${many(messages, 'message')} before: ${costText(before)}; after: ${costText(behind)}`
 
-/** One compaction. */
+/** The lines for one compaction. */
 export function cycleLines({ conversationId, cycle, revision, keys, report }: ForgottenCycle): string[] {
-  const { left, summary, counts, items, doneAgain, behind, compared } = report
-  const who = [keys.version ?? keys.program, keys.trigger, keys.strategy].filter((each) => each !== undefined)
-  const again = doneAgain.filter(({ verdict }) => verdict === 'doneAgain')
-  const ofSummary =
+  const { left, summary, counts, foremost, behind, compared } = report
+  const origin = [keys.version ?? keys.program, keys.trigger, keys.strategy].filter((each) => each !== undefined)
+  const summaryText =
     summary.kind === 'text'
       ? many(summary.lines, 'line')
       : summary.kind === 'opaque'
-        ? 'only its provider reads it, so what it has is unknown'
-        : 'none'
+        ? 'not readable (encrypted, or not in the transcript), so what it keeps is unknown'
+        : 'none: nothing replaces these messages in the context; the most important losses are listed'
   return [
-    `${colours.bold(`cycle ${String(cycle)}`)} of ${printable(conversationId)} at revision ${revision.toString()}, by ${printable(who.join(', '))}`,
-    `  left: ${many(left.messages, 'message')}, ${count(left.tokens)} tokens: ${amounts(left.byRole)}`,
-    ...(Object.keys(left.byTool).length === 0 ? [] : [`  results of ${amounts(left.byTool)}`]),
-    `  summary: ${ofSummary}`,
+    `${colours.bold(`cycle ${String(cycle)}`)} of ${printable(conversationId)} at revision ${revision.toString()}, by ${printable(origin.join(', '))}`,
+    `  removed: ${many(left.messages, 'message')}, ${count(left.tokens)} tokens: ${amounts(left.byRole)}`,
+    ...(Object.keys(left.byTool).length === 0 ? [] : [`  tool results: ${amounts(left.byTool)}`]),
+    `  summary: ${summaryText}`,
     '',
-    ...verdictTable(counts).map((row) => `  ${row}`),
+    // Without a readable summary all verdicts are equal, so the table is omitted.
+    ...(summary.kind === 'text' ? [...verdictTable(counts).map((row) => `  ${row}`), ''] : []),
+    ...foremostLines(foremost),
     '',
-    ...itemLines(items, 'gone'),
-    ...itemLines(items, 'blurred'),
-    '',
-    `  done again behind it: ${costText(behind)}${behind.unknown === 0 ? '' : `; of ${many(behind.unknown, 'more call')} it is not known`}`,
+    `  repeated after the compaction: ${costText(behind)}${behind.unknown === 0 ? '' : `; ${many(behind.unknown, 'call')} not known`}`,
     comparedLine(compared),
-    ...again
-      .slice(0, ITEMS_SHOWN)
-      .map(
-        ({ tool, subject, first, again: second }) =>
-          `    ${printable(tool)} ${brief(subject, TEXT_CHARACTERS)}: revision ${first.revision}, again at ${second.revision}`,
-      ),
-    ...(again.length > ITEMS_SHOWN ? [`    ${count(again.length - ITEMS_SHOWN)} more (--json has them)`] : []),
     '',
   ]
 }
@@ -103,16 +126,16 @@ const totalRow = (name: string, { compactions, left, verdicts, behind, compared 
   `${count(compared.before.calls)} → ${count(compared.behind.calls)}`,
 ]
 
-/** What compactions add up to, by who did them. */
+/** The totals of all compactions, by program, version, trigger and strategy. */
 export function totalLines({ all, by }: ForgottenTotals): string[] {
   const head = [
     'by',
     'compactions',
-    'tokens left',
-    ...VERDICTS,
-    'done again',
+    'tokens removed',
+    ...VERDICT_TITLES,
+    'repeated calls',
     'tokens',
-    'same stretch, before → behind',
+    'repeated, before → after',
   ]
   const rows = Object.entries(by).flatMap(([key, values]) =>
     Object.entries(values)

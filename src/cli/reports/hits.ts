@@ -1,8 +1,8 @@
-/** What a search found, as it is shown. */
+/** Prints search results. */
 import type { SearchHit, SearchResult } from '../../library/ledger.js'
-import { brief, colours, line, many, note, noteColours, printable, tellBehind, typed } from '../output.js'
+import { brief, colours, line, many, note, noteColours, printable, noteLag, typed } from '../output.js'
 
-/** A hit as the documents have it. */
+/** A hit as JSON. */
 function hitDocument({
   conversationId,
   batchId,
@@ -17,7 +17,7 @@ function hitDocument({
   return { conversationId, batchId, messageIds, firstRevision, lastRevision, startTime, endTime, score, text }
 }
 
-/** A result as the documents have it. */
+/** A search result as JSON. */
 export const resultDocument = ({ hits, ...more }: SearchResult): unknown => ({ hits: hits.map(hitDocument), ...more })
 
 /** "m1", "m1 to m9, 5 messages". */
@@ -26,7 +26,7 @@ function messagesOf({ messageIds }: SearchHit): string {
   return printable(messageIds.length < 2 ? first : `${first} to ${last}, ${many(messageIds.length, 'message')}`)
 }
 
-/** Where a hit comes from, in words. */
+/** The source of a hit, in words. */
 export function provenance(hit: SearchHit): string {
   const revisions =
     hit.firstRevision === hit.lastRevision
@@ -36,27 +36,27 @@ export function provenance(hit: SearchHit): string {
   return `${hit.batchId === null ? 'live' : hit.batchId} · ${messagesOf(hit)} · ${revisions} · ${times}`
 }
 
-/** Shows what was found, and what may be missing. */
+/** Prints the hits, and notes about results that may be missing. */
 export async function showHits({ hits, behind, vectors }: SearchResult): Promise<void> {
   if (hits.length === 0) await line('nothing found')
   for (const [at, hit] of hits.entries()) {
     await line(`${colours.bold(`${String(at + 1)}. ${printable(hit.conversationId)}`)} ${colours.dim(provenance(hit))}`)
     await line(`   ${brief(hit.text, 400)}\n`)
   }
-  tellBehind(behind)
+  noteLag(behind)
   if (vectors?.problem !== undefined)
     note(
-      `${noteColours.yellow('note:')} the search by meaning failed in part or as a whole, and words alone found these: ${vectors.problem}`,
+      `${noteColours.yellow('note:')} the search by meaning failed, in part or completely, so these hits are by words: ${vectors.problem}`,
     )
   if (vectors !== undefined && vectors.missing > 0)
     note(
-      `${noteColours.yellow('note:')} ${vectors.isAtLeast ? 'at least ' : ''}${many(vectors.missing, 'message')} without a vector: only words find them. \`context-ledger projections vectors\` makes the vectors`,
+      `${noteColours.yellow('note:')} ${vectors.isAtLeast ? 'at least ' : ''}${many(vectors.missing, 'message')} without a vector, found by words only; \`context-ledger projections vectors\` computes the vectors`,
     )
   const archived = hits.find(({ batchId }) => batchId !== null)
   if (archived !== undefined)
     await line(
       colours.dim(
-        `where a summary comes from: context-ledger explain ${typed(archived.conversationId)} --batch ${archived.batchId ?? ''}`,
+        `sources of a summary: context-ledger explain ${typed(archived.conversationId)} --batch ${archived.batchId ?? ''}`,
       ),
     )
 }

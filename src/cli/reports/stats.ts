@@ -1,4 +1,4 @@
-/** What conversations came to, as it is shown. */
+/** Prints statistics of conversations. */
 import type { Cost, ConversationStats, ModelUse, Stats } from '../../library/ledger.js'
 import { table } from '../layout.js'
 import { colours, count, many, printable } from '../output.js'
@@ -9,15 +9,15 @@ const money = new Intl.NumberFormat('en-US', DIGITS)
 const costText = ({ currency, amount }: Cost): string => `${money.format(amount)} ${currency}`
 const costsText = (costs: readonly Cost[]): string => costs.map(costText).join(' + ')
 
-const bought = (stats: Stats): number =>
+const tokensSpent = (stats: Stats): number =>
   stats.models.reduce((sum, use) => sum + use.promptTokens + use.completionTokens, 0)
 
 const chargeText = ({ charge, summaries, estimated }: Stats['models'][number]): string =>
   charge.kind === 'free'
-    ? 'no model asked, 0'
+    ? 'no model used, 0'
     : charge.kind === 'unpriced'
-      ? 'no price given'
-      : `${costText(charge)}${estimated === 0 ? '' : estimated === summaries ? ', estimated' : ', in part estimated'}`
+      ? 'no price'
+      : `${costText(charge)}${estimated === 0 ? '' : estimated === summaries ? ', estimated' : ', partly estimated'}`
 
 const usageText = ({ summaries, estimated }: ModelUse): string =>
   `${count(summaries)}${estimated === 0 ? '' : ` (${count(estimated)} estimated)`}`
@@ -29,17 +29,17 @@ const kinds = (counts: Readonly<Record<string, number>>): string =>
 
 const seconds = (ms: number): string => `${(ms / 1_000).toLocaleString('en-US', { maximumFractionDigits: 1 })} s`
 
-/** What was ever made, and what of it was undone or reverted. The sums of money count all of it. */
+/** Everything ever created, and how much was undone or reverted. Costs include all of it. */
 function madeText({ made, undone, adopted, reverted }: Stats): string {
   const changes = [
     ...(undone === 0 ? [] : [`${many(undone, 'cycle')} undone`]),
     ...(adopted === 0 ? [] : [`${many(adopted, 'edition')} adopted`]),
     ...(reverted === 0 ? [] : [`${many(reverted, 'adoption')} reverted`]),
   ]
-  return `${many(made.cycles, 'cycle')}, ${many(made.batches, 'batch', 'batches')}, ${many(made.resummarizations, 're-summarization')}, editions included; ${changes.length === 0 ? 'nothing was undone, no edition adopted' : changes.join(', ')}`
+  return `${many(made.cycles, 'cycle')}, ${many(made.batches, 'batch', 'batches')}, ${many(made.resummarizations, 're-summarization')}, including editions; ${changes.length === 0 ? 'nothing undone, no edition adopted' : changes.join(', ')}`
 }
 
-/** Sums for people, a line each. */
+/** The totals, one per line. */
 export function statsLines(stats: Stats): string[] {
   const { tokensSent, tokensSentUncompacted } = stats
   const share =
@@ -54,19 +54,19 @@ export function statsLines(stats: Stats): string[] {
     chargeText(use),
   ])
   return [
-    `messages      ${count(stats.messages)}: ${many(stats.tokensIn, 'token')} in, ${count(stats.tokensOut)} out (by the assistant)`,
+    `messages      ${count(stats.messages)}: ${many(stats.tokensIn, 'input token')}, ${count(stats.tokensOut)} output tokens (assistant)`,
     `compaction    ${many(stats.cycles, 'cycle')}, ${many(stats.messagesCompressed, 'message')} compacted into ${many(stats.batches, 'active batch', 'active batches')}`,
-    `made in all   ${madeText(stats)}`,
-    `tokens saved  ${count(stats.tokensSaved)} at the cycles; over the life ${count(tokensSent)} sent for ${many(stats.answers, 'answer')}, ${count(tokensSentUncompacted)} without compaction${share}`,
-    `tokens bought ${count(bought(stats))}${stats.cost.length === 0 ? '' : `: ${costsText(stats.cost)}`}${stats.unpriced.length === 0 ? '' : `${stats.cost.length === 0 ? ': ' : ', and '}no price given for ${stats.unpriced.map(printable).join(', ')}`}`,
+    `all time      ${madeText(stats)}`,
+    `tokens saved  ${count(stats.tokensSaved)} by the cycles; ${count(tokensSent)} sent for ${many(stats.answers, 'answer')} instead of ${count(tokensSentUncompacted)} without compaction${share}`,
+    `tokens spent  ${count(tokensSpent(stats))}${stats.cost.length === 0 ? '' : `: ${costsText(stats.cost)}`}${stats.unpriced.length === 0 ? '' : `${stats.cost.length === 0 ? ': ' : ', and '}no price for ${stats.unpriced.map(printable).join(', ')}`}`,
     `summarizing   ${seconds(stats.summarizingMs)}${stats.standIns === 0 ? '' : `, ${many(stats.standIns, 'fallback')} to the extractive strategy`}${stats.reused === 0 ? '' : `, ${many(stats.reused, 'summary', 'summaries')} reused at no cost`}`,
-    `failures      ${Object.keys(stats.failures).length === 0 ? 'none' : kinds(stats.failures)}${Object.keys(stats.couldNotHelp).length === 0 ? '' : `; could not help: ${kinds(stats.couldNotHelp)}`}`,
+    `failures      ${Object.keys(stats.failures).length === 0 ? 'none' : kinds(stats.failures)}${Object.keys(stats.couldNotHelp).length === 0 ? '' : `; could not reduce enough: ${kinds(stats.couldNotHelp)}`}`,
     ...(rows.length === 0
       ? []
       : [
           '',
           ...table(
-            ['model', 'provider', 'summaries', 'tokens asked', 'answered', 'time', 'cost'],
+            ['model', 'provider', 'summaries', 'prompt tokens', 'completion tokens', 'time', 'cost'],
             rows,
             new Set([2, 3, 4, 5]),
           ),
@@ -74,21 +74,21 @@ export function statsLines(stats: Stats): string[] {
     ...(stats.models.some(({ estimated }) => estimated > 0)
       ? [
           colours.dim(
-            'estimated: the model reported no usage; counted are the messages sent and the summary, by our estimate, without the prompt’s own text',
+            'estimated: the model reported no usage, so the tokens of the messages and the summary were estimated, without the prompt template',
           ),
         ]
       : []),
   ]
 }
 
-/** A conversation in one line: it is printed as soon as it is counted, so columns have a width of their own. */
+/** A conversation in one line. It is printed as soon as it is counted, so it is not part of a table. */
 export function conversationLine(stats: ConversationStats): string {
   const failures = Object.values(stats.failures).reduce((sum, times) => sum + times, 0)
   const cells = [
     many(stats.messages, 'message'),
     many(stats.cycles, 'cycle'),
     ...(stats.undone === 0 ? [] : [`${count(stats.undone)} undone`]),
-    `${count(bought(stats))} tokens bought`,
+    `${count(tokensSpent(stats))} tokens spent`,
     `${count(stats.tokensSaved)} saved`,
     ...(stats.cost.length === 0 ? [] : [costsText(stats.cost)]),
     ...(failures === 0 ? [] : [many(failures, 'failure')]),
@@ -96,19 +96,19 @@ export function conversationLine(stats: ConversationStats): string {
   return `${colours.bold(printable(stats.conversationId))} ${cells.join(', ')}`
 }
 
-const weightOf = (stats: Stats): number => bought(stats) * 1e6 + stats.tokensIn + stats.tokensOut
+const weightOf = (stats: Stats): number => tokensSpent(stats) * 1e6 + stats.tokensIn + stats.tokensOut
 
-/** The so many that took the most, of all that were offered: no more than twice as many are held at a time. */
-export class Foremost {
-  private kept: ConversationStats[] = []
+/** Keeps the `limit` conversations that spent the most tokens, with at most twice as many in memory. */
+export class TopConversations {
+  private candidates: ConversationStats[] = []
   constructor(private readonly limit: number) {}
 
   offer(stats: ConversationStats): void {
-    this.kept.push(stats)
-    if (this.kept.length > 2 * this.limit) this.kept = this.all()
+    this.candidates.push(stats)
+    if (this.candidates.length > 2 * this.limit) this.candidates = this.all()
   }
 
   all(): ConversationStats[] {
-    return this.kept.toSorted((a, b) => weightOf(b) - weightOf(a)).slice(0, this.limit)
+    return this.candidates.toSorted((a, b) => weightOf(b) - weightOf(a)).slice(0, this.limit)
   }
 }

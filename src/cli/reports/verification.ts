@@ -1,9 +1,9 @@
-/** What a verification found, as it is shown. */
+/** Prints the result of a verification. */
 import type { Problem, Verification } from '../../audit/verify.js'
 import type { Manifest } from '../../ports/manifest.js'
 import { colours, count, line, many, note, noteColours, printable, toJson } from '../output.js'
 
-/** A manifest that was written. */
+/** A written manifest. */
 export interface Exported {
   readonly file: string
   readonly fingerprint: string
@@ -11,8 +11,8 @@ export interface Exported {
   readonly events: number
 }
 
-/** A problem or an observation as JSON has it. */
-const asTold = ({ stream, conversationId, revision, rule, detail }: Problem): object => ({
+/** A problem or an observation as JSON. */
+const problemDocument = ({ stream, conversationId, revision, rule, detail }: Problem): object => ({
   stream,
   ...(conversationId === undefined ? {} : { conversationId }),
   revision,
@@ -20,12 +20,10 @@ const asTold = ({ stream, conversationId, revision, rule, detail }: Problem): ob
   detail,
 })
 
-const placeOf = ({ stream, revision }: Problem): string =>
+const location = ({ stream, revision }: Problem): string =>
   `${printable(stream)}${revision < 0n ? '' : ` revision ${revision.toString()}`}`
 
-/**
- * Shows what was found. @param pinned whether the command named who has to have signed the manifest
- */
+/** Prints the result. @param pinned whether the command named the required signer of the manifest */
 export async function showVerification(
   {
     ok,
@@ -35,7 +33,7 @@ export async function showVerification(
     summaries,
     problems,
     observations,
-    against: held = { streams: 0, events: 0 },
+    against: compared = { streams: 0, events: 0 },
   }: Verification,
   against: Manifest | undefined,
   pinned: boolean,
@@ -49,7 +47,7 @@ export async function showVerification(
           against: {
             takenAt: against.header.takenAt,
             ledger: against.header.ledger,
-            ...held,
+            ...compared,
             signedBy: against.fingerprint,
             signerPinned: pinned,
           },
@@ -62,8 +60,8 @@ export async function showVerification(
         conversations,
         events,
         summaries,
-        problems: problems.map(asTold),
-        observations: observations.map(asTold),
+        problems: problems.map(problemDocument),
+        observations: observations.map(problemDocument),
         ...signed,
         ...(exported === undefined ? {} : { exported }),
       }),
@@ -71,37 +69,35 @@ export async function showVerification(
     return
   }
   for (const problem of problems)
-    await line(`${colours.red(problem.rule)} ${placeOf(problem)}: ${printable(problem.detail)}`)
+    await line(`${colours.red(problem.rule)} ${location(problem)}: ${printable(problem.detail)}`)
   for (const observation of observations)
     await line(
       colours.dim(
-        `observed ${observation.rule} ${placeOf(observation)}: what another program did ${printable(observation.detail)}`,
+        `observed ${observation.rule} ${location(observation)}: in an imported transcript, ${printable(observation.detail)}`,
       ),
     )
   const what = `${many(streams, 'stream')} (${many(conversations, 'conversation')}), ${many(events, 'event')}`
   await line(
     ok
-      ? `${colours.green('ok')}: ${what}: nothing lost, nothing changed, every row as the events make it`
+      ? `${colours.green('ok')}: ${what}: nothing lost, nothing changed, all read models match the events`
       : `${colours.red(many(problems.length, 'problem'))} in ${what}`,
   )
   const { recomputed, notRecomputed } = summaries
   if (recomputed + notRecomputed > 0)
     await line(
-      `${many(recomputed, 'summary', 'summaries')} proved by the request that made them; not recomputed: ${count(notRecomputed)}`,
+      `${many(recomputed, 'summary', 'summaries')} verified by recomputing their request; not recomputed: ${count(notRecomputed)}`,
     )
   if (against !== undefined) {
     await line(
-      `compared with a manifest of ${against.header.takenAt}: ${held.streams === against.streams ? '' : `${count(held.streams)} of its `}${many(against.streams, 'stream')}, ${many(held.events, 'event')}, signed by ${against.fingerprint}`,
+      `compared with a manifest of ${against.header.takenAt}: ${compared.streams === against.streams ? '' : `${count(compared.streams)} of its `}${many(against.streams, 'stream')}, ${many(compared.events, 'event')}, signed by ${against.fingerprint}`,
     )
     if (!pinned)
       note(
-        noteColours.yellow(
-          'without --public-key the signature proves only that the file is whole, and not who signed it',
-        ),
+        noteColours.yellow('without --public-key the signature proves only that the file is intact, not who signed it'),
       )
   }
   if (exported !== undefined)
     await line(
-      `${exported.file}: ${many(exported.streams, 'stream')}, ${many(exported.events, 'event')}, signed by ${exported.fingerprint}; keep that fingerprint where whoever can write the database cannot`,
+      `${exported.file}: ${many(exported.streams, 'stream')}, ${many(exported.events, 'event')}, signed by ${exported.fingerprint}; store the fingerprint out of reach of anyone with access to the database`,
     )
 }

@@ -1,6 +1,6 @@
 /**
- * `compaction run`: a worker that follows the log and compacts ahead of need, until it is told to end. Several share
- * the work.
+ * `compaction run`: a worker that follows the log and compacts ahead of need, until a signal arrives. Several workers
+ * share the work.
  */
 import { Gauge, Registry } from 'prom-client'
 import { createCompact, type CompactionRun } from '../../compaction/compact.js'
@@ -14,12 +14,12 @@ import type { TokenLimits } from '../../ports/token-budget.js'
 import type { QueueStatus } from '../../ports/work-queue.js'
 import type { SummarizerConfig } from '../../summarizers/index.js'
 import { isFolder, loadConfig } from '../config/load-config.js'
-import { blindPrompt, personaOf, summarizerOf } from '../config/summarizer.js'
+import { warningForPrompt, personaOf, summarizerOf } from '../config/summarizer.js'
 import { startMetricsServer, type Health, type MetricsServer } from './metrics-server.js'
 import { sentenceOfProblem } from '../../library/problem.js'
 import type { CompactionProcess, OpenCompactionProcess } from '../../library/processes.js'
-import { sentenceOf, type Happening } from './compaction-happenings.js'
-import { heardCompact, tracedCompact } from '../../library/spans.js'
+import { sentenceOf, type WorkerEvent } from './compaction-events.js'
+import { notifyingCompact, tracedCompact } from '../../library/spans.js'
 import { createCompactionMetrics } from '../../service/compaction-metrics.js'
 import { endSignals } from '../end-signals.js'
 import { InputError } from '../errors.js'
@@ -27,68 +27,67 @@ import type { Flags } from '../flags.js'
 import { failureNotes, note, toJson } from '../output.js'
 
 export interface RunCompactionOptions {
-  /** Conversations at once. */
+  /** Conversations compacted concurrently. */
   readonly concurrency: number | undefined
-  /** Of all workers together. */
+  /** Limit for all workers together. */
   readonly tokensPerMinute: number | undefined
   readonly tokensPerDay: number | undefined
-  /** Serves metrics and health there; not at all where it is left out. */
+  /** Port for metrics and health; undefined turns the server off. */
   readonly metricsPort: number | undefined
   readonly metricsHost: string
-  /** Says what happens as lines of JSON. */
+  /** Writes messages as JSON lines. */
   readonly json: boolean
 }
 
 const DEFAULT_CONCURRENCY = 4
-const MOST_AT_ONCE = 256
+const MAX_CONCURRENCY = 256
 /**
- * How long calls that are under way may take when the process is told to end: shorter than what a scheduler waits
- * before it kills.
+ * How long open model calls may take after a signal: less than the time a scheduler waits before it kills the process.
  */
 const GRACE_MS = 8_000
-/** Who is recorded where nobody was named: not whoever happened to start it. */
+/** Default actor: the user who started the process is not meaningful. */
 const ACTOR = 'compaction-worker'
 
-const checked = (flag: string, value: number | undefined, most = Number.MAX_SAFE_INTEGER): void => {
-  if (value !== undefined && (value < 1 || value > most))
+const checkRange = (flag: string, value: number | undefined, max = Number.MAX_SAFE_INTEGER): void => {
+  if (value !== undefined && (value < 1 || value > max))
     throw new InputError(
       'Usage',
-      `--${flag} must be ${most === Number.MAX_SAFE_INTEGER ? 'at least 1' : `from 1 to ${String(most)}`}, and is ${String(value)}`,
+      `--${flag} must be ${max === Number.MAX_SAFE_INTEGER ? 'at least 1' : `from 1 to ${String(max)}`}; got ${String(value)}`,
     )
 }
 
-/** Runs `compaction run`; resolves when it was told to end and has. */
+/** Runs `compaction run`; resolves after a signal, when the worker has stopped. */
 export async function runCompaction(
   flags: Flags,
   options: RunCompactionOptions,
   open: OpenCompactionProcess,
 ): Promise<void> {
   const { concurrency = DEFAULT_CONCURRENCY, tokensPerMinute, tokensPerDay, metricsPort, metricsHost, json } = options
-  checked('concurrency', concurrency, MOST_AT_ONCE)
-  checked('tokens-per-minute', tokensPerMinute)
-  checked('tokens-per-day', tokensPerDay)
+  checkRange('concurrency', concurrency, MAX_CONCURRENCY)
+  checkRange('tokens-per-minute', tokensPerMinute)
+  checkRange('tokens-per-day', tokensPerDay)
   if (metricsPort !== undefined && metricsPort > 65_535)
-    throw new InputError('Usage', `--metrics-port must be a port, and is ${String(metricsPort)}`)
+    throw new InputError('Usage', `--metrics-port must be at most 65535; got ${String(metricsPort)}`)
   const config = await loadConfig({ flags, env: process.env, cwd: process.cwd() }, { writes: true })
   const shared = config.database ?? config.store
   if (isFolder(shared)) {
     throw new InputError(
       'Usage',
-      `a folder belongs to the one process that has it open, and compaction runs inside that process. So nothing is to be run for ${shared}. This command is for a server: --store postgres://…`,
+      `${shared} is a directory: the process that opens it also compacts, so it needs no worker. This command requires a server: --store postgres://…`,
     )
   }
 
   const persona = await personaOf(config)
   const noteFailure = failureNotes()
-  const tell = (happening: Happening): void => {
-    ;(happening.kind === 'problem' ? noteFailure : note)(json ? toJson(happening) : sentenceOf(happening))
+  const report = (event: WorkerEvent): void => {
+    ;(event.kind === 'problem' ? noteFailure : note)(json ? toJson(event) : sentenceOf(event))
   }
   const summarizerFor = async (log: Log): Promise<'extractive' | SummarizerConfig> => {
     const summarizer = await summarizerOf(config, {
-      registered: async (which) => templateMeant((await listPrompts(log)).prompts, which),
+      findPrompt: async (which) => templateMeant((await listPrompts(log)).prompts, which),
     })
-    const detail = blindPrompt(summarizer)
-    if (detail !== undefined) tell({ kind: 'warning', detail })
+    const detail = warningForPrompt(summarizer)
+    if (detail !== undefined) report({ kind: 'warning', detail })
     return summarizer
   }
   const source = await open({
@@ -103,7 +102,7 @@ export async function runCompaction(
     const register = new Registry()
     const metrics = createCompactionMetrics(register)
     registerQueue(register, async () => await worker?.status())
-    // Before the work, so that a port that is taken ends it before anything was touched.
+    // Start the metrics server first, so that a port in use fails before any work.
     if (metricsPort !== undefined) {
       server = await startMetricsServer({
         host: metricsHost,
@@ -111,16 +110,16 @@ export async function runCompaction(
         register,
         health: () => healthOf(source, worker),
       })
-      tell({ kind: 'metrics', url: server.url })
+      report({ kind: 'metrics', url: server.url })
     }
     worker = workerOf(
       source,
       { persona, actor: config.actor ?? ACTOR },
       { concurrency, limits: { tokensPerMinute, tokensPerDay } },
-      tell,
+      report,
       metrics.began,
     )
-    tell({
+    report({
       kind: 'working',
       log: source.name,
       summarizer: source.summarizer.model,
@@ -130,17 +129,17 @@ export async function runCompaction(
     })
     worker.start()
     await ended.signalled
-    tell({ kind: 'ending' })
+    report({ kind: 'ending' })
   } finally {
     ended.forget()
     await worker?.stop(GRACE_MS)
     await server?.close()
     await source.close()
   }
-  tell({ kind: 'ended' })
+  report({ kind: 'ended' })
 }
 
-/** What waits, of all workers; `status` is asked at each scrape. */
+/** A gauge of the queue of all workers, read at each scrape. */
 function registerQueue(register: Registry, status: () => Promise<QueueStatus | undefined>): void {
   const queue: Gauge<'state'> = new Gauge({
     name: 'context_ledger_compaction_queue',
@@ -153,19 +152,19 @@ function registerQueue(register: Registry, status: () => Promise<QueueStatus | u
   })
 }
 
-/** A failing model is no reason for 503; a log or a database that does not answer is, and then this throws. */
+/** Throws if the log or the database does not answer, which gives 503. A failing model does not. */
 async function healthOf({ log }: CompactionProcess, worker: CompactionWorker | undefined): Promise<Health> {
   const [queue] = await Promise.all([worker?.status(), log.store.head()])
   return { ok: true, details: { queue } }
 }
 
-/** The worker out of what `compose.ts` opened. */
+/** Builds the worker. */
 function workerOf(
   source: CompactionProcess,
   { persona, actor }: { readonly persona: string; readonly actor: string },
   { concurrency, limits }: { concurrency: number; limits: TokenLimits },
-  tell: (happening: Happening) => void,
-  began: (running: Promise<CompactionRun>) => void,
+  report: (event: WorkerEvent) => void,
+  onStart: (running: Promise<CompactionRun>) => void,
 ): CompactionWorker {
   const { log, queue, claims, summarizer, fallback } = source
   const conversations = createConversations({ log, clock })
@@ -173,7 +172,7 @@ function workerOf(
   return createCompactionWorker({
     queue,
     load: (conversationId) => conversations.load(conversationId),
-    compact: heardCompact(
+    compact: notifyingCompact(
       tracedCompact(
         createCompact({
           conversations,
@@ -187,7 +186,7 @@ function workerOf(
           budget: isLimited ? source.budget(limits) : undefined,
         }),
       ),
-      began,
+      onStart,
     ),
     clock,
     concurrency,
@@ -198,7 +197,7 @@ function workerOf(
       const failure = run.failure ?? run.fallbackFor
       if (run.summaries > 0 || run.messagesCompressed > 0) {
         const { batchesCreated, messagesCompressed, tokensBefore, tokensAfter, summaries, calls, tokensSpent } = run
-        tell({
+        report({
           kind: 'compacted',
           conversationId,
           batchesCreated,
@@ -210,19 +209,19 @@ function workerOf(
           tokensSpent,
         })
       }
-      if (failure !== undefined) tell({ kind: 'failed', conversationId, detail: sentenceOfProblem(failure) })
+      if (failure !== undefined) report({ kind: 'failed', conversationId, detail: sentenceOfProblem(failure) })
       else if (run.postponedMs !== undefined && run.postponedMs > 0)
-        tell({ kind: 'waits', conversationId, seconds: Math.ceil(run.postponedMs / 1_000) })
+        report({ kind: 'waits', conversationId, seconds: Math.ceil(run.postponedMs / 1_000) })
     },
     onProblem: (problem, conversationId) => {
-      tell({
+      report({
         kind: 'problem',
         ...(conversationId === undefined ? {} : { conversationId }),
         detail: sentenceOfProblem(problem),
       })
     },
     onOtherLog: ({ position }) => {
-      tell({ kind: 'other-log', position: position.toString() })
+      report({ kind: 'other-log', position: position.toString() })
     },
   })
 }

@@ -1,7 +1,6 @@
 /**
- * What a process that works in the background says of itself, for Prometheus and for whoever restarts containers:
- * `/metrics` and `/health`. Two routes need no framework. There is no authentication: it listens where it is told to,
- * on this machine alone by default.
+ * `/metrics` and `/health` of a worker process, for Prometheus and container orchestration. There is no authentication;
+ * by default the server listens on the loopback address only.
  */
 import { createServer, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -11,27 +10,27 @@ import { InputError } from '../errors.js'
 import { toJson } from '../output.js'
 
 export interface Health {
-  /** False where the process cannot do its work until somebody looks: 503. */
+  /** False if the process needs attention from an operator: 503. */
   readonly ok: boolean
-  /** Shown beside it as JSON; a bigint becomes a decimal string. */
+  /** Returned in the same JSON document; a bigint becomes a decimal string. */
   readonly details: Readonly<Record<string, unknown>>
 }
 
 export interface MetricsServerOptions {
   readonly host: string
-  /** 0 takes any that is free. */
+  /** 0 picks a free port. */
   readonly port: number
   readonly register: Registry
   readonly health: () => Promise<Health>
 }
 
 export interface MetricsServer {
-  /** Where it listens, as `http://host:port`. */
+  /** The address, as `http://host:port`. */
   readonly url: string
   close(): Promise<void>
 }
 
-/** Serves metrics and health until `close`. Throws an `InputError` where it cannot listen there. */
+/** Serves metrics and health until `close`. Throws an `InputError` if it cannot listen. */
 export async function startMetricsServer({
   host,
   port,
@@ -50,15 +49,15 @@ export async function startMetricsServer({
         `${toJson({ status: ok ? 'ok' : 'stopped', ...details })}\n`,
       )
     } else {
-      send(response, 404, 'text/plain; charset=utf-8', 'there are /metrics and /health\n')
+      send(response, 404, 'text/plain; charset=utf-8', 'available routes: /metrics and /health\n')
     }
   }
   const server = createServer((request, response) => {
     if (request.method !== 'GET' && request.method !== 'HEAD') {
-      send(response, 405, 'text/plain; charset=utf-8', 'only GET\n')
+      send(response, 405, 'text/plain; charset=utf-8', 'only GET is allowed\n')
       return
     }
-    // A database that does not answer is one that the process cannot work with either.
+    // Without the database the process cannot work either.
     answer((request.url ?? '').replace(/\?.*$/u, ''), response).catch((failure: unknown) => {
       send(
         response,
@@ -68,7 +67,7 @@ export async function startMetricsServer({
       )
     })
   })
-  await listening(server, host, port)
+  await listen(server, host, port)
   // An unread scrape must not keep the process from ending.
   server.unref()
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a server that listens on a port has an address of this kind
@@ -91,19 +90,22 @@ function send(response: ServerResponse, status: number, type: string, body: stri
   response.end(body)
 }
 
-async function listening(server: Server, host: string, port: number): Promise<void> {
+async function listen(server: Server, host: string, port: number): Promise<void> {
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error) => {
-      const where = `${host}, port ${String(port)}`
+      const address = `${host}, port ${String(port)}`
       const code = codeOf(error)
       const reason =
         code === 'EADDRINUSE'
-          ? 'another program listens there'
+          ? 'another program uses this port'
           : code === 'EACCES'
-            ? 'this user may not listen there'
+            ? 'this user has no permission'
             : sentenceOf(error)
       reject(
-        new InputError('PortUnusable', `cannot serve metrics at ${where}: ${reason}; --metrics-port names another`),
+        new InputError(
+          'PortUnusable',
+          `cannot serve metrics on ${address}: ${reason}; choose another with --metrics-port`,
+        ),
       )
     })
     server.listen({ host, port, exclusive: true }, resolve)

@@ -1,9 +1,10 @@
 /**
- * `projections run`: keeps the read models until it is told to end. Several may run; one works, the others stand by.
+ * `projections run`: updates the read models until a signal arrives. Of several processes one works and the others
+ * stand by.
  *
- * An event that cannot be applied stops its own conversation. All others go on, `/health` names the event, and a restart
- * tries it again. A projection that cannot go on at all (its rows are of another log, or of a newer program) does not end
- * the process: `/health` then says 503. A process that ended would be restarted in a loop.
+ * An event that cannot be applied stops only its conversation: `/health` names the event, and a restart retries it. A
+ * projection that cannot continue at all (its rows belong to another log or a newer version) does not end the process,
+ * which would then be restarted in a loop. Instead `/health` returns 503.
  */
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
@@ -20,37 +21,34 @@ import type { Flags } from '../flags.js'
 import { failureNotes, note, toJson } from '../output.js'
 
 export interface RunProjectionsOptions {
-  /** Default: as many as the rows were last kept by; one at first. */
+  /** Default: unchanged; initially 1. */
   readonly partitions: number | undefined
-  /** Serves metrics and health there; not at all where it is left out. */
+  /** Port for metrics and health; undefined turns the server off. */
   readonly metricsPort: number | undefined
   readonly metricsHost: string
-  /** Says what happens as lines of JSON. */
+  /** Writes messages as JSON lines. */
   readonly json: boolean
 }
 
-const MOST_PARTITIONS = 64
+const MAX_PARTITIONS = 64
 
-/** Runs `projections run`; resolves when it was told to end and has. */
+/** Runs `projections run`; resolves after a signal, when the worker has stopped. */
 export async function runProjections(
   flags: Flags,
   options: RunProjectionsOptions,
   open: OpenProjectionProcess,
 ): Promise<void> {
   const { partitions, metricsPort, metricsHost, json } = options
-  if (partitions !== undefined && (partitions < 1 || partitions > MOST_PARTITIONS))
-    throw new InputError(
-      'Usage',
-      `--partitions must be from 1 to ${String(MOST_PARTITIONS)}, and is ${String(partitions)}`,
-    )
+  if (partitions !== undefined && (partitions < 1 || partitions > MAX_PARTITIONS))
+    throw new InputError('Usage', `--partitions must be from 1 to ${String(MAX_PARTITIONS)}; got ${String(partitions)}`)
   if (metricsPort !== undefined && metricsPort > 65_535)
-    throw new InputError('Usage', `--metrics-port must be a port, and is ${String(metricsPort)}`)
+    throw new InputError('Usage', `--metrics-port must be at most 65535; got ${String(metricsPort)}`)
   const config = await loadConfig({ flags, env: process.env, cwd: process.cwd() }, { writes: false })
   const rows = config.database ?? config.store
   if (isFolder(rows)) {
     throw new InputError(
       'Usage',
-      `a folder belongs to the one process that has it open, and that process keeps its read models. So nothing is to be run for ${rows}. This command is for a server: --store postgres://…`,
+      `${rows} is a directory: the process that opens it also updates the read models, so it needs no worker. This command requires a server: --store postgres://…`,
     )
   }
 
@@ -58,7 +56,7 @@ export async function runProjections(
     store: config.store,
     ...(config.database === undefined ? {} : { database: config.database }),
   })
-  const tell = teller(json)
+  const report = createReporter(json)
   const owner = `${hostname()}:${String(process.pid)}:${randomUUID().slice(0, 8)}`
   const ended = endSignals()
   let worker: ProjectionWorker | undefined
@@ -70,7 +68,7 @@ export async function runProjections(
       async () => (await worker?.status()) ?? [],
       () => worker?.state().kind === 'working',
     )
-    // Before the work, so that a port that is taken ends it before anything was touched.
+    // Start the metrics server first, so that a port in use fails previous any work.
     if (metricsPort !== undefined)
       server = await startMetricsServer({
         host: metricsHost,
@@ -78,19 +76,19 @@ export async function runProjections(
         register,
         health: () => healthOf(worker, owner),
       })
-    if (server !== undefined) tell(owner, { kind: 'metrics', url: server.url })
+    if (server !== undefined) report(owner, { kind: 'metrics', url: server.url })
     worker = startProjectionWorker({
       ...source,
       owner,
       ...(partitions === undefined ? {} : { partitions }),
       onState: (state) => {
-        tell(owner, state)
+        report(owner, state)
       },
       onFailure: (failure) => {
-        tell(owner, { kind: 'failure', detail: sentenceOfProblem(failure) })
+        report(owner, { kind: 'failure', detail: sentenceOfProblem(failure) })
       },
       onStop: (projection, stop) => {
-        tell(owner, { ...stop, kind: 'stopped', projection })
+        report(owner, { ...stop, kind: 'stopped', projection })
       },
       onApplied: (projection, partition, events) => {
         metrics.applied(projection, partition, events)
@@ -105,10 +103,7 @@ export async function runProjections(
   }
 }
 
-/**
- * All is well while the process works or stands by, and no projection is stopped. A projection that goes on without a
- * conversation names it.
- */
+/** Healthy if no projection is stopped. Conversations that a projection skips are listed. */
 async function healthOf(worker: ProjectionWorker | undefined, owner: string): Promise<Health> {
   if (worker === undefined) return { ok: true, details: { owner, state: 'starting' } }
   const state = worker.state()
@@ -135,41 +130,40 @@ async function healthOf(worker: ProjectionWorker | undefined, owner: string): Pr
   }
 }
 
-type Happening =
+type WorkerEvent =
   | WorkerState
   | { readonly kind: 'failure'; readonly detail: string }
   | { readonly kind: 'stopped'; readonly projection: string; readonly reason: string }
   | { readonly kind: 'metrics'; readonly url: string }
 
-/** Says in one line each what happens, on standard error. */
-function teller(json: boolean): (owner: string, happening: Happening) => void {
-  let before: Happening['kind'] | undefined
+/** Writes the events of the worker to standard error. */
+function createReporter(json: boolean): (owner: string, event: WorkerEvent) => void {
+  let previous: WorkerEvent['kind'] | undefined
   const noteFailure = failureNotes()
-  return (owner, happening) => {
-    const say = happening.kind === 'failure' ? noteFailure : note
-    say(json ? toJson({ owner, ...happening }) : sentenceOf(owner, happening, before === 'standing-by'))
-    if (happening.kind === 'standing-by' || happening.kind === 'working' || happening.kind === 'lost')
-      before = happening.kind
+  return (owner, event) => {
+    const writeNote = event.kind === 'failure' ? noteFailure : note
+    writeNote(json ? toJson({ owner, ...event }) : sentenceOf(owner, event, previous === 'standing-by'))
+    if (event.kind === 'standing-by' || event.kind === 'working' || event.kind === 'lost') previous = event.kind
   }
 }
 
-function sentenceOf(owner: string, happening: Happening, hasWaited: boolean): string {
-  switch (happening.kind) {
+function sentenceOf(owner: string, event: WorkerEvent, hasWaited: boolean): string {
+  switch (event.kind) {
     case 'starting':
-      return `${owner} starts`
+      return `${owner} is starting`
     case 'standing-by':
-      return `standing by: ${happening.holder.owner} keeps the read models`
+      return `standing by: ${event.holder.owner} updates the read models`
     case 'working':
-      return `${hasWaited ? 'took over' : 'working'} as ${owner}, fence ${String(happening.fence)}`
+      return `${hasWaited ? 'took over' : 'working'} as ${owner}, fence ${String(event.fence)}`
     case 'lost':
-      return 'lost the claim: another process keeps the read models now, or the database did not answer for too long'
+      return 'lost the claim: another process updates the read models now, or the database did not answer in time'
     case 'ended':
-      return 'ended'
+      return 'stopped'
     case 'failure':
-      return `trying again: ${happening.detail}`
+      return `retrying: ${event.detail}`
     case 'stopped':
-      return `stopped: ${happening.projection} ${happening.reason}; the others go on, and a restart tries it again`
+      return `stopped: ${event.projection} ${event.reason}; the others continue, and a restart retries it`
     case 'metrics':
-      return `metrics at ${happening.url}/metrics, health at ${happening.url}/health`
+      return `metrics at ${event.url}/metrics, health at ${event.url}/health`
   }
 }

@@ -1,6 +1,7 @@
 /**
- * The context that a model gets: leading system messages, the view of what was compacted, pinned messages from before
- * the window, the window. Always valid for the chat API, and never above the hard limit. A pure function of the state.
+ * The context that a model gets: leading system messages, the view of the compacted messages, pinned messages from
+ * before the window, then the window. It is always valid for the chat API, and never above the hard limit. A pure
+ * function of the state.
  */
 import { either as E } from 'fp-ts'
 import { callName } from '../conversation/call-groups.js'
@@ -9,18 +10,30 @@ import { withView } from '../conversation/with-view.js'
 import type { ContextState, Conversation } from '../conversation/conversation.js'
 import { observedParts, type Observed } from '../conversation/observed.js'
 import { fitAsBefore } from './fit-1.js'
-import { fit, layoutTokens, type Layout } from './fit.js'
+import { fit, layoutTokens, openingOf, type Layout } from './fit.js'
 import { hashOf } from '../values/hash.js'
-import { toChatMessage, type ChatMessage, type MessageBody, type ToolCall } from '../values/message.js'
+import { contentText, toChatMessage, type ChatMessage, type ToolCall } from '../values/message.js'
 import { planCycle, backsOffAfterUndo, triggerOf, type NoPlan } from './plan.js'
 import { hardLimit, softLimit } from '../values/policy.js'
-import { textLength } from './shorten.js'
+import { textLength } from '../conversation/shorten.js'
 import type { ViewName } from '../values/view-names.js'
-import { asRecorded, isPinned, pinnedTokens, unitTokens, unitsOf, type Rendered } from './units.js'
+import {
+  isPinned,
+  leadingShown,
+  pinnedTokens,
+  separated,
+  unitTokens,
+  unitsOf,
+  type Rendered,
+  type Unit,
+} from '../conversation/units.js'
+import { joinedSystemMessage, openingsOf, rulesOf, shapeOf } from '../conversation/shape.js'
+import { SHAPE_RULES, type Shape, type ShapeRules } from '../values/context-shapes.js'
+import type { Configuration } from '../events/index.js'
 
-/** What a context shows less of than the log has. */
+/** A message or batch that the context shows in part, or omits. */
 export interface Shortened {
-  /** The message, the batch of the view, or `view` where all of the view is left out. */
+  /** Id of the message or of the batch, or `view` if the whole view is omitted. */
   readonly id: string
   readonly how: 'shortened' | 'left-out'
   readonly characters: number
@@ -30,18 +43,18 @@ export interface OverBudget {
   readonly tokens: number
   readonly limit: number
   readonly reason: NoPlan['reason'] | 'compaction-due' | 'compaction-failed' | 'cycle-undone'
-  /** The messages that compaction may not take. */
+  /** Messages that compaction may not remove. */
   readonly messageIds: readonly string[]
 }
 
 /**
- * What a model is sent, with the place in the log that it was made from. Tokens are those of the conversation's
+ * The messages for a model, and the revision that they were built from. Tokens are counted by the conversation's
  * estimator.
  */
 export interface Context {
-  /** The conversation. */
+  /** Id of the conversation. */
   readonly conversationId: string
-  /** Revision of the last event that it was made from. */
+  /** Revision of the last event that the context was built from. */
   readonly revision: bigint
   /** SHA-256 of the canonical JSON (RFC 8785) of `messages`. */
   readonly hash: string
@@ -50,17 +63,27 @@ export interface Context {
   /** What to send to the model. A copy, yours to change. */
   readonly messages: ChatMessage[]
   /**
-   * Id of the recorded message behind each of `messages`; undefined for what is only shown (the view, a placeholder, a
-   * note).
+   * Id of the recorded message that each of `messages` shows. Undefined for an inserted message (a view in its own
+   * message, a placeholder, a note, the repeated original request). A system message that joins several leading
+   * messages, or one of them and the view, has the id of the first leading message.
    */
   readonly messageIds: readonly (string | undefined)[]
-  /** Index of the view in `messages`. */
+  /** Index of the message with the view in `messages`. */
   readonly viewAt: number | undefined
-  /** Present where the context is at or above the soft limit, with why. */
+  /**
+   * Offset of the view in the text of that message, in characters. The view is the end of the message; 0 if the view
+   * has its own message. The text of content parts is their texts, joined with line breaks.
+   */
+  readonly viewOffset?: number
+  /** Indexes of messages whose shown body differs from the recorded one: joined, marked, filled in or shortened. */
+  readonly adapted?: readonly number[]
+  /** The API whose rules the context follows; absent if another program made it. */
+  readonly shape?: Shape
+  /** Present if the context is at or above the soft limit, with the reason. */
   readonly overBudget?: OverBudget
-  /** What it shows less of than the log has; absent where all is whole. */
+  /** Messages and batches that are shortened or omitted; absent if everything is shown in full. */
   readonly shortened?: readonly Shortened[]
-  /** The program that made it; absent where it is ours. No limit of ours holds for it. */
+  /** The program that made the context; absent if this ledger did. The ledger's limits do not apply to it. */
   readonly observed?: { readonly program: string; readonly programVersion?: string }
   /** Tool calls that have no result yet. */
   readonly openCalls?: readonly { readonly callId: string; readonly name: string; readonly messageId: string }[]
@@ -73,8 +96,8 @@ type LeadingTooLarge = {
   readonly limit: number
 }
 /**
- * Pinned messages that do not fit beside the leading ones: the window became smaller after they were pinned. None of
- * them is ever left out instead.
+ * The pinned messages do not fit together with the leading ones: the window became smaller after they were pinned.
+ * Pinned messages are never omitted instead.
  */
 export type PinnedTooLarge = {
   readonly kind: 'PinnedTooLarge'
@@ -86,16 +109,16 @@ export type NoContext = LeadingTooLarge | PinnedTooLarge
 
 const characters = (parts: readonly ViewPart[]): number => parts.reduce((sum, part) => sum + part.text.length, 0)
 
-/** What a fitted layout shows less of than the whole one. */
-function lessThan(whole: Layout, shownLayout: Layout): Shortened[] {
-  const shown = new Map(
+/** What the fitted layout shortens or omits, compared with the whole one. */
+function shortenedIn(whole: Layout, shownLayout: Layout): Shortened[] {
+  const shownBodies = new Map(
     shownLayout.units
       .flat()
       .flatMap(({ source, body }) => (source === undefined ? [] : [[source.messageId, body] as const])),
   )
   const messages = whole.units.flat().flatMap(({ source, body }): Shortened[] => {
     if (source === undefined) return []
-    const now = shown.get(source.messageId)
+    const now = shownBodies.get(source.messageId)
     if (now === undefined) return [{ id: source.messageId, how: 'left-out', characters: textLength(body) }]
     return now === body
       ? []
@@ -104,7 +127,7 @@ function lessThan(whole: Layout, shownLayout: Layout): Shortened[] {
   const texts = new Map(
     shownLayout.view.flatMap((part) => (part.kind === 'batch' ? [[part.batchId, part.text] as const] : [])),
   )
-  // Its other lines (what a session summary says of all batches) have no id of their own.
+  // A session summary covers all batches; its lines have no id of their own.
   const view: Shortened[] =
     whole.view.length > 0 && shownLayout.view.length === 0
       ? [{ id: 'view', how: 'left-out', characters: characters(whole.view) }]
@@ -120,7 +143,7 @@ function lessThan(whole: Layout, shownLayout: Layout): Shortened[] {
   return [...view, ...batches, ...messages]
 }
 
-/** Why a context is at or above the soft limit, in the words of the plan that could not help it. */
+/** Why a context is at or above the soft limit. If no cycle would help, the reason is that of the plan. */
 function overBudgetOf(state: ContextState, tokens: number, limit: number): OverBudget | undefined {
   if (tokens < limit) return undefined
   const plan = planCycle(state, triggerOf(state) ?? 'soft')
@@ -134,10 +157,10 @@ function overBudgetOf(state: ContextState, tokens: number, limit: number): OverB
   return { tokens, limit, reason, messageIds: stays }
 }
 
-/** A context before it is written out. */
+/** The parts of a context before they become messages. */
 export interface Arrangement {
   readonly leading: readonly Rendered[]
-  /** All that there is to show, and what of it is shown: the same where nothing had to be shortened. */
+  /** Everything that could be shown, and what is shown. They are the same object if nothing was shortened. */
   readonly whole: Layout
   readonly layout: Layout
   readonly open: readonly { readonly call: ToolCall; readonly messageId: string }[]
@@ -145,58 +168,75 @@ export interface Arrangement {
 }
 
 /**
- * What the context of a conversation shows; refused only where its leading system messages, or its pinned ones beside
- * them, do not fit by themselves.
+ * Chooses what the context shows. Fails only if the leading system messages, alone or with the pinned ones, exceed the
+ * hard limit.
  */
 export function arrange(state: ContextState): E.Either<NoContext, Arrangement> {
   const { configuration } = state
   if (configuration === undefined) {
-    const nothing: Layout = { view: [], units: [], note: undefined }
+    const nothing: Layout = { openings: [], view: [], units: [], note: undefined }
     return E.right({ leading: [], whole: nothing, layout: nothing, open: [], tokens: 0 })
   }
   const estimator = state.findEstimator(configuration.estimator)
   const hard = hardLimit(configuration.policy)
-  const leading = state.leading.map(asRecorded)
+  const configured = { ...state, configuration }
+  const leading = state.leading.map((message) => leadingShown(message, configured))
   const leadingTokens = unitTokens([leading])
-  if (leadingTokens > hard)
+  const openings = openingsOf(configured, estimator)
+  const fixedTokens = leadingTokens + (openings.at(-1)?.tokens ?? 0)
+  if (fixedTokens > hard)
     return E.left({
       kind: 'LeadingTooLarge',
       messageIds: state.leading.map((message) => message.messageId),
-      tokens: leadingTokens,
+      tokens: fixedTokens,
       limit: hard,
     })
-  const live = [...state.retained, ...state.window]
-  const { units, open } = unitsOf(live, { ...state, configuration })
-  const whole: Layout = { view: state.view?.parts ?? [], units, note: undefined }
-  const room = hard - leadingTokens
-  const wholeTokens = layoutTokens(whole, estimator)
-  if (wholeTokens <= room) return E.right({ leading, whole, layout: whole, open, tokens: leadingTokens + wholeTokens })
+  const { units, open } = unitsOf([...state.retained, ...state.window], configured)
+  const whole: Layout = { openings, view: state.view?.parts ?? [], units, note: undefined }
+  const wholeTokens = leadingTokens + layoutTokens(whole, estimator)
+  if (wholeTokens <= hard) return E.right({ leading, whole, layout: whole, open, tokens: wholeTokens })
+  return E.map((layout: Layout): Arrangement => {
+    return { leading, whole, layout, open, tokens: leadingTokens + layoutTokens(layout, estimator) }
+  })(fitted(state, configuration, whole, hard - leadingTokens))
+}
+
+/** Fits the layout by the rules of the configured renderer version. */
+function fitted(
+  state: ContextState,
+  configuration: Configuration,
+  whole: Layout,
+  room: number,
+): E.Either<PinnedTooLarge, Layout> {
+  const estimator = state.findEstimator(configuration.estimator)
   if (configuration.rendererVersion < 2) {
     const before = new Set(state.retained)
-    const layout = fitAsBefore(
-      whole,
-      (unit) => unit.some((shown) => shown.source !== undefined && before.has(shown.source)),
-      room,
-      estimator,
-    )
-    return E.right({ leading, whole, layout, open, tokens: leadingTokens + layoutTokens(layout, estimator) })
+    const isRetained = (unit: Unit): boolean =>
+      unit.some((shown) => shown.source !== undefined && before.has(shown.source))
+    return E.right(fitAsBefore(whole, isRetained, room, estimator))
   }
-  const pinned = pinnedTokens(units, estimator)
-  if (pinned > room) {
-    const messageIds = units
+  const rules = rulesOf(configuration)
+  const pinnedUnits = separated(
+    whole.units.filter((unit) => unit.some(isPinned)),
+    rules,
+    estimator,
+  )
+  const tokens = pinnedTokens(pinnedUnits, estimator) + (whole.openings.at(-1)?.tokens ?? 0)
+  if (tokens > room) {
+    const messageIds = pinnedUnits
       .flat()
       .flatMap((shown) => (isPinned(shown) && shown.source !== undefined ? [shown.source.messageId] : []))
-    return E.left({ kind: 'PinnedTooLarge', messageIds, tokens: leadingTokens + pinned, limit: hard })
+    const limit = hardLimit(configuration.policy)
+    return E.left({ kind: 'PinnedTooLarge', messageIds, tokens: limit - room + tokens, limit })
   }
+  const newest = state.window.at(-1) ?? state.retained.at(-1)
   const lastAnswer = state.window.findLastIndex(({ role }) => role === 'assistant')
   const unanswered = new Set(configuration.rendererVersion < 3 ? [] : state.window.slice(lastAnswer + 1))
-  const layout = fit(whole, live.at(-1)?.messageId, unanswered, room, estimator)
-  return E.right({ leading, whole, layout, open, tokens: leadingTokens + layoutTokens(layout, estimator) })
+  return E.right(fit(whole, newest?.messageId, unanswered, room, rules, estimator))
 }
 
 /**
- * Tokens of the context; 0 where it is refused. Texts are counted only where some have to be shortened: else the state
- * has the sum.
+ * Tokens of the context; 0 if there is no valid context. Counts texts only if some have to be shortened: otherwise the
+ * state has the sum.
  */
 export function contextTokens(state: ContextState): number {
   const { configuration, tokens } = state
@@ -207,29 +247,19 @@ export function contextTokens(state: ContextState): number {
 }
 
 /**
- * The context of a conversation; refused only where its leading system messages, or its pinned ones beside them, do not
- * fit by themselves.
+ * The context of a conversation. Fails only if the leading system messages, alone or with the pinned ones, exceed the
+ * hard limit.
  */
 export function contextOf(state: ContextState): E.Either<NoContext, Context> {
   if (state.observed !== undefined) return E.right(observedContext(state, state.observed))
   const { configuration, conversationId, revision } = state
   const arranged = arrange(state)
   if (E.isLeft(arranged)) return arranged
-  const { leading, whole, layout, open, tokens } = arranged.right
-  const noteAt = layout.note?.at ?? 0
-  const shown: (Rendered | { body: MessageBody; source: undefined })[] = [
-    ...leading,
-    ...(layout.view.length === 0
-      ? []
-      : [{ body: { role: 'system', content: joinParts(layout.view) } as const, source: undefined }]),
-    ...layout.units.slice(0, noteAt).flat(),
-    ...(layout.note === undefined
-      ? []
-      : [{ body: { role: 'system', content: layout.note.text } as const, source: undefined }]),
-    ...layout.units.slice(noteAt).flat(),
-  ]
-  const messages = shown.map(({ body }) => toChatMessage(body))
-  const shortened = layout === whole ? [] : lessThan(whole, layout)
+  const { whole, layout, open, tokens } = arranged.right
+  const { shownMessages, view } = arrangedMessages(arranged.right, configuration)
+  const messages = shownMessages.map(({ body }) => toChatMessage(body))
+  const adapted = shownMessages.flatMap(({ body, source }, at) => (source === undefined || body === source ? [] : [at]))
+  const shortened = layout === whole ? [] : shortenedIn(whole, layout)
   const overBudget =
     configuration === undefined ? undefined : overBudgetOf(state, tokens, softLimit(configuration.policy))
   return E.right({
@@ -238,8 +268,11 @@ export function contextOf(state: ContextState): E.Either<NoContext, Context> {
     hash: hashOf(messages),
     tokens,
     messages,
-    messageIds: shown.map(({ source }) => source?.messageId),
-    viewAt: layout.view.length === 0 ? undefined : leading.length,
+    messageIds: shownMessages.map(({ source }) => source?.messageId),
+    viewAt: view?.at,
+    ...(view === undefined ? {} : { viewOffset: view.offset }),
+    ...(adapted.length === 0 ? {} : { adapted }),
+    ...(configuration === undefined ? {} : { shape: shapeOf(configuration) }),
     ...(overBudget === undefined ? {} : { overBudget }),
     ...(shortened.length === 0 ? {} : { shortened }),
     ...(open.length === 0
@@ -248,7 +281,52 @@ export function contextOf(state: ContextState): E.Either<NoContext, Context> {
   })
 }
 
-/** The context that another program made: nothing of it is arranged, shortened or refused. */
+/** The messages of an arrangement in order, and the position of the view among them. */
+function arrangedMessages(
+  { leading, layout }: Arrangement,
+  configuration: Configuration | undefined,
+): {
+  readonly shownMessages: readonly Pick<Rendered, 'body' | 'source'>[]
+  readonly view: { readonly at: number; readonly offset: number } | undefined
+} {
+  const rules = configuration === undefined ? SHAPE_RULES.openai : rulesOf(configuration)
+  const text = layout.view.length === 0 ? undefined : joinParts(layout.view)
+  const joined = rules.hasOneSystemMessage
+    ? joinedSystemMessage(
+        leading.map(({ body }) => body),
+        text,
+      )
+    : undefined
+  const head = rules.hasOneSystemMessage
+    ? joined === undefined
+      ? []
+      : [{ body: joined.body, source: leading[0]?.source }]
+    : [...leading, ...(text === undefined ? [] : [systemMessage(text)])]
+  const opening = openingOf(layout)
+  const noteAt = layout.note?.at ?? 0
+  const note = layout.note === undefined ? [] : [systemMessage(layout.note.text, rules)]
+  return {
+    shownMessages: [
+      ...head,
+      ...(opening === undefined ? [] : [opening]),
+      ...layout.units.slice(0, noteAt).flat(),
+      ...note,
+      ...layout.units.slice(noteAt).flat(),
+    ],
+    view: text === undefined ? undefined : { at: head.length - 1, offset: joined?.viewOffset ?? 0 },
+  }
+}
+
+/** A message that the context inserts. It has the role `user` if the rules allow only one system message. */
+const systemMessage = (
+  content: string,
+  { hasOneSystemMessage }: ShapeRules = SHAPE_RULES.openai,
+): Pick<Rendered, 'body' | 'source'> => ({
+  body: { role: hasOneSystemMessage ? 'user' : 'system', content },
+  source: undefined,
+})
+
+/** The context that another program made, as recorded: not arranged, shortened or rejected. */
 function observedContext(state: ContextState, { program, programVersion }: Observed): Context {
   const parts = observedParts(state)
   const messages = parts.map(({ body }) => toChatMessage(body))
@@ -264,16 +342,22 @@ function observedContext(state: ContextState, { program, programVersion }: Obser
   }
 }
 
-/** A context with a view that was chosen by who asks. */
+/** The text of the view in a context; undefined if it shows none. */
+export function viewText({ messages, viewAt, viewOffset = 0 }: Context): string | undefined {
+  const message = viewAt === undefined ? undefined : messages[viewAt]
+  return message === undefined ? undefined : contentText(message.content).slice(viewOffset)
+}
+
+/** A context rendered with a view that the caller chose. */
 export interface ContextAsOf extends Context {
   /**
-   * Only where another view was asked for than the one in force: that one, and the hash of the context with it, which
-   * is the recorded one. `hash`, `tokens` and `messages` are then those of a context that no model was given.
+   * Present only if the requested view differs from the configured one: the configured view, and the recorded hash of
+   * the context with it. `hash`, `tokens` and `messages` then belong to a context that no model received.
    */
   readonly inForce?: { readonly view: ViewName; readonly hash: string }
 }
 
-/** The context of a state; with another view, the same facts through that one. */
+/** The context of a state, rendered with another view if `view` is given. */
 export function contextIn(state: Conversation, view: ViewName | undefined): E.Either<NoContext, ContextAsOf> {
   const { configuration } = state
   const context = contextOf(state)
@@ -285,11 +369,11 @@ export function contextIn(state: Conversation, view: ViewName | undefined): E.Ei
     E.isLeft(context)
   )
     return context
-  const other = contextOf(
+  const rendered = contextOf(
     withView({ ...state, configuration: { ...configuration, policy: { ...configuration.policy, view } } }),
   )
   return E.map((shown: Context): ContextAsOf => ({
     ...shown,
     inForce: { view: configuration.policy.view, hash: context.right.hash },
-  }))(other)
+  }))(rendered)
 }

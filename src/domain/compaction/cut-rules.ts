@@ -1,7 +1,7 @@
 /**
- * Where history may be cut: between two messages, where no rule objects. One small function a rule, one list. A cut at
- * `at` leaves messages 0…at-1 on one side and the rest on the other. The cut moves back to where no rule objects, never
- * forward.
+ * Legal positions to cut the history: between two messages, if no rule forbids it. Each rule is a function in one list.
+ * A cut at `at` puts messages 0…at-1 on one side and the rest on the other. If a rule forbids a cut, it moves back,
+ * never forward.
  */
 import { callGroups, type CallGroup } from '../conversation/call-groups.js'
 import type { MessageBody } from '../values/message.js'
@@ -12,7 +12,7 @@ interface History {
   readonly chunkSize: number
 }
 
-/** A stretch that no cut may fall into: not between its first and its last message. */
+/** A range that must stay together: no cut between its first and its last message. */
 interface Stretch {
   readonly first: number
   readonly last: number
@@ -20,14 +20,13 @@ interface Stretch {
 
 type CutRule = (history: History) => Stretch[]
 
-// Tool results stay with their call: an answer without its question makes the model repeat the call.
+// Tool results stay with their call: a call without its result makes the model repeat it.
 const resultsStayWithTheirCall: CutRule = ({ groups }) =>
   groups
     .filter((group) => group.results.length > 0)
     .map((group) => ({ first: group.call, last: Math.max(...group.results) }))
 
-// A call whose result is still to come waits for it, but not for ever: once `chunkSize` messages follow, it holds
-// nothing back.
+// A call without a result blocks cuts after it, but not forever: once `chunkSize` messages follow, it blocks nothing.
 const openCallsWait: CutRule = ({ messages, groups, chunkSize }) =>
   groups
     .filter((group) => group.open.length > 0 && messages.length - 1 - group.call < chunkSize)
@@ -35,7 +34,7 @@ const openCallsWait: CutRule = ({ messages, groups, chunkSize }) =>
 
 const cutRules: readonly CutRule[] = [resultsStayWithTheirCall, openCallsWait]
 
-/** Every index at which a cut may fall, ascending, 0 and the end included where no rule objects. */
+/** All legal cut positions, ascending. They include 0 and the end, unless a rule forbids them. */
 export function legalCuts(messages: readonly MessageBody[], chunkSize: number): number[] {
   const history = { messages, groups: callGroups(messages).groups, chunkSize }
   const forbidden = new Uint8Array(messages.length + 1)

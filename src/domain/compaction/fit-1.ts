@@ -1,13 +1,13 @@
 /**
- * How a context was made to fit under renderer version 1, unchanged: contexts that were handed out then stay the ones
- * that their hashes are recorded of. It capped the newest message like all others, and left pinned ones out where
- * nothing else helped; `fit.ts` is what conversations go by since.
+ * How renderer version 1 made a context fit. Do not change it: the hashes of contexts that agents received are
+ * recorded. It shortened the newest message like all others, and omitted pinned messages if nothing else helped. Later
+ * versions use `fit.ts`.
  */
 import { contentTokens, messageTokens, toolCallTokens, type Estimator } from '../values/tokens.js'
 import { capView, capsFor, noteOf, noteTokens, SMALLEST_CAP_TOKENS, viewTokens, type Layout } from './fit.js'
 import type { ContentPart, MessageBody, ToolCall } from '../values/message.js'
-import { shorten, shortenArguments } from './shorten.js'
-import { unitTokens, type Unit } from './units.js'
+import { shorten, shortenArguments } from '../conversation/shorten.js'
+import { unitTokens, type Unit } from '../conversation/units.js'
 
 function shortenMessage(message: MessageBody, maxTokens: number, where: string, estimator: Estimator): MessageBody {
   const content: MessageBody['content'] =
@@ -42,8 +42,8 @@ function capUnit(unit: Unit, cap: number, estimator: Estimator): Unit {
   })
 }
 
-/** A group that no shortening makes fit, as one message that says what it is. */
-function inWords(unit: Unit, estimator: Estimator): Unit {
+/** Replaces a group that cannot be shortened enough with one message that describes it. */
+function describedUnit(unit: Unit, estimator: Estimator): Unit {
   const source = unit[0]?.source
   if (source === undefined) return unit
   const body: MessageBody = {
@@ -53,7 +53,7 @@ function inWords(unit: Unit, estimator: Estimator): Unit {
   return [{ body, source, tokens: messageTokens(body, estimator) }]
 }
 
-/** Units from before the window, and those of the window. */
+/** Units from before the window, and units of the window. */
 interface Split {
   readonly view: Layout['view']
   readonly retained: readonly Unit[]
@@ -67,7 +67,7 @@ const splitTokens = (split: Split, estimator: Estimator): number =>
   noteTokens(split.note, estimator) +
   unitTokens(split.window)
 
-/** The layout less as many of its oldest groups as it takes, all but the last at the most. */
+/** Omits as many of the oldest groups as necessary, but never the last one. */
 function leaveOutOldest(split: Split, room: number, estimator: Estimator): Split | undefined {
   const frame = splitTokens({ ...split, window: [], note: noteOf(split.window.length) }, estimator)
   let left = room - frame
@@ -93,11 +93,11 @@ function fitSplit(whole: Split, room: number, estimator: Estimator): Split {
     }
     if (splitTokens(capped, estimator) <= room) return capped
   }
-  // Where not even the last group fits (an image in a tiny window), it is named in words, so that the context still
-  // ends with it.
+  // If even the last group does not fit (an image in a tiny window), a description replaces it, so that the context
+  // still ends with it.
   const named = {
     ...capped,
-    window: [...capped.window.slice(0, -1), ...capped.window.slice(-1).map((unit) => inWords(unit, estimator))],
+    window: [...capped.window.slice(0, -1), ...capped.window.slice(-1).map((unit) => describedUnit(unit, estimator))],
   }
   for (const split of [capped, named]) {
     for (const frame of [
@@ -120,8 +120,8 @@ function fitSplit(whole: Split, room: number, estimator: Estimator): Split {
 }
 
 /**
- * A layout that fits, as it was made before pinned messages stayed whatever came.
- * @param whole all that there is to show, which does not fit
+ * A layout that fits, by the rules of renderer version 1: pinned messages may be omitted.
+ * @param whole everything that could be shown; it does not fit
  * @param isRetained whether a unit is from before the window
  */
 export function fitAsBefore(
@@ -141,6 +141,7 @@ export function fitAsBefore(
     estimator,
   )
   return {
+    openings: [],
     view,
     units: [...retained, ...window],
     note: note === undefined ? undefined : { text: note, at: retained.length },

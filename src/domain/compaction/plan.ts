@@ -1,6 +1,6 @@
 /**
- * What a compaction cycle would compact: which messages, in which chunks, what stays, and whether it is worth it. Pure,
- * and cheap enough to be asked after every append: nothing here costs a model call.
+ * Plans a compaction cycle: which messages, in which chunks, which messages stay, and whether the cycle is worth its
+ * cost. Pure and cheap enough to run after every append: it never calls a model.
  */
 import { callGroups } from '../conversation/call-groups.js'
 import type { Batch } from '../conversation/batch.js'
@@ -16,7 +16,7 @@ interface RecordedChunk {
   readonly messages: readonly LiveMessage[]
 }
 
-/** A chunk of a plan: recorded already, or still to be summarized. */
+/** A chunk of a plan: recorded already, or not summarized yet. */
 export type PlannedChunk = RecordedChunk | { readonly kind: 'new'; readonly messages: readonly LiveMessage[] }
 
 export interface Plan {
@@ -30,57 +30,53 @@ export interface Plan {
 export interface NoPlan {
   readonly kind: 'none'
   readonly reason: EventData<'CompactionCouldNotHelp'>['reason']
-  /** The messages that it may not compact. */
+  /** Messages that may not be compacted. */
   readonly messageIds: readonly string[]
 }
 
-/** Tokens that the frame of a batch in the view takes: its head line. */
+/** Tokens of a batch's head line in the view. */
 const BATCH_FRAME_TOKENS = 24
 
 const tokensOf = (messages: readonly LiveMessage[]): number =>
   messages.reduce((sum, message) => sum + message.tokens, 0)
 
-/**
- * Messages that may not be compacted though they are old: pinned ones, and what has to stay beside them (a call with its
- * results).
- */
-function heldByPins(messages: readonly LiveMessage[]): ReadonlySet<LiveMessage> {
-  const held = new Set(messages.filter((message) => message.pinned))
-  if (held.size === 0) return held
+/** Old messages that may not be compacted: pinned ones, and the calls and results that belong to them. */
+function blockedByPins(messages: readonly LiveMessage[]): ReadonlySet<LiveMessage> {
+  const blocked = new Set(messages.filter((message) => message.pinned))
+  if (blocked.size === 0) return blocked
   for (const group of callGroups(messages).groups) {
     const members = [group.call, ...group.results].flatMap((at) => messages[at] ?? [])
-    if (members.some((member) => held.has(member))) for (const member of members) held.add(member)
+    if (members.some((member) => blocked.has(member))) for (const member of members) blocked.add(member)
   }
-  return held
+  return blocked
 }
 
-/** A run that can be compacted or left as a whole: the messages between two neighbouring legal cuts. */
+/** Messages that are compacted together or not at all: those between two neighbouring legal cuts. */
 type Segment = readonly LiveMessage[]
 
-/** The foldable messages before the last `keep`, as segments that no cut rule objects to; oldest first. */
+/** The compactable messages before the last `keep`, as segments between legal cuts, oldest first. */
 function compactableSegments(state: ContextState, policy: Policy, keep: number): Segment[] {
   const messages = [...state.retained, ...state.window]
-  const held = heldByPins(messages)
+  const blocked = blockedByPins(messages)
   const end = Math.max(state.retained.length, messages.length - keep)
   const cuts = legalCuts(messages, policy.chunkSize).filter((cut) => cut <= end)
   return cuts
     .slice(1)
-    .map((cut, at) => messages.slice(cuts[at] ?? 0, cut).filter((message) => !held.has(message)))
+    .map((cut, at) => messages.slice(cuts[at] ?? 0, cut).filter((message) => !blocked.has(message)))
     .filter((segment) => segment.length > 0)
 }
 
 /**
- * Takes the recorded chunks whose messages are a run at the head of what is left. One that is not (a pin holds what it
- * covers) is passed over: ending there would have what stands behind it bought again and again.
+ * Takes the recorded chunks whose messages begin the remaining segments. Skips a chunk that does not match (a pin
+ * blocks one of its messages); stopping there would make every cycle pay again for the chunks after it.
  */
 function takeRecorded(
   segments: readonly Segment[],
   chunks: readonly Chunk[],
-): { taken: RecordedChunk[]; rest: Segment[] } {
-  const taken: RecordedChunk[] = []
+): { matched: RecordedChunk[]; rest: Segment[] } {
+  const matched: RecordedChunk[] = []
   let rest = [...segments]
-  // In the order of their messages: one that a pin had held back may have been recorded behind those that come after
-  // it.
+  // In message order: a chunk that a pin had blocked may be recorded later than chunks of newer messages.
   for (const chunk of chunks.toSorted((a, b) => (a.firstRevision < b.firstRevision ? -1 : 1))) {
     let messages: LiveMessage[] = []
     let used = 0
@@ -92,18 +88,18 @@ function takeRecorded(
       messages.length === chunk.messageIds.length &&
       messages.every((message, at) => message.messageId === chunk.messageIds[at])
     if (!unchanged) continue
-    taken.push({ kind: 'recorded', chunk, messages })
+    matched.push({ kind: 'recorded', chunk, messages })
     rest = rest.slice(used)
   }
-  return { taken, rest }
+  return { matched, rest }
 }
 
 const isFull = (chunk: readonly LiveMessage[], policy: Policy): boolean =>
   chunk.length >= policy.chunkSize && tokensOf(chunk) >= policy.chunkMinTokens
 
 /**
- * Cuts new chunks: at least `chunkSize` messages and `chunkMinTokens`, at most `chunkMaxTokens`; a short rest joins the
- * chunk before it, unless chunks go by count alone.
+ * Cuts new chunks of at least `chunkSize` messages and `chunkMinTokens`, and at most `chunkMaxTokens`. A short
+ * remainder joins the chunk before it, unless chunks go by count alone.
  */
 function cutChunks(segments: readonly Segment[], policy: Policy): LiveMessage[][] {
   const chunks: LiveMessage[][] = []
@@ -141,24 +137,24 @@ function selectionOf(chunks: readonly PlannedChunk[]): Selection {
 }
 
 function selection(state: ContextState, policy: Policy, keep: number): Selection {
-  const { taken, rest } = takeRecorded(compactableSegments(state, policy, keep), state.chunks)
+  const { matched, rest } = takeRecorded(compactableSegments(state, policy, keep), state.chunks)
   const cut: PlannedChunk[] = cutChunks(rest, policy).map((messages) => ({ kind: 'new', messages }))
-  // A short rest behind recorded chunks has no new chunk to join: it waits for the next cycle rather than buy a summary
-  // of its own.
-  const short = taken.length > 0 && cut.length === 1 && tokensOf(cut[0]?.messages ?? []) < policy.chunkMinTokens / 2
-  return selectionOf([...taken, ...(short ? [] : cut)])
+  // A short remainder after recorded chunks has no new chunk to join. It waits for the next cycle instead of paying for
+  // a summary of its own.
+  const short = matched.length > 0 && cut.length === 1 && tokensOf(cut[0]?.messages ?? []) < policy.chunkMinTokens / 2
+  return selectionOf([...matched, ...(short ? [] : cut)])
 }
 
-/** What has its summary already, and nothing else. */
+/** Selects only chunks that already have a summary. */
 const selectionRecorded = (state: ContextState, policy: Policy): Selection =>
-  selectionOf(takeRecorded(compactableSegments(state, policy, policy.keepRecent), state.chunks).taken)
+  selectionOf(takeRecorded(compactableSegments(state, policy, policy.keepRecent), state.chunks).matched)
 
 const tokensAfter = (state: ContextState, policy: Policy, selected: Selection): number =>
   state.tokens - selected.tokens + selected.chunks.length * (policy.maxSummaryTokens + BATCH_FRAME_TOKENS)
 
 const live = (state: ContextState): number => state.retained.length + state.window.length
 
-/** Why nothing is compacted, for people: the first cause that holds. */
+/** Why nothing can be compacted: the first cause that applies. */
 function reasonOf(state: ContextState, policy: Policy, selected: Selection): NoPlan {
   const recent = state.window.slice(-policy.keepRecent)
   const fixed = [
@@ -180,23 +176,26 @@ function reasonOf(state: ContextState, policy: Policy, selected: Selection): NoP
   return { kind: 'none', reason: 'too-little-to-fold', messageIds: mayNot }
 }
 
-/** Whether a cycle was undone lately: who wanted the messages back has them for a while. */
+/** Whether a recently undone cycle blocks the soft limit: the user wanted these messages back. */
 export const backsOffAfterUndo = (state: ContextState): boolean =>
   state.softBackoffUntil !== undefined && state.messagesAppended < state.softBackoffUntil
 
-/** The trigger that a state pulls: above the hard limit, at the soft one unless a cycle was undone lately, or none. */
+/**
+ * The limit that the state has reached: `hard` above the hard limit, `soft` at the soft limit unless a cycle was undone
+ * recently.
+ */
 export function triggerOf(state: ContextState): 'soft' | 'hard' | undefined {
   const policy = state.configuration?.policy
-  // Whoever makes the context compacts it.
+  // If another program makes the context, that program compacts it.
   if (policy === undefined || state.observed !== undefined) return undefined
   if (state.tokens > hardLimit(policy)) return 'hard'
   return state.tokens >= softLimit(policy) && !backsOffAfterUndo(state) ? 'soft' : undefined
 }
 
 /**
- * What a cycle would compact.
- * @param trigger why it is asked for: the soft limit, the hard one (which may reach into the recent messages), or by
- * hand (which compacts whatever may be compacted)
+ * Plans a cycle.
+ * @param trigger the reason: the soft limit, the hard limit (which may compact recent messages), or a manual request
+ * (which compacts everything that is compactable)
  */
 export function planCycle(state: ContextState, trigger: Trigger): Plan | NoPlan {
   const policy = state.configuration?.policy
@@ -205,44 +204,44 @@ export function planCycle(state: ContextState, trigger: Trigger): Plan | NoPlan 
   const plan = (selected: Selection): Plan => ({ kind: 'plan', trigger, ...selected })
   if (trigger === 'manual') return usual.messages > 0 ? plan(usual) : reasonOf(state, policy, usual)
   const worth = (selected: Selection): boolean => selected.tokens > 2 * policy.maxSummaryTokens
-  // What was summarized ahead of need leaves at the limit without a call, where that is enough; the rest is summarized
-  // ahead of the next one.
+  // At a limit, use the summaries made ahead of time if they are enough: no model call is needed. The rest is
+  // summarized ahead of the next cycle.
   const recorded = selectionRecorded(state, policy)
   if (worth(recorded) && tokensAfter(state, policy, recorded) < softLimit(policy)) return plan(recorded)
   const helps = usual.messages >= policy.chunkSize || tokensAfter(state, policy, usual) < softLimit(policy)
   if (live(state) > policy.keepRecent + 1 && worth(usual) && helps) return plan(usual)
   if (trigger === 'hard') {
-    // Fewer recent messages than the policy wants, one at a time, until the rest fits; the last call group always
-    // stays.
+    // Keep fewer recent messages than the policy wants, one less at a time, until the rest fits. The last call group
+    // always stays.
     for (let keep = policy.keepRecent; keep >= 1; keep -= 1) {
       const selected = selection(state, policy, keep)
       if (worth(selected) && tokensAfter(state, policy, selected) <= hardLimit(policy)) return plan(selected)
     }
-    // Nothing brings it below the limit (leading text, one huge message): it is shown shortened, and compacted a whole
-    // chunk at a time, not a call a message.
+    // Nothing brings the context below the limit (leading text, one huge message), so it will be shortened. Compact
+    // whole chunks: a call for each message would cost too much.
     if (usual.messages >= policy.chunkSize && usual.tokens >= policy.chunkMinTokens && worth(usual)) return plan(usual)
   }
   return reasonOf(state, policy, usual)
 }
 
 /**
- * Share of the soft limit from which chunks are summarized ahead of need. Later, and a message or two fill what is left
- * before the limit; earlier, and chunks are smaller than a cycle would cut them, and what never reaches the limit is
- * paid for (docs/decisions/0009-compaction-ahead.md).
+ * Share of the soft limit from which chunks are summarized ahead of time. If it is higher, one or two messages reach
+ * the limit first. If it is lower, chunks are smaller than a cycle would cut them, and conversations that never reach
+ * the limit pay for summaries (docs/decisions/0009-compaction-ahead.md).
  */
 const AHEAD_SHARE = 0.9
 
-/** A chunk to summarize ahead of need, and the recorded one that it continues. */
+/** A chunk to summarize ahead of time, and the recorded chunk that it continues. */
 export interface ChunkAhead {
   readonly messages: readonly LiveMessage[]
   readonly continues: Chunk | undefined
 }
 
 /**
- * The next whole chunk that can be summarized before a limit asks for it; undefined where none is full, the context is
- * far from its limit, or a cycle is due. It is what a cycle would cut, a short rest joined to it. A recorded chunk is
- * taken as it is, whoever made it: whether it can be used is the cycle's question, and asked here it would let two
- * workers with different models buy it from each other for ever.
+ * The next full chunk to summarize before a limit requires it. Undefined if no chunk is full, if the context is far
+ * below the soft limit, or if a cycle is due. The cut is the same as in a cycle. Recorded chunks are accepted whoever
+ * made them; the cycle decides whether it can use them. A check here would let two workers with different models
+ * replace each other's chunks forever.
  */
 export function planAhead(state: ContextState): ChunkAhead | undefined {
   const policy = state.configuration?.policy
@@ -254,34 +253,34 @@ export function planAhead(state: ContextState): ChunkAhead | undefined {
     state.tokens < softLimit(policy) * AHEAD_SHARE
   )
     return undefined
-  const { taken, rest } = takeRecorded(compactableSegments(state, policy, policy.keepRecent), state.chunks)
+  const { matched, rest } = takeRecorded(compactableSegments(state, policy, policy.keepRecent), state.chunks)
   const [messages, next] = cutChunks(rest, policy)
-  // One that has another behind it is as large as a request may be.
+  // If another chunk follows, this one has the largest allowed size.
   const whole =
     messages !== undefined &&
     (next !== undefined || isFull(messages, policy)) &&
     tokensOf(messages) > 2 * policy.maxSummaryTokens
   if (!whole) return undefined
-  return { messages, continues: taken.at(-1)?.chunk }
+  return { messages, continues: matched.at(-1)?.chunk }
 }
 
-/** Whether a cycle is due now: a limit is reached, and no back-off after failures holds it. */
+/** The limit that makes a cycle due now; undefined if none is reached, or while failures cause a back-off. */
 export function dueTrigger(state: ContextState): 'soft' | 'hard' | undefined {
   return isBackingOff(state) ? undefined : triggerOf(state)
 }
 
 /**
- * How many further messages the next attempt waits for after so many failures in a row: 1, 1, 2, 4, 8, and never more
- * than a chunk.
+ * Number of messages that must arrive before the next attempt, by the number of consecutive failures: 1, 1, 2, 4, 8,
+ * and at most a chunk.
  */
 export function retryAfterMessages(attempt: number, chunkSize: number): number {
   return Math.max(1, Math.min(chunkSize, 2 ** Math.max(0, attempt - 2)))
 }
 
 /**
- * The batches that become one, or undefined while there are few: between the first and the last that are shown, the
- * oldest run of more than `buffer` batches of the lowest depth. So depth grows with the logarithm of the batches, and
- * nothing is squashed over and over.
+ * The batches to merge into one; undefined while there are few. Between the first and the last batches that are always
+ * shown, this is the oldest run of more than `buffer` batches with the lowest depth. So depth grows with the logarithm
+ * of the number of batches, and no batch is merged again and again.
  */
 export function planResummarization(
   batches: readonly Batch[],
@@ -300,21 +299,20 @@ export function planResummarization(
 }
 
 /**
- * Whether failures hold the next attempt back: fewer messages came since than it waits for. What failed ahead of need
- * is tried once more when a limit asks for it.
+ * Whether failures delay the next attempt: fewer messages than required have arrived since. A failure of a summary made
+ * ahead of time does not delay the attempt at a limit.
  */
 export function isBackingOff(state: ContextState): boolean {
   const { failures } = state
-  // An edition waits for nobody's messages: whoever makes it says when it is tried again.
+  // Messages do not delay an edition: its creator decides when to retry.
   if (failures === undefined || state.editionId !== undefined || (failures.ahead && triggerOf(state) !== undefined))
     return false
   return state.messagesAppended - failures.atMessage < failures.retryAfterMessages
 }
 
 /**
- * A chunk as two, cut where no rule objects and as near to half of its tokens as may be; as one where no cut is
- * allowed.
- * @param history all live messages, which the cut rules are asked about
+ * Splits a chunk in two at the legal cut nearest to half of its tokens; returns it as one if there is no legal cut.
+ * @param history all live messages: the cut rules need them
  */
 export function splitChunk(
   history: readonly LiveMessage[],

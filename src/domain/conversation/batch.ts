@@ -1,8 +1,8 @@
 /**
- * A batch: a summary that is safe in the archive, with what it covers. Its text has a header line for people; its
- * fields are the truth.
+ * A batch: an archived summary, with the span of messages that it covers. Its text has a header line for people; the
+ * fields are authoritative.
  */
-import type { EventData, Sections } from '../events/index.js'
+import type { CarryForward, EventData, Sections } from '../events/index.js'
 
 export interface Batch {
   readonly batchId: string
@@ -16,11 +16,11 @@ export interface Batch {
   readonly content: string
   readonly sections?: Sections | undefined
   readonly tokens: number
-  /** Revision of the fact that holds it: the one that recorded it, or one that put it into force. */
+  /** Revision of the event that holds the batch: the one that recorded it, or one that put it into force. */
   readonly revision: bigint
   /**
-   * The fact that recorded it, where that is another one: in the edition's stream that it names, or else in the
-   * conversation's.
+   * The event that recorded the batch, if it is another one: in the edition's stream if `editionId` is present, or else
+   * in the conversation's stream.
    */
   readonly origin?: { readonly editionId?: string | undefined; readonly revision: bigint } | undefined
 }
@@ -34,13 +34,24 @@ export const headerLine = (batch: Span): string =>
 /** Header line and summary. */
 export const archivedContent = (batch: Span, summary: string): string => `${headerLine(batch)}\n${summary}`
 
-/** The label of a batch. Two batches may share it (their end time): identity is the batch's id. */
+/** Label of a batch. Batches with the same end time share a label; the batch id is unique. */
 export const batchLabel = (conversationId: string, endTime: string): string =>
   `compaction-batch-${conversationId}-${endTime}`
 
-/** The summary of a batch, without the header line that its fields make. */
+/** The summary of a batch, without its header line. */
 export const summaryOf = (batch: Span & { readonly content: string }): string =>
   batch.content.slice(headerLine(batch).length + 1)
+
+/** The fields of a batch that a prune event carries forward. */
+export const carriedBatch = ({
+  batchId,
+  revision,
+  depth,
+  tokens,
+  startTime,
+  endTime,
+  messageCount,
+}: Batch): CarryForward['batches'][number] => ({ batchId, revision, depth, tokens, startTime, endTime, messageCount })
 
 export const batchFrom = (
   data: EventData<'BatchArchived'> | EventData<'BatchesResummarized'>,

@@ -1,15 +1,15 @@
 /**
- * Tool calls and their results. A group is an assistant's message with calls, and the results that belong to it,
- * wherever they came: a result belongs to the last call before it that has its id and no result yet.
+ * Tool calls and their results. A group is an assistant message with calls, and their results, which need not be
+ * adjacent. A result belongs to the last call before it that has its id and no result yet.
  */
 import type { MessageBody, ToolCall } from '../values/message.js'
 
 export interface CallGroup {
-  /** Index of the message that calls. */
+  /** Index of the message with the calls. */
   readonly call: number
-  /** Indexes of its results, in the order in which they came. */
+  /** Indexes of the results, in order. */
   readonly results: number[]
-  /** Calls without a result so far. */
+  /** Calls that have no result yet. */
   readonly open: ToolCall[]
 }
 
@@ -19,7 +19,7 @@ export interface CallGroups {
   readonly strays: ReadonlySet<number>
 }
 
-/** Finds the groups of a run of messages, in order of their calls. */
+/** Finds the groups among consecutive messages, in order of their calls. */
 export function callGroups(messages: readonly MessageBody[]): CallGroups {
   const groups: CallGroup[] = []
   const strays = new Set<number>()
@@ -45,5 +45,5 @@ export function callGroups(messages: readonly MessageBody[]): CallGroups {
   return { groups, strays }
 }
 
-/** The name that a call goes by, for people. */
+/** Display name of a call. */
 export const callName = (call: ToolCall): string => call.function?.name ?? call.type

@@ -1,6 +1,6 @@
 /**
- * The state that the decider goes by: what it remembers of a conversation, or of an edition. `evolve.ts` says what each
- * event changes in it, `resume-at.ts` how it begins at the last origin event.
+ * The state that commands are decided on, for a conversation or an edition. `evolve.ts` applies events to it;
+ * `resume-at.ts` restores it from the last checkpoint event.
  */
 import type { Batch } from './batch.js'
 import { GENESIS_HASH } from '../events/codec.js'
@@ -14,8 +14,8 @@ import type { FindEstimator } from '../values/tokens.js'
 export type Chunk = EventData<'ChunkSummarized'> & { readonly revision: bigint }
 
 /**
- * Messages that an edition takes for pinned as soon as it sees them, by their revisions: those that were pinned at
- * `until`, when it was begun.
+ * Revisions of the messages that were pinned at `until`, when the edition started. The edition treats them as pinned as
+ * soon as it reads them.
  */
 export interface PinnedAhead {
   readonly messages: ReadonlySet<bigint>
@@ -24,62 +24,62 @@ export interface PinnedAhead {
 
 export interface Conversation {
   readonly conversationId: string
-  /** What its texts are counted by, under the name that the configuration records. */
+  /** Finds the estimator that the configuration names. */
   readonly findEstimator: FindEstimator
-  /** The edition whose stream this state is recorded in; undefined for the conversation itself. */
+  /** The edition whose stream records this state; undefined for the conversation itself. */
   readonly editionId: string | undefined
   readonly pinnedAhead: PinnedAhead
-  /** Revision of the last event of the stream that this state is recorded in; -1n before the first. */
+  /** Revision of the last event in the stream that records this state; -1n before the first. */
   readonly revision: bigint
   /**
-   * The conversation's last event that this state knows: its own revision, but for an edition, which has a stream of its
-   * own.
+   * Revision of the last event of the conversation that this state includes. Differs from `revision` for an edition,
+   * which has a stream of its own.
    */
   readonly conversationRevision: bigint
-  /** Hash of the last event: what the next one chains to. */
+  /** Hash of the last event; the next event chains to it. */
   readonly hash: string
-  /** Time of the last event, which the next one may not be before. */
+  /** Time of the last event; the next event may not be earlier. */
   readonly recordedAt: string | undefined
   readonly configuration: Configuration | undefined
-  /** The program that makes the context; undefined where it is ours. */
+  /** The program that makes the context; undefined if this ledger does. */
   readonly observed: Observed | undefined
   readonly messagesAppended: number
-  /** Messages that were withdrawn, and how many of them a batch of this state covers. */
+  /** Number of withdrawn messages, and how many of them are covered by a batch of this state. */
   readonly withdrawn: { readonly messages: number; readonly compacted: number }
   readonly messagesCompressed: number
   readonly cycles: number
-  /** Revision of the last origin event. */
+  /** Revision of the last checkpoint event. */
   readonly lastOrigin: bigint | undefined
-  /** Since when its batches are of another lineage than its first one, and whose. */
+  /** The start of the current lineage of batches, and its edition; undefined for the first lineage. */
   readonly lineage: CarryForward['line']
-  /** The soft limit starts no cycle before there are so many messages: a cycle was undone. */
+  /** After an undone cycle: the soft limit starts no cycle until the conversation has this many messages. */
   readonly softBackoffUntil: number | undefined
   readonly originalTask: LiveMessage | undefined
-  /** System and developer messages before the first other message: they lead every context. */
+  /** System and developer messages before the first other message. They lead every context. */
   readonly leading: readonly LiveMessage[]
   /**
-   * Pinned messages from before the window, with what has to stay beside them, and unpinned ones that are not
-   * compacted yet.
+   * Messages from before the window: pinned ones with the calls and results that belong to them, and unpinned ones that
+   * are not compacted yet.
    */
   readonly retained: readonly LiveMessage[]
   /** The live window. */
   readonly window: readonly LiveMessage[]
-  /** Active batches in order, re-summarizations included. */
+  /** Active batches in order, including merged ones. */
   readonly batches: readonly Batch[]
-  /** The batches that the last origin event carried forward, which the view shows until the next one. */
+  /** Batches carried forward by the last checkpoint event. The view shows them until the next one. */
   readonly visibleBatches: readonly Batch[]
   readonly view: View | undefined
-  /** Summarized and not archived yet, in order. */
+  /** Summarized chunks that are not archived yet, in order. */
   readonly chunks: readonly Chunk[]
   readonly compactedCalls: EventData<'MessagesPruned'>['carried']['foldedCalls']
   /**
-   * Tokens of the context while nothing of it has to be shortened: leading, view, retained and window, with the
-   * placeholders that are shown.
+   * Tokens of the context if nothing in it has to be shortened: leading messages, view, retained messages and window,
+   * with placeholders.
    */
   readonly tokens: number
   /**
-   * Failures in a row since the last prune, and how many messages there were then; `ahead` where no limit asked for the
-   * last one.
+   * Consecutive failures since the last prune, and the number of messages at the last one. `ahead` if the last one was
+   * made ahead of time, below any limit.
    */
   readonly failures:
     | {
@@ -87,12 +87,22 @@ export interface Conversation {
         readonly atMessage: number
         readonly retryAfterMessages: number
         readonly ahead: boolean
+        /** The failed request, if it may have been charged, and how often it was sent in a row. */
+        readonly request: FailedRequest | undefined
       }
     | undefined
   readonly couldNotHelp: EventData<'CompactionCouldNotHelp'> | undefined
 }
 
-/** What a context is made of: of the batches it needs no more than the view, which is rendered. */
+/** A failed request, from the last `CompactionFailed` event. */
+export interface FailedRequest {
+  readonly requestHash: string
+  readonly timesSent: number
+  /** Time limit in milliseconds, if the request had one. */
+  readonly timeoutMs: number | undefined
+}
+
+/** The part of the state that a context needs: the rendered view, but not the batches. */
 export type ContextState = Omit<Conversation, 'batches' | 'visibleBatches'>
 
 const NONE: PinnedAhead = { messages: new Set(), until: -1n }
@@ -142,14 +152,14 @@ export const initialEdition = (
   editionId,
 })
 
-/** Messages that are live or that batches cover, by what was appended and withdrawn. */
+/** Number of messages that are live or covered by batches. */
 export const messagesInForce = ({
   messagesAppended,
   withdrawn,
 }: Pick<Conversation, 'messagesAppended' | 'withdrawn'>): number =>
   messagesAppended - withdrawn.messages + withdrawn.compacted
 
-/** What an edition takes for pinned, by the event that it begins with. */
+/** The messages that an edition treats as pinned, from its first event. */
 export const pinnedAheadOf = ({ pinned, conversationRevision }: EventData<'EditionStarted'>): PinnedAhead => ({
   messages: new Set(pinned),
   until: conversationRevision,

@@ -1,21 +1,29 @@
-/** What each event changes in the state. `evolve` never refuses: what is recorded has happened. */
+/** Applies events to the state. `evolve` never fails: recorded events have happened. */
 import { batchFrom, type Batch } from './batch.js'
-import { pinnedAheadOf, type Chunk, type Conversation } from './conversation.js'
+import { pinnedAheadOf, type Chunk, type Conversation, type FailedRequest } from './conversation.js'
 import type { EventData, PlacedEvent } from '../events/index.js'
 import { liveMessage, type LiveMessage } from './live-message.js'
 import { putIntoForce } from './put-into-force.js'
 import { isInstruction } from '../values/message.js'
-import { tokensAddedBy, withView } from './with-view.js'
+import { leadingTokensAddedBy, tokensAddedBy, withView } from './with-view.js'
 
 /** The state after one more event. */
 export const evolve = (state: Conversation, event: PlacedEvent): Conversation => next(state, event)
 
-/** A window that nobody else has, and that may therefore grow in place. */
+/** The failed request; undefined if it was never sent or cost nothing. */
+const failedRequest = ({
+  requestHash,
+  timesSent,
+  timeoutMs,
+}: EventData<'CompactionFailed'>): FailedRequest | undefined =>
+  requestHash === undefined || timesSent === undefined ? undefined : { requestHash, timesSent, timeoutMs }
+
+/** A window that only one state uses, and that may therefore grow in place. */
 type OwnWindow = LiveMessage[]
 
-function next(state: Conversation, event: PlacedEvent, own?: OwnWindow): Conversation {
+function next(state: Conversation, event: PlacedEvent, ownWindow?: OwnWindow): Conversation {
   const { revision } = event
-  const told: Conversation = {
+  const updated: Conversation = {
     ...state,
     revision,
     conversationRevision: state.editionId === undefined ? revision : state.conversationRevision,
@@ -24,91 +32,92 @@ function next(state: Conversation, event: PlacedEvent, own?: OwnWindow): Convers
   }
   switch (event.type) {
     case 'ConversationConfigured':
-      return withView({ ...told, configuration: event.data, couldNotHelp: undefined })
+      return withView({ ...updated, configuration: event.data, couldNotHelp: undefined })
     case 'MessageAppended':
-      return appendMessage(told, liveMessage(event), own)
+      return appendMessage(updated, liveMessage(event), ownWindow)
     case 'MessagesWithdrawn':
-      return withdraw(told, event.data)
+      return withdraw(updated, event.data)
     case 'MessagePinned':
-      return setPinned(told, event.data.messageId, true)
+      return setPinned(updated, event.data.messageId, true)
     case 'MessageUnpinned':
-      return setPinned(told, event.data.messageId, false)
+      return setPinned(updated, event.data.messageId, false)
     case 'ChunkSummarized':
-      return { ...addChunk(told, { ...event.data, revision: event.revision }), failures: undefined }
+      return { ...addChunk(updated, { ...event.data, revision: event.revision }), failures: undefined }
     case 'BatchArchived':
-      return { ...told, batches: [...told.batches, batchFrom(event.data, event.revision)] }
+      return { ...updated, batches: [...updated.batches, batchFrom(event.data, event.revision)] }
     case 'BatchesResummarized':
       return {
-        ...resummarize(told, batchFrom(event.data, event.revision), event.data.sourceBatchIds),
+        ...resummarize(updated, batchFrom(event.data, event.revision), event.data.sourceBatchIds),
         failures: undefined,
       }
     case 'MessagesPruned':
-      return prune(told, event.data, event.revision)
+      return prune(updated, event.data, event.revision)
     case 'ConversationObserved':
-      return withView({ ...told, observed: beginObserved(event.data, event.revision) })
+      return withView({ ...updated, observed: beginObserved(event.data, event.revision) })
     case 'CompactionObserved':
-      // Where the context is ours by now, it is only told.
-      return told.observed === undefined
-        ? told
-        : { ...told, observed: { ...told.observed, announced: { ...event.data, revision } } }
+      // If the ledger makes the context by now, the compaction does not change it.
+      return updated.observed === undefined
+        ? updated
+        : { ...updated, observed: { ...updated.observed, announced: { ...event.data, revision } } }
     case 'ContributionEdited':
-      return edit(told, event.data)
+      return edit(updated, event.data)
     case 'CompactionFailed':
       return {
-        ...told,
+        ...updated,
         failures: {
           attempts: event.data.attempt,
-          atMessage: told.messagesAppended,
+          atMessage: updated.messagesAppended,
           retryAfterMessages: event.data.retryAfterMessages,
           ahead: event.data.trigger === 'ahead',
+          request: failedRequest(event.data),
         },
       }
     case 'CompactionCouldNotHelp':
-      return { ...told, couldNotHelp: event.data }
+      return { ...updated, couldNotHelp: event.data }
     case 'EditionStarted':
-      // One that was dropped and is begun again goes on where it stood.
+      // A dropped edition that starts again continues with its previous state.
       return state.revision >= 0n
-        ? told
-        : withView({ ...told, configuration: event.data.configuration, pinnedAhead: pinnedAheadOf(event.data) })
+        ? updated
+        : withView({ ...updated, configuration: event.data.configuration, pinnedAhead: pinnedAheadOf(event.data) })
     case 'EditionAdvanced':
-      return told
+      return updated
     case 'EditionAdopted':
     case 'EditionReverted':
     case 'CycleUndone':
-      return putIntoForce(told, event.data, revision)
+      return putIntoForce(updated, event.data, revision)
     case 'SummarySetAside':
     case 'EditionDropped':
     case 'EditionCompared':
     case 'TranscriptDamaged':
     case 'PromptRegistered':
-      return told
+      return updated
     default:
       return assertNever(event)
   }
 }
 
 /**
- * Folds events into a state one by one, in time that grows with their number: the window grows in place, where `evolve`
- * copies it for each message. So a state that was read before has the messages in its window that were taken since.
+ * Applies events one by one in linear time: the window grows in place, while `evolve` copies it for each message. So
+ * the window of a state that was read earlier also contains later messages.
  */
 export class Fold {
-  private own: OwnWindow | undefined
+  private ownWindow: OwnWindow | undefined
 
-  /** @param state where it begins; it stays as it is */
-  constructor(private folded: Conversation) {}
+  /** @param state the initial state; it is not changed */
+  constructor(private current: Conversation) {}
 
-  /** The state behind what was taken so far. Its window grows with the next message. */
+  /** The current state. Its window grows with the next message. */
   get state(): Conversation {
-    return this.folded
+    return this.current
   }
 
   take(event: PlacedEvent): Conversation {
-    if (event.type === 'MessageAppended' && this.own !== this.folded.window) {
-      this.own = [...this.folded.window]
-      this.folded = { ...this.folded, window: this.own }
+    if (event.type === 'MessageAppended' && this.ownWindow !== this.current.window) {
+      this.ownWindow = [...this.current.window]
+      this.current = { ...this.current, window: this.ownWindow }
     }
-    this.folded = next(this.folded, event, this.own)
-    return this.folded
+    this.current = next(this.current, event, this.ownWindow)
+    return this.current
   }
 }
 
@@ -119,54 +128,54 @@ export function evolveAll(state: Conversation, events: Iterable<PlacedEvent>): C
   return fold.state
 }
 
-/** Whether messages still lead the conversation: nothing but instructions so far. */
+/** Whether a new instruction still leads the conversation: only instructions so far. */
 const onlyInstructionsSoFar = (state: Conversation): boolean => state.messagesAppended === state.leading.length
 
-function appendMessage(state: Conversation, message: LiveMessage, own: OwnWindow | undefined): Conversation {
+function appendMessage(state: Conversation, message: LiveMessage, ownWindow: OwnWindow | undefined): Conversation {
   const leads = message.leads === true || (isInstruction(message) && onlyInstructionsSoFar(state))
   return {
     ...state,
     messagesAppended: state.messagesAppended + 1,
     originalTask: state.originalTask ?? (message.role === 'user' ? message : undefined),
     leading: leads ? [...state.leading, message] : state.leading,
-    // What it adds is asked of the window without it.
-    tokens: state.tokens + (leads ? message.tokens : tokensAddedBy(state, message)),
-    window: leads ? state.window : longerBy(state.window, message, own),
+    // Counted with the window before this message.
+    tokens: state.tokens + (leads ? leadingTokensAddedBy(state, message) : tokensAddedBy(state, message)),
+    window: leads ? state.window : longerBy(state.window, message, ownWindow),
   }
 }
 
 function longerBy(
   window: readonly LiveMessage[],
   message: LiveMessage,
-  own: OwnWindow | undefined,
+  ownWindow: OwnWindow | undefined,
 ): readonly LiveMessage[] {
-  if (own === undefined || own !== window) return [...window, message]
-  own.push(message)
-  return own
+  if (ownWindow === undefined || ownWindow !== window) return [...window, message]
+  ownWindow.push(message)
+  return ownWindow
 }
 
 /**
- * Takes messages out that are not said any more. A summary that waits for them, and those that go on from it, say what
- * is not said any more either.
+ * Removes withdrawn messages. Unarchived summaries that cover one of them are removed, too, with all chunks after them,
+ * which build on these summaries.
  */
 function withdraw(state: Conversation, { messages }: EventData<'MessagesWithdrawn'>): Conversation {
-  const gone = new Set(messages.map((message) => message.messageId))
-  const stays = (message: LiveMessage): boolean => !gone.has(message.messageId)
+  const withdrawnIds = new Set(messages.map((message) => message.messageId))
+  const stays = (message: LiveMessage): boolean => !withdrawnIds.has(message.messageId)
   const [leading, retained, window] = [state.leading, state.retained, state.window].map((all) => all.filter(stays))
-  const were = state.leading.length + state.retained.length + state.window.length
-  const left = { leading: leading ?? [], retained: retained ?? [], window: window ?? [] }
-  const taken = were - left.leading.length - left.retained.length - left.window.length
-  const overlap = state.chunks.findIndex((chunk) => chunk.messageIds.some((id) => gone.has(id)))
+  const countBefore = state.leading.length + state.retained.length + state.window.length
+  const remaining = { leading: leading ?? [], retained: retained ?? [], window: window ?? [] }
+  const removedCount = countBefore - remaining.leading.length - remaining.retained.length - remaining.window.length
+  const overlap = state.chunks.findIndex((chunk) => chunk.messageIds.some((id) => withdrawnIds.has(id)))
   const task =
-    state.originalTask !== undefined && gone.has(state.originalTask.messageId)
-      ? [...left.retained, ...left.window].find((message) => message.role === 'user')
+    state.originalTask !== undefined && withdrawnIds.has(state.originalTask.messageId)
+      ? [...remaining.retained, ...remaining.window].find((message) => message.role === 'user')
       : state.originalTask
   return withView({
     ...state,
-    ...left,
+    ...remaining,
     withdrawn: {
       messages: state.withdrawn.messages + messages.length,
-      compacted: state.withdrawn.compacted + messages.length - taken,
+      compacted: state.withdrawn.compacted + messages.length - removedCount,
     },
     originalTask: task,
     chunks: overlap === -1 ? state.chunks : state.chunks.slice(0, overlap),
@@ -180,7 +189,7 @@ export function setPinned(state: Conversation, messageId: string, pinned: boolea
   return { ...state, retained: set(state.retained), window: set(state.window), couldNotHelp: undefined }
 }
 
-// A chunk made anew for messages that an unarchived chunk covers supersedes it, and all that continue it.
+// A new chunk for messages that an unarchived chunk covers replaces that chunk and all later ones.
 function addChunk(state: Conversation, chunk: Chunk): Conversation {
   const covered = new Set(chunk.messageIds)
   const firstOverlap = state.chunks.findIndex((old) => old.messageIds.some((id) => covered.has(id)))
@@ -204,14 +213,17 @@ const beginObserved = (
   edits: new Map(),
 })
 
-/** Only a context that the program makes shows what it gives its model in place of a message. */
+/**
+ * Applies only while another program makes the context: that program sends `content` to its model instead of the
+ * message.
+ */
 function edit(state: Conversation, { messageId, content }: EventData<'ContributionEdited'>): Conversation {
   if (state.observed === undefined) return state
   const edits = new Map(state.observed.edits).set(messageId, content)
   return withView({ ...state, observed: { ...state.observed, edits } })
 }
 
-/** A compaction of the program that makes the context comes into force with its prune. */
+/** A compaction of the program that makes the context takes effect with its prune event. */
 function observedAfter({ observed }: Conversation): Conversation['observed'] {
   if (observed === undefined) return undefined
   const { announced, program, programVersion, since } = observed

@@ -1,4 +1,4 @@
-/** A message of the live conversation, and how it comes from the event that recorded it. */
+/** A message of the live conversation, built from the event that recorded it. */
 import type { EventData, PlacedEvent } from '../events/index.js'
 import type { MessageBody } from '../values/message.js'
 
@@ -11,7 +11,7 @@ export interface LiveMessage extends MessageBody {
   readonly attributes?: Readonly<Record<string, unknown>> | undefined
   readonly answers?: EventData<'MessageAppended'>['answers']
   readonly leads?: true | undefined
-  /** The id that its host gave, where it is not the one that it is recorded under. */
+  /** The id that the host uses, if it differs from the recorded one. */
   readonly givenId?: string | undefined
 }
 

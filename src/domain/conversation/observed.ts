@@ -1,30 +1,30 @@
 /**
- * A context that another program makes: the one that it made when it compacted last, and what was said since. Nothing in
- * it is ours: no limit, no placeholder, no order but the program's.
+ * A context that another program makes: the context after its last compaction, and the messages since then. The ledger
+ * applies no limits and no placeholders, and keeps the program's order.
  */
 import type { CarryForward, Configuration, EventData, ObservedEntry } from '../events/index.js'
 import type { MessageBody } from '../values/message.js'
 import { messageTokens, type FindEstimator } from '../values/tokens.js'
 import type { LiveMessage } from './live-message.js'
 
-/** A compaction of the program, with the revision of the event that tells of it. */
+/** A compaction of the program, with the revision of the event that records it. */
 export type ObservedCompaction = EventData<'CompactionObserved'> & { readonly revision: bigint }
 
-/** What a state knows of the program that makes its context. */
+/** The program that makes the context, and the state of its context. */
 export interface Observed {
   readonly program: string
   readonly programVersion?: string | undefined
-  /** Revision of the event that says that the program holds the conversation. */
+  /** Revision of the event that records that the program owns the conversation. */
   readonly since: bigint
-  /** Told of, and not in force before the prune that follows it in the same append. */
+  /** A recorded compaction. It takes effect with the prune event that follows it in the same append. */
   readonly announced?: ObservedCompaction | undefined
-  /** The one that the context goes by; undefined before the first. */
+  /** The compaction that the context starts from; undefined before the first. */
   readonly compaction?: ObservedCompaction | undefined
-  /** What the model is given in place of messages, since that compaction, by their ids. */
+  /** Content that the program sent to its model instead of messages since that compaction, by message id. */
   readonly edits: ReadonlyMap<string, MessageBody['content']>
 }
 
-/** What a context shows: a body, and the message that it is of. */
+/** One message of the context: its body, and its recorded message. */
 export interface ObservedPart {
   readonly body: MessageBody
   readonly source: LiveMessage | undefined
@@ -40,7 +40,7 @@ interface ObservedState {
   readonly window: readonly LiveMessage[]
 }
 
-/** The attribute by which messages of one answer of a model are known. */
+/** Name of the attribute that links the messages of one model answer. */
 export const ANSWER = 'answerId'
 
 type Estimate = (body: MessageBody) => number
@@ -52,14 +52,14 @@ function partOf(message: LiveMessage, content: MessageBody['content'] | undefine
   return { body, source: message, tokens: estimate(body) }
 }
 
-/** The parts of an observed context in their order, each message by itself. */
+/** The parts of an observed context in order, one for each message. */
 function partsOf(state: ObservedState, observed: Observed): ObservedPart[] {
   const estimator = state.configuration === undefined ? undefined : state.findEstimator(state.configuration.estimator)
   const estimate: Estimate = (body) => (estimator === undefined ? 0 : messageTokens(body, estimator))
   const { compaction, edits } = observed
   const live = [...state.leading, ...state.retained, ...state.window]
-  const said = (message: LiveMessage): ObservedPart => partOf(message, edits.get(message.messageId), estimate)
-  if (compaction === undefined) return live.toSorted((a, b) => (a.revision < b.revision ? -1 : 1)).map(said)
+  const toPart = (message: LiveMessage): ObservedPart => partOf(message, edits.get(message.messageId), estimate)
+  if (compaction === undefined) return live.toSorted((a, b) => (a.revision < b.revision ? -1 : 1)).map(toPart)
   const byId = new Map(live.map((message) => [message.messageId, message]))
   const entries = compaction.context.flatMap((entry: ObservedEntry): ObservedPart[] => {
     if (entry.kind === 'missing') return []
@@ -68,13 +68,13 @@ function partsOf(state: ObservedState, observed: Observed): ObservedPart[] {
     if (message === undefined) return []
     return [partOf(message, edits.get(message.messageId) ?? entry.content, estimate)]
   })
-  return [...entries, ...live.filter((message) => message.revision > compaction.revision).map(said)]
+  return [...entries, ...live.filter((message) => message.revision > compaction.revision).map(toPart)]
 }
 
 const contentParts = (content: MessageBody['content']): Exclude<MessageBody['content'], string | null> =>
   content === null || content === '' ? [] : typeof content === 'string' ? [{ type: 'text', text: content }] : content
 
-/** Two messages of one answer as one: their texts behind each other, and all their calls. */
+/** Joins two messages of one answer: their texts in order, and all their calls. */
 function joined(first: MessageBody, second: MessageBody): MessageBody {
   const calls = [...(first.toolCalls ?? []), ...(second.toolCalls ?? [])]
   const parts = [...contentParts(first.content), ...contentParts(second.content)]
@@ -90,29 +90,29 @@ function joined(first: MessageBody, second: MessageBody): MessageBody {
 const answerOf = ({ source, body }: ObservedPart): unknown =>
   body.role === 'assistant' ? source?.attributes?.[ANSWER] : undefined
 
-/** The observed context of a state. Messages of one answer that stand together are one message of it. */
+/** The observed context of a state. Adjacent messages of one answer are joined. */
 export function observedParts(state: ObservedState): ObservedPart[] {
   if (state.observed === undefined) return []
-  const shown: ObservedPart[] = []
+  const joinedParts: ObservedPart[] = []
   for (const part of partsOf(state, state.observed)) {
-    const last = shown.at(-1)
+    const last = joinedParts.at(-1)
     const answer = answerOf(part)
     if (last !== undefined && answer !== undefined && answerOf(last) === answer)
-      shown[shown.length - 1] = {
+      joinedParts[joinedParts.length - 1] = {
         body: joined(last.body, part.body),
         source: last.source,
         tokens: last.tokens + part.tokens,
       }
-    else shown.push(part)
+    else joinedParts.push(part)
   }
-  return shown
+  return joinedParts
 }
 
 /** Tokens of an observed context. */
 export const observedTokens = (state: ObservedState): number =>
   state.observed === undefined ? 0 : partsOf(state, state.observed).reduce((sum, { tokens }) => sum + tokens, 0)
 
-/** What an origin event carries of it. */
+/** The data that a checkpoint event carries forward. */
 export function carriedObserved({
   since,
   program,
@@ -130,8 +130,8 @@ export function carriedObserved({
 }
 
 /**
- * What an origin event puts into force of it.
- * @param compaction the one that it names, wherever it was read
+ * Restores the state from a checkpoint event.
+ * @param compaction the compaction that the event refers to, from any source
  */
 export function observedFrom(
   carried: CarryForward['observed'],

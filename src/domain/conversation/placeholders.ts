@@ -1,27 +1,22 @@
 /**
- * Messages that are only rendered, because the chat API would refuse what was recorded: a placeholder for a result that
- * has not come, and a result whose call was compacted. Their tokens count towards the limits like any other's.
+ * Messages that are rendered but not recorded, because the chat API would reject the recorded ones: a placeholder for a
+ * missing result, and a result whose call was compacted. Their tokens count towards the limits like those of any other
+ * message.
  */
-import { callGroups } from './call-groups.js'
 import type { Configuration, EventData } from '../events/index.js'
 import { contentText, type MessageBody } from '../values/message.js'
-import { messageTokens, type FindEstimator } from '../values/tokens.js'
+import type { FindEstimator } from '../values/tokens.js'
 
 type CompactedCalls = EventData<'MessagesPruned'>['carried']['foldedCalls']
 
-/** What a state renders its messages by. */
+/** The parts of the state that rendering a message depends on. */
 export interface Rendering {
   readonly configuration: Configuration
   readonly findEstimator: FindEstimator
   readonly compactedCalls: CompactedCalls
 }
 
-/** A message with its recorded tokens. */
-interface Counted extends MessageBody {
-  readonly tokens: number
-}
-
-/** What stands in a result's place as long as there is none. */
+/** Rendered in place of a result that is not recorded yet. */
 export const placeholderFor = (callId: string): MessageBody => ({
   role: 'tool',
   content: '[no result of this call has been recorded so far]',
@@ -29,9 +24,8 @@ export const placeholderFor = (callId: string): MessageBody => ({
 })
 
 /**
- * A result whose call was compacted: the user says it, naming the call and its batch.
- * @param rendererVersion parts of a content pass as they are since version 2; before, those that are no text were only
- * named
+ * A result whose call was compacted, as a user message that names the call and its batch.
+ * @param rendererVersion since version 2 all content parts are copied; version 1 only described parts other than text
  */
 export function compactedCallResult(
   message: MessageBody,
@@ -53,48 +47,5 @@ export function compactedCallResult(
   }
 }
 
-/** Tokens of messages as they are shown, all of them whole. */
-export function renderedTokens(
-  messages: readonly Counted[],
-  { configuration, findEstimator, compactedCalls }: Rendering,
-): number {
-  const estimator = findEstimator(configuration.estimator)
-  const { groups, strays } = callGroups(messages)
-  const recorded = messages.reduce(
-    (sum, message, at) =>
-      sum +
-      (strays.has(at)
-        ? messageTokens(compactedCallResult(message, compactedCalls, configuration.rendererVersion), estimator)
-        : message.tokens),
-    0,
-  )
-  return groups
-    .flatMap((group) => group.open)
-    .reduce((sum, call) => sum + messageTokens(placeholderFor(call.id), estimator), recorded)
-}
-
-/**
- * What one more message adds to the tokens that are shown: its own, and the placeholders that it brings or takes away.
- *
- * @param before the lists of the messages before it, one behind the other: none is copied, so that an append costs the
- * same in a long window
- */
-export function addedTokens(
-  before: readonly (readonly MessageBody[])[],
-  message: Counted,
-  { configuration, findEstimator, compactedCalls }: Rendering,
-): number {
-  const estimator = findEstimator(configuration.estimator)
-  const calls = message.toolCalls ?? []
-  if (calls.length > 0)
-    return calls.reduce((sum, call) => sum + messageTokens(placeholderFor(call.id), estimator), message.tokens)
-  const id = message.toolCallId
-  if (message.role !== 'tool' || id === undefined) return message.tokens
-  const isOfCall = (other: MessageBody): boolean =>
-    other.toolCallId === id || other.toolCalls?.some((call) => call.id === id) === true
-  let last: MessageBody | undefined
-  for (let at = before.length - 1; at >= 0 && last === undefined; at -= 1) last = before[at]?.findLast(isOfCall)
-  if (last?.toolCalls === undefined)
-    return messageTokens(compactedCallResult(message, compactedCalls, configuration.rendererVersion), estimator)
-  return message.tokens - messageTokens(placeholderFor(id), estimator)
-}
+/** Label of a message in a context that is not recorded, instead of its id. `explain` recognizes it. */
+export const NOT_RECORDED_LABEL = 'not recorded'

@@ -1,4 +1,4 @@
-/** What an event puts into force that adopts an edition, reverts one or undoes cycles. */
+/** Applies an event that adopts an edition, reverts one or undoes cycles. */
 import type { Batch } from './batch.js'
 import type { Conversation } from './conversation.js'
 import type { CarryForward, EventData, ReplacementType } from '../events/index.js'
@@ -7,17 +7,17 @@ import { observedFrom } from './observed.js'
 import { withView } from './with-view.js'
 
 /**
- * Which messages are pinned. An origin event carries every pinned message forward, wherever it lies: one that is not named
- * there is not pinned, or not any more.
+ * The pinned messages. A checkpoint event lists every pinned message, wherever it is; a message that is not in the list
+ * is not pinned.
  */
 export const pinsOf = (carried: CarryForward): ReadonlyMap<bigint, boolean> =>
   new Map(carried.kept.map((message) => [message.revision, message.pinned]))
 
-/** The batches in force, as of the revision of the event: that is where a load finds them. */
+/** The batches in force, with the revision of the event that holds them: a load reads them there. */
 export const batchesInForce = (data: EventData<ReplacementType>, revision: bigint): Batch[] =>
   data.batches.map((batch) => ({ ...batch, revision }))
 
-/** Until when no soft limit starts a cycle. */
+/** The number of messages at which the soft limit starts cycles again. */
 export const softBackoffOf = (data: EventData<ReplacementType>): number | undefined =>
   'restsUntilMessages' in data ? data.restsUntilMessages : undefined
 

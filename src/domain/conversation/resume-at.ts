@@ -1,8 +1,9 @@
 /**
- * How a load begins at the last origin event: the state after it needs nothing from before it but what it carries
- * forward, and point reads of the revisions that it names.
+ * Restores the state from the last checkpoint event. It needs only that event, and point reads of the revisions that
+ * the event lists.
  */
 import { batchFrom, type Batch } from './batch.js'
+import { shownAt3 } from './clip-archive-3.js'
 import { shownAt } from './clip-archive.js'
 import { initialState, type Conversation } from './conversation.js'
 import type { CarryForward, OriginType, RecordedEvent, ReplacementType } from '../events/index.js'
@@ -11,7 +12,7 @@ import { observedFrom, type ObservedCompaction } from './observed.js'
 import { batchesInForce, pinsOf, softBackoffOf } from './put-into-force.js'
 import { withView } from './with-view.js'
 
-/** What a load reads by revision, as the origin event names it. */
+/** The events that a load reads by revision, as listed in the checkpoint event. */
 export interface PointReads {
   readonly messages: readonly RecordedEvent<'MessageAppended'>[]
   /** The events that hold the active batches. */
@@ -19,13 +20,13 @@ export interface PointReads {
   readonly chunks: readonly RecordedEvent<'ChunkSummarized'>[]
   /** The last compaction of the program that makes the context. */
   readonly observed: readonly RecordedEvent<'CompactionObserved'>[]
-  /** Revisions of batches that were not read, because the view does not show them. */
+  /** Revisions of batches that were not read because the view omits them. */
   readonly unshown?: ReadonlySet<bigint>
 }
 
 /**
- * The revisions that have to be read to resume at this event, besides the window up to itself: of messages, and of what
- * compaction made of them.
+ * The revisions to read in addition to the window before this event: messages, and the batches and compactions that
+ * cover them.
  */
 export function revisionsCarried({ type, revision, data: { carried } }: RecordedEvent<OriginType>): {
   readonly messages: readonly bigint[]
@@ -41,47 +42,79 @@ export function revisionsCarried({ type, revision, data: { carried } }: Recorded
     made: [
       ...batches.map((batch) => batch.revision).filter((held) => held !== revision),
       ...chunks,
-      // What puts an observed context back holds it whole.
+      // Replacement events hold the observed compaction themselves.
       ...(type !== 'MessagesPruned' || observed?.compaction === undefined ? [] : [observed.compaction]),
     ],
   }
 }
 
+type CarriedBatch = CarryForward['batches'][number]
+/** A carried batch with all fields that decide whether it is shown, and that the line about omitted batches needs. */
+type DescribedBatch = { readonly [Field in keyof CarriedBatch]-?: NonNullable<CarriedBatch[Field]> }
+
+const isDescribed = (batch: CarriedBatch): batch is DescribedBatch =>
+  batch.depth !== undefined &&
+  batch.tokens !== undefined &&
+  batch.startTime !== undefined &&
+  batch.endTime !== undefined &&
+  batch.messageCount !== undefined
+
+/** Indexes of the carried batches that the view shows; undefined if the prune event does not record enough. */
+function shownIndexes({ configuration, batches }: CarryForward): ReadonlySet<number> | undefined {
+  const { policy, rendererVersion } = configuration
+  if (rendererVersion >= 4) {
+    const described = batches.filter(isDescribed)
+    return described.length < batches.length ? undefined : shownAt(described, policy)
+  }
+  const deep = batches.flatMap(({ depth }) => (depth === undefined ? [] : [{ depth }]))
+  return deep.length < batches.length ? undefined : shownAt3(deep, policy)
+}
+
 /**
- * Of the batches that an origin event carries, the revisions of those that its view does not show. None where that
- * cannot be told: the other view integrates all batches, an older prune does not say how deep they are, and what puts
- * batches into force holds them whole.
+ * Revisions of the carried batches that the view omits. Empty if the view reads all batches, if an older prune event
+ * does not record enough, and for an event that holds the batches itself.
  */
 export function revisionsUnshown({ type, data }: RecordedEvent<OriginType>): ReadonlySet<bigint> {
   const { configuration, batches } = data.carried
-  const deep = batches.flatMap(({ revision, depth }) => (depth === undefined ? [] : [{ revision, depth }]))
-  if (type !== 'MessagesPruned' || configuration.policy.view !== 'clip-archive' || deep.length < batches.length)
-    return new Set()
-  const shown = shownAt(deep, configuration.policy)
-  return new Set(deep.flatMap(({ revision }, at) => (shown.has(at) ? [] : [revision])))
+  if (type !== 'MessagesPruned' || configuration.policy.view !== 'clip-archive') return new Set()
+  const indexes = shownIndexes(data.carried)
+  return new Set(
+    indexes === undefined ? [] : batches.flatMap(({ revision }, at) => (indexes.has(at) ? [] : [revision])),
+  )
 }
 
-/** Stands for a batch that the view does not show, where nothing but the context is wanted. */
-const notShown = ({ batchId, revision, depth = 0 }: CarryForward['batches'][number]): Batch => ({
+/** A batch without its text, which was not read because the view omits it. */
+const batchWithoutText = ({
+  batchId,
+  revision,
+  depth = 0,
+  tokens = 0,
+  startTime = '',
+  endTime = '',
+  messageCount = 0,
+}: CarriedBatch): Batch => ({
   batchId,
   label: '',
   depth,
-  startTime: '',
-  endTime: '',
-  messageCount: 0,
+  startTime,
+  endTime,
+  messageCount,
   firstRevision: revision,
   lastRevision: revision,
   content: '',
-  tokens: 0,
+  tokens,
   revision,
 })
 
-const heldBatches = (event: PointReads['batches'][number]): Batch[] =>
+const batchesIn = (event: PointReads['batches'][number]): Batch[] =>
   event.type === 'BatchArchived' || event.type === 'BatchesResummarized'
     ? [batchFrom(event.data, event.revision)]
     : batchesInForce(event.data, event.revision)
 
-/** The compaction that an observed context goes by: what puts it back holds it whole, a prune names its revision. */
+/**
+ * The compaction that an observed context starts from. A replacement event holds it; a prune event refers to its
+ * revision.
+ */
 function observedCompaction(
   { type, data }: RecordedEvent<OriginType>,
   reads: PointReads['observed'],
@@ -92,9 +125,9 @@ function observedCompaction(
 }
 
 /**
- * The state right after an origin event, from nothing before it but what it names.
- * @param windowEvents the messages appended from its window start up to itself, without those that were withdrawn by
- * then
+ * The state right after a checkpoint event, restored without any other earlier event.
+ * @param windowEvents the messages appended from the start of its window up to the event, without those withdrawn
+ * before it
  */
 export function resumeAt(
   { conversationId, findEstimator }: Pick<Conversation, 'conversationId' | 'findEstimator'>,
@@ -104,13 +137,14 @@ export function resumeAt(
 ): Conversation {
   const { carried, cycle, windowStart } = event.data
   const messages = new Map(reads.messages.map((read) => [read.revision, liveMessage(read)]))
-  const known = new Map(reads.batches.flatMap(heldBatches).map((batch) => [batch.batchId, batch]))
+  const known = new Map(reads.batches.flatMap(batchesIn).map((batch) => [batch.batchId, batch]))
   const pins = pinsOf(carried)
   const pinnedNow = (message: LiveMessage): LiveMessage => ({ ...message, pinned: pins.get(message.revision) ?? false })
   const active =
     event.type === 'MessagesPruned'
       ? carried.batches.flatMap(
-          (batch) => known.get(batch.batchId) ?? (reads.unshown?.has(batch.revision) === true ? notShown(batch) : []),
+          (batch) =>
+            known.get(batch.batchId) ?? (reads.unshown?.has(batch.revision) === true ? batchWithoutText(batch) : []),
         )
       : batchesInForce(event.data, event.revision)
   const leadingRevisions = new Set(carried.leading)

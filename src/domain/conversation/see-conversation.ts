@@ -3,28 +3,29 @@ import type { PlacedEvent } from '../events/index.js'
 import { evolve, setPinned } from './evolve.js'
 
 /**
- * An edition after one more event of the conversation that it is of. Messages and pins are the same for both; how the
- * conversation was compacted is not the edition's concern.
+ * Applies one more event of the conversation to an edition. Messages and pins affect both; the conversation's own
+ * compactions do not affect the edition.
  */
 export function seeConversation(edition: Conversation, event: PlacedEvent): Conversation {
   const { revision, hash, recordedAt } = edition
   const { messages, until } = edition.pinnedAhead
-  // What was unpinned for a while before the edition was begun stays pinned in it.
+  // A message that was pinned when the edition started stays pinned in it, although an earlier event unpinned it
+  // temporarily.
   const stays =
     event.type === 'MessageUnpinned' &&
     event.revision <= until &&
     [...edition.retained, ...edition.window].some(
       (message) => message.messageId === event.data.messageId && messages.has(message.revision),
     )
-  const tells =
+  const isShared =
     event.type === 'MessageAppended' ||
     event.type === 'MessagesWithdrawn' ||
     event.type === 'MessagePinned' ||
     (event.type === 'MessageUnpinned' && !stays)
-  const told = tells ? evolve(edition, event) : edition
-  const seen =
+  const evolved = isShared ? evolve(edition, event) : edition
+  const withPin =
     event.type === 'MessageAppended' && messages.has(event.revision)
-      ? setPinned(told, event.data.messageId, true)
-      : told
-  return { ...seen, revision, hash, recordedAt, conversationRevision: event.revision }
+      ? setPinned(evolved, event.data.messageId, true)
+      : evolved
+  return { ...withPin, revision, hash, recordedAt, conversationRevision: event.revision }
 }

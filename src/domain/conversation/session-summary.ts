@@ -1,13 +1,17 @@
 /**
- * The session-summary view: one message that every round integrates anew from all active batches, oldest first: the
- * original task word for word, what was done, decided and is pending, and errors with their resolutions. File names
- * come from the facts' sections, which code collects. Pure text, bounded: where it grows too long the oldest entries of
- * a section give way, and their number is said.
+ * The session-summary view: one message that each cycle builds from all active batches. It has the first message word
+ * for word, the merged sections (`merge-sections.ts`), and the text of batches without sections under their dates. Pure
+ * text within a limit: sections share the budget by importance, and lines give the number and the dates of omitted
+ * entries.
  */
 import { summaryOf, type Batch } from './batch.js'
 import type { ViewPart } from './clip-archive.js'
-import type { Sections } from '../events/index.js'
-import { type Estimator } from '../values/tokens.js'
+import { isRequest } from './is-request.js'
+import { mergeSections } from './merge-sections.js'
+import { blockParts, blocksOf, costOf, fitBlock, needOf, type Block, type FittedBlock } from './section-blocks.js'
+import { shareTokens, type Need } from './share-tokens.js'
+import { many, omittedBatches, omittedText, spanText } from './view-lines.js'
+import type { Estimator } from '../values/tokens.js'
 
 export interface SessionEvents {
   readonly batches: readonly Batch[]
@@ -15,88 +19,154 @@ export interface SessionEvents {
   readonly cycles: number
 }
 
+/** The id of the view's part that shows the first message. */
+export const ORIGINAL_TASK = 'original-task'
+
 const line = (text: string): ViewPart => ({ kind: 'line', text })
 
-/** The newest entries that fit, in order, and a line that says how many older ones do not. */
-function bounded(entries: readonly string[], maxTokens: number, estimator: Estimator): string[] {
-  let left = maxTokens
-  let from = entries.length
-  while (from > 0) {
-    const entry = entries[from - 1] ?? ''
-    const cost = estimator.text(entry) + 1
-    if (cost > left) break
+/** The id under which the texts of batches without sections share the budget. */
+const TEXTS = 'texts'
+/** Reserved for the headings of the view and the lines that count omitted entries. */
+const NOTES_TOKENS = 60
+
+const textHead = (batch: Batch): string => `### ${spanText(batch)}`
+const textCost = (batch: Batch, estimator: Estimator): number => batch.tokens + costOf(textHead(batch), estimator)
+
+/**
+ * The batches without sections that fit: always the newest one, then the earliest one, then from the newest one
+ * backwards until one does not fit. The omitted ones are consecutive.
+ */
+function textsThatFit(batches: readonly Batch[], maxTokens: number, estimator: Estimator): ReadonlySet<Batch> {
+  const all = batches.reduce((sum, batch) => sum + textCost(batch, estimator), 0)
+  if (all <= maxTokens) return new Set(batches)
+  const chosen = new Set<Batch>()
+  let left = maxTokens - costOf(omittedBatches(batches), estimator)
+  const [first, ...later] = batches
+  const [newest, ...before] = later.toReversed()
+  for (const batch of [newest, first, ...before]) {
+    if (batch === undefined) continue
+    const cost = textCost(batch, estimator)
+    if (cost > left && chosen.size > 0) break
     left -= cost
-    from -= 1
+    chosen.add(batch)
   }
-  const shown = entries.slice(from)
-  return from === 0
-    ? shown
-    : [`- [... ${String(from)} earlier entries omitted, searchable via memory_read ...]`, ...shown]
+  return chosen.size === 0 ? new Set(batches.slice(-1)) : chosen
 }
 
-const unique = (entries: readonly string[]): string[] =>
-  [...new Map(entries.map((entry) => [entry.trim().toLowerCase(), entry.trim()])).values()].filter(
-    (entry) => entry !== '',
-  )
-
-/** Cells of a table cannot hold a bar or a line break. */
-const cell = (text: string): string => text.replaceAll(/\s*\n\s*/g, ' ').replaceAll('|', '\\|')
-
-const workRow = (done: Sections['completedWork'][number]): string =>
-  `| ${cell(done.file)} | ${cell(done.action)} | ${cell(done.description)} |`
-
-/** The entries of a batch's sections, each as this view shows it. */
-export const sectionLines = (sections: Sections): string[] => [
-  ...sections.completedWork.map(workRow),
-  ...[...sections.decisions, ...sections.currentState, ...sections.errors].map((entry) => `- ${entry.trim()}`),
-  ...sections.pendingWork.map((entry) => `- [ ] ${entry.trim()}`),
-]
-
-/** The parts of the view; `maxTokens` bounds all sections but the original task, which is shown word for word. */
-export function sessionSummaryParts(events: SessionEvents, maxTokens: number, estimator: Estimator): ViewPart[] {
-  const sections = events.batches.flatMap((batch) => (batch.sections === undefined ? [] : [batch.sections]))
-  const told = events.batches.filter((batch) => batch.sections === undefined)
-  // Only the newest word on a file's state stands; what happened to it before is in the batches.
-  const work = new Map<string, string>()
-  for (const done of sections.flatMap((section) => section.completedWork)) {
-    const key = `${done.file}\u0000${done.action}`
-    work.delete(key)
-    work.set(key, workRow(done))
+/** The text of each batch under its dates, and a line for each run of batches that is omitted. */
+function textParts(batches: readonly Batch[], shownTexts: ReadonlySet<Batch>): ViewPart[] {
+  const parts: ViewPart[] = []
+  let omitted: Batch[] = []
+  const endRun = (): void => {
+    if (omitted.length > 0) parts.push(line(omittedBatches(omitted)))
+    omitted = []
   }
-  const share = Math.floor(maxTokens / 5)
-  const list = (title: string, entries: readonly string[], mark = '- ', budget = share): ViewPart[] => {
-    const shown = bounded(
-      unique(entries).map((entry) => `${mark}${entry}`),
-      budget,
-      estimator,
-    )
-    return shown.length === 0 ? [] : [line(`### ${title}\n${shown.join('\n')}`)]
+  for (const batch of batches) {
+    if (!shownTexts.has(batch)) {
+      omitted.push(batch)
+      continue
+    }
+    endRun()
+    parts.push(line(textHead(batch)), { kind: 'batch', batchId: batch.batchId, text: summaryOf(batch) })
   }
-  const rows = bounded([...work.values()], share, estimator)
-  const last = sections.at(-1)
+  endRun()
+  return parts
+}
+
+/**
+ * The tokens that each section needs, and the texts together.
+ * @param batches number of all batches
+ */
+function needsOf(
+  blocks: readonly Block[],
+  texts: readonly Batch[],
+  batches: number,
+  estimator: Estimator,
+): (Need & Pick<Block, 'isFirst'>)[] {
+  const sections = blocks.map((block) => ({ ...block, tokens: needOf(block, estimator) }))
+  if (texts.length === 0) return sections
+  const tokens = texts.reduce((sum, batch) => sum + textCost(batch, estimator), 0)
+  // The text of a batch contains the equivalent of all sections of other batches.
+  return [...sections, { id: TEXTS, isFirst: false, weight: Math.max(3, (16 * texts.length) / batches), tokens }]
+}
+
+/**
+ * Fits the rows of each section into its share. Unused tokens go to sections that omit rows, the most important ones
+ * first.
+ */
+function fitBlocks(
+  blocks: readonly Block[],
+  shares: ReadonlyMap<string, number>,
+  estimator: Estimator,
+): readonly FittedBlock[] {
+  const fitted = new Map(blocks.map((block) => [block.id, fitBlock(block, shares.get(block.id) ?? 0, estimator)]))
+  let left = blocks.reduce((sum, { id }) => sum + (shares.get(id) ?? 0) - (fitted.get(id)?.tokens ?? 0), 0)
+  for (const block of blocks.toSorted((a, b) => Number(b.isFirst) - Number(a.isFirst) || b.weight - a.weight)) {
+    const before = fitted.get(block.id)
+    if (before === undefined || before.omittedRows.length === 0) continue
+    const after = fitBlock(block, before.tokens + left, estimator)
+    left -= after.tokens - before.tokens
+    fitted.set(block.id, after)
+  }
+  return [...fitted.values()]
+}
+
+/** The parts of sections. One line at the end counts the sections that have no entry shown. */
+function sectionParts(fitted: readonly FittedBlock[]): ViewPart[] {
+  const without = fitted.filter(({ shownRows }) => shownRows.length === 0).map(({ block }) => block)
+  const counts = without.map(({ rows, noun: [one, several] }) => many(rows.length, one, several)).join(', ')
   return [
-    line(`## Session Summary (Compaction Round ${String(events.cycles)})`),
-    ...(events.originalTask === undefined
+    ...fitted.filter(({ shownRows }) => shownRows.length > 0).flatMap(blockParts),
+    ...(without.length === 0
       ? []
-      : [line('### Original Task'), { kind: 'batch', batchId: 'original-task', text: events.originalTask } as const]),
-    ...(rows.length === 0
-      ? []
-      : [line(`### Completed Work\n| File | Action | Description |\n| --- | --- | --- |\n${rows.join('\n')}`)]),
-    ...told
-      .flatMap((batch): ViewPart[] => [
-        line(`### ${batch.startTime} to ${batch.endTime}`),
-        { kind: 'batch', batchId: batch.batchId, text: summaryOf(batch) },
-      ])
-      .slice(-10),
-    ...list(
-      'Key Technical Decisions',
-      sections.flatMap((section) => section.decisions),
-    ),
-    ...list('Current State', last?.currentState ?? []),
-    ...list('Pending Work', last?.pendingWork ?? [], '- [ ] '),
-    ...list(
-      'Errors and Resolutions',
-      sections.flatMap((section) => section.errors),
-    ),
+      : [
+          line(
+            omittedText(
+              counts,
+              without.flatMap(({ rows }) => rows),
+            ),
+          ),
+        ]),
+  ]
+}
+
+/** Sections about the present. They come last, after the text of newer batches. */
+const PRESENT: ReadonlySet<string> = new Set(['current-state', 'open-items', 'next-steps'])
+
+function firstMessageParts(text: string | undefined): ViewPart[] {
+  return text === undefined
+    ? []
+    : [
+        line(isRequest(text) ? '### Original request' : '### First message'),
+        { kind: 'batch', batchId: ORIGINAL_TASK, text },
+      ]
+}
+
+/**
+ * The parts of the view. The text of batches from before the first batch with sections comes before the sections, other
+ * text after their history.
+ * @param maxTokens limits everything except the first message, which is shown word for word
+ */
+export function sessionSummaryParts(events: SessionEvents, maxTokens: number, estimator: Estimator): ViewPart[] {
+  const { batches, originalTask, cycles } = events
+  const merged = mergeSections(batches)
+  const blocks = blocksOf(merged)
+  const texts = batches.filter(({ sections }) => sections === undefined)
+  const needs = needsOf(blocks, texts, batches.length, estimator)
+  const all = needs.reduce((sum, { tokens }) => sum + tokens, 0)
+  const shares = shareTokens(needs, all <= maxTokens ? maxTokens : maxTokens - NOTES_TOKENS)
+  const shownTexts = textsThatFit(texts, shares.get(TEXTS) ?? 0, estimator)
+  const firstSections = batches.findIndex(({ sections }) => sections !== undefined)
+  const earlyTexts = firstSections === -1 ? [] : batches.slice(0, firstSections)
+  const fitted = fitBlocks(blocks, shares, estimator)
+  const steps = merged.earlierSteps
+  return [
+    line(`## Session Summary (Compaction Round ${String(cycles)})`),
+    ...firstMessageParts(originalTask),
+    ...textParts(earlyTexts, shownTexts),
+    ...sectionParts(fitted.filter(({ block }) => !PRESENT.has(block.id))),
+    ...textParts(texts.slice(earlyTexts.length), shownTexts),
+    ...sectionParts(fitted.filter(({ block }) => PRESENT.has(block.id))),
+    ...(steps.length === 0 ? [] : [line(omittedText(many(steps.length, 'earlier next step'), steps))]),
   ]
 }

@@ -1,4 +1,4 @@
-/** An edition's batches, window and configuration come into force. */
+/** Puts an edition's batches, window and configuration into force. */
 import { either as E } from 'fp-ts'
 import type { PinnedTooLarge } from '../compaction/context.js'
 import type { Conversation } from '../conversation/conversation.js'
@@ -19,9 +19,9 @@ import { waitingChunks } from './waiting-summaries.js'
 export interface AdoptEdition {
   readonly type: 'AdoptEdition'
   readonly edition: Conversation
-  /** What the conversation was configured with since the edition parted from it. */
+  /** Settings of the conversation that changed since the edition started. */
   readonly configured?: PolicySettings
-  /** Who knows the window of the agent's model; left out, what everybody knows. */
+  /** Finds the window of the agent's model; default: the known models. */
   readonly modelWindow?: FindWindow
 }
 
@@ -48,8 +48,11 @@ export function adoptEdition(
     conversationRevision: edition.conversationRevision,
     ...replacement(state, edition, lineage),
   }
-  const seen = applyPending(state, [{ type: 'EditionAdopted', data }])
-  const fit = checkPinnedFit(seen)
+  const stateAfter = applyPending(state, [{ type: 'EditionAdopted', data }])
+  const fit = checkPinnedFit(stateAfter)
   if (E.isLeft(fit)) return fit
-  return E.right([{ type: 'EditionAdopted', data: { ...data, ...originHashes(seen) } }, ...waitingChunks(edition)])
+  return E.right([
+    { type: 'EditionAdopted', data: { ...data, ...originHashes(stateAfter) } },
+    ...waitingChunks(edition),
+  ])
 }

@@ -1,4 +1,4 @@
-/** Messages join the conversation: all of a command, or none. The same message again adds nothing. */
+/** Appends all messages of a command, or none. A repeated message adds nothing. */
 import { either as E } from 'fp-ts'
 import { callGroups } from '../conversation/call-groups.js'
 import { liveMessage } from '../conversation/live-message.js'
@@ -12,8 +12,8 @@ import { liveMessageWith } from './live-messages.js'
 import { checkPin, type PinTooLarge } from './pin-message.js'
 
 /**
- * A message to append, and what a host's list says of it: that it leads, and the id that the host gave where it is
- * recorded under another.
+ * A message to append. For a message of a host's list: whether it leads the conversation, and the host's id if it is
+ * recorded under another one.
  */
 export interface MessageToAppend extends NewMessage {
   readonly leads?: true | undefined
@@ -24,13 +24,15 @@ export interface AppendMessages {
   readonly type: 'AppendMessages'
   readonly messages: readonly MessageToAppend[]
   readonly now: string
-  /** Ids of messages that this state does not know any more. */
+  /** Ids in use by messages that this state no longer contains. */
   readonly takenIds?: ReadonlySet<string>
-  /** So many messages are one request: they are recorded together, or all of them were. */
-  readonly together?: number
+  /** Size of the request: its messages must all be new, or all be recorded. */
+  readonly requestSize?: number
+  /** The messages are a host's list. It may contain a result without its call, which is recorded unchanged. */
+  readonly isHostList?: true
 }
 
-/** Some messages of one request are recorded already, and others are not. */
+/** Only some messages of a request are already recorded. */
 type PartlyRecorded = { readonly kind: 'PartlyRecorded'; readonly recorded: number; readonly given: number }
 
 /** Another message has this id. */
@@ -45,7 +47,7 @@ type ToolResultWithoutCall = {
 
 type AppendRejection = BadId | MessageIdTaken | ToolResultWithoutCall | PinTooLarge | PartlyRecorded
 
-/** Whether a call with this id waits for its result: among the live messages, or compacted. */
+/** Whether a live or compacted call with this id has no result yet. */
 function awaitsResult(state: Conversation, toolCallId: string): boolean {
   for (let at = state.window.length - 1; at >= 0; at -= 1) {
     const message = state.window[at]
@@ -59,10 +61,10 @@ function awaitsResult(state: Conversation, toolCallId: string): boolean {
   )
 }
 
-/** The id of a message that came without one: from its place, or from the next one whose id no other message has. */
+/** The id of a message without one: derived from its position, or from the next position whose id is free. */
 function nextDerivedId(state: Conversation, isTaken: (id: string) => boolean): string {
-  for (let place = state.messagesAppended; ; place += 1) {
-    const id = derivedMessageId(state.conversationId, place)
+  for (let position = state.messagesAppended; ; position += 1) {
+    const id = derivedMessageId(state.conversationId, position)
     if (!isTaken(id) && liveMessageWith(state, id) === undefined) return id
   }
 }
@@ -70,7 +72,7 @@ function nextDerivedId(state: Conversation, isTaken: (id: string) => boolean): s
 function appendOne(
   state: Conversation,
   message: MessageToAppend,
-  now: string,
+  { now, isHostList }: Pick<AppendMessages, 'now' | 'isHostList'>,
   isTaken: (id: string) => boolean,
 ): Decision<AppendRejection> {
   if (message.messageId !== undefined) {
@@ -83,8 +85,9 @@ function appendOne(
         : E.left({ kind: 'MessageIdTaken', messageId: message.messageId })
   }
   const messageId = message.messageId ?? nextDerivedId(state, isTaken)
-  // What another program recorded has happened, whatever a chat API would say of it.
+  // Messages of another program are recorded even if a chat API would reject them.
   if (
+    isHostList !== true &&
     state.observed === undefined &&
     message.role === 'tool' &&
     message.toolCallId !== undefined &&
@@ -107,16 +110,16 @@ function appendOne(
 
 export function appendMessages(state: Conversation, command: AppendMessages): Decision<AppendRejection> {
   const events: Event[] = []
-  const given = new Set(command.messages.flatMap(({ messageId }) => messageId ?? []))
-  const isTaken = (id: string): boolean => given.has(id) || command.takenIds?.has(id) === true
-  let seen = state
+  const requestedIds = new Set(command.messages.flatMap(({ messageId }) => messageId ?? []))
+  const isTaken = (id: string): boolean => requestedIds.has(id) || command.takenIds?.has(id) === true
+  let stateAfter = state
   for (const message of command.messages) {
-    const decided = appendOne(seen, message, command.now, isTaken)
+    const decided = appendOne(stateAfter, message, command, isTaken)
     if (E.isLeft(decided)) return decided
     events.push(...decided.right)
-    seen = applyPending(seen, decided.right)
+    stateAfter = applyPending(stateAfter, decided.right)
   }
-  const { together = events.length } = command
+  const { requestSize: together = events.length } = command
   if (events.length > 0 && events.length < together)
     return E.left({ kind: 'PartlyRecorded', recorded: together - events.length, given: together })
   return E.right(events)

@@ -1,10 +1,10 @@
 /**
- * The end of a cycle: each chunk becomes a batch in the archive, and its messages leave the live window. One append, so
- * that no message is ever lost in between.
+ * Ends a cycle: archives each chunk as a batch and removes its messages from the live window. All events go into one
+ * append, so that no message is lost in between.
  */
 import { either as E } from 'fp-ts'
 import { legalCuts } from '../compaction/cut-rules.js'
-import { archivedContent, batchLabel } from '../conversation/batch.js'
+import { archivedContent, batchLabel, carriedBatch } from '../conversation/batch.js'
 import { callGroups, callName } from '../conversation/call-groups.js'
 import type { Chunk, Conversation } from '../conversation/conversation.js'
 import type { CarryForward, Event, EventData, Trigger } from '../events/index.js'
@@ -23,14 +23,14 @@ export interface ArchiveAndPrune {
   readonly trigger: Trigger
 }
 
-/** The chunk has no summary that waits to be archived. */
+/** The chunk has no unarchived summary. */
 type NotArchivedYet = { readonly kind: 'NotArchivedYet'; readonly chunkId: string }
 
 type CutRejection =
   | MessageNotLive
-  /** An older message would stay behind, between ones that leave. */
+  /** An older message would stay between messages that are removed. */
   | { readonly kind: 'NotAtHead'; readonly messageId: string }
-  /** A tool call would be parted from its results. */
+  /** The cut would separate a tool call from its results. */
   | { readonly kind: 'CutInsideCallGroup'; readonly messageId: string }
   | { readonly kind: 'MessagePinned'; readonly messageId: string }
 
@@ -56,15 +56,12 @@ function batchArchived(state: Conversation, chunk: Chunk): EventData<'BatchArchi
 }
 
 /**
- * Calls that were never answered are carried from prune to prune; beyond so many the oldest are given up, so that a
- * prune stays small.
+ * Unanswered calls are carried from prune to prune. Beyond this number the oldest are dropped, so that a prune event
+ * stays small.
  */
 const MAX_COMPACTED_CALLS = 256
 
-/**
- * Calls that are compacted without their result, and those that were compacted before and whose result is live or still
- * to come.
- */
+/** Compacted calls whose result is live or missing: those from this cycle, and those from earlier cycles. */
 export function compactedCalls(
   state: Conversation,
   archived: readonly EventData<'BatchArchived'>[],
@@ -86,14 +83,17 @@ export function compactedCalls(
   return [...before, ...now].slice(-MAX_COMPACTED_CALLS)
 }
 
-/** The messages that leave the live window, and how far they reach. */
+/** The messages to remove from the live window, and the end of their range. */
 interface Cut {
   readonly leaving: ReadonlySet<string>
-  /** Index behind the newest one of them, among the retained messages and the window. */
+  /** Index after the newest of them, among the retained messages and the window. */
   readonly end: number
 }
 
-/** Whether the messages of these chunks may leave: none of them is held, and no older one stays behind without a reason. */
+/**
+ * Checks that the messages of these chunks may be removed: none of them is pinned, and no older message stays without a
+ * reason.
+ */
 function checkCut(state: Conversation, chunks: readonly Chunk[]): E.Either<CutRejection, Cut> {
   const leaving = new Set(chunks.flatMap((chunk) => chunk.messageIds))
   const live = liveMessagesWith(state, [...leaving])
@@ -105,17 +105,20 @@ function checkCut(state: Conversation, chunks: readonly Chunk[]): E.Either<CutRe
     return E.left({ kind: 'CutInsideCallGroup', messageId: messages[last]?.messageId ?? '' })
   const { groups } = callGroups(messages)
   const groupOf = new Map(groups.flatMap((group) => [group.call, ...group.results].map((at) => [at, group] as const)))
-  const besidePinned = (at: number): boolean => {
+  const hasPinnedInGroup = (at: number): boolean => {
     const group = groupOf.get(at)
     return group !== undefined && [group.call, ...group.results].some((member) => messages[member]?.pinned === true)
   }
-  // A pin that came while the summary was made holds: what is pinned stays, and what has to stand beside it.
-  const held = messages.find((message, at) => leaving.has(message.messageId) && (message.pinned || besidePinned(at)))
-  if (held !== undefined) return E.left({ kind: 'MessagePinned', messageId: held.messageId })
-  // No hole: whatever is older than the newest message that leaves, leaves with it, or is pinned or beside a pinned one.
+  // A message may have been pinned while the summary was made. It stays, and so do the calls and results that belong to
+  // it.
+  const pinnedMessage = messages.find(
+    (message, at) => leaving.has(message.messageId) && (message.pinned || hasPinnedInGroup(at)),
+  )
+  if (pinnedMessage !== undefined) return E.left({ kind: 'MessagePinned', messageId: pinnedMessage.messageId })
+  // No gap: every message before the end is removed, pinned, or part of a group with a pinned message.
   const hole = messages
     .slice(0, end)
-    .find((message, at) => !leaving.has(message.messageId) && !message.pinned && !besidePinned(at))
+    .find((message, at) => !leaving.has(message.messageId) && !message.pinned && !hasPinnedInGroup(at))
   return hole === undefined ? E.right({ leaving, end }) : E.left({ kind: 'NotAtHead', messageId: hole.messageId })
 }
 
@@ -133,20 +136,20 @@ export function archiveAndPrune(
   if (E.isLeft(cut)) return cut
   const archived = chunks.map((chunk) => batchArchived(state, chunk))
   const events: Event[] = archived.map((data) => ({ type: 'BatchArchived', data }))
-  const seen = applyPending(state, events)
-  const pruned = messagesPruned(seen, cut.right, archived, trigger)
+  const stateAfter = applyPending(state, events)
+  const pruned = messagesPruned(stateAfter, cut.right, archived, trigger)
   return E.right([
     ...events,
     {
       type: 'MessagesPruned',
-      data: { ...pruned, ...originHashes(applyPending(seen, [{ type: 'MessagesPruned', data: pruned }])) },
+      data: { ...pruned, ...originHashes(applyPending(stateAfter, [{ type: 'MessagesPruned', data: pruned }])) },
     },
   ])
 }
 
 /**
- * The origin event, without the hashes of what it makes.
- * @param state with the batches that are archived
+ * The checkpoint event, without the hashes of the resulting context.
+ * @param state with the archived batches
  */
 function messagesPruned(
   state: Conversation,
@@ -179,7 +182,7 @@ function messagesPruned(
       messagesCompressed: state.messagesCompressed + leaving.size,
       ...messagesCarriedForward(state),
       kept: retained.map(({ revision, pinned }) => ({ revision, pinned })),
-      batches: state.batches.map(({ batchId, revision, depth }) => ({ batchId, revision, depth })),
+      batches: state.batches.map(carriedBatch),
       chunks: state.chunks
         .filter((chunk) => !chunk.messageIds.some((id) => leaving.has(id)))
         .map((chunk) => chunk.revision),

@@ -1,7 +1,7 @@
 import type { Conversation } from '../conversation/conversation.js'
 import type { CarryForward } from '../events/index.js'
 
-/** What an origin event carries forward of the messages themselves, whatever its batches cover. */
+/** The data about messages that every checkpoint event carries forward, whatever its batches cover. */
 export function messagesCarriedForward({
   messagesAppended,
   withdrawn: { messages, compacted },

@@ -1,4 +1,4 @@
-/** The first command of every conversation, and each later one that changes its settings. */
+/** The first command of every conversation. Later ones change its settings. */
 import { either as E } from 'fp-ts'
 import { RENDERER_VERSION } from '../conversation/clip-archive.js'
 import type { Conversation } from '../conversation/conversation.js'
@@ -14,24 +14,32 @@ export interface Configure {
   readonly settings: PolicySettings | undefined
   readonly scope: string | undefined
   readonly summarizerWindowTokens: number
-  /** Who knows the window of the agent's model; left out, what everybody knows. */
+  /** Finds the window of the agent's model; default: the known models. */
   readonly modelWindow?: FindWindow
   readonly estimator?: string | undefined
 }
 
-/** The scope of a conversation is said once. */
+/** The scope of a conversation cannot change. */
 export type ScopeChanged = {
   readonly kind: 'ScopeChanged'
   readonly recorded: string | undefined
   readonly given: string
 }
 
+/** The configuration in force, with the current renderer version. Before version 4 there was no choice of a shape. */
+const upToDate = (configuration: Configuration, next: Configuration): Configuration => ({
+  ...configuration,
+  policy:
+    configuration.rendererVersion < 4 ? { ...configuration.policy, shape: next.policy.shape } : configuration.policy,
+  rendererVersion: RENDERER_VERSION,
+})
+
 export function configure(state: Conversation, command: Configure): Decision<ScopeChanged | BadPolicy> {
   const { configuration } = state
   if (configuration !== undefined && command.scope !== undefined && command.scope !== configuration.scope) {
     return E.left({ kind: 'ScopeChanged', recorded: configuration.scope, given: command.scope })
   }
-  // A conversation that an older program began goes by today's rendering from its next message on.
+  // A conversation started by an older program uses the current renderer from its next message on.
   const isUpToDate = configuration === undefined || configuration.rendererVersion >= RENDERER_VERSION
   if (configuration !== undefined && command.settings === undefined && command.estimator === undefined && isUpToDate)
     return E.right([])
@@ -46,17 +54,12 @@ export function configure(state: Conversation, command: Configure): Decision<Sco
     estimator: command.estimator ?? configuration?.estimator ?? defaultEstimator.name,
     ...(scope === undefined ? {} : { scope }),
   }
-  // Settings that are in force already change nothing, even where the defaults would come out otherwise because the
-  // summarizer has another window by now.
+  // Repeated settings change nothing, even if the summarizer's window has changed and the defaults would differ.
   const isInForce =
     configuration !== undefined &&
     canonicalJson(settings) === canonicalJson(configuration.settings) &&
     next.estimator === configuration.estimator
   if (isInForce)
-    return E.right(
-      isUpToDate
-        ? []
-        : [{ type: 'ConversationConfigured', data: { ...configuration, rendererVersion: RENDERER_VERSION } }],
-    )
+    return E.right(isUpToDate ? [] : [{ type: 'ConversationConfigured', data: upToDate(configuration, next) }])
   return E.right([{ type: 'ConversationConfigured', data: next }])
 }

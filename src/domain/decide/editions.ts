@@ -1,4 +1,4 @@
-/** The events of an edition's own stream: it begins, is compared and is dropped. */
+/** Events of an edition's own stream: it starts, is compared and is dropped. */
 import { either as E } from 'fp-ts'
 import type { Conversation } from '../conversation/conversation.js'
 import type { Configuration, EventData } from '../events/index.js'

@@ -1,15 +1,15 @@
-/** What was decided on a state holds only while nothing came since. */
+/** Checks that no event was recorded since the state that a decision was based on. */
 import { either as E } from 'fp-ts'
 import type { Conversation } from '../conversation/conversation.js'
 import type { Decision } from './decision.js'
 
-/** The commands behind it were decided on the state at this revision, and on no other. */
+/** The commands after this one are valid only at this revision. */
 export interface Expect {
   readonly type: 'Expect'
   readonly revision: bigint
 }
 
-/** Events came since the state was made that a command goes by: it is made anew. */
+/** Events were recorded after the state that a command depends on, so the caller must decide again. */
 export type ConversationMoved = {
   readonly kind: 'ConversationMoved'
   readonly revision: bigint

@@ -1,4 +1,4 @@
-/** The span of several messages or batches. Texts of times sort as the times do. */
+/** The span of several messages or batches. Time texts sort by time. */
 
 export const earliest = (times: readonly string[]): string => times.reduce((a, b) => (a <= b ? a : b))
 export const latest = (times: readonly string[]): string => times.reduce((a, b) => (a >= b ? a : b))

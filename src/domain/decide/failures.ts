@@ -1,4 +1,4 @@
-/** What is said where a command, a message or a context is refused. */
+/** Messages about rejected commands, messages and contexts. */
 import { count } from '../text/count.js'
 import { didYouMean } from '../text/known-names.js'
 import type { NoContext } from '../compaction/context.js'
@@ -7,14 +7,14 @@ import type { Sentences } from '../values/failure-sentences.js'
 import type { BadMessage } from '../values/message.js'
 import type { Rejection } from './index.js'
 
-/** The sentences of what the domain refuses. */
+/** The messages for all failures of the domain. */
 export const decisionSentences: Sentences<Rejection | BadMessage | NotRecordable | NoContext> = {
   BadId: (failure) => ['input', `${failure.field} ${failure.detail}`],
   BadMessage: (failure) => ['input', `${failure.field} ${failure.detail}`],
   BadPolicy: (failure) => ['input', `policy: ${failure.field} ${failure.detail}`],
   NotRecordable: (failure) => [
     'input',
-    `${failure.field} ${failure.detail}: nobody could read ${failure.event} with it again, and nothing is recorded`,
+    `${failure.field} ${failure.detail}: ${failure.event} could not be read back with this value, and nothing is recorded`,
   ],
   NotConfigured: () => ['state', 'the conversation has no configuration yet: append a message first'],
   ScopeChanged: (failure) => [
@@ -27,7 +27,7 @@ export const decisionSentences: Sentences<Rejection | BadMessage | NotRecordable
   ],
   PartlyRecorded: (failure) => [
     'input',
-    `${count(failure.recorded)} of these ${count(failure.given)} messages are recorded already, and the others are not: a request that is sent again has the same messages`,
+    `${count(failure.recorded)} of these ${count(failure.given)} messages are recorded already, and the others are not: repeat a request with the same messages`,
   ],
   ToolResultWithoutCall: (failure) => [
     'input',
@@ -35,7 +35,7 @@ export const decisionSentences: Sentences<Rejection | BadMessage | NotRecordable
   ],
   PinTooLarge: (failure) => [
     'input',
-    `message "${failure.messageId}" cannot be pinned: leading and pinned messages, with the calls and results that have to stand beside them, would take ${count(failure.tokens)} tokens, and may take ${count(failure.limit)}`,
+    `message "${failure.messageId}" cannot be pinned: leading and pinned messages, with the calls and results that belong to them, would take ${count(failure.tokens)} tokens, and may take ${count(failure.limit)}`,
   ],
   LeadingTooLarge: (failure) => [
     'state',
@@ -43,7 +43,7 @@ export const decisionSentences: Sentences<Rejection | BadMessage | NotRecordable
   ],
   PinnedTooLarge: (failure) => [
     'state',
-    `the pinned messages (${failure.messageIds.join(', ')}) and the leading ones take ${count(failure.tokens)} tokens, and the model's window leaves ${count(failure.limit)}: unpin some, or go by a larger window`,
+    `the pinned messages (${failure.messageIds.join(', ')}) and the leading ones take ${count(failure.tokens)} tokens, and the model's window leaves ${count(failure.limit)}: unpin some, or configure a larger window`,
   ],
   MessageNotLive: (failure) => [
     'state',
@@ -52,38 +52,38 @@ export const decisionSentences: Sentences<Rejection | BadMessage | NotRecordable
   NotArchivedYet: (failure) => ['state', `chunk "${failure.chunkId}" has no summary that could be archived`],
   NotObserved: (failure) => [
     'state',
-    `conversation "${failure.conversationId}" has messages of its own already, and no transcript of another program goes into it: give the transcript another id`,
+    `conversation "${failure.conversationId}" already has messages that are not from a transcript: import the transcript under another id`,
   ],
   NotAtHead: (failure) => [
     'state',
-    `message "${failure.messageId}" is older than what would be pruned, and not covered`,
+    `message "${failure.messageId}" is older than the messages to prune, and no chunk covers it`,
   ],
   MessagePinned: (failure) => [
     'state',
-    `message "${failure.messageId}" is pinned, or stands beside one that is, and stays in the context`,
+    `message "${failure.messageId}" is pinned, or belongs to a call with a pinned message, and stays in the context`,
   ],
   CutInsideCallGroup: (failure) => [
     'state',
-    `a cut after message "${failure.messageId}" would part a tool call from its results`,
+    `a cut after message "${failure.messageId}" would separate a tool call from its results`,
   ],
   BatchesNotActive: (failure) => ['state', `the batches ${failure.batchIds.join(', ')} are not active, in this order`],
   ConversationMoved: (failure) => [
     'world',
-    `the conversation went on to revision ${String(failure.revision)} meanwhile, and what was to be put into force knows it up to ${String(failure.known)}: try again`,
+    `the conversation is at revision ${String(failure.revision)} by now, and the state to put into force includes it up to ${String(failure.known)}: try again`,
   ],
   PinnedMessageCompacted: (failure) => [
     'state',
-    `message "${failure.messageId}" is pinned, and what was to be put into force has folded it: unpin it first`,
+    `message "${failure.messageId}" is pinned, but compacted in the state to put into force: unpin it first`,
   ],
   WithdrawnMessageCompacted: (failure) => [
     'state',
-    `what was to be put into force has folded messages that were withdrawn since (${count(failure.messages)}): replay into a new edition`,
+    `the state to put into force has compacted messages that were withdrawn since (${count(failure.messages)}): replay into a new edition`,
   ],
   NoEditionInForce: () => ['state', 'no edition is in force here: the conversation goes by its own batches'],
   NoSuchCycle: (failure) => [
     'input',
     failure.cycles === 0
-      ? `cycle ${String(failure.cycle)}: nothing was compacted here that could be undone`
+      ? `cycle ${String(failure.cycle)}: the conversation has no cycle to undo`
       : `cycle ${String(failure.cycle)}: the cycles that can be undone are numbered up to ${String(failure.cycles)}`,
   ],
   UndoPassesHardLimit: (failure) => [

@@ -1,6 +1,6 @@
 /**
- * What may be asked of a conversation, every way to be refused, and the rule that answers. `decide` is told and does not
- * look: the time and the summary's text come in with the command. A command that is already true gives no events.
+ * All commands, their rejections, and the rule that decides each. `decide` is pure: the command contains the time and
+ * the text of the summary. A command that changes nothing returns no events.
  */
 import { either as E } from 'fp-ts'
 import type { Conversation } from '../conversation/conversation.js'
@@ -22,11 +22,12 @@ import { withdrawMessages } from './withdraw-messages.js'
 
 export type { MessageToAppend } from './append-messages.js'
 export { lineageOf } from './lineage-of.js'
+export { timesSentBefore } from './record-failure.js'
 export { textOfSummary } from './observe.js'
 export type { SummaryResult } from './record-summary.js'
-export type { SetAside } from './waiting-summaries.js'
+export type { LateSummary as SetAside } from './waiting-summaries.js'
 
-/** Every command, and the rule that answers it. */
+/** The rule of each command. */
 const rules = {
   Configure: configure,
   Expect: expectRevision,
@@ -60,16 +61,16 @@ type CommandOf<Type extends CommandType> = {
 
 export type Command = CommandOf<CommandType>
 
-/** These make the configuration, or need none. Every other command comes behind it. */
+/** These commands create the configuration, or need none. All others require it. */
 const NEEDS_NO_CONFIGURATION: ReadonlySet<CommandType> = new Set(['Configure', 'Expect', 'StartEdition'])
 type NotConfigured = { readonly kind: 'NotConfigured' }
 
-/** Every way to be refused: each rule's own, which stand beside it. */
+/** All rejections, from the results of the rules. */
 export type Rejection = NotConfigured | NoSuchCycle | Extract<ReturnType<Rules[CommandType]>, E.Left<unknown>>['left']
 
 type RuleOf = { readonly [Type in CommandType]: (state: Conversation, command: CommandOf<Type>) => Decision<Rejection> }
 
-/** The events that a command leads to, or why it is refused. */
+/** The events of a command, or the reason for its rejection. */
 export function decide<Type extends CommandType>(state: Conversation, command: CommandOf<Type>): Decision<Rejection> {
   if (state.configuration === undefined && !NEEDS_NO_CONFIGURATION.has(command.type))
     return E.left({ kind: 'NotConfigured' })

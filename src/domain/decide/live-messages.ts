@@ -6,13 +6,13 @@ import type { LiveMessage } from '../conversation/live-message.js'
 /** The message was never appended, was withdrawn, or is covered by a batch. */
 export type MessageNotLive = { readonly kind: 'MessageNotLive'; readonly messageId: string; readonly nearest?: string }
 
-/** The live message with this id. What is said twice is mostly said again soon, so the newest are looked at first. */
+/** The live message with this id. Searches the newest first: most repeated messages are recent. */
 export function liveMessageWith(state: Conversation, messageId: string): LiveMessage | undefined {
   const has = (message: LiveMessage): boolean => message.messageId === messageId
   return state.window.findLast(has) ?? state.retained.find(has) ?? state.leading.find(has)
 }
 
-/** The live messages with these ids; leading ones are left out. Or the first id that is not among them. */
+/** The live messages with these ids, without leading ones; or the first id that is not live. */
 export function liveMessagesWith(
   state: Conversation,
   messageIds: readonly string[],

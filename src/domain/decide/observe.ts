@@ -1,10 +1,10 @@
 /**
- * What another program did, as its transcript tells. Nothing of it is refused because we would have done it otherwise:
- * it has happened. Where the context is ours by now, because an edition was adopted or a cycle undone, what the program
- * does on is recorded, and changes no context.
+ * Records the actions of another program, as read from its transcript. They have happened, so the ledger's rules never
+ * reject them. If the ledger makes the context by now (an edition was adopted or a cycle undone), further actions of
+ * the program are recorded but change no context.
  */
 import { either as E } from 'fp-ts'
-import { archivedContent, batchLabel } from '../conversation/batch.js'
+import { archivedContent, batchLabel, carriedBatch } from '../conversation/batch.js'
 import type { Conversation } from '../conversation/conversation.js'
 import type { LiveMessage } from '../conversation/live-message.js'
 import { carriedObserved, type Observed } from '../conversation/observed.js'
@@ -15,6 +15,7 @@ import { batchIdOf } from '../values/ids.js'
 import { compactedCalls } from './archive-and-prune.js'
 import { messagesCarriedForward } from './carry-forward.js'
 import { applyPending, configurationOf, estimatorOf, type Decision } from './decision.js'
+import { earliest, latest } from './extremes.js'
 import { lineageOf } from './lineage-of.js'
 import { liveMessageWith, type MessageNotLive } from './live-messages.js'
 import { originHashes } from './origin-hashes.js'
@@ -24,7 +25,7 @@ export interface ObserveConversation {
   readonly conversation: EventData<'ConversationObserved'>
 }
 
-/** The conversation has messages that no transcript told: it is not another program's. */
+/** The conversation has messages that are not from a transcript, so it does not belong to another program. */
 export type NotObserved = { readonly kind: 'NotObserved'; readonly conversationId: string }
 
 export function observeConversation(state: Conversation, { conversation }: ObserveConversation): Decision<NotObserved> {
@@ -38,7 +39,7 @@ export interface ObserveCompaction {
   readonly compaction: Omit<EventData<'CompactionObserved'>, 'chunkId' | 'covered'>
 }
 
-/** What stands in the archive for messages that left. */
+/** The archived text for removed messages. */
 export const textOfSummary = (summary: EventData<'CompactionObserved'>['summary']): string => {
   if (summary.kind === 'text' && summary.text.trim() !== '') return summary.text
   return summary.kind === 'opaque'
@@ -46,14 +47,11 @@ export const textOfSummary = (summary: EventData<'CompactionObserved'>['summary'
     : '(nothing: these messages left without a summary)'
 }
 
-/** Id of a compaction of another program: from its conversation and the program's own id. */
+/** Id of a compaction of another program: from the conversation and the program's own id. */
 const observedChunkId = (state: Conversation, sourceId: string): string =>
   `observed-${hashOf([state.conversationId, sourceId]).slice(0, 20)}`
 
-const least = (times: readonly string[]): string => times.reduce((a, b) => (a <= b ? a : b))
-const most = (times: readonly string[]): string => times.reduce((a, b) => (a >= b ? a : b))
-
-/** The messages that a compaction covers, with their span; undefined where there are none. */
+/** The messages that a compaction covers, with their span; undefined if there are none. */
 function coverageOf(leaving: readonly LiveMessage[]): EventData<'CompactionObserved'>['covered'] {
   const [first] = leaving
   if (first === undefined) return undefined
@@ -61,16 +59,16 @@ function coverageOf(leaving: readonly LiveMessage[]): EventData<'CompactionObser
   const revisions = leaving.map((message) => message.revision).toSorted((a, b) => (a < b ? -1 : 1))
   return {
     messageIds: leaving.map((message) => message.messageId),
-    startTime: least(times),
-    endTime: most(times),
+    startTime: earliest(times),
+    endTime: latest(times),
     messageCount: leaving.length,
     firstRevision: revisions[0] ?? first.revision,
     lastRevision: revisions.at(-1) ?? first.revision,
   }
 }
 
-/** What the model is given in place of messages by now, by their ids. */
-const givenNow = ({ compaction, edits }: Observed): ReadonlyMap<string, MessageBody['content']> =>
+/** Content that the program currently sends to its model instead of messages, by message id. */
+const currentContents = ({ compaction, edits }: Observed): ReadonlyMap<string, MessageBody['content']> =>
   new Map([
     ...(compaction?.context ?? []).flatMap((entry) =>
       entry.kind === 'message' && entry.content !== undefined ? [[entry.messageId, entry.content] as const] : [],
@@ -100,8 +98,8 @@ function batchOf(
 }
 
 /**
- * The program compacted: what is not in its context from here on is covered by a batch that holds its summary. Leading
- * instructions stay live, whatever its context shows: they belong to no batch.
+ * Records a compaction of the program. A batch with its summary covers the messages that are no longer in its context.
+ * Leading instructions stay live in any case: they belong to no batch.
  */
 export function observeCompaction(state: Conversation, { compaction }: ObserveCompaction): Decision<MessageNotLive> {
   const chunkId = observedChunkId(state, compaction.sourceId)
@@ -110,7 +108,7 @@ export function observeCompaction(state: Conversation, { compaction }: ObserveCo
   const named = compaction.context.flatMap((entry) => (entry.kind === 'message' ? [entry.messageId] : []))
   const missing = named.find((id) => liveMessageWith(state, id) === undefined)
   if (missing !== undefined) return E.left({ kind: 'MessageNotLive', messageId: missing })
-  const given = givenNow(observed)
+  const contents = currentContents(observed)
   const stays = new Set(named)
   const leaving = [...state.retained, ...state.window].filter((message) => !stays.has(message.messageId))
   const left = new Set(leaving.map((message) => message.messageId))
@@ -121,7 +119,7 @@ export function observeCompaction(state: Conversation, { compaction }: ObserveCo
     unknown: compaction.unknown.filter((id) => left.has(id)),
     context: compaction.context.map((entry): ObservedEntry => {
       if (entry.kind !== 'message' || entry.content !== undefined) return entry
-      const content = given.get(entry.messageId)
+      const content = contents.get(entry.messageId)
       return content === undefined ? entry : { ...entry, content }
     }),
     ...(covered === undefined ? {} : { covered }),
@@ -131,19 +129,19 @@ export function observeCompaction(state: Conversation, { compaction }: ObserveCo
     { type: 'CompactionObserved', data },
     ...archived.map((batch): Event => ({ type: 'BatchArchived', data: batch })),
   ]
-  const seen = applyPending(state, events)
-  const pruned = prunedBy(seen, state.revision + 1n, archived, stays)
+  const stateAfter = applyPending(state, events)
+  const pruned = prunedBy(stateAfter, state.revision + 1n, archived, stays)
   return E.right([
     ...events,
     {
       type: 'MessagesPruned',
-      data: { ...pruned, ...originHashes(applyPending(seen, [{ type: 'MessagesPruned', data: pruned }])) },
+      data: { ...pruned, ...originHashes(applyPending(stateAfter, [{ type: 'MessagesPruned', data: pruned }])) },
     },
   ])
 }
 
 /**
- * The origin event, without the hashes of what it makes.
+ * The checkpoint event, without the hashes of the resulting context.
  * @param state with the compaction and its batch
  * @param compaction revision of the compaction
  */
@@ -157,7 +155,7 @@ function prunedBy(
   const leaving = archived.reduce((sum, batch) => sum + batch.messageCount, 0)
   return {
     cycle: state.cycles + 1,
-    // Every message that stays is named, so that the window begins behind it.
+    // The event lists every message that stays, so the window begins after it.
     windowStart: state.revision + 1n,
     pruned: archived.map(({ batchId, messageIds }) => ({ batchId, messageIds })),
     tokensBefore: state.tokens,
@@ -170,7 +168,7 @@ function prunedBy(
       kept: [...state.retained, ...state.window]
         .filter((message) => stays.has(message.messageId))
         .map(({ revision, pinned }) => ({ revision, pinned })),
-      batches: state.batches.map(({ batchId, revision, depth }) => ({ batchId, revision, depth })),
+      batches: state.batches.map(carriedBatch),
       chunks: [],
       foldedCalls: compactedCalls(state, archived),
       ...(state.lineage === undefined ? {} : { line: state.lineage }),

@@ -1,6 +1,6 @@
-/** A pinned message stays in every context word for word, so there is a limit to what may be pinned. */
+/** Pins and unpins messages. A pinned message stays in every context word for word, so pinned messages have a limit. */
 import { either as E } from 'fp-ts'
-import { pinnedTokens, unitsOf } from '../compaction/units.js'
+import { pinnedTokens, unitsOf } from '../conversation/units.js'
 import type { Conversation } from '../conversation/conversation.js'
 import type { LiveMessage } from '../conversation/live-message.js'
 import { nameMeant } from '../text/known-names.js'
@@ -18,7 +18,7 @@ export interface UnpinMessage {
   readonly messageId: string
 }
 
-/** With this message, what is pinned and what leads would take more of the window than they may. */
+/** The leading and pinned messages, with this one, would exceed their share of the window. */
 export type PinTooLarge = {
   readonly kind: 'PinTooLarge'
   readonly messageId: string
@@ -26,21 +26,21 @@ export type PinTooLarge = {
   readonly limit: number
 }
 
-/** The part of the hard limit that leading and pinned messages may take together. */
+/** The leading and pinned messages may take this fraction of the hard limit (one in four). */
 const PIN_SHARE = 4
 
 /**
- * Whether a message may be pinned: the leading messages and all pinned ones, with the least of what has to stand beside
- * them, take a quarter of the hard limit.
+ * Checks that the leading messages and all pinned ones take at most a quarter of the hard limit. The calls and results
+ * that must be shown with a pinned message count in their shortest form.
  */
 export function checkPin(state: Conversation, message: LiveMessage): E.Either<PinTooLarge, undefined> {
   const configuration = configurationOf(state)
   const limit = Math.floor(hardLimit(configuration.policy) / PIN_SHARE)
-  const others = [...state.retained, ...state.window]
-  const isLive = others.some(({ messageId }) => messageId === message.messageId)
+  const liveMessages = [...state.retained, ...state.window]
+  const isLive = liveMessages.some(({ messageId }) => messageId === message.messageId)
   const live = isLive
-    ? others.map((other) => (other.messageId === message.messageId ? message : other))
-    : [...others, message]
+    ? liveMessages.map((other) => (other.messageId === message.messageId ? message : other))
+    : [...liveMessages, message]
   const { units } = unitsOf(live, { ...state, configuration })
   const tokens =
     state.leading.reduce((sum, leading) => sum + leading.tokens, 0) +

@@ -1,4 +1,4 @@
-/** Summaries that were paid for: of a chunk that is to be archived, or set aside because it came too late. */
+/** Records paid summaries: of a chunk to be archived, or a late one that can no longer be used. */
 import { either as E } from 'fp-ts'
 import type { Conversation } from '../conversation/conversation.js'
 import type { LiveMessage } from '../conversation/live-message.js'
@@ -9,7 +9,7 @@ import { earliest, highest, latest, lowest } from './extremes.js'
 import { lineageOf } from './lineage-of.js'
 import { liveMessagesWith, type MessageNotLive } from './live-messages.js'
 
-/** How a chunk or a re-summarization came out. */
+/** The result of summarizing a chunk or merging batches. */
 export interface SummaryResult {
   readonly summary: string
   readonly sections?: Sections | undefined
@@ -23,10 +23,10 @@ export interface RecordChunk extends SummaryResult {
 }
 
 /**
- * A summary that somebody paid for, and for which `RecordChunk` or `RecordResummarization` was refused: others compacted
- * the same meanwhile.
+ * A paid summary that `RecordChunk` or `RecordResummarization` rejected, because another process compacted the same
+ * messages in the meantime.
  */
-export interface SetSummaryAside extends SummaryResult {
+export interface RecordLateSummary extends SummaryResult {
   readonly type: 'SetSummaryAside'
   readonly of:
     | { readonly messageIds: readonly string[]; readonly continues: string | undefined }
@@ -41,7 +41,7 @@ export function recordChunk(state: Conversation, command: RecordChunk): Decision
   ])(liveMessagesWith(state, command.messageIds))
 }
 
-/** The event that says which messages the summary is of. */
+/** The event that records the summary, with the messages that it covers. */
 export function chunkSummarized(
   chunkId: string,
   messages: readonly LiveMessage[],
@@ -70,7 +70,7 @@ export function chunkSummarized(
 
 export function setSummaryAside(
   _state: Conversation,
-  { of, summary, sections, summarizer }: SetSummaryAside,
+  { of, summary, sections, summarizer }: RecordLateSummary,
 ): Decision {
   const ids =
     'messageIds' in of

@@ -1,6 +1,6 @@
 /**
- * What adopting an edition, reverting it and undoing cycles share. Each puts another state into force, with batches and
- * a window of its own, which has to know the conversation as far as it has come.
+ * The common part of adopting an edition, reverting it and undoing cycles. Each replaces the state with another one,
+ * which has its own batches and window and must include all events of the conversation.
  */
 import { either as E } from 'fp-ts'
 import { contextOf, type PinnedTooLarge } from '../compaction/context.js'
@@ -17,12 +17,14 @@ import type { ConversationMoved } from './expect-revision.js'
 
 export type NotReplaceable =
   | ConversationMoved
-  /** What is to be put into force compacted a message that was pinned later. */
+  /** The target state compacted a message that was pinned later. */
   | { readonly kind: 'PinnedMessageCompacted'; readonly messageId: string }
-  /** What is to be put into force compacted a message that was withdrawn. */
+  /** The target state compacted a message that was withdrawn. */
   | { readonly kind: 'WithdrawnMessageCompacted'; readonly messages: number }
 
-/** Whether a state may take the place of the one that is: it has seen all that happened, and keeps what is pinned. */
+/**
+ * Checks that the target state includes all events of the conversation, and that all pinned messages are live in it.
+ */
 export function checkReplaceable(state: Conversation, target: Conversation): E.Either<NotReplaceable, undefined> {
   if (target.conversationRevision !== state.revision)
     return E.left({ kind: 'ConversationMoved', revision: state.revision, known: target.conversationRevision })
@@ -37,36 +39,32 @@ export function checkReplaceable(state: Conversation, target: Conversation): E.E
     : E.left({ kind: 'PinnedMessageCompacted', messageId: compacted.messageId })
 }
 
-/**
- * The configuration of what is put into force, with what was configured since: whoever did that knows what the model
- * has room for by now.
- */
+/** The target's configuration, with the settings that changed since then: they reflect the model in use now. */
 export function configuredSince(
   target: Conversation,
   configured: PolicySettings = {},
   modelWindow?: FindWindow,
 ): E.Either<BadPolicy, Configuration> {
-  const own = configurationOf(target)
-  if (Object.keys(configured).length === 0) return E.right(own)
-  const settings = { ...own.settings, ...configured }
-  // What follows from the summarizer's window stays: nobody said that it is another one.
+  const configuration = configurationOf(target)
+  if (Object.keys(configured).length === 0) return E.right(configuration)
+  const settings = { ...configuration.settings, ...configured }
+  // The value derived from the summarizer's window stays: no setting changed that window.
   return E.map((policy: Policy): Configuration => ({
-    ...own,
+    ...configuration,
     settings,
-    policy: { ...policy, chunkMaxTokens: settings.chunkMaxTokens ?? own.policy.chunkMaxTokens },
+    policy: { ...policy, chunkMaxTokens: settings.chunkMaxTokens ?? configuration.policy.chunkMaxTokens },
   }))(resolvePolicy(settings, undefined, modelWindow))
 }
 
 /**
- * Whether the window that is put into force has room for what is pinned. Where it has not, whoever wants it unpins
- * something first.
+ * Checks that the pinned messages fit in the window of the new state. If they do not, the user must unpin some first.
  */
 export function checkPinnedFit(after: Conversation): E.Either<PinnedTooLarge, undefined> {
   const context = contextOf(after)
   return E.isLeft(context) && context.left.kind === 'PinnedTooLarge' ? E.left(context.left) : E.right(undefined)
 }
 
-const asRestored = ({
+const toRestored = ({
   messageId,
   role,
   content,
@@ -103,11 +101,11 @@ const asRestored = ({
 export interface NewLineage {
   readonly edition: NonNullable<Conversation['lineage']>['edition']
   readonly configuration: Configuration
-  /** The program that makes the context again; left out where it is ours from here on. */
+  /** The program that makes the context from now on; absent if the ledger does. */
   readonly observed?: Conversation['observed']
 }
 
-/** What the event says that puts a state into force in the place of another, whichever event it is. */
+/** The common data of events that replace a state with another one. */
 export function replacement(
   state: Conversation,
   target: Conversation,
@@ -131,7 +129,7 @@ export function replacement(
       },
     })),
     retired: state.batches.flatMap(({ batchId }) => (inForce.has(batchId) ? [] : [batchId])),
-    restored: (after ?? []).filter((message) => !wereLive.has(message.messageId)).map(asRestored),
+    restored: (after ?? []).filter((message) => !wereLive.has(message.messageId)).map(toRestored),
     left: (before ?? []).flatMap(({ messageId }) => (nowLive.has(messageId) ? [] : [messageId])),
     carried: {
       configuration,

@@ -1,4 +1,4 @@
-/** Several batches become one, a level deeper. */
+/** Merges several batches into one, a level deeper. */
 import { either as E } from 'fp-ts'
 import { archivedContent, batchLabel } from '../conversation/batch.js'
 import type { Conversation } from '../conversation/conversation.js'
@@ -13,7 +13,7 @@ export interface RecordResummarization extends SummaryResult {
   readonly sourceBatchIds: readonly string[]
 }
 
-/** These are no run of active batches. */
+/** These batches are not consecutive active batches. */
 export type BatchesNotActive = { readonly kind: 'BatchesNotActive'; readonly batchIds: readonly string[] }
 
 export function recordResummarization(state: Conversation, command: RecordResummarization): Decision<BatchesNotActive> {

@@ -1,4 +1,4 @@
-/** What an edition had replaced comes into force again, with all messages that came since. */
+/** Restores the state that an edition had replaced, with all messages since then. */
 import { either as E } from 'fp-ts'
 import type { PinnedTooLarge } from '../compaction/context.js'
 import type { Conversation } from '../conversation/conversation.js'
@@ -7,18 +7,18 @@ import type { BadPolicy, PolicySettings } from '../values/policy.js'
 import { applyPending, type Decision } from './decision.js'
 import { originHashes } from './origin-hashes.js'
 import { checkPinnedFit, checkReplaceable, configuredSince, replacement, type NotReplaceable } from './replacement.js'
-import { chunksSetAside, waitingChunks, type SetAside } from './waiting-summaries.js'
+import { chunksFromLateSummaries, waitingChunks, type LateSummary } from './waiting-summaries.js'
 
 export interface RevertEdition {
   readonly type: 'RevertEdition'
-  /** The state before the edition was adopted, with what came since. */
+  /** The state before the edition was adopted, with all events since then. */
   readonly before: Conversation
-  /** What the conversation was configured with since then. */
+  /** Settings of the conversation that changed since then. */
   readonly configured?: PolicySettings
-  /** Who knows the window of the agent's model; left out, what everybody knows. */
+  /** Finds the window of the agent's model; default: the known models. */
   readonly modelWindow?: FindWindow
-  /** The summaries that were set aside since then. */
-  readonly aside?: readonly SetAside[]
+  /** The late summaries since then. */
+  readonly aside?: readonly LateSummary[]
 }
 
 export type NoEditionInForce = { readonly kind: 'NoEditionInForce' }
@@ -44,12 +44,12 @@ export function revertEdition(
       observed: before.observed,
     }),
   }
-  const seen = applyPending(state, [{ type: 'EditionReverted', data }])
-  const fit = checkPinnedFit(seen)
+  const stateAfter = applyPending(state, [{ type: 'EditionReverted', data }])
+  const fit = checkPinnedFit(stateAfter)
   if (E.isLeft(fit)) return fit
   return E.right([
-    { type: 'EditionReverted', data: { ...data, ...originHashes(seen) } },
+    { type: 'EditionReverted', data: { ...data, ...originHashes(stateAfter) } },
     ...waitingChunks(before),
-    ...chunksSetAside(state, before, aside),
+    ...chunksFromLateSummaries(state, before, aside),
   ])
 }

@@ -1,4 +1,4 @@
-/** The messages of the last cycles are live again, and what these cycles had made is out of use. */
+/** Undoes the last cycles: their messages are live again, and their batches and chunks are inactive. */
 import { either as E } from 'fp-ts'
 import type { Conversation } from '../conversation/conversation.js'
 import type { EventData } from '../events/index.js'
@@ -6,25 +6,25 @@ import { hardLimit } from '../values/policy.js'
 import { applyPending, configurationOf, type Decision } from './decision.js'
 import { originHashes } from './origin-hashes.js'
 import { checkReplaceable, replacement, type NewLineage, type NotReplaceable } from './replacement.js'
-import { chunksSetAside, type SetAside } from './waiting-summaries.js'
+import { chunksFromLateSummaries, type LateSummary } from './waiting-summaries.js'
 
 export interface UndoCycles {
   readonly type: 'UndoCycles'
   readonly undone: EventData<'CycleUndone'>['undone']
-  /** The state before these cycles, with what came since. */
+  /** The state before these cycles, with all events since then. */
   readonly before: Conversation
   /**
-   * Messages of these cycles are withdrawn right behind it. The soft limit then does not back off, and what is above the
-   * hard limit is compacted anew.
+   * The caller withdraws messages of these cycles right afterwards. The soft limit then does not back off, and a
+   * context above the hard limit is compacted again.
    */
   readonly toWithdraw?: boolean
-  /** The summaries that were set aside since. */
-  readonly aside?: readonly SetAside[]
+  /** The late summaries since then. */
+  readonly lateSummaries?: readonly LateSummary[]
 }
 
 export type NoSuchCycle = { readonly kind: 'NoSuchCycle'; readonly cycle: number; readonly cycles: number }
 
-/** What would be live again is above the hard limit. */
+/** The restored messages would exceed the hard limit. */
 export type UndoPassesHardLimit = {
   readonly kind: 'UndoPassesHardLimit'
   readonly tokens: number
@@ -34,7 +34,7 @@ export type UndoPassesHardLimit = {
 
 export function undoCycles(
   state: Conversation,
-  { before, undone, toWithdraw = false, aside = [] }: UndoCycles,
+  { before, undone, toWithdraw = false, lateSummaries: aside = [] }: UndoCycles,
 ): Decision<NotReplaceable | UndoPassesHardLimit> {
   const replaceable = checkReplaceable(state, before)
   if (E.isLeft(replaceable)) return replaceable
@@ -45,13 +45,13 @@ export function undoCycles(
     restsUntilMessages: toWithdraw ? 0 : state.messagesAppended + policy.chunkSize,
     ...replacement(state, before, lineage),
   }
-  const seen = applyPending(state, [{ type: 'CycleUndone', data }])
+  const stateAfter = applyPending(state, [{ type: 'CycleUndone', data }])
   const limit = hardLimit(policy)
-  if (seen.tokens > limit && !toWithdraw)
-    return E.left({ kind: 'UndoPassesHardLimit', tokens: seen.tokens, limit, cycle: before.cycles + 1 })
-  // Summaries that these cycles made are out of use. Those that they came before are not.
+  if (stateAfter.tokens > limit && !toWithdraw)
+    return E.left({ kind: 'UndoPassesHardLimit', tokens: stateAfter.tokens, limit, cycle: before.cycles + 1 })
+  // Chunks of these cycles are inactive. Late summaries of messages that are live again are reused.
   return E.right([
-    { type: 'CycleUndone', data: { ...data, ...originHashes(seen) } },
-    ...chunksSetAside(state, { ...before, chunks: [] }, aside),
+    { type: 'CycleUndone', data: { ...data, ...originHashes(stateAfter) } },
+    ...chunksFromLateSummaries(state, { ...before, chunks: [] }, aside),
   ])
 }

@@ -1,4 +1,4 @@
-/** Summaries that wait to be archived go over into the lineage that begins: nobody pays for them again. */
+/** Carries unarchived summaries over to a new lineage, so that they need not be paid for again. */
 import { either as E } from 'fp-ts'
 import type { Conversation } from '../conversation/conversation.js'
 import type { Event, EventData } from '../events/index.js'
@@ -8,26 +8,27 @@ import { liveMessagesWith } from './live-messages.js'
 import { chunkSummarized } from './record-summary.js'
 
 /** A summary that came too late. */
-export type SetAside = EventData<'SummarySetAside'>
+export type LateSummary = EventData<'SummarySetAside'>
 
-/** The ones that wait in the state that is put into force. */
+/** The unarchived chunks of the target state. */
 export const waitingChunks = (target: Conversation): Event[] =>
   target.chunks.map(({ revision: _revision, ...chunk }) => ({
     type: 'ChunkSummarized',
     data: { ...chunk, summarizer: { ...chunk.summarizer, reused: true } },
   }))
 
-/**
- * Summaries that were set aside because their messages were compacted meanwhile, where all of these are live again: they
- * wait to be archived like any other.
- */
-export function chunksSetAside(state: Conversation, target: Conversation, aside: readonly SetAside[]): Event[] {
-  const taken = new Set(target.chunks.flatMap((chunk) => chunk.messageIds))
+/** Late summaries whose messages are all live again. They become unarchived chunks. */
+export function chunksFromLateSummaries(
+  state: Conversation,
+  target: Conversation,
+  lateSummaries: readonly LateSummary[],
+): Event[] {
+  const coveredIds = new Set(target.chunks.flatMap((chunk) => chunk.messageIds))
   const events: Event[] = []
-  for (const { messageIds = [], continues, ...result } of aside) {
+  for (const { messageIds = [], continues, ...result } of lateSummaries) {
     const messages = liveMessagesWith(target, messageIds)
-    if (E.isLeft(messages) || messageIds.length === 0 || messageIds.some((id) => taken.has(id))) continue
-    for (const id of messageIds) taken.add(id)
+    if (E.isLeft(messages) || messageIds.length === 0 || messageIds.some((id) => coveredIds.has(id))) continue
+    for (const id of messageIds) coveredIds.add(id)
     const summarizer = { ...result.summarizer, reused: true }
     events.push(
       chunkSummarized(

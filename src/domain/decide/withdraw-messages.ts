@@ -1,4 +1,4 @@
-/** Messages are said no more. They stay in the log. */
+/** Withdraws messages from the conversation. They stay in the log. */
 import { either as E } from 'fp-ts'
 import type { Conversation } from '../conversation/conversation.js'
 import type { EventData } from '../events/index.js'

@@ -1,11 +1,12 @@
 import { z } from 'zod'
 import { defineEvent } from './event-definition.js'
 import { count, id, revision, span } from './fields.js'
-import { sectionsSchema } from './sections.js'
+import { sectionsSchema, withSections } from './sections.js'
 
+// Version 2: eleven sections.
 export const batchArchived = defineEvent({
-  says: 'a summary is safe in the archive under its label',
-  version: 1,
+  description: 'a summary was archived under its label',
+  version: 2,
   schema: z.object({
     batchId: id,
     label: id,
@@ -20,4 +21,5 @@ export const batchArchived = defineEvent({
     tokens: count,
     chunkId: id,
   }),
+  upcasters: { 1: withSections },
 })

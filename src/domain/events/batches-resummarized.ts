@@ -1,12 +1,13 @@
 import { z } from 'zod'
 import { defineEvent } from './event-definition.js'
 import { count, id, revision, span } from './fields.js'
-import { sectionsSchema } from './sections.js'
+import { sectionsSchema, withSections } from './sections.js'
 import { summarizerRecordSchema } from './summarizer-record.js'
 
+// Version 2: eleven sections, and paid answers before the accepted one.
 export const batchesResummarized = defineEvent({
-  says: 'several batches became one, a level deeper',
-  version: 1,
+  description: 'several batches were merged into one, a level deeper',
+  version: 2,
   schema: z.object({
     batchId: id,
     label: id,
@@ -20,4 +21,5 @@ export const batchesResummarized = defineEvent({
     tokens: count,
     summarizer: summarizerRecordSchema,
   }),
+  upcasters: { 1: withSections },
 })

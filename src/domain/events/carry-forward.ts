@@ -1,8 +1,8 @@
-/** What the next load needs from before the live window. An origin event carries it forward. */
+/** The data from before the live window that the next load needs. A checkpoint event carries it forward. */
 import { z } from 'zod'
 import { contentSchema } from '../values/message.js'
 import { configurationSchema } from './configuration.js'
-import { count, id, revision } from './fields.js'
+import { count, id, revision, time } from './fields.js'
 
 export const carryForwardSchema = z.object({
   configuration: configurationSchema,
@@ -10,36 +10,48 @@ export const carryForwardSchema = z.object({
   /** Messages appended before this event, live ones included. */
   messagesAppended: count,
   /**
-   * Messages that were withdrawn before this event; absent before the first. `folded` of them a batch covers: only an
-   * edition, which compacts by itself, has such.
+   * Messages that were withdrawn before this event; absent before the first. `folded` counts those that a batch covers:
+   * only an edition, which has its own compactions, can have such.
    */
   withdrawn: z.object({ messages: count, folded: count }).optional(),
   originalTask: revision.optional(),
   leading: z.array(revision),
-  /** Pinned messages, and ones that were unpinned and are not compacted yet, from before the window. */
+  /** Pinned messages, and unpinned ones that are not compacted yet, from before the window. */
   kept: z.array(z.object({ revision, pinned: z.boolean() })),
   /**
-   * The active batches in order. A prune says how deep each is, since version 4: by depth and place the view chooses
-   * what it shows, so that a context needs nothing of the others.
+   * The active batches in order. A prune event records the depth of each since version 4, and the other optional fields
+   * since version 5. With them the view chooses the batches to show and describes the others, so a load reads only the
+   * shown ones.
    */
-  batches: z.array(z.object({ batchId: id, revision, depth: count.optional() })),
+  batches: z.array(
+    z.object({
+      batchId: id,
+      revision,
+      depth: count.optional(),
+      /** Tokens of its summary. */
+      tokens: count.optional(),
+      startTime: time.optional(),
+      endTime: time.optional(),
+      messageCount: count.optional(),
+    }),
+  ),
   chunks: z.array(revision),
-  /** Calls that were compacted before their result came; a result that comes names the batch. */
+  /** Calls that were compacted before their result arrived. A later result names the batch. */
   foldedCalls: z.array(z.object({ callId: id, name: z.string(), batchId: id })),
   /**
-   * Since when the batches are of another lineage than the one before: the last adoption, reverted adoption or undone
-   * cycle. Absent before the first.
+   * The start of the current lineage: the last adoption, reverted adoption or undone cycle. Absent in the first
+   * lineage.
    */
   line: z
     .object({
       since: revision,
-      /** The edition in force, and the fact that adopted it; absent where the conversation's own batches are. */
+      /** The edition in force, and the event that adopted it; absent if the conversation's own batches are in force. */
       edition: z.object({ editionId: id, adoptedAt: revision }).optional(),
     })
     .optional(),
   /**
-   * Present while the context is the one that another program makes: the event that says so, and the last compaction of
-   * that program.
+   * Present while another program makes the context: the event that records this, and the last compaction of that
+   * program.
    */
   observed: z
     .object({
@@ -47,7 +59,7 @@ export const carryForwardSchema = z.object({
       program: id,
       programVersion: z.string().optional(),
       compaction: revision.optional(),
-      /** What the model is given in place of messages since then. */
+      /** Content that the program has sent to its model instead of messages since then. */
       edits: z.array(z.object({ messageId: id, content: contentSchema })).optional(),
     })
     .optional(),

@@ -1,22 +1,24 @@
 import { z } from 'zod'
 import { defineEvent } from './event-definition.js'
 import { id, revision, span } from './fields.js'
-import { sectionsSchema } from './sections.js'
+import { sectionsSchema, withSections } from './sections.js'
 import { summarizerRecordSchema } from './summarizer-record.js'
 
+// Version 2: eleven sections, and paid answers before the accepted one.
 export const chunkSummarized = defineEvent({
-  says: 'a chunk of messages has a summary; by which strategy, model and prompt, and what it cost',
-  version: 1,
+  description: 'a chunk of messages was summarized; with strategy, model, prompt and cost',
+  version: 2,
   schema: z.object({
     chunkId: id,
     messageIds: z.array(id).min(1),
     firstRevision: revision,
     lastRevision: revision,
     ...span,
-    /** The chunk whose summary was its background. */
+    /** The previous chunk, whose summary was the background for this one. */
     continues: z.string().optional(),
     summary: id,
     sections: sectionsSchema.optional(),
     summarizer: summarizerRecordSchema,
   }),
+  upcasters: { 1: withSections },
 })

@@ -4,14 +4,14 @@ import { count, id } from './fields.js'
 import { triggerSchema } from './trigger.js'
 
 export const compactionCouldNotHelp = defineEvent({
-  says: 'the context is at a limit, and nothing may be compacted that would help',
+  description: 'the context is at a limit, and nothing that would help may be compacted',
   version: 1,
   schema: z.object({
     reason: z.enum(['recent-messages', 'pinned-and-leading', 'too-little-to-fold', 'open-calls', 'summaries']),
     tokens: count,
     limit: count,
     trigger: triggerSchema,
-    /** Messages that it may not compact. */
+    /** Messages that may not be compacted. */
     messageIds: z.array(id),
   }),
 })

@@ -1,27 +1,34 @@
 import { z } from 'zod'
 import { defineEvent } from './event-definition.js'
 import { count, id } from './fields.js'
+import { rejectedAnswerSchema } from './summarizer-record.js'
 import { saysNoMore } from './upcast.js'
 import { triggerSchema } from './trigger.js'
 
-// Version 2 knows one trigger more, `ahead`.
+// Version 2: another trigger, `ahead`. Version 3: the rejected answers that were paid for.
 export const compactionFailed = defineEvent({
-  says: 'a summary could not be had; the context is as it was',
-  version: 2,
+  description: 'a summary failed; the context is unchanged',
+  version: 3,
   schema: z.object({
     step: z.enum(['chunk', 'resummarize']),
     failure: id,
     detail: z.string(),
-    /** `ahead`: no limit asked for it yet. */
+    /** `ahead`: no limit required the summary yet. */
     trigger: z.enum([...triggerSchema.options, 'ahead']),
-    /** Failures in a row, this one included. */
+    /** Consecutive failures, including this one. */
     attempt: count.min(1),
-    /** The next attempt waits for so many further messages, unless it is asked for by hand. */
+    /** The next attempt waits for this many further messages, unless it is requested manually. */
     retryAfterMessages: count,
     strategy: id,
     provider: id,
     model: id,
     requestHash: z.string().optional(),
+    /** How often this request was sent in a row and may have been charged; absent if it never was. */
+    timesSent: count.min(1).optional(),
+    /** Time limit of the request in milliseconds, if it had its own. */
+    timeoutMs: z.number().positive().optional(),
+    /** Paid answers that were rejected. */
+    rejectedAnswers: z.array(rejectedAnswerSchema).optional(),
   }),
-  upcasters: { 1: saysNoMore },
+  upcasters: { 1: saysNoMore, 2: saysNoMore },
 })

@@ -2,13 +2,13 @@ import { z } from 'zod'
 import { contentSchema, openRecordSchema, roleSchema, toolCallSchema } from '../values/message.js'
 import { defineEvent } from './event-definition.js'
 import { count, id, revision, span, time } from './fields.js'
-import { toldUsageSchema, whereSchema } from './source.js'
+import { reportedUsageSchema, whereSchema } from './source.js'
 
 /** One entry of the context that the program made. */
 const contextEntrySchema = z.discriminatedUnion('kind', [
-  /** A message that stays; with a content, where the model is given that one in its place. */
+  /** A message that stays; `content` if the program sends other content to its model instead. */
   z.object({ kind: z.literal('message'), messageId: id, content: contentSchema.optional() }),
-  /** A text that the program put there: the summary, or something beside it. */
+  /** A text that the program inserted: the summary, or an addition to it. */
   z.object({
     kind: z.literal('inserted'),
     body: z.object({
@@ -21,16 +21,17 @@ const contextEntrySchema = z.discriminatedUnion('kind', [
     }),
     isSummary: z.literal(true).optional(),
   }),
-  /** A message that stays, and that the transcript does not hold. */
+  /** A message that stays but is not in the transcript. */
   z.object({ kind: z.literal('missing'), sourceId: id }),
 ])
 export type ObservedEntry = z.infer<typeof contextEntrySchema>
 
 export const compactionObserved = defineEvent({
-  says: 'another program compacted: which messages its context covers from here on, which stayed, which are unknown, and the summary that it put in their place, as far as its transcript tells',
+  description:
+    'another program compacted: the messages that the summary covers, those that stayed, those of unknown state, and the summary, as far as the transcript has them',
   version: 1,
   schema: z.object({
-    /** What the batch of it names as its chunk. */
+    /** The chunk id of the batch that covers the messages. */
     chunkId: id,
     program: id,
     programVersion: z.string().optional(),
@@ -40,28 +41,28 @@ export const compactionObserved = defineEvent({
     at: time.optional(),
     summary: z.discriminatedUnion('kind', [
       z.object({ kind: z.literal('text'), text: z.string() }),
-      /** In a form that only its provider reads. */
+      /** A summary in a form that only its provider can read. */
       z.object({ kind: z.literal('opaque') }),
-      /** Nothing stands for what left. */
+      /** The program removed the messages without a summary. */
       z.object({ kind: z.literal('none') }),
     ]),
-    /** What left; absent where nothing did that the transcript holds. */
+    /** The removed messages; absent if the transcript contains none of them. */
     covered: z
       .object({ messageIds: z.array(id).min(1), ...span, firstRevision: revision, lastRevision: revision })
       .optional(),
-    /** Of those that left: the transcript does not tell whether the model was still given them. */
+    /** Removed messages of which the transcript does not show whether the program still sent them to the model. */
     unknown: z.array(id),
-    /** The transcript begins behind the conversation's start, so that messages left which it does not hold. */
+    /** The transcript starts after the beginning of the conversation, so removed messages are missing in it. */
     coversMissing: z.literal(true).optional(),
-    /** The context right behind it, in its order. */
+    /** The context right after the compaction, in order. */
     context: z.array(contextEntrySchema),
-    /** What the program tells of it. */
+    /** Values that the program reports. */
     told: z.object({
       tokensBefore: count.optional(),
       tokensAfter: count.optional(),
       durationMs: z.number().nonnegative().optional(),
       model: z.string().optional(),
-      usage: toldUsageSchema.optional(),
+      usage: reportedUsageSchema.optional(),
     }),
     where: whereSchema,
   }),

@@ -5,12 +5,13 @@ import { id, revision, time } from './fields.js'
 import { whereSchema } from './source.js'
 
 export const contributionEdited = defineEvent({
-  says: 'another program gives its model something else in place of a message from here on: a result that was pruned, masked or shortened; the message stays as it was recorded',
+  description:
+    'another program sends other content to its model instead of a message from here on: a result that was pruned, masked or shortened; the recorded message is unchanged',
   version: 1,
   schema: z.object({
     messageId: id,
     revision,
-    /** What the model is given in its place; null where it is given nothing. */
+    /** Content that the program sends to the model instead; null if it sends nothing. */
     content: contentSchema,
     why: z.enum(['pruned', 'masked', 'shortened', 'replaced']),
     at: time.optional(),

@@ -1,8 +1,10 @@
-import { configurationSchema } from './configuration.js'
+import { configurationSchema, upcastConfiguration } from './configuration.js'
 import { defineEvent } from './event-definition.js'
 
+// Version 2: the shape of contexts.
 export const conversationConfigured = defineEvent({
-  says: 'the conversation goes by these settings from here on; first in every stream, and again when something changes',
-  version: 1,
+  description: 'the settings of the conversation from here on; first in every stream, and again after each change',
+  version: 2,
   schema: configurationSchema,
+  upcasters: { 1: upcastConfiguration },
 })

@@ -4,15 +4,16 @@ import { id, time } from './fields.js'
 import { whereSchema } from './source.js'
 
 export const conversationObserved = defineEvent({
-  says: 'another program holds this conversation, and what follows was read from its transcript: the context is the one that the program made, until an edition of ours is adopted or a cycle undone',
+  description:
+    'another program owns this conversation, and later events were read from its transcript: that program makes the context until an edition of the ledger is adopted or a cycle undone',
   version: 1,
   schema: z.object({
-    /** By the name that `import --from` takes. */
+    /** The program's name, as in `import --from`. */
     program: id,
     programVersion: z.string().optional(),
     /** The program's own id of the conversation. */
     sourceId: id,
-    /** The conversation that this one comes from, by the program's own id and by ours. */
+    /** The parent conversation, by the program's own id and by the ledger's. */
     parent: z
       .object({ sourceId: id, conversationId: id, how: z.enum(['sub-agent', 'fork']), callId: id.optional() })
       .optional(),

@@ -1,18 +1,19 @@
 import { z } from 'zod'
 import { defineEvent } from './event-definition.js'
 import { id, revision } from './fields.js'
-import { originUpcasters } from './origin.js'
+import { originUpcasters, replacementWithShape } from './origin.js'
 import { replacement } from './replacement.js'
 
+// Version 3: the shape of contexts, and batches with eleven sections.
 export const editionAdopted = defineEvent({
-  says: 'an edition is in force: its batches, its window and its configuration; closes the books',
-  version: 2,
+  description: 'an edition was adopted: its batches, window and configuration are in force; a checkpoint event',
+  version: 3,
   schema: z.object({
     editionId: id,
-    /** The edition's last fact, and the conversation's last one that it has seen. */
+    /** The edition's last event, and the last event of the conversation that it includes. */
     editionRevision: revision,
     conversationRevision: revision,
     ...replacement,
   }),
-  upcasters: originUpcasters,
+  upcasters: { ...originUpcasters, 2: replacementWithShape },
 })

@@ -3,10 +3,10 @@ import { defineEvent } from './event-definition.js'
 import { revision } from './fields.js'
 
 export const editionAdvanced = defineEvent({
-  says: 'an edition has seen the conversation up to a revision; what follows was decided on that',
+  description: 'an edition includes the conversation up to a revision; later decisions are based on it',
   version: 1,
   schema: z.object({
-    /** The edition has seen the conversation's facts up to this one; what follows was decided on them. */
+    /** The edition includes the conversation's events up to this revision. Later decisions are based on them. */
     conversationRevision: revision,
   }),
 })

@@ -3,7 +3,7 @@ import { defineEvent } from './event-definition.js'
 import { id } from './fields.js'
 
 export const editionDropped = defineEvent({
-  says: 'an edition is given up; what it recorded stays',
+  description: 'an edition was dropped; its events stay',
   version: 1,
   schema: z.object({ editionId: id }),
 })

@@ -1,22 +1,24 @@
 import { z } from 'zod'
 import { defineEvent } from './event-definition.js'
 import { id, revision } from './fields.js'
-import { originUpcasters } from './origin.js'
+import { originUpcasters, replacementWithShape } from './origin.js'
 import { replacement } from './replacement.js'
 import { saysNoMore } from './upcast.js'
 
 export const editionReverted = defineEvent({
-  says: 'what an edition had replaced is in force again, with all messages that came since; closes the books',
-  version: 3,
+  description:
+    'an edition was reverted: the state that it had replaced is in force again, with all messages since then; a checkpoint event',
+  version: 4,
   schema: z.object({
-    /** The edition that is in force no more. */
+    /** The edition that is no longer in force. */
     editionId: id,
-    /** The one that is in force again; absent where the conversation's own batches are. */
+    /** The edition that is in force again; absent if the conversation's own batches are. */
     restores: id.optional(),
-    /** The fact that had adopted the edition: the batches are those before it. */
+    /** The event that had adopted the edition. The batches before it are restored. */
     adoptedAt: revision,
     ...replacement,
   }),
-  // Version 3 knows that the context may be another program's again.
-  upcasters: { ...originUpcasters, 2: saysNoMore },
+  // Version 3: another program may make the context again. Version 4: the shape of contexts, and batches with eleven
+  // sections.
+  upcasters: { ...originUpcasters, 2: saysNoMore, 3: replacementWithShape },
 })

@@ -1,22 +1,26 @@
 import { z } from 'zod'
-import { configurationSchema } from './configuration.js'
+import { configurationSchema, withShape } from './configuration.js'
 import { defineEvent } from './event-definition.js'
 import { id, revision } from './fields.js'
 
+// Version 2: the shape of contexts.
 export const editionStarted = defineEvent({
-  says: 'the same history is compacted again, under this configuration and by this summarizer; first in the stream of an edition, and again when a dropped one is taken up',
-  version: 1,
+  description:
+    'an edition started: it compacts the same history with this configuration and this summarizer; first in the stream of an edition, and again when a dropped one is resumed',
+  version: 2,
   schema: z.object({
     editionId: id,
     conversationId: id,
     configuration: configurationSchema,
-    /** Whose summaries it is made of. */
+    /** The summarizer of the edition. */
     summarizer: z.object({ strategy: id, provider: id, model: id }),
-    /** The conversation's last fact when it was begun. */
+    /** The conversation's last event when the edition started. */
     conversationRevision: revision,
     /**
-     * Messages that were pinned then. They are never compacted, though the pin came later than the edition comes to them.
+     * Messages that were pinned at that time. The edition never compacts them, although it reads the messages before
+     * their pins.
      */
     pinned: z.array(revision),
   }),
+  upcasters: { 1: withShape },
 })

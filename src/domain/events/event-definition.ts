@@ -1,20 +1,20 @@
-/** What the file of an event says. The record of all events is `index.ts`. */
+/** The definition of one event type. `index.ts` lists all of them. */
 import type { z } from 'zod'
 import type { Upcasters } from './upcast.js'
 
 export interface EventDefinition<Schema extends z.ZodType> {
-  /** What it says, in a sentence; `docs/events.md` has it from here. */
-  readonly says: string
-  /** Of the shape that is written today. */
+  /** Description of the event in one sentence. `docs/reference/events.md` is generated from it. */
+  readonly description: string
+  /** Current version of the data. */
   readonly version: number
-  /** Of its data. */
+  /** Schema of the data in the current version. */
   readonly schema: Schema
   /**
-   * What the schema makes of data of today's version, where they are such as most are and a look is enough; else
-   * undefined, and the schema is asked. It gives just what the schema gives.
+   * Fast path for the most frequent form of the current version: returns the same data as the schema, or undefined if
+   * the schema must decide.
    */
   readonly usual?: (data: Readonly<Record<string, unknown>>) => z.output<Schema> | undefined
-  /** Every step from version 1 to today's. */
+  /** Every step from version 1 to the current version. */
   readonly upcasters?: Upcasters
 }
 

@@ -1,9 +1,9 @@
 /**
- * THE events. A stream `conversation-<id>`, `edition-<id>-<conversationId>` or `prompt-<SHA-256>` is made of these and of
- * nothing else, and every one names what it needs to be understood alone.
+ * All event types. The streams `conversation-<id>`, `edition-<id>-<conversationId>` and `prompt-<SHA-256>` contain only
+ * these events, and each event can be understood by itself.
  *
- * Each has a file: what it says, its schema, its version, and the upcasters from the versions before. To change a shape:
- * a new version and an upcaster there, and the old fixture under `test/fixtures/stored-events/` stays.
+ * Each type has a file with its description, schema, version, and upcasters from earlier versions. To change a shape,
+ * add a new version with an upcaster there, and keep the old fixture under `test/fixtures/stored-events/`.
  */
 import type { z } from 'zod'
 import { batchArchived } from './batch-archived.js'
@@ -37,12 +37,12 @@ export type { ObservedEntry } from './compaction-observed.js'
 export { configurationSchema, type Configuration } from './configuration.js'
 export { lossKinds } from './edition-compared.js'
 export { metadataSchema, type Metadata } from './metadata.js'
-export { sectionsSchema, type Sections } from './sections.js'
-export { summarizerRecordSchema, type SummarizerRecord } from './summarizer-record.js'
+export { NO_SECTIONS, sectionsSchema, type Sections } from './sections.js'
+export { summarizerRecordSchema, type RejectedAnswer, type SummarizerRecord } from './summarizer-record.js'
 export type { SourcePlace } from './source.js'
 export type { Trigger } from './trigger.js'
 
-/** Every type of event, with what its file says. */
+/** All event types, with their definitions. */
 export const eventTypes = {
   ConversationConfigured: conversationConfigured,
   MessageAppended: messageAppended,
@@ -77,7 +77,7 @@ export type EventData<Type extends EventType> = z.infer<(typeof eventTypes)[Type
 /** An event: its type and its data. */
 export type Event = { [Type in EventType]: { readonly type: Type; readonly data: EventData<Type> } }[EventType]
 
-/** The events that streams begin with, each kind of stream with its own. */
+/** The events that streams can begin with, for each kind of stream. */
 const openingTypes = [
   'ConversationConfigured',
   'EditionStarted',
@@ -88,26 +88,26 @@ export const laterTypes: readonly string[] = Object.keys(eventTypes).filter(
   (type) => !openingTypes.some((opening) => opening === type),
 )
 
-/** The events that put other batches and another window into force. */
+/** The events that replace the batches and the window. */
 export const replacementTypes = [
   'EditionAdopted',
   'EditionReverted',
   'CycleUndone',
 ] as const satisfies readonly EventType[]
 export type ReplacementType = (typeof replacementTypes)[number]
-/** The events that a load starts at: it needs nothing from before the last one but what that one names. */
+/** Checkpoint events. A load starts at the last one and reads nothing before it except the events that it refers to. */
 export const originTypes = ['MessagesPruned', ...replacementTypes] as const
 export type OriginType = (typeof originTypes)[number]
 
 export const isEventType = (type: string): type is EventType => Object.hasOwn(eventTypes, type)
 
-/** An event and what the state takes from its place: recorded, or pending in a decision. */
+/** An event with the fields of its position that the state needs: recorded, or pending in a decision. */
 export type PlacedEvent<Type extends EventType = EventType> = Extract<Event, { type: Type }> & {
   readonly revision: bigint
   readonly metadata: Pick<Metadata, 'hash' | 'recordedAt'>
 }
 
-/** An event as it was recorded: where, when, by whom. */
+/** A recorded event, with its position and metadata. */
 export type RecordedEvent<Type extends EventType = EventType> = Extract<Event, { type: Type }> & {
   readonly stream: string
   readonly revision: bigint

@@ -1,30 +1,27 @@
 /**
- * What makes two logs the same: an event as one text that leaves nothing out but the position (each store gives its
- * own), and a digest over these texts in the order of the log.
+ * Compares logs: the complete text of an event except its position (which differs by store), and a digest over these
+ * texts in log order.
  */
 import { createHash } from 'node:crypto'
 import type { StoredEvent } from './stored-event.js'
 
-/**
- * An event as JSON, with everything that is its own. The same event gives the same text for ever: files hold it, and
- * digests are made of it.
- */
+/** The complete event as JSON. The text is stable forever: files and digests contain it. */
 export function eventText(event: StoredEvent): string {
   const { stream, revision, id, type, data, metadata } = event
   return JSON.stringify({ stream, revision: revision.toString(), id, type, data, metadata })
 }
 
-/** What a log comes to. */
+/** Totals of a log. */
 export interface LogTotals {
   readonly streams: number
   readonly events: number
-  /** Bodies beside the log, each counted once. */
+  /** Bodies outside the log, each counted once. */
   readonly bodies: number
   /** Of data, metadata and bodies, in UTF-8. */
   readonly bytes: number
   /**
-   * SHA-256 over the text of every event, each followed by a line feed, in the order of the log. A body is named by the
-   * event that needs it.
+   * SHA-256 over the text of every event, each followed by a line feed, in log order. Events refer to bodies by their
+   * SHA-256.
    */
   readonly sha256: string
 }
@@ -34,11 +31,11 @@ export interface LogTally {
   event(event: StoredEvent, text: string): void
   body(text: string): void
   readonly events: number
-  /** What was counted so far; it may go on. */
+  /** The totals so far. More events may follow. */
   totals(): LogTotals
 }
 
-/** Counts a log and digests it, event by event. */
+/** Counts and digests a log, event by event. */
 export function createLogTally(): LogTally {
   const hash = createHash('sha256')
   let streams = 0
@@ -48,7 +45,7 @@ export function createLogTally(): LogTally {
   return {
     event({ revision, data, metadata }, text) {
       hash.update(text, 'utf8').update('\n')
-      // Revisions start at 0 without gaps, so each stream is met once.
+      // Revisions start at 0 without gaps, so this counts each stream once.
       if (revision === 0n) streams += 1
       events += 1
       bytes += Buffer.byteLength(data, 'utf8') + Buffer.byteLength(metadata, 'utf8')

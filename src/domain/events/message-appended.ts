@@ -16,8 +16,8 @@ const ROLES: ReadonlySet<unknown> = new Set(roleSchema.options)
 const isRole = (role: unknown): role is Role => ROLES.has(role)
 
 /**
- * A message that is a text and nothing else. Most events of a log are messages, and many of those are such: decoded
- * with a look they take 2.0 µs, and with the schema 3.5.
+ * Fast path for a message with text only. Most events are messages, and many have this form: 2.0 µs instead of 3.5 with
+ * the schema.
  */
 function plainMessage(data: Readonly<Record<string, unknown>>) {
   const { messageId, role, content, createdAt, tokens } = data
@@ -35,9 +35,9 @@ function plainMessage(data: Readonly<Record<string, unknown>>) {
   return isPlain ? { messageId, role, content, createdAt, tokens } : undefined
 }
 
-// Version 2 knows that messages are withdrawn. An older program would take a withdrawn message for a live one.
+// Version 2: messages can be withdrawn. An older program would treat a withdrawn message as live.
 export const messageAppended = defineEvent({
-  says: 'a message joined the conversation',
+  description: 'a message was appended to the conversation',
   version: 2,
   schema: z.object({
     messageId: id,
@@ -53,11 +53,11 @@ export const messageAppended = defineEvent({
     extra: openRecordSchema.optional(),
     answers: answersSchema.optional(),
     /**
-     * True where it leads the conversation though other messages stand before it: an instruction in the place of one that
-     * was withdrawn, or a first one.
+     * True if the message leads the conversation although it is not the first: an instruction that replaces a withdrawn
+     * one.
      */
     leads: z.literal(true).optional(),
-    /** The id that the host gave, where an earlier message has it: this one came in its place, under an id of its own. */
+    /** The host's id, if an earlier message has it: this message replaced that one and has its own id. */
     givenId: id.optional(),
   }),
   usual: plainMessage,

@@ -3,7 +3,7 @@ import { defineEvent } from './event-definition.js'
 import { id, revision } from './fields.js'
 
 export const messageUnpinned = defineEvent({
-  says: 'a pinned message may be compacted again',
+  description: 'a pinned message may be compacted again',
   version: 1,
   schema: z.object({ messageId: id, revision }),
 })

@@ -1,15 +1,15 @@
 import { z } from 'zod'
 import { defineEvent } from './event-definition.js'
 import { count, id } from './fields.js'
-import { origin, originUpcasters } from './origin.js'
+import { carriedWithShape, origin, originUpcasters } from './origin.js'
 import { saysNoMore } from './upcast.js'
 import { triggerSchema } from './trigger.js'
 
-/** A limit that was reached, or somebody who asked by hand. */
+/** The cycle was started by a limit, or manually. */
 const limitSchema = z.object({
   trigger: triggerSchema,
   threshold: count,
-  /** The settings whose product the threshold is. */
+  /** The settings that the threshold is computed from. */
   terms: z.object({
     modelMaxTokens: count,
     systemReserve: count,
@@ -19,20 +19,25 @@ const limitSchema = z.object({
   }),
 })
 
-/** Another program did it: the `CompactionObserved` before it says why. */
+/** Another program compacted: the `CompactionObserved` event before this one has the reason. */
 const observedSchema = z.object({ trigger: z.literal('observed') })
 
-// Version 3 knows contexts that other programs made. An older program would render one by its own rules. Version 4 says
-// how deep each batch is that it carries.
+// Version 3: contexts of other programs, which an older program would render by its own rules. Version 4: the depth of
+// each carried batch. Version 5: the shape of contexts, and the tokens, time span and number of messages of each
+// carried batch.
 export const messagesPruned = defineEvent({
-  says: 'messages left the live context, archived batches cover them; closes the books: what the next load needs is carried forward',
-  version: 4,
+  description:
+    'messages were removed from the live context, and archived batches cover them; a checkpoint event, which carries forward the data that the next load needs',
+  version: 5,
   schema: z.object({
     cycle: count.min(1),
     ...origin,
-    /** By the batches that cover them. None where another program compacted what its transcript does not hold. */
+    /**
+     * The pruned messages, by the batches that cover them. Empty if another program compacted only messages that are
+     * not in its transcript.
+     */
     pruned: z.array(z.object({ batchId: id, messageIds: z.array(id).min(1) })),
     why: z.union([limitSchema, observedSchema]),
   }),
-  upcasters: { ...originUpcasters, 2: saysNoMore, 3: saysNoMore },
+  upcasters: { ...originUpcasters, 2: saysNoMore, 3: saysNoMore, 4: carriedWithShape },
 })

@@ -1,4 +1,4 @@
-/** What stands beside the data of every event: when, by whom and why it was recorded, and its place in the hash chain. */
+/** Metadata of every event: the time, the actor, the cause, and the hashes that chain it. */
 import { z } from 'zod'
 import { count, hash, id, time } from './fields.js'
 
@@ -8,11 +8,11 @@ export const metadataSchema = z.object({
   /** The command or event that led to this one. */
   causationId: id,
   actor: id,
-  /** Our clock; never goes back within a stream. */
+  /** The ledger's clock; never goes back within a stream. */
   recordedAt: time,
   /** SHA-256 of this event and of its predecessor. */
   hash,
   previousHash: hash,
 })
-/** What is recorded of every event beside its data: who asked, for which request, when, and the hashes that chain it. */
+/** Metadata of an event, in addition to its data: actor, cause, time, and the hashes that chain it. */
 export type Metadata = z.infer<typeof metadataSchema>

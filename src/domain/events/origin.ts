@@ -1,10 +1,12 @@
 /**
- * What every origin event says: a load starts at the last one, and needs nothing from before it but what it carries
- * forward.
+ * The common data of checkpoint events. A load starts at the last one and needs nothing before it except the events
+ * that it refers to.
  */
 import { carryForwardSchema } from './carry-forward.js'
 import { count, hash, revision } from './fields.js'
-import { saysNoMore, type Upcasters } from './upcast.js'
+import { withShape } from './configuration.js'
+import { upcastSections } from './sections.js'
+import { isRecord, saysNoMore, type Upcast, type Upcasters } from './upcast.js'
 
 export const origin = {
   /** The live window now starts at this revision. */
@@ -12,13 +14,29 @@ export const origin = {
   tokensBefore: count,
   tokensAfter: count,
   carried: carryForwardSchema,
-  /** SHA-256 of the canonical JSON of the messages of the context that this makes. */
+  /** SHA-256 of the canonical JSON of the messages in the resulting context. */
   contextHash: hash,
-  /** SHA-256 of the text of the view that this makes, so that it is recognized when it is given back. */
+  /** SHA-256 of the text of the resulting view. It identifies the view in messages that a host sends back. */
   viewHash: hash,
-  /** The origin event before this one. */
+  /** The previous checkpoint event. */
   previous: revision.optional(),
 }
 
-// Version 2 knows that messages are withdrawn. An older program would take a withdrawn message for a live one.
+// Version 2: messages can be withdrawn. An older program would treat a withdrawn message as live.
 export const originUpcasters: Upcasters = { 1: saysNoMore }
+
+/** The step to the version that records the shape of contexts, in the carried configuration. */
+export const carriedWithShape: Upcast = (data) =>
+  isRecord(data['carried']) ? { ...data, carried: withShape(data['carried']) } : data
+
+/** The same step for an event that holds complete batches with their sections. */
+export const replacementWithShape: Upcast = (data) => {
+  const { batches } = data
+  if (!Array.isArray(batches)) return carriedWithShape(data)
+  return {
+    ...carriedWithShape(data),
+    batches: batches.map((batch: unknown) =>
+      isRecord(batch) && 'sections' in batch ? { ...batch, sections: upcastSections(batch['sections']) } : batch,
+    ),
+  }
+}

@@ -3,7 +3,7 @@ import { defineEvent } from './event-definition.js'
 import { hash, id } from './fields.js'
 
 export const promptRegistered = defineEvent({
-  says: 'the text of a template or persona that was used, in the stream of its hash',
+  description: 'the text of a template or persona that was used, in the stream of its hash',
   version: 1,
   schema: z.object({ name: id, kind: z.enum(['template', 'persona']), sha256: hash, text: z.string() }),
 })

@@ -1,8 +1,7 @@
 /**
- * The one door into every stream: a fact is recorded only if everybody can read it again. It goes through its own
- * schema as it will be read, and the names that somebody gave are held to what every store, table and index takes.
- * Facts of earlier programs are read more leniently, because they are there for ever: these limits are for what is
- * written today.
+ * The last check before an event is appended: it is recorded only if every reader can read it again. The data must
+ * satisfy the schema when it is read back, and names from outside must fit in every store, table and index. These
+ * limits apply only to new events; older events are permanent and are read more leniently.
  */
 import { either as E } from 'fp-ts'
 import { z } from 'zod'
@@ -10,11 +9,12 @@ import type { Provenance } from './codec.js'
 import { eventTypes, type Configuration, type Event, type EventType, type SummarizerRecord } from './index.js'
 import { checkId } from '../values/ids.js'
 import { issueSentence } from '../values/issue-sentence.js'
-import { isTooDeep, MOST_LEVELS } from '../values/nesting.js'
+import { isTooDeep, MAX_LEVELS } from '../../lib/nesting.js'
 import { MAX_TOKENS } from '../values/tokens.js'
 
 /**
- * A fact that is not recorded, because a reader could not read it or a table could not hold it: which field, and why.
+ * The event was not recorded because a reader could not read it or a table could not store it. Names the field and the
+ * reason.
  */
 export type NotRecordable = {
   readonly kind: 'NotRecordable'
@@ -23,9 +23,9 @@ export type NotRecordable = {
   readonly detail: string
 }
 
-type Given = Readonly<Record<string, unknown>>
+type ValuesByField = Readonly<Record<string, unknown>>
 
-const ofConfiguration = ({ scope, estimator, settings }: Configuration): Given => ({
+const ofConfiguration = ({ scope, estimator, settings }: Configuration): ValuesByField => ({
   scope,
   estimator,
   'policy.model': settings.model,
@@ -34,17 +34,17 @@ const ofSummarizer = ({
   strategy,
   provider,
   model,
-}: Pick<SummarizerRecord, 'strategy' | 'provider' | 'model'>): Given => ({
+}: Pick<SummarizerRecord, 'strategy' | 'provider' | 'model'>): ValuesByField => ({
   'summarizer.strategy': strategy,
   'summarizer.provider': provider,
   'summarizer.model': model,
 })
 
 /**
- * The names in a fact that came from outside. What other facts said before is not looked at again: it stays as it was
- * recorded.
+ * The names from outside in an event. Names copied from earlier events are not checked again: they must stay as they
+ * are.
  */
-function namesGiven({ type, data }: Event): Given {
+function namesFromOutside({ type, data }: Event): ValuesByField {
   if (type === 'ConversationConfigured') return ofConfiguration(data)
   if (type === 'EditionStarted') return { ...ofConfiguration(data.configuration), ...ofSummarizer(data.summarizer) }
   if (type === 'ChunkSummarized' || type === 'BatchesResummarized')
@@ -53,8 +53,8 @@ function namesGiven({ type, data }: Event): Given {
   return type === 'PromptRegistered' ? { 'prompt.name': data.name } : {}
 }
 
-/** Tokens that somebody counted, and that sums are made of. */
-function tokensGiven({ type, data }: Event): Given {
+/** Token counts from outside that are added up later. */
+function tokensFromOutside({ type, data }: Event): ValuesByField {
   if (type === 'MessageAppended' || type === 'BatchArchived') return { tokens: data.tokens }
   if (type !== 'ChunkSummarized' && type !== 'BatchesResummarized') return {}
   const { usage } = data.summarizer
@@ -67,7 +67,7 @@ function tokensGiven({ type, data }: Event): Given {
 const timeSchema = z.iso.datetime()
 
 /**
- * The fact as everybody will read it.
+ * The event as a reader will see it.
  * @param dataText the text of its data, as it will be stored
  */
 export function recordable(
@@ -83,21 +83,21 @@ export function recordable(
   }
   if (!timeSchema.safeParse(provenance.recordedAt).success)
     return no('clock', `says that it is ${provenance.recordedAt}, which is no time between the years 0 and 9999`)
-  const stands: unknown = JSON.parse(dataText)
-  // The fact itself is a few levels around what somebody gave.
-  if (isTooDeep(stands, MOST_LEVELS + 8)) return no('data', `is nested deeper than ${String(MOST_LEVELS)} levels`)
-  const read = eventTypes[event.type].schema.safeParse(stands)
+  const parsed: unknown = JSON.parse(dataText)
+  // The event itself adds a few levels to the caller's data.
+  if (isTooDeep(parsed, MAX_LEVELS + 8)) return no('data', `is nested deeper than ${String(MAX_LEVELS)} levels`)
+  const read = eventTypes[event.type].schema.safeParse(parsed)
   if (!read.success) {
     const [issue] = read.error.issues
     return no(issue?.path.join('.') || 'data', issueSentence(issue))
   }
-  for (const [field, given] of Object.entries(namesGiven(event))) {
-    const name = given === undefined ? E.right('') : checkId(field, given)
+  for (const [field, value] of Object.entries(namesFromOutside(event))) {
+    const name = value === undefined ? E.right('') : checkId(field, value)
     if (E.isLeft(name)) return no(field, name.left.detail)
   }
-  for (const [field, given] of Object.entries(tokensGiven(event))) {
-    if (typeof given === 'number' && given > MAX_TOKENS)
-      return no(field, `is ${String(given)}, and may be ${String(MAX_TOKENS)} at most`)
+  for (const [field, value] of Object.entries(tokensFromOutside(event))) {
+    if (typeof value === 'number' && value > MAX_TOKENS)
+      return no(field, `is ${String(value)}, and may be ${String(MAX_TOKENS)} at most`)
   }
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the schema was chosen by the type, which the union cannot follow
   return E.right({ type: event.type, data: read.data } as Event)

@@ -1,6 +1,6 @@
 /**
- * What an event says that puts other batches and another window into force. It holds all that comes back whole, so that
- * it is understood alone.
+ * The common data of events that replace the batches and the window. It holds everything that is restored, so that the
+ * event can be understood by itself.
  */
 import { z } from 'zod'
 import { compactionObserved } from './compaction-observed.js'
@@ -9,7 +9,7 @@ import { messageAppended } from './message-appended.js'
 import { origin } from './origin.js'
 import { sectionsSchema } from './sections.js'
 
-/** An active batch, whole. */
+/** A complete active batch. */
 const batchInForce = z.object({
   batchId: id,
   label: id,
@@ -20,22 +20,25 @@ const batchInForce = z.object({
   content: id,
   sections: sectionsSchema.optional(),
   tokens: count,
-  /** The event that recorded it: in the edition's stream where one is named, else in the conversation's. */
+  /**
+   * The event that recorded the batch: in the edition's stream if `editionId` is present, or else in the
+   * conversation's.
+   */
   origin: z.object({ editionId: id.optional(), revision }),
 })
 
 export const replacement = {
   ...origin,
-  /** Cycles that the batches in force took. */
+  /** Number of cycles that produced the batches in force. */
   cycle: count,
   /** The active batches in order. */
   batches: z.array(batchInForce),
-  /** Batches that were active and are not any more. */
+  /** Batches that are no longer active. */
   retired: z.array(id),
   /** Messages that are live again, in order. */
   restored: z.array(messageAppended.schema.extend({ revision })),
-  /** Messages that were live and are covered by the batches now, in order. */
+  /** Messages that were live and are now covered by the batches, in order. */
   left: z.array(id),
-  /** Where the context is another program's again: the compaction that it goes by, whole. */
+  /** Present if another program makes the context again: its complete compaction. */
   observed: compactionObserved.schema.extend({ revision }).optional(),
 }

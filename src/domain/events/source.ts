@@ -1,13 +1,13 @@
-/** Where another program's transcript says something. */
+/** Positions in another program's transcript. */
 import { z } from 'zod'
 import { count, id } from './fields.js'
 
-/** A file, and the place in it: lines count from 1, a file that is one JSON value has a path. */
+/** A file and a position in it: a line, counted from 1, or a path in a file that is one JSON value. */
 export const whereSchema = z.object({ file: id, line: count.optional(), path: z.string().optional() })
 export type SourcePlace = z.infer<typeof whereSchema>
 
-/** What a call of a model took, as the program tells it; what it does not tell is left out. Cost in US dollars. */
-export const toldUsageSchema = z.object({
+/** Usage of a model call, as reported by the program. Missing values are absent. Cost in US dollars. */
+export const reportedUsageSchema = z.object({
   inputTokens: count.optional(),
   outputTokens: count.optional(),
   cacheReadTokens: count.optional(),

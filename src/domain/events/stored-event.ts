@@ -1,6 +1,4 @@
-/**
- * An event as a store keeps it: two texts, and its places. What the codec makes facts of, whichever store it came from.
- */
+/** An event in the form that every store keeps: two texts and its positions. The codec converts it. */
 export interface EventToAppend {
   /** A UUID in lower case; unique within its stream for ever. */
   readonly id: string
@@ -11,11 +9,11 @@ export interface EventToAppend {
 
 export interface StoredEvent extends EventToAppend {
   readonly stream: string
-  /** Place in its stream, from 0n, without gaps. */
+  /** Position in its stream, from 0n, without gaps. */
   readonly revision: bigint
   /**
-   * Place in the whole log. Grows with every event, in some stores with gaps; a reader that goes by it sees every
-   * committed event.
+   * Position in the whole log. It increases with every event, in some stores with gaps. A reader that follows it sees
+   * every committed event.
    */
   readonly position: bigint
 }

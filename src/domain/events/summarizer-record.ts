@@ -1,6 +1,21 @@
-/** How a summary was made: by whom, with which request and prompt, and what it took. */
+/** How a summary was made: strategy, model, request, prompt, and usage. */
 import { z } from 'zod'
 import { count, hash, id } from './fields.js'
+
+/** A paid answer that was rejected. */
+export const rejectedAnswerSchema = z.object({
+  /** The request of this answer. The first is the record's own; a second one quotes the first answer. */
+  requestHash: hash,
+  /** Kind of the failure: `over-long`, `refused`, `malformed`, `cut-off`, … */
+  failure: id,
+  detail: z.string(),
+  /** The whole text of the answer; empty if there was none. */
+  text: z.string(),
+  responseId: z.string().optional(),
+  usage: z.object({ promptTokens: count, completionTokens: count, cachedTokens: count.optional() }).optional(),
+  durationMs: z.number().nonnegative(),
+})
+export type RejectedAnswer = z.infer<typeof rejectedAnswerSchema>
 
 export const summarizerRecordSchema = z.object({
   strategy: id,
@@ -13,16 +28,26 @@ export const summarizerRecordSchema = z.object({
   /** SHA-256 over strategy, provider, model, parameters and the exact request. */
   requestHash: hash,
   responseId: z.string().optional(),
-  /** `cachedTokens` are those of the prompt that the provider had in its cache, where it told. */
+  /** `cachedTokens` counts the prompt tokens in the provider's cache, if the provider reported them. */
   usage: z.object({ promptTokens: count, completionTokens: count, cachedTokens: count.optional() }).optional(),
   durationMs: z.number().nonnegative(),
-  /** True where the extractive strategy made it as the fallback: the summarizer failed at the hard limit. */
+  /** True if the extractive strategy made the summary as the fallback: the summarizer failed at the hard limit. */
   standIn: z.boolean().optional(),
   /**
-   * True where nobody was asked: a summary that was recorded before for the same `requestHash`, or for this
-   * conversation's edition, is taken over.
+   * True if no model was called: the summary was recorded earlier for the same `requestHash`, or comes from an edition
+   * of this conversation.
    */
   reused: z.boolean().optional(),
+  /** Answers before the accepted one, in order. Their usage is part of `usage`. */
+  rejectedAnswers: z.array(rejectedAnswerSchema).optional(),
+  /** SHA-256 of the answered request, if that was a second one that describes the errors of the first answer. */
+  answeredRequestHash: hash.optional(),
+  /** Present if the answer is longer than requested and was accepted: at most a quarter above `limit`. */
+  overLimit: z.object({ tokens: count, limit: count }).optional(),
+  /** Present if the summary is the beginning of a longer answer, whose full text is in `text`. */
+  shortened: z.object({ tokens: count, limit: count, text: z.string() }).optional(),
+  /** True if sections were requested and the answer was accepted as plain text. */
+  asPlainText: z.literal(true).optional(),
 })
-/** Who wrote a summary, and with what: strategy, model, prompt, parameters, and what it took. */
+/** Which strategy, model, prompt and parameters produced a summary, and its usage. */
 export type SummarizerRecord = z.infer<typeof summarizerRecordSchema>

@@ -3,7 +3,7 @@ import { defineEvent } from './event-definition.js'
 import { whereSchema } from './source.js'
 
 export const transcriptDamaged = defineEvent({
-  says: 'a record of the transcript cannot be read; what stands before and behind it was taken',
+  description: 'a record of the transcript cannot be read; the records before and after it were imported',
   version: 1,
   schema: z.object({ detail: z.string(), where: whereSchema }),
 })

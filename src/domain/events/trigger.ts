@@ -1,4 +1,4 @@
-/** What asks for a cycle. */
+/** The reason for a cycle. */
 import { z } from 'zod'
 
 export const triggerSchema = z.enum(['soft', 'hard', 'manual'])

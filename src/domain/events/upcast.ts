@@ -1,23 +1,27 @@
 /**
- * Old stored shapes to today's, one step a version. Recorded events are for ever, so a step that was written once
- * stays. It stands in the file of its event.
+ * Upcasts stored data to the current version, one step for each version. Recorded events are permanent, so steps are
+ * never changed or removed. Each step is in the file of its event.
  */
 
-/** Takes the data as one version stored it, and returns it as the next version would have. */
-type Upcast = (data: Record<string, unknown>) => Record<string, unknown>
+/** Takes the data as stored by one version, and returns it in the form of the next. */
+export type Upcast = (data: Record<string, unknown>) => Record<string, unknown>
 
-/** The steps of one event, by the version that each lifts from. */
+/** Whether a stored value is an object with fields. */
+export const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null
+
+/** The steps of one event, by the version that each starts from. */
 export type Upcasters = Readonly<Record<number, Upcast>>
 
 /**
- * The step to a version that may say more, and says the rest as before. It has a number of its own all the same: an
- * older program then says that it is too old, and does not misread what it cannot know.
+ * The step to a version that only adds optional data. The new version number makes an older program report that it is
+ * too old, instead of misreading the data.
  */
 export const saysNoMore: Upcast = (data) => data
 
 /**
- * Lifts stored data to the version that is written today.
- * @returns the data, or undefined where a step is missing (a version from the future, or one that was never written)
+ * Upcasts stored data to the current version.
+ * @returns the data, or undefined if a step is missing (a version from the future, or one that never existed)
  */
 export function upcast(
   steps: Upcasters,

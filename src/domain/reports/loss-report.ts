@@ -1,35 +1,35 @@
 /**
- * What two compactions of the same messages keep and lose of what somebody may ask for again: file names, identifiers,
- * numbers, constraints in the words in which they were given, and pinned messages.
+ * Reports what two compactions of the same messages keep and lose of the content that may be needed again: file names,
+ * identifiers, numbers, constraints in their original words, and pinned messages.
  *
- * There are two levels. *Kept*: a summary in force names it, or a message with it is still live. *Shown*: it stands in
- * the context that the model gets now. A name or a number is kept where it is named, however it is written; a
- * constraint where one stretch of a text (a sentence and the next) has most of its words and all of its numbers, says
- * no where the constraint does, and where it does not says none in the clause that has most of those words. These are
- * counts by code, the same on every machine, and no judgement of how well a summary reads: they do not tell that a no
- * is about something else, or that a sentence with all words and the no of a constraint says its opposite ("without
- * approval is never a problem").
+ * There are two levels. `kept`: an active summary contains the item, or a message with it is still live. `shown`: the
+ * item is in the current context of the model. A name or a number is kept in any spelling. A constraint is kept if one
+ * stretch of a text (a sentence and the next) has most of its words, all of its numbers, and the same negation: if the
+ * constraint is negated, so is the stretch; if not, the clause with most of its words must not be negated.
+ *
+ * The counts are made by code and are the same on every machine. They do not judge how well a summary reads: they do
+ * not detect that a negation refers to something else, or that a sentence with all words and the negation of a
+ * constraint means its opposite ("without approval is never a problem").
  */
 import { either as E } from 'fp-ts'
 import { summaryOf } from '../conversation/batch.js'
 import { contextOf } from '../compaction/context.js'
 import type { Conversation } from '../conversation/conversation.js'
-import { clausesOf, isConstraint, isDenied, isNegated } from '../text/cues.js'
+import { clausesOf, isDenied, isNegated } from '../text/cues.js'
+import { statesRule } from '../text/rules.js'
 import { lossKinds, type EventData } from '../events/index.js'
 import { contentText, type MessageBody } from '../values/message.js'
 import { dashedNamesIn, namesIn } from '../text/names.js'
 import { numbersIn } from '../text/numbers.js'
 import { sentencesOf } from '../text/sentences.js'
-import { isSingleLetter, isVague, termCounts } from '../text-search/terms.js'
+import { isSingleLetter, isVague, termCounts } from '../text/terms.js'
 
-/** What two sides keep and show of one kind. */
+/** The items of one kind that each side keeps and shows. */
 export type KindReport = EventData<'EditionCompared'>['losses'][number]
 export type LossKind = KindReport['kind']
-/**
- * All of what one side has and the other has not, counted, and the first ones: what more messages say stands in front.
- */
+/** The items that one side has and the other lacks: their count, and the first ones, those with most mentions first. */
 export type LossList = KindReport['lost']['kept']
-/** One of them, with the first message that says it and how many do. */
+/** An item, with the first message that contains it and the number of such messages. */
 export type LossItem = LossList['items'][number]
 
 interface Levels<T> {
@@ -42,22 +42,20 @@ export interface ReportedMessage extends MessageBody {
   readonly messageId: string
 }
 
-/** What is looked for in a text. */
-export interface SaidNames {
+/** An index of texts, for lookups. */
+export interface TextIndex {
   /** The file itself, or an end of its path that `isEnough`. */
   file(path: string, isEnough: (end: string) => boolean): boolean
   identifier(name: string): boolean
   number(value: string): boolean
-  /**
-   * Most of a sentence's words in one stretch, with a no where it says no, and without one on them where it says none.
-   */
+  /** Most of a sentence's words in one stretch, with the same negation. */
   sentence(text: string): boolean
 }
 
-/** A side of the comparison: what it says, and which messages are live in it. */
+/** A side of the comparison: its texts and its live messages. */
 export interface ComparedSide {
-  readonly kept: SaidNames
-  readonly shown: SaidNames
+  readonly kept: TextIndex
+  readonly shown: TextIndex
   readonly liveIds: ReadonlySet<string>
   /** Messages that the context shows whole. */
   readonly shownIds: ReadonlySet<string>
@@ -66,16 +64,16 @@ export interface ComparedSide {
 const MOST_ITEMS = 12
 const MOST_CHARACTERS = 160
 /**
- * Of a sentence's words so many have to be there. Half of them is also said by a sentence about the same thing that
- * says something else.
+ * The share of a sentence's words that a stretch must have. A sentence about the same thing with another meaning also
+ * has half of them.
  */
 const SHARE = 0.7
-/** A constraint that is longer is a whole paragraph, and nobody's summary repeats it. */
+/** A longer constraint is a whole paragraph. Summaries do not repeat those. */
 const MOST_CONSTRAINT_CHARACTERS = 360
 const PIECE = 8_000
 const NOWHERE: ReadonlySet<number> = new Set()
 
-/** Everything that a message says: its text, and the names and arguments of the tools that it calls. */
+/** The whole text of a message, including the names and arguments of its tool calls. */
 export const textOf = ({ content, toolCalls = [] }: MessageBody): string =>
   [
     contentText(content),
@@ -84,59 +82,57 @@ export const textOf = ({ content, toolCalls = [] }: MessageBody): string =>
     ),
   ].join('\n')
 
-/** A path's last parts, from all of it to its name alone. */
+/** The ends of a path, from the whole path to the file name. */
 function endsOf(path: string): string[] {
   const parts = path.split('/')
   return parts.map((_part, at) => parts.slice(at).join('/'))
 }
 
-/** Words that tell what a sentence is about; all of them where it has no others. */
+/** The significant words of a sentence; all words if it has none. */
 function tellingTerms(text: string): string[] {
   const terms = [...termCounts(text).counts.keys()]
   const telling = terms.filter((term) => !isVague(term) && !isSingleLetter(term))
   return telling.length === 0 ? terms : telling
 }
 
-/**
- * What a side says, made to be asked. Long texts are read in pieces, since the collectors read only the ends of one.
- */
-export function createSaid(texts: readonly string[]): SaidNames {
+/** Indexes the texts of a side. Long texts are read in pieces, since the collectors read only both ends of a text. */
+export function createTextIndex(texts: readonly string[]): TextIndex {
   const files = new Set<string>()
   const fileEnds = new Set<string>()
   const identifiers = new Set<string>()
   const numbers = new Set<string>()
   const sentences: { readonly text: string; readonly negated: boolean }[] = []
-  /** For each term the stretches that have it; a stretch has the number of its first sentence. */
+  /** The stretches that have each term, by the index of their first sentence. */
   const stretches = new Map<string, Set<number>>()
 
   function readSentences(piece: string): void {
-    for (const [place, { text }] of sentencesOf(piece).entries()) {
+    for (const [position, { text }] of sentencesOf(piece).entries()) {
       const at = sentences.push({ text, negated: isNegated(text) }) - 1
       for (const term of new Set(tellingTerms(text))) {
         const known = stretches.get(term) ?? new Set()
-        // No stretch reaches over the end of a text into the next.
-        if (place > 0) known.add(at - 1)
+        // A stretch does not cross the end of a text.
+        if (position > 0) known.add(at - 1)
         stretches.set(term, known.add(at))
       }
     }
-    // An empty sentence keeps the last one of this text from being read together with the first of the next.
+    // An empty sentence separates the last sentence of this text from the first of the next.
     sentences.push({ text: '', negated: false })
   }
 
-  /** Whether a no lies on most of these words in a stretch. A sentence that says none is looked at as one clause. */
+  /** Whether a stretch negates most of these words. A sentence without a negation is one clause. */
   function denies(stretch: number, terms: readonly string[]): boolean {
-    const there = sentences.slice(stretch, stretch + 2)
-    if (!there.some(({ negated }) => negated)) return false
-    const clauses = there
+    const stretchSentences = sentences.slice(stretch, stretch + 2)
+    if (!stretchSentences.some(({ negated }) => negated)) return false
+    const clauses = stretchSentences
       .flatMap(({ text, negated }) => (negated ? clausesOf(text) : [text]))
       .map((clause) => {
         const { counts } = termCounts(clause)
         const known = new Set(counts.keys())
         return { denied: isDenied(clause), words: terms.filter((term) => known.has(term)).length }
       })
-    const most = (denied: boolean): number =>
+    const mostWords = (denied: boolean): number =>
       Math.max(0, ...clauses.filter((clause) => clause.denied === denied).map(({ words }) => words))
-    return most(true) > most(false)
+    return mostWords(true) > mostWords(false)
   }
 
   for (const text of texts) {
@@ -164,10 +160,10 @@ export function createSaid(texts: readonly string[]): SaidNames {
       const having = terms
         .map((term) => ({ stretches: stretches.get(term) ?? NOWHERE, demanded: /\p{N}/u.test(term) }))
         .toSorted((a, b) => a.stretches.size - b.stretches.size)
-      // Another number is another rule.
+      // A different number is a different rule.
       const demanded = having.filter((term) => term.demanded)
-      // A stretch that has enough of the words has one of the rarest; so the words that are everywhere need not be
-      // looked up everywhere.
+      // A stretch with enough of the words has at least one of the rarest, so common words need not be looked up
+      // everywhere.
       const candidates =
         demanded[0]?.stretches ??
         new Set(having.slice(0, terms.length - needed + 1).flatMap((term) => [...term.stretches]))
@@ -183,7 +179,7 @@ export function createSaid(texts: readonly string[]): SaidNames {
   }
 }
 
-/** A long text in pieces that end where a line does, where one does. */
+/** Splits a long text into pieces, at line ends if possible. */
 function piecesOf(text: string): string[] {
   const pieces: string[] = []
   let from = 0
@@ -197,8 +193,8 @@ function piecesOf(text: string): string[] {
 }
 
 /**
- * A state as a side of the comparison. Where its leading messages alone do not fit, there is no context, and nothing is
- * shown.
+ * A state as a side of the comparison. If its leading messages alone exceed the limit, there is no context and nothing
+ * is shown.
  */
 export function sideOf(state: Conversation): ComparedSide {
   const live = [...state.leading, ...state.retained, ...state.window]
@@ -207,8 +203,8 @@ export function sideOf(state: Conversation): ComparedSide {
   const shownIds = new Set(E.isRight(context) ? context.right.messageIds.flatMap((id) => id ?? []) : [])
   for (const { id } of E.isRight(context) ? (context.right.shortened ?? []) : []) shownIds.delete(id)
   return {
-    kept: createSaid([...state.batches.map(summaryOf), ...live.map(textOf)]),
-    shown: createSaid(
+    kept: createTextIndex([...state.batches.map(summaryOf), ...live.map(textOf)]),
+    shown: createTextIndex(
       messages.map(({ role, content, tool_calls }) => textOf({ role, content, toolCalls: tool_calls })),
     ),
     liveIds: new Set(live.map(({ messageId }) => messageId)),
@@ -216,7 +212,10 @@ export function sideOf(state: Conversation): ComparedSide {
   }
 }
 
-/** Sentences of a message that bind: those of who gives orders, and what anybody quotes. */
+/**
+ * The constraints of a message: rules stated by its author, and quoted rules. Tool results and unquoted text of the
+ * assistant do not count.
+ */
 function constraintsIn({ role, content }: MessageBody): string[] {
   if (role === 'tool') return []
   const text = contentText(content)
@@ -230,29 +229,29 @@ function constraintsIn({ role, content }: MessageBody): string[] {
       : sentencesOf(text).flatMap(({ text: sentence, code }) =>
           code || sentence.length > MOST_CONSTRAINT_CHARACTERS ? [] : sentence.split(/(?<=[。！？])/u),
         )
-  return [...spoken, ...quoted].filter((sentence) => isConstraint(sentence) && termCounts(sentence).counts.size > 1)
+  return [...spoken, ...quoted].filter((sentence) => statesRule(sentence) && termCounts(sentence).counts.size > 1)
 }
 
 interface FoundItem extends LossItem {
   readonly key: string
 }
 
-/** One thing that messages say, with the numbers of these messages, in their order. */
+/** One item, with the indexes of the messages that contain it, in order. */
 interface Tally {
   readonly text: string
-  readonly said: readonly number[]
+  readonly messages: readonly number[]
 }
 
 export interface LossReport {
-  /** Takes up a message of the conversation; they are told in their order. */
+  /** Adds a message of the conversation. Messages must be added in order. */
   add(message: ReportedMessage): void
-  /** What each side keeps and shows of all that was taken up. */
+  /** The report on all added messages. */
   result(): KindReport[]
 }
 
 /**
- * Of paths those that are files of their own: one that another one ends with is the same file, said in short, and is
- * counted with it. One that several end with names none of them for certain, and is not counted.
+ * The distinct files. A path that is the end of exactly one other path is the same file and is counted with it. A path
+ * that is the end of several others is ambiguous and is not counted.
  */
 function distinctFiles(paths: ReadonlyMap<string, Tally>): {
   readonly files: ReadonlyMap<string, Tally>
@@ -266,22 +265,22 @@ function distinctFiles(paths: ReadonlyMap<string, Tally>): {
     ),
   )
   const whole = [...paths].filter(([path]) => !inShort.has(path))
-  /** For each end of a path the files that have it. */
+  /** The files that have each end of a path. */
   const bearers = new Map<string, Set<string>>()
   for (const [path] of whole)
     for (const end of endsOf(path)) bearers.set(end, (bearers.get(end) ?? new Set()).add(path))
-  const files = whole.map(([path, { text, said }]): [string, Tally] => {
-    const others = endsOf(path)
+  const files = whole.map(([path, { text, messages: said }]): [string, Tally] => {
+    const shortMentions = endsOf(path)
       .slice(1)
-      .flatMap((end) => (bearers.get(end)?.size === 1 ? (paths.get(end)?.said ?? []) : []))
-    return [path, { text, said: [...new Set([...said, ...others])].toSorted((a, b) => a - b) }]
+      .flatMap((end) => (bearers.get(end)?.size === 1 ? (paths.get(end)?.messages ?? []) : []))
+    return [path, { text, messages: [...new Set([...said, ...shortMentions])].toSorted((a, b) => a - b) }]
   })
-  // In the order in which they were said first, in short or not.
-  return { files: new Map(files.toSorted(([, a], [, b]) => (a.said[0] ?? 0) - (b.said[0] ?? 0))), bearers }
+  // Ordered by first mention, in full or short form.
+  return { files: new Map(files.toSorted(([, a], [, b]) => (a.messages[0] ?? 0) - (b.messages[0] ?? 0))), bearers }
 }
 
 /**
- * Begins a report on two sides.
+ * Starts a report on two sides.
  * @param pinned ids of the messages that are pinned on either side
  */
 export function createLossReport(
@@ -289,7 +288,7 @@ export function createLossReport(
   edition: ComparedSide,
   pinned: ReadonlySet<string>,
 ): LossReport {
-  const found: Readonly<Record<LossKind, Map<string, { readonly text: string; readonly said: number[] }>>> = {
+  const found: Readonly<Record<LossKind, Map<string, { readonly text: string; readonly messages: number[] }>>> = {
     pinned: new Map(),
     constraints: new Map(),
     files: new Map(),
@@ -298,24 +297,24 @@ export function createLossReport(
   }
   const messageIds: string[] = []
 
-  /** Notes that the message that was taken up last says it. */
+  /** Notes an item of the message that was added last. */
   function note(kind: LossKind, key: string, text: string): void {
-    const by = messageIds.length - 1
+    const message = messageIds.length - 1
     const known = found[kind].get(key)
-    if (known === undefined) found[kind].set(key, { text, said: [by] })
-    else if (known.said.at(-1) !== by) known.said.push(by)
+    if (known === undefined) found[kind].set(key, { text, messages: [message] })
+    else if (known.messages.at(-1) !== message) known.messages.push(message)
   }
 
   function add(message: ReportedMessage): void {
     const { messageId, role } = message
     messageIds.push(messageId)
     if (pinned.has(messageId)) note('pinned', messageId, contentText(message.content))
-    // What is live on both sides was compacted by neither.
+    // A message that is live on both sides was compacted by neither.
     if (against.liveIds.has(messageId) && edition.liveIds.has(messageId)) return
     const { files, identifiers } = namesIn(textOf(message))
     for (const { key } of files) note('files', key, key)
     for (const { key, text } of identifiers) note('identifiers', key, text)
-    // A tool's output is full of numbers that nobody will ask for; what somebody says of them counts.
+    // Tool output is full of numbers that never matter again; only numbers in other messages count.
     if (role !== 'tool') {
       const spoken = contentText(message.content)
       for (const name of dashedNamesIn(spoken)) note('identifiers', name, name)
@@ -327,32 +326,32 @@ export function createLossReport(
 
   function result(): KindReport[] {
     const { files, bearers } = distinctFiles(found.files)
-    // index.ts tells which file is meant only where there is no second one.
+    // `index.ts` identifies a file only if no other file has this name.
     const isEnough = (end: string): boolean => (bearers.get(end)?.size ?? 0) < 2
-    const says = (kind: LossKind, said: SaidNames, ids: ReadonlySet<string>, { key, text }: FoundItem): boolean => {
+    const hasItem = (kind: LossKind, index: TextIndex, ids: ReadonlySet<string>, { key, text }: FoundItem): boolean => {
       switch (kind) {
         case 'pinned':
           return ids.has(key)
         case 'constraints':
-          return said.sentence(text)
+          return index.sentence(text)
         case 'files':
-          return said.file(key, isEnough)
+          return index.file(key, isEnough)
         case 'identifiers':
-          return said.identifier(key)
+          return index.identifier(key)
         case 'numbers':
-          return said.number(key)
+          return index.number(key)
       }
     }
     return lossKinds.map((kind) => {
-      const all = [...(kind === 'files' ? files : found[kind])].map(([key, { text, said }]): FoundItem => ({
+      const all = [...(kind === 'files' ? files : found[kind])].map(([key, { text, messages: said }]): FoundItem => ({
         key,
         text,
         messageId: messageIds[said[0] ?? 0] ?? '',
         mentions: said.length,
       }))
       const has = ({ kept, shown, liveIds, shownIds }: ComparedSide): Levels<ReadonlySet<FoundItem>> => ({
-        kept: new Set(all.filter((item) => says(kind, kept, liveIds, item))),
-        shown: new Set(all.filter((item) => says(kind, shown, shownIds, item))),
+        kept: new Set(all.filter((item) => hasItem(kind, kept, liveIds, item))),
+        shown: new Set(all.filter((item) => hasItem(kind, shown, shownIds, item))),
       })
       const [before, after] = [has(against), has(edition)]
       const only = (these: typeof before, those: typeof before): { kept: LossList; shown: LossList } => ({
@@ -373,7 +372,7 @@ export function createLossReport(
   return { add, result }
 }
 
-/** A text that may stand in a report: one line, not too long, no emoji cut in half. */
+/** A text for a report: one line, shortened, without splitting a surrogate pair. */
 function briefText(text: string): string {
   const line = text.replaceAll(/\s+/gu, ' ').trim()
   return line.length <= MOST_CHARACTERS
@@ -381,9 +380,9 @@ function briefText(text: string): string {
     : `${line.slice(0, MOST_CHARACTERS - 1).replace(/[\ud800-\udbff]$/u, '')}…`
 }
 
-/** A list of what is there, counted in full, with as many as a fact may hold. */
+/** A list with the full count and as many items as an event may contain. */
 export function listOf(items: readonly LossItem[]): LossList {
-  // Those of as many mentions stay in the order in which they were said first.
+  // Items with equal mentions keep the order of their first mention.
   const first = items.toSorted((a, b) => b.mentions - a.mentions).slice(0, MOST_ITEMS)
   return {
     count: items.length,

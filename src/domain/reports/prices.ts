@@ -1,6 +1,6 @@
 /**
- * What models cost: a table that somebody gives, and the cost of usage by it. A model that the table does not name has
- * no price; none is guessed. Amounts of different currencies are never added to each other.
+ * Prices of models and the cost of usage. The table comes from the user: a model that it does not contain has no price,
+ * and no price is guessed. Amounts in different currencies are never added.
  */
 import { either as E } from 'fp-ts'
 import { z } from 'zod'
@@ -33,15 +33,15 @@ const tableSchema = z.record(z.string(), priceSchema, {
     issue.code === 'invalid_type' ? 'must be an object with a price by the name of each model' : undefined,
 })
 
-/** Prices by the name of the model, as the summarizer recorded it. */
+/** Prices by the name of the model as the summarizer recorded it. */
 export type PriceTable = Readonly<Record<string, Price>>
 
-/** What a model costs. */
+/** The price of a model. */
 export type Price = Readonly<z.infer<typeof priceSchema>>
 
 export type BadPrices = { readonly kind: 'BadPrices'; readonly field: string; readonly detail: string }
 
-/** Parses a table that came from outside, naming the field that is wrong; an empty `field` is the table itself. */
+/** Parses a table from outside and names the invalid field; an empty `field` means the table itself. */
 export function parsePrices(input: unknown): E.Either<BadPrices, PriceTable> {
   const parsed = tableSchema.safeParse(input)
   if (parsed.success) return E.right(parsed.data)
@@ -58,12 +58,12 @@ export interface TokenUsage {
   readonly completionTokens: number
 }
 
-/** Tokens to and from the model together. */
+/** Prompt and completion tokens. */
 export const tokensOf = ({ promptTokens, completionTokens }: TokenUsage): number => promptTokens + completionTokens
 
 /**
- * What usage costs, in whole millionths of the price's currency: a price a million tokens is as many millionths a
- * token.
+ * The cost of usage in whole millionths of the price's currency: a price per million tokens is the same number of
+ * millionths per token.
  */
 export const costMicros = ({ promptTokens, completionTokens }: TokenUsage, price: Price): number =>
   Math.ceil(promptTokens * price.promptPerMillion + completionTokens * price.completionPerMillion)
@@ -76,16 +76,16 @@ export interface Cost {
   readonly amount: number
 }
 
-/** `free`: no model is asked. `unpriced`: the table has no price for it. */
+/** `free`: no model is called. `unpriced`: the table has no price for the model. */
 export type Charge = { readonly kind: 'free' } | { readonly kind: 'unpriced' } | ({ readonly kind: 'priced' } & Cost)
 
-/** The provider that a strategy without a model records, as `extractive` does. */
+/** The provider that a strategy without a model records, for example `extractive`. */
 const NO_PROVIDER = 'none'
 
-/** Whether a summary of this provider is made without asking a model. */
+/** Whether a summary of this provider is made without calling a model. */
 export const isWithoutModel = ({ provider }: { readonly provider: string }): boolean => provider === NO_PROVIDER
 
-/** What usage of a model costs by a table. */
+/** The cost of usage of a model. */
 export function costOf(
   usage: TokenUsage,
   by: { readonly provider: string; readonly model: string },
@@ -98,7 +98,7 @@ export function costOf(
   return { kind: 'priced', currency: price.currency, amount: millionths / 1_000_000 }
 }
 
-/** What charges come to, one sum a currency, by its code. */
+/** The sum of the charges in each currency, by currency code. */
 export function totalOf(charges: Iterable<Charge>): Cost[] {
   const sums = new Map<string, number>()
   for (const charge of charges)

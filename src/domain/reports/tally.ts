@@ -1,8 +1,8 @@
 /**
- * What the facts of a conversation add up to: messages, cycles, what summaries took, what compaction saved, and what
- * failed. A fold over the stream, so it knows what was pruned long ago and what was undone; beside the sums it keeps
- * the state that any load of the conversation makes, so that what stands is what every other answer says, and a context
- * that was sent has the tokens that it had.
+ * Sums up the events of a conversation: messages, cycles, summaries and their cost, tokens saved, and failures. It
+ * folds the event stream, so it includes pruned and undone data. It also keeps the state that a normal load of the
+ * conversation produces, so that the numbers for active data agree with all other answers and past contexts have their
+ * original size.
  */
 import { summaryOf } from '../conversation/batch.js'
 import { contextTokens } from '../compaction/context.js'
@@ -18,55 +18,52 @@ import {
 import { isWithoutModel, type TokenUsage } from './prices.js'
 import { defaultEstimator, type FindEstimator } from '../values/tokens.js'
 
-/** What one model, or one strategy without a model, made. */
+/** The usage of one model, or of one strategy without a model. */
 export interface ModelUse extends TokenUsage {
-  /** Who runs the model. */
+  /** The provider of the model. */
   readonly provider: string
-  /** Its name. */
+  /** The name of the model. */
   readonly model: string
-  /** Summaries that were bought, or made without a model. */
+  /** Summaries that were paid for, or made without a model. */
   readonly summaries: number
   /**
-   * Of these, summaries whose usage was not reported: their tokens are our estimate of what was sent and answered, the
-   * prompt's own text left out.
+   * Summaries whose usage was not reported. Their tokens are estimated from the input and the answer, without the text
+   * of the prompt.
    */
   readonly estimated: number
-  /** Time that its answers took together, in milliseconds. */
+  /** Total duration of the answers, in milliseconds. */
   readonly durationMs: number
 }
 
 export interface Tally {
   readonly conversations: number
   readonly messages: number
-  /** Tokens of messages that the assistant did not write, and of those that it did. */
+  /** Tokens of messages that the assistant did not write, and of those that it wrote. */
   readonly tokensIn: number
   readonly tokensOut: number
-  /** What stands now: the cycles that made it, the messages that it covers, and the active batches. */
+  /** The active state: its cycles, the messages that it covers, and the active batches. */
   readonly cycles: number
   readonly messagesCompressed: number
   readonly batches: number
-  /**
-   * All that was ever made, and paid for where a model was asked: what was undone or replaced since, and what editions
-   * have, included.
-   */
+  /** Everything that was ever made, including what was undone or replaced later and what editions contain. */
   readonly made: { readonly cycles: number; readonly batches: number; readonly resummarizations: number }
-  /** Cycles that were undone, editions that were adopted, and adoptions that were reverted. */
+  /** Undone cycles, adopted editions, and reverted adoptions. */
   readonly undone: number
   readonly adopted: number
   readonly reverted: number
   /**
-   * What the contexts that are handed out lost at all cycles together; what an undone cycle or another edition brought
-   * back is taken off.
+   * The tokens by which all cycles reduced the context, minus the tokens that undone cycles or other editions brought
+   * back.
    */
   readonly tokensSaved: number
   /** Messages of the assistant; each answered a context. */
   readonly answers: number
-  /** Tokens of these contexts together, and what they would have had if nothing had ever been compacted. */
+  /** The total tokens of these contexts, and their total without any compaction. */
   readonly tokensSent: number
   readonly tokensSentUncompacted: number
-  /** Summaries of the extractive strategy in place of a summarizer that failed, at the hard limit. */
+  /** Fallback summaries of the extractive strategy, made at the hard limit after a summarizer had failed. */
   readonly standIns: number
-  /** Summaries that were taken over as they were recorded, and cost nothing. */
+  /** Summaries that were reused as recorded, at no cost. */
   readonly reused: number
   readonly failures: Readonly<Record<string, number>>
   readonly couldNotHelp: Readonly<Record<string, number>>
@@ -74,7 +71,6 @@ export interface Tally {
   readonly models: readonly ModelUse[]
 }
 
-/** The tally of nothing. */
 export const EMPTY_TALLY: Tally = {
   conversations: 0,
   messages: 0,
@@ -128,7 +124,7 @@ function addModels(a: readonly ModelUse[], b: readonly ModelUse[]): readonly Mod
   return [...models.values()]
 }
 
-/** Two tallies together. */
+/** Adds two tallies. */
 export function addTallies(a: Tally, b: Partial<Tally>): Tally {
   return {
     conversations: a.conversations + (b.conversations ?? 0),
@@ -162,14 +158,17 @@ export function addTallies(a: Tally, b: Partial<Tally>): Tally {
   }
 }
 
-// A summary that was bought elsewhere, and is recorded again where it is used.
+// A summary that was paid for elsewhere and recorded again.
 const isReused = ({ reused }: SummarizerRecord): boolean => reused === true
 
-/** Whether nobody reported what a summary took, though a model was asked for it. */
+/** Whether a model was called for a summary but its usage was not reported. */
 export const isUnreported = (summarizer: SummarizerRecord): boolean =>
   summarizer.usage === undefined && !isWithoutModel(summarizer) && !isReused(summarizer)
 
-/** What a summary cost. @param estimate what it may have taken, used where nobody reported it */
+/**
+ * The cost of a summary.
+ * @param estimate the estimated usage, for a summary whose usage was not reported
+ */
 function purchase(summarizer: SummarizerRecord, estimate: () => TokenUsage): Partial<Tally> {
   if (isReused(summarizer)) return { reused: 1 }
   const { provider, model, durationMs, standIn } = summarizer
@@ -186,15 +185,34 @@ function purchase(summarizer: SummarizerRecord, estimate: () => TokenUsage): Par
   return { models: [use], summarizingMs: durationMs, standIns: standIn === true ? 1 : 0 }
 }
 
+/** The cost of a failed compaction: the rejected answers, if their usage was reported. */
+function spentInVain({ provider, model, rejectedAnswers = [] }: EventData<'CompactionFailed'>): Partial<Tally> {
+  const reported = rejectedAnswers.flatMap(({ usage, durationMs }) =>
+    usage === undefined ? [] : [{ ...usage, durationMs }],
+  )
+  return {
+    models: reported.map(({ promptTokens, completionTokens, durationMs }) => ({
+      provider,
+      model,
+      summaries: 0,
+      estimated: 0,
+      promptTokens,
+      completionTokens,
+      durationMs,
+    })),
+    summarizingMs: reported.reduce((sum, { durationMs }) => sum + durationMs, 0),
+  }
+}
+
 const NOTHING_MADE = EMPTY_TALLY.made
 
-/** Adds up one conversation, fact by fact, from the first. */
+/** Sums up one conversation, event by event, from the first. */
 export class TallyFold {
   private sums: Tally = { ...EMPTY_TALLY, conversations: 1 }
   private readonly fold: Fold
   /** Tokens of all messages. */
   private allTokens = 0
-  /** Tokens of the batches that may still become part of another, by their ids. */
+  /** Tokens of the batches that may still be merged, by id. */
   private readonly batchTokens = new Map<string, number>()
 
   constructor(conversationId: string, findEstimator: FindEstimator) {
@@ -221,7 +239,7 @@ export class TallyFold {
     this.allTokens += tokens
   }
 
-  /** Other batches and another window were put into force. */
+  /** Other batches and another window became active. */
   private putIntoForce({ batches }: EventData<ReplacementType>): void {
     this.batchTokens.clear()
     for (const { batchId, tokens } of batches) this.batchTokens.set(batchId, tokens)
@@ -238,12 +256,12 @@ export class TallyFold {
   }
 
   /**
-   * Takes the next fact of the conversation's own stream.
-   * @param chunkTokens tokens of the messages of a chunk whose usage nobody reported
+   * Adds the next event of the conversation's own stream.
+   * @param chunkTokens tokens of the messages of a chunk whose usage was not reported
    */
   take(event: RecordedEvent, chunkTokens = 0): void {
-    // The fact counts all that is in force. An agent never gets more than fits, and what its contexts lost is what is
-    // saved.
+    // The event counts every active batch. The agent receives only what fits, so the saving is the difference of the
+    // context tokens before and after.
     const closes = originTypes.some((type) => type === event.type)
     const tokensBefore = closes ? contextTokens(this.fold.state) : 0
     if (event.type === 'MessageAppended') this.message(event.data)
@@ -263,7 +281,7 @@ export class TallyFold {
   }
 
   /**
-   * Takes what a fact says of what was made and of failures alone: all that counts of a stream beside the
+   * Adds only the data about created summaries and about failures: all that counts in other streams than the
    * conversation's own.
    */
   takeMade(event: RecordedEvent, chunkTokens = 0): void {
@@ -277,7 +295,8 @@ export class TallyFold {
       this.add({ made: { ...NOTHING_MADE, batches: 1 } })
     } else if (event.type === 'BatchesResummarized') this.resummarized(event.data)
     else if (event.type === 'MessagesPruned') this.add({ made: { ...NOTHING_MADE, cycles: 1 } })
-    else if (event.type === 'CompactionFailed') this.add({ failures: { [event.data.failure]: 1 } })
+    else if (event.type === 'CompactionFailed')
+      this.add({ failures: { [event.data.failure]: 1 }, ...spentInVain(event.data) })
     else if (event.type === 'CompactionCouldNotHelp') this.add({ couldNotHelp: { [event.data.reason]: 1 } })
   }
 }

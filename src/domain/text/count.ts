@@ -1,6 +1,6 @@
-/** Figures as people read them, in sentences and in tables. */
+/** Number formats for people. */
 
-// Made with the first figure: it loads tables of languages, which take longer than all else that `--help` does.
+// Created on first use: it loads language tables, which take longer than the rest of `--help`.
 let grouped: Intl.NumberFormat | undefined
 
 /** 12345 → 12,345. */
@@ -14,3 +14,7 @@ export function duration(seconds: number): string {
     ? `${String(Math.floor(whole / 60))} min ${String(whole % 60)} s`
     : `${String(Math.floor(whole / 3600))} h ${String(Math.floor((whole % 3600) / 60))} min`
 }
+
+/** "63 %", rounded; empty if the total is 0. */
+export const percent = (part: number, total: number): string =>
+  total === 0 ? '' : `${String(Math.round((100 * part) / total))} %`

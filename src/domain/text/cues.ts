@@ -1,11 +1,11 @@
 /**
- * Words that tell a sentence worth keeping from one that is not, in the languages that people write to agents in.
+ * Cue words that mark sentences worth keeping, in the languages in which people write to agents.
  *
- * They are hints that add to a score, never rules: a language that is missing here still gets sentences by terms,
- * numbers and place.
+ * They are hints that add to a score, not rules: in other languages sentences are still chosen by terms, numbers and
+ * position.
  */
 
-/** What a sentence seems to be. */
+/** Properties of a sentence. */
 export interface Cues {
   readonly decision: boolean
   readonly constraint: boolean
@@ -18,7 +18,7 @@ export interface Cues {
   readonly filler: boolean
 }
 
-// Latin and Cyrillic words need a border; \b knows ASCII alone, hence the look-arounds. CJK has no borders to ask for.
+// Latin and Cyrillic words need a boundary; `\b` covers only ASCII, hence the look-arounds. CJK has no word boundaries.
 const words = (latin: string, cjk: string): RegExp =>
   new RegExp(`(?<![\\p{L}\\p{N}])(?:${latin})(?![\\p{L}\\p{N}])|${cjk}`, 'iu')
 
@@ -26,7 +26,7 @@ const DECISION = words(
   String.raw`decid\w+|decision|chose|chosen|choose|let'?s (?:go with|use|do|keep|not)|(?:go|going|went) with|instead of|rather than|settled? on|agreed?|switch(?:ed)? to|we(?:'ll| will) use|opted|the plan is|approach|entschieden|entscheid\p{L}*|beschlossen|stattdessen|vereinbart|décid\p{L}+|choisi\p{L}*|plutôt que|au lieu de|decid\p{L}+|elegi\p{L}*|en lugar de|en vez de|acordamos|scelto|deciso|escolh\p{L}+|решил\p{L}*|решено|выбра\p{L}+|вместо|договорил\p{L}*`,
   '决定|決定|选择|選擇|采用|採用|改用|改成|就用|就这样|同意|确定|確定|決め|にしましょう|にします|ことにし|採用|選び|選択|方針|결정|하기로|선택|채택|대신',
 )
-// What binds; the words behind these in CONSTRAINT only make it likely.
+// Words that bind. The additional words in CONSTRAINT only make a constraint likely.
 const BINDING = String.raw`must(?:n'?t| not)?|never|don'?t|do not|always|required?|make sure|ensure|no more than|at most|at least|avoid|not allowed|forbidden|muss|müssen|niemals|nie|darf|dürfen|immer|unbedingt|auf keinen fall|doit|doivent|jamais|toujours|il faut|interdit|ne pas|debe\p{L}*|nunca|siempre|hay que|prohibido|deve|sempre|нельзя|никогда|всегда|должен|должны|обязательно`
 const BINDING_CJK =
   '必须|必須|不要|不能|不可|禁止|务必|務必|一定要|只能|请勿|不许|千万|最多|至少|必ず|しないで|てはいけ|ではいけ|べき|반드시|하지 ?마|금지|말아|절대|항상|꼭|최대|최소'
@@ -44,9 +44,9 @@ const DENIED = words(
   NO,
   '不要|不能|不可|不得|不许|不許|不准|不应|不應|不该|不该|不会|不會|不必|不用|不需|不再|请勿|請勿|切勿|禁止|无需|無需|无须|没有|沒有|しないで|てはいけ|ではいけ|てはなら|てはだめ|しません|必要[がは]?(?:ない|なく|ありません|なし)|않아도|않습니다|않는다|하지 ?마|하지 ?말|금지|안 ?된|안 ?돼|안 ?됩|필요[가는]? ?없',
 )
-// "Must" is a double no in Japanese and Korean.
+// "Must" is a double negation in Japanese and Korean.
 const MUST = /な(?:ければ|くては|いと)(?:なら|いけ)(?:ない|ません)|지 ?않으면 ?안/gu
-// What limits or adds to something does not deny it.
+// A phrase that limits or extends something does not deny it.
 const BOUNDS =
   /(?<![\p{L}\p{N}])(?:no|not) (?:more|less|fewer|later|earlier|sooner|longer|higher|lower|larger|smaller|greater) than(?![\p{L}\p{N}])|nicht (?:mehr|weniger|später|länger|früher) als|not (?:only|just|merely)(?![\p{L}\p{N}])|nicht nur|不[得能可]?(?:超过|超過|少于|少於|多于|多於|晚于|晚於|低于|低於|高于|高於)/giu
 const WITHOUT_AFTER_NO = new RegExp(
@@ -81,7 +81,7 @@ const FILLER =
   /^(?:(?:ok(?:ay)?|sure|thanks?(?: you)?(?: so much)?|thx|great|nice|cool|perfect|awesome|wow|hi|hello|hey|bye|good (?:morning|night|luck)|you'?re welcome|no problem|sounds good|got it|yes|no|yep|nope|please|haha+|lol|danke|hallo|tschüss|merci|bonjour|salut|gracias|hola|adiós|спасибо|привет|好的|谢谢|謝謝|你好|您好|再见|不客气|嗯+|はい|ありがとう(?:ございま(?:す|した))?|こんにちは|こんばんは|おはようございます|よろしくお願いします|そうですね|そうなんですね|なるほど|네|안녕하세요|감사합니다|고마워요?)[\s,.!?，。！？、~…\p{L}\p{N}']{0,24})$|(?:let me|i'?ll|now i(?:'ll)?|now let'?s)(?: now| also)? (?:check|look|see|read|take a look|search|find|start by|verify|explore|examine|continue|run|try)|(?:확인|검증|수행|진행|검색)(?:을|를)? ?하겠습니다|살펴보겠습니다|(?:確認|調査|検証|実行)(?:します|しましょう|させてください)|見てみ(?:ます|ましょう)|让我(?:看|检查|查|先)|我来(?:看|检查|查)/iu
 const QUESTION = /[?？؟]|(?:吗|呢|么|嘛|です ?か|ます ?か|でしょうか|ますか|까요?|나요|니까)[。.!！\s]*$/u
 
-/** What a sentence seems to be, by its words. */
+/** The properties of a sentence, by its words. */
 export function cuesOf(text: string): Cues {
   return {
     decision: DECISION.test(text),
@@ -96,26 +96,34 @@ export function cuesOf(text: string): Cues {
   }
 }
 
-/** Whether a sentence binds whoever goes on: says what must be, or must not. */
+/** Whether a sentence states an obligation or a prohibition. */
 export const isConstraint = (text: string): boolean => BINDS.test(text) && !QUESTION.test(text)
 
-/** Whether a text says no to something. */
+const OPEN_ITEM = words(
+  String.raw`to-?dos?(?=[ :]|$)|next steps?(?=[: ]|$)|(?:is|are) next|still (?:need(?:s|ed)?|have|has|missing|to (?:do|be)|open|pending)|remain(?:s|ing) (?:open|to|work|tasks?|steps?|issues?|items?)|left to do|not (?:yet )?(?:done|implemented|finished|fixed|tested)(?: yet)?|follow[- ]up|noch (?:nicht|zu|offen)|als nächstes|ausstehend|reste à|il reste|pendiente\p{L}*|todavía no|осталось`,
+  '待办|待辦|下一步|还需要|還需要|尚未|まだ(?:です|終わって|できて)|残り(?:の|は)|未対応|다음 단계|아직|남은 (?:작업|일)',
+)
+
+/** Whether a sentence names open work. */
+export const isOpenItem = (text: string): boolean => OPEN_ITEM.test(text) && !QUESTION.test(text)
+
+/** Whether a text contains a negation. */
 export const isNegated = (text: string): boolean => NEGATED.test(text.replaceAll(MUST, ' '))
 
 /**
- * Whether a clause denies what it is about: says that it must not be, need not be, or is no longer so. Less than
- * `isNegated`: in scripts without borders a letter that says no stands in many words that do not, and two noes (never
- * without) are a yes.
+ * Whether a clause denies its subject: it must not be, need not be, or is no longer so. Stricter than `isNegated`: in
+ * scripts without word boundaries a negating letter is part of many other words, and a double negation (never without)
+ * is positive.
  */
 export const isDenied = (clause: string): boolean =>
   DENIED.test(clause.replaceAll(MUST, ' ').replaceAll(BOUNDS, ' ')) && !WITHOUT_AFTER_NO.test(clause)
 
-/** The clauses of a sentence, as far as marks and words tell: *and* parts two only where a no follows it. */
+/** The clauses of a sentence, split by punctuation and words. *and* splits only if a negation follows. */
 export const clausesOf = (sentence: string): readonly string[] => sentence.split(CLAUSE_ENDS)
 
 /**
- * Whether a line of a tool's output reports an error. Logs, diffs and listings speak of errors all the time, so the
- * word alone is not enough: it has to open the line, be counted, or have the form in which programs report.
+ * Whether a line of tool output reports an error. Logs, diffs and listings often contain the word "error", so it must
+ * open the line, be counted, or have the form of an error report.
  */
 export const reportsError = (line: string): boolean =>
   /^[\s\p{P}\p{S}]*(?:error|fatal|panic|traceback|exception|failed|failure|fail|abort(?:ed)?|segmentation fault|错误|失败|エラー|오류|Fehler|erreur)(?![\p{L}])|^\S{0,120}?[:\s](?:error|fatal|ERR!)[:\s[]|\b[A-Z]\w*(?:Error|Exception)\b\s*[:(]|exit(?:ed)? (?:with )?(?:code|status) [1-9]|command not found|no such file|permission denied|cannot find|not found$|timed out|connection refused|(?<![\d.])[1-9]\d* (?:failed|failing|failures?|errors?)\b|✗|✘|❌/iu.test(

@@ -1,6 +1,6 @@
-/** How far two words are from each other, to say what somebody may have meant. */
+/** The edit distance of two words, for suggestions. */
 
-/** Letters that have to be changed, added, dropped or swapped with their neighbour to make one word of another. */
+/** The number of letters to change, insert, delete or swap with their neighbour to turn one word into the other. */
 function editDistance(a: string, b: string): number {
   let before: number[] = []
   let last = Array.from({ length: b.length + 1 }, (_none, at) => at)
@@ -18,23 +18,23 @@ function editDistance(a: string, b: string): number {
   return last[b.length] ?? 0
 }
 
-/** Words at most that are compared: to tell a typing mistake is worth no more time. */
+/** The maximum number of words that are compared, to limit the time for a suggestion. */
 const MOST_COMPARED = 20_000
 
 /**
- * The word that somebody may have meant: one that is a quarter of its letters off at most, since more make another word
- * of it (`scope` is no `store`).
+ * The closest word that differs in at most a quarter of its letters. A larger difference makes another word (`scope`
+ * and `store`).
  */
 export function nearest(given: string, known: Iterable<string>): string | undefined {
-  const most = Math.max(1, Math.floor(given.length / 4))
+  const maxDistance = Math.max(1, Math.floor(given.length / 4))
   let best: { readonly word: string; readonly off: number } | undefined
   let compared = 0
   for (const word of known) {
-    // A word that much longer or shorter cannot be near.
-    if (Math.abs(word.length - given.length) > most || compared === MOST_COMPARED) continue
+    // A word with a larger difference in length cannot be close.
+    if (Math.abs(word.length - given.length) > maxDistance || compared === MOST_COMPARED) continue
     compared += 1
     const off = editDistance(given, word)
-    if (off <= most && (best === undefined || off < best.off)) best = { word, off }
+    if (off <= maxDistance && (best === undefined || off < best.off)) best = { word, off }
   }
   return best?.word
 }

@@ -1,34 +1,30 @@
-/**
- * Names that somebody gave, held against those that there are: who misspelt one is told which one may have been meant.
- */
+/** Suggestions for unknown names: compares an input with the known names. */
 import { nearest } from './edit-distance.js'
 
 /**
- * `toolCalls`, `tool-calls` and `TOOL_CALLS` are one word. An underscore in front makes another one of it: `_id` is
- * what databases add.
+ * `toolCalls`, `tool-calls` and `TOOL_CALLS` are equal. A leading underscore makes a different name: databases add
+ * `_id`.
  */
 const letters = (name: string): string => name.replaceAll(/(?<=.)[-_ ]/gu, '').toLowerCase()
 
-/** The known name that is the given one in another spelling: other capitals, underscores or dashes. */
+/** The known name that differs only in capitals, underscores or dashes. */
 export const respelt = (given: string, known: readonly string[]): string | undefined =>
   known.find((name) => letters(name) === letters(given))
 
-/** The known name that somebody may have meant. */
+/** The known name that was probably meant. */
 export const meant = (given: string, known: readonly string[]): string | undefined =>
   respelt(given, known) ?? nearest(given, known)
 
 /**
- * What is wrong with a name that is none of those known: `is no option of search: did you mean limit?`, or which there
- * are.
+ * The error for an unknown name, as a predicate: it suggests the closest known name (`is no option of search: did you
+ * mean limit?`) or lists all.
  */
 export function notKnown(given: string, known: readonly string[], what: string): string {
   const near = meant(given, known)
   return near === undefined ? `is no ${what}; there are ${known.join(', ')}` : `is no ${what}: did you mean ${near}?`
 }
 
-/**
- * The first name of an object that is none of those known, with what is wrong with it. Undefined where all are known.
- */
+/** The first unknown key of an object, with the error. Undefined if all keys are known. */
 export function unknownName(
   given: object,
   known: readonly string[],
@@ -39,13 +35,13 @@ export function unknownName(
 }
 
 /**
- * The same for a name that people give (a conversation, a command, a file): the nearest one, else the only one that
- * begins with what was typed.
+ * The closest known name for a name typed by a person (a conversation, a command, a file), or else the only one that
+ * begins with the input.
  */
 export function nameMeant(given: string, known: readonly string[]): string | undefined {
-  const begun = given === '' ? [] : known.filter((name) => name.startsWith(given))
-  return nearest(given, known) ?? (begun.length === 1 ? begun[0] : undefined)
+  const completions = given === '' ? [] : known.filter((name) => name.startsWith(given))
+  return nearest(given, known) ?? (completions.length === 1 ? completions[0] : undefined)
 }
 
-/** What to add to a sentence that says no to a name: the one that may have been meant, where there is one. */
+/** A suffix for an error about an unknown name; empty without a suggestion. */
 export const didYouMean = (near: string | undefined): string => (near === undefined ? '' : ` (did you mean ${near}?)`)

@@ -1,15 +1,14 @@
 /**
- * The numbers in a text, written one way: 1,000, 1’000 and 1 000 are 1000, 1.50 is 1.5, ２０ is 20, 3万 is 30000, 12k is
- * 12000. Dates and times
- * stay as they are. A single digit counts only with a currency, a scale or a percent sign: numbers of lists are no
- * facts. Numbers in words (`three`, `三百`) are not found, and neither is what belongs to a version, a hash or another
- * identifier.
+ * Finds the numbers in a text, in normal form: 1,000, 1’000 and 1 000 become 1000, 1.50 becomes 1.5, ２０ becomes 20, 3万
+ * becomes 30000, 12k becomes 12000. Dates and times are unchanged. A single digit counts only with a currency, a scale
+ * or a percent sign, since list numbers carry no information. Numbers in words (`three`, `三百`) are not found, and
+ * neither are parts of versions, hashes and other identifiers.
  */
 
 export interface FoundNumber {
-  /** As every spelling of it is written. */
+  /** The normal form. */
   readonly value: string
-  /** As it stands there. */
+  /** As written in the text. */
   readonly text: string
 }
 
@@ -33,15 +32,15 @@ const SCALES: Readonly<Partial<Record<string, number>>> = {
   억: 1e8,
 }
 
-/** Digits, points, commas, colons, percent and money signs of East Asian width, as the others. */
+/** Converts full-width digits and symbols to ASCII. */
 const narrow = (text: string): string =>
   text.replaceAll(/[０-９．，％：￥]/gu, (wide) =>
     wide === '￥' ? '¥' : String.fromCharCode(wide.charCodeAt(0) - 0xfee0),
   )
 
-/** Digits without what groups them, and with a point before the decimals. */
+/** Digits without grouping, with a point before the decimals. */
 function ungrouped(digits: string): string {
-  // Where spaces group, a comma stands before decimals.
+  // If spaces group the digits, a comma separates the decimals.
   if (/ /u.test(digits)) return digits.replaceAll(' ', '').replace(',', '.')
   const dots = digits.split('.').length - 1
   return digits.replaceAll(dots > 1 ? /[.,'’\u00a0\u2009\u202f]/gu : /[,'’\u00a0\u2009\u202f]/gu, '')
@@ -54,19 +53,19 @@ function written(digits: string, grouped: boolean, scale: string | undefined): s
   return plain.includes('.') ? plain.replace(/\.?0+$/u, '') : plain
 }
 
-/** The numbers in a text, in the order in which they stand there. */
+/** The numbers in a text, in order. */
 export function numbersIn(text: string): FoundNumber[] {
   const read = narrow(text)
   return Array.from(read.matchAll(NUMBER)).flatMap((match) => {
     const { when, thousands, plain = '', scale, percent } = match.groups ?? {}
     if (when !== undefined) return [{ value: when, text: when }]
-    const told =
+    const isSignificant =
       plain.length > 1 ||
       thousands !== undefined ||
       scale !== undefined ||
       percent !== undefined ||
       CURRENCY.test(read.slice(Math.max(0, match.index - 2), match.index))
-    if (!told) return []
+    if (!isSignificant) return []
     return [
       {
         value: `${written(thousands ?? plain, thousands !== undefined, scale)}${percent === undefined ? '' : '%'}`,

@@ -1,30 +1,29 @@
-/**
- * Server-sent events, read from bytes as they come. A chunk may end anywhere: inside a line, and inside a character.
- */
+/** Parses server-sent events from chunks of bytes. A chunk may end inside a line or inside a character. */
 
-/** One event, whole. */
+/** A complete event. */
 export interface SentEvent {
-  /** What `event:` says; `message` where it says nothing. */
+  /** The value of `event:`, or `message` without one. */
   readonly event: string
-  /** The lines of `data:`, joined; empty where an event has an id alone. */
+  /** The joined `data:` lines; empty for an event that has only an id. */
   readonly data: string
-  /** Where its stream is, for who comes back: a service may move it on without data. */
+  /** The position in the stream, for reconnecting. A service may advance it without data. */
   readonly id?: string
 }
 
-/** Reads events from bytes as they come. */
+/** Parses events from chunks of bytes. */
 export interface SentEventReader {
-  /** The events that are whole with these bytes. */
+  /** The events that this chunk completes. */
   take(chunk: Uint8Array): SentEvent[]
 }
 
-/** A line of so many characters is nobody's: what follows is not read any more. */
+/** A longer line is not valid input; the reader ignores everything after it. */
 const MOST_CHARACTERS = 64 * 1024 * 1024
 
-/** Reads events until a line is longer than anybody's. */
+/** Creates a reader that stops at the first line above the maximum length. */
 export function createSentEventReader(): SentEventReader {
   const decoder = new TextDecoder()
-  // A line that comes in many chunks is put together once, at its end: else each chunk would cost as much as the line.
+  // A line that arrives in many chunks is joined once, at its end. Joining it with each chunk would take quadratic
+  // time.
   let pieces: string[] = []
   let waiting = 0
   let event = ''
@@ -61,13 +60,13 @@ export function createSentEventReader(): SentEventReader {
       const piece = decoder.decode(chunk, { stream: true })
       pieces.push(piece)
       waiting += piece.length
-      // A carriage return at the end of the last chunk is the end of a line, whatever comes now.
+      // A carriage return at the end of the last chunk ends a line.
       if (piece.includes('\n') || piece.includes('\r') || pieces.at(-2)?.endsWith('\r') === true) {
         const text = pieces.length === 1 ? piece : pieces.join('')
         let [from, feed, carriage] = [0, text.indexOf('\n'), text.indexOf('\r')]
         while (feed !== -1 || carriage !== -1) {
           const end = feed === -1 || (carriage !== -1 && carriage < feed) ? carriage : feed
-          // A carriage return at the very end may have a line feed behind it, in the next chunk.
+          // A carriage return at the end of this chunk may be followed by a line feed in the next chunk.
           if (end === carriage && end === text.length - 1) break
           line(text.slice(from, end), events)
           from = end === carriage && feed === end + 1 ? end + 2 : end + 1

@@ -1,11 +1,11 @@
 /**
- * Sentences of a text in any script, with the work bounded: `Intl.Segmenter` is exact and slow, so lines go first and
- * huge texts are sampled.
+ * Splits a text in any script into sentences, in bounded time: `Intl.Segmenter` is exact but slow, so text is split
+ * into lines first, and huge texts are sampled.
  */
 import { cleanText, headOf, LINE_BREAK, tailOf } from './clean-text.js'
 import { reportsError } from './cues.js'
 
-/** A sentence, and whether it was code rather than speech. */
+/** A sentence, and whether it is code. */
 export interface Sentence {
   readonly text: string
   readonly code: boolean
@@ -13,7 +13,7 @@ export interface Sentence {
 
 const MAX_SENTENCE_CHARACTERS = 360
 const MAX_LINE_CHARACTERS = 2_400
-// What people and models write is read up to here; beyond it are pasted files and logs.
+// Text beyond this limit is pasted files and logs.
 const MAX_SPOKEN_CHARACTERS = 12_000
 const MAX_SPOKEN_LINES = 240
 const MAX_OUTPUT_LINES = 2_000
@@ -23,10 +23,10 @@ const segmenter = new Intl.Segmenter('und', { granularity: 'sentence' })
 const BULLET = /^\s*(?:[-*•‣·>+|#]+|\d{1,3}[.)]|[（(]?\d{1,3}[）)])\s+|^\s*#+\s*|^\s*[•‣・]\s*/u
 const FENCE = /^\s*(?:```|~~~)/u
 const RULE = /^[\s\p{P}\p{S}]*$/u
-// A sentence may end inside a line only behind one of these; without them the segmenter need not be asked.
+// A sentence can end inside a line only after one of these, so other lines skip the segmenter.
 const INNER_END = /[.!?…][\s"')\]]|[。！？｡؟।။]/u
 
-/** The two ends of a text that is longer than `most`, as one text of two lines. */
+/** Both ends of a text that is longer than `most`, as two lines. */
 const ends = (text: string, most: number): string =>
   text.length <= most ? text : `${headOf(text, Math.floor(most * 0.65))}\n${tailOf(text, Math.floor(most * 0.35))}`
 
@@ -35,7 +35,7 @@ function splitLine(line: string): readonly string[] {
   return Array.from(segmenter.segment(line), ({ segment }) => segment)
 }
 
-// A sentence without an end in sight (a log line, a script that writes none) is cut at a space where there is one.
+// A sentence without an end (a log line, a script without periods) is cut, at a space if possible.
 function clipSentence(text: string): string {
   if (text.length <= MAX_SENTENCE_CHARACTERS) return text
   const head = headOf(text, MAX_SENTENCE_CHARACTERS)
@@ -52,7 +52,7 @@ const tidy = (text: string): string =>
       .trim(),
   )
 
-/** The sentences of what somebody said or wrote. Lines that are only rules or punctuation are left out. */
+/** The sentences of a message. Lines of only rules or punctuation are skipped. */
 export function sentencesOf(text: string): readonly Sentence[] {
   const sentences: Sentence[] = []
   let code = false
@@ -76,9 +76,9 @@ export function sentencesOf(text: string): readonly Sentence[] {
   return sentences
 }
 
-const say = (line: string | undefined): string => (line === undefined ? '' : tidy(cleanText(line)))
+const tidyLine = (line: string | undefined): string => (line === undefined ? '' : tidy(cleanText(line)))
 
-/** What a tool's output says, in few lines: its first, its last, and those that speak of an error. */
+/** A summary of tool output: its first and last line, and lines that report an error. */
 export interface OutputDigest {
   readonly first: string
   readonly last: string
@@ -86,12 +86,12 @@ export interface OutputDigest {
   readonly lines: number
 }
 
-/** A tool's output in few lines, without reading more than its two ends where it is huge. */
+/** A digest of tool output. Only both ends of huge output are read. */
 export function digestOutput(text: string): OutputDigest {
   const all = ends(text, 60_000).split(LINE_BREAK)
   const read =
     all.length <= MAX_OUTPUT_LINES ? all : [...all.slice(0, MAX_OUTPUT_LINES / 2), ...all.slice(-MAX_OUTPUT_LINES / 2)]
   const lines = read.map((line) => headOf(line, MAX_OUTPUT_LINE_CHARACTERS)).filter((line) => !RULE.test(line))
-  const errors = [...new Set(lines.filter(reportsError).map(say))].slice(0, 3)
-  return { first: say(lines[0]), last: lines.length > 1 ? say(lines.at(-1)) : '', errors, lines: all.length }
+  const errors = [...new Set(lines.filter(reportsError).map(tidyLine))].slice(0, 3)
+  return { first: tidyLine(lines[0]), last: lines.length > 1 ? tidyLine(lines.at(-1)) : '', errors, lines: all.length }
 }

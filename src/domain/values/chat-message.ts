@@ -1,31 +1,31 @@
 /**
- * Messages as the OpenAI chat API has them, as types: what comes in, and what goes out. They are written by hand so
- * that the types of the package `openai` fit in both directions without a cast, and so that an editor shows what each
- * field is. `message.ts` parses what comes.
+ * Types of messages in the OpenAI chat API, for input and output. They are written by hand, so that they are assignable
+ * to and from the types of the package `openai` without a cast, and so that editors show a description of each field.
+ * `message.ts` parses the input.
  */
 
-/** A text. */
+/** Text. */
 export type TextPart = { type: 'text'; text: string }
-/** An image, by its address or as a `data:` URL. */
+/** An image, as an address or a `data:` URL. */
 export type ImagePart = { type: 'image_url'; image_url: { url: string; detail?: 'auto' | 'low' | 'high' } }
-/** A recording, as base64. */
+/** Audio, as base64. */
 export type AudioPart = { type: 'input_audio'; input_audio: { data: string; format: 'wav' | 'mp3' } }
 /** A file, as base64 or by its id at the provider. */
 export type FilePart = { type: 'file'; file: { file_data?: string; file_id?: string; filename?: string } }
-/** What the model said instead of an answer. */
+/** The model's refusal to answer. */
 export type RefusalPart = { type: 'refusal'; refusal: string }
 
-/** A call of a function. */
+/** A call of a function tool. */
 export type FunctionCall = {
   id: string
   type: 'function'
   function: { name: string; arguments: string }
   custom?: never
 }
-/** A call of a tool that takes free text. */
+/** A call of a custom tool, which takes free text. */
 export type CustomCall = { id: string; type: 'custom'; custom: { name: string; input: string }; function?: never }
 
-/** An instruction by whoever runs the agent. */
+/** An instruction from the operator of the agent. */
 export type InstructionMessage = {
   role: 'system' | 'developer'
   content: string | TextPart[]
@@ -33,7 +33,7 @@ export type InstructionMessage = {
   tool_calls?: never
   tool_call_id?: never
 }
-/** What the user said. */
+/** A message of the user. */
 export type UserMessage = {
   role: 'user'
   content: string | (TextPart | ImagePart | AudioPart | FilePart)[]
@@ -41,7 +41,7 @@ export type UserMessage = {
   tool_calls?: never
   tool_call_id?: never
 }
-/** What the model said, and what it wants called. */
+/** A message of the model, with its tool calls. */
 export type AssistantMessage = {
   role: 'assistant'
   content: string | (TextPart | RefusalPart)[] | null
@@ -49,7 +49,7 @@ export type AssistantMessage = {
   tool_calls?: (FunctionCall | CustomCall)[]
   tool_call_id?: never
 }
-/** What a call came to. */
+/** The result of a tool call. */
 export type ToolMessage = {
   role: 'tool'
   content: string | TextPart[]
@@ -59,90 +59,92 @@ export type ToolMessage = {
 }
 
 /**
- * A message as the OpenAI chat API takes it. Fields and parts that only a provider knows are there too, as they came
- * (`refusal`, `reasoning_content`, a part `thinking`): the type names those of the API.
+ * A message that the OpenAI chat API accepts. Fields and parts that only one provider defines are present too,
+ * unchanged (`refusal`, `reasoning_content`, a part `thinking`), but these types list only those of the API.
  */
 export type ChatMessage = InstructionMessage | UserMessage | AssistantMessage | ToolMessage
 
-/** A part of the chat API as it comes in, of any version of it. */
+/** A content part of any version of the chat API, as input. */
 export interface ChatPart {
-  /** What it is: `text`, `image_url`, `input_audio`, `file` or `refusal`. */
+  /** `text`, `image_url`, `input_audio`, `file` or `refusal`. */
   readonly type: string
-  /** Of a part `text`. */
+  /** Text of a `text` part. */
   readonly text?: string
-  /** Of a part `image_url`: its address, or the image as a `data:` URL. */
+  /** Address or `data:` URL of an `image_url` part. */
   readonly image_url?: { readonly url: string }
-  /** Of a part `input_audio`: base64, and of which format. */
+  /** Base64 data and format of an `input_audio` part. */
   readonly input_audio?: { readonly data: string; readonly format: string }
-  /** Of a part `file`: base64 and a name, or its id at the provider. */
+  /** Base64 data and name, or the provider's id, of a `file` part. */
   readonly file?: object
-  /** Of a part `refusal`. */
+  /** Text of a `refusal` part. */
   readonly refusal?: string
 }
 
-/** A part of a content that comes in: one of the chat API, or any other that has a type and is kept as it came. */
+/** A content part, as input: one of the chat API, or any other object with a type, which is recorded unchanged. */
 export type MessagePart = ChatPart | { readonly type: string; readonly [field: string]: unknown }
 
-/** A call that comes in: of a function, or of another kind that its type names. */
+/** A tool call, as input: of a function, or of another kind that its type names. */
 export interface MessageCall {
-  /** What the result names as its `tool_call_id`. */
+  /** The result has the same value in its `tool_call_id`. */
   readonly id: string
   /** Default `function`. */
   readonly type?: string
-  /** Of a call of type `function`: its name, and its arguments as JSON text. */
+  /** For type `function`: the name, and the arguments as JSON text. */
   readonly function?: { readonly name: string; readonly arguments: string } | undefined
-  /** Of a call of type `custom`. */
+  /** For type `custom`: the name and the input. */
   readonly custom?: { readonly name: string; readonly input: string } | undefined
 }
 
 /**
- * What `append` and `compress` take: a message as the OpenAI chat API has it, and what we add (`id`, `created_at`,
- * `pinned`, `attributes`, `answers`). Any message that the package `openai` takes or gives is one. A field that is not
- * named here is a provider's and kept as it came.
+ * A message that `append` and `compress` accept: a message of the OpenAI chat API, plus the ledger's fields (`id`,
+ * `created_at`, `pinned`, `attributes`, `answers`). Every message type of the package `openai` is assignable to it.
+ * Other fields belong to a provider and are recorded unchanged.
  */
 export interface MessageInput {
   /**
-   * The message's own id, for ever: the same again records nothing. Default: made of the conversation and the message's
-   * place.
+   * Permanent id of the message. Appending it again records nothing. Default: derived from the conversation and the
+   * message's position.
    */
   readonly id?: string | undefined
   /**
-   * Who says it. (`function`, which the chat API has retired, is here because the types of `openai` have it; it is
-   * refused with what to do.)
+   * Role of the author. `function` is here only because the types of `openai` include it; the chat API has retired it,
+   * and the ledger rejects it with a hint.
    */
   readonly role: 'system' | 'developer' | 'user' | 'assistant' | 'tool' | 'function'
-  /** A text or parts; null, or left out, beside calls. */
+  /** Text or content parts. May be null or absent if the message has tool calls. */
   readonly content?: string | readonly MessagePart[] | null | undefined
-  /** The name of whoever says it. */
+  /** Name of the author. */
   readonly name?: string | undefined
-  /** Of an assistant's message: what it wants called. */
+  /** For role `assistant`: the tool calls. */
   readonly tool_calls?: readonly MessageCall[] | null | undefined
-  /** Of a tool's message: the call that it answers. */
+  /** For role `tool`: the id of the call that this result answers. */
   readonly tool_call_id?: string | undefined
-  /** When it was said: ISO 8601 with its zone, milliseconds since 1970, or a date. Default: when it is appended. */
+  /**
+   * Time of the message: ISO 8601 with a zone, milliseconds since 1970, or a `Date`. Default: the time of the append.
+   */
   readonly created_at?: string | number | Date | undefined
-  /** Keeps it out of compaction, and shows it word for word. */
+  /** Excludes the message from compaction and always shows it word for word. */
   readonly pinned?: boolean | undefined
-  /** Anything about it: recorded, and never sent to a model. */
+  /** Any JSON data. Recorded, and never sent to a model. */
   readonly attributes?: Readonly<Record<string, unknown>> | undefined
-  /** Of an assistant's message: revision and hash of the context that it answers, as `context` gave them. */
+  /** For role `assistant`: revision and hash of the context that the message answers, from the result of `context`. */
   readonly answers?: { readonly revision: string; readonly hash: string } | undefined
-  /** Of the JSON Lines files: recorded among the attributes. */
+  /** From JSON Lines files; recorded in the attributes. */
   readonly kind?: string | undefined
-  /** Of a tool's message: whether the call failed; recorded among the attributes. */
+  /** For role `tool`: whether the call failed; recorded in the attributes. */
   readonly is_error?: boolean | undefined
-  /** A provider's: what the model said instead of an answer. */
+  /** Provider field: the model's refusal to answer. */
   readonly refusal?: string | null | undefined
-  /** A provider's: what the model heard or said, by its id. */
+  /** Provider field: audio of the model, by its id. */
   readonly audio?: object | null | undefined
-  /** A provider's: sources of what is said. */
+  /** Provider field: sources of the text. */
   readonly annotations?: readonly object[] | null | undefined
-  /** A provider's: what the model thought on the way. */
+  /** Provider field: the model's reasoning. */
   readonly reasoning_content?: string | null | undefined
-  /** A provider's: what the model thought on the way. */
+  /** Provider field: the model's reasoning. */
   readonly reasoning?: unknown
-  /** A provider's: where a cached prefix ends. */
+  /** Provider field: the end of a cached prefix. */
   readonly cache_control?: unknown
-  /** Retired by the chat API, for `tool_calls`: kept as it came. */
+  /** Replaced by `tool_calls` in the chat API; recorded unchanged. */
   readonly function_call?: object | null | undefined
 }

@@ -1,5 +1,6 @@
-/** What the chat API refuses: a list of messages, looked at from outside, without knowing how it was made. */
-import type { ChatMessage } from './message.js'
+/** Checks a list of messages against the rules of the chat APIs. It knows nothing about how the list was made. */
+import { SHAPE_RULES, type ShapeRules } from './context-shapes.js'
+import { isInstruction, isTextPart, type ChatMessage, type ContentPart } from './message.js'
 
 function shapeProblem({ role, content, tool_calls: calls, tool_call_id: callId }: ChatMessage): string | undefined {
   if (content === null && role !== 'assistant') return 'has no content'
@@ -11,13 +12,43 @@ function shapeProblem({ role, content, tool_calls: calls, tool_call_id: callId }
   return undefined
 }
 
-/** The first thing that the API would refuse, in words; undefined where there is none. */
-export function chatProblem(messages: readonly ChatMessage[]): string | undefined {
+/** Whether a content is blank, empty, or has a blank text part. */
+function hasEmptyText({ content, tool_calls: calls }: ChatMessage): boolean {
+  if (content === null || content === '') return calls === undefined
+  if (typeof content === 'string') return content.trim() === ''
+  const parts: readonly ContentPart[] = content
+  return parts.length === 0 || parts.some((part) => isTextPart(part) && part.text.trim() === '')
+}
+
+/** The first rule of the shape that a message breaks, if it follows `before`. */
+function shapeRuleProblem(
+  message: ChatMessage,
+  before: ChatMessage | undefined,
+  isFirst: boolean,
+  rules: ShapeRules,
+): string | undefined {
+  const { role } = message
+  if (rules.hasOneSystemMessage && isInstruction(message) && (!isFirst || role !== 'system'))
+    return 'is an instruction, and the only one may be a system message at the beginning'
+  const isAtHead = before === undefined || (isInstruction(before) && !isInstruction(message))
+  if (rules.beginsWithUser && isAtHead && !isInstruction(message) && role !== 'user')
+    return 'is the first message of the conversation, and must be a user message'
+  if (rules.callsFollowUser && message.tool_calls !== undefined && before?.role === 'assistant')
+    return 'has tool calls, and follows an assistant message'
+  if (rules.hasNoEmptyText && hasEmptyText(message)) return 'has an empty text'
+  return undefined
+}
+
+/** A description of the first message that the API would reject; undefined if it would accept all. */
+export function chatProblem(
+  messages: readonly ChatMessage[],
+  rules: ShapeRules = SHAPE_RULES.openai,
+): string | undefined {
   let waiting = new Set<string>()
   for (const [at, message] of messages.entries()) {
     const where = `messages[${String(at)}] (${message.role})`
-    const shape = shapeProblem(message)
-    if (shape !== undefined) return `${where} ${shape}`
+    const problem = shapeProblem(message) ?? shapeRuleProblem(message, messages[at - 1], at === 0, rules)
+    if (problem !== undefined) return `${where} ${problem}`
     if (message.role === 'tool') {
       if (!waiting.delete(message.tool_call_id ?? ''))
         return `${where} answers ${message.tool_call_id ?? ''}, and no such call waits right before it`

@@ -1,43 +1,43 @@
 /**
- * Failure → one sentence, and whose fault it is. Each capability has the sentences of its own failures in its
- * `failures.ts`; the library looks them up.
+ * Maps each failure to a message and a fault. Each capability has a `failures.ts` with the messages of its own
+ * failures; the library looks them up.
  */
 import { count } from '../text/count.js'
 
 /**
- * `input`: what was asked is wrong; `state`: it does not fit what is recorded; `world`: a store or model cannot be used
- * now; `data`: the log cannot be trusted or read.
+ * `input`: the request is invalid; `state`: the request conflicts with the recorded state; `world`: a store or model is
+ * unavailable; `data`: the log cannot be read or trusted.
  */
 export type Fault = 'input' | 'state' | 'world' | 'data'
 
-/** Whose fault it is, and what went wrong. */
+/** The fault, and a description of the failure. */
 export type Sentence = readonly [Fault, string]
 
-/** The failures of this kind. */
+/** The failures of one kind. */
 type OfKind<Failure, Kind> = Failure extends { readonly kind: infer Kinds }
   ? Kind extends Kinds
     ? Failure
     : never
   : never
 
-/** A sentence for each kind of failure: the compiler asks for one that was added. */
+/** One entry for each kind of failure. The compiler reports a missing one. */
 export type Sentences<Failure extends { readonly kind: string }> = {
   readonly [Kind in Failure['kind']]: (failure: OfKind<Failure, Kind>) => Sentence
 }
 
-/** The sentence of a failure. */
+/** The message of a failure. */
 export function sentenceOf<Failure extends { readonly kind: string }>(
   sentences: Sentences<Failure>,
   failure: Failure,
 ): Sentence {
   const kind: Failure['kind'] = failure.kind
-  // The compiler does not see that what stands under a failure's kind takes that failure.
+  // TypeScript cannot see that the function under a kind accepts the failures of that kind.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   return (sentences[kind] as (failure: Failure) => Sentence)(failure)
 }
 
-const MOST_LISTED = 12
+const MAX_LISTED = 12
 
-/** Names in one sentence; hundreds would hide what it says. */
+/** Lists names for a message. Long lists are cut: hundreds of names would hide the message. */
 export const listed = (names: readonly string[]): string =>
-  `${names.slice(0, MOST_LISTED).join(', ')}${names.length <= MOST_LISTED ? '' : ` and ${count(names.length - MOST_LISTED)} more`}`
+  `${names.slice(0, MAX_LISTED).join(', ')}${names.length <= MAX_LISTED ? '' : ` and ${count(names.length - MAX_LISTED)} more`}`

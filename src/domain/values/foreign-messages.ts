@@ -1,11 +1,11 @@
 /**
- * Messages of other APIs, told apart from those of the OpenAI chat API: blocks of Anthropic, items of OpenAI's
- * Responses API, parts of the AI SDK. What carries a call, a result or a text in a shape of its own would be half taken
- * here (a result without its call, a text that nobody reads), so it is refused, with where it belongs in a chat
- * message. Everything else that we do not know passes as it came: reasoning and its signatures, images, files.
+ * Recognizes messages of other APIs: blocks of Anthropic, items of OpenAI's Responses API, parts of the AI SDK. If such
+ * a message carries a call, a result or a text in its own form, accepting part of it would record an unmatched result
+ * or an unreadable text. So it is rejected, and the error names the right field of a chat message. All other unknown
+ * parts pass unchanged: reasoning with its signatures, images, files.
  */
 
-/** A field that cannot be taken, and what to do with it. */
+/** A field that is rejected, and how to write it as a chat message. */
 export interface Foreign {
   readonly field: string
   readonly detail: string
@@ -20,7 +20,7 @@ const ANTHROPIC = 'a block of the Anthropic API'
 const RESPONSES = 'of the Responses API'
 const SDK = 'a part of the AI SDK'
 
-/** Types of content parts and items; the first pattern that fits says what to do. */
+/** Types of content parts and items. The first pattern that matches decides the hint. */
 const families: readonly (readonly [RegExp, string, string])[] = [
   [/^(?:server_|mcp_)?tool_use$/u, ANTHROPIC, asCall('its id', 'its name', 'its input as JSON text')],
   [/^(?:\w+_)?tool_result$/u, ANTHROPIC, asResult('its tool_use_id', 'its content as a text or text parts')],
@@ -47,7 +47,7 @@ const families: readonly (readonly [RegExp, string, string])[] = [
   ],
 ]
 
-/** Types that only stand for a whole item: as the type of a content part, `reasoning` passes. */
+/** Types that always mark a whole item. As the type of a content part, `reasoning` passes. */
 const items: readonly (readonly [RegExp, string, string])[] = [
   [
     /^message$/u,
@@ -77,7 +77,7 @@ function ofType(field: string, type: unknown, known: typeof families): Foreign |
     : { field, detail: `is "${type}", ${found[1]}, and not of the chat API: ${found[2]}` }
 }
 
-/** What of a message belongs to another API, the first of it. Undefined for whatever else comes. */
+/** The first field of a message that belongs to another API; undefined if there is none. */
 export function foreignMessage(input: unknown): Foreign | undefined {
   if (!isObject(input)) return undefined
   const { type, role, content, parts } = input

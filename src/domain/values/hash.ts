@@ -1,6 +1,6 @@
 /**
- * SHA-256, canonical JSON (RFC 8785) and ids that derive from content. Pure: the same input gives the same answer on
- * any machine.
+ * SHA-256, canonical JSON (RFC 8785) and ids derived from content. Pure: the same input gives the same result on every
+ * machine.
  */
 import { hash } from 'node:crypto'
 import canonicalizeModule from 'canonicalize'
@@ -14,7 +14,7 @@ export function sha256(text: string): string {
   return hash('sha256', text, 'hex')
 }
 
-/** Canonical JSON of a value (RFC 8785): keys in order, no white space; fields that are undefined are left out. */
+/** Canonical JSON of a value (RFC 8785): sorted keys, no white space, no undefined fields. */
 export function canonicalJson(value: unknown): string {
   return canonicalize(value) ?? 'null'
 }
@@ -25,9 +25,8 @@ export function hashOf(value: unknown): string {
 }
 
 /**
- * A UUID of version 8 (RFC 9562, section 5.8: custom) from the SHA-256 of its parts, joined so that no two lists of
- * parts give the same text. The same parts give the same id for ever, which is what makes a retried append the same
- * fact.
+ * A UUID of version 8 (RFC 9562, section 5.8: custom) from the SHA-256 of its parts. The parts are joined so that
+ * different lists never give the same text. The id is stable forever, which makes a repeated append the same event.
  */
 export function uuidOf(...parts: readonly string[]): string {
   const hex = sha256(JSON.stringify(parts))

@@ -1,4 +1,4 @@
-/** Names of streams, and ids that derive from what they name. */
+/** Names of streams, and ids derived from what they identify. */
 import { either as E } from 'fp-ts'
 import { z } from 'zod'
 import { hashOf, uuidOf } from './hash.js'
@@ -6,28 +6,28 @@ import { hashOf, uuidOf } from './hash.js'
 export const CONVERSATION_PREFIX = 'conversation-'
 export const EDITION_PREFIX = 'edition-'
 export const PROMPT_PREFIX = 'prompt-'
-/** How the names of all streams of a ledger begin. Others may use the same log. */
+/** Prefixes of the names of all streams of a ledger. Other applications may use the same log. */
 export const LEDGER_PREFIXES = [CONVERSATION_PREFIX, EDITION_PREFIX, PROMPT_PREFIX] as const
 
-/** Longest conversation id, in UTF-8 bytes: a stream name has to fit every store and its indexes. */
+/** Longest conversation id, in UTF-8 bytes. A stream name must fit in every store and its indexes. */
 const MAX_CONVERSATION_ID_BYTES = 512
 
 export const conversationStream = (conversationId: string): string => `${CONVERSATION_PREFIX}${conversationId}`
 export const promptStream = (promptSha256: string): string => `${PROMPT_PREFIX}${promptSha256}`
 
-/** An edition's id has no dash, so that its streams tell which conversation they are of. */
+/** An edition's id has no dash, so the name of its stream can be split into edition and conversation. */
 const EDITION_STREAM = /^edition-([^-]+)-(.+)$/su
 
 export const editionStream = (editionId: string, conversationId: string): string =>
   `${EDITION_PREFIX}${editionId}-${conversationId}`
 
-/** The edition that a stream is of, and of which conversation; undefined where it is no edition's. */
+/** The edition and conversation that a stream name contains; undefined for other streams. */
 export function editionOf(stream: string): { readonly editionId: string; readonly conversationId: string } | undefined {
   const [, editionId, conversationId] = EDITION_STREAM.exec(stream) ?? []
   return editionId === undefined || conversationId === undefined ? undefined : { editionId, conversationId }
 }
 
-/** The conversation whose stream this is, or undefined where it is no conversation's. */
+/** The conversation of a stream; undefined for other streams. */
 export function conversationOf(stream: string): string | undefined {
   return stream.startsWith(CONVERSATION_PREFIX) ? stream.slice(CONVERSATION_PREFIX.length) : undefined
 }
@@ -35,8 +35,8 @@ export function conversationOf(stream: string): string | undefined {
 export type BadId = { readonly kind: 'BadId'; readonly field: string; readonly detail: string }
 
 /**
- * Checks an id that somebody gave: not empty, no control characters, no lone surrogates (a store would change them),
- * not too long. Everything else is allowed: slashes, spaces, emoji, Chinese.
+ * Checks an id from a caller: not empty, not too long, no control characters, no lone surrogates (a store would change
+ * them). Everything else is allowed: slashes, spaces, emoji, Chinese.
  */
 export function checkId(field: string, id: unknown, maxBytes = MAX_CONVERSATION_ID_BYTES): E.Either<BadId, string> {
   const no = (detail: string): E.Either<BadId, string> => E.left({ kind: 'BadId', field, detail })
@@ -48,31 +48,31 @@ export function checkId(field: string, id: unknown, maxBytes = MAX_CONVERSATION_
   return E.right(id)
 }
 
-/** A name that is recorded or that tables are asked for, in a schema of what somebody gives: the same rule. */
+/** The rule of `checkId` as a schema, for names that are recorded or used in queries. */
 export const nameSchema = z.string().superRefine((value, context) => {
   const checked = checkId('name', value)
   if (E.isLeft(checked)) context.addIssue(checked.left.detail)
 })
 
 /**
- * Event id of the fact that a message was appended. It derives from the message's id alone, so that the store itself
- * notices one that comes back, however late.
+ * Event id of `MessageAppended`. It depends only on the message's id, so that the store itself recognizes a repeated
+ * message, however late.
  */
 export const messageEventId = (stream: string, messageId: string): string =>
   uuidOf(stream, 'MessageAppended', messageId)
 
-/** Event id of any other fact: from its place and its content. */
+/** Event id of all other events, from their position and content. */
 export const eventIdOf = (stream: string, revision: bigint, type: string, data: string): string =>
   uuidOf(stream, revision.toString(), type, data)
 
-/** Id of a message that came without one: from its conversation and its place in it, counted from 0. */
+/** Id of a message without one, from its conversation and its position, counted from 0. */
 export const derivedMessageId = (conversationId: string, place: number): string =>
   `m-${hashOf([conversationId, place]).slice(0, 20)}`
 
 /**
- * Where chunks and batches come from: a conversation's first lineage, one that a later event began, or an edition.
- * Within a lineage an id derives from what it names. The same messages under the same request are another chunk in
- * another lineage, so that what was undone is not taken for what was made anew.
+ * The origin of chunks and batches: the first lineage of a conversation, one that a later event started, or an edition.
+ * Within a lineage an id depends only on content. In another lineage the same messages and request give another id, so
+ * that a new chunk is not mistaken for an undone one.
  */
 export interface Lineage {
   readonly conversationId: string
@@ -85,7 +85,7 @@ const lineageParts = ({ editionId, since }: Lineage): string[] => [
   ...(since === undefined ? [] : [`since ${since.toString()}`]),
 ]
 
-/** Id of a chunk: from the messages it covers and the request that was made for it. */
+/** Id of a chunk, from the messages that it covers and the request for its summary. */
 export const chunkIdOf = (lineage: Lineage, messageIds: readonly string[], requestHash: string): string =>
   `chunk-${hashOf([lineage.conversationId, messageIds, requestHash, ...lineageParts(lineage)]).slice(0, 20)}`
 
@@ -93,6 +93,6 @@ export const chunkIdOf = (lineage: Lineage, messageIds: readonly string[], reque
 export const batchIdOf = (lineage: Lineage, chunkId: string): string =>
   `batch-${hashOf([lineage.conversationId, chunkId, ...lineageParts(lineage)]).slice(0, 20)}`
 
-/** Id of the batch that several became. */
+/** Id of the batch that several batches were merged into. */
 export const resummarizedBatchIdOf = (lineage: Lineage, sources: readonly string[], requestHash: string): string =>
   `batch-${hashOf([lineage.conversationId, sources, requestHash, ...lineageParts(lineage)]).slice(0, 20)}`

@@ -1,59 +1,59 @@
 /**
- * What a content part is that is no text: its kind, its length, its name, and about how many tokens a model counts for
- * it. The many shapes that APIs and libraries give such a part are not parsed one by one: what is asked is its `type`,
- * a media type anywhere in it, and the bytes that it holds.
+ * Describes content parts other than text: kind, length, name, and an estimate of their tokens. APIs and libraries use
+ * many forms for such parts. They are not parsed one by one: this module reads only the `type`, a media type anywhere
+ * in the part, and the data.
  */
 import type { ContentPart } from './message.js'
 import type { Estimator } from './tokens.js'
 
-/** What a content part that is no text is: `other` where nothing in it says so. */
+/** Kind of a content part other than text; `other` if the part does not say. */
 export type MediaKind = 'image' | 'audio' | 'video' | 'file' | 'other'
 
-/** What is known of a content part without understanding its API. */
+/** Properties of a content part, read without knowledge of its API. */
 export interface Media {
-  /** What it is: an image, a file, audio or video. */
+  /** Image, file, audio, video or other. */
   readonly kind: MediaKind
-  /** Its media type or format, as the part says it. */
+  /** Media type or format, as written in the part. */
   readonly mediaType?: string
-  /** Its file name, where the part says one. */
+  /** File name, if the part has one. */
   readonly name?: string
-  /** Length of the data that it holds; undefined where it only refers to them. */
+  /** Length of the data in the part; undefined if the part only refers to it. */
   readonly bytes?: number
 }
 
-/** What an image counts, whatever its size. */
+/** Tokens of an image of any size. */
 export const IMAGE_TOKENS = 1000
 /**
- * A page of a PDF: providers send a model its text and its picture. A file counts at least one, and so does one of
- * unknown length.
+ * Tokens of a page of a PDF: providers send its text and its picture to the model. A file counts as one page or more,
+ * and so does a file of unknown length.
  */
 const PAGE_TOKENS = 2000
-/** A page takes about 50 kB. */
+/** A page has about 50 kB. */
 const FILE_BYTES_A_TOKEN = 25
-/** Sound and film: 16 kB a second of MP3, 10 to 32 tokens a second. */
+/** Audio and video: 16 kB of MP3 a second, 10 to 32 tokens a second. */
 const STREAM_BYTES_A_TOKEN = 1000
-/** Sound or film of unknown length: about a minute of speech. */
+/** Audio or video of unknown length: about a minute of speech. */
 const STREAM_TOKENS = 1000
 const TEXT_BYTES_A_TOKEN = 4
 
 const DATA_URL = /^data:([^,;]*)[^,]*?(;base64)?,/u
 const BASE64 = /^[A-Za-z0-9+/_-]+={0,2}$/u
-/** Below so many characters a string of letters and digits is an id or a hash, and costs little as a text. */
+/** A shorter string of letters and digits is an id or a hash, and costs little as text. */
 const SHORTEST_DATA = 256
 
-/** How much of a string tells whether it holds data: files have megabytes. */
+/** Characters to inspect to decide whether a string is data: files have megabytes. */
 const SAMPLE = 1_024
 
 /**
- * Bytes of a string that holds data and no text; undefined for a text. Prose has blanks and letters of other scripts,
- * and one letter over and over is no data.
+ * Number of bytes if a string is base64 data; undefined for text. Prose has spaces and letters of other scripts; one
+ * repeated letter is not data.
  */
 function bytesIn(text: string): number | undefined {
   const url = text.startsWith('data:') ? DATA_URL.exec(text.slice(0, 256)) : null
   if (url !== null)
     return url[2] === undefined ? text.length - url[0].length : Buffer.byteLength(text.slice(url[0].length), 'base64')
   if (text.length < SHORTEST_DATA) return undefined
-  // Some writers break the lines.
+  // Some encoders break the lines.
   const sample = text.slice(0, SAMPLE).replaceAll(/\r?\n/gu, '')
   return BASE64.test(sample) && /[A-Z]/u.test(sample) && /[a-z]/u.test(sample) && /\d/u.test(sample)
     ? Buffer.byteLength(text, 'base64')
@@ -63,7 +63,8 @@ function bytesIn(text: string): number | undefined {
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null
 
-// Bytes that went through JSON: a list of numbers (a Buffer), or an object with the places as its keys (a Uint8Array).
+// Number of bytes of binary data that was serialized as JSON: a list of numbers (a Buffer), or an object with indexes
+// as keys (a Uint8Array).
 function bytesOf(value: unknown): number | undefined {
   if (!isObject(value) || (!Array.isArray(value) && value['0'] === undefined)) return undefined
   const items: unknown[] = Object.values(value)
@@ -79,20 +80,20 @@ interface FoundMedia {
   bytes?: number
 }
 
-function look(value: unknown, found: FoundMedia): void {
+function collectMedia(value: unknown, found: FoundMedia): void {
   if (!isObject(value)) return
   for (const [key, item] of Object.entries(value)) {
     const bytes = typeof item === 'string' ? bytesIn(item) : bytesOf(item)
     if (bytes !== undefined) found.bytes = (found.bytes ?? 0) + bytes
     if (typeof item === 'string') {
-      const said = MEDIA_TYPE_KEYS.has(key)
+      const declaredType = MEDIA_TYPE_KEYS.has(key)
         ? item
         : bytes === undefined
           ? undefined
           : DATA_URL.exec(item.slice(0, 256))?.[1]
-      if (said !== undefined && said !== '') found.mediaType ??= said
+      if (declaredType !== undefined && declaredType !== '') found.mediaType ??= declaredType
       if (NAME_KEYS.has(key) && item !== '' && item.length <= 256) found.name ??= item
-    } else if (bytes === undefined) look(item, found)
+    } else if (bytes === undefined) collectMedia(item, found)
   }
 }
 
@@ -105,12 +106,12 @@ const kindIn = (text: string): MediaKind | undefined =>
         ? 'video'
         : undefined
 
-/** What a part is. */
+/** Describes a content part. */
 export function mediaOf(part: ContentPart): Media {
   const found: FoundMedia = {}
-  look(part, found)
+  collectMedia(part, found)
   const named = /file|document|pdf|media|inline_?data|blob/iu.test(part.type)
-  // A file of an image is an image. A part whose type says nothing is what its data are, where it says that.
+  // A `file` part that holds an image is an image. If the type is unknown, the data decides.
   const kind =
     kindIn(part.type) ??
     (named || found.bytes !== undefined ? kindIn(found.mediaType ?? '') : undefined) ??
@@ -121,17 +122,17 @@ export function mediaOf(part: ContentPart): Media {
 const isTextual = (mediaType: string | undefined): boolean =>
   mediaType !== undefined && /^text\/|json|xml|csv|yaml|javascript|markdown/iu.test(mediaType)
 
-/** A document whose source is the text itself, or parts of its own. */
+/** Whether a document contains its text or content parts. */
 function holdsText(part: ContentPart): boolean {
   const source = part['source']
   return isObject(source) && (source['type'] === 'text' || source['type'] === 'content')
 }
 
-/** Tokens of a part that is no text, by its kind and length, unless the estimator has a number of its own. */
+/** Tokens of a part other than text, by kind and length, unless the estimator counts it itself. */
 export function mediaTokens(part: ContentPart, estimator: Estimator): number {
   const media = mediaOf(part)
-  const own = estimator.part?.(part, media)
-  if (own !== undefined) return own
+  const estimated = estimator.part?.(part, media)
+  if (estimated !== undefined) return estimated
   const { kind, bytes, mediaType } = media
   if (kind === 'image') return IMAGE_TOKENS
   if (kind === 'audio' || kind === 'video')
@@ -143,18 +144,18 @@ export function mediaTokens(part: ContentPart, estimator: Estimator): number {
 
 const isPart = (value: unknown): value is ContentPart => isObject(value) && typeof value['type'] === 'string'
 
-/** Tokens of a value as JSON, where data in it count by their length and an image or a file inside as one. */
+/** Tokens of a value as JSON. Data in it counts by length, and each image or file in it counts as one. */
 export function jsonTokens(value: unknown, estimator: Estimator): number {
-  let apart = 0
+  let dataTokens = 0
   const text = JSON.stringify(value, (key, item: unknown) => {
     const bytes = typeof item === 'string' ? bytesIn(item) : bytesOf(item)
     if (bytes !== undefined) {
-      apart += Math.ceil(bytes / FILE_BYTES_A_TOKEN)
+      dataTokens += Math.ceil(bytes / FILE_BYTES_A_TOKEN)
       return ''
     }
     if (key === '' || !isPart(item) || mediaOf(item).kind === 'other' || holdsText(item)) return item
-    apart += mediaTokens(item, estimator)
+    dataTokens += mediaTokens(item, estimator)
     return ''
   })
-  return apart + estimator.text(text)
+  return dataTokens + estimator.text(text)
 }

@@ -1,6 +1,6 @@
 /**
- * A chat message: its shape in our facts, the shape that the OpenAI chat API takes, and the way between them.
- * Parts, calls and fields that we do not know pass through as they came.
+ * A chat message in three forms: as recorded, as the OpenAI chat API takes it, and as input. Unknown parts, calls and
+ * fields pass through unchanged.
  */
 import { either as E } from 'fp-ts'
 import { z } from 'zod'
@@ -9,7 +9,7 @@ import { foreignMessage } from './foreign-messages.js'
 import { hashOf } from './hash.js'
 import { issueSentence } from './issue-sentence.js'
 import { meant, respelt } from '../text/known-names.js'
-import { isTooDeep, MOST_LEVELS } from './nesting.js'
+import { isTooDeep, MAX_LEVELS } from '../../lib/nesting.js'
 import { thrownSentence } from './thrown.js'
 
 export type { ChatMessage, MessageInput } from './chat-message.js'
@@ -18,24 +18,24 @@ export const roleSchema = z.enum(['system', 'developer', 'user', 'assistant', 't
 export type Role = z.infer<typeof roleSchema>
 
 /**
- * A value that a schema has looked at, as it came: cached prefixes and signatures hang on bytes, and what zod hands
- * back has its keys in another order (those of the schema first), and none that is called `__proto__`.
+ * Validates a value and returns the original. Cached prefixes and signatures depend on its bytes, but zod reorders keys
+ * (those of the schema first) and drops `__proto__`.
  */
-function asItCame<Schema extends z.ZodType>(schema: Schema): z.ZodType<z.output<Schema>, z.input<Schema>> {
-  const looked = z.unknown().superRefine((value, context) => {
+function passThrough<Schema extends z.ZodType>(schema: Schema): z.ZodType<z.output<Schema>, z.input<Schema>> {
+  const validated = z.unknown().superRefine((value, context) => {
     for (const { message, path } of schema.safeParse(value).error?.issues ?? [])
       context.addIssue({ code: 'custom', message, path: [...path] })
   })
   const { $schema: _dialect, ...shape } = z.toJSONSchema(schema, { io: 'input' })
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what passes is what the schema lets pass
-  return looked.meta(shape) as unknown as z.ZodType<z.output<Schema>, z.input<Schema>>
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the refinement accepts only what the schema accepts
+  return validated.meta(shape) as unknown as z.ZodType<z.output<Schema>, z.input<Schema>>
 }
 
-/** Fields that nobody knows, as they came. */
-export const openRecordSchema = asItCame(z.record(z.string(), z.unknown()))
+/** Unknown fields, unchanged. */
+export const openRecordSchema = passThrough(z.record(z.string(), z.unknown()))
 
-const contentPartSchema = asItCame(z.looseObject({ type: z.string() }))
-/** A part of a content; `type` is all we ask of it. */
+const contentPartSchema = passThrough(z.looseObject({ type: z.string() }))
+/** A content part; only its `type` is required. */
 export type ContentPart = z.infer<typeof contentPartSchema>
 
 const looseCallSchema = z.looseObject({
@@ -44,8 +44,8 @@ const looseCallSchema = z.looseObject({
   function: z.looseObject({ name: z.string().min(1), arguments: z.string() }).optional(),
 })
 type LooseCall = z.output<typeof looseCallSchema>
-/** A call of a tool. `function` is the form that we can show, shorten and search; another form passes through. */
-export const toolCallSchema = asItCame(looseCallSchema).transform((call): LooseCall & { type: string } => ({
+/** A tool call. The form `function` can be shown, shortened and searched; other forms pass through. */
+export const toolCallSchema = passThrough(looseCallSchema).transform((call): LooseCall & { type: string } => ({
   ...call,
   type: call.type ?? 'function',
 }))
@@ -53,10 +53,10 @@ export type ToolCall = z.infer<typeof toolCallSchema>
 
 export const contentSchema = z.union([z.string(), z.array(contentPartSchema).readonly(), z.null()])
 
-/** Revision and hash of the context that an assistant's message answers. */
+/** Revision and hash of the context that an assistant message answers. */
 export const answersSchema = z.object({ revision: z.string().regex(/^\d+$/), hash: z.string().regex(/^[0-9a-f]{64}$/) })
 
-/** What makes a message the message it is. */
+/** The content of a message, without its id and metadata. */
 export interface MessageBody {
   readonly role: Role
   readonly content: string | readonly ContentPart[] | null
@@ -66,7 +66,7 @@ export interface MessageBody {
   readonly extra?: Readonly<Record<string, unknown>> | undefined
 }
 
-/** The body of a message that carries more: what is undefined is left out, as events have it. */
+/** Copies only the body, without undefined fields, as events record it. */
 export function bodyOf({ role, content, name, toolCalls, toolCallId, extra }: MessageBody): MessageBody {
   return {
     role,
@@ -78,9 +78,9 @@ export function bodyOf({ role, content, name, toolCalls, toolCallId, extra }: Me
   }
 }
 
-/** A message that somebody wants appended: parsed, and not yet recorded. */
+/** A parsed message that is not recorded yet. */
 export interface NewMessage extends MessageBody {
-  /** Without one it gets an id from its conversation and its place. */
+  /** Default: derived from the conversation and the position. */
   readonly messageId?: string | undefined
   readonly createdAt?: string | undefined
   readonly pinned?: boolean | undefined
@@ -89,8 +89,8 @@ export interface NewMessage extends MessageBody {
 }
 
 /**
- * The hash by which two messages are the same: role, content, name, calls and call id; not time, tokens, attributes or
- * unknown fields.
+ * Hash that decides whether two messages are the same. It covers role, content, name, calls and call id, but not time,
+ * tokens, attributes or unknown fields.
  */
 export function messageHash(message: MessageBody): string {
   const { role, content, name, toolCalls, toolCallId } = message
@@ -103,7 +103,7 @@ export function messageHash(message: MessageBody): string {
   })
 }
 
-/** Whether two messages are the same one, said twice. */
+/** Whether two messages have the same content. */
 export function sameMessage(a: MessageBody, b: MessageBody): boolean {
   if (a === b) return true
   if (a.role !== b.role || (typeof a.content === 'string' && typeof b.content === 'string' && a.content !== b.content))
@@ -111,11 +111,11 @@ export function sameMessage(a: MessageBody, b: MessageBody): boolean {
   return messageHash(a) === messageHash(b)
 }
 
-/** Whether a part is a text, whatever its API calls it. */
+/** Whether a part is text, under any type name. */
 export const isTextPart = (part: ContentPart): part is ContentPart & { readonly text: string } =>
   typeof part['text'] === 'string' && part.type.includes('text')
 
-/** The text of a content, for people, prompts and search: parts that are no text are named, never pasted. */
+/** The text of a content, for people, prompts and search. Other parts are replaced with a short description. */
 export function contentText(content: string | readonly ContentPart[] | null | undefined): string {
   if (content === null || content === undefined) return ''
   if (typeof content === 'string') return content
@@ -124,22 +124,23 @@ export function contentText(content: string | readonly ContentPart[] | null | un
 
 const isLeadingRole = (role: Role): boolean => role === 'system' || role === 'developer'
 /**
- * System and developer messages are instructions; those before the first other message lead the conversation and stay.
+ * System and developer messages are instructions. Instructions before the first other message lead the conversation and
+ * are never compacted.
  */
 export const isInstruction = (message: { readonly role: Role }): boolean => isLeadingRole(message.role)
 
 const timeSchema = z
   .union([z.iso.datetime({ offset: true }), z.number().int().nonnegative(), z.date()])
   .transform((time) => new Date(time))
-  // Microseconds taken for milliseconds give the year 55,840, which ISO 8601 writes with a sign and no reader of the
-  // log takes.
+  // Microseconds mistaken for milliseconds give the year 55,840. ISO 8601 writes it with a sign, and no reader of the
+  // log accepts that.
   .refine(
     (time) => /^\d{4}-/u.test(Number.isNaN(time.getTime()) ? '' : time.toISOString()),
     'is no time between the years 0 and 9999 (a number counts milliseconds)',
   )
   .transform((time) => time.toISOString())
 
-// The door for messages of any origin: the OpenAI chat API's own, and those of the JSON Lines files.
+// Input messages of any origin: the OpenAI chat API, and JSON Lines files.
 const inputSchema = z.looseObject({
   id: z.string().min(1).optional(),
   role: roleSchema,
@@ -158,12 +159,12 @@ const inputSchema = z.looseObject({
 export type BadMessage = { readonly kind: 'BadMessage'; readonly field: string; readonly detail: string }
 
 /**
- * A value as JSON gives it back: what is recorded, and nothing that the caller can still change. Undefined where it has
- * no JSON (a cycle, a big integer).
+ * A deep copy of a value through JSON, which the caller cannot change later. Undefined if the value has no JSON form (a
+ * cycle, a big integer).
  */
 function asJson<Value>(value: Value): Value | undefined {
   try {
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what JSON changes (a date, a NaN) stands in fields of unknown type
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- values that JSON changes (a date, a NaN) occur only in fields of unknown type
     return JSON.parse(JSON.stringify(value)) as Value
   } catch {
     return undefined
@@ -173,11 +174,11 @@ function asJson<Value>(value: Value): Value | undefined {
 const FIELDS = Object.keys(inputSchema.shape)
 
 /**
- * A field that was meant to be one of ours: in another spelling (`toolCalls`), or a letter or two off one that is not
- * there. Every other field that we do not know is a provider's, and is kept: `context` beside a `content` is no
- * misspelt one.
+ * An unknown field that was probably meant as a known one: a different spelling (`toolCalls`), or a typing error in the
+ * name of an absent field. All other unknown fields belong to a provider and are recorded: `context` is not a
+ * misspelling if `content` is present.
  */
-function misspelt(input: object): BadMessage | undefined {
+function misspelledField(input: object): BadMessage | undefined {
   const missing = FIELDS.filter((name) => !(name in input) && name.length > 2)
   for (const field of Object.keys(input)) {
     if (FIELDS.includes(field)) continue
@@ -189,14 +190,14 @@ function misspelt(input: object): BadMessage | undefined {
 }
 
 /**
- * Parses a message at the door. A provider's own field is kept in `extra`; a wrong one, and a message of another API,
- * is named.
+ * Parses an input message. Provider fields go to `extra`. Returns an error that names the field if a field is wrong or
+ * the message belongs to another API.
  */
 export function parseMessage(input: unknown): E.Either<BadMessage, NewMessage> {
   try {
     return readMessage(input)
   } catch (error) {
-    // What an object of somebody's own throws when it is looked at.
+    // A getter of the caller's object may throw.
     return E.left({ kind: 'BadMessage', field: 'message', detail: `cannot be read: ${thrownSentence(error)}` })
   }
 }
@@ -204,7 +205,7 @@ export function parseMessage(input: unknown): E.Either<BadMessage, NewMessage> {
 function readMessage(input: unknown): E.Either<BadMessage, NewMessage> {
   const foreign = foreignMessage(input)
   if (foreign !== undefined) return E.left({ kind: 'BadMessage', ...foreign })
-  const wrong = typeof input === 'object' && input !== null ? misspelt(input) : undefined
+  const wrong = typeof input === 'object' && input !== null ? misspelledField(input) : undefined
   if (wrong !== undefined) return E.left(wrong)
   const parsed = inputSchema.safeParse(input)
   if (!parsed.success) {
@@ -232,22 +233,27 @@ function readMessage(input: unknown): E.Either<BadMessage, NewMessage> {
   } = parsed.data
   const bad = (field: string, detail: string): E.Either<BadMessage, NewMessage> =>
     E.left({ kind: 'BadMessage', field, detail })
-  // What the caller does to its own objects later must not change what is recorded, and what JSON does not know is not
+  // Copy: later changes by the caller must not change the recorded message, and values without a JSON form are not
   // recorded.
   const plain = asJson({
     parts: typeof content === 'string' ? undefined : content,
     calls: tool_calls,
     extra: unknown,
-    seen: {
+    attributeData: {
       ...attributes,
       ...(kind === undefined ? {} : { kind }),
       ...(is_error === undefined ? {} : { isError: is_error }),
     },
   })
   if (plain === undefined) return bad('message', 'holds what JSON cannot say (a cycle, a big integer)')
-  const { parts, calls, extra, seen } = plain
-  for (const [field, value] of Object.entries({ content: parts, tool_calls: calls, attributes: seen, ...extra })) {
-    if (isTooDeep(value)) return bad(field, `is nested deeper than ${String(MOST_LEVELS)} levels`)
+  const { parts, calls, extra, attributeData } = plain
+  for (const [field, value] of Object.entries({
+    content: parts,
+    tool_calls: calls,
+    attributes: attributeData,
+    ...extra,
+  })) {
+    if (isTooDeep(value)) return bad(field, `is nested deeper than ${String(MAX_LEVELS)} levels`)
   }
   if (role === 'tool' && tool_call_id === undefined)
     return bad('tool_call_id', 'is missing: a tool result names the call that it answers')
@@ -275,22 +281,22 @@ function readMessage(input: unknown): E.Either<BadMessage, NewMessage> {
     ...(tool_call_id === undefined ? {} : { toolCallId: tool_call_id }),
     ...(created_at === undefined ? {} : { createdAt: created_at }),
     ...(pinned === true ? { pinned } : {}),
-    ...(Object.keys(seen).length === 0 ? {} : { attributes: seen }),
+    ...(Object.keys(attributeData).length === 0 ? {} : { attributes: attributeData }),
     ...(Object.keys(extra).length === 0 ? {} : { extra }),
     ...(answers === undefined ? {} : { answers }),
   })
 }
 
 /**
- * A name as the API gets it: it refuses white space, angle brackets, bars and slashes, and more than 64 characters; the
- * log keeps the name as it came.
+ * The name in the form that the API accepts: no white space, angle brackets, bars or slashes, at most 64 characters.
+ * The log keeps the original.
  */
 export const apiName = (name: string): string => name.replaceAll(/[\s<|\\/>]+/gu, '_').slice(0, 64)
 
 /**
- * A message as the OpenAI chat API takes it; a copy, which whoever gets it may change. Parts, calls and fields that we
- * do not know have their keys in the order in which they came; the message's own order is the same for all: what we do
- * not know, then role, content, name, calls and call id.
+ * A message for the OpenAI chat API. The result is a copy that the caller may change. Unknown parts, calls and fields
+ * have their keys in the original order. The fields of the message itself always have the same order: unknown fields,
+ * role, content, name, calls, call id.
  */
 export function toChatMessage(message: MessageBody): ChatMessage {
   const chat = {
@@ -301,8 +307,7 @@ export function toChatMessage(message: MessageBody): ChatMessage {
     ...(message.toolCalls === undefined ? {} : { tool_calls: message.toolCalls.map((call) => structuredClone(call)) }),
     ...(message.toolCallId === undefined ? {} : { tool_call_id: message.toolCallId }),
   }
-  // Parts and calls that we do not know went in as they come out: whoever gave them knows that they are more than the
-  // type says.
+  // Unknown parts and calls are returned as they were recorded, and the type does not describe them.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   return chat as ChatMessage
 }

@@ -1,13 +1,13 @@
-/** The windows of models by their names: what everybody knows. What a program adds is in `ports/model-windows.ts`. */
+/** Context windows of known models, by name. Programs add others in `ports/model-windows.ts`. */
 
-/** Window of a model that we do not know, in tokens. */
+/** Window of an unknown model, in tokens. */
 export const DEFAULT_WINDOW_TOKENS = 128_000
 
-/** The window of a model in tokens; of one that is not known, or not named, the default. */
+/** The window of a model in tokens; the default if the model is unknown or undefined. */
 export type FindWindow = (model: string | undefined) => number
 
-// Windows by model name, in small letters; a longer name that starts with one of these, followed by a dash, a dot or a
-// colon, has the same window.
+// Windows by model name, in lower case. A longer name that continues one of these after a dash, a dot or a colon has
+// the same window.
 export const KNOWN_WINDOWS: ReadonlyMap<string, number> = new Map([
   ['gpt-3.5-turbo', 16_385],
   ['gpt-4', 8_192],
@@ -33,7 +33,7 @@ export const KNOWN_WINDOWS: ReadonlyMap<string, number> = new Map([
   ['qwen2.5', 131_072],
 ])
 
-/** The window of the longest name that this one is, or goes on from behind a dash, a dot or a colon. */
+/** The window of the longest name that `name` equals or continues after a dash, a dot or a colon. */
 function longestIn(windows: ReadonlyMap<string, number>, name: string): number | undefined {
   const known = [...windows].filter(
     ([key]) => name === key || ['-', '.', ':'].some((mark) => name.startsWith(`${key}${mark}`)),
@@ -41,12 +41,12 @@ function longestIn(windows: ReadonlyMap<string, number>, name: string): number |
   return known.toSorted(([a], [b]) => b.length - a.length)[0]?.[1]
 }
 
-/** The window of a model among these: with its vendor (`acme/large`), and else without. */
+/** Looks up the window of a model: with its vendor (`acme/large`), then without. */
 export function windowIn(windows: ReadonlyMap<string, number>, model: string): number | undefined {
   const name = model.toLowerCase()
   return longestIn(windows, name) ?? longestIn(windows, name.slice(name.lastIndexOf('/') + 1))
 }
 
-/** The windows that everybody knows; else 128,000. */
+/** The window of a known model; otherwise 128,000. */
 export const knownWindow: FindWindow = (model) =>
   (model === undefined ? undefined : windowIn(KNOWN_WINDOWS, model)) ?? DEFAULT_WINDOW_TOKENS

@@ -1,6 +1,6 @@
 /**
- * The settings of compaction, their defaults, and the two limits that follow from them. The whole policy is recorded in
- * the stream, and readers go by what is recorded.
+ * The settings of compaction, their defaults, and the two limits derived from them. The stream records the whole
+ * policy, and readers use the recorded one.
  */
 import { DEFAULT_WINDOW_TOKENS, knownWindow, type FindWindow } from './model-windows.js'
 import { either as E } from 'fp-ts'
@@ -8,17 +8,18 @@ import { z } from 'zod'
 import { notKnown } from '../text/known-names.js'
 import { checkId } from './ids.js'
 import { issueSentence } from './issue-sentence.js'
+import { SHAPES, type Shape } from './context-shapes.js'
 import { VIEWS } from './view-names.js'
 
 const count = z.number().int().nonnegative()
 const positive = z.number().int().positive()
 
 /**
- * What somebody may set. What is left out takes its default; `maxSummaryTokens`, `chunkMinTokens` and `chunkMaxTokens`
- * follow from the rest.
+ * The settings that a user may set. Absent ones get their default; `maxSummaryTokens`, `chunkMinTokens` and
+ * `chunkMaxTokens` are derived from the others.
  */
 export const policySettingsSchema = z.strictObject({
-  /** The model whose window counts where `modelMaxTokens` is not given. */
+  /** The model whose window is used if `modelMaxTokens` is absent. */
   model: z.string().min(1).optional(),
   modelMaxTokens: z.number().int().min(256).optional(),
   /** Share of the window that starts a cycle. */
@@ -26,69 +27,75 @@ export const policySettingsSchema = z.strictObject({
   systemReserve: count.optional(),
   outputReserve: count.optional(),
   safetyBuffer: count.optional(),
-  /** Messages a chunk has at least. */
+  /** Fewest messages of a chunk. */
   chunkSize: positive.optional(),
-  /** Tokens a chunk has at least; 0 for chunks by count alone. */
+  /** Fewest tokens of a chunk; 0 to form chunks by count alone. */
   chunkMinTokens: count.optional(),
-  /** Tokens a chunk has at most: what the summarizer's own window takes. */
+  /** Most tokens of a chunk: the amount that fits in the summarizer's window. */
   chunkMaxTokens: positive.optional(),
-  /** Messages at the end that stay as they are. */
+  /** Recent messages that are not compacted. */
   keepRecent: positive.optional(),
   clipFirst: count.optional(),
   clipMiddle: count.optional(),
   clipLast: positive.optional(),
-  /** Batches beyond those shown before the oldest become one. */
+  /** Batches in addition to those always shown, before the oldest are merged. */
   buffer: count.optional(),
   maxSummaryTokens: positive.optional(),
   temperature: z.number().min(0).max(2).optional(),
   view: z.enum(VIEWS).optional(),
-  /** Who summarizes at the hard limit when the summarizer fails. */
+  shape: z.enum(SHAPES).optional(),
+  /** The fallback at the hard limit if the summarizer fails. */
   standIn: z.enum(['extractive', 'none']).optional(),
 })
-/** The settings as they are given and recorded; tokens, messages and batches are whole numbers. */
+/** The settings as set and recorded. Tokens, messages and batches are whole numbers. */
 export interface PolicySettings {
   /**
-   * The model whose window counts where `modelMaxTokens` is not given. A name that is not known counts 128,000
+   * The model whose window is used if `modelMaxTokens` is absent. An unknown name has 128,000 tokens
    * (`registerModelWindow`).
    */
   model?: string | undefined
-  /** What the model's window takes, in tokens; 256 or more. Default: by the model's name, else 128,000. */
+  /** The model's context window in tokens; 256 or more. Default: by the model's name, or else 128,000. */
   modelMaxTokens?: number | undefined
-  /** Share of the window, less the reserves, that starts a cycle: above 0, at most 1. Default 0.8. */
+  /** Share of the window minus the reserves that starts a cycle: above 0, at most 1. Default 0.8. */
   contextBudget?: number | undefined
-  /** Tokens kept free for what the host puts in front itself. Default 0. */
+  /** Tokens reserved for text that the host itself puts before the context. Default 0. */
   systemReserve?: number | undefined
-  /** Tokens kept free for the answer. Default 0. */
+  /** Tokens reserved for the answer. Default 0. */
   outputReserve?: number | undefined
-  /** Tokens kept free because estimates are off. Default 0. */
+  /** Tokens reserved because estimates are not exact. Default 0. */
   safetyBuffer?: number | undefined
-  /** Messages that a chunk, which gets one summary, has at least. Default 20. */
+  /** Fewest messages of a chunk, which gets one summary. Default 20. */
   chunkSize?: number | undefined
-  /** Tokens that a chunk has at least; 0 for chunks by count alone. Default 16 × `maxSummaryTokens`. */
+  /** Fewest tokens of a chunk; 0 to form chunks by count alone. Default 16 × `maxSummaryTokens`. */
   chunkMinTokens?: number | undefined
-  /** Tokens that a chunk has at most. Default 60 % of the summarizer's own window. */
+  /** Most tokens of a chunk. Default 60 % of the summarizer's window. */
   chunkMaxTokens?: number | undefined
-  /** Messages at the end that stay as they are. Default 5. */
+  /** Recent messages that are not compacted. Default 5. */
   keepRecent?: number | undefined
-  /** Batches, oldest first, that the clip-archive view always shows. Default 2. */
+  /** Oldest batches that the clip-archive view always shows. Default 2. */
   clipFirst?: number | undefined
-  /** Of the batches in between, how many of the deepest the view shows. Default 1. */
+  /** Deepest batches among the others that the clip-archive view shows. Default 1. */
   clipMiddle?: number | undefined
-  /** Batches, newest last, that the view always shows; 1 or more. Default 2. */
+  /** Newest batches that the clip-archive view always shows; 1 or more. Default 2. */
   clipLast?: number | undefined
-  /** Batches beyond those shown before the oldest of them become one. Default 10. */
+  /** Batches in addition to those always shown, before the oldest are merged. Default 10. */
   buffer?: number | undefined
-  /** Tokens that a summary has at most. Default a fortieth of the soft limit, at most 1,024. */
+  /** Most tokens of a summary. Default: a fortieth of the soft limit, at most 1,024. */
   maxSummaryTokens?: number | undefined
-  /** Temperature that the summarizer's model is asked with, 0 to 2. Default 0. */
+  /** Temperature for the summarizer's model, 0 to 2. Default 0. */
   temperature?: number | undefined
-  /** How what was compacted is shown: `clip-archive` (the default) or `session-summary`. */
+  /** How compacted messages are shown: `clip-archive` (the default) or `session-summary`. */
   view?: (typeof VIEWS)[number] | undefined
-  /** Who summarizes at the hard limit when the summarizer fails: `extractive` (the default), or `none`. */
+  /**
+   * The API whose rules a context follows: `openai`, `anthropic`, `gemini`, or `strict` (the default), which satisfies
+   * all three.
+   */
+  shape?: Shape | undefined
+  /** The fallback at the hard limit if the summarizer fails: `extractive` (the default), or `none`. */
   standIn?: 'extractive' | 'none' | undefined
 }
 
-/** The policy in force: every setting with its number. */
+/** The policy in force: a value for every setting. */
 export const policySchema = z.strictObject({
   modelMaxTokens: positive,
   contextBudget: z.number(),
@@ -106,46 +113,47 @@ export const policySchema = z.strictObject({
   maxSummaryTokens: positive,
   temperature: z.number(),
   view: z.enum(VIEWS),
+  shape: z.enum(SHAPES),
   standIn: z.enum(['extractive', 'none']),
 })
-/** The settings with every default filled in. */
+/** The settings, with all defaults filled in. */
 export type Policy = z.infer<typeof policySchema>
 
 /**
- * Share of a window that a chunk may fill; the rest is for the template, the background, the answer and a rough
- * estimate's error.
+ * Share of the summarizer's window that a chunk may fill. The rest is for the template, the background, the answer and
+ * the error of the estimate.
  */
 const CHUNK_SHARE_OF_WINDOW = 0.6
-/** How many summaries of the largest size would fill the soft limit, unless 1,024 tokens each are fewer. */
+/** The soft limit divided by this is the default size of a summary, up to 1,024 tokens. */
 const SUMMARIES_A_SOFT_LIMIT = 40
-/** A summary below 64 tokens says next to nothing, but five of them must not fill a tiny window either. */
+/** A summary below 64 tokens is of little use, but five of them must not fill a tiny window. */
 const defaultSummaryTokens = (soft: number): number =>
   Math.max(16, Math.min(64, Math.floor(soft / 16)), Math.min(1024, Math.floor(soft / SUMMARIES_A_SOFT_LIMIT)))
-/** Tokens of a chunk in summaries of the largest size: a summary that replaces less is not worth its call. */
+/** Size of a chunk in summaries of the largest size. Replacing less is not worth a call. */
 const CHUNK_IN_SUMMARIES = 16
 
 type Window = Pick<Policy, 'modelMaxTokens' | 'systemReserve' | 'outputReserve' | 'safetyBuffer'>
 
-/** The hard limit in tokens: no context is ever above it. */
+/** The hard limit in tokens. No context exceeds it. */
 export function hardLimit(policy: Window): number {
   return policy.modelMaxTokens - policy.systemReserve - policy.outputReserve - policy.safetyBuffer
 }
 
-/** The soft limit in tokens: a context that reaches it starts a cycle. */
+/** The soft limit in tokens. A context that reaches it starts a cycle. */
 export function softLimit(policy: Window & Pick<Policy, 'contextBudget'>): number {
-  // 0.8 is no binary fraction: 200,000 × 0.8 must be 160,000 and not 159,999, hence the rounding before the floor.
+  // 0.8 has no exact binary form: 200,000 × 0.8 must be 160,000 and not 159,999. So round before the floor.
   return Math.floor(Number((hardLimit(policy) * policy.contextBudget).toFixed(6)))
 }
 
 export type BadPolicy = { readonly kind: 'BadPolicy'; readonly field: string; readonly detail: string }
 
-/** What is wrong with a name that is no setting. */
+/** The message about an unknown setting. */
 const noSetting = (name: string): string =>
   notKnown(name, Object.keys(policySettingsSchema.shape), 'setting of the policy')
 
 /**
- * Parses settings that came from outside, naming the field that is wrong. The name of a model is held to what may be
- * recorded today; the schema reads older facts too, which are as they are.
+ * Parses settings from outside; an error names the wrong field. The name of a model must satisfy today's rules. The
+ * schema does not require that, because it also reads older events.
  */
 export function parsePolicySettings(input: unknown): E.Either<BadPolicy, PolicySettings> {
   const bad = (field: string, detail: string): E.Either<BadPolicy, never> =>
@@ -163,10 +171,10 @@ export function parsePolicySettings(input: unknown): E.Either<BadPolicy, PolicyS
 }
 
 /**
- * Every setting with its number.
- * @param settings what was set
- * @param summarizerWindowTokens the window of the model that summarizes, for `chunkMaxTokens`
- * @param modelWindow who knows the window of the agent's model, for `modelMaxTokens`
+ * Fills in all defaults.
+ * @param settings the settings that were set
+ * @param summarizerWindowTokens the window of the summarizer's model, for `chunkMaxTokens`
+ * @param modelWindow finds the window of the agent's model, for `modelMaxTokens`
  */
 export function resolvePolicy(
   settings: PolicySettings,
@@ -184,9 +192,9 @@ export function resolvePolicy(
     const detail = `leaves ${String(hardLimit(window))} tokens after systemReserve, outputReserve and safetyBuffer: at least 128 are needed`
     return E.left({ kind: 'BadPolicy', field: 'modelMaxTokens', detail })
   }
-  // Shares measured with the extractive summarizer over 52 real conversations at 8,000 tokens
-  // (docs/decisions/0003-default-policy.md): a sixteenth of the soft limit, four summaries' worth and a buffer of 6
-  // took 1,564 calls; these take 1,111.
+  // Measured with the extractive summarizer over 52 real conversations at 8,000 tokens
+  // (docs/decisions/0003-default-policy.md): a sixteenth of the soft limit, chunks of four summaries and a buffer of 6
+  // took 1,564 calls; these values take 1,111.
   const maxSummaryTokens = settings.maxSummaryTokens ?? defaultSummaryTokens(softLimit(window))
   const chunkMinTokens = settings.chunkMinTokens ?? CHUNK_IN_SUMMARIES * maxSummaryTokens
   const chunkMaxTokens =
@@ -204,6 +212,7 @@ export function resolvePolicy(
     maxSummaryTokens,
     temperature: settings.temperature ?? 0,
     view: settings.view ?? 'clip-archive',
+    shape: settings.shape ?? 'strict',
     standIn: settings.standIn ?? 'extractive',
   })
 }

@@ -1,15 +1,18 @@
 import { headOf } from '../text/clean-text.js'
 
-/** What was thrown, in words. Somebody may throw anything, also what has no text, or a text that itself throws. */
+/**
+ * The text of a thrown value. JavaScript can throw anything, including a value without a text, or with a `toString`
+ * that throws.
+ */
 export function thrownSentence(error: unknown): string {
   try {
-    // By hand, because an error's message may be anything as well.
+    // The `message` of an error can be any value, too.
     const text: unknown = error instanceof Error ? error.message : error
-    return headOf(String(text), MOST_CHARACTERS)
+    return headOf(String(text), MAX_CHARACTERS)
   } catch {
     return `a ${typeof error} without a text was thrown`
   }
 }
 
-/** A sentence is recorded and shown: what somebody pasted into an error need not be. */
-const MOST_CHARACTERS = 2_000
+/** The text is recorded and shown, but it may contain pasted data of any length. */
+const MAX_CHARACTERS = 2_000

@@ -1,66 +1,83 @@
 /**
- * How many tokens a text costs, roughly. The number is recorded with each message and triggers go by it, so an
- * estimator has a name, the name is recorded in the stream, and a changed rule gets a new name.
+ * Estimates of the tokens of a text. Each message records its estimate, and triggers depend on it. So an estimator has
+ * a name, the stream records the name, and a changed rule gets a new name.
  */
 import { IMAGE_TOKENS, jsonTokens, mediaTokens, type Media } from './media.js'
 import { isTextPart, type ContentPart, type MessageBody, type ToolCall } from './message.js'
 
-/** Tells how many tokens a text is. An exact tokenizer can take the default's place. */
+/** Estimates the tokens of a text. An exact tokenizer can replace the default. */
 export interface Estimator {
-  /** Recorded in the stream's configuration. */
+  /** Recorded in the configuration of the stream. */
   readonly name: string
   /**
-   * Tokens of a text: a whole number from 0 to 2,147,483,647. Anything else is refused (`EstimatorFailed`), and nothing
-   * is recorded.
+   * Tokens of a text: a whole number from 0 to 2,147,483,647. Any other result is an error (`EstimatorFailed`), and
+   * nothing is recorded.
    */
   text(text: string): number
   /**
-   * Tokens of a content part that is no text, a whole number >= 0: an image, a file, audio. Where it is left out, or
-   * answers undefined, an image counts 1,000, a file 2,000 for each 50 kB and at least that, sound and film one for
-   * each kB, and anything else its JSON without the data in it.
+   * Tokens of a content part other than text (an image, a file, audio): a whole number >= 0. If this is absent or
+   * returns undefined, an image counts 1,000, a file 2,000 for each 50 kB and at least 2,000, audio and video one for
+   * each kB, and any other part counts as its JSON without the data in it.
    * @param part as it was appended
-   * @param media its kind, and its length, name and media type where the part says them
+   * @param media its kind, and its length, name and media type if the part has them
    */
   part?(part: ContentPart, media: Media): number | undefined
 }
 
-/** Finds an estimator by the name that a configuration records. Throws where nobody here knows one of that name. */
+/** Finds an estimator by its recorded name. Throws if this process has none of that name. */
 export type FindEstimator = (name: string) => Estimator
 
 /**
- * The most that a text, a part, a message or a model's call may count. Sums of them stay whole numbers that every
- * column holds.
+ * Largest count of a text, a part, a message or a model call. Sums of such counts stay exact integers that every column
+ * can hold.
  */
 export const MAX_TOKENS = 2 ** 31 - 1
-/** What a message's role counts. */
+/** Tokens of the role of a message. */
 export const ROLE_TOKENS = 2
 
-// Chinese, Japanese, Korean and emoji: real tokenizers give about one token a code point there, so four characters a
-// token was measured three to four times too low. Full-width forms and CJK punctuation go with them.
+// Chinese, Japanese, Korean and emoji: real tokenizers use about one token for each code point, and four characters a
+// token was measured three to four times too low. Includes full-width forms and CJK punctuation.
 const ONE_A_CODE_POINT =
-  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Bopomofo}\p{Extended_Pictographic}\u3000-\u303f\uff00-\uffef]/gu
+  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Bopomofo}\p{Extended_Pictographic}\u3000-\u303f\uff00-\uffef]/u
+// Quick check whether a text may contain one. It ignores surrogate pairs: recorded numbers depend on this rule.
 const SUSPECT = /[\u00a9-\uffff]/u
+
+const UNKNOWN = 0
+const QUARTER = 1
+const WHOLE = 2
+const kindOf = (point: string): number => (ONE_A_CODE_POINT.test(point) ? WHOLE : QUARTER)
+/** The kind of each UTF-16 unit that is a code point by itself, filled when a text first has it. */
+const kinds = new Uint8Array(0x10000)
 
 function textTokens(text: string): number {
   if (!SUSPECT.test(text)) return Math.ceil(text.length / 4)
-  let apart = 0
-  let units = 0
-  for (const [point] of text.matchAll(ONE_A_CODE_POINT)) {
-    apart += 1
-    units += point.length
+  let whole = 0
+  let quarters = 0
+  for (let at = 0; at < text.length; at += 1) {
+    const unit = text.charCodeAt(at)
+    const isPair = unit >= 0xd800 && unit < 0xdc00 && (text.codePointAt(at) ?? 0) > 0xffff
+    if (isPair) {
+      if (kindOf(text.slice(at, at + 2)) === WHOLE) whole += 1
+      else quarters += 2
+      at += 1
+      continue
+    }
+    if (kinds[unit] === UNKNOWN) kinds[unit] = kindOf(String.fromCharCode(unit))
+    if (kinds[unit] === WHOLE) whole += 1
+    else quarters += 1
   }
-  return apart + Math.ceil((text.length - units) / 4)
+  return whole + Math.ceil(quarters / 4)
 }
 
 /**
- * Four UTF-16 units a token, and one token a code point in scripts where that is far off; what is no text counts by its
+ * Four UTF-16 units a token, and one token a code point in scripts for which that is far too low. Other parts count by
  * kind and length.
  */
 export const defaultEstimator: Estimator = { name: 'characters-by-script-2', text: textTokens }
 
 /**
- * The default until files counted by their kind: an image 1,000, every other part its JSON as text. What was recorded
- * by it is counted by it for ever.
+ * The default before parts were counted by kind: an image counts 1,000, any other part as its JSON text. Conversations
+ * recorded with it keep it.
  */
 const countedJsonAsText: Estimator = {
   name: 'characters-by-script-1',
@@ -73,19 +90,16 @@ const countedJsonAsText: Estimator = {
   },
 }
 
-/** The estimators that need no registration: what was recorded by one of them can be read everywhere. */
+/** Estimators that need no registration: every process can read conversations that use them. */
 export const builtInEstimators: readonly Estimator[] = [defaultEstimator, countedJsonAsText]
 
 function partTokens(part: ContentPart, estimator: Estimator): number {
-  // A text may come with fields of its API beside it (a mark for the cache), which cost nothing.
+  // A text part may have other fields of its API (a cache mark), which cost nothing.
   if (isTextPart(part) && (estimator !== countedJsonAsText || part.type === 'text')) return estimator.text(part.text)
   return mediaTokens(part, estimator)
 }
 
-/**
- * Tokens of a content: text, or its parts. A part that is no text counts by its kind and length, never its base64 as
- * text.
- */
+/** Tokens of a content: text, or its parts. Other parts count by kind and length; base64 is never counted as text. */
 export function contentTokens(
   content: string | readonly ContentPart[] | null | undefined,
   estimator: Estimator,
@@ -95,7 +109,7 @@ export function contentTokens(
   return content.reduce((sum, part) => sum + partTokens(part, estimator), 0)
 }
 
-// Fields that we do not know may hold base64 too: the recorded sound of an answer.
+// Unknown fields may hold base64, too: for example the audio of an answer.
 const extraTokens = (extra: MessageBody['extra'], estimator: Estimator): number =>
   extra === undefined
     ? 0
@@ -103,14 +117,12 @@ const extraTokens = (extra: MessageBody['extra'], estimator: Estimator): number 
       ? estimator.text(JSON.stringify(extra))
       : jsonTokens(extra, estimator)
 
-/** Tokens of tool calls: their names, ids and arguments as JSON. */
+/** Tokens of tool calls: names, ids and arguments as JSON. */
 export function toolCallTokens(calls: readonly ToolCall[] | undefined, estimator: Estimator): number {
   return calls === undefined || calls.length === 0 ? 0 : estimator.text(JSON.stringify(calls))
 }
 
-/**
- * Tokens of a message: 2 for its role, its name and call id, its content, its tool calls, and unknown fields as JSON.
- */
+/** Tokens of a message: 2 for the role, plus name, call id, content, tool calls, and unknown fields as JSON. */
 export function messageTokens(message: MessageBody, estimator: Estimator): number {
   return (
     ROLE_TOKENS +

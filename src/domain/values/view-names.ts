@@ -1,4 +1,4 @@
-/** The views by name, as plain data: `--help` shows them, and loads no schema for it. */
+/** The names of the views, as plain data: `--help` shows them without loading a schema. */
 export const VIEWS = ['clip-archive', 'session-summary'] as const
-/** A way to show what was compacted. */
+/** A way to show compacted messages. */
 export type ViewName = (typeof VIEWS)[number]

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { contentText } from '../../domain/values/message.js'
-import { quotation, quotedMessage, QUOTATION, quoteMessage, roomOf } from '../quotation.js'
+import { quotation, quotedMessage, QUOTATION, quoteMessage, budgetOf } from '../quotation.js'
 import { READS, toolOfConversation, type McpLedger } from '../tool.js'
 
 const output = z.object({
@@ -9,34 +9,34 @@ const output = z.object({
   revision: z.string(),
   hash: z.string(),
   tokens: z.number().int(),
-  madeBy: z.string().optional().describe('The other program that made this context, where one did'),
+  madeBy: z.string().optional().describe('The other program that built this context, if one did'),
   messagesInContext: z.number().int(),
-  from: z.number().int().describe('Place of the first message below in the context, from 0'),
+  from: z.number().int().describe('Index in the context of the first message below, from 0'),
   messages: z.array(quotedMessage),
-  next: z.number().int().optional().describe('Give it as `from` to read on'),
+  next: z.number().int().optional().describe('Pass it as `from` to read the next part'),
 })
 
-/** What to read of a context. */
-interface Asked {
+/** The part of a context to read. */
+interface ContextQuery {
   readonly at?: string | undefined
   readonly from?: number | undefined
 }
 
-/** The context of a conversation at a moment, so much of it as there is room for. */
+/** The context of a conversation at a point, up to the limit of an answer. */
 export async function contextAt(
   ledger: Pick<McpLedger, 'context'>,
   conversationId: string,
-  { at, from = 0 }: Asked,
-  most: { readonly text: number; readonly answer: number },
+  { at, from = 0 }: ContextQuery,
+  limit: { readonly text: number; readonly answer: number },
 ): Promise<z.infer<typeof output>> {
   const context = await ledger.context(conversationId, at === undefined ? {} : { at })
   const [first] = context.messages.slice(from, from + 1)
-  const fitting = roomOf(most.answer).first(
+  const fitting = budgetOf(limit.answer).takeFirst(
     context.messages
       .slice(from)
-      .map((message, place) => quoteMessage(message, context.messageIds[from + place], most.text)),
+      .map((message, index) => quoteMessage(message, context.messageIds[from + index], limit.text)),
   )
-  // Whoever reads on comes to the end, whatever a message holds: its calls may be many.
+  // Each part has at least one message, so that a reader reaches the end even if a message has too many calls.
   const messages =
     fitting.length === 0 && first !== undefined
       ? [{ role: first.role, text: '', charactersLeftOut: contentText(first.content).length }]
@@ -59,9 +59,9 @@ export async function contextAt(
 export const conversationAt = toolOfConversation(
   {
     name: 'conversation_at',
-    title: 'The context at a moment',
+    title: 'The context at a point in time',
     description:
-      'The exact context that the model had at a moment: summaries of what was compacted, then the messages, in order. Without `at`: as it is now. Long contexts come in parts.',
+      'The exact context of the model at a point in time: summaries of compacted messages, then the other messages in order. Without `at`: the current context. Long contexts are returned in parts.',
     annotations: READS,
     input: {
       at: z
@@ -70,10 +70,10 @@ export const conversationAt = toolOfConversation(
         .max(1_000)
         .optional()
         .describe('A revision (digits), a time such as 2026-03-01T12:30:00Z, or the id of a message'),
-      from: z.number().int().min(0).max(10_000_000).optional().describe('Place of the first message to give, from 0'),
+      from: z.number().int().min(0).max(10_000_000).optional().describe('Index of the first message to return, from 0'),
     },
     output,
   },
-  (asked, { ledger, conversationId, limits }) =>
-    contextAt(ledger, conversationId, asked, { text: limits.textCharacters, answer: limits.answerCharacters }),
+  (query, { ledger, conversationId, limits }) =>
+    contextAt(ledger, conversationId, query, { text: limits.textCharacters, answer: limits.answerCharacters }),
 )

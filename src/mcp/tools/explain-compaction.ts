@@ -11,8 +11,8 @@ import {
   quotation,
   quotedMessage,
   quoteMessage,
-  roomOf,
-  type Room,
+  budgetOf,
+  type CharacterBudget,
 } from '../quotation.js'
 import { READS, toolOfConversation, type McpLedger } from '../tool.js'
 
@@ -51,7 +51,7 @@ const batch = z.object({
       ...recorded,
     })
     .optional(),
-  madeBy: z.string().optional().describe('The other program that made it, where one did'),
+  madeBy: z.string().optional().describe('The other program that made it, if one did'),
   sourceBatchIds: z.array(z.string()),
   covers: z.object(manyIds).optional(),
   missing: z.array(z.string()).optional(),
@@ -71,26 +71,26 @@ const output = z.object({
       recordedAt: z.string(),
       tokensBefore: count,
       tokensAfter: count,
-      left: z.object(manyIds).describe('The messages that left the context'),
+      left: z.object(manyIds).describe('The messages removed from the context'),
       outOfForce: z.object({ type: z.string(), ...recorded }).optional(),
     })
     .optional(),
   batches: z.array(batch),
   message: originalMessage.optional(),
-  said: z.array(originalMessage).optional().describe('The messages that say the line, word for word'),
+  said: z.array(originalMessage).optional().describe('The messages that contain the line, word for word'),
   withdrawnAt: z.string().optional(),
   sources: z
     .array(z.object({ kind: z.enum(['batch', 'message']), id: z.string(), excerpt: z.string() }))
     .optional()
-    .describe('The line stands in several places: ask for one of them'),
-  shownOnly: z.string().optional().describe('A line that the context shows and nobody recorded'),
+    .describe('The line occurs in several places: ask for one of them'),
+  shownOnly: z.string().optional().describe('A line of the context that was not recorded'),
   leftOut: z.string().optional(),
 })
-type Told = z.input<typeof output>
+type ExplanationOutput = z.input<typeof output>
 
-function batchTold(origin: BatchOrigin, most: number): z.input<typeof batch> {
+function quoteBatch(origin: BatchOrigin, maxCharacters: number): z.input<typeof batch> {
   const { batchId, depth, state, startTime, endTime, messageCount, tokens, cycle, sources, chunk, observed } = origin
-  const made = origin.summarizer ?? chunk?.summarizer
+  const summarizedBy = origin.summarizer ?? chunk?.summarizer
   const messageIds = chunk?.messageIds ?? observed?.messageIds
   return {
     batchId,
@@ -100,18 +100,18 @@ function batchTold(origin: BatchOrigin, most: number): z.input<typeof batch> {
     endTime,
     messagesCovered: messageCount,
     tokens,
-    ...cut(summaryOf(origin), most),
-    ...(made === undefined
+    ...cut(summaryOf(origin), maxCharacters),
+    ...(summarizedBy === undefined
       ? {}
       : {
           summarizer: {
-            strategy: made.strategy,
-            provider: made.provider,
-            model: made.model,
-            prompt: made.prompt,
-            requestHash: made.requestHash,
-            ...made.usage,
-            ...(made.standIn === undefined ? {} : { standIn: made.standIn }),
+            strategy: summarizedBy.strategy,
+            provider: summarizedBy.provider,
+            model: summarizedBy.model,
+            prompt: summarizedBy.prompt,
+            requestHash: summarizedBy.requestHash,
+            ...summarizedBy.usage,
+            ...(summarizedBy.standIn === undefined ? {} : { standIn: summarizedBy.standIn }),
           },
         }),
     ...(cycle === undefined
@@ -135,52 +135,56 @@ function batchTold(origin: BatchOrigin, most: number): z.input<typeof batch> {
   }
 }
 
-const messageTold = (
+const quoteOriginal = (
   { message, messageId, createdAt, recorded: at }: OriginalMessage,
-  most: number,
+  maxCharacters: number,
 ): z.input<typeof originalMessage> => ({
-  ...quoteMessage(message, messageId, most),
+  ...quoteMessage(message, messageId, maxCharacters),
   revision: at.revision.toString(),
   createdAt,
   recordedAt: at.recordedAt,
   actor: at.actor,
 })
 
-/** Batches, so many as there is room for, and a sentence about those that are left out. */
-function batchesTold(
+/** The batches that fit, and a sentence about the others. */
+function quoteBatches(
   origins: readonly BatchOrigin[],
-  room: Room,
-  most: number,
+  budget: CharacterBudget,
+  maxCharacters: number,
 ): { batches: z.input<typeof batch>[]; leftOut?: string } {
-  const batches = [...room.first(origins.map((origin) => batchTold(origin, most)))]
+  const batches = [...budget.takeFirst(origins.map((origin) => quoteBatch(origin, maxCharacters)))]
   if (batches.length === origins.length) return { batches }
   return {
     batches,
-    leftOut: `${String(origins.length - batches.length)} more batches, for which there is no room here: ask for a batchId or a cycle`,
+    leftOut: `${String(origins.length - batches.length)} more batches exceed the size of an answer: ask for a batchId or a cycle`,
   }
 }
 
-function explanationTold(explanation: Explanation, room: Room, most: number): Omit<Told, 'quotation'> {
+function quoteExplanation(
+  explanation: Explanation,
+  budget: CharacterBudget,
+  maxCharacters: number,
+): Omit<ExplanationOutput, 'quotation'> {
   const { conversationId, kind } = explanation
   switch (kind) {
     case 'view':
-      return { conversationId, kind, ...batchesTold(explanation.batches, room, most) }
+      return { conversationId, kind, ...quoteBatches(explanation.batches, budget, maxCharacters) }
     case 'batch':
       return {
         conversationId,
         kind,
-        ...batchesTold([explanation.batch, ...explanation.batch.sources], room, most),
+        ...quoteBatches([explanation.batch, ...explanation.batch.sources], budget, maxCharacters),
         ...(explanation.said === undefined
           ? {}
-          : { said: [...room.first(explanation.said.map((message) => messageTold(message, most)))] }),
+          : { said: [...budget.takeFirst(explanation.said.map((message) => quoteOriginal(message, maxCharacters)))] }),
       }
     case 'message': {
       const { message, batch: origin, withdrawn } = explanation
       return {
         conversationId,
         kind,
-        message: messageTold(message, most),
-        ...batchesTold(origin === undefined ? [] : [origin], room, most),
+        message: quoteOriginal(message, maxCharacters),
+        ...quoteBatches(origin === undefined ? [] : [origin], budget, maxCharacters),
         ...(withdrawn === undefined ? {} : { withdrawnAt: withdrawn.recordedAt }),
       }
     }
@@ -190,34 +194,34 @@ function explanationTold(explanation: Explanation, room: Room, most: number): Om
         kind,
         batches: [],
         sources: [
-          ...room.first(
+          ...budget.takeFirst(
             explanation.sources.map((source) => ({
               kind: source.kind,
               id: source.kind === 'batch' ? source.batchId : source.messageId,
-              excerpt: cut(source.excerpt, most).text,
+              excerpt: cut(source.excerpt, maxCharacters).text,
             })),
           ),
         ],
       }
     case 'shown-only':
-      return { conversationId, kind, batches: [], shownOnly: cut(explanation.text, most).text }
+      return { conversationId, kind, batches: [], shownOnly: cut(explanation.text, maxCharacters).text }
   }
 }
 
-type Asked = {
+type ExplainArguments = {
   readonly cycle?: number | undefined
   readonly line?: string | undefined
   readonly batchId?: string | undefined
 }
 
-/** What a cycle did, with the batches that came by it. */
-export async function cycleTold(
+/** The effect of a cycle, with the batches that it added. */
+export async function quoteCycle(
   ledger: Pick<McpLedger, 'diff' | 'explain'>,
   conversationId: string,
   cycle: number,
-  most: { readonly text: number; readonly answer: number },
-): Promise<Told> {
-  const { from, to, messages, batches, cycle: found } = await ledger.diff(conversationId, { cycle })
+  limit: { readonly text: number; readonly answer: number },
+): Promise<ExplanationOutput> {
+  const { from, to, messages, batches, cycle: details } = await ledger.diff(conversationId, { cycle })
   const origins: BatchOrigin[] = []
   for (const { batchId } of batches.came) {
     const explanation = await ledger.explain(conversationId, { batchId })
@@ -235,44 +239,44 @@ export async function cycleTold(
       tokensBefore: from.tokens,
       tokensAfter: to.tokens,
       left: cutIds(messages.left.map(({ messageId }) => messageId)),
-      ...(found?.outOfForce === undefined
+      ...(details?.outOfForce === undefined
         ? {}
         : {
             outOfForce: {
-              type: found.outOfForce.type,
-              recordedAt: found.outOfForce.recordedAt,
-              actor: found.outOfForce.actor,
+              type: details.outOfForce.type,
+              recordedAt: details.outOfForce.recordedAt,
+              actor: details.outOfForce.actor,
             },
           }),
     },
-    ...batchesTold(origins, roomOf(most.answer), most.text),
+    ...quoteBatches(origins, budgetOf(limit.answer), limit.text),
   }
 }
 
 export const explainCompaction = toolOfConversation(
   {
     name: 'explain_compaction',
-    title: 'Why the context is as it is',
+    title: 'Explain the context',
     description:
-      'Where a summary or a line of the context comes from: which messages, summarized by whom (strategy, model, prompt), in which cycle, and why then. Ask with a cycle, a line or a batchId; with none of them it tells of all that is compacted.',
+      'The source of a summary or of a line of the context: its messages, its summarizer (strategy, model, prompt), its cycle and the reason for the compaction. Pass a cycle, a line or a batchId; without them it explains everything that is compacted.',
     annotations: READS,
     input: {
       cycle: z.number().int().min(1).max(1_000_000_000).optional().describe('Number of a compaction cycle, from 1'),
-      line: z.string().min(1).max(4_000).optional().describe('Any text that the model saw, or part of one'),
-      batchId: z.string().min(1).max(512).optional().describe('Id of a batch, or the beginning of one'),
+      line: z.string().min(1).max(4_000).optional().describe('Any text of the context, or part of one'),
+      batchId: z.string().min(1).max(512).optional().describe('Id of a batch, or its first characters'),
     },
     output,
   },
-  async (asked: Asked, { ledger, conversationId, limits }) => {
-    const most = { text: limits.textCharacters, answer: limits.answerCharacters }
-    const { cycle, line, batchId } = asked
+  async (args: ExplainArguments, { ledger, conversationId, limits }) => {
+    const limit = { text: limits.textCharacters, answer: limits.answerCharacters }
+    const { cycle, line, batchId } = args
     if ([cycle, line, batchId].filter((each) => each !== undefined).length > 1)
-      throw bad(cycle === undefined ? 'line' : 'cycle', 'goes alone: ask with one of cycle, line and batchId')
-    if (cycle !== undefined) return await cycleTold(ledger, conversationId, cycle, most)
+      throw bad(cycle === undefined ? 'line' : 'cycle', 'cannot be combined: pass one of cycle, line and batchId')
+    if (cycle !== undefined) return await quoteCycle(ledger, conversationId, cycle, limit)
     const explanation = await ledger.explain(conversationId, {
       ...(line === undefined ? {} : { line }),
       ...(batchId === undefined ? {} : { batchId }),
     })
-    return { quotation: QUOTATION, ...explanationTold(explanation, roomOf(most.answer), most.text) }
+    return { quotation: QUOTATION, ...quoteExplanation(explanation, budgetOf(limit.answer), limit.text) }
   },
 )

@@ -1,9 +1,9 @@
 import { z } from 'zod'
-import { quotation, QUOTATION, roomOf } from '../quotation.js'
+import { quotation, QUOTATION, budgetOf } from '../quotation.js'
 import { READS, toolOfScope } from '../tool.js'
 
 const output = z.object({
-  // Whoever began a conversation wrote its id.
+  // An id is written by the client that started the conversation, so it is quoted as well.
   ...quotation,
   conversations: z.array(
     z.object({
@@ -13,34 +13,34 @@ const output = z.object({
       lastRecordedAt: z.string(),
     }),
   ),
-  more: z.boolean().optional().describe('There are others: ask with `match` for a part of their ids'),
+  more: z.boolean().optional().describe('There are more: pass a part of their ids as `match`'),
 })
 
-/** So many without a limit. */
-const USUAL = 20
+/** Conversations in an answer if `limit` is not set. */
+const DEFAULT_LIMIT = 20
 
 export const listConversations = toolOfScope(
   {
     name: 'list_conversations',
     title: 'List conversations',
     description:
-      'The conversations that this server may see, the one that something happened in last first: their ids, which the other tools take, with how long they are.',
+      'The conversations that this server can access, most recently changed first: their ids, for the other tools, and their lengths.',
     annotations: READS,
     input: {
-      match: z.string().max(512).optional().describe('A part of the id, in capitals or not'),
+      match: z.string().max(512).optional().describe('A part of the id; upper and lower case are equal'),
       limit: z
         .number()
         .int()
         .min(1)
         .max(100)
         .optional()
-        .describe(`At most so many. Default: ${String(USUAL)}`),
+        .describe(`Maximum number. Default: ${String(DEFAULT_LIMIT)}`),
     },
     output,
   },
-  async ({ match = '', limit = USUAL }, { binding, limits }) => {
+  async ({ match = '', limit = DEFAULT_LIMIT }, { binding, limits }) => {
     const found = await binding.find(match, limit + 1)
-    const conversations = roomOf(limits.answerCharacters).first(
+    const conversations = budgetOf(limits.answerCharacters).takeFirst(
       found.slice(0, limit).map(({ conversationId, messages, cycles, lastRecordedAt }) => ({
         conversationId,
         messages,

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { MEMORY_HITS, memoryAnswer, memoryQuerySchema, toolOf } from '../../library/agent-tools.js'
-import { MEMORY_READ } from '../../search/read-memory.js'
+import { MEMORY_READ } from '../../retrieval/read-memory.js'
 import { QUOTATION, quotation } from '../quotation.js'
 import { READS, toolOfAny } from '../tool.js'
 
@@ -21,38 +21,38 @@ const output = z.object({
   ),
   leftOut: z.string().optional(),
 })
-const found = output.omit({ quotation: true }).extend({
+const toolAnswer = output.omit({ quotation: true }).extend({
   hits: z.array(output.shape.hits.element.extend({ conversationId: z.string().optional() })),
 })
 
-/** Room for the conversation's id in each hit. */
-const FRAME = 600
+/** Characters reserved for the conversation ids in the hits. */
+const ID_CHARACTERS = 600
 
 export const memoryRead = toolOfAny(
   {
     name: MEMORY_READ,
-    title: 'Search what was said',
+    title: 'Search earlier messages',
     description:
-      'Searches what was said earlier: summaries and original messages, best first. Of one conversation it finds what is no longer in its context; without a conversation it searches all that this server may see. Use it before you say that you do not remember.',
+      'Searches earlier messages: summaries and original messages, best match first. In one conversation it finds messages that are no longer in its context; without a conversation it searches all that this server can access. Use it before you say that you do not remember.',
     annotations: READS,
     input: { query: query.max(4_000), limit },
     output,
   },
-  async (asked, { ledger, binding, limits, conversationId }) => {
-    const room = {
+  async (args, { ledger, binding, limits, conversationId }) => {
+    const size = {
       hitCharacters: limits.textCharacters,
-      answerCharacters: limits.answerCharacters - FRAME,
+      answerCharacters: limits.answerCharacters - ID_CHARACTERS,
     }
     if (conversationId !== undefined) {
-      const tool = toolOf(ledger.tools(conversationId, room), MEMORY_READ)
-      const { hits, leftOut } = found.parse(await tool.call(asked))
+      const tool = toolOf(ledger.tools(conversationId, size), MEMORY_READ)
+      const { hits, leftOut } = toolAnswer.parse(await tool.call(args))
       return { quotation: QUOTATION, hits: hits.map((hit) => ({ ...hit, conversationId })), leftOut }
     }
-    const { hits } = await ledger.search(asked.query, {
-      limit: asked.limit ?? MEMORY_HITS,
-      // Without a scope the ledger searches the conversations that name none.
+    const { hits } = await ledger.search(args.query, {
+      limit: args.limit ?? MEMORY_HITS,
+      // Without a scope the ledger searches the conversations without a scope.
       ...(typeof binding.scope === 'string' ? { scope: binding.scope } : {}),
     })
-    return output.parse({ quotation: QUOTATION, ...memoryAnswer(hits, room, true) })
+    return output.parse({ quotation: QUOTATION, ...memoryAnswer(hits, size, true) })
   },
 )

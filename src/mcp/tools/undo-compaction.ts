@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { EventData } from '../../domain/events/index.js'
-import { operation, recordedFor, usedBefore } from '../operations.js'
+import { operation, findRecordedEvent, operationIdReused } from '../operations.js'
 import { RECORDS, toolOfConversation } from '../tool.js'
 
 const NAME = 'undo_compaction'
@@ -9,16 +9,16 @@ const count = z.number().int()
 const output = z.object({
   conversationId: z.string(),
   revision: z.string(),
-  cycles: z.array(count).describe('The cycles that were undone, the last one first'),
+  cycles: z.array(count).describe('The undone cycles, newest first'),
   messagesRestored: count,
   tokensBefore: count,
   tokensAfter: count,
 })
 
-const whatOf = (cycle: number | undefined): string => `${NAME} from cycle ${String(cycle)}`
+const describeUndo = (cycle: number | undefined): string => `${NAME} from cycle ${String(cycle)}`
 
-/** What undoing came to, by the fact that recorded it. */
-const undoneOf = ({ undone, restored, tokensBefore, tokensAfter }: EventData<'CycleUndone'>) => ({
+/** The result of an undo, from its event. */
+const undoResult = ({ undone, restored, tokensBefore, tokensAfter }: EventData<'CycleUndone'>) => ({
   cycles: undone.map(({ cycle }) => cycle),
   messagesRestored: restored.length,
   tokensBefore,
@@ -30,7 +30,7 @@ export const undoCompaction = toolOfConversation(
     name: NAME,
     title: 'Undo compactions',
     description:
-      'Puts the messages of the compaction cycles from `cycle` to the last one back into the context. What came later stays, nothing is lost, and it is refused where the context would become too large.',
+      'Restores the messages of the compaction cycles from `cycle` to the last one to the context. Later messages stay and nothing is lost. Returns an error if the context would become too large.',
     annotations: RECORDS,
     input: {
       cycle: z
@@ -38,23 +38,23 @@ export const undoCompaction = toolOfConversation(
         .int()
         .min(1)
         .max(1_000_000_000)
-        .describe('The first cycle to undo, from 1; later ones go with it'),
+        .describe('The first cycle to undo, from 1; later cycles are undone as well'),
       ...operation,
     },
     output,
   },
-  ({ cycle, operationId }, { ledger, asking, operations, conversationId }) =>
+  ({ cycle, operationId }, { ledger, actorOptions: asking, operations, conversationId }) =>
     operations.once({
       conversationId,
       operationId,
-      what: whatOf(cycle),
-      // A later cycle may have the number of one that was undone: done again, it would be undone as well.
-      async recorded() {
-        const fact = await recordedFor(ledger, conversationId, operationId, 'CycleUndone')
-        if (fact === undefined) return undefined
-        const first = fact.data.undone.at(-1)?.cycle
-        if (first !== cycle) throw usedBefore(operationId, whatOf(first))
-        return { conversationId, revision: fact.revision.toString(), ...undoneOf(fact.data) }
+      description: describeUndo(cycle),
+      // A later cycle may have the number of an undone one: a second run would undo it too.
+      async findRecorded() {
+        const event = await findRecordedEvent(ledger, conversationId, operationId, 'CycleUndone')
+        if (event === undefined) return undefined
+        const first = event.data.undone.at(-1)?.cycle
+        if (first !== cycle) throw operationIdReused(operationId, describeUndo(first))
+        return { conversationId, revision: event.revision.toString(), ...undoResult(event.data) }
       },
       async run() {
         const { revision, cycles, messagesRestored, tokensBefore, tokensAfter } = await ledger.undo(conversationId, {

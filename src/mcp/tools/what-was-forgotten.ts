@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { ForgottenCycle } from '../../library/ledger.js'
-import { QUOTATION, quotation, roomOf, type Room } from '../quotation.js'
+import { QUOTATION, quotation, budgetOf, type CharacterBudget } from '../quotation.js'
 import { READS, toolOfConversation } from '../tool.js'
 
 const VERDICTS = ['kept', 'blurred', 'gone', 'unknown'] as const
@@ -15,7 +15,7 @@ const item = z.object({
   revision: z.string(),
   mentions: count,
 })
-const again = z.object({
+const repeatedCall = z.object({
   tool: z.string(),
   subject: z.string(),
   firstMessageId: z.string(),
@@ -32,7 +32,7 @@ const cycle = z.object({
   verdicts,
   items: z.array(item),
   itemsLeftOut: count,
-  doneAgain: z.array(again),
+  doneAgain: z.array(repeatedCall),
   doneAgainLeftOut: count,
 })
 
@@ -44,10 +44,10 @@ const output = z.object({
   leftOut: z.string().optional(),
 })
 
-function cycleTold(
+function quoteCycle(
   { cycle: number, revision, recordedAt, keys, report }: ForgottenCycle,
-  wanted: ReadonlySet<string>,
-  room: Room,
+  verdictFilter: ReadonlySet<string>,
+  budget: CharacterBudget,
 ): z.input<typeof cycle> | undefined {
   const sums = { kept: 0, blurred: 0, gone: 0, unknown: 0 }
   for (const counts of Object.values(report.counts)) for (const each of VERDICTS) sums[each] += counts[each]
@@ -60,9 +60,9 @@ function cycleTold(
     left: { messages: report.left.messages, tokens: report.left.tokens },
     verdicts: sums,
   }
-  if (!room.takes({ ...head, items: [], itemsLeftOut: 0, doneAgain: [], doneAgainLeftOut: 0 })) return undefined
+  if (!budget.take({ ...head, items: [], itemsLeftOut: 0, doneAgain: [], doneAgainLeftOut: 0 })) return undefined
   const items = report.items
-    .filter(({ verdict }) => wanted.has(verdict))
+    .filter(({ verdict }) => verdictFilter.has(verdict))
     .map(({ kind, text, verdict, said, mentions }) => ({
       kind,
       text,
@@ -71,62 +71,65 @@ function cycleTold(
       revision: said.revision,
       mentions,
     }))
-  const done = report.doneAgain
+  const repeatedCalls = report.doneAgain
     .filter(({ verdict }) => verdict === 'doneAgain')
-    .map(({ tool, subject, first, again: second, cost }) => ({
+    .map(({ tool, subject, first, again: repeated, cost }) => ({
       tool,
       subject: subject.slice(0, 200).toWellFormed(),
       firstMessageId: first.messageId,
-      againMessageId: second.messageId,
+      againMessageId: repeated.messageId,
       tokens: cost.tokens,
     }))
-  const doneAgain = [...room.first(done)]
-  const told = [...room.first(items)]
+  const doneAgain = [...budget.takeFirst(repeatedCalls)]
+  const fittingItems = [...budget.takeFirst(items)]
   return {
     ...head,
-    items: told,
-    itemsLeftOut: items.length - told.length,
+    items: fittingItems,
+    itemsLeftOut: items.length - fittingItems.length,
     doneAgain,
-    doneAgainLeftOut: done.length - doneAgain.length,
+    doneAgainLeftOut: repeatedCalls.length - doneAgain.length,
   }
 }
 
 export const whatWasForgotten = toolOfConversation(
   {
     name: 'what_was_forgotten',
-    title: 'What compactions forgot',
+    title: 'What compactions removed',
     description:
-      'What left the context and what its summary still has of it: requests, constraints, decisions, errors, files, numbers, each kept, blurred, gone or unknown, with the message that says it; and what was done again behind a compaction. Counted by code.',
+      'What compactions removed from the context, and how much of it their summaries contain: requests, constraints, decisions, errors, files, numbers, each kept, blurred (partly kept), gone or unknown, with its message; and tool calls that were repeated after a compaction. Computed without a model.',
     annotations: READS,
     input: {
-      cycle: z.number().int().min(1).max(1_000_000_000).optional().describe('Only the cycle of this number, from 1'),
+      cycle: z.number().int().min(1).max(1_000_000_000).optional().describe('Only the cycle with this number, from 1'),
       verdicts: z
         .array(z.enum(VERDICTS))
         .min(1)
         .max(VERDICTS.length)
         .optional()
-        .describe('Only items with these verdicts; by default those that are gone or blurred'),
+        .describe('Only items with these verdicts. Default: gone and blurred'),
     },
     output,
   },
-  async ({ cycle: number, verdicts: wanted = ['gone', 'blurred'] }, { ledger, conversationId, limits, signal }) => {
+  async (
+    { cycle: number, verdicts: verdictFilter = ['gone', 'blurred'] },
+    { ledger, conversationId, limits, signal },
+  ) => {
     const found: ForgottenCycle[] = []
     const { totals } = await ledger.forgotten(conversationId, {
       ...(number === undefined ? {} : { cycle: number }),
       onCycle(each) {
-        // A long conversation takes seconds, and nobody may be waiting any more.
+        // A long conversation takes seconds: stop if the client has cancelled the call.
         signal.throwIfAborted()
         found.push(each)
       },
     })
-    // Why there is no such cycle the difference across it tells.
+    // `diff` throws the error that explains why there is no such cycle.
     if (number !== undefined && found.length === 0) await ledger.diff(conversationId, { cycle: number })
-    const room = roomOf(limits.answerCharacters)
+    const budget = budgetOf(limits.answerCharacters)
     const cycles: z.input<typeof cycle>[] = []
     for (const each of found.toReversed()) {
-      const told = cycleTold(each, new Set(wanted), room)
-      if (told === undefined) break
-      cycles.push(told)
+      const quoted = quoteCycle(each, new Set(verdictFilter), budget)
+      if (quoted === undefined) break
+      cycles.push(quoted)
     }
     const { all } = totals
     return {
@@ -143,7 +146,7 @@ export const whatWasForgotten = toolOfConversation(
       ...(cycles.length === found.length
         ? {}
         : {
-            leftOut: `${String(found.length - cycles.length)} older cycles, for which there is no room here: ask for one`,
+            leftOut: `${String(found.length - cycles.length)} older cycles exceed the size of an answer: ask for one of them`,
           }),
     }
   },

@@ -1,11 +1,10 @@
 /**
- * What the page does beside showing what the server wrote: it brings parts as they are looked at, steps through
- * revisions, opens the drawer, and listens to keys. Without it the same is reached by links. Texts of conversations
- * come as markup that the server escaped, and as nothing else.
+ * The script of the page: loads parts of long lists on demand, moves the slider, opens the drawer and handles keys.
+ * Without it, links reach the same pages. Texts of conversations arrive only as markup that the server has escaped.
  */
-import type { Plotted } from './plot.js'
+import type { PlotHandle } from './plot.js'
 
-// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- who asks knows which element has that name
+// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the caller knows the type of the element
 const one = <T extends Element>(selector: string, within: ParentNode = document): T | null =>
   within.querySelector<T>(selector)
 const all = <T extends Element>(selector: string, within: ParentNode = document): T[] => [
@@ -14,8 +13,8 @@ const all = <T extends Element>(selector: string, within: ParentNode = document)
 
 document.documentElement.classList.add('scripted')
 
-/** A part of a page, as markup; undefined where it did not come. */
-async function fetched(url: string, signal?: AbortSignal): Promise<DocumentFragment | undefined> {
+/** Fetches a fragment; undefined if the server failed. */
+async function fetchFragment(url: string, signal?: AbortSignal): Promise<DocumentFragment | undefined> {
   const answer = await fetch(url, { headers: { 'x-part': '1' }, ...(signal === undefined ? {} : { signal }) })
   const markup = await answer.text()
   if (answer.status >= 500 && markup === '') return undefined
@@ -29,7 +28,7 @@ async function fetched(url: string, signal?: AbortSignal): Promise<DocumentFragm
 const FAR = '2400px'
 const LINE = 22
 
-/** Parts that are near are filled, and those that are far are emptied to their height. */
+/** Fills parts near the viewport. Empties distant parts and keeps their height. */
 const watched = new IntersectionObserver(
   (entries) => {
     for (const { target, isIntersecting } of entries) {
@@ -47,14 +46,14 @@ async function fill(part: HTMLElement): Promise<void> {
   if (part.dataset['lines'] === undefined || part.dataset['busy'] !== undefined) return
   part.dataset['busy'] = ''
   try {
-    const content = await fetched(part.dataset['part'] ?? '')
+    const content = await fetchFragment(part.dataset['part'] ?? '')
     if (content === undefined || part.dataset['busy'] === undefined) return
     if (!links.has(part)) links.set(part, [...part.childNodes])
     part.replaceChildren(content)
     part.style.height = ''
     delete part.dataset['lines']
   } catch {
-    // Its link is still there.
+    // The part still has its link.
   } finally {
     delete part.dataset['busy']
   }
@@ -84,16 +83,16 @@ const step = (): HTMLElement | null => one<HTMLElement>('#step')
 const params = new URLSearchParams(location.search)
 const conversation = params.get('c') ?? ''
 
-let shown = Number(step()?.dataset['revision'] ?? '0')
+let currentRevision = Number(step()?.dataset['revision'] ?? '0')
 let head = Number(step()?.dataset['head'] ?? '0')
-let wanted = shown
-let underway: AbortController | undefined
-let plotted: Plotted | undefined
+let targetRevision = currentRevision
+let pendingRequest: AbortController | undefined
+let plotHandle: PlotHandle | undefined
 
 const grouped = new Intl.NumberFormat('en-US')
 
-/** The address of what is shown now. */
-function remember(query: Readonly<Record<string, string | undefined>>): void {
+/** Updates the query of the address. */
+function updateAddress(query: Readonly<Record<string, string | undefined>>): void {
   const now = new URLSearchParams(location.search)
   for (const [name, value] of Object.entries(query)) {
     if (value === undefined) now.delete(name)
@@ -109,55 +108,55 @@ const stepQuery = (at: number, since: number): string => {
   return query.toString()
 }
 
-const NO_ANSWER = 'no answer: is the page still running?'
+const NO_ANSWER = 'No answer. Is `context-ledger page` still running?'
 
-/** Shows a revision; of those that are asked for while one is on its way, the last is shown. */
+/** Shows a revision. While a request is pending, only the last requested revision is kept. */
 async function goTo(revision: number): Promise<void> {
   if (slider === null) return
-  wanted = Math.max(0, Math.min(head, revision))
-  slider.value = String(wanted)
-  tell()
-  if (underway !== undefined) return
+  targetRevision = Math.max(0, Math.min(head, revision))
+  slider.value = String(targetRevision)
+  updateControls()
+  if (pendingRequest !== undefined) return
   let answered = true
-  while (answered && wanted !== shown) {
-    const [to, since] = [wanted, shown]
-    underway = new AbortController()
+  while (answered && targetRevision !== currentRevision) {
+    const [to, since] = [targetRevision, currentRevision]
+    pendingRequest = new AbortController()
     try {
-      const content = await fetched(`/conversation/step?${stepQuery(to, since)}`, underway.signal)
+      const content = await fetchFragment(`/conversation/step?${stepQuery(to, since)}`, pendingRequest.signal)
       const next = content === undefined ? null : one<HTMLElement>('#step', content)
       answered = next !== null
       if (next === null) continue
       watched.disconnect()
       step()?.replaceWith(next)
-      shown = to
-      remember({ at: String(to), since: undefined, m: undefined, why: undefined, part: undefined })
+      currentRevision = to
+      updateAddress({ at: String(to), since: undefined, m: undefined, why: undefined, part: undefined })
       watchParts(next)
     } catch {
       answered = false
     } finally {
-      underway = undefined
+      pendingRequest = undefined
     }
   }
-  wanted = shown
-  slider.value = String(shown)
-  tell()
+  targetRevision = currentRevision
+  slider.value = String(currentRevision)
+  updateControls()
   const output = one<HTMLOutputElement>('#at')
   if (!answered && output !== null) output.value = NO_ANSWER
 }
 
-/** What says which revision is shown, beside the context itself. */
-function tell(): void {
+/** Updates the revision label, the step links and the plot. */
+function updateControls(): void {
   const output = one<HTMLOutputElement>('#at')
-  if (output !== null) output.value = `revision ${grouped.format(wanted)} of ${grouped.format(head)}`
+  if (output !== null) output.value = `revision ${grouped.format(targetRevision)} of ${grouped.format(head)}`
   for (const [id, to] of [
-    ['#back', wanted - 1],
-    ['#on', wanted + 1],
+    ['#back', targetRevision - 1],
+    ['#on', targetRevision + 1],
   ] as const) {
-    const there = one<HTMLAnchorElement>(id)
-    if (to < 0 || to > head) there?.removeAttribute('href')
-    else there?.setAttribute('href', `/conversation?${stepQuery(to, wanted)}`)
+    const stepLink = one<HTMLAnchorElement>(id)
+    if (to < 0 || to > head) stepLink?.removeAttribute('href')
+    else stepLink?.setAttribute('href', `/conversation?${stepQuery(to, targetRevision)}`)
   }
-  plotted?.show(wanted)
+  plotHandle?.show(targetRevision)
 }
 
 slider?.addEventListener('input', () => {
@@ -169,7 +168,7 @@ for (const [id, by] of [
 ] as const)
   one(id)?.addEventListener('click', (event) => {
     event.preventDefault()
-    void goTo(wanted + by)
+    void goTo(targetRevision + by)
   })
 
 const PLAY_MS = 350
@@ -183,11 +182,11 @@ function setPlaying(on: boolean): void {
   play.setAttribute('aria-pressed', String(on))
   play.textContent = on ? 'Pause' : 'Play'
   if (!on) return
-  if (wanted >= head) void goTo(0)
+  if (targetRevision >= head) void goTo(0)
   playing = window.setInterval(() => {
-    if (underway !== undefined) return
-    if (wanted >= head) setPlaying(false)
-    else void goTo(wanted + 1)
+    if (pendingRequest !== undefined) return
+    if (targetRevision >= head) setPlaying(false)
+    else void goTo(targetRevision + 1)
   }, PLAY_MS)
 }
 play?.addEventListener('click', () => {
@@ -198,24 +197,24 @@ play?.addEventListener('click', () => {
 
 const drawer = one<HTMLElement>('#drawer')
 const NARROW = 760
-let cameFrom: Element | null = null
+let previousFocus: Element | null = null
 
 async function explain(line: HTMLAnchorElement): Promise<void> {
   const content = one('#drawer-content')
   if (drawer === null || content === null) return
-  cameFrom = line
+  previousFocus = line
   for (const each of all('.ln.chosen')) each.classList.remove('chosen')
   line.classList.add('chosen')
-  const asked = new URL(line.href)
+  const url = new URL(line.href)
   drawer.hidden = false
   content.setAttribute('aria-busy', 'true')
-  const found = await fetched(`/conversation/why${asked.search}`)
+  const found = await fetchFragment(`/conversation/why${url.search}`)
   content.removeAttribute('aria-busy')
   if (found === undefined) return
   content.replaceChildren(found)
-  remember({ why: asked.searchParams.get('why') ?? undefined, at: asked.searchParams.get('at') ?? undefined })
+  updateAddress({ why: url.searchParams.get('why') ?? undefined, at: url.searchParams.get('at') ?? undefined })
   drawer.scrollTop = 0
-  // On a narrow screen it lies over the lower part: the line that it is about stays in sight.
+  // On a narrow screen the drawer covers the lower part, so scroll the line into view.
   if (line.getBoundingClientRect().bottom > drawer.getBoundingClientRect().top && innerWidth <= NARROW)
     line.scrollIntoView({ block: 'start' })
   drawer.focus({ preventScroll: true })
@@ -224,8 +223,8 @@ async function explain(line: HTMLAnchorElement): Promise<void> {
 function closeDrawer(): void {
   if (drawer === null || drawer.hidden) return
   drawer.hidden = true
-  remember({ why: undefined })
-  if (cameFrom instanceof HTMLElement && cameFrom.isConnected) cameFrom.focus({ preventScroll: true })
+  updateAddress({ why: undefined })
+  if (previousFocus instanceof HTMLElement && previousFocus.isConnected) previousFocus.focus({ preventScroll: true })
 }
 
 document.addEventListener('click', (event) => {
@@ -234,7 +233,7 @@ document.addEventListener('click', (event) => {
   const line = event.target.closest<HTMLAnchorElement>('#step a.ln')
   if (line !== null && drawer !== null) {
     event.preventDefault()
-    // Whoever marks a text to copy it wants no explanation.
+    // Do not explain if the user is selecting text.
     if ((getSelection()?.toString() ?? '') === '') void explain(line)
     return
   }
@@ -263,38 +262,38 @@ function focusOn(found: HTMLElement | undefined): void {
   found.scrollIntoView({ block: 'nearest' })
 }
 
-/** The next or previous one of some elements, from where the focus is. */
+/** The next or previous element, relative to the focus. */
 function nextOf(selector: string, by: 1 | -1): HTMLElement | undefined {
-  const these = all<HTMLElement>(selector)
+  const elements = all<HTMLElement>(selector)
   const { activeElement } = document
-  const at = these.findIndex((each) => each === activeElement)
-  if (at !== -1) return these[at + by]
+  const at = elements.findIndex((each) => each === activeElement)
+  if (at !== -1) return elements[at + by]
   if (activeElement !== null && activeElement !== document.body) {
-    // From within one, the one that holds it or stands behind it comes first.
+    // If the focus is inside or between the elements, use their document order.
     const follows = (each: Element): boolean =>
       (activeElement.compareDocumentPosition(each) & Node.DOCUMENT_POSITION_FOLLOWING) !== 0
-    const behind = these.findIndex(follows)
-    const found = by === 1 ? these[behind] : these[(behind === -1 ? these.length : behind) - 1]
+    const following = elements.findIndex(follows)
+    const found = by === 1 ? elements[following] : elements[(following === -1 ? elements.length : following) - 1]
     if (found !== undefined) return found
   }
-  const top = these.findIndex((each) => each.getBoundingClientRect().bottom > 140)
-  return these[Math.max(0, top)]
+  const top = elements.findIndex((each) => each.getBoundingClientRect().bottom > 140)
+  return elements[Math.max(0, top)]
 }
 
 function goToMark(by: 1 | -1): void {
-  const marks = plotted?.marks() ?? []
-  const found = by === 1 ? marks.find((each) => each > wanted) : marks.findLast((each) => each < wanted)
+  const marks = plotHandle?.marks() ?? []
+  const found = by === 1 ? marks.find((each) => each > targetRevision) : marks.findLast((each) => each < targetRevision)
   if (found !== undefined) void goTo(found)
 }
 
-/** What j and k go through: messages, facts, rows of a list, boxes of the graph. */
+/** Elements for j and k: messages, events, rows of a list, boxes of the graph. */
 const LISTED = '.context .msg, .events .event, .rows tbody tr a, .graph a'
 
 const hits = all<HTMLAnchorElement>('a[data-hit]')
 
 const KEYS: Readonly<Record<string, (event: KeyboardEvent) => void>> = {
-  ArrowLeft: (event) => void goTo(wanted - (event.shiftKey ? 10 : 1)),
-  ArrowRight: (event) => void goTo(wanted + (event.shiftKey ? 10 : 1)),
+  ArrowLeft: (event) => void goTo(targetRevision - (event.shiftKey ? 10 : 1)),
+  ArrowRight: (event) => void goTo(targetRevision + (event.shiftKey ? 10 : 1)),
   '[': () => {
     goToMark(-1)
   },
@@ -339,8 +338,8 @@ const KEYS: Readonly<Record<string, (event: KeyboardEvent) => void>> = {
 }
 
 function goToHit(by: 1 | -1): void {
-  const place = hits.findIndex((hit) => hit === document.activeElement)
-  const found = hits[place === -1 ? (by === 1 ? 0 : hits.length - 1) : place + by]
+  const index = hits.findIndex((hit) => hit === document.activeElement)
+  const found = hits[index === -1 ? (by === 1 ? 0 : hits.length - 1) : index + by]
   if (found !== undefined) focusOn(found)
 }
 
@@ -355,12 +354,12 @@ document.addEventListener('keydown', (event) => {
     return
   }
   if (NEEDS_SLIDER.has(key)) {
-    // The slider has its own arrows, and a button its own space.
+    // The slider handles arrow keys itself, and a button handles Space.
     if (slider === null || target === slider || (key === ' ' && target.matches('button, a, summary'))) return
   }
-  const room = /^[1-7]$/u.test(key) ? one<HTMLAnchorElement>(`[data-key="${key}"]`) : null
-  if (room !== null) {
-    location.assign(room.href)
+  const tab = /^[1-7]$/u.test(key) ? one<HTMLAnchorElement>(`[data-key="${key}"]`) : null
+  if (tab !== null) {
+    location.assign(tab.href)
     return
   }
   const act = KEYS[key]
@@ -369,9 +368,9 @@ document.addEventListener('keydown', (event) => {
   act(event)
 })
 
-// --- On paper --------------------------------------------------------------------------------------------------------
+// --- Printing --------------------------------------------------------------------------------------------------------
 
-/** Pixels that a sheet has room for. */
+/** Width of a printed page in pixels. */
 const SHEET = 680
 let folded: HTMLDetailsElement[] = []
 
@@ -388,21 +387,21 @@ addEventListener('afterprint', () => {
   if (drawn !== null) drawn.style.zoom = ''
 })
 
-// --- What is there at first ------------------------------------------------------------------------------------------
+// --- Initialization ------------------------------------------------------------------------------------------
 
 watchParts(document)
 one('.msg.sought')?.scrollIntoView({ block: 'center' })
 one('[data-sought]')?.scrollIntoView()
-// The box of the graph that was opened or closed: keys go on from there.
+// Focus the box of the graph that was expanded or collapsed.
 const opened = location.hash.startsWith('#box-')
   ? document.querySelector<SVGElement>(`[id="${CSS.escape(location.hash.slice(1))}"]`)
   : null
 opened?.focus()
 
-/** Rows whose log was not read yet, one after the other. */
+/** Loads missing row details, one row at a time. */
 async function fillRows(): Promise<void> {
   for (const row of all<HTMLTableRowElement>('tr[data-row]')) {
-    const content = await fetched(row.dataset['row'] ?? '').catch(() => undefined)
+    const content = await fetchFragment(row.dataset['row'] ?? '').catch(() => undefined)
     const cells = content === undefined ? [] : all('td', content)
     for (const [at, cell] of cells.entries()) row.cells[6 + at]?.replaceWith(cell)
     delete row.dataset['row']
@@ -413,14 +412,14 @@ void fillRows()
 async function showPlot(box: HTMLElement, range: HTMLInputElement): Promise<void> {
   const { drawPlot } = await import('./plot.js')
   try {
-    plotted = await drawPlot(box, (revision) => void goTo(revision))
+    plotHandle = await drawPlot(box, (revision) => void goTo(revision))
   } catch {
-    box.textContent = 'The course cannot be drawn: a fact of this conversation cannot be read. Verify names it.'
+    box.textContent = 'Cannot draw the plot: an event of this conversation is not readable. See the Verify tab.'
     return
   }
-  head = Math.max(head, plotted.last)
+  head = Math.max(head, plotHandle.last)
   range.max = String(head)
-  tell()
+  updateControls()
 }
 const plot = one<HTMLElement>('#plot')
 if (plot !== null && slider !== null) void showPlot(plot, slider)

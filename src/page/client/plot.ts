@@ -1,4 +1,4 @@
-/** The course of a context: tokens against both limits, with what happened on it. */
+/** The interactive plot of the context size, with both limits and the marks. */
 import UPlot from 'uplot'
 
 interface Mark {
@@ -10,18 +10,18 @@ interface Mark {
 interface Course {
   readonly revisions: number[]
   readonly tokens: number[]
-  readonly soft: number[]
-  readonly hard: number[]
+  readonly soft: (number | null)[]
+  readonly hard: (number | null)[]
   readonly marks: readonly Mark[]
 }
 
-/** A plot that is drawn. */
-export interface Plotted {
-  /** The last revision that it has. */
+/** The interface of a drawn plot. */
+export interface PlotHandle {
+  /** The last revision. */
   readonly last: number
-  /** Revisions of what stands out, in order. */
+  /** Revisions of the marks, in order. */
   marks(): readonly number[]
-  /** Marks the revision that is shown. */
+  /** Moves the cursor to a revision. */
   show(revision: number): void
 }
 
@@ -35,41 +35,62 @@ const SIGNS: Readonly<Record<string, string>> = {
 }
 
 const HEIGHT = 216
-const SIGN_ROOM = 26
+const LABEL_FONT = '11px system-ui, sans-serif'
+const SIGN_HEIGHT = 26
 
-/** Draws the course into a box; a click on it leads to a revision. */
-export async function drawPlot(box: HTMLElement, goTo: (revision: number) => void): Promise<Plotted> {
+/** Width of the longest label, including its distance to the axis, in pixels. */
+function labelWidth(labels: readonly string[]): number {
+  const context = document.createElement('canvas').getContext('2d')
+  if (context === null) return 58
+  context.font = LABEL_FONT
+  return Math.ceil(Math.max(0, ...labels.map((label) => context.measureText(label).width))) + 16
+}
+
+/** Shows the legend entries that occur in the plot. */
+function showLegend(legend: Element | null, { soft, hard, marks }: Course): void {
+  if (!(legend instanceof HTMLElement)) return
+  const kinds = new Set(['tokens', ...marks.map(({ kind }) => kind)])
+  if (soft.some((value) => value !== null)) kinds.add('soft')
+  if (hard.some((value) => value !== null)) kinds.add('hard')
+  for (const key of legend.querySelectorAll<HTMLElement>('[data-kind]'))
+    key.hidden = !kinds.has(key.dataset['kind'] ?? '')
+  legend.hidden = false
+}
+
+/** Draws the plot into a box. A click goes to a revision. */
+export async function drawPlot(box: HTMLElement, goTo: (revision: number) => void): Promise<PlotHandle> {
   const answer = await fetch(box.dataset['url'] ?? '')
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- our own server made it
   const course = (await answer.json()) as Course
+  showLegend(box.parentElement?.querySelector('.legend') ?? null, course)
   const hits = (box.dataset['hits'] ?? '')
     .split(' ')
     .filter((each) => each !== '')
     .map(Number)
   const colour = (name: string): string =>
     getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim()
-  let shown = -1
+  let currentRevision = -1
 
-  /** Lines and signs behind and above the course. */
+  /** Draws the search hits and the marks. */
   function drawMarks(drawn: UPlot): void {
     const { ctx, bbox } = drawn
     const scale = devicePixelRatio
-    const place = (revision: number): number => drawn.valToPos(revision, 'x', true)
+    const xOf = (revision: number): number => drawn.valToPos(revision, 'x', true)
     ctx.save()
     ctx.setLineDash([])
     ctx.fillStyle = colour('hit')
     for (const revision of hits)
-      ctx.fillRect(place(revision) - scale, bbox.top + bbox.height - 9 * scale, 3 * scale, 9 * scale)
+      ctx.fillRect(xOf(revision) - scale, bbox.top + bbox.height - 9 * scale, 3 * scale, 9 * scale)
     ctx.font = `${String(11 * scale)}px system-ui, sans-serif`
     ctx.textAlign = 'center'
     let lastAt = Number.NEGATIVE_INFINITY
     for (const { kind, revision } of course.marks) {
-      const x = place(revision)
-      // Cycles that lie on top of each other are one sign.
+      const x = xOf(revision)
+      // Overlapping cycles share a sign.
       if (kind === 'cycle' && x - lastAt < 7 * scale) continue
       if (kind === 'cycle') lastAt = x
       ctx.fillStyle = colour(kind === 'failure' ? 'bad' : kind === 'cycle' ? 'good' : 'warn')
-      // What is rarer stands above, where no cycle hides it.
+      // Rarer marks are drawn higher, where no cycle covers them.
       ctx.fillText(SIGNS[kind] ?? '•', x, bbox.top - (kind === 'cycle' ? 5 : 16) * scale)
     }
     ctx.restore()
@@ -78,7 +99,7 @@ export async function drawPlot(box: HTMLElement, goTo: (revision: number) => voi
   const options = (): UPlot.Options => ({
     width: Math.max(200, box.clientWidth),
     height: HEIGHT,
-    padding: [SIGN_ROOM + 4, 8, 0, 0],
+    padding: [SIGN_HEIGHT + 4, 8, 0, 0],
     cursor: { y: false, drag: { x: true, y: false }, points: { size: 5 } },
     legend: { show: false },
     scales: { x: { time: false }, y: { range: (_plot, _low, high) => [0, high <= 0 ? 1 : high * 1.04] } },
@@ -87,15 +108,15 @@ export async function drawPlot(box: HTMLElement, goTo: (revision: number) => voi
         stroke: colour('muted'),
         grid: { stroke: colour('line'), width: 1 },
         ticks: { stroke: colour('line'), width: 1 },
-        font: '11px system-ui, sans-serif',
+        font: LABEL_FONT,
         size: 30,
       },
       {
         stroke: colour('muted'),
         grid: { stroke: colour('line'), width: 1 },
         ticks: { show: false },
-        font: '11px system-ui, sans-serif',
-        size: 58,
+        font: LABEL_FONT,
+        size: (_plot, labels) => labelWidth(labels ?? []),
       },
     ],
     series: [
@@ -104,7 +125,7 @@ export async function drawPlot(box: HTMLElement, goTo: (revision: number) => voi
       { stroke: colour('warn'), width: 1, dash: [6, 4], points: { show: false } },
       { stroke: colour('bad'), width: 1, dash: [2, 3], points: { show: false } },
     ],
-    hooks: { draw: [drawMarks], setScale: [mark], setSize: [mark] },
+    hooks: { draw: [drawMarks], setScale: [moveCursor], setSize: [moveCursor] },
   })
 
   const data: UPlot.AlignedData = [course.revisions, course.tokens, course.soft, course.hard]
@@ -112,7 +133,7 @@ export async function drawPlot(box: HTMLElement, goTo: (revision: number) => voi
   target.setAttribute('role', 'img')
   target.setAttribute(
     'aria-label',
-    `Tokens of the context over ${String(course.revisions.length)} facts; ${String(course.marks.length)} marks, which the list of cycles names`,
+    `Tokens of the context over ${String(course.revisions.length)} events; ${String(course.marks.length)} marks, listed under Cycles`,
   )
   box.replaceChildren(target)
   const tip = document.createElement('p')
@@ -121,14 +142,14 @@ export async function drawPlot(box: HTMLElement, goTo: (revision: number) => voi
   box.append(tip)
 
   let plot = new UPlot(options(), data, target)
-  // What is shown is marked by an element of its own: the course is not drawn anew for each step.
-  const place = document.createElement('i')
-  place.className = 'place'
+  // The cursor is a separate element, so that a step does not redraw the plot.
+  const cursor = document.createElement('i')
+  cursor.className = 'place'
 
-  function mark(): void {
-    if (shown < 0) return
-    plot.over.append(place)
-    place.style.insetInlineStart = `${String(Math.round(plot.valToPos(shown, 'x')))}px`
+  function moveCursor(): void {
+    if (currentRevision < 0) return
+    plot.over.append(cursor)
+    cursor.style.insetInlineStart = `${String(Math.round(plot.valToPos(currentRevision, 'x')))}px`
   }
 
   function listen(): void {
@@ -141,8 +162,8 @@ export async function drawPlot(box: HTMLElement, goTo: (revision: number) => voi
       const { idx, left = 0 } = plot.cursor
       const revision = idx === null || idx === undefined ? undefined : course.revisions[idx]
       if (idx === null || idx === undefined || revision === undefined) return
-      const there = course.marks.find((each) => Math.abs(plot.valToPos(each.revision, 'x') - left) < 4)
-      tip.textContent = `revision ${revision.toLocaleString('en-US')}: ${(course.tokens[idx] ?? 0).toLocaleString('en-US')} tokens${there === undefined ? '' : ` · ${there.text}`}`
+      const nearbyMark = course.marks.find((each) => Math.abs(plot.valToPos(each.revision, 'x') - left) < 4)
+      tip.textContent = `revision ${revision.toLocaleString('en-US')}: ${(course.tokens[idx] ?? 0).toLocaleString('en-US')} tokens${nearbyMark === undefined ? '' : ` · ${nearbyMark.text}`}`
       tip.hidden = false
     })
     plot.over.addEventListener('mouseleave', () => {
@@ -151,14 +172,14 @@ export async function drawPlot(box: HTMLElement, goTo: (revision: number) => voi
   }
   listen()
 
-  /** Colours are the theme's, and are asked for when it is drawn. */
-  function again(): void {
+  /** Redraws the plot, because its colours come from the theme. */
+  function redraw(): void {
     plot.destroy()
     plot = new UPlot(options(), data, target)
     listen()
-    mark()
+    moveCursor()
   }
-  matchMedia('(prefers-color-scheme: dark)').addEventListener('change', again)
+  matchMedia('(prefers-color-scheme: dark)').addEventListener('change', redraw)
   let width = box.clientWidth
   new ResizeObserver(() => {
     if (box.clientWidth === width) return
@@ -171,9 +192,9 @@ export async function drawPlot(box: HTMLElement, goTo: (revision: number) => voi
     last: course.revisions.at(-1) ?? 0,
     marks: () => revisions,
     show(revision) {
-      if (revision === shown) return
-      shown = revision
-      mark()
+      if (revision === currentRevision) return
+      currentRevision = revision
+      moveCursor()
     },
   }
 }

@@ -1,25 +1,24 @@
-/** What compactions forgot, as the page and its files show it: all of them in a line, and the foremost whole. */
+/** What compactions forgot, for the page and report files: one row per compaction, and the worst ones in full. */
 import type { Forgotten, ForgottenCycle, ForgottenTotal, Ledger } from '../../library/ledger.js'
 
-/** A compaction in a line. */
+/** A compaction as a row. */
 export interface ForgottenRow
   extends
     Pick<ForgottenCycle, 'conversationId' | 'cycle' | 'revision' | 'recordedAt' | 'keys'>,
     Pick<ForgottenTotal, 'left' | 'verdicts' | 'behind'> {
-  /** It is among those that are shown whole. */
+  /** The compaction is also shown in full. */
   readonly isWhole: boolean
 }
 
-/** What compactions forgot. */
 export interface ForgottenFound extends Forgotten {
-  /** Every compaction, in the order in which they were read. */
+  /** Every compaction, in reading order. */
   readonly rows: readonly ForgottenRow[]
-  /** Those behind which most was done again, then those of which most is gone; in the same order. */
+  /** The compactions with the most repeated calls, then with the most lost items; in reading order. */
   readonly whole: readonly ForgottenCycle[]
 }
 
-/** Compactions that are shown whole: what others said is counted, and only these are held. */
-const MOST_WHOLE = 60
+/** Maximum number of compactions shown in full. All others are only counted. */
+const MAX_WHOLE = 60
 
 const verdictsOf = ({ counts }: ForgottenCycle['report']): ForgottenRow['verdicts'] => {
   const all = Object.values(counts)
@@ -35,47 +34,47 @@ const rowOf = ({ report, ...named }: ForgottenCycle): ForgottenRow => ({
   isWhole: false,
 })
 
-/** Cost first, since it is what somebody paid; then what is gone. */
+/** Sorts by repeated calls, then by lost items. */
 const worstFirst = (a: ForgottenRow, b: ForgottenRow): number =>
   b.behind.calls - a.behind.calls || b.verdicts.gone - a.verdicts.gone
 
 /**
- * What the compactions of a conversation, or of all, forgot.
- * @param cycle only those with this number
- * @param most how many are shown whole
+ * What the compactions of a conversation, or of all conversations, forgot.
+ * @param cycle only the cycle with this number
+ * @param max how many are shown in full
  */
 export async function forgottenFound(
   ledger: Pick<Ledger, 'forgotten'>,
   conversationId: string | undefined,
   cycle?: number,
-  most = MOST_WHOLE,
+  max = MAX_WHOLE,
 ): Promise<ForgottenFound> {
   const rows: ForgottenRow[] = []
   let whole: { readonly at: number; readonly row: ForgottenRow; readonly found: ForgottenCycle }[] = []
   const keepWorst = (): void => {
-    whole = whole.toSorted((a, b) => worstFirst(a.row, b.row)).slice(0, most)
+    whole = whole.toSorted((a, b) => worstFirst(a.row, b.row)).slice(0, max)
   }
   const { conversations, totals } = await ledger.forgotten(conversationId, {
     onCycle: (found) => {
       const row = rowOf(found)
       whole.push({ at: rows.length, row, found })
       rows.push(row)
-      if (whole.length >= 2 * most) keepWorst()
+      if (whole.length >= 2 * max) keepWorst()
     },
     ...(cycle === undefined ? {} : { cycle }),
   })
   keepWorst()
-  const shown = whole.toSorted((a, b) => a.at - b.at)
-  const places = new Set(shown.map(({ at }) => at))
+  const sorted = whole.toSorted((a, b) => a.at - b.at)
+  const places = new Set(sorted.map(({ at }) => at))
   return {
     conversations,
     totals,
     rows: rows.map((row, at) => ({ ...row, isWhole: places.has(at) })),
-    whole: shown.map(({ found }) => found),
+    whole: sorted.map(({ found }) => found),
   }
 }
 
-/** The report of the cycle that ended at a revision; undefined where it is none of the conversation's own stream. */
+/** The report of the cycle that ended at a revision; undefined if the cycle is not in the conversation's own stream. */
 export async function forgottenAt(
   ledger: Pick<Ledger, 'forgotten'>,
   conversationId: string,

@@ -1,27 +1,26 @@
 /**
- * What a list shows of a conversation beside its row: who recorded it first, and its last cycle. Both are read from the
- * log, and kept until something is recorded.
+ * Details of the conversation list that are not in the read model: the first actor and the last cycle. They are read
+ * from the log and cached until a new event is recorded.
  */
 import type { ConversationSummary, Ledger } from '../../library/ledger.js'
 
-/** What is read of a conversation beside its row. */
+/** Details of a row, read from the log. */
 export interface RowDetails {
-  /** The program whose transcript it was read from, or whoever recorded its first fact. */
+  /** The program of the transcript, or the actor of the first event. */
   readonly recordedBy: string
   readonly lastCycle: { readonly revision: bigint; readonly recordedAt: string } | undefined
 }
 
-/** Reads and keeps what rows show. */
+/** Reads and caches row details. */
 export interface Rows {
   known(row: ConversationSummary): RowDetails | undefined
   read(row: ConversationSummary): Promise<RowDetails>
 }
 
-const KEPT = 5_000
+const MAX_CACHED = 5_000
 
-/** Builds what reads rows. */
 export function createRows(ledger: Pick<Ledger, 'log'>): Rows {
-  const kept = new Map<string, RowDetails & { readonly revision: bigint }>()
+  const cache = new Map<string, RowDetails & { readonly revision: bigint }>()
 
   async function lastCycle({ conversationId, cycles }: ConversationSummary): Promise<RowDetails['lastCycle']> {
     if (cycles === 0) return undefined
@@ -31,7 +30,7 @@ export function createRows(ledger: Pick<Ledger, 'log'>): Rows {
   }
 
   function known(row: ConversationSummary): RowDetails | undefined {
-    const found = kept.get(row.conversationId)
+    const found = cache.get(row.conversationId)
     return found?.revision === row.revision ? found : undefined
   }
 
@@ -44,8 +43,8 @@ export function createRows(ledger: Pick<Ledger, 'log'>): Rows {
       if (row.program === undefined)
         for await (const { metadata } of ledger.log(row.conversationId, { limit: 1 })) recordedBy = metadata.actor
       const details = { recordedBy, lastCycle: await lastCycle(row), revision: row.revision }
-      if (kept.size >= KEPT) kept.clear()
-      kept.set(row.conversationId, details)
+      if (cache.size >= MAX_CACHED) cache.clear()
+      cache.set(row.conversationId, details)
       return details
     },
   }

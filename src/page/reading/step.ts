@@ -1,29 +1,29 @@
 /**
- * A conversation at one revision: the context as the model had it, and what is new in it since another revision. It is
- * made of the history that was read, or else by the ledger itself; both give the same.
+ * A conversation at one revision: the model's context, and the changes since another revision. It is computed from the
+ * cached history, or else by the ledger, with the same result.
  */
 import type { ContextAsOf, Ledger, LiveMessages } from '../../library/ledger.js'
 import { faultOf } from '../../library/problem.js'
+import { viewText } from '../../domain/compaction/context.js'
 import type { RecordedEvent } from '../../domain/events/index.js'
-import { contentText } from '../../domain/values/message.js'
 import { liveIn } from '../../history/time-travel.js'
 import { textChanges, type TextChange } from '../../history/difference.js'
 import type { Histories } from './history.js'
 
-/** A message that was in the earlier context and is not in this one. */
-interface LeftMessage {
+/** A message of the earlier context that is not in this one. */
+interface RemovedMessage {
   readonly messageId: string
-  /** The batch that a cycle in between archived it in. */
+  /** The batch in which a cycle in between archived the message. */
   readonly batchId?: string
 }
 
-/** What changed from an earlier context to this one. */
+/** The changes from an earlier context to this one. */
 export interface Change {
   readonly since: bigint
-  /** Ids of messages that this one has and the earlier one had not. */
-  readonly came: ReadonlySet<string>
-  readonly left: readonly LeftMessage[]
-  /** Of the view's text, line by line; empty where it is the same. */
+  /** Ids of messages that are not in the earlier context. */
+  readonly added: ReadonlySet<string>
+  readonly removed: readonly RemovedMessage[]
+  /** Line changes of the view; empty if it is unchanged. */
   readonly view: readonly TextChange[]
 }
 
@@ -32,25 +32,18 @@ export interface Step {
   readonly conversationId: string
   readonly head: bigint
   readonly revision: bigint
-  /** The fact at that revision. */
+  /** The event at that revision. */
   readonly event: RecordedEvent | undefined
-  /** Undefined where there is no context; `refusal` says why. */
+  /** Undefined if there is no context; `refusal` has the reason. */
   readonly context: ContextAsOf | undefined
   readonly refusal: string | undefined
-  /** The messages of the context as they were recorded, by their ids. */
+  /** The recorded messages of the context, by id. */
   readonly live: ReadonlyMap<string, LiveMessages['messages'][number]>
   readonly change: Change | undefined
 }
 
 type Reads = Pick<Ledger, 'context' | 'messages' | 'log'>
 
-/** The text of the view in a context; undefined where it shows none. */
-const viewText = (context: ContextAsOf | undefined): string | undefined => {
-  const view = context?.viewAt === undefined ? undefined : context.messages[context.viewAt]
-  return view === undefined ? undefined : contentText(view.content)
-}
-
-/** What changed between two contexts. */
 function changeBetween(
   earlier: ContextAsOf | undefined,
   later: ContextAsOf,
@@ -68,32 +61,32 @@ function changeBetween(
   )
   return {
     since,
-    came: new Set([...after].filter((id) => !before.has(id))),
-    left: [...before]
+    added: new Set([...after].filter((id) => !before.has(id))),
+    removed: [...before]
       .filter((id) => !after.has(id))
       .map((messageId) => {
         const batchId = batches.get(messageId)
         return batchId === undefined ? { messageId } : { messageId, batchId }
       }),
-    view: textChanges(viewText(earlier), viewText(later)),
+    view: textChanges(earlier === undefined ? undefined : viewText(earlier), viewText(later)),
   }
 }
 
 /**
- * What a message changed that was appended last, and fits as it is: itself came, and nothing else happened. So the first
- * view of a conversation need not load it twice.
+ * The change of an appended message that is not shortened: only the message is new. With this shortcut the first view
+ * does not load the conversation twice.
  */
 function appendedSince({ event, context, revision }: Omit<Step, 'change' | 'head'>, since: bigint): Change | undefined {
   if (event?.type !== 'MessageAppended' || since !== revision - 1n || context === undefined) return undefined
   if (context.shortened !== undefined || event.data.role === 'tool') return undefined
-  return { since, came: new Set([event.data.messageId]), left: [], view: [] }
+  return { since, added: new Set([event.data.messageId]), removed: [], view: [] }
 }
 
-/** A text of digits as a revision; undefined for any other one. */
+/** A text of digits as a revision; undefined for any other text. */
 const asRevision = (at: string | undefined): bigint | undefined =>
   at !== undefined && /^\d{1,18}$/u.test(at) ? BigInt(at) : undefined
 
-/** The fact at a revision, by the ledger. */
+/** The event at a revision, from the ledger. */
 async function eventAt(ledger: Reads, conversationId: string, revision: bigint): Promise<RecordedEvent | undefined> {
   for await (const event of ledger.log(conversationId, { from: revision, limit: 1 })) return event
   return undefined
@@ -102,15 +95,14 @@ async function eventAt(ledger: Reads, conversationId: string, revision: bigint):
 /** Reads steps of conversations. */
 export interface Steps {
   /**
-   * The conversation at a moment (default: now), compared with an earlier revision where one is given.
-   * @param at a revision, a time or a message, as `context --at` takes it
+   * The conversation at a point in time (default: now), compared with the revision `since` (default: the previous one).
+   * @param at a revision, time or message, like `context --at`
    */
   at(conversationId: string, at: string | undefined, since?: string): Promise<Step>
 }
 
-/** Builds what reads steps. */
 export function createSteps(ledger: Reads, histories: Pick<Histories, 'ready'>): Steps {
-  /** The context at a revision; undefined where there is none. */
+  /** The context at a revision; undefined if there is none. */
   async function contextAt(conversationId: string, revision: bigint): Promise<ContextAsOf | undefined> {
     try {
       return (
@@ -122,12 +114,12 @@ export function createSteps(ledger: Reads, histories: Pick<Histories, 'ready'>):
   }
 
   async function fromLedger(conversationId: string, at: string | undefined): Promise<Omit<Step, 'change' | 'head'>> {
-    // It says where there is no such moment.
+    // This call throws if there is no such point.
     const live = await ledger.messages(conversationId, at === undefined ? {} : { at })
     let context: ContextAsOf | undefined
     let refusal: string | undefined
     try {
-      // The state as of now is at hand; that of a moment is loaded.
+      // The current state is in memory; an earlier state is loaded.
       const newest = at === undefined ? await ledger.context(conversationId) : undefined
       context =
         newest?.revision === live.revision ? newest : await ledger.context(conversationId, { at: live.revision })
@@ -144,11 +136,11 @@ export function createSteps(ledger: Reads, histories: Pick<Histories, 'ready'>):
     }
   }
 
-  /** The facts behind `from`, up to `to`; none where that is back in time. */
+  /** The events after `from` up to `to`; empty if `to` is earlier. */
   async function eventsBetween(conversationId: string, from: bigint, to: bigint): Promise<readonly RecordedEvent[]> {
     if (from >= to) return []
-    const held = histories.ready(conversationId)?.eventsBetween(from, to)
-    if (held !== undefined) return held
+    const cached = histories.ready(conversationId)?.eventsBetween(from, to)
+    if (cached !== undefined) return cached
     const events: RecordedEvent[] = []
     for await (const event of ledger.log(conversationId, { from: from + 1n, limit: Number(to - from) }))
       if (event.type === 'MessagesPruned') events.push(event)
@@ -162,7 +154,7 @@ export function createSteps(ledger: Reads, histories: Pick<Histories, 'ready'>):
   return {
     async at(conversationId, at, since) {
       const history = histories.ready(conversationId)
-      // What was recorded since the history was read is known to the ledger alone.
+      // Events recorded after the history was read are only in the ledger.
       const revision = asRevision(at)
       const state = revision === undefined ? undefined : history?.stateAt(revision)
       const step: Omit<Step, 'change' | 'head'> =
@@ -175,22 +167,22 @@ export function createSteps(ledger: Reads, histories: Pick<Histories, 'ready'>):
               ...contextOrRefusal(() => history.contextAt(revision)),
               live: new Map(liveIn(state).messages.map((message) => [message.messageId, message])),
             }
-      const whole =
+      const complete =
         step.context === undefined && step.refusal === undefined ? await fromLedger(conversationId, at) : step
-      const known = history?.head ?? (at === undefined ? whole.revision : await now(conversationId))
-      const head = known > whole.revision ? known : whole.revision
-      const from = asRevision(since) ?? whole.revision - 1n
+      const known = history?.head ?? (at === undefined ? complete.revision : await now(conversationId))
+      const head = known > complete.revision ? known : complete.revision
+      const from = asRevision(since) ?? complete.revision - 1n
       const change =
-        whole.context === undefined || from < 0n || from === whole.revision || from > head
+        complete.context === undefined || from < 0n || from === complete.revision || from > head
           ? undefined
-          : (appendedSince(whole, from) ??
+          : (appendedSince(complete, from) ??
             changeBetween(
               await contextAt(conversationId, from),
-              whole.context,
+              complete.context,
               from,
-              await eventsBetween(conversationId, from, whole.revision),
+              await eventsBetween(conversationId, from, complete.revision),
             ))
-      return { ...whole, head, change }
+      return { ...complete, head, change }
     },
   }
 }

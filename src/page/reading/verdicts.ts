@@ -1,61 +1,61 @@
 /**
- * What `verify` said, as far as this page was asked to prove it. A proof of a long conversation takes seconds: it goes
- * on when nobody waits for it any more, and the page says how far it is.
+ * Runs `verify` for the page and stores the results of this session. A verification of a long conversation takes
+ * seconds: it continues after its request ends, and the page shows its progress.
  */
 import type { Ledger, Verification } from '../../library/ledger.js'
 import { faultOf } from '../../library/problem.js'
 
-/** A proof: under way, done, or refused. */
+/** A verification: running, done, or refused. */
 export interface Verdict {
   readonly state: 'running' | 'done' | 'refused'
-  /** Facts that were looked at so far. */
+  /** Events verified so far. */
   readonly events: number
   readonly conversations: number
   readonly verification: Verification | undefined
-  /** Why there is no proof. */
+  /** Why the verification could not run. */
   readonly refusal: string | undefined
-  /** When it ended, ISO 8601. */
+  /** End time, ISO 8601. */
   readonly at: string | undefined
-  /** Revision of the conversation's last fact when it began. */
+  /** Head revision of the conversation at the start. */
   readonly revision: bigint | undefined
 }
 
-/** What the newest proof that has ended says of one conversation. */
-export interface ToldVerdict {
-  /** Why there is no proof. */
+/** The newest result for one conversation. */
+export interface VerdictSummary {
+  /** Why the verification could not run. */
   readonly refusal: string | undefined
   readonly problems: number
-  /** When it ended, ISO 8601. */
+  /** End time, ISO 8601. */
   readonly at: string
-  /** Revision of the last fact that was there when it began. */
+  /** Head revision at the start. */
   readonly revision: bigint
 }
 
-/** What is known of a conversation: only of one that somebody had proved on this page. */
-export const STANDINGS = ['verified', 'not-verified', 'never'] as const
-export type Standing = (typeof STANDINGS)[number]
+/** Verification status of a conversation in this session. */
+export const VERIFY_STATUSES = ['verified', 'not-verified', 'never'] as const
+export type VerifyStatus = (typeof VERIFY_STATUSES)[number]
 
-/** Where a conversation stands: a proof that found something, was refused or is older than the last fact proves it not. */
-export const standingOf = (told: ToldVerdict | undefined, head: bigint): Standing =>
-  told === undefined
+/** A result with problems, a refused run, or a result older than the last event counts as not verified. */
+export const verifyStatusOf = (latest: VerdictSummary | undefined, head: bigint): VerifyStatus =>
+  latest === undefined
     ? 'never'
-    : told.refusal === undefined && told.problems === 0 && told.revision >= head
+    : latest.refusal === undefined && latest.problems === 0 && latest.revision >= head
       ? 'verified'
       : 'not-verified'
 
-/** The proofs of a ledger. */
+/** The verifications of a ledger. */
 export interface Verdicts {
-  /** The last proof of a conversation, or of everything; undefined where none was asked for. */
+  /** The last verification of a conversation, or of the whole ledger; undefined if there was none. */
   known(conversationId: string | undefined): Verdict | undefined
-  /** What is known of a conversation, by a proof of its own or by one of everything: the newer one. */
-  told(conversationId: string): ToldVerdict | undefined
-  /** Proves anew, unless that is under way; resolves when it is done, or after so many milliseconds. */
-  prove(conversationId: string | undefined, waitMs: number): Promise<Verdict>
+  /** The newest result for a conversation, from its own verification or from one of the whole ledger. */
+  latest(conversationId: string): VerdictSummary | undefined
+  /** Starts a verification unless one is running. Resolves when it ends, or after `waitMs`. */
+  verify(conversationId: string | undefined, waitMs: number): Promise<Verdict>
 }
 
 const ALL = ''
 
-const BEGUN: Verdict = {
+const STARTED: Verdict = {
   state: 'running',
   events: 0,
   conversations: 0,
@@ -65,23 +65,25 @@ const BEGUN: Verdict = {
   revision: undefined,
 }
 
-/** Builds the proofs; `now` tells the time. */
+/** Creates the verifications; `now` is the clock. */
 export function createVerdicts(ledger: Pick<Ledger, 'verify' | 'messages' | 'list'>, now: () => Date): Verdicts {
   const verdicts = new Map<string, Verdict>()
   const running = new Map<string, Promise<void>>()
-  /** By conversation; a proof of everything tells of each. */
-  const told = new Map<string, ToldVerdict>()
+  /** By conversation. A verification of the whole ledger has a result for each. */
+  const latest = new Map<string, VerdictSummary>()
 
   async function run(conversationId: string | undefined): Promise<void> {
     const key = conversationId ?? ALL
-    verdicts.set(key, BEGUN)
-    let begun = BEGUN
+    verdicts.set(key, STARTED)
+    let started = STARTED
     const heads = new Map<string, bigint>()
-    const tell = (refusal: string | undefined, problems: Verification['problems']): void => {
+    const store = (refusal: string | undefined, problems: Verification['problems']): void => {
       const at = now().toISOString()
       for (const [id, revision] of heads) {
-        const own = problems.filter((problem) => conversationId !== undefined || problem.conversationId === id)
-        told.set(id, { refusal, problems: own.length, at, revision })
+        const conversationProblems = problems.filter(
+          (problem) => conversationId !== undefined || problem.conversationId === id,
+        )
+        latest.set(id, { refusal, problems: conversationProblems.length, at, revision })
       }
     }
     try {
@@ -90,27 +92,27 @@ export function createVerdicts(ledger: Pick<Ledger, 'verify' | 'messages' | 'lis
       else {
         const { revision } = await ledger.messages(conversationId)
         heads.set(conversationId, revision)
-        begun = { ...BEGUN, revision }
+        started = { ...STARTED, revision }
       }
       const verification = await ledger.verify(conversationId, {
         onProgress: ({ events, conversations }) => {
-          verdicts.set(key, { ...begun, events, conversations })
+          verdicts.set(key, { ...started, events, conversations })
         },
       })
       const { events, conversations, problems } = verification
-      tell(undefined, problems)
-      verdicts.set(key, { ...begun, state: 'done', events, conversations, verification, at: now().toISOString() })
+      store(undefined, problems)
+      verdicts.set(key, { ...started, state: 'done', events, conversations, verification, at: now().toISOString() })
     } catch (error) {
       const refusal = faultOf(error).message
-      tell(refusal, [])
-      verdicts.set(key, { ...begun, state: 'refused', refusal, at: now().toISOString() })
+      store(refusal, [])
+      verdicts.set(key, { ...started, state: 'refused', refusal, at: now().toISOString() })
     }
   }
 
   return {
     known: (conversationId) => verdicts.get(conversationId ?? ALL),
-    told: (conversationId) => told.get(conversationId),
-    async prove(conversationId, waitMs) {
+    latest: (conversationId) => latest.get(conversationId),
+    async verify(conversationId, waitMs) {
       const key = conversationId ?? ALL
       const work =
         running.get(key) ??
@@ -126,7 +128,7 @@ export function createVerdicts(ledger: Pick<Ledger, 'verify' | 'messages' | 'lis
         }),
       ])
       clearTimeout(timer)
-      return verdicts.get(key) ?? BEGUN
+      return verdicts.get(key) ?? STARTED
     },
   }
 }

@@ -1,34 +1,34 @@
 /**
- * The context at a revision, message by message, with what changed in it marked. A long one comes in parts: the page
- * has those that are looked at, and a place for each of the others.
+ * The context at a revision, message by message, with changes marked. A long context is loaded in parts: visible parts
+ * have their messages, the others a placeholder.
  */
 import type { Child } from 'hono/jsx'
 import { conversationLink, link } from '../links.js'
 import type { Words } from '../words.js'
 import type { ContextAsOf } from '../../library/ledger.js'
 import type { Change, Step } from '../reading/step.js'
-import { count, Lines, linesOf, many, markedWords, Name, oneLine, plain, seen, Time } from './text.js'
+import { count, Lines, linesOf, many, markedWords, Name, oneLine, plain, visible, Time } from './text.js'
 
-/** Messages of a part. */
-const PART = 40
-/** A last part that has fewer is shown with the one before it. */
-const FEW = 16
+/** Messages per part. */
+const PART_SIZE = 40
+/** A last part with fewer messages is shown together with the previous part. */
+const MIN_LAST_PART = 16
 
-/** What of a context is shown, and what is looked for in it. */
-export interface Shown {
-  /** The message that is looked for. */
+/** What to highlight and show in a context. */
+export interface ContextFocus {
+  /** Id of the message to highlight. */
   readonly m: string | undefined
-  /** Words that are marked. */
+  /** Words to highlight. */
   readonly q: string | undefined
   readonly part: number | undefined
 }
 
-/** The part that has a message; the last one where none is looked for. */
-function partOf(context: ContextAsOf, { m, part }: Pick<Shown, 'm' | 'part'>): number {
-  const last = Math.max(0, Math.ceil(context.messages.length / PART) - 1)
+/** The part with the message; default: the last part. */
+function partOf(context: ContextAsOf, { m, part }: Pick<ContextFocus, 'm' | 'part'>): number {
+  const last = Math.max(0, Math.ceil(context.messages.length / PART_SIZE) - 1)
   if (part !== undefined) return Math.min(part, last)
   const at = m === undefined ? -1 : context.messageIds.indexOf(m)
-  return at === -1 ? last : Math.floor(at / PART)
+  return at === -1 ? last : Math.floor(at / PART_SIZE)
 }
 
 const newLines = (change: Change | undefined): ReadonlySet<string> =>
@@ -36,20 +36,20 @@ const newLines = (change: Change | undefined): ReadonlySet<string> =>
     (change?.view ?? []).flatMap(({ kind, text }) => (kind === 'added' ? text.replace(/\n$/u, '').split('\n') : [])),
   )
 
-/** Where a message's whole text is. */
-const wholeLink = (step: Step, at: number): string =>
+/** The link to the full text of a message. */
+const fullTextLink = (step: Step, at: number): string =>
   link('/message', { c: step.conversationId, at: step.revision, i: at })
 
 function Message({
   step,
   at,
-  shown,
+  focus,
   words,
   added,
 }: {
   step: Step & { context: ContextAsOf }
   at: number
-  shown: Shown
+  focus: ContextFocus
   words: RegExp | undefined
   added: ReadonlySet<string>
 }): Child {
@@ -59,13 +59,13 @@ function Message({
   const id = context.messageIds[at]
   const isView = at === context.viewAt
   const recorded = id === undefined ? undefined : live.get(id)
-  const isNew = id !== undefined && change?.came.has(id) === true
+  const isNew = id !== undefined && change?.added.has(id) === true
   const isFirstNew = isNew && id === firstNew(step)
-  const less = id === undefined ? undefined : context.shortened?.find((each) => each.id === id)
-  const name = isView ? 'What was compacted' : (id ?? 'shown only, not recorded')
+  const shortening = id === undefined ? undefined : context.shortened?.find((each) => each.id === id)
+  const name = nameOf(isView, id, 'not recorded')
   return (
     <article
-      class={`msg ${message.role}${isView ? ' view' : ''}${isNew ? ' came' : ''}${id !== undefined && id === shown.m ? ' sought' : ''}`}
+      class={`msg ${message.role}${isView ? ' view' : ''}${isNew ? ' added' : ''}${id !== undefined && id === focus.m ? ' sought' : ''}`}
       tabindex={-1}
       id={isFirstNew ? 'new' : undefined}
       aria-label={plain(`${message.role}: ${oneLine(name, 60)}`)}
@@ -74,7 +74,7 @@ function Message({
       <header>
         <b class="role">{message.role}</b>
         {message.name === undefined ? null : <Name text={message.name} most={40} />}
-        <span class="id">{isView ? name : <Name text={name} most={60} />}</span>
+        <span class="id">{id === undefined ? name : <Name text={name} most={60} />}</span>
         {message.tool_call_id === undefined ? null : (
           <span class="id">
             answers <Name text={message.tool_call_id} most={40} />
@@ -83,7 +83,7 @@ function Message({
         {isNew ? <span class="tag new">new</span> : null}
         {isView && (change?.view.length ?? 0) > 0 ? <span class="tag new">changed</span> : null}
         {recorded?.pinned === true ? <span class="tag">pinned</span> : null}
-        {less === undefined ? null : <span class="tag warn">{less.how}</span>}
+        {shortening === undefined ? null : <span class="tag warn">{shortening.how}</span>}
         <span class="facts">
           {recorded === undefined ? null : (
             <>
@@ -100,50 +100,56 @@ function Message({
         lines={linesOf(message)}
         words={words}
         hrefOf={(line) => conversationLink({ c, at: revision, why: `${String(at)}.${String(line)}` })}
-        more={wholeLink(step, at)}
+        more={fullTextLink(step, at)}
         changes={isView ? added : undefined}
       />
     </article>
   )
 }
 
-/** The first message of a context that is new in it. */
+/** The label of a message: its id, and whether it contains the view. */
+export const nameOf = (isView: boolean, id: string | undefined, without: string): string =>
+  isView ? (id === undefined ? 'Compacted part' : `${id}, with the compacted part`) : (id ?? without)
+
+/** Id of the first new message. */
 const firstNew = ({ context, change }: Step): string | undefined =>
-  change === undefined || change.came.size === 0
+  change === undefined || change.added.size === 0
     ? undefined
-    : context?.messageIds.find((id) => id !== undefined && change.came.has(id))
+    : context?.messageIds.find((id) => id !== undefined && change.added.has(id))
 
 /** The messages of one part. */
-export function Part({ step, part, shown }: { step: Step; part: number; shown: Shown }): Child {
+export function Part({ step, part, focus }: { step: Step; part: number; focus: ContextFocus }): Child {
   const { context } = step
   if (context === undefined) return null
-  const words = markedWords(shown.q)
+  const words = markedWords(focus.q)
   const added = newLines(step.change)
-  const from = part * PART
-  const to = Math.min(context.messages.length, from + PART)
+  const from = part * PART_SIZE
+  const to = Math.min(context.messages.length, from + PART_SIZE)
   return (
     <>
       {Array.from({ length: Math.max(0, to - from) }, (_none, at) => (
-        <Message step={{ ...step, context }} at={from + at} shown={shown} words={words} added={added} />
+        <Message step={{ ...step, context }} at={from + at} focus={focus} words={words} added={added} />
       ))}
     </>
   )
 }
 
-/** What left, and what of the view is not said any more. */
-function Left({ step }: { step: Step }): Child {
+/** Removed messages and removed lines of the view. */
+function RemovedParts({ step }: { step: Step }): Child {
   const { change, conversationId: c } = step
   if (change === undefined) return null
-  const removed = change.view.filter(({ kind }) => kind === 'removed').flatMap(({ text }) => text.trimEnd().split('\n'))
-  if (change.left.length === 0 && removed.length === 0) return null
-  const [first] = change.left
-  const last = change.left.at(-1)
+  const removedLines = change.view
+    .filter(({ kind }) => kind === 'removed')
+    .flatMap(({ text }) => text.trimEnd().split('\n'))
+  if (change.removed.length === 0 && removedLines.length === 0) return null
+  const [first] = change.removed
+  const last = change.removed.at(-1)
   return (
-    <details class="left">
+    <details class="removed-parts">
       <summary>
-        {change.left.length === 0 ? null : (
+        {change.removed.length === 0 ? null : (
           <>
-            {many(change.left.length, 'message')} left since revision {count(change.since)}
+            {many(change.removed.length, 'message')} removed since revision {count(change.since)}
             {first === undefined ? null : (
               <>
                 : <Name text={first.messageId} most={30} />
@@ -157,12 +163,12 @@ function Left({ step }: { step: Step }): Child {
             )}
           </>
         )}
-        {change.left.length > 0 && removed.length > 0 ? '; ' : null}
-        {removed.length === 0 ? null : `${many(removed.length, 'line')} of the view gone`}
+        {change.removed.length > 0 && removedLines.length > 0 ? '; ' : null}
+        {removedLines.length === 0 ? null : `${many(removedLines.length, 'line')} of the view removed`}
       </summary>
-      {change.left.length === 0 ? null : (
+      {change.removed.length === 0 ? null : (
         <ul class="ids">
-          {change.left.slice(0, 400).map(({ messageId, batchId }) => (
+          {change.removed.slice(0, 400).map(({ messageId, batchId }) => (
             <li>
               <a href={conversationLink({ c, at: change.since, m: messageId })}>
                 <Name text={messageId} most={40} />
@@ -177,10 +183,10 @@ function Left({ step }: { step: Step }): Child {
           ))}
         </ul>
       )}
-      {removed.length === 0 ? null : (
-        <div class="text gone">
-          {removed.slice(0, 80).map((line) => (
-            <span class="ln">{line === '' ? '\u00a0' : seen(line.slice(0, 1_500))}</span>
+      {removedLines.length === 0 ? null : (
+        <div class="text removed">
+          {removedLines.slice(0, 80).map((line) => (
+            <span class="ln">{line === '' ? '\u00a0' : visible(line.slice(0, 1_500))}</span>
           ))}
         </div>
       )}
@@ -188,25 +194,25 @@ function Left({ step }: { step: Step }): Child {
   )
 }
 
-/** What a reader has to know of a context beside its messages. */
+/** Notes about a context. */
 function Notes({ context, words }: { context: ContextAsOf; words: Words }): Child {
   return (
     <>
       {words.contextNotes(context).map((sentence) => (
-        <p class="note warn">{seen(sentence)}</p>
+        <p class="note warn">{visible(sentence)}</p>
       ))}
     </>
   )
 }
 
-/** How large a context is, and what tells it from any other. */
+/** Size and hash of a context. */
 export function ContextFigures({
   context,
   whole = false,
   children,
 }: {
   context: ContextAsOf
-  /** The whole hash, and not its beginning. */
+  /** Show the full hash. */
   whole?: boolean
   children?: Child
 }): Child {
@@ -226,14 +232,14 @@ export function ContextFigures({
   )
 }
 
-/** A conversation at a revision: what the fact there says, figures, and the context. */
-export function StepView({ step, shown, words }: { step: Step; shown: Shown; words: Words }): Child {
+/** A conversation at a revision: the event, figures and the context. */
+export function StepView({ step, focus, words }: { step: Step; focus: ContextFocus; words: Words }): Child {
   const { conversationId: c, context, refusal, revision, event, change } = step
-  const part = context === undefined ? 0 : partOf(context, shown)
-  const parts = context === undefined ? 0 : Math.ceil(context.messages.length / PART)
-  const newQuery = { c, at: revision, since: change?.since, q: shown.q }
-  // The last part may have a few messages alone.
-  const isShort = context !== undefined && context.messages.length - part * PART < FEW
+  const part = context === undefined ? 0 : partOf(context, focus)
+  const parts = context === undefined ? 0 : Math.ceil(context.messages.length / PART_SIZE)
+  const newQuery = { c, at: revision, since: change?.since, q: focus.q }
+  // The last part may have only a few messages.
+  const isShort = context !== undefined && context.messages.length - part * PART_SIZE < MIN_LAST_PART
   const near = (each: number): boolean => each === part || (isShort && each === part - 1)
   return (
     <div
@@ -243,45 +249,45 @@ export function StepView({ step, shown, words }: { step: Step; shown: Shown; wor
       data-messages={context?.messages.length}
     >
       <p class="fact">
-        <b>{event?.type ?? ''}</b> {event === undefined ? null : seen(words.describeEvent(event))}
+        <b>{event?.type ?? ''}</b> {event === undefined ? null : visible(words.describeEvent(event))}
         <span class="facts">
           {' '}
           <Time at={event?.metadata.recordedAt} /> by <Name text={event?.metadata.actor ?? ''} most={40} />
         </span>
       </p>
       {context === undefined ? (
-        <p class="note bad">{seen(refusal ?? 'there is no context')}</p>
+        <p class="note bad">{visible(refusal ?? 'There is no context.')}</p>
       ) : (
         <>
           <ContextFigures context={context}>
             {change === undefined ? null : (
               <span>
                 since revision {count(change.since)}:{' '}
-                {change.came.size === 0 ? (
+                {change.added.size === 0 ? (
                   <b>+0</b>
                 ) : (
                   <a class="plus" href={link('/conversation', { ...newQuery, m: firstNew(step) })} data-new>
-                    <b class="plus">+{count(change.came.size)}</b>
+                    <b class="plus">+{count(change.added.size)}</b>
                   </a>
                 )}{' '}
-                <b class="minus">−{count(change.left.length)}</b>
+                <b class="minus">−{count(change.removed.length)}</b>
               </span>
             )}
           </ContextFigures>
           <p class="in-print muted">
-            Revision {count(revision)} of {count(step.head)}. All of its {many(context.messages.length, 'message')},
-            whole:{' '}
+            Revision {count(revision)} of {count(step.head)}. Full text of all{' '}
+            {many(context.messages.length, 'message')}:{' '}
             <code>
               context-ledger context {plain(c)} --at {String(revision)}
             </code>
           </p>
           <Notes context={context} words={words} />
-          <Left step={step} />
+          <RemovedParts step={step} />
           <div class="messages" data-parts>
             {Array.from({ length: parts }, (_none, each) => {
-              const from = each * PART
-              const to = Math.min(context.messages.length, from + PART)
-              const query = { c, at: revision, since: change?.since, part: each, m: shown.m, q: shown.q }
+              const from = each * PART_SIZE
+              const to = Math.min(context.messages.length, from + PART_SIZE)
+              const query = { c, at: revision, since: change?.since, part: each, m: focus.m, q: focus.q }
               return (
                 <section
                   class="part"
@@ -289,7 +295,7 @@ export function StepView({ step, shown, words }: { step: Step; shown: Shown; wor
                   data-lines={near(each) ? undefined : (to - from) * 3}
                 >
                   {near(each) ? (
-                    <Part step={step} part={each} shown={shown} />
+                    <Part step={step} part={each} focus={focus} />
                   ) : (
                     <a class="more" href={conversationLink({ ...query })}>
                       messages {count(from + 1)} to {count(to)}
@@ -305,10 +311,10 @@ export function StepView({ step, shown, words }: { step: Step; shown: Shown; wor
   )
 }
 
-/** Characters of a message that one page shows. */
+/** Maximum characters of a message on one page. */
 const SLICE = 40_000
 
-/** The lines that a slice of a text has a part of, each with its place. */
+/** The lines in a slice of a text, with their indexes. */
 function linesWithin(
   lines: readonly string[],
   from: number,
@@ -324,20 +330,19 @@ function linesWithin(
   return found
 }
 
-/** One message whole, in slices where it is long; each line leads to where it comes from. */
-export function WholeMessage({ step, at, from }: { step: Step; at: number; from: number }): Child {
+/** The full text of a message, in slices if it is long. Each line links to its sources. */
+export function FullMessage({ step, at, from }: { step: Step; at: number; from: number }): Child {
   const message = step.context?.messages[at]
   if (message === undefined) return <p class="empty">There is no such message in the context of this revision.</p>
   const { conversationId: c, revision } = step
   const lines = linesOf(message)
   const characters = lines.reduce((sum, line) => sum + line.length + 1, -1)
-  const whereOf = (offset: number): string => link('/message', { c, at: revision, i: at, from: offset })
+  const sliceLink = (offset: number): string => link('/message', { c, at: revision, i: at, from: offset })
   const id = step.context?.messageIds[at]
   return (
     <>
       <h2>
-        <span class="role">{message.role}</span>{' '}
-        <Name text={at === step.context?.viewAt ? 'What was compacted' : (id ?? 'shown only')} />
+        <span class="role">{message.role}</span> <Name text={nameOf(at === step.context?.viewAt, id, 'not recorded')} />
       </h2>
       <p class="figures">
         <a href={conversationLink({ c, at: revision, m: id })}>in the context at revision {count(revision)}</a>
@@ -347,8 +352,8 @@ export function WholeMessage({ step, at, from }: { step: Step; at: number; from:
             {count(from + 1)} to {count(Math.min(characters, from + SLICE))}
           </span>
         )}
-        {from > 0 ? <a href={whereOf(Math.max(0, from - SLICE))}>previous</a> : null}
-        {from + SLICE < characters ? <a href={whereOf(from + SLICE)}>next</a> : null}
+        {from > 0 ? <a href={sliceLink(Math.max(0, from - SLICE))}>previous</a> : null}
+        {from + SLICE < characters ? <a href={sliceLink(from + SLICE)}>next</a> : null}
       </p>
       <div class="text whole">
         {linesWithin(lines, from, from + SLICE).map(({ at: line, text }) =>
@@ -360,7 +365,7 @@ export function WholeMessage({ step, at, from }: { step: Step; at: number; from:
               href={conversationLink({ c, at: revision, why: `${String(at)}.${String(line)}` })}
               tabindex={-1}
             >
-              {seen(text)}
+              {visible(text)}
             </a>
           ),
         )}
@@ -369,7 +374,7 @@ export function WholeMessage({ step, at, from }: { step: Step; at: number; from:
   )
 }
 
-/** A line of a context, by the places of its message and of the line; undefined where there is none. */
+/** A line of a context by message index and line index; undefined if it does not exist. */
 export function lineAt(step: Step, why: string): string | undefined {
   const [, message, line] = /^(\d{1,7})\.(\d{1,7})$/u.exec(why) ?? []
   const found = step.context?.messages[Number(message)]

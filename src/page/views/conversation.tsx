@@ -1,26 +1,26 @@
-/** One conversation as a timeline: its course, a slider over its revisions, and the context at the one that is shown. */
+/** The timeline of a conversation: the plot, a slider over its revisions, and the context at the selected revision. */
 import type { Child } from 'hono/jsx'
 import type { SearchHit } from '../../library/ledger.js'
 import { conversationLink, link } from '../links.js'
 import type { Step } from '../reading/step.js'
 import type { Words } from '../words.js'
-import { StepView, type Shown } from './context.js'
+import { StepView, type ContextFocus } from './context.js'
 import { MARKS } from './plot.js'
 import { count, many, Marked, markedWords, Name, oneLine } from './text.js'
 
-/** What a search found in this conversation. */
+/** Search hits in this conversation. */
 export interface Hits {
   readonly query: string
   readonly hits: readonly SearchHit[]
 }
 
-/** Where a hit is in its place: the context right behind its message, or its batch. */
+/** The link of a hit: the context after its message, or its batch. */
 const hitLink = (hit: SearchHit, query: string): string =>
   hit.kind === 'batch' && hit.batchId !== null
     ? link('/explain', { c: hit.conversationId, batch: hit.batchId, q: query })
     : conversationLink({ c: hit.conversationId, at: hit.firstRevision, m: hit.messageIds[0], q: query })
 
-/** Search's hits, each a way to its place. */
+/** Search hits with links. */
 export function HitList({ query, hits, withName }: Hits & { withName: boolean }): Child {
   const words = markedWords(query)
   if (hits.length === 0) return <p class="empty">Nothing found.</p>
@@ -58,20 +58,20 @@ export function HitList({ query, hits, withName }: Hits & { withName: boolean })
 /** The timeline. */
 export function Conversation({
   step,
-  shown,
+  focus,
   words,
   hits,
   drawer,
 }: {
   step: Step
-  shown: Shown
+  focus: ContextFocus
   words: Words
   hits: Hits | undefined
-  /** What explains a line, where one is asked for. */
+  /** The explanation of a line, if one is selected. */
   drawer: Child
 }): Child {
   const { conversationId: c, revision, head } = step
-  const stepTo = (to: bigint): string => conversationLink({ c, at: to, since: revision, q: shown.q })
+  const stepTo = (to: bigint): string => conversationLink({ c, at: to, since: revision, q: focus.q })
   return (
     <>
       <section class="course" aria-label="Course of the context">
@@ -81,13 +81,19 @@ export function Conversation({
           data-hits={hits?.hits.map(({ firstRevision }) => String(firstRevision)).join(' ')}
         >
           <noscript>
-            <a href={link('/cycles', { c })}>The course as a drawing, and its cycles</a>
+            <a href={link('/cycles', { c })}>Static plot and list of cycles</a>
           </noscript>
         </div>
-        <p class="legend">
-          <span class="key tokens">context</span>
-          <span class="key soft">soft limit</span>
-          <span class="key hard">hard limit</span>
+        <p class="legend" hidden>
+          <span class="key tokens" data-kind="tokens">
+            context
+          </span>
+          <span class="key soft" data-kind="soft">
+            soft limit
+          </span>
+          <span class="key hard" data-kind="hard">
+            hard limit
+          </span>
           {Object.entries(MARKS).map(([kind, { name, sign }]) => (
             <span class={`key ${kind}`} data-kind={kind}>
               <i aria-hidden="true">{sign}</i> {name}
@@ -97,7 +103,7 @@ export function Conversation({
       </section>
       <form class="slider" action="/conversation">
         <input type="hidden" name="c" value={c} />
-        {shown.q === undefined ? null : <input type="hidden" name="q" value={shown.q} />}
+        {focus.q === undefined ? null : <input type="hidden" name="q" value={focus.q} />}
         <button type="button" id="play" class="needs-script" aria-pressed="false">
           Play
         </button>
@@ -105,7 +111,7 @@ export function Conversation({
           class="step"
           id="back"
           href={revision > 0n ? stepTo(revision - 1n) : undefined}
-          aria-label="One revision back"
+          aria-label="Previous revision"
         >
           ←
         </a>
@@ -118,7 +124,7 @@ export function Conversation({
           value={String(revision)}
           aria-label="Revision"
         />
-        <a class="step" id="on" href={revision < head ? stepTo(revision + 1n) : undefined} aria-label="One revision on">
+        <a class="step" id="on" href={revision < head ? stepTo(revision + 1n) : undefined} aria-label="Next revision">
           →
         </a>
         <output id="at" for="revision">
@@ -136,15 +142,15 @@ export function Conversation({
             </h2>
             <HitList query={hits.query} hits={hits.hits} withName={false} />
             <p>
-              <a href={conversationLink({ c, at: revision })}>without the search</a>
+              <a href={conversationLink({ c, at: revision })}>clear search</a>
             </p>
           </section>
         )}
         <section class="context" aria-label="Context">
-          <StepView step={step} shown={shown} words={words} />
+          <StepView step={step} focus={focus} words={words} />
         </section>
-        <aside id="drawer" aria-label="Where it comes from" tabindex={-1} hidden={drawer === null}>
-          <a class="close" href={conversationLink({ c, at: revision, q: shown.q })}>
+        <aside id="drawer" aria-label="Sources" tabindex={-1} hidden={drawer === null}>
+          <a class="close" href={conversationLink({ c, at: revision, q: focus.q })}>
             Close
           </a>
           <div id="drawer-content">{drawer}</div>

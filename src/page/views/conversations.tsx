@@ -1,40 +1,40 @@
-/** The list of conversations: searched, filtered and sorted, each with its sizes and what is known of it. */
+/** The list of conversations, with filters, sizes and verification status. */
 import type { Child } from 'hono/jsx'
 import type { ConversationList, ConversationOrder, ConversationSummary } from '../../library/ledger.js'
 import type { RowDetails } from '../reading/rows.js'
-import { standingOf, STANDINGS, type Standing, type ToldVerdict } from '../reading/verdicts.js'
+import { verifyStatusOf, VERIFY_STATUSES, type VerifyStatus, type VerdictSummary } from '../reading/verdicts.js'
 import { conversationLink, link } from '../links.js'
-import { count, many, Name, Time, seen } from './text.js'
+import { count, many, Name, Time, visible } from './text.js'
 
-/** What the list goes by, as it was asked for. */
-export interface ListAsked {
+/** The filters and the order of the list. */
+export interface ListQuery {
   readonly match: string | undefined
   readonly scope: string | undefined
   readonly since: string | undefined
   readonly until: string | undefined
-  /** What is known of a proof. */
-  readonly verified: Standing | undefined
+  /** Verification status. */
+  readonly verified: VerifyStatus | undefined
   readonly sort: ConversationOrder
   readonly page: number
 }
 
-const STANDING_NAMES: Readonly<Record<Standing, string>> = {
+const STATUS_NAMES: Readonly<Record<VerifyStatus, string>> = {
   verified: 'verified',
-  'not-verified': 'not verified',
-  never: 'never verified',
+  'not-verified': 'failed or outdated',
+  never: 'not checked',
 }
 
-/** What is known of a proof, in a word, and when it was made. */
-function VerdictWord({ told, head }: { told: ToldVerdict | undefined; head: bigint }): Child {
-  if (told === undefined) return <span class="muted">never</span>
-  const { refusal, problems, revision, at } = told
+/** The verification status, and its time. */
+function VerdictCell({ latest, head }: { latest: VerdictSummary | undefined; head: bigint }): Child {
+  if (latest === undefined) return <span class="muted">not checked</span>
+  const { refusal, problems, revision, at } = latest
   return (
     <>
       {refusal !== undefined ? (
-        <span class="warn">refused</span>
+        <span class="warn">not possible</span>
       ) : problems > 0 ? (
         <strong class="bad">{many(problems, 'problem')}</strong>
-      ) : standingOf(told, head) === 'verified' ? (
+      ) : verifyStatusOf(latest, head) === 'verified' ? (
         <span class="good">verified</span>
       ) : (
         <span class="warn">up to revision {count(revision)}</span>
@@ -46,7 +46,7 @@ function VerdictWord({ told, head }: { told: ToldVerdict | undefined; head: bigi
   )
 }
 
-/** The cells of a row that are read from the log. */
+/** The cells with details from the log. */
 export function RowCells({ details }: { details: RowDetails | undefined }): Child {
   return (
     <>
@@ -67,11 +67,11 @@ export function RowCells({ details }: { details: RowDetails | undefined }): Chil
 function Row({
   row,
   details,
-  told,
+  latest,
 }: {
   row: ConversationSummary
   details: RowDetails | undefined
-  told: ToldVerdict | undefined
+  latest: VerdictSummary | undefined
 }): Child {
   const { conversationId: c } = row
   return (
@@ -80,7 +80,7 @@ function Row({
         <a href={conversationLink({ c })}>
           <Name text={c} most={70} />
         </a>
-        {row.stopped === undefined ? null : <span class="bad"> stopped: {seen(row.stopped)}</span>}
+        {row.stopped === undefined ? null : <span class="bad"> stopped: {visible(row.stopped)}</span>}
       </th>
       <td class="n" data-label="messages">
         {count(row.messages)}
@@ -103,7 +103,7 @@ function Row({
       </td>
       <td data-label="verified">
         <a class="plain" href={link('/verify', { c })}>
-          <VerdictWord told={told} head={row.revision} />
+          <VerdictCell latest={latest} head={row.revision} />
         </a>
       </td>
     </tr>
@@ -117,35 +117,35 @@ const ORDERS: readonly (readonly [ConversationOrder, string])[] = [
   ['id', 'id'],
 ]
 
-function Head({ asked, order, children }: { asked: ListAsked; order: ConversationOrder; children?: Child }): Child {
+function Head({ query, order, children }: { query: ListQuery; order: ConversationOrder; children?: Child }): Child {
   return (
     <th
       scope="col"
       class={order === 'messages' || order === 'tokens' ? 'n' : undefined}
-      aria-sort={asked.sort === order ? (order === 'id' ? 'ascending' : 'descending') : undefined}
+      aria-sort={query.sort === order ? (order === 'id' ? 'ascending' : 'descending') : undefined}
     >
-      <a href={link('/', { ...asked, page: undefined, sort: order })}>{children}</a>
+      <a href={link('/', { ...query, page: undefined, sort: order })}>{children}</a>
     </th>
   )
 }
 
 /** The list. */
 export function Conversations({
-  asked,
+  query,
   list,
   more,
   detailsOf,
-  toldOf,
+  latestOf,
 }: {
-  asked: ListAsked
+  query: ListQuery
   list: ConversationList
-  /** Whether there are further ones behind these. */
+  /** Whether there are more pages. */
   more: boolean
   detailsOf: (row: ConversationSummary) => RowDetails | undefined
-  toldOf: (conversationId: string) => ToldVerdict | undefined
+  latestOf: (conversationId: string) => VerdictSummary | undefined
 }): Child {
   const { conversations, unlisted = [], behind } = list
-  const filtered = [asked.match, asked.scope, asked.since, asked.until, asked.verified].some(
+  const filtered = [query.match, query.scope, query.since, query.until, query.verified].some(
     (each) => each !== undefined,
   )
   return (
@@ -153,28 +153,27 @@ export function Conversations({
       <h1 class="title">Conversations</h1>
       <form class="filters" action="/">
         <label>
-          Id has
-          <input type="search" name="match" value={asked.match} data-filter />
+          Id contains
+          <input type="search" name="match" value={query.match} data-filter />
         </label>
         <label>
           Scope
-          <input name="scope" value={asked.scope} />
+          <input name="scope" value={query.scope} />
         </label>
         <label>
-          Last recorded since
-          <input name="since" value={asked.since} placeholder="2026-03-01T00:00:00Z" />
+          Last recorded since <input name="since" value={query.since} placeholder="2026-03-01T00:00:00Z" />
         </label>
         <label>
           before
-          <input name="until" value={asked.until} placeholder="2026-04-01T00:00:00Z" />
+          <input name="until" value={query.until} placeholder="2026-04-01T00:00:00Z" />
         </label>
         <label>
           Verified
           <select name="verified">
             <option value="">any</option>
-            {STANDINGS.map((standing) => (
-              <option value={standing} selected={standing === asked.verified}>
-                {STANDING_NAMES[standing]}
+            {VERIFY_STATUSES.map((status) => (
+              <option value={status} selected={status === query.verified}>
+                {STATUS_NAMES[status]}
               </option>
             ))}
           </select>
@@ -183,7 +182,7 @@ export function Conversations({
           Sorted by
           <select name="sort">
             {ORDERS.map(([order, name]) => (
-              <option value={order} selected={order === asked.sort}>
+              <option value={order} selected={order === query.sort}>
                 {name}
               </option>
             ))}
@@ -197,60 +196,57 @@ export function Conversations({
         ) : null}
       </form>
       <p class="muted">
-        A proof is known where somebody asked this page for one, since it was started:{' '}
-        <a href={link('/verify', { run: 1 })}>verify all</a>, or one in its row. Not verified: it found a problem, was
-        refused, or is older than the last fact.
+        Shows verification results from this session: <a href={link('/verify', { run: 1 })}>verify all</a>, or one
+        conversation in its row. A result older than the last event is outdated.
       </p>
-      {behind === undefined ? null : (
-        <p class="note warn">The read models are behind by {many(behind.events, 'event')}.</p>
-      )}
+      {behind === undefined ? null : <p class="note warn">The read models lag by {many(behind.events, 'event')}.</p>}
       {unlisted.map(({ conversationId, reason }) => (
         <p class="note bad">
-          <Name text={conversationId} /> is stopped: {seen(reason)}
+          <Name text={conversationId} /> is stopped: {visible(reason)}
         </p>
       ))}
       {conversations.length === 0 ? (
-        <p class="empty">{filtered ? 'No conversation is like that.' : 'No conversations so far.'}</p>
+        <p class="empty">{filtered ? 'No conversations match.' : 'No conversations.'}</p>
       ) : (
         <div class="wide" role="region" aria-label="Conversations" tabindex={0}>
           <table class="rows cards">
             <thead>
               <tr>
-                <Head asked={asked} order="id">
+                <Head query={query} order="id">
                   Conversation
                 </Head>
-                <Head asked={asked} order="messages">
+                <Head query={query} order="messages">
                   Messages
                 </Head>
                 <th scope="col" class="n">
                   Live
                 </th>
-                <Head asked={asked} order="tokens">
+                <Head query={query} order="tokens">
                   Live tokens
                 </Head>
                 <th scope="col" class="n">
                   Cycles
                 </th>
-                <Head asked={asked} order="updated">
+                <Head query={query} order="updated">
                   Last recorded (UTC)
                 </Head>
                 <th scope="col">Last cycle</th>
-                <th scope="col">Program or person</th>
+                <th scope="col">Recorded by</th>
                 <th scope="col">Scope</th>
                 <th scope="col">Verified (UTC)</th>
               </tr>
             </thead>
             <tbody>
               {conversations.map((row) => (
-                <Row row={row} details={detailsOf(row)} told={toldOf(row.conversationId)} />
+                <Row row={row} details={detailsOf(row)} latest={latestOf(row.conversationId)} />
               ))}
             </tbody>
           </table>
         </div>
       )}
       <p class="pages">
-        {asked.page > 0 ? <a href={link('/', { ...asked, page: asked.page - 1 })}>previous</a> : null}
-        {more ? <a href={link('/', { ...asked, page: asked.page + 1 })}>next</a> : null}
+        {query.page > 0 ? <a href={link('/', { ...query, page: query.page - 1 })}>previous</a> : null}
+        {more ? <a href={link('/', { ...query, page: query.page + 1 })}>next</a> : null}
       </p>
     </>
   )

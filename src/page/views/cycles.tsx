@@ -1,5 +1,6 @@
-/** The cycles of a conversation and what else stands out, and the difference that one of them made. */
+/** The cycles and other marks of a conversation, and the difference view. */
 import type { Child } from 'hono/jsx'
+import { summaryOf } from '../../domain/conversation/batch.js'
 import { contentText, toChatMessage } from '../../domain/values/message.js'
 import type { Difference, ForgottenCycle } from '../../library/ledger.js'
 import { conversationLink, link } from '../links.js'
@@ -7,14 +8,14 @@ import type { Course, Mark } from '../reading/history.js'
 import { ForgottenParts } from './forgotten.js'
 import { MARKS, Plot } from './plot.js'
 import { figure, Table } from './table.js'
-import { cut, count, Lines, linesOf, many, Name, plain, seen, Time } from './text.js'
+import { cut, count, Lines, linesOf, many, Name, plain, visible, Time } from './text.js'
 
-const whereOf = (c: string, { kind, cycle, revision }: Mark): string =>
+const differenceLink = (c: string, { kind, cycle, revision }: Mark): string =>
   kind === 'cycle' && cycle !== undefined
     ? link('/difference', { c, cycle, at: revision })
     : link('/difference', { c, from: Math.max(0, revision - 1), to: revision })
 
-/** All that stands out on the course, oldest first. */
+/** All marks, oldest first. */
 export function MarkTable({
   c,
   marks,
@@ -24,13 +25,13 @@ export function MarkTable({
   marks: readonly Mark[]
   withLinks?: boolean
 }): Child {
-  if (marks.length === 0) return <p class="empty">No cycle so far, and no failure.</p>
+  if (marks.length === 0) return <p class="empty">No cycles and no failures.</p>
   return (
     <Table
       label="Cycles, failures, undo, adoption"
       columns={[
         figure('Revision'),
-        { name: 'What', is: 'heading' },
+        { name: 'Event', is: 'heading' },
         { name: 'Recorded (UTC)', is: 'time' },
         ...(withLinks ? ['Context'] : []),
       ]}
@@ -40,13 +41,13 @@ export function MarkTable({
           <i class={`sign ${mark.kind}`} aria-hidden="true">
             {MARKS[mark.kind].sign}
           </i>{' '}
-          {withLinks ? <a href={whereOf(c, mark)}>{seen(mark.text)}</a> : seen(mark.text)}
+          {withLinks ? <a href={differenceLink(c, mark)}>{visible(mark.text)}</a> : visible(mark.text)}
         </>,
         <Time at={mark.recordedAt} />,
         ...(withLinks
           ? [
               <a href={conversationLink({ c, at: mark.revision, since: String(Math.max(0, mark.revision - 1)) })}>
-                behind it
+                View context after
               </a>,
             ]
           : []),
@@ -55,7 +56,7 @@ export function MarkTable({
   )
 }
 
-/** The cycles, and the course that they are on. */
+/** The plot and the table of marks. */
 export function Cycles({ c, course }: { c: string; course: Course }): Child {
   return (
     <>
@@ -63,15 +64,15 @@ export function Cycles({ c, course }: { c: string; course: Course }): Child {
       <div class="wide" role="region" aria-label="Course of the context" tabindex={0}>
         <Plot course={course} />
       </div>
-      <h2>{many(course.marks.filter(({ kind }) => kind === 'cycle').length, 'cycle')} and what else stands out</h2>
+      <h2>{many(course.marks.filter(({ kind }) => kind === 'cycle').length, 'cycle')} and other events</h2>
       <MarkTable c={c} marks={course.marks} />
     </>
   )
 }
 
-type LeftMessage = Difference['messages']['left'][number]
+type RemovedMessage = Difference['messages']['left'][number]
 
-function LeftOne({ c, before, message }: { c: string; before: bigint; message: LeftMessage }): Child {
+function RemovedMessageView({ c, before, message }: { c: string; before: bigint; message: RemovedMessage }): Child {
   const { messageId, role, batchId, tokens } = message
   return (
     <article class={`msg ${role}`} aria-label={plain(`${role} ${messageId.slice(0, 60)}`)}>
@@ -99,23 +100,23 @@ function LeftOne({ c, before, message }: { c: string; before: bigint; message: L
   )
 }
 
-const MOST_LEFT = 120
+const MAX_REMOVED = 120
 
-/** Ways to the cycles between two moments: what is forgotten is told of each. */
-function Within({ c, marks }: { c: string; marks: readonly Mark[] }): Child {
+/** Links to the cycles between two revisions; their pages report what was lost. */
+function CyclesBetween({ c, marks }: { c: string; marks: readonly Mark[] }): Child {
   if (marks.length === 0) return null
   return (
     <>
-      <h3>What the cycles in between forgot</h3>
+      <h3>Cycles in between</h3>
       <ul class="ids">
-        {marks.slice(0, MOST_LEFT).map((mark) => (
+        {marks.slice(0, MAX_REMOVED).map((mark) => (
           <li>
-            <a href={whereOf(c, mark)}>{seen(mark.text)}</a>
+            <a href={differenceLink(c, mark)}>{visible(mark.text)}</a>
           </li>
         ))}
-        {marks.length > MOST_LEFT ? (
+        {marks.length > MAX_REMOVED ? (
           <li>
-            <a href={link('/cycles', { c })}>{many(marks.length - MOST_LEFT, 'more', 'more')}</a>
+            <a href={link('/cycles', { c })}>{many(marks.length - MAX_REMOVED, 'more', 'more')}</a>
           </li>
         ) : null}
       </ul>
@@ -123,17 +124,17 @@ function Within({ c, marks }: { c: string; marks: readonly Mark[] }): Child {
   )
 }
 
-/** What changed between two revisions, in two columns: what left, and what came in its place. */
+/** The changes between two revisions: removed parts in the first column, added parts in the second. */
 export function DifferenceView({
   difference,
   forgotten,
-  within,
+  cyclesBetween,
 }: {
   difference: Difference
-  /** Of a cycle: what it forgot. */
+  /** The report of the cycle, if the difference is of one. */
   forgotten: ForgottenCycle | undefined
-  /** Of any other two moments: the cycles between them. */
-  within: readonly Mark[]
+  /** Otherwise, the cycles between the two revisions. */
+  cyclesBetween: readonly Mark[]
 }): Child {
   const { conversationId: c, from, to, cycle, messages, batches, view, events } = difference
   return (
@@ -147,7 +148,7 @@ export function DifferenceView({
       </h2>
       {cycle?.outOfForce === undefined ? null : (
         <p class="note warn">
-          Not in force any more since revision {count(cycle.outOfForce.revision)} ({cycle.outOfForce.type}).
+          Inactive since revision {count(cycle.outOfForce.revision)} ({cycle.outOfForce.type}).
         </p>
       )}
       <p class="figures">
@@ -164,20 +165,20 @@ export function DifferenceView({
         <a href={conversationLink({ c, at: to.revision, since: from.revision })}>after</a>
       </p>
       <div class="columns">
-        <section aria-label="What left">
+        <section aria-label="Removed">
           <h3>
-            {many(messages.left.length, 'message')} left
-            {messages.passed.length === 0 ? null : `, ${count(messages.passed.length)} came and left`}
+            {many(messages.left.length, 'message')} removed
+            {messages.passed.length === 0 ? null : `, ${count(messages.passed.length)} added and removed in between`}
           </h3>
-          {messages.left.slice(0, MOST_LEFT).map((message) => (
-            <LeftOne c={c} before={from.revision} message={message} />
+          {messages.left.slice(0, MAX_REMOVED).map((message) => (
+            <RemovedMessageView c={c} before={from.revision} message={message} />
           ))}
-          {messages.left.length <= MOST_LEFT ? null : (
-            <p class="muted">and {many(messages.left.length - MOST_LEFT, 'more', 'more')}</p>
+          {messages.left.length <= MAX_REMOVED ? null : (
+            <p class="muted">and {many(messages.left.length - MAX_REMOVED, 'more', 'more')}</p>
           )}
           {batches.left.length === 0 ? null : (
             <>
-              <h3>{many(batches.left.length, 'batch', 'batches')} not shown any more</h3>
+              <h3>{many(batches.left.length, 'summary', 'summaries')} removed</h3>
               <ul class="ids">
                 {batches.left.map(({ batchId, depth, messageCount }) => (
                   <li>
@@ -189,25 +190,28 @@ export function DifferenceView({
             </>
           )}
         </section>
-        <section aria-label="What came" class="stays">
+        <section aria-label="Added" class="stays">
           <h3>
-            {many(batches.came.length, 'batch', 'batches')} came
-            {messages.came.length === 0 ? null : `, ${many(messages.came.length, 'message')} too`}
+            {many(batches.came.length, 'summary', 'summaries')} added
+            {messages.came.length === 0 ? null : `, ${many(messages.came.length, 'message')} added`}
           </h3>
-          {batches.came.map(({ batchId, depth, messageCount, tokens, content }) => (
-            <article class="msg view" aria-label={`batch ${batchId}`}>
-              <header>
-                <b class="role">batch</b>
-                <a class="id" href={link('/explain', { c, batch: batchId })}>
-                  {batchId.slice(0, 12)}
-                </a>
-                <span class="facts">
-                  depth {depth} · {many(messageCount, 'message')} · {many(tokens, 'token')}
-                </span>
-              </header>
-              <Lines lines={content.split('\n')} more={link('/explain', { c, batch: batchId })} />
-            </article>
-          ))}
+          {batches.came.map((batch) => {
+            const { batchId, depth, messageCount, tokens } = batch
+            return (
+              <article class="msg view" aria-label={`batch ${batchId}`}>
+                <header>
+                  <b class="role">batch</b>
+                  <a class="id" href={link('/explain', { c, batch: batchId })}>
+                    {batchId.slice(0, 12)}
+                  </a>
+                  <span class="facts">
+                    depth {depth} · {many(messageCount, 'message')} · {many(tokens, 'token')}
+                  </span>
+                </header>
+                <Lines lines={summaryOf(batch).split('\n')} more={link('/explain', { c, batch: batchId })} />
+              </article>
+            )
+          })}
           {messages.came.length === 0 ? null : (
             <ul class="ids">
               {messages.came.slice(0, 200).map(({ messageId, role, content }) => (
@@ -217,7 +221,7 @@ export function DifferenceView({
                     <Name text={messageId} most={40} />
                   </a>{' '}
                   <span class="muted">
-                    {seen(cut(contentText(content).slice(0, 400).replaceAll(/\s+/gu, ' '), 100))}
+                    {visible(cut(contentText(content).slice(0, 400).replaceAll(/\s+/gu, ' '), 100))}
                   </span>
                 </li>
               ))}
@@ -226,24 +230,22 @@ export function DifferenceView({
           {forgotten !== undefined ? (
             <ForgottenParts found={forgotten} linked />
           ) : cycle !== undefined ? (
-            <p class="note muted">
-              This cycle lies in an edition that was adopted. What it forgot is told beside that edition.
-            </p>
+            <p class="note muted">This cycle belongs to an adopted edition. See the edition for what it lost.</p>
           ) : (
-            <Within c={c} marks={within} />
+            <CyclesBetween c={c} marks={cyclesBetween} />
           )}
         </section>
       </div>
       {view.length === 0 ? (
-        <p class="muted">The view’s text is the same.</p>
+        <p class="muted">The text of the view is unchanged.</p>
       ) : (
-        <section aria-label="The view’s text">
-          <h3>The view’s text</h3>
+        <section aria-label="Text of the view">
+          <h3>Text of the view</h3>
           <TextDifference changes={view} />
         </section>
       )}
       <details>
-        <summary>{many(events.length, 'fact')} in between</summary>
+        <summary>{many(events.length, 'event')} in between</summary>
         <ul class="ids">
           {events.slice(0, 400).map(({ revision, type, recordedAt }) => (
             <li>
@@ -256,43 +258,43 @@ export function DifferenceView({
   )
 }
 
-const SAME_LINES = 3
-const MOST_LINES = 600
+const UNCHANGED_LINES = 3
+const MAX_LINES = 600
 
-/** A text's changes, line by line; of what stays the same a few lines beside what changed. */
+/** Line changes of a text, with a few unchanged lines around each change. */
 export function TextDifference({
   changes,
   name = 'Changed lines',
 }: {
   changes: Difference['view']
-  /** What it is called where it is read out. */
+  /** Label for screen readers. */
   name?: string
 }): Child {
-  let room = MOST_LINES
+  let remaining = MAX_LINES
   return (
     <div class="text diff" tabindex={0} role="region" aria-label={name}>
-      {changes.map(({ kind, text }, place) => {
+      {changes.map(({ kind, text }, index) => {
         const lines = text.replace(/\n$/u, '').split('\n')
-        const shown =
-          kind === 'same' && lines.length > 2 * SAME_LINES
+        const displayed =
+          kind === 'same' && lines.length > 2 * UNCHANGED_LINES
             ? [
-                ...(place === 0 ? [] : lines.slice(0, SAME_LINES)),
+                ...(index === 0 ? [] : lines.slice(0, UNCHANGED_LINES)),
                 undefined,
-                ...(place === changes.length - 1 ? [] : lines.slice(-SAME_LINES)),
+                ...(index === changes.length - 1 ? [] : lines.slice(-UNCHANGED_LINES)),
               ]
             : lines
-        return shown.map((line) => {
-          room -= 1
-          if (room < 0) return null
+        return displayed.map((line) => {
+          remaining -= 1
+          if (remaining < 0) return null
           if (line === undefined)
-            return <span class="ln skipped">… {count(lines.length - SAME_LINES)} lines the same</span>
-          const words = seen(line === '' ? '\u00a0' : cut(line, 1_500))
+            return <span class="ln skipped">… {count(lines.length - UNCHANGED_LINES)} lines unchanged</span>
+          const words = visible(line === '' ? '\u00a0' : cut(line, 1_500))
           if (kind === 'added') return <ins class="ln">{words}</ins>
           if (kind === 'removed') return <del class="ln">{words}</del>
           return <span class="ln">{words}</span>
         })
       })}
-      {room < 0 ? <span class="ln skipped">… {count(-room)} lines more</span> : null}
+      {remaining < 0 ? <span class="ln skipped">… {count(-remaining)} more lines</span> : null}
     </div>
   )
 }

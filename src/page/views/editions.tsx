@@ -1,23 +1,24 @@
-/** The editions of a conversation, and one of them beside what was in force, with what it keeps and loses. */
+/** The editions of a conversation, and the comparison of an edition with the active context. */
 import type { Child } from 'hono/jsx'
 import type { Edition, EditionComparison, EditionOfConversation, EditionReport } from '../../library/ledger.js'
 import { conversationLink, link } from '../links.js'
 import { TextDifference } from './cycles.js'
 import { figure, Table } from './table.js'
-import { count, many, Name, seen, Time } from './text.js'
+import { count, many, Name, visible, Time } from './text.js'
 
-/** An edition, as it is of one conversation. */
-export interface OwnEdition {
+/** An edition and its state in one conversation. */
+export interface ConversationEdition {
   readonly edition: Edition
-  readonly own: EditionOfConversation
+  readonly entry: EditionOfConversation
 }
 
 /** The editions of a conversation. */
-export function Editions({ c, editions }: { c: string; editions: readonly OwnEdition[] }): Child {
+export function Editions({ c, editions }: { c: string; editions: readonly ConversationEdition[] }): Child {
   if (editions.length === 0)
     return (
       <p class="empty">
-        No edition of this conversation. <code>context-ledger replay</code> compacts the same history in another way.
+        No editions of this conversation. <code>context-ledger replay</code> creates one: another compaction of the same
+        history.
       </p>
     )
   return (
@@ -30,17 +31,17 @@ export function Editions({ c, editions }: { c: string; editions: readonly OwnEdi
         figure('Cycles'),
         figure('Summaries'),
         figure('Tokens'),
-        { name: 'Begun (UTC)', is: 'time' },
+        { name: 'Started (UTC)', is: 'time' },
       ]}
-      rows={editions.map(({ edition, own }) => [
+      rows={editions.map(({ edition, entry }) => [
         <a href={link('/edition', { c, e: edition.editionId })}>
           <Name text={edition.editionId} most={40} />
         </a>,
         <Name text={`${edition.summarizer?.strategy ?? ''} ${edition.summarizer?.model ?? ''}`} most={50} />,
-        own.state,
-        count(own.cycles),
-        count(own.summariesBought + own.summariesReused),
-        count(own.promptTokens + own.completionTokens),
+        entry.state,
+        count(entry.cycles),
+        count(entry.summariesBought + entry.summariesReused),
+        count(entry.promptTokens + entry.completionTokens),
         <Time at={edition.startedAt} />,
       ])}
     />
@@ -56,29 +57,29 @@ const FIGURES: readonly (readonly [keyof Figures, string])[] = [
   ['depth', 'depth'],
   ['cycles', 'cycles'],
   ['messagesCompressed', 'messages compressed'],
-  ['calls', 'summaries bought'],
-  ['tokensBought', 'tokens bought'],
+  ['calls', 'model calls'],
+  ['tokensBought', 'tokens spent'],
 ]
 
 const signed = (value: number): string => (value > 0 ? `+${count(value)}` : value < 0 ? `−${count(-value)}` : '0')
 
-/** What is lost and gained, by kind, and by name. */
+/** Lost and gained items, as counts and as lists. */
 function LossReport({ c, report }: { c: string; report: EditionReport }): Child {
   const named = report.losses.flatMap(({ kind, lost, gained }) => [
     { title: `lost ${kind}`, list: lost.kept, tone: 'bad' },
-    { title: `${kind} not shown any more`, list: lost.shown, tone: 'warn' },
+    { title: `${kind} no longer shown`, list: lost.shown, tone: 'warn' },
     { title: `gained ${kind}`, list: gained.kept, tone: 'good' },
   ])
   return (
     <section aria-label="Loss report">
       <h3>Loss report</h3>
       <Table
-        label="What is kept, shown, lost and gained"
+        label="Kept, shown, lost and gained items"
         tight
         columns={[
           'Kind',
           ...[
-            'in all',
+            'total',
             'kept, other side',
             'kept, edition',
             'lost',
@@ -103,7 +104,7 @@ function LossReport({ c, report }: { c: string; report: EditionReport }): Child 
             <ul>
               {list.items.map(({ text, messageId, mentions }) => (
                 <li>
-                  {seen(text)}{' '}
+                  {visible(text)}{' '}
                   <a class="facts" href={conversationLink({ c, at: `message:${messageId}`, m: messageId })}>
                     <Name text={messageId} most={30} />
                   </a>
@@ -118,7 +119,7 @@ function LossReport({ c, report }: { c: string; report: EditionReport }): Child 
   )
 }
 
-/** An edition beside the other side: figures, losses, and the two views. */
+/** Compares an edition with the other side: figures, losses and views. */
 export function EditionView({
   comparison,
   against,
@@ -126,31 +127,31 @@ export function EditionView({
   editionId,
 }: {
   comparison: EditionComparison
-  /** The other side: what was in force, or another edition. */
+  /** The other side: the active context, or another edition. */
   against: string
-  /** The editions that it may be compared with. */
+  /** Editions available for comparison. */
   editions: readonly string[]
   editionId: string
 }): Child {
   const { conversationId: c, report, view } = comparison
   const { figures, viewLines } = report
-  const otherName = against === 'in-force' ? 'in force' : against
-  const otherSide = against === 'in-force' ? 'what is in force' : `edition ${against}`
+  const otherName = against === 'in-force' ? 'active' : against
+  const otherSide = against === 'in-force' ? 'the active context' : `edition ${against}`
   return (
     <>
       <h2>
-        Edition <Name text={editionId} most={40} /> beside {otherSide}
+        Edition <Name text={editionId} most={40} /> compared with {otherSide}
         <span class="facts"> as of revision {count(report.conversationRevision)}</span>
       </h2>
       {editions.length < 2 ? null : (
         <p class="figures">
-          <span>beside</span>
+          <span>compare with</span>
           {['in-force', ...editions.filter((each) => each !== editionId)].map((other) => (
             <a
               href={link('/edition', { c, e: editionId, against: other === 'in-force' ? undefined : other })}
               aria-current={other === against ? 'true' : undefined}
             >
-              {other === 'in-force' ? 'in force' : other}
+              {other === 'in-force' ? 'active' : other}
             </a>
           ))}
         </p>
@@ -173,16 +174,20 @@ export function EditionView({
       </div>
       <section aria-label="The views">
         <h3>
-          The views: {many(viewLines.same, 'line')} the same, {count(viewLines.removed)} only of {otherSide},{' '}
-          {count(viewLines.added)} only of the edition
+          Views: {many(viewLines.same, 'line')} unchanged, {count(viewLines.removed)} only in {otherSide},{' '}
+          {count(viewLines.added)} only in the edition
         </h3>
-        {view.length === 0 ? <p class="muted">They are the same.</p> : <SideBySide view={view} otherName={otherName} />}
+        {view.length === 0 ? (
+          <p class="muted">The views are equal.</p>
+        ) : (
+          <SideBySide view={view} otherName={otherName} />
+        )}
       </section>
     </>
   )
 }
 
-/** Both views in columns where there is room, or else one below the other. */
+/** Both views, in two columns on a wide screen. */
 function SideBySide({ view, otherName }: { view: EditionComparison['view']; otherName: string }): Child {
   return (
     <div class="columns">

@@ -1,24 +1,26 @@
-/** Where a line or a batch comes from: what `explain` answers, down to the messages. */
+/** The sources of a line or a batch, down to the messages. */
+import { summarizerNotes } from '../../domain/reports/summarizer-notes.js'
 import type { Child } from 'hono/jsx'
+import { summaryOf } from '../../domain/conversation/batch.js'
 import { contentText } from '../../domain/values/message.js'
 import type { BatchOrigin, Explanation, LineSource, OriginalMessage, RecordedAt } from '../../library/ledger.js'
 import type { SummarizerRecord } from '../../domain/events/index.js'
 import { conversationLink, link } from '../links.js'
 import { coveredBy } from './graph.js'
-import { count, Lines, linesOf, many, Name, oneLine, plain, seen, Time } from './text.js'
+import { count, Lines, linesOf, many, Name, oneLine, plain, visible, Time } from './text.js'
 
 const STATES: Readonly<Record<BatchOrigin['state'], string>> = {
-  shown: 'in the view',
-  active: 'not in the view, searchable',
-  retired: 'not active',
+  shown: 'in the context',
+  active: 'not in the context, searchable',
+  retired: 'inactive',
 }
 
-/** Where and when a fact was recorded, and by whom. */
+/** Revision, time and actor of an event. */
 function Recorded({ c, recorded }: { c: string; recorded: RecordedAt }): Child {
-  const own = recorded.stream.startsWith('conversation-')
+  const isOwnStream = recorded.stream.startsWith('conversation-')
   return (
     <>
-      {own ? (
+      {isOwnStream ? (
         <a href={conversationLink({ c, at: recorded.revision })}>revision {count(recorded.revision)}</a>
       ) : (
         <>revision {count(recorded.revision)} of an edition</>
@@ -34,14 +36,15 @@ function Summarizer({ c, by, recorded }: { c: string; by: SummarizerRecord; reco
       <dt>by</dt>
       <dd>
         {by.strategy}, <Name text={by.model} /> of <Name text={by.provider} />
-        {by.standIn === true ? <b class="warn"> as the fallback</b> : null}
-        {by.reused === true ? ' (reused)' : null}
+        {summarizerNotes(by).map((note) => (
+          <b class="warn">; {note}</b>
+        ))}
       </dd>
       {by.usage === undefined ? null : (
         <>
           <dt>tokens</dt>
           <dd>
-            {count(by.usage.promptTokens)} asked, {count(by.usage.completionTokens)} answered
+            {count(by.usage.promptTokens)} prompt, {count(by.usage.completionTokens)} completion
           </dd>
         </>
       )}
@@ -61,7 +64,7 @@ function Summarizer({ c, by, recorded }: { c: string; by: SummarizerRecord; reco
   )
 }
 
-/** A message as it was recorded. */
+/** A recorded message. */
 function Original({ c, message: original }: { c: string; message: OriginalMessage }): Child {
   const { message, messageId, recorded, tokens, answers } = original
   return (
@@ -86,7 +89,7 @@ function Original({ c, message: original }: { c: string; message: OriginalMessag
   )
 }
 
-/** The messages that a batch covers: whole, or by their ids. */
+/** The messages that a batch covers, in full or as ids. */
 function Covered({ c, batch, children }: { c: string; batch: BatchOrigin; children?: Child }): Child {
   const covered = coveredBy(batch)
   if (covered === undefined) return null
@@ -121,35 +124,33 @@ function Covered({ c, batch, children }: { c: string; batch: BatchOrigin; childr
 }
 
 const SUMMARIES: Readonly<Record<NonNullable<BatchOrigin['observed']>['summary'], string>> = {
-  text: 'as it stands above',
-  opaque: 'only its provider reads it',
+  text: 'see above',
+  opaque: 'not readable (encrypted, or not in the transcript)',
   none: 'none',
 }
 
-/** What is told of a compaction that another program did. */
+/** A compaction by another program. */
 function Observed({ c, observed }: { c: string; observed: NonNullable<BatchOrigin['observed']> }): Child {
   const { program, programVersion, trigger, at, summary, unknown, where, recorded } = observed
   return (
     <dl class="made">
       <dt>by</dt>
       <dd>
-        <Name text={[program, programVersion ?? ''].join(' ').trim()} />, {seen(trigger)} <Time at={at} />
+        <Name text={[program, programVersion ?? ''].join(' ').trim()} />, {visible(trigger)} <Time at={at} />
       </dd>
       <dt>summary</dt>
       <dd>{SUMMARIES[summary]}</dd>
       {unknown.length === 0 ? null : (
         <>
           <dt>unknown</dt>
-          <dd>
-            of {many(unknown.length, 'message')} the transcript does not tell whether the model was still given them
-          </dd>
+          <dd>whether the model still received {many(unknown.length, 'message')}</dd>
         </>
       )}
-      <dt>told in</dt>
+      <dt>source</dt>
       <dd>
         <Name text={where.file} />
         {where.line === undefined ? null : `, line ${count(where.line)}`}
-        {where.path === undefined ? null : <> {seen(where.path)}</>}
+        {where.path === undefined ? null : <> {visible(where.path)}</>}
       </dd>
       <dt>recorded</dt>
       <dd>
@@ -159,7 +160,7 @@ function Observed({ c, observed }: { c: string; observed: NonNullable<BatchOrigi
   )
 }
 
-/** A batch with what it was made of, deeper ones folded in. */
+/** A batch with its sources, which are collapsed. */
 function Batch({ c, batch, isTop }: { c: string; batch: BatchOrigin; isTop: boolean }): Child {
   const {
     batchId,
@@ -174,11 +175,10 @@ function Batch({ c, batch, isTop }: { c: string; batch: BatchOrigin; isTop: bool
     summarizer,
     recorded,
     missing,
-    content,
   } = batch
-  const inside = (
+  const content = (
     <>
-      <Lines lines={content.split('\n')} />
+      <Lines lines={summaryOf(batch).split('\n')} />
       {summarizer === undefined ? null : <Summarizer c={c} by={summarizer} recorded={recorded} />}
       {cycle === undefined ? null : (
         <p class="facts">
@@ -216,12 +216,12 @@ function Batch({ c, batch, isTop }: { c: string; batch: BatchOrigin; isTop: bool
           graph
         </a>
       </p>
-      {inside}
+      {content}
     </section>
   ) : (
     <details class="batch">
       <summary>{head}</summary>
-      {inside}
+      {content}
     </details>
   )
 }
@@ -243,26 +243,32 @@ function Source({ c, source }: { c: string; source: LineSource }): Child {
             : `, withdrawn (${source.withdrawn.why})`}
         </>
       )}
-      <p class="muted">{seen(oneLine(source.excerpt, 200))}</p>
+      <p class="muted">{visible(oneLine(source.excerpt, 200))}</p>
     </li>
   )
 }
 
-const WHAT_BECAME = {
-  live: 'Said in a live message.',
-  compacted: 'Said in a message that left the context; the batch below covers it.',
-  withdrawn: 'Said in a message that was withdrawn.',
+const SHOWN_ONLY: Readonly<Record<Extract<Explanation, { kind: 'shown-only' }>['what'], string>> = {
+  placeholder: 'A placeholder for the missing result of a tool call',
+  note: 'A note about content omitted to fit the window',
+  inserted: 'A user message that the API needs',
+}
+
+const MESSAGE_STATES = {
+  live: 'From a live message.',
+  compacted: 'From a compacted message; the batch below covers it.',
+  withdrawn: 'From a withdrawn message.',
 } as const
 
-/** What explains a line or a batch. */
+/** The explanation of a line or a batch. */
 export function ExplanationView({ explanation, line }: { explanation: Explanation; line: string | undefined }): Child {
   const c = explanation.conversationId
   return (
     <>
-      <h2>Where it comes from</h2>
+      <h2>Sources</h2>
       {line === undefined ? null : (
         <blockquote class="text">
-          <span class="ln">{seen(oneLine(line, 400))}</span>
+          <span class="ln">{visible(oneLine(line, 400))}</span>
         </blockquote>
       )}
       <Answer c={c} explanation={explanation} />
@@ -277,7 +283,7 @@ function Answer({ c, explanation }: { c: string; explanation: Explanation }): Ch
         <>
           {(explanation.said ?? []).map((message) => (
             <>
-              <p class="muted">Said by {message.message.role}, in these words:</p>
+              <p class="muted">Original {message.message.role} message:</p>
               <Original c={c} message={message} />
             </>
           ))}
@@ -289,7 +295,7 @@ function Answer({ c, explanation }: { c: string; explanation: Explanation }): Ch
         <>
           <p>
             {
-              WHAT_BECAME[
+              MESSAGE_STATES[
                 explanation.withdrawn !== undefined
                   ? 'withdrawn'
                   : explanation.batch === undefined
@@ -308,14 +314,14 @@ function Answer({ c, explanation }: { c: string; explanation: Explanation }): Ch
           <p>
             {explanation.asOf === undefined
               ? `${many(explanation.batches.length, 'active batch', 'active batches')} after ${many(explanation.cycles, 'cycle')}, ${many(explanation.liveMessages, 'live message')}.`
-              : `A line of the view itself, which counts, orders or omits what it is made of, as revision ${String(explanation.asOf.revision)} made it.`}
+              : `A line of the view’s own text, not of a summary, as of revision ${String(explanation.asOf.revision)}.`}
           </p>
           <ul class="ids">
-            {explanation.batches.map(({ batchId, depth, messageCount, content }) => (
+            {explanation.batches.map((batch) => (
               <li>
-                <a href={link('/explain', { c, batch: batchId })}>{batchId.slice(0, 12)}</a> depth {depth},{' '}
-                {many(messageCount, 'message')}{' '}
-                <span class="muted">{seen(oneLine(content.split('\n').slice(1).join(' '), 120))}</span>
+                <a href={link('/explain', { c, batch: batch.batchId })}>{batch.batchId.slice(0, 12)}</a> depth{' '}
+                {batch.depth}, {many(batch.messageCount, 'message')}{' '}
+                <span class="muted">{visible(oneLine(summaryOf(batch).replaceAll('\n', ' '), 120))}</span>
               </li>
             ))}
           </ul>
@@ -324,7 +330,7 @@ function Answer({ c, explanation }: { c: string; explanation: Explanation }): Ch
     case 'several':
       return (
         <>
-          <p>It stands in {many(explanation.sources.length, 'place')}.</p>
+          <p>The line occurs in {many(explanation.sources.length, 'place')}.</p>
           <ul class="ids">
             {explanation.sources.slice(0, 100).map((source) => (
               <Source c={c} source={source} />
@@ -335,11 +341,8 @@ function Answer({ c, explanation }: { c: string; explanation: Explanation }): Ch
     case 'shown-only':
       return (
         <p>
-          {explanation.what === 'placeholder'
-            ? 'A placeholder for a result of a call that was not there yet'
-            : 'A note of what is left out to fit the window'}
-          , which the ledger itself puts there and which is recorded nowhere:{' '}
-          {seen(oneLine(contentText(explanation.text), 300))}
+          {SHOWN_ONLY[explanation.what]}, added by the ledger and not recorded:{' '}
+          {visible(oneLine(contentText(explanation.text), 300))}
         </p>
       )
   }

@@ -1,53 +1,64 @@
 /**
- * What a compaction forgot: what left, what the summary still has of it with its proof, and what was done again behind
- * it beside the same measure before it. The page and the files that are sent to somebody show the same.
+ * What a compaction forgot: the removed content, what the summary keeps of it with proof, and the tool calls repeated
+ * after the compaction, compared with those before it. The page and the report files use the same view.
  */
 import type { Child } from 'hono/jsx'
 import { duration } from '../../domain/text/count.js'
-import { ITEM_KINDS, ITEM_NAMES, type ItemKind } from '../../domain/reports/forgotten/items.js'
+import { ITEM_KINDS, ITEM_NAMES, type ItemKind } from '../../forgotten/items.js'
 import type { ForgottenCycle, ForgottenTotal, ForgottenTotals, JudgedItem } from '../../library/ledger.js'
 import { conversationLink, link } from '../links.js'
 import type { ForgottenFound, ForgottenRow } from '../reading/forgotten.js'
 import { figure, Table } from './table.js'
-import { count, cut, many, Name, plain, seen, Time } from './text.js'
+import { count, cut, many, Name, plain, visible, Time } from './text.js'
 
 type Report = ForgottenCycle['report']
 type Pair = Report['doneAgain'][number]
 type Repeated = Report['behind']
 type Verdict = JudgedItem['verdict']
 
-/** What stands foremost comes first. */
+/** The recorded verdicts in display order, and their labels. */
 const VERDICTS = ['gone', 'blurred', 'kept', 'unknown'] as const
-const SAYS: Readonly<Record<Verdict, string>> = {
-  gone: 'nothing in the context says it any more',
-  blurred: 'some of it is left',
-  kept: 'the summary says it, or a message that stayed',
-  unknown: 'code cannot tell',
+const VERDICT_NAMES: Readonly<Record<Verdict, string>> = {
+  gone: 'lost',
+  blurred: 'partial',
+  kept: 'kept',
+  unknown: 'unknown',
+}
+const VERDICT_HINTS: Readonly<Record<Verdict, string>> = {
+  gone: 'the context no longer contains it',
+  blurred: 'the context contains a part of it',
+  kept: 'the summary or a remaining message contains it',
+  unknown: 'could not be determined',
 }
 const WHY_UNJUDGED: Readonly<Record<NonNullable<JudgedItem['why']>, string>> = {
-  opaque: 'only its provider reads the summary',
-  short: 'too few words to look for',
+  opaque: 'the summary is not readable',
+  short: 'too few words to search for',
   script: 'the summary is in another script',
-  unsure: 'some of its words are there, and may be about something else',
+  unsure: 'some of its words occur, possibly about something else',
 }
 const WHY_UNKNOWN: Readonly<Record<NonNullable<Pair['why']>, string>> = {
-  otherAnswer: 'the answer is another one',
-  changedBetween: 'something was changed in between',
-  noAnswer: 'the answer is not recorded',
+  otherAnswer: 'the result is different',
+  changedBetween: 'something changed in between',
+  noAnswer: 'the result is not recorded',
   failed: 'both failed',
 }
 
-/** Items of a kind and a verdict that are named; the others are counted. */
-const MOST_NAMED = 40
-const MOST_CHARACTERS = 240
+/** Maximum number of listed items per kind and verdict. */
+const MAX_LISTED = 40
+const MAX_CHARACTERS = 240
 
-/** Where something leads: to nothing, in a file that is sent to somebody. */
+/** False in report files, which have no links to the page. */
 interface Linked {
   readonly linked: boolean
 }
 
-/** A revision of a conversation, and the message that is recorded there. */
-function Place({ c, revision, messageId, linked }: Linked & { c: string; revision: string; messageId: string }): Child {
+/** A revision, linked to its message. */
+function RevisionLink({
+  c,
+  revision,
+  messageId,
+  linked,
+}: Linked & { c: string; revision: string; messageId: string }): Child {
   const words = <>revision {count(BigInt(revision))}</>
   return linked ? (
     <a class="facts" href={conversationLink({ c, at: revision, m: messageId })}>
@@ -59,20 +70,21 @@ function Place({ c, revision, messageId, linked }: Linked & { c: string; revisio
 }
 
 const costText = ({ calls, tokens, milliseconds }: Pick<Repeated, 'calls' | 'tokens' | 'milliseconds'>): string =>
-  `${many(calls, 'call')}, ${many(tokens, 'token')}${milliseconds < 1_000 ? '' : `, ${duration(milliseconds / 1_000)}`}`
+  `${many(calls, 'tool call')}, ${many(tokens, 'token')}${milliseconds < 1_000 ? '' : `, ${duration(milliseconds / 1_000)}`}`
 
-/** What a part is called for those who hear it: of many compactions each has its own name. */
+/** A unique label for screen readers. */
 const labelOf = (part: string, { conversationId, cycle, revision }: ForgottenCycle): string =>
   `${part}: cycle ${count(cycle)} at revision ${count(revision)} of ${plain(cut(conversationId, 80))}`
 
-/** How many of each kind are kept, blurred, gone and unknown. */
+/** Counts by kind and verdict. */
 function VerdictTable({ label, counts }: { label: string; counts: ForgottenTotal['counts'] }): Child {
   const some = ITEM_KINDS.filter((kind) => VERDICTS.some((verdict) => counts[kind][verdict] > 0))
-  if (some.length === 0) return <p class="empty">Nothing that left asks, binds, decides or names anything.</p>
+  if (some.length === 0)
+    return <p class="empty">The removed messages contain no requests, constraints, decisions or names.</p>
   return (
     <Table
       label={label}
-      columns={['Of what left', ...VERDICTS.map((verdict) => figure(verdict))]}
+      columns={['Removed content', ...VERDICTS.map((verdict) => figure(VERDICT_NAMES[verdict]))]}
       rows={some.map((kind) => [ITEM_NAMES[kind], ...VERDICTS.map((verdict) => count(counts[kind][verdict]))])}
     />
   )
@@ -87,25 +99,42 @@ function ProofOf({ c, item, linked }: Linked & { c: string; item: JudgedItem }):
         `summary line ${count(proof.line)}`
       ) : (
         <>
-          still there, <Place c={c} revision={proof.revision} messageId={proof.messageId} linked={linked} />
+          still in the context,{' '}
+          <RevisionLink c={c} revision={proof.revision} messageId={proof.messageId} linked={linked} />
         </>
       )}
-      : <q>{seen(cut(proof.text, MOST_CHARACTERS))}</q>
+      : <q>{visible(cut(proof.text, MAX_CHARACTERS))}</q>
     </div>
   )
 }
 
-function ItemLine({ c, item, linked }: Linked & { c: string; item: JudgedItem }): Child {
+function ItemLine({
+  c,
+  item,
+  linked,
+  label,
+}: Linked & {
+  c: string
+  item: JudgedItem
+  /** Kind and verdict of the item, if no heading has them. */
+  label?: string
+}): Child {
   const { text, said, mentions, resolvedBy } = item
   return (
     <li>
-      {seen(cut(text, MOST_CHARACTERS))}{' '}
-      <Place c={c} revision={said.revision} messageId={said.messageId} linked={linked} />
+      {label === undefined ? null : (
+        <>
+          <span class="kind">{label}</span>{' '}
+        </>
+      )}
+      {visible(cut(text, MAX_CHARACTERS))}{' '}
+      <RevisionLink c={c} revision={said.revision} messageId={said.messageId} linked={linked} />
       {mentions > 1 ? <span class="facts"> in {many(mentions, 'message')}</span> : null}
       {resolvedBy === undefined ? null : (
         <div class="facts">
-          resolved at <Place c={c} revision={resolvedBy.revision} messageId={resolvedBy.messageId} linked={linked} />:{' '}
-          {seen(cut(resolvedBy.text, MOST_CHARACTERS))}
+          resolved at{' '}
+          <RevisionLink c={c} revision={resolvedBy.revision} messageId={resolvedBy.messageId} linked={linked} />:{' '}
+          {visible(cut(resolvedBy.text, MAX_CHARACTERS))}
         </div>
       )}
       <ProofOf c={c} item={item} linked={linked} />
@@ -119,18 +148,18 @@ function KindList({
   items,
   linked,
 }: Linked & { c: string; kind: ItemKind; items: readonly JudgedItem[] }): Child {
-  const these = items.filter((item) => item.kind === kind)
-  if (these.length === 0) return null
+  const ofKind = items.filter((item) => item.kind === kind)
+  if (ofKind.length === 0) return null
   return (
     <>
       <p class="kind">{ITEM_NAMES[kind]}</p>
       <ul>
-        {these.slice(0, MOST_NAMED).map((item) => (
+        {ofKind.slice(0, MAX_LISTED).map((item) => (
           <ItemLine c={c} item={item} linked={linked} />
         ))}
-        {these.length > MOST_NAMED ? (
+        {ofKind.length > MAX_LISTED ? (
           <li class="muted">
-            {count(these.length - MOST_NAMED)} more, which <code>context-ledger forgotten --json</code> names
+            {count(ofKind.length - MAX_LISTED)} more; <code>context-ledger forgotten --json</code> lists them
           </li>
         ) : null}
       </ul>
@@ -138,25 +167,66 @@ function KindList({
   )
 }
 
-/** What the summary still has of what left: figures, and each item with its proof. */
-function Judged({ found, linked }: Linked & { found: ForgottenCycle }): Child {
+function LossLine({ c, loss, linked }: Linked & { c: string; loss: Report['foremost']['losses'][number] }): Child {
+  if (loss.kind === 'item')
+    return (
+      <>
+        <ItemLine
+          c={c}
+          item={loss.item}
+          linked={linked}
+          label={`${VERDICT_NAMES[loss.item.verdict]}, ${ITEM_NAMES[loss.item.kind]}${loss.item.isNeededAgain === true ? ', needed later' : ''}`}
+        />
+      </>
+    )
+  return (
+    <li>
+      <span class="kind">repeated</span> {visible(loss.tool === '' ? loss.use : loss.tool)}{' '}
+      {visible(cut(loss.subject, MAX_CHARACTERS))} <span class="facts">{costText(loss.cost)}</span>{' '}
+      <RevisionLink c={c} revision={loss.first.revision} messageId={loss.first.messageId} linked={linked} />, repeated
+      at <RevisionLink c={c} revision={loss.again.revision} messageId={loss.again.messageId} linked={linked} />
+    </li>
+  )
+}
+
+/** The most important losses, most severe first. */
+function ForemostLosses({ found, linked }: Linked & { found: ForgottenCycle }): Child {
+  const { conversationId: c, report } = found
+  const { losses, others } = report.foremost
+  if (losses.length === 0) return null
+  const rest = Object.values(others).reduce((sum, number) => sum + number, 0)
+  return (
+    <section class="fates" aria-label={labelOf('The most important losses', found)}>
+      <h3>The most important losses</h3>
+      <ul>
+        {losses.map((loss) => (
+          <LossLine c={c} loss={loss} linked={linked} />
+        ))}
+        {rest === 0 ? null : <li class="muted">{count(rest)} more below</li>}
+      </ul>
+    </section>
+  )
+}
+
+/** What the summary keeps of the removed content: counts, and each item with its proof. */
+function Verdicts({ found, linked }: Linked & { found: ForgottenCycle }): Child {
   const { conversationId: c, report } = found
   return (
-    <section class="fates" aria-label={labelOf('Kept, blurred or gone', found)}>
-      <h3>Kept, blurred or gone</h3>
-      <VerdictTable label={labelOf('Figures of what left', found)} counts={report.counts} />
+    <section class="fates" aria-label={labelOf('Kept, partial or lost', found)}>
+      <h3>Kept, partial or lost</h3>
+      <VerdictTable label={labelOf('Counts of removed content', found)} counts={report.counts} />
       {VERDICTS.map((verdict) => {
-        const these = report.items.filter((item) => item.verdict === verdict)
-        return these.length === 0 ? null : (
-          <details open={verdict === 'gone'} class={`fate ${verdict}`}>
+        const judged = report.items.filter((item) => item.verdict === verdict)
+        return judged.length === 0 ? null : (
+          <details class={`fate ${verdict}`}>
             <summary>
               <b>
-                {verdict} ({count(these.length)})
+                {VERDICT_NAMES[verdict]} ({count(judged.length)})
               </b>{' '}
-              <span class="muted">{SAYS[verdict]}</span>
+              <span class="muted">{VERDICT_HINTS[verdict]}</span>
             </summary>
             {ITEM_KINDS.map((kind) => (
-              <KindList c={c} kind={kind} items={these} linked={linked} />
+              <KindList c={c} kind={kind} items={judged} linked={linked} />
             ))}
           </details>
         )
@@ -169,62 +239,62 @@ function PairLine({ c, pair, linked }: Linked & { c: string; pair: Pair }): Chil
   const { tool, use, subject, first, again, cost, why } = pair
   return (
     <li>
-      <span class="kind">{seen(tool === '' ? use : tool)}</span> {seen(cut(subject, MOST_CHARACTERS))}{' '}
+      <span class="kind">{visible(tool === '' ? use : tool)}</span> {visible(cut(subject, MAX_CHARACTERS))}{' '}
       <span class="facts">{costText(cost)}</span>
       <div class="facts">
-        <Place c={c} revision={first.revision} messageId={first.messageId} linked={linked} />:{' '}
-        <q>{seen(cut(first.text, MOST_CHARACTERS))}</q>
+        <RevisionLink c={c} revision={first.revision} messageId={first.messageId} linked={linked} />:{' '}
+        <q>{visible(cut(first.text, MAX_CHARACTERS))}</q>
       </div>
       <div class="facts">
-        again at <Place c={c} revision={again.revision} messageId={again.messageId} linked={linked} />:{' '}
-        <q>{seen(cut(again.text, MOST_CHARACTERS))}</q>
+        repeated at <RevisionLink c={c} revision={again.revision} messageId={again.messageId} linked={linked} />:{' '}
+        <q>{visible(cut(again.text, MAX_CHARACTERS))}</q>
       </div>
       {why === undefined ? null : <div class="facts">{WHY_UNKNOWN[why]}</div>}
     </li>
   )
 }
 
-const MOST_PAIRS = 200
+const MAX_PAIRS = 200
 
 function Pairs({ c, pairs, linked }: Linked & { c: string; pairs: readonly Pair[] }): Child {
   if (pairs.length === 0) return null
   return (
     <ul>
-      {pairs.slice(0, MOST_PAIRS).map((pair) => (
+      {pairs.slice(0, MAX_PAIRS).map((pair) => (
         <PairLine c={c} pair={pair} linked={linked} />
       ))}
-      {pairs.length > MOST_PAIRS ? (
+      {pairs.length > MAX_PAIRS ? (
         <li class="muted">
-          {count(pairs.length - MOST_PAIRS)} more, which <code>context-ledger forgotten --json</code> names
+          {count(pairs.length - MAX_PAIRS)} more; <code>context-ledger forgotten --json</code> lists them
         </li>
       ) : null}
     </ul>
   )
 }
 
-/** The same measure over two stretches of equal length. */
+/** Repeated calls in two ranges of equal length. */
 const comparedText = ({ messages, behind, before }: Report['compared']): string =>
   messages === 0
-    ? 'Nothing was said behind it, so there is nothing to measure.'
-    : `The same measure over ${many(messages, 'message')} each: ${costText(behind)} behind it, ${costText(before)} before it.`
+    ? 'No messages follow the compaction, so there is nothing to compare.'
+    : `Repeated within ${many(messages, 'message')} before: ${costText(before)}; after: ${costText(behind)}.`
 
-/** What it cost: each call that was done again, beside the same measure before the compaction. */
-function WhatItCost({ found, linked }: Linked & { found: ForgottenCycle }): Child {
+/** The cost: each repeated call, and the comparison with the range before the compaction. */
+function RepeatedCalls({ found, linked }: Linked & { found: ForgottenCycle }): Child {
   const { conversationId: c, report } = found
-  const again = report.doneAgain.filter(({ verdict }) => verdict === 'doneAgain')
+  const repeated = report.doneAgain.filter(({ verdict }) => verdict === 'doneAgain')
   const unknown = report.doneAgain.filter(({ verdict }) => verdict === 'unknown')
   return (
-    <section class="fates" aria-label={labelOf('What it cost', found)}>
-      <h3>What it cost</h3>
+    <section class="fates" aria-label={labelOf('Cost', found)}>
+      <h3>Cost</h3>
       <p>
-        Done again behind it, though the messages that left had the answer: <b>{costText(report.behind)}</b>.
+        Repeated after the compaction, although the removed messages had the result: <b>{costText(report.behind)}</b>.
       </p>
       <p>{comparedText(report.compared)}</p>
-      <Pairs c={c} pairs={again} linked={linked} />
+      <Pairs c={c} pairs={repeated} linked={linked} />
       {unknown.length === 0 ? null : (
         <details>
           <summary>
-            Of {many(unknown.length, 'more call')} it is not known <span class="muted">and they are in no sum</span>
+            {many(unknown.length, 'call')} not known <span class="muted">(not counted)</span>
           </summary>
           <Pairs c={c} pairs={unknown} linked={linked} />
         </details>
@@ -233,12 +303,13 @@ function WhatItCost({ found, linked }: Linked & { found: ForgottenCycle }): Chil
   )
 }
 
-/** What the summary still has, and what it cost: of the page's view of a cycle, which shows itself what left. */
+/** Losses, verdicts and cost, without the removed messages, which the difference view shows itself. */
 export function ForgottenParts({ found, linked }: Linked & { found: ForgottenCycle }): Child {
   return (
     <>
-      <Judged found={found} linked={linked} />
-      <WhatItCost found={found} linked={linked} />
+      <ForemostLosses found={found} linked={linked} />
+      <Verdicts found={found} linked={linked} />
+      <RepeatedCalls found={found} linked={linked} />
     </>
   )
 }
@@ -250,17 +321,17 @@ const summaryText = ({ kind, lines }: Report['summary']): string =>
   kind === 'text'
     ? many(lines, 'line')
     : kind === 'opaque'
-      ? 'only its provider reads it, so what it has is unknown'
-      : 'none'
+      ? 'not readable (encrypted, or not in the transcript), so what it keeps is unknown'
+      : 'none: nothing replaces these messages in the context'
 
-/** What left: by role, and results by the tool that was called. */
-function LeftTable({ label, left }: { label: string; left: Report['left'] }): Child {
+/** Removed messages by role, and tool results by tool. */
+function RemovedTable({ label, left }: { label: string; left: Report['left'] }): Child {
   const rowsOf = (all: Report['left']['byRole'], of: string): Child[][] =>
     Object.entries(all)
       .toSorted(([, a], [, b]) => b.tokens - a.tokens)
       .map(([name, { messages, tokens }]) => [
         <>
-          <span class="muted">{of}</span> {seen(cut(name, 80))}
+          <span class="muted">{of}</span> {visible(cut(name, 80))}
         </>,
         count(messages),
         count(tokens),
@@ -268,35 +339,35 @@ function LeftTable({ label, left }: { label: string; left: Report['left'] }): Ch
   return (
     <Table
       label={label}
-      columns={['What left', figure('Messages'), figure('Tokens')]}
-      rows={[...rowsOf(left.byRole, 'role'), ...rowsOf(left.byTool, 'results of')]}
+      columns={['Removed', figure('Messages'), figure('Tokens')]}
+      rows={[...rowsOf(left.byRole, 'role'), ...rowsOf(left.byTool, 'tool')]}
     />
   )
 }
 
-/** One compaction whole. */
+/** A compaction in full. */
 export function ForgottenCycleView({ found, linked }: Linked & { found: ForgottenCycle }): Child {
   const { report } = found
   return (
     <>
       <dl class="made">
         <dt>by</dt>
-        <dd>{seen(byText(found.keys))}</dd>
-        <dt>left</dt>
+        <dd>{visible(byText(found.keys))}</dd>
+        <dt>removed</dt>
         <dd>
           {many(report.left.messages, 'message')}, {many(report.left.tokens, 'token')}
         </dd>
         <dt>summary</dt>
         <dd>{summaryText(report.summary)}</dd>
       </dl>
-      <LeftTable label={labelOf('What left, by role and tool', found)} left={report.left} />
+      <RemovedTable label={labelOf('Removed, by role and tool', found)} left={report.left} />
       <ForgottenParts found={found} linked={linked} />
     </>
   )
 }
 
-/** The address within a page of a compaction that is shown whole. */
-const anchorOf = (place: number): string => `compaction-${String(place)}`
+/** The anchor of a compaction shown in full. */
+const anchorOf = (index: number): string => `compaction-${String(index)}`
 
 function CycleName({ row, withName }: { row: ForgottenRow; withName: boolean }): Child {
   return (
@@ -311,7 +382,12 @@ function CycleName({ row, withName }: { row: ForgottenRow; withName: boolean }):
   )
 }
 
-const FIGURES = ['tokens left', ...VERDICTS, 'done again', 'tokens of it'].map((name) => figure(name))
+const FIGURES = [
+  'tokens removed',
+  ...VERDICTS.map((verdict) => VERDICT_NAMES[verdict]),
+  'repeated calls',
+  'tokens',
+].map((name) => figure(name))
 const figuresOf = ({ left, verdicts, behind }: Pick<ForgottenRow, 'left' | 'verdicts' | 'behind'>): string[] => [
   count(left.tokens),
   ...VERDICTS.map((verdict) => count(verdicts[verdict])),
@@ -323,7 +399,7 @@ const figuresOf = ({ left, verdicts, behind }: Pick<ForgottenRow, 'left' | 'verd
 export function TotalTable({ totals: { all, by } }: { totals: ForgottenTotals }): Child {
   const rowOf = (key: string, name: string, total: ForgottenTotal): Child[] => [
     <>
-      <span class="muted">{key}</span> {seen(cut(name, 80))}
+      <span class="muted">{key}</span> {visible(cut(name, 80))}
     </>,
     count(total.compactions),
     ...figuresOf(total),
@@ -333,7 +409,7 @@ export function TotalTable({ totals: { all, by } }: { totals: ForgottenTotals })
     <Table
       label="Totals"
       tight
-      columns={['By', figure('compactions'), ...FIGURES, figure('same stretch, before → behind')]}
+      columns={['By', figure('compactions'), ...FIGURES, figure('repeated, before → after')]}
       rows={[
         ...Object.entries(by).flatMap(([key, values]) =>
           Object.entries(values)
@@ -346,21 +422,20 @@ export function TotalTable({ totals: { all, by } }: { totals: ForgottenTotals })
   )
 }
 
-/** All compactions: totals, each in a line, and those that cost or lost most whole. */
+/** All compactions: totals, one row each, and the worst ones in full. */
 export function ForgottenView({
   found,
   withNames,
   linked,
 }: Linked & {
   found: ForgottenFound
-  /** Compactions of several conversations stand side by side. */
+  /** Show conversation names, because the compactions belong to several conversations. */
   withNames: boolean
 }): Child {
   const { rows, whole, totals } = found
-  if (rows.length === 0)
-    return <p class="empty">Nothing was compacted so far: there is nothing that could be forgotten.</p>
+  if (rows.length === 0) return <p class="empty">Nothing has been compacted, so nothing was forgotten.</p>
   const { compared } = totals.all
-  const wholePlaces = rows.flatMap(({ isWhole }, place) => (isWhole ? [place] : []))
+  const fullIndexes = rows.flatMap(({ isWhole }, index) => (isWhole ? [index] : []))
   return (
     <>
       <p class="figures">
@@ -369,62 +444,62 @@ export function ForgottenView({
           {withNames ? ` of ${many(found.conversations, 'conversation')}` : ''}
         </span>
         <span>
-          <b>{count(totals.all.left.messages)}</b> messages and <b>{count(totals.all.left.tokens)}</b> tokens left
+          <b>{count(totals.all.left.messages)}</b> messages and <b>{count(totals.all.left.tokens)}</b> tokens removed
         </span>
         <span>
-          <b>{count(totals.all.verdicts.gone)}</b> gone of what they said
+          <b>{count(totals.all.verdicts.gone)}</b> items lost
         </span>
         <span>
-          done again: <b>{costText(totals.all.behind)}</b>
+          repeated: <b>{costText(totals.all.behind)}</b>
         </span>
       </p>
       <p class="muted">
-        Counted by code; no model was asked. Kept, blurred and gone each have their proof: a line of the summary, or a
-        revision of the log. Where code cannot tell, it says unknown.
+        Determined by code, without a model. Each verdict has a proof: a line of the summary or a revision of the log.
+        If code cannot decide, the verdict is unknown.
       </p>
-      <VerdictTable label="Figures of all that left" counts={totals.all.counts} />
+      <VerdictTable label="Counts of all removed content" counts={totals.all.counts} />
       <h2>Totals</h2>
       <TotalTable totals={totals} />
       <p>
         {compared.messages === 0
-          ? 'No message stands behind a compaction so far, so what is done again cannot be measured.'
-          : `So that ordinary repetition is not blamed on a compaction, the same is measured before it: over ${many(compared.messages, 'message')} each, ${costText(compared.before)} before and ${costText(compared.behind)} behind.`}
+          ? 'No messages follow a compaction yet, so repeated calls cannot be measured.'
+          : `For comparison with ordinary repetition: within ${many(compared.messages, 'message')} before the compactions ${costText(compared.before)}, after them ${costText(compared.behind)}.`}
       </p>
       <h2>Each compaction</h2>
       <Table
         label="Each compaction"
         tight
         columns={['Compaction', 'By', { name: 'Recorded (UTC)', is: 'time' }, ...FIGURES]}
-        rows={rows.map((row, place) => [
+        rows={rows.map((row, index) => [
           row.isWhole ? (
-            <a href={`#${anchorOf(place)}`}>
+            <a href={`#${anchorOf(index)}`}>
               <CycleName row={row} withName={withNames} />
             </a>
           ) : (
             <CycleName row={row} withName={withNames} />
           ),
-          seen(byText(row.keys)),
+          visible(byText(row.keys)),
           <Time at={row.recordedAt} />,
           ...figuresOf(row),
         ])}
       />
       {whole.length === rows.length ? null : (
         <p class="note">
-          Whole below: the {count(whole.length)} behind which most was done again, or of which most is gone. Of any
-          other one <code>context-ledger forgotten CONVERSATION --cycle N</code> tells the same.
+          Shown in full below: the {count(whole.length)} compactions with the most repeated calls or lost items. For any
+          other, run <code>context-ledger forgotten CONVERSATION --cycle N</code>.
         </p>
       )}
       {whole.map((each, at) => {
-        const place = wholePlaces[at] ?? 0
-        const row = rows[place]
+        const index = fullIndexes[at] ?? 0
+        const row = rows[index]
         return (
-          <section class="compaction" id={anchorOf(place)}>
+          <section class="compaction" id={anchorOf(index)}>
             <h2>
               {row === undefined ? null : <CycleName row={row} withName={withNames} />}
               {linked ? (
                 <a class="facts" href={link('/difference', { c: each.conversationId, cycle: each.cycle })}>
                   {' '}
-                  what left and came
+                  what changed
                 </a>
               ) : null}
             </h2>

@@ -1,6 +1,6 @@
 /**
- * The graph of what is compacted: batches, what they were made of, and the messages. It is a shallow one with known
- * depths, so a place follows from the depth and from the order of the messages.
+ * The graph of batches, their sources and messages. It is shallow and its depths are known, so the layout follows from
+ * the depth and the order of the messages.
  */
 import type { Child } from 'hono/jsx'
 import type { BatchOrigin, ChunkOrigin, OriginalMessage } from '../../library/ledger.js'
@@ -11,14 +11,14 @@ interface Node {
   readonly x: number
   readonly y: number
   readonly title: string
-  readonly says: string
+  readonly detail: string
   readonly href: string
   readonly kind: string
-  /** Of a box that opens: the batch whose messages it has, and whether they are shown. */
+  /** For an expandable box: the batch whose messages it contains, and whether it is expanded. */
   readonly opens?: string
   readonly isOpen?: boolean
-  /** All that is said of it, where there is no room for that. */
-  readonly whole?: string
+  /** The full text, if the box shows a part. */
+  readonly fullText?: string
 }
 
 interface Edge {
@@ -29,12 +29,12 @@ interface Edge {
 const ROW = 30
 const COLUMN = 280
 const BOX = { width: 232, height: 24 }
-/** Leaves that one drawing has. */
-const MOST_LEAVES = 400
-/** Characters that there is room for in a box. */
-const MOST_SAID = 28
+/** Maximum number of leaves. */
+const MAX_LEAVES = 400
+/** Maximum characters in a box. */
+const MAX_TEXT = 28
 
-/** The chunk that is open, and its messages. */
+/** The expanded chunk and its messages. */
 export interface OpenChunk {
   readonly batchId: string
   readonly messages: readonly OriginalMessage[]
@@ -42,7 +42,7 @@ export interface OpenChunk {
 
 const deepest = (batch: BatchOrigin): number => Math.max(0, ...batch.sources.map((source) => deepest(source) + 1))
 
-/** The messages that a batch covers by itself: those that we summarized, or that another program's compaction took out. */
+/** The messages that a batch covers directly, summarized by the ledger or removed by another program's compaction. */
 export function coveredBy({
   chunk,
   observed,
@@ -53,7 +53,7 @@ export function coveredBy({
   return observed === undefined ? undefined : { ...observed, firstRevision, lastRevision }
 }
 
-/** Boxes and lines of batches, from the newest fact back to the messages. */
+/** Lays out boxes and lines, from the newest batch to the messages. */
 export function layOut(
   c: string,
   batches: readonly BatchOrigin[],
@@ -62,40 +62,40 @@ export function layOut(
   readonly nodes: readonly Node[]
   readonly edges: readonly Edge[]
   readonly columns: number
-  readonly left: number
+  readonly omitted: number
 } {
-  /** Where the boxes of messages stand; the messages of the open one stand behind it. */
+  /** Column of the message boxes. The messages of the expanded box are in the next column. */
   const last = Math.max(1, ...batches.map((batch) => deepest(batch) + 1))
   const columns = last + (open === undefined ? 1 : 2)
   const nodes: Node[] = []
   const edges: Edge[] = []
   let row = 0
-  let left = 0
+  let omitted = 0
 
-  /** Draws single messages, each leading to its place; gives the heights that they stand at. */
+  /** Adds a box for each message. Returns their y positions. */
   function drawMessages(messages: readonly OriginalMessage[]): number[] {
-    return messages.slice(0, MOST_LEAVES).map(({ message, messageId, recorded }) => {
+    return messages.slice(0, MAX_LEAVES).map(({ message, messageId, recorded }) => {
       const y = row * ROW
       row += 1
-      const said = oneLine(linesOf(message).join(' '), 300)
+      const text = oneLine(linesOf(message).join(' '), 300)
       nodes.push({
         x: (last + 1) * COLUMN,
         y,
         kind: 'message',
         title: message.role,
-        says: plain(oneLine(said === '' ? messageId : said, MOST_SAID)),
-        whole: plain(said),
+        detail: plain(oneLine(text === '' ? messageId : text, MAX_TEXT)),
+        fullText: plain(text),
         href: conversationLink({ c, at: recorded.revision, m: messageId }),
       })
       return y
     })
   }
 
-  /** Draws a batch and what is under it; gives the height that it stands at. */
+  /** Adds a batch and its sources. Returns its y position. */
   function draw(batch: BatchOrigin, column: number): number {
     const x = column * COLUMN
-    // Keys go from a box to what it is made of.
-    const own = nodes.length
+    // The box comes before its sources in tab order.
+    const batchIndex = nodes.length
     const under: Pick<Node, 'x' | 'y'>[] = []
     for (const source of batch.sources) {
       const y = draw(source, column + 1)
@@ -104,7 +104,7 @@ export function layOut(
     const covered = coveredBy(batch)
     if (covered !== undefined) {
       const isOpen = open?.batchId === batch.batchId
-      const place = nodes.length
+      const boxIndex = nodes.length
       const ys = isOpen ? drawMessages(open.messages) : []
       if (ys.length === 0) {
         ys.push(row * ROW)
@@ -112,12 +112,12 @@ export function layOut(
       }
       const y = ((ys[0] ?? 0) + (ys.at(-1) ?? 0)) / 2
       const leftOf = last * COLUMN
-      nodes.splice(place, 0, {
+      nodes.splice(boxIndex, 0, {
         x: leftOf,
         y,
         kind: 'messages',
         title: many(covered.messageIds.length, 'message'),
-        says: `revisions ${count(covered.firstRevision)}–${count(covered.lastRevision)}`,
+        detail: `revisions ${count(covered.firstRevision)}–${count(covered.lastRevision)}`,
         href: `${link('/graph', { c, batch: within, open: isOpen ? undefined : batch.batchId })}#box-${batch.batchId}`,
         opens: batch.batchId,
         isOpen,
@@ -131,12 +131,12 @@ export function layOut(
       row += 1
     }
     const y = under.reduce((sum, each) => sum + each.y, 0) / under.length
-    nodes.splice(own, 0, {
+    nodes.splice(batchIndex, 0, {
       x,
       y,
       kind: `batch ${batch.state}`,
       title: batch.batchId.slice(0, 12),
-      says: `depth ${String(batch.depth)} · ${count(batch.tokens)} tokens`,
+      detail: `depth ${String(batch.depth)} · ${count(batch.tokens)} tokens`,
       href: link('/explain', { c, batch: batch.batchId }),
     })
     for (const to of under) if (to.x !== x) edges.push({ from: { x: x + BOX.width, y }, to })
@@ -144,13 +144,12 @@ export function layOut(
   }
 
   for (const batch of batches) {
-    if (row >= MOST_LEAVES) left += 1
+    if (row >= MAX_LEAVES) omitted += 1
     else draw(batch, 0)
   }
-  return { nodes, edges, columns, left }
+  return { nodes, edges, columns, omitted }
 }
 
-/** The drawing. */
 export function Graph({
   c,
   batches,
@@ -160,36 +159,30 @@ export function Graph({
 }: {
   c: string
   batches: readonly BatchOrigin[]
-  /** The chunk whose messages are shown one by one. */
+  /** The expanded chunk. */
   open?: OpenChunk | undefined
-  /** The batch that the graph is of; all of them otherwise. */
+  /** The batch of the graph; default: all batches. */
   within?: string | undefined
-  /** False where nothing is served that a box could lead to. */
+  /** False in report files, which have no links to the page. */
   linked?: boolean
 }): Child {
-  if (batches.length === 0) return <p class="empty">Nothing is compacted.</p>
-  const { nodes, edges, columns, left } = layOut(c, batches, { open, within })
+  if (batches.length === 0) return <p class="empty">Nothing has been compacted.</p>
+  const { nodes, edges, columns, omitted } = layOut(c, batches, { open, within })
   const width = columns * COLUMN
   const height = Math.max(...nodes.map(({ y }) => y)) + ROW + 8
   const heads = [
     'active batch',
     ...Array.from({ length: Math.max(0, columns - (open === undefined ? 2 : 3)) }, (_none, at) =>
-      at === 0 ? 'made of' : '',
+      at === 0 ? 'sources' : '',
     ),
     'messages',
-    ...(open === undefined ? [] : ['each of them']),
+    ...(open === undefined ? [] : ['single messages']),
   ]
   return (
     <>
       <p class="muted">
-        Filled: in the view now. Dashed: a deeper batch took its place.
-        {linked ? (
-          <>
-            {' '}
-            A batch leads to where it comes from; a box of messages opens into each of them, and each of these leads to
-            its place.
-          </>
-        ) : null}
+        Blue: in the current context. Dashed: merged into a newer summary.
+        {linked ? ' Click a batch for its sources, or a box of messages to expand it.' : null}
       </p>
       <div class="wide graph" role="region" aria-label="Graph of batches, sources and messages" tabindex={0}>
         <svg
@@ -197,7 +190,7 @@ export function Graph({
           height={height + 24}
           viewBox={`0 -24 ${String(width)} ${String(height + 24)}`}
           role="group"
-          aria-label={`${many(nodes.length, 'box', 'boxes')}: batches on the left, what they were made of, messages on the right`}
+          aria-label={`${many(nodes.length, 'box', 'boxes')}: batches on the left, sources in the middle, messages on the right`}
         >
           {heads.map((text, at) => (
             <text class="tick" x={at * COLUMN} y={-10}>
@@ -214,7 +207,7 @@ export function Graph({
               />
             )
           })}
-          {nodes.map(({ x, y, title, says, whole, href, kind, opens, isOpen }) => (
+          {nodes.map(({ x, y, title, detail, fullText, href, kind, opens, isOpen }) => (
             <a
               href={linked ? href : undefined}
               id={opens === undefined ? undefined : `box-${opens}`}
@@ -224,25 +217,23 @@ export function Graph({
               <text x={x + 8} y={y + 16}>
                 {opens === undefined || !linked ? '' : isOpen === true ? '▾ ' : '▸ '}
                 {title}
-                <tspan class="says" dx={6}>
-                  {says}
+                <tspan class="detail" dx={6}>
+                  {detail}
                 </tspan>
               </text>
-              <title>{`${title}: ${whole ?? says}`}</title>
+              <title>{`${title}: ${fullText ?? detail}`}</title>
             </a>
           ))}
         </svg>
       </div>
-      {open === undefined || open.messages.length <= MOST_LEAVES ? null : (
+      {open === undefined || open.messages.length <= MAX_LEAVES ? null : (
         <p class="muted">
-          {many(open.messages.length - MOST_LEAVES, 'further message')}:{' '}
-          <a href={link('/explain', { c, batch: open.batchId, open: 1 })}>all of them, whole</a>
+          {many(open.messages.length - MAX_LEAVES, 'more message')}:{' '}
+          <a href={link('/explain', { c, batch: open.batchId, open: 1 })}>show all in full</a>
         </p>
       )}
-      {left === 0 ? null : (
-        <p class="muted">
-          {many(left, 'further batch', 'further batches')}: each has a graph of its own where it is explained.
-        </p>
+      {omitted === 0 ? null : (
+        <p class="muted">{many(omitted, 'more batch', 'more batches')}: open the page of a batch to see its graph.</p>
       )}
     </>
   )

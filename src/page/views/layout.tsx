@@ -1,35 +1,35 @@
-/** What every page has: its head, the way to the others, and the keys. */
+/** The frame of every page: head, navigation and keyboard help. */
 import type { Child } from 'hono/jsx'
 import { raw } from 'hono/html'
 import { conversationLink, link } from '../links.js'
 import { Name, plain } from './text.js'
 
-/** The rooms of one conversation, in the order of their keys. */
-const ROOMS = [
-  { key: '1', room: 'timeline', name: 'Timeline', path: '/conversation' },
-  { key: '2', room: 'cycles', name: 'Cycles', path: '/cycles' },
-  { key: '3', room: 'graph', name: 'Graph', path: '/graph' },
-  { key: '4', room: 'editions', name: 'Editions', path: '/editions' },
-  { key: '5', room: 'log', name: 'Log', path: '/log' },
-  { key: '6', room: 'verify', name: 'Verify', path: '/verify' },
-  { key: '7', room: 'forgotten', name: 'Forgotten', path: '/forgotten' },
+/** The tabs of a conversation, in the order of their keys. */
+const TABS = [
+  { key: '1', tab: 'timeline', name: 'Timeline', path: '/conversation' },
+  { key: '2', tab: 'cycles', name: 'Cycles', path: '/cycles' },
+  { key: '3', tab: 'graph', name: 'Graph', path: '/graph' },
+  { key: '4', tab: 'editions', name: 'Editions', path: '/editions' },
+  { key: '5', tab: 'log', name: 'Log', path: '/log' },
+  { key: '6', tab: 'verify', name: 'Verify', path: '/verify' },
+  { key: '7', tab: 'forgotten', name: 'Forgotten', path: '/forgotten' },
 ] as const
 
-/** The name of a room. */
-export type Room = (typeof ROOMS)[number]['room']
+/** The name of a tab. */
+export type Tab = (typeof TABS)[number]['tab']
 
 const KEYS: readonly (readonly [string, string])[] = [
-  ['← →', 'one revision back or on; with Shift ten'],
-  ['[ ]', 'to the cycle, failure or undo before or behind'],
+  ['← →', 'previous, next revision; with Shift, by ten'],
+  ['[ ]', 'previous, next cycle, failure or undo'],
   ['Space', 'play, pause'],
   ['j k', 'next, previous message'],
   ['J K', 'next, previous line'],
-  ['e or Enter', 'where the line comes from'],
+  ['e or Enter', 'sources of the line'],
   ['n p', 'next, previous hit'],
   ['/', 'search'],
-  ['1 … 7', 'the rooms of a conversation'],
-  ['Esc', 'close what lies on top'],
-  ['?', 'these keys'],
+  ['1 … 7', 'tabs of the conversation'],
+  ['Esc', 'close the dialog'],
+  ['?', 'show keys'],
 ]
 
 interface LayoutProps {
@@ -38,21 +38,21 @@ interface LayoutProps {
   ledger: string
   /** The conversation that the page is about. */
   conversationId?: string | undefined
-  room?: Room | undefined
+  tab?: Tab | undefined
   query?: string | undefined
   children?: Child
 }
 
-/** The name of a conversation, and the ways to its rooms. */
-function Rooms({ conversationId, room }: { conversationId: string; room: Room | undefined }): Child {
+/** The tabs of a conversation. */
+function Tabs({ conversationId, tab }: { conversationId: string; tab: Tab | undefined }): Child {
   return (
-    <nav class="rooms" aria-label="Conversation">
-      {ROOMS.map((each) => (
+    <nav class="tabs" aria-label="Conversation">
+      {TABS.map((each) => (
         <a
           href={
-            each.room === 'timeline' ? conversationLink({ c: conversationId }) : link(each.path, { c: conversationId })
+            each.tab === 'timeline' ? conversationLink({ c: conversationId }) : link(each.path, { c: conversationId })
           }
-          aria-current={each.room === room ? 'page' : undefined}
+          aria-current={each.tab === tab ? 'page' : undefined}
           data-key={each.key}
         >
           {each.name}
@@ -62,8 +62,8 @@ function Rooms({ conversationId, room }: { conversationId: string; room: Room | 
   )
 }
 
-/** A whole page. */
-export function Layout({ title, ledger, conversationId, room, query, children }: LayoutProps): Child {
+/** A complete page. */
+export function Layout({ title, ledger, conversationId, tab, query, children }: LayoutProps): Child {
   return (
     <>
       {raw('<!doctype html>')}
@@ -79,7 +79,7 @@ export function Layout({ title, ledger, conversationId, room, query, children }:
         </head>
         <body>
           <a class="skip" href="#main">
-            To the content
+            Skip to content
           </a>
           <header>
             <div class="top">
@@ -121,26 +121,26 @@ export function Layout({ title, ledger, conversationId, room, query, children }:
                 <h1>
                   <Name text={conversationId} />
                 </h1>
-                <Rooms conversationId={conversationId} room={room} />
+                <Tabs conversationId={conversationId} tab={tab} />
               </div>
             )}
           </header>
           <main id="main" tabindex={-1}>
             <p class="in-print muted">
-              {plain(title)}, of the ledger <Name text={ledger} />. Printed is what the page had loaded. What it had not
-              stands in its place with its address on the page.
+              {plain(title)}, ledger <Name text={ledger} />. Only loaded parts are printed; other parts show their
+              address.
             </p>
             {children}
           </main>
           <dialog id="keys" aria-labelledby="keys-title">
             <h2 id="keys-title">Keys</h2>
             <dl class="keys">
-              {KEYS.map(([key, says]) => (
+              {KEYS.map(([key, action]) => (
                 <>
                   <dt>
                     <kbd>{key}</kbd>
                   </dt>
-                  <dd>{says}</dd>
+                  <dd>{action}</dd>
                 </>
               ))}
             </dl>

@@ -1,14 +1,14 @@
-/** The facts of a conversation, as they were recorded, in parts that come as they are looked at. */
+/** The event log of a conversation, loaded in parts. */
 import type { Child } from 'hono/jsx'
 import type { RecordedEvent } from '../../domain/events/index.js'
 import { conversationLink, link } from '../links.js'
 import type { Words } from '../words.js'
-import { count, many, Name, seen, Time } from './text.js'
+import { count, many, Name, visible, Time } from './text.js'
 
-/** Facts of a part. */
+/** Events per part. */
 export const LOG_PART = 100
 
-const STANDS_OUT: Readonly<Partial<Record<RecordedEvent['type'], string>>> = {
+const TONES: Readonly<Partial<Record<RecordedEvent['type'], string>>> = {
   CompactionFailed: 'bad',
   CompactionCouldNotHelp: 'warn',
   MessagesPruned: 'good',
@@ -17,8 +17,8 @@ const STANDS_OUT: Readonly<Partial<Record<RecordedEvent['type'], string>>> = {
   CycleUndone: 'warn',
 }
 
-/** Facts, a line each. */
-export function Facts({ c, events, words }: { c: string; events: readonly RecordedEvent[]; words: Words }): Child {
+/** Events, one per line. */
+export function EventList({ c, events, words }: { c: string; events: readonly RecordedEvent[]; words: Words }): Child {
   return (
     <>
       {events.map((event) => (
@@ -27,11 +27,11 @@ export function Facts({ c, events, words }: { c: string; events: readonly Record
             {count(event.revision)}
           </a>
           <Time at={event.metadata.recordedAt} />
-          <b class={STANDS_OUT[event.type]}>{event.type}</b>
+          <b class={TONES[event.type]}>{event.type}</b>
           <p>
-            {seen(words.describeEvent(event))}{' '}
+            {visible(words.describeEvent(event))}{' '}
             <a class="facts" href={link('/fact', { c, r: event.revision })}>
-              whole
+              details
             </a>
           </p>
         </article>
@@ -40,7 +40,7 @@ export function Facts({ c, events, words }: { c: string; events: readonly Record
   )
 }
 
-/** The log: places for all of its parts, and the facts of the first that is looked at. */
+/** The log: the events of the selected part, and placeholders for the other parts. */
 export function Log({
   c,
   head,
@@ -50,7 +50,7 @@ export function Log({
 }: {
   c: string
   head: bigint
-  /** The part that is shown. */
+  /** Index of the selected part. */
   from: number
   events: readonly RecordedEvent[]
   words: Words
@@ -66,7 +66,7 @@ export function Log({
           <input type="number" name="from" min="0" max={String(head)} value={String(from * LOG_PART)} />
         </label>
         <button type="submit">Show</button>
-        <span class="muted">{many(all, 'fact')}, oldest first; times are UTC</span>
+        <span class="muted">{many(all, 'event')}, oldest first; times are UTC</span>
       </form>
       <div class="events" data-parts>
         {Array.from({ length: parts }, (_none, part) => (
@@ -77,10 +77,10 @@ export function Log({
             data-sought={part === from && from > 0 ? '' : undefined}
           >
             {part === from ? (
-              <Facts c={c} events={events} words={words} />
+              <EventList c={c} events={events} words={words} />
             ) : (
               <a class="more" href={link('/log', { c, from: part * LOG_PART })}>
-                facts {count(part * LOG_PART)} to {count(Math.min(all, (part + 1) * LOG_PART) - 1)}
+                events {count(part * LOG_PART)} to {count(Math.min(all, (part + 1) * LOG_PART) - 1)}
               </a>
             )}
           </section>
@@ -90,10 +90,10 @@ export function Log({
   )
 }
 
-const MOST_OF_A_FACT = 100_000
+const MAX_EVENT_CHARACTERS = 100_000
 
-/** One fact whole: its data and what stands beside it. */
-export function Fact({ c, event }: { c: string; event: RecordedEvent }): Child {
+/** An event with its data and metadata. */
+export function EventDetails({ c, event }: { c: string; event: RecordedEvent }): Child {
   const { revision, id, type, data, metadata } = event
   const text = JSON.stringify(
     { revision, id, type, data, metadata },
@@ -108,17 +108,17 @@ export function Fact({ c, event }: { c: string; event: RecordedEvent }): Child {
       <p class="figures">
         {revision > 0n ? <a href={link('/fact', { c, r: revision - 1n })}>previous</a> : null}
         <a href={link('/fact', { c, r: revision + 1n })}>next</a>
-        <a href={conversationLink({ c, at: revision })}>the context behind it</a>
+        <a href={conversationLink({ c, at: revision })}>context after it</a>
         <span>
           recorded <Time at={metadata.recordedAt} /> by <Name text={metadata.actor} most={60} />
         </span>
       </p>
       <pre class="whole" tabindex={0}>
-        {seen(text.slice(0, MOST_OF_A_FACT))}
+        {visible(text.slice(0, MAX_EVENT_CHARACTERS))}
       </pre>
-      {text.length > MOST_OF_A_FACT ? (
+      {text.length > MAX_EVENT_CHARACTERS ? (
         <p class="muted">
-          {many(text.length - MOST_OF_A_FACT, 'further character')}: `context-ledger log --json` has them.
+          {many(text.length - MAX_EVENT_CHARACTERS, 'more character')}: see <code>context-ledger log --json</code>.
         </p>
       ) : null}
     </>

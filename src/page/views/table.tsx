@@ -1,17 +1,17 @@
-/** A table as every view has it: named for those who hear it, and wider than a narrow screen without moving the page. */
+/** A table with a label for screen readers. On a narrow screen it scrolls horizontally. */
 import type { Child } from 'hono/jsx'
 
-/** A column: its name, and what stands in it where that is no text. */
+/** A column: its name, and its type if it is not text. */
 type Column = string | { readonly name: string; readonly is: 'figure' | 'time' | 'heading' }
 
 const nameOf = (column: Column): string => (typeof column === 'string' ? column : column.name)
 const classOf = (column: Column): string | undefined =>
   typeof column === 'string' || column.is === 'heading' ? undefined : column.is === 'figure' ? 'n' : 'time'
 
-/** A column of figures. */
+/** A numeric column. */
 export const figure = (name: string): Column => ({ name, is: 'figure' })
 
-/** Columns, and a row of cells for each line. The column that is a heading names its row; the first one otherwise. */
+/** A table. The `heading` column, or else the first column, is the row header. */
 export function Table({
   label,
   columns,
@@ -21,7 +21,7 @@ export function Table({
   label: string
   columns: readonly Column[]
   rows: readonly (readonly Child[])[]
-  /** Names of columns may take several lines. */
+  /** Column names may wrap. */
   tight?: boolean
 }): Child {
   const heading = Math.max(

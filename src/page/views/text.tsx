@@ -1,56 +1,60 @@
 /**
- * Texts of conversations, as the page shows them. They are data: every one goes through here or as a child of an
- * element, and is escaped. Characters that nobody sees and that turn the order of others around are shown by their
- * number, so that a line says what it seems to say.
+ * Renders texts of conversations. They are untrusted data: every text passes through this module or is a JSX child, so
+ * it is escaped. Invisible characters and characters that change the text direction are shown as code points, so that
+ * no line is misleading.
  */
 import type { Child } from 'hono/jsx'
 import { contentText } from '../../domain/values/message.js'
 import { count } from '../../domain/text/count.js'
 import type { ChatMessage } from '../../library/ledger.js'
 
-/** Control and format characters, but for those that scripts need to join letters, and for line ends and tabs. */
-const UNSEEN = /(?![\n\t\u200c\u200d])[\p{Cc}\p{Cf}]/u
-const UNSEEN_ALL = /((?![\n\t\u200c\u200d])[\p{Cc}\p{Cf}])/gu
+/** Control and format characters, except joiners, line breaks and tabs. */
+const INVISIBLE = /(?![\n\t\u200c\u200d])[\p{Cc}\p{Cf}]/u
+const INVISIBLE_ALL = /((?![\n\t\u200c\u200d])[\p{Cc}\p{Cf}])/gu
 
-const named = (character: string): string =>
+const codePointName = (character: string): string =>
   `U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`
 
-/** A text with what is unseen in it shown by its number. */
-export function seen(text: string): Child {
+/** A text with invisible characters shown as code points. */
+export function visible(text: string): Child {
   const whole = text.isWellFormed() ? text : text.toWellFormed()
-  if (!UNSEEN.test(whole)) return whole
+  if (!INVISIBLE.test(whole)) return whole
   return (
-    <>{whole.split(UNSEEN_ALL).map((part, at) => (at % 2 === 0 ? part : <span class="unseen">{named(part)}</span>))}</>
+    <>
+      {whole
+        .split(INVISIBLE_ALL)
+        .map((part, at) => (at % 2 === 0 ? part : <span class="unseen">{codePointName(part)}</span>))}
+    </>
   )
 }
 
-/** The same as mere text, for names that are read out and titles. */
-export const plain = (text: string): string => text.toWellFormed().replaceAll(UNSEEN_ALL, named)
+/** The same as plain text, for titles and labels. */
+export const plain = (text: string): string => text.toWellFormed().replaceAll(INVISIBLE_ALL, codePointName)
 
-/** Words of a query that are marked in a text; undefined where there are none. */
+/** A pattern for the words of a query; undefined if the query has no words. */
 export function markedWords(query: string | undefined): RegExp | undefined {
   const words = [...new Set((query ?? '').toLowerCase().match(/[\p{L}\p{N}_]{2,40}/gu) ?? [])].slice(0, 12)
   if (words.length === 0) return undefined
   return new RegExp(`(${words.toSorted((a, b) => b.length - a.length).join('|')})`, 'giu')
 }
 
-/** A text with the words of a query marked in it. */
+/** A text with the words of a query highlighted. */
 export function Marked({ text, words }: { text: string; words: RegExp | undefined }): Child {
-  if (words === undefined) return <>{seen(text)}</>
+  if (words === undefined) return <>{visible(text)}</>
   const parts = text.split(words)
-  return <>{parts.map((part, at) => (at % 2 === 0 ? seen(part) : <mark>{seen(part)}</mark>))}</>
+  return <>{parts.map((part, at) => (at % 2 === 0 ? visible(part) : <mark>{visible(part)}</mark>))}</>
 }
 
-/** An id or a name within a sentence: whichever way it is written, what stands beside it stays where it is. */
+/** An id or a name. `bdi` isolates its text direction from the text around it. */
 export function Name({ text, most = 80 }: { text: string; most?: number }): Child {
-  return <bdi title={text.length > most ? plain(text.slice(0, 600)) : undefined}>{seen(cut(text, most))}</bdi>
+  return <bdi title={text.length > most ? plain(text.slice(0, 600)) : undefined}>{visible(cut(text, most))}</bdi>
 }
 
-/** A text of at most so many characters, no emoji cut in half. */
+/** Cuts a text to `characters` without splitting a surrogate pair. */
 export const cut = (text: string, characters: number): string =>
   text.length <= characters ? text : `${text.slice(0, characters - 1).replace(/[\ud800-\udbff]$/u, '')}…`
 
-/** A text in one line of at most so many characters. */
+/** A text in one line, cut to `characters`. */
 export const oneLine = (text: string, characters: number): string =>
   cut(
     text
@@ -60,7 +64,7 @@ export const oneLine = (text: string, characters: number): string =>
     characters,
   )
 
-/** Everything that a message says, line by line: its text, and what it calls. */
+/** The lines of a message: its text and its tool calls. */
 export function linesOf({ content, tool_calls: calls = [] }: Pick<ChatMessage, 'content' | 'tool_calls'>): string[] {
   const text = contentText(content)
   return [
@@ -71,33 +75,33 @@ export function linesOf({ content, tool_calls: calls = [] }: Pick<ChatMessage, '
   ]
 }
 
-/** Lines and characters that a list shows of one message. */
-const MOST_LINES = 40
-const MOST_CHARACTERS = 4_000
-const MOST_OF_A_LINE = 1_500
+/** Maximum lines and characters of a message in a list. */
+const MAX_LINES = 40
+const MAX_CHARACTERS = 4_000
+const MAX_LINE_CHARACTERS = 1_500
 
-/** So many lines of a text, and how much is left out. */
+/** The first lines of a text, and the number of omitted characters. */
 function clipped(
   lines: readonly string[],
-  most = MOST_LINES,
-): { readonly shown: readonly string[]; readonly left: number } {
-  const shown: string[] = []
-  let room = MOST_CHARACTERS * (most / MOST_LINES)
+  most = MAX_LINES,
+): { readonly lines: readonly string[]; readonly omitted: number } {
+  const clippedLines: string[] = []
+  let remaining = MAX_CHARACTERS * (most / MAX_LINES)
   let characters = 0
   for (const line of lines) {
     characters += line.length + 1
-    if (shown.length >= most || room <= 0) continue
-    const part = cut(line, Math.min(MOST_OF_A_LINE, Math.max(40, room)))
-    shown.push(part)
-    room -= part.length
+    if (clippedLines.length >= most || remaining <= 0) continue
+    const part = cut(line, Math.min(MAX_LINE_CHARACTERS, Math.max(40, remaining)))
+    clippedLines.push(part)
+    remaining -= part.length
   }
-  const told = shown.reduce((sum, line) => sum + line.length + 1, 0)
-  return { shown, left: Math.max(0, characters - told) }
+  const clippedCharacters = clippedLines.reduce((sum, line) => sum + line.length + 1, 0)
+  return { lines: clippedLines, omitted: Math.max(0, characters - clippedCharacters) }
 }
 
 /**
- * Lines of a text, each a link to where it comes from.
- * @param hrefOf the address that explains a line, by its place; none where lines lead nowhere
+ * Lines of a text, each a link to its sources.
+ * @param hrefOf the link of a line, by index; without it, lines are not links
  */
 export function Lines({
   lines,
@@ -110,17 +114,17 @@ export function Lines({
   lines: readonly string[]
   words?: RegExp | undefined
   hrefOf?: ((at: number) => string) | undefined
-  /** Where the whole text is. */
+  /** Link to the full text. */
   more?: string | undefined
-  /** Lines that are new. */
+  /** New lines, which are highlighted. */
   changes?: ReadonlySet<string> | undefined
-  /** Lines at most. */
+  /** Maximum number of lines. */
   most?: number | undefined
 }): Child {
-  const { shown, left } = clipped(lines, most)
+  const { lines: clippedLines, omitted } = clipped(lines, most)
   return (
     <div class="text">
-      {shown.map((line, at) => {
+      {clippedLines.map((line, at) => {
         const name = line !== '' && changes?.has(line) === true ? 'ln new' : 'ln'
         return hrefOf === undefined || line.trim() === '' ? (
           <span class={name}>{line === '' ? '\u00a0' : <Marked text={line} words={words} />}</span>
@@ -130,25 +134,24 @@ export function Lines({
           </a>
         )
       })}
-      {left === 0 || more === undefined ? null : (
+      {omitted === 0 || more === undefined ? null : (
         <a class="more" href={more}>
-          {count(left)} more characters
+          {count(omitted)} more characters
         </a>
       )}
     </div>
   )
 }
 
-/** Whole numbers, times and the like, as people read them. */
 export { count }
 
 /** "1 message", "2 messages". */
 export const many = (value: number, one: string, several = `${one}s`): string =>
   `${count(value)} ${value === 1 ? one : several}`
 
-/** An instant as it is shown: to the second, in UTC. */
+/** A time in UTC, to the second. */
 export function Time({ at }: { at: string | undefined }): Child {
   if (at === undefined || at === '') return null
-  const shown = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d/u.test(at) ? `${at.slice(0, 10)} ${at.slice(11, 19)}` : at
-  return <time datetime={at}>{seen(shown)}</time>
+  const text = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d/u.test(at) ? `${at.slice(0, 10)} ${at.slice(11, 19)}` : at
+  return <time datetime={at}>{visible(text)}</time>
 }

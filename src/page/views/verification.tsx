@@ -1,16 +1,16 @@
-/** What `verify` found, of one conversation or of all. */
+/** The verification result of a conversation or of the whole ledger. */
 import type { Child } from 'hono/jsx'
 import type { Verification } from '../../library/ledger.js'
 import { conversationLink, link } from '../links.js'
 import type { Verdict } from '../reading/verdicts.js'
 import { figure, Table } from './table.js'
-import { count, many, Name, seen, Time } from './text.js'
+import { count, many, Name, visible, Time } from './text.js'
 
-const MOST_SHOWN = 500
+const MAX_LISTED = 500
 
 type Problem = Verification['problems'][number]
 
-/** What was found, each with its place; nothing where there is none. */
+/** A table of problems or observations; empty if there are none. */
 function Problems({
   c,
   label,
@@ -23,45 +23,45 @@ function Problems({
   tone: 'bad' | 'warn'
 }): Child {
   if (problems.length === 0) return null
-  // Of one conversation all may stand in its own stream, whose name says nothing then.
+  // If all problems are in the conversation's own stream, the stream column is omitted.
   const withStream = problems.some(({ stream }) => c === undefined || stream !== `conversation-${c}`)
   return (
     <>
       <Table
         label={label}
-        columns={['Rule', ...(withStream ? ['Stream'] : []), figure('Revision'), 'What']}
+        columns={['Rule', ...(withStream ? ['Stream'] : []), figure('Revision'), 'Detail']}
         rows={problems
-          .slice(0, MOST_SHOWN)
-          .map(({ rule, stream, revision: place, detail, conversationId }) => [
+          .slice(0, MAX_LISTED)
+          .map(({ rule, stream, revision: position, detail, conversationId }) => [
             <span class={tone}>{rule}</span>,
             ...(withStream ? [<Name text={stream} most={60} />] : []),
-            place < 0n || conversationId === undefined || stream !== `conversation-${conversationId}` ? (
-              count(place)
+            position < 0n || conversationId === undefined || stream !== `conversation-${conversationId}` ? (
+              count(position)
             ) : (
-              <a href={conversationLink({ c: conversationId, at: place })}>{count(place)}</a>
+              <a href={conversationLink({ c: conversationId, at: position })}>{count(position)}</a>
             ),
-            seen(detail),
+            visible(detail),
           ])}
       />
-      {problems.length > MOST_SHOWN ? <p>and {many(problems.length - MOST_SHOWN, 'more', 'more')}</p> : null}
+      {problems.length > MAX_LISTED ? <p>and {many(problems.length - MAX_LISTED, 'more', 'more')}</p> : null}
     </>
   )
 }
 
-/** The result of a proof, how far it is, or the way to ask for one. */
+/** The result or the progress of a verification, and the button to start one. */
 export function VerifyView({ c, verdict }: { c: string | undefined; verdict: Verdict | undefined }): Child {
-  const again = link('/verify', { c, run: 1 })
+  const runLink = link('/verify', { c, run: 1 })
   const what = c === undefined ? 'all conversations, editions and prompts' : 'this conversation and its editions'
   if (verdict === undefined)
     return (
       <section class="verdict">
-        <h2>Not proved yet</h2>
+        <h2>Not verified yet</h2>
         <p>
-          The proof reads {what} from the log: laws, order, hash chain, origins of every summary, and every row. It
-          records nothing.
+          Verification reads {what} from the log and checks invariants, order, the hash chain, the provenance of every
+          summary, and the read models. It records nothing.
         </p>
         <p>
-          <a class="button" href={again}>
+          <a class="button" href={runLink}>
             Verify now
           </a>
         </p>
@@ -70,13 +70,13 @@ export function VerifyView({ c, verdict }: { c: string | undefined; verdict: Ver
   if (verdict.state === 'running')
     return (
       <section class="verdict" aria-live="polite">
-        <h2>Under way</h2>
+        <h2>Running</h2>
         <p>
-          {many(verdict.events, 'event')} of {many(verdict.conversations, 'conversation')} so far. This page asks again
-          by itself.
+          {many(verdict.events, 'event')} of {many(verdict.conversations, 'conversation')} so far. This page refreshes
+          itself.
         </p>
         <p>
-          <a href={again}>Ask again</a>
+          <a href={runLink}>Refresh</a>
         </p>
       </section>
     )
@@ -84,11 +84,11 @@ export function VerifyView({ c, verdict }: { c: string | undefined; verdict: Ver
   if (verification === undefined)
     return (
       <section class="verdict">
-        <h2 class="warn">No proof</h2>
-        <p>{seen(refusal ?? '')}</p>
+        <h2 class="warn">Could not verify</h2>
+        <p>{visible(refusal ?? '')}</p>
         <p>
-          <a class="button" href={again}>
-            Try again
+          <a class="button" href={runLink}>
+            Try runLink
           </a>
         </p>
       </section>
@@ -100,7 +100,7 @@ export function VerifyView({ c, verdict }: { c: string | undefined; verdict: Ver
         {ok ? 'Verified: nothing lost, nothing changed' : many(problems.length, 'problem')}
       </h2>
       <dl class="made">
-        <dt>proved</dt>
+        <dt>verified</dt>
         <dd>
           <Time at={at} />
           {revision === undefined ? null : <>, up to revision {count(revision)}</>}
@@ -111,23 +111,23 @@ export function VerifyView({ c, verdict }: { c: string | undefined; verdict: Ver
         </dd>
         <dt>summaries</dt>
         <dd>
-          {count(summaries.recomputed)} proved by the request that made them, {count(summaries.notRecomputed)} not
+          {count(summaries.recomputed)} verified by recomputing their request, {count(summaries.notRecomputed)} not
           recomputed
         </dd>
-        <dt>rows</dt>
-        <dd>{ok ? 'every one as the events make it' : 'see below'}</dd>
+        <dt>read models</dt>
+        <dd>{ok ? 'match the events' : 'see below'}</dd>
       </dl>
       <Problems c={c} label="Problems" problems={problems} tone="bad" />
       {observations.length === 0 ? null : (
         <>
           <h3>{many(observations.length, 'observation')}</h3>
-          <p class="muted">What other programs did otherwise than our laws have it. Nothing of it is damage.</p>
+          <p class="muted">Irregularities in imported transcripts. Your ledger is intact.</p>
           <Problems c={c} label="Observations" problems={observations} tone="warn" />
         </>
       )}
       <p>
-        <a class="button" href={again}>
-          Verify again
+        <a class="button" href={runLink}>
+          Verify runLink
         </a>
       </p>
     </section>

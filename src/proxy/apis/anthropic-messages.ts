@@ -1,23 +1,24 @@
 /**
- * Anthropic's Messages: blocks in messages of a user and an assistant who take turns, the results of calls in the user's
- * next message.
+ * Anthropic's Messages API: messages of the user and the assistant alternate and consist of blocks. The results of tool
+ * calls are blocks of the next user message.
  */
 import type { ChatMessage, MessageInput } from '../../domain/values/message.js'
 import {
   chatCalls,
   chatParts,
   contentOf,
-  madeCalls,
-  said,
-  saidInput,
+  toolCallsField,
+  sourceMessage,
+  toLedgerMessage,
+  sourceResult,
   usageOf,
-  withCalls,
+  withUnmatchedResultsAsText,
   type Answer,
   type AnswerReader,
   type Api,
-  type Asked,
-  type Said,
-  type Shown,
+  type ProxyRequest,
+  type SourceMessage,
+  type OutgoingMessage,
 } from '../api.js'
 import {
   fieldsOf,
@@ -26,7 +27,7 @@ import {
   jsonText,
   listOf,
   numberOf,
-  others,
+  withoutFields,
   parseJson,
   textOf,
   type Fields,
@@ -40,7 +41,7 @@ const blocksOf = (content: unknown): readonly unknown[] => (typeof content === '
 const asPart = (block: unknown): unknown => (typeof block === 'string' ? { type: 'text', text: block } : block)
 const typeOf = (block: unknown): string => textOf(fieldsOf(block)['type']) ?? ''
 
-/** What a model said, in the ledger's form: its calls apart from the other blocks. */
+/** An answer in the ledger's form: its calls are separate from the other blocks. */
 function assistantInput(blocks: readonly unknown[]): MessageInput {
   const calls: Record<string, unknown>[] = []
   const parts: unknown[] = []
@@ -60,44 +61,48 @@ function assistantInput(blocks: readonly unknown[]): MessageInput {
       parts.push(asPart(block))
     }
   }
-  // Where a block stands behind a call, the places of all of them are kept.
+  // If a block follows a call, the order of all blocks is recorded.
   const firstCall = order.findIndex((id) => id !== '')
   const isMixed = firstCall !== -1 && order.slice(firstCall).includes('')
-  return saidInput(
+  return toLedgerMessage(
     {
       role: 'assistant',
       content: contentOf(parts),
-      ...madeCalls(calls),
+      ...toolCallsField(calls),
     },
     isMixed ? { block_order: order } : {},
   )
 }
 
-function resultSaid(block: Fields): Said {
+function resultMessage(block: Fields): SourceMessage {
   const { tool_use_id: id, content, is_error: isError } = block
-  return said(
-    saidInput(
+  return sourceResult(
+    toLedgerMessage(
       {
         role: 'tool',
         tool_call_id: textOf(id) ?? '',
         content: typeof content === 'string' ? content : contentOf(listOf(content)),
         ...(isError === true ? { attributes: { isError: true } } : {}),
       },
-      others(block, RESULT),
+      withoutFields(block, RESULT),
     ),
-    [block],
+    block,
+    content,
   )
 }
 
-/** What a message of a request says: one message of the ledger, or one for each result and one for the rest. */
-function saidIn(message: unknown): Said[] {
+/** A message of a request as messages of the ledger: one for each result and one for the other blocks. */
+function messagesOf(message: unknown): SourceMessage[] {
   const { role, content } = fieldsOf(message)
   const blocks = blocksOf(content)
-  if (role === 'assistant') return [said(assistantInput(blocks), blocks)]
+  if (role === 'assistant') return [sourceMessage(assistantInput(blocks), blocks)]
   if (role === 'system')
     return [
-      said(
-        saidInput({ role: 'system', content: contentOf(blocks.map(asPart)) }, others(fieldsOf(message), DIRECTIVE)),
+      sourceMessage(
+        toLedgerMessage(
+          { role: 'system', content: contentOf(blocks.map(asPart)) },
+          withoutFields(fieldsOf(message), DIRECTIVE),
+        ),
         [message],
       ),
     ]
@@ -111,39 +116,43 @@ function saidIn(message: unknown): Said[] {
   )
   const rest = blocks.filter((block) => !results.some((result) => result === block))
   return [
-    ...results.map(resultSaid),
+    ...results.map(resultMessage),
     ...(rest.length === 0 && results.length > 0
       ? []
-      : [said(saidInput({ role: 'user', content: contentOf(rest.map(asPart)) }), rest)]),
+      : [sourceMessage(toLedgerMessage({ role: 'user', content: contentOf(rest.map(asPart)) }), rest)]),
   ]
 }
 
-function read(body: Fields): Asked | undefined {
+function read(body: Fields): ProxyRequest | undefined {
   const { messages, system, model, tools, max_tokens, ...parameters } = body
   if (!Array.isArray(messages) || messages.length === 0) return undefined
   const blocks = blocksOf(system)
   return {
     instructions:
-      blocks.length === 0 ? [] : [said(saidInput({ role: 'system', content: contentOf(blocks.map(asPart)) }), [])],
-    messages: withCalls(messages.flatMap(saidIn)),
+      blocks.length === 0
+        ? []
+        : [sourceMessage(toLedgerMessage({ role: 'system', content: contentOf(blocks.map(asPart)) }), [])],
+    messages: withUnmatchedResultsAsText(messages.flatMap(messagesOf)),
     model: textOf(model),
     tools: listOf(tools),
     maxTokens: numberOf(max_tokens),
     parameters,
-    held: undefined,
+    upstreamHistory: undefined,
   }
 }
 
-/** What came from the cache and went there is counted beside the input; here it is a part of it. */
+/** Anthropic's input tokens exclude those read from and written to the cache; the ledger's include them. */
 function usage(value: unknown): Fields | undefined {
   const { input_tokens, output_tokens, cache_read_input_tokens, cache_creation_input_tokens } = fieldsOf(value)
-  const [input, cacheRead, written] = [input_tokens, cache_read_input_tokens, cache_creation_input_tokens].map(numberOf)
-  const all = input === undefined ? undefined : input + (cacheRead ?? 0) + (written ?? 0)
-  return usageOf(all, numberOf(output_tokens), cacheRead, written, undefined)
+  const [input, cacheRead, cacheWrite] = [input_tokens, cache_read_input_tokens, cache_creation_input_tokens].map(
+    numberOf,
+  )
+  const all = input === undefined ? undefined : input + (cacheRead ?? 0) + (cacheWrite ?? 0)
+  return usageOf(all, numberOf(output_tokens), cacheRead, cacheWrite, undefined)
 }
 
 function answerOf(body: unknown): Answer {
-  const { id, model, content, stop_reason, usage: told, error } = fieldsOf(body)
+  const { id, model, content, stop_reason, usage: tokens, error } = fieldsOf(body)
   const blocks = listOf(content)
   const isMessage = Array.isArray(content)
   return {
@@ -152,13 +161,13 @@ function answerOf(body: unknown): Answer {
     isComplete: isMessage,
     responseId: textOf(id),
     model: textOf(model),
-    usage: usage(told),
+    usage: usage(tokens),
     finish: textOf(stop_reason),
     error,
   }
 }
 
-/** Deltas that are joined to a field of their block, by the type of the delta. */
+/** Delta types whose text is appended to a field of the block, with that field. */
 const JOINED: Readonly<Record<string, string>> = {
   text_delta: 'text',
   thinking_delta: 'thinking',
@@ -166,11 +175,11 @@ const JOINED: Readonly<Record<string, string>> = {
   compaction_delta: 'content',
 }
 
-/** A block as its deltas make it. */
+/** A block that is built from its deltas. */
 interface Block {
   readonly fields: Record<string, unknown>
   json: string
-  isWhole: boolean
+  isComplete: boolean
 }
 
 function takeDelta(block: Block, delta: Fields): void {
@@ -183,7 +192,7 @@ function takeDelta(block: Block, delta: Fields): void {
     block.fields[field] = `${textOf(block.fields[field]) ?? ''}${textOf(delta[field]) ?? ''}`
 }
 
-/** A block as a message has it; a call whose input is cut off has it as the text that came. */
+/** The finished block. If the input of a call was cut off, its text is in `unfinished`. */
 function blockOf({ fields, json }: Block): Record<string, unknown> {
   if (json === '') return fields
   const input = parseJson(json)
@@ -193,7 +202,7 @@ function blockOf({ fields, json }: Block): Record<string, unknown> {
 function reader(): AnswerReader {
   const blocks: Block[] = []
   let head: Fields = {}
-  let told: Record<string, unknown> = {}
+  let tokens: Record<string, unknown> = {}
   let finish: string | undefined
   let error: unknown
   let isDone = false
@@ -206,21 +215,21 @@ function reader(): AnswerReader {
       switch (event['type']) {
         case 'message_start':
           head = fieldsOf(event['message'])
-          told = { ...fieldsOf(head['usage']) }
+          tokens = { ...fieldsOf(head['usage']) }
           break
         case 'content_block_start':
-          blocks[at] = { fields: { ...fieldsOf(event['content_block']) }, json: '', isWhole: false }
+          blocks[at] = { fields: { ...fieldsOf(event['content_block']) }, json: '', isComplete: false }
           break
         case 'content_block_delta':
           if (block !== undefined) takeDelta(block, fieldsOf(event['delta']))
           break
         case 'content_block_stop':
-          if (block !== undefined) block.isWhole = true
+          if (block !== undefined) block.isComplete = true
           break
         case 'message_delta':
           finish = textOf(fieldsOf(event['delta'])['stop_reason']) ?? finish
           for (const [name, value] of Object.entries(fieldsOf(event['usage'])))
-            if (value !== null && value !== undefined) told[name] = value
+            if (value !== null && value !== undefined) tokens[name] = value
           break
         case 'message_stop':
           isDone = true
@@ -233,18 +242,18 @@ function reader(): AnswerReader {
     },
     answer() {
       const isComplete = isDone && error === undefined
-      // A thought without its signature is nothing that may be sent back.
-      const kept = blocks.filter(
-        (block) => block !== undefined && (block.isWhole || isComplete || typeOf(block.fields) !== 'thinking'),
+      // A thinking block without its signature may not be sent back.
+      const usable = blocks.filter(
+        (block) => block !== undefined && (block.isComplete || isComplete || typeOf(block.fields) !== 'thinking'),
       )
-      const raw = kept.map(blockOf)
+      const raw = usable.map(blockOf)
       return {
         message: isComplete || raw.length > 0 ? assistantInput(raw) : undefined,
         raw,
         isComplete,
         responseId: textOf(head['id']),
         model: textOf(head['model']),
-        usage: usage(told),
+        usage: usage(tokens),
         finish,
         error,
       }
@@ -252,7 +261,7 @@ function reader(): AnswerReader {
   }
 }
 
-/** A part of the ledger as a block. */
+/** A part of a ledger message as blocks. */
 function blockFor(part: unknown): readonly unknown[] {
   const fields = fieldsOf(part)
   if (fields['type'] === 'as_sent') return [asPart(fields['as_sent'])]
@@ -262,12 +271,12 @@ function blockFor(part: unknown): readonly unknown[] {
 const hasMark = (block: unknown): boolean => isFields(block) && 'cache_control' in block
 
 /**
- * Blocks as the ledger has them, without the marks of the cache that they were recorded with where the client sets none
- * there by now: an API takes four in a request, and these are the client's to set.
+ * Recorded blocks without their cache marks if the client no longer sets one in this message: the API accepts four marks
+ * in a request, and the client decides where they are.
  */
-function blocksFor(blocks: readonly unknown[], message: Said | undefined): readonly unknown[] {
+function blocksFor(blocks: readonly unknown[], message: SourceMessage | undefined): readonly unknown[] {
   if (message?.raw.some(hasMark) === true) return blocks
-  return blocks.map((block) => (hasMark(block) ? others(fieldsOf(block), MARK) : block))
+  return blocks.map((block) => (hasMark(block) ? withoutFields(fieldsOf(block), MARK) : block))
 }
 
 const inputFor = (text: unknown): unknown => {
@@ -275,17 +284,17 @@ const inputFor = (text: unknown): unknown => {
   return isFields(input) ? input : { arguments: text }
 }
 
-/** An answer as the ledger shows it shorter: its blocks in their places, with their thoughts and marks. */
+/** A shortened answer: its blocks in their order, with thinking blocks and cache marks. */
 function shortenedBlocks(raw: readonly unknown[], chat: ChatMessage): unknown[] {
   const parts = chatParts(chat.content)
   const calls = new Map(chatCalls(chat).map((call) => [call['id'], call]))
-  let place = 0
+  let nextPart = 0
   return raw.flatMap((each): readonly unknown[] => {
     const block = fieldsOf(asPart(each))
     const call = block['type'] === 'tool_use' ? calls.get(block['id']) : undefined
     if (call !== undefined) return [{ ...block, input: inputFor(fieldsOf(call['function'])['arguments']) }]
-    const part = fieldsOf(parts[place])
-    place += 1
+    const part = fieldsOf(parts[nextPart])
+    nextPart += 1
     if (block['type'] !== 'text') return [asPart(each)]
     return textOf(part['text']) === '' ? [] : [{ ...block, text: textOf(part['text']) ?? block['text'] }]
   })
@@ -296,46 +305,45 @@ function callBlock({ id, type: _type, function: named, ...more }: Fields): Field
   return { type: 'tool_use', id, name, input: inputFor(args), ...more }
 }
 
-function assistantBlocks({ chat, said: message, isWhole }: Shown): readonly unknown[] {
+function assistantBlocks({ chat, source: message, isUnchanged: isWhole }: OutgoingMessage): readonly unknown[] {
   if (message !== undefined && isWhole) return message.raw
   if (message !== undefined) return shortenedBlocks(message.raw, chat)
   const parts = [...chatParts(chat.content)]
   const calls = chatCalls(chat)
   const order = listOf(Reflect.get(chat, 'block_order'))
-  // What stands in no place of the order that was kept stands behind it.
-  const placed = order.flatMap((id): readonly unknown[] => {
+  // Parts and calls that are not in the recorded order follow it.
+  const ordered = order.flatMap((id): readonly unknown[] => {
     const call = calls.find((each) => id !== '' && each['id'] === id)
     return call === undefined ? parts.splice(0, 1).flatMap(blockFor) : [callBlock(call)]
   })
-  const left = calls.filter(({ id }) => !order.includes(id))
-  return blocksFor([...placed, ...parts.flatMap(blockFor), ...left.map(callBlock)], undefined)
+  const remaining = calls.filter(({ id }) => !order.includes(id))
+  return blocksFor([...ordered, ...parts.flatMap(blockFor), ...remaining.map(callBlock)], undefined)
 }
 
-function userBlocks({ chat, said: message, isWhole }: Shown): readonly unknown[] {
+function userBlocks({ chat, source: message, isUnchanged: isWhole }: OutgoingMessage): readonly unknown[] {
   if (message !== undefined && isWhole) return message.raw
   const blocks = blocksFor(chatParts(chat.content).flatMap(blockFor), message)
   if (chat.role !== 'tool') return blocks
-  const mark = message === undefined ? {} : others(fieldsOf(message.raw[0]), new Set(['content']))
-  const content = typeof chat.content === 'string' ? chat.content : blocks
-  return [{ ...mark, type: 'tool_result', tool_use_id: chat.tool_call_id, content }]
+  const content = typeof chat.content === 'string' && message?.isInParts !== true ? chat.content : blocks
+  return [{ ...fieldsOf(message?.raw[0]), type: 'tool_result', tool_use_id: chat.tool_call_id, content }]
 }
 
 const isResult = (block: unknown): boolean => typeOf(block) === 'tool_result'
 
-/** A system message of the client's own, in the middle of its list: its words, and what it says beside them. */
-function directiveOf({ chat, said: message, isWhole }: Shown): Fields {
+/** A system message between other messages, with all its fields. */
+function directiveOf({ chat, source: message, isUnchanged: isWhole }: OutgoingMessage): Fields {
   const sent = fieldsOf(message?.raw[0])
   return isWhole ? sent : { ...sent, content: blocksFor(chatParts(chat.content).flatMap(blockFor), message) }
 }
 
-/** What stands in the list of messages: who says it, and a directive as it is. */
+/** Adjacent blocks of one role, and the fields of a directive. */
 interface Group {
   readonly role: 'user' | 'assistant' | 'system'
   readonly blocks: unknown[]
   readonly fields: Record<string, unknown>
 }
 
-function write(body: Fields, shown: readonly Shown[]): Fields {
+function write(body: Fields, shown: readonly OutgoingMessage[]): Fields {
   const groups: Group[] = []
   const add = (role: Group['role'], blocks: readonly unknown[], fields: Fields = {}): void => {
     const last = groups.at(-1)
@@ -345,51 +353,52 @@ function write(body: Fields, shown: readonly Shown[]): Fields {
     } else if (blocks.length > 0 || role === 'system') groups.push({ role, blocks: [...blocks], fields: { ...fields } })
   }
   let directives: Fields[] = []
-  // A directive stands between what a user says and the answer to it, and nowhere else.
-  const direct = (): void => {
-    const isPlaced = groups.at(-1)?.role === 'user'
+  // The API accepts a directive only between a user message and its answer.
+  const addDirectives = (): void => {
+    const followsUser = groups.at(-1)?.role === 'user'
     for (const fields of directives)
-      add(isPlaced ? 'system' : 'user', blocksOf(fields['content']).map(asPart), isPlaced ? fields : {})
+      add(followsUser ? 'system' : 'user', blocksOf(fields['content']).map(asPart), followsUser ? fields : {})
     directives = []
   }
   for (const each of shown) {
     const isSystem = each.chat.role === 'system' || each.chat.role === 'developer'
-    if (isSystem && each.said !== undefined) {
-      // The instructions go upstream where the client has them.
-      if (each.said.raw.length > 0) directives.push(directiveOf(each))
+    if (isSystem && each.source !== undefined) {
+      // Instructions without elements are in the request's own field, which does not change.
+      if (each.source.raw.length > 0) directives.push(directiveOf(each))
       continue
     }
-    if (each.chat.role === 'assistant') direct()
+    if (each.chat.role === 'assistant') addDirectives()
     add(
       each.chat.role === 'assistant' ? 'assistant' : 'user',
       each.chat.role === 'assistant' ? assistantBlocks(each) : userBlocks(each),
     )
   }
-  direct()
+  addDirectives()
   const messages = groups.map(({ role, blocks, fields }) => {
     if (role === 'system') return { ...fields, role, content: blocks }
     const [only] = blocks
     if (blocks.length === 1 && typeof only === 'string') return { role, content: only }
-    // Results stand in front of what else the user says.
+    // Results must come first in a user message.
     const ordered = [...blocks.filter(isResult), ...blocks.filter((block) => !isResult(block))]
     return { role, content: ordered.map(asPart) }
   })
   return { ...body, messages }
 }
 
-/** Anthropic's Messages. */
+/** Anthropic's Messages API. */
 export const anthropicMessages: Api = {
   name: 'messages',
+  hasSeparateInstructions: true,
   matches: (path) => path.endsWith('/messages') && !path.includes('/threads/'),
-  read,
-  answerOf,
-  reader,
-  write,
-  offer: (body, { name, description, parameters }) => ({
+  readRequest: read,
+  readAnswer: answerOf,
+  createAnswerReader: reader,
+  writeRequest: write,
+  withTool: (body, { name, description, parameters }) => ({
     ...body,
     tools: [...listOf(body['tools']), { name, description, input_schema: parameters }],
   }),
-  follow: (body, { raw }, results) => ({
+  withToolResults: (body, { raw }, results) => ({
     ...body,
     messages: [
       ...listOf(body['messages']),
@@ -400,8 +409,8 @@ export const anthropicMessages: Api = {
       },
     ],
   }),
-  refusal: (sentence, kind) => ({
+  errorBody: (message, kind) => ({
     type: 'error',
-    error: { type: 'context_ledger_error', message: sentence, code: kind },
+    error: { type: 'context_ledger_error', message, code: kind },
   }),
 }

@@ -1,31 +1,43 @@
-/** OpenAI's Chat Completions: a list of messages, and the answer as a message or as deltas of one. */
-import { given } from '../../domain/values/given.js'
+/** OpenAI's Chat Completions API: a list of messages; the answer is a message, or deltas of one. */
+import { withoutUndefined } from '../../lib/without-undefined.js'
 import type { MessageInput } from '../../domain/values/message.js'
 import {
-  keptPart,
-  madeCalls,
-  openaiRefusal,
-  said,
-  saidInput,
+  chatCalls,
+  toLedgerPart,
+  toolCallsField,
+  openaiErrorBody,
+  sourceMessage,
+  toLedgerMessage,
   usageOf,
-  withCalls,
-  withInstructions,
+  withUnmatchedResultsAsText,
+  splitInstructions,
   type Answer,
   type AnswerReader,
   type Api,
-  type Asked,
-  type Said,
+  type ProxyRequest,
+  type SourceMessage,
+  type OutgoingMessage,
 } from '../api.js'
-import { fieldsOf, indexOf, isFields, listOf, numberOf, others, parseJson, textOf, type Fields } from '../json.js'
+import {
+  fieldsOf,
+  indexOf,
+  isFields,
+  listOf,
+  numberOf,
+  withoutFields,
+  parseJson,
+  textOf,
+  type Fields,
+} from '../json.js'
 
 const ROLES = new Set(['system', 'developer', 'user', 'assistant', 'tool'])
 const KNOWN = new Set(['role', 'content', 'name', 'tool_calls', 'tool_call_id'])
 
-/** What a function is called with, as the API says it: a text. Some servers write an object in its place. */
-const isNamed = (named: unknown): boolean =>
-  isFields(named) && (textOf(named['name']) ?? '') !== '' && textOf(named['arguments']) !== undefined
+/** Whether a call has a name and its arguments as text. Some servers send the arguments as an object. */
+const isFunctionCall = (call: unknown): boolean =>
+  isFields(call) && (textOf(call['name']) ?? '') !== '' && textOf(call['arguments']) !== undefined
 
-/** Calls as the ledger takes them; undefined where one is none, and then all are kept as they came. */
+/** The calls; undefined if the ledger does not accept one of them. All are then recorded as they were sent. */
 function callsOf(value: unknown): readonly Fields[] | undefined {
   const calls = listOf(value).map(fieldsOf)
   const ids = new Set<string>()
@@ -36,7 +48,7 @@ function callsOf(value: unknown): readonly Fields[] | undefined {
       id !== '' &&
       !ids.has(id) &&
       (type === undefined || typeof type === 'string') &&
-      (named === undefined ? type !== 'function' && type !== undefined : isNamed(named))
+      (named === undefined ? type !== 'function' && type !== undefined : isFunctionCall(named))
     if (!isCall) return undefined
     ids.add(id)
   }
@@ -48,23 +60,23 @@ function inputOf(message: Fields): MessageInput {
   const role = textOf(message['role']) ?? ''
   const { content } = message
   const isContent = typeof content === 'string' || Array.isArray(content) || content === null || content === undefined
-  const unknown = others(message, KNOWN)
+  const unknown = withoutFields(message, KNOWN)
   const name = textOf(message['name'])
   const callId = textOf(message['tool_call_id'])
   const calls = role === 'assistant' ? callsOf(message['tool_calls']) : undefined
   if (!ROLES.has(role) || !isContent || (role === 'tool' && callId === undefined))
-    return saidInput(
+    return toLedgerMessage(
       { role: role === 'assistant' ? role : 'user', content: typeof content === 'string' ? content : '' },
       { message },
     )
-  const kept = Array.isArray(content) ? content.map(keptPart) : (content ?? '')
-  return saidInput(
+  const recorded = Array.isArray(content) ? content.map(toLedgerPart) : (content ?? '')
+  return toLedgerMessage(
     {
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- one of the roles above
       role: role as MessageInput['role'],
-      content: kept,
+      content: recorded,
       ...(name === undefined || name === '' ? {} : { name }),
-      ...madeCalls(calls ?? []),
+      ...toolCallsField(calls ?? []),
       ...(role === 'tool' && callId !== undefined ? { tool_call_id: callId } : {}),
     },
     {
@@ -76,18 +88,18 @@ function inputOf(message: Fields): MessageInput {
   )
 }
 
-const saidOf = (message: unknown): Said => said(inputOf(fieldsOf(message)), [message])
+const messageOf = (message: unknown): SourceMessage => sourceMessage(inputOf(fieldsOf(message)), [message])
 
-function read(body: Fields): Asked | undefined {
+function read(body: Fields): ProxyRequest | undefined {
   const { messages, model, tools, max_tokens, max_completion_tokens, ...parameters } = body
   if (!Array.isArray(messages) || messages.length === 0) return undefined
   return {
-    ...withInstructions(withCalls(messages.map(saidOf))),
+    ...splitInstructions(withUnmatchedResultsAsText(messages.map(messageOf))),
     model: textOf(model),
     tools: listOf(tools),
     maxTokens: numberOf(max_completion_tokens) ?? numberOf(max_tokens),
     parameters,
-    held: undefined,
+    upstreamHistory: undefined,
   }
 }
 
@@ -105,7 +117,7 @@ function usage(value: unknown): Fields | undefined {
 }
 
 function answerOf(body: unknown): Answer {
-  const { id, model, choices, error, usage: told } = fieldsOf(body)
+  const { id, model, choices, error, usage: tokens } = fieldsOf(body)
   const [first, ...rest] = listOf(choices)
   const choice = fieldsOf(first)
   const message = isFields(choice['message']) ? choice['message'] : undefined
@@ -119,19 +131,19 @@ function answerOf(body: unknown): Answer {
     isComplete: message !== undefined,
     responseId: textOf(id),
     model: textOf(model),
-    usage: usage(told),
+    usage: usage(tokens),
     finish,
     error,
   }
 }
 
-/** A choice as its deltas make it. */
+/** A choice that is built from its deltas. */
 interface Choice {
   content: string | undefined
   refusal: string | undefined
   finish: string | undefined
   readonly calls: Record<string, unknown>[]
-  /** Fields of other providers: texts are joined, anything else is the last that came. */
+  /** Fields of other providers: texts are joined, and of other values the last one counts. */
   readonly unknown: Record<string, unknown>
 }
 
@@ -169,17 +181,17 @@ function takeDelta(choice: Choice, delta: Fields): void {
   if (content !== undefined) choice.content = (choice.content ?? '') + content
   if (refusal !== undefined) choice.refusal = (choice.refusal ?? '') + refusal
   for (const call of listOf(delta['tool_calls'])) takeCall(choice, fieldsOf(call))
-  for (const [name, value] of Object.entries(others(delta, DELTA))) {
+  for (const [name, value] of Object.entries(withoutFields(delta, DELTA))) {
     const before = choice.unknown[name]
     if (value !== null && value !== undefined)
       choice.unknown[name] = typeof value === 'string' && typeof before === 'string' ? before + value : value
   }
 }
 
-const messageOf = (choice: Choice): Fields => ({
+const choiceMessage = (choice: Choice): Fields => ({
   role: 'assistant',
   content: choice.content ?? null,
-  ...given({ refusal: choice.refusal }),
+  ...withoutUndefined({ refusal: choice.refusal }),
   ...choice.unknown,
   ...(choice.calls.length === 0 ? {} : { tool_calls: choice.calls.filter((call) => call !== undefined) }),
 })
@@ -188,7 +200,7 @@ function reader(): AnswerReader {
   const choices: Choice[] = []
   let responseId: string | undefined
   let model: string | undefined
-  let told: Fields | undefined
+  let tokens: Fields | undefined
   let error: unknown
   let isDone = false
 
@@ -202,7 +214,7 @@ function reader(): AnswerReader {
       if (chunk['error'] !== undefined) error = chunk['error']
       responseId ??= textOf(chunk['id'])
       model ??= textOf(chunk['model'])
-      told = usage(chunk['usage']) ?? told
+      tokens = usage(chunk['usage']) ?? tokens
       for (const each of listOf(chunk['choices'])) {
         const { index, delta, finish_reason } = fieldsOf(each)
         const choice = (choices[indexOf(index) ?? 0] ??= newChoice())
@@ -213,26 +225,26 @@ function reader(): AnswerReader {
     answer() {
       const [first, ...rest] = choices
       const isComplete = first?.finish !== undefined && isDone && error === undefined
-      const hasSaid =
+      const hasMessage =
         first !== undefined && (isComplete || (first.content ?? first.refusal ?? '') !== '' || first.calls.length > 0)
       return {
-        message: hasSaid
+        message: hasMessage
           ? inputOf({
-              ...messageOf(first),
+              ...choiceMessage(first),
               ...(rest.length === 0
                 ? {}
                 : {
                     other_choices: rest
                       .filter((choice) => choice !== undefined)
-                      .map((choice) => ({ message: messageOf(choice), finish_reason: choice.finish })),
+                      .map((choice) => ({ message: choiceMessage(choice), finish_reason: choice.finish })),
                   }),
             })
           : undefined,
-        raw: first === undefined ? [] : [messageOf(first)],
+        raw: first === undefined ? [] : [choiceMessage(first)],
         isComplete,
         responseId,
         model,
-        usage: told,
+        usage: tokens,
         finish: first?.finish,
         error,
       }
@@ -240,24 +252,30 @@ function reader(): AnswerReader {
   }
 }
 
-/** OpenAI's Chat Completions. */
+/** A message as the client sent it, or as the context has it. A cleared message gets its recorded content. */
+function messageFor({ chat, source: message, isUnchanged: isWhole }: OutgoingMessage): unknown {
+  if (message !== undefined && isWhole) return message.raw[0] ?? chat
+  if (message?.clearedFrom !== undefined && chat.role === message.input.role)
+    return chat.role === 'tool'
+      ? { ...fieldsOf(message.raw[0]), content: chat.content }
+      : { ...fieldsOf(message.raw[0]), tool_calls: chatCalls(chat) }
+  return withoutFields({ ...chat }, new Set(['as_sent']))
+}
+
+/** OpenAI's Chat Completions API. */
 export const chatCompletions: Api = {
   name: 'chat-completions',
+  hasSeparateInstructions: false,
   matches: (path) => path.endsWith('/chat/completions'),
-  read,
-  answerOf,
-  reader,
-  write(body, shown) {
-    const messages = shown.map(({ chat, said: message, isWhole }) =>
-      message !== undefined && isWhole ? (message.raw[0] ?? chat) : others({ ...chat }, new Set(['as_sent'])),
-    )
-    return { ...body, messages }
-  },
-  offer: (body, { name, description, parameters }) => ({
+  readRequest: read,
+  readAnswer: answerOf,
+  createAnswerReader: reader,
+  writeRequest: (body, shown) => ({ ...body, messages: shown.map(messageFor) }),
+  withTool: (body, { name, description, parameters }) => ({
     ...body,
     tools: [...listOf(body['tools']), { type: 'function', function: { name, description, parameters } }],
   }),
-  follow: (body, { raw }, results) => ({
+  withToolResults: (body, { raw }, results) => ({
     ...body,
     messages: [
       ...listOf(body['messages']),
@@ -265,5 +283,5 @@ export const chatCompletions: Api = {
       ...results.map(({ call, text }) => ({ role: 'tool', tool_call_id: call.id, content: text })),
     ],
   }),
-  refusal: openaiRefusal,
+  errorBody: openaiErrorBody,
 }

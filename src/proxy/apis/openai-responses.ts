@@ -1,27 +1,28 @@
 /**
- * OpenAI's Responses: items in a row. Those of one answer (reasoning, a text, calls) are one message of the ledger, so
- * that they stay together.
+ * OpenAI's Responses API: a list of items. The items of one answer (reasoning, text, calls) are one message of the ledger,
+ * so that they stay together.
  */
-import { given } from '../../domain/values/given.js'
+import { withoutUndefined } from '../../lib/without-undefined.js'
 import type { ChatMessage, MessageInput } from '../../domain/values/message.js'
 import {
   chatCalls,
   chatParts,
   contentOf,
-  madeCalls,
-  openaiRefusal,
-  said,
-  saidInput,
+  toolCallsField,
+  openaiErrorBody,
+  sourceMessage,
+  toLedgerMessage,
+  sourceResult,
   usageOf,
-  withCalls,
-  withInstructions,
+  withUnmatchedResultsAsText,
+  splitInstructions,
   type Answer,
   type AnswerReader,
   type Api,
-  type Asked,
-  type HeldUpstream,
-  type Said,
-  type Shown,
+  type ProxyRequest,
+  type UpstreamHistory,
+  type SourceMessage,
+  type OutgoingMessage,
 } from '../api.js'
 import {
   fieldsOf,
@@ -30,7 +31,7 @@ import {
   jsonText,
   listOf,
   numberOf,
-  others,
+  withoutFields,
   parseJson,
   textOf,
   type Fields,
@@ -59,7 +60,7 @@ function partOf(part: unknown): unknown {
     }
     case 'input_image':
       return typeof image_url === 'string'
-        ? { type: 'image_url', image_url: given({ url: image_url, detail }), ...rest }
+        ? { type: 'image_url', image_url: withoutUndefined({ url: image_url, detail }), ...rest }
         : part
     case 'input_file':
       return { type: 'file', file: rest }
@@ -71,7 +72,7 @@ function partOf(part: unknown): unknown {
 const partsOf = (content: unknown): unknown[] =>
   typeof content === 'string' ? [{ type: 'text', text: content }] : listOf(content).map(partOf)
 
-/** A call in the ledger's form; undefined for an item that makes none for the client to answer. */
+/** A call in the ledger's form; undefined for an item that is not a call for the client. */
 function callOf(item: Fields): Fields | undefined {
   const { type, call_id: id, name, arguments: args, input } = item
   if (typeof id !== 'string' || id === '' || typeof type !== 'string' || !type.endsWith('_call')) return undefined
@@ -79,11 +80,11 @@ function callOf(item: Fields): Fields | undefined {
     return { id, type: 'function', function: { name, arguments: textOf(args) ?? '' } }
   if (type === 'custom_tool_call' && typeof name === 'string')
     return { id, type: 'custom', custom: { name, input: textOf(input) ?? '' } }
-  return { id, type: 'custom', custom: { name: type, input: jsonText(others(item, new Set(['id', 'status']))) } }
+  return { id, type: 'custom', custom: { name: type, input: jsonText(withoutFields(item, new Set(['id', 'status']))) } }
 }
 
 /** The items of an answer as one message. */
-function answerSaid(items: readonly unknown[]): MessageInput {
+function answerMessage(items: readonly unknown[]): MessageInput {
   const calls: Fields[] = []
   const parts: unknown[] = []
   const ids = new Set<unknown>()
@@ -96,17 +97,17 @@ function answerSaid(items: readonly unknown[]): MessageInput {
     } else if (typeOf(item) === 'message') parts.push(...partsOf(fields['content']))
     else parts.push(item)
   }
-  return saidInput({
+  return toLedgerMessage({
     role: 'assistant',
     content: contentOf(parts),
-    ...madeCalls(calls),
+    ...toolCallsField(calls),
   })
 }
 
-function resultSaid(item: Fields): Said {
+function resultMessage(item: Fields): SourceMessage {
   const { call_id: id, output } = item
-  return said(
-    saidInput({
+  return sourceResult(
+    toLedgerMessage({
       role: 'tool',
       tool_call_id: textOf(id) ?? '',
       content:
@@ -116,35 +117,39 @@ function resultSaid(item: Fields): Said {
             ? contentOf(partsOf(output))
             : jsonText(output ?? ''),
     }),
-    [item],
+    item,
+    output,
   )
 }
 
-/** What an item of a user, or of the instructions, says. */
-function inputSaid(item: unknown): Said {
+/** The message of an item that is neither part of an answer nor a tool result. */
+function inputMessage(item: unknown): SourceMessage {
   const { role, content } = fieldsOf(item)
   const isMessage = typeOf(item) === 'message' && (role === 'user' || role === 'system' || role === 'developer')
-  if (typeof item === 'string') return said(saidInput({ role: 'user', content: item }), [item])
-  if (isMessage) return said(saidInput({ role, content: contentOf(partsOf(content)) }), [item])
-  const kept = said(saidInput({ role: 'user', content: contentOf([{ type: 'as_sent', as_sent: item }]) }), [item])
-  return typeOf(item) === 'compaction' ? { ...kept, isCompaction: true } : kept
+  if (typeof item === 'string') return sourceMessage(toLedgerMessage({ role: 'user', content: item }), [item])
+  if (isMessage) return sourceMessage(toLedgerMessage({ role, content: contentOf(partsOf(content)) }), [item])
+  const message = sourceMessage(
+    toLedgerMessage({ role: 'user', content: contentOf([{ type: 'as_sent', as_sent: item }]) }),
+    [item],
+  )
+  return typeOf(item) === 'compaction' ? { ...message, isCompaction: true } : message
 }
 
-/** Items that no model said, and nobody who talks to it. */
-const BESIDE = new Set(['', 'compaction', 'compaction_trigger', 'item_reference'])
+/** Types of items that are neither answers nor input of the user. */
+const AUXILIARY = new Set(['', 'compaction', 'compaction_trigger', 'item_reference'])
 
 /** Whether an item belongs to an answer of the model. */
 function isOfAnswer(item: unknown): boolean {
   const type = typeOf(item)
   if (type === 'message') return fieldsOf(item)['role'] === 'assistant'
-  return !BESIDE.has(type) && !isOutput(type)
+  return !AUXILIARY.has(type) && !isOutput(type)
 }
 
-function saidIn(items: readonly unknown[]): Said[] {
-  const list: Said[] = []
+function messagesOf(items: readonly unknown[]): SourceMessage[] {
+  const list: SourceMessage[] = []
   let answer: unknown[] = []
   const flush = (): void => {
-    if (answer.length > 0) list.push(said(answerSaid(answer), answer))
+    if (answer.length > 0) list.push(sourceMessage(answerMessage(answer), answer))
     answer = []
   }
   for (const item of items) {
@@ -154,32 +159,36 @@ function saidIn(items: readonly unknown[]): Said[] {
     }
     flush()
     const fields = fieldsOf(item)
-    list.push(isOutput(typeOf(item)) && textOf(fields['call_id']) !== undefined ? resultSaid(fields) : inputSaid(item))
+    list.push(
+      isOutput(typeOf(item)) && textOf(fields['call_id']) !== undefined ? resultMessage(fields) : inputMessage(item),
+    )
   }
   flush()
   return list
 }
 
-function heldIn(body: Fields, items: readonly unknown[]): HeldUpstream | undefined {
+function upstreamHistoryOf(body: Fields, items: readonly unknown[]): UpstreamHistory | undefined {
   const response = textOf(body['previous_response_id'])
   if (response !== undefined) return { kind: 'response', id: response }
   const { conversation } = body
-  const held = textOf(conversation) ?? textOf(fieldsOf(conversation)['id'])
-  if (held !== undefined) return { kind: 'conversation', id: held }
+  const id = textOf(conversation) ?? textOf(fieldsOf(conversation)['id'])
+  if (id !== undefined) return { kind: 'conversation', id }
   const reference = items.find((item) => typeOf(item) === 'item_reference')
   return reference === undefined ? undefined : { kind: 'reference', id: textOf(fieldsOf(reference)['id']) ?? '' }
 }
 
-function read(body: Fields): Asked | undefined {
+function read(body: Fields): ProxyRequest | undefined {
   const { input, instructions, model, tools, max_output_tokens, ...parameters } = body
   const items: readonly unknown[] | undefined =
     typeof input === 'string' ? [input] : Array.isArray(input) ? input : undefined
   if (items === undefined || items.length === 0) return undefined
-  const list = withInstructions(withCalls(saidIn(items)))
+  const list = splitInstructions(withUnmatchedResultsAsText(messagesOf(items)))
   const text = textOf(instructions)
   return {
     instructions: [
-      ...(text === undefined || text === '' ? [] : [said(saidInput({ role: 'system', content: text }), [])]),
+      ...(text === undefined || text === ''
+        ? []
+        : [sourceMessage(toLedgerMessage({ role: 'system', content: text }), [])]),
       ...list.instructions,
     ],
     messages: list.messages,
@@ -187,7 +196,7 @@ function read(body: Fields): Asked | undefined {
     tools: listOf(tools),
     maxTokens: numberOf(max_output_tokens),
     parameters,
-    held: heldIn(body, items),
+    upstreamHistory: upstreamHistoryOf(body, items),
   }
 }
 
@@ -204,31 +213,31 @@ function usage(value: unknown): Fields | undefined {
   )
 }
 
-/** An answer that is whole: complete, or ended by a limit that the request set. */
+/** Statuses of complete answers: finished, or ended by a limit of the request. */
 const ENDED = new Set(['completed', 'incomplete'])
 
 function answerOf(body: unknown): Answer {
-  const { id, model, output, status, usage: told, error, incomplete_details } = fieldsOf(body)
+  const { id, model, output, status, usage: tokens, error, incomplete_details } = fieldsOf(body)
   const raw = listOf(output)
   const isComplete = typeof status === 'string' && ENDED.has(status) && !(isFields(error) && raw.length === 0)
   return {
-    message: raw.length === 0 ? undefined : answerSaid(raw),
+    message: raw.length === 0 ? undefined : answerMessage(raw),
     raw,
     isComplete,
     responseId: textOf(id),
     model: textOf(model),
-    usage: usage(told),
+    usage: usage(tokens),
     finish: textOf(fieldsOf(incomplete_details)['reason']) ?? textOf(status),
     error: error ?? undefined,
   }
 }
 
-/** The events that end a stream, with the whole response. */
+/** The events that end a stream. They contain the complete response. */
 const TERMINAL = new Set(['response.completed', 'response.incomplete', 'response.failed'])
 
 function reader(): AnswerReader {
   const items: unknown[] = []
-  /** Of the item that is being said, its text so far. */
+  /** The text so far of items that are not complete, by index. */
   const texts: string[] = []
   let head: Fields = {}
   let ended: Fields | undefined
@@ -242,15 +251,15 @@ function reader(): AnswerReader {
       if (TERMINAL.has(type)) ended = fieldsOf(event['response'])
       else if (type === 'response.output_item.done') items[at] = event['item']
       else if (type === 'response.output_text.delta') texts[at] = (texts[at] ?? '') + (textOf(event['delta']) ?? '')
-      else if (type === 'error') error = others(event, new Set(['type', 'sequence_number']))
+      else if (type === 'error') error = withoutFields(event, new Set(['type', 'sequence_number']))
       else if (type === 'response.created') head = fieldsOf(event['response'])
     },
     answer() {
       if (ended !== undefined) {
         const answer = answerOf(ended)
-        // Some providers leave the items out of the last event.
+        // Some providers omit the items from the last event.
         if (answer.raw.length > 0 || items.length === 0) return answer
-        return { ...answer, message: answerSaid(items.filter((item) => item !== undefined)), raw: items }
+        return { ...answer, message: answerMessage(items.filter((item) => item !== undefined)), raw: items }
       }
       const length = Math.max(items.length, texts.length)
       const raw = Array.from({ length }, (_none, at): unknown => {
@@ -263,7 +272,7 @@ function reader(): AnswerReader {
         )
       }).filter((item) => item !== undefined)
       return {
-        message: raw.length === 0 ? undefined : answerSaid(raw),
+        message: raw.length === 0 ? undefined : answerMessage(raw),
         raw,
         isComplete: false,
         responseId: textOf(head['id']),
@@ -276,7 +285,7 @@ function reader(): AnswerReader {
   }
 }
 
-/** A part of the ledger as a part of an item. */
+/** A part of a ledger message as a part of an item. */
 function inputPart(part: unknown): unknown {
   const { type, text, image_url, file, as_sent: asSent, ...rest } = fieldsOf(part)
   if (type === 'as_sent') return asSent
@@ -289,7 +298,7 @@ function inputPart(part: unknown): unknown {
   return part
 }
 
-/** An answer as the ledger shows it shorter: its items in their places. */
+/** A shortened answer: its items in their order. */
 function shortenedItems(raw: readonly unknown[], chat: ChatMessage): unknown[] {
   const texts = chatParts(chat.content)
     .filter((part) => fieldsOf(part)['type'] === 'text')
@@ -314,7 +323,7 @@ function shortenedItems(raw: readonly unknown[], chat: ChatMessage): unknown[] {
   })
 }
 
-/** A call of the ledger as an item; what `callOf` wrote of an item of another kind is that item again. */
+/** A call of the ledger as an item. If `callOf` stored an item of another type, that item is restored. */
 function callItem({ id, type, function: named, custom }: Fields): Fields {
   if (type !== 'custom') {
     const { name, arguments: args } = fieldsOf(named)
@@ -327,8 +336,8 @@ function callItem({ id, type, function: named, custom }: Fields): Fields {
 }
 
 /**
- * An answer that the client's list has no more, as items. Its reasoning is left out: without the ids of the items behind
- * it the provider would refuse it.
+ * An answer that the client's list no longer contains, as items. Reasoning is omitted: the provider rejects it without
+ * the ids of the items that follow it.
  */
 function answerItems(chat: ChatMessage): unknown[] {
   const items: unknown[] = []
@@ -351,11 +360,12 @@ function answerItems(chat: ChatMessage): unknown[] {
   return [...items, ...chatCalls(chat).map(callItem)]
 }
 
-function itemsFor({ chat, said: message, isWhole }: Shown): readonly unknown[] {
+function itemsFor({ chat, source: message, isUnchanged: isWhole }: OutgoingMessage): readonly unknown[] {
   if (message !== undefined && isWhole) return message.raw
   if (chat.role === 'tool') {
     const parts = chatParts(chat.content)
-    const output = typeof chat.content === 'string' ? chat.content : parts.map(inputPart)
+    const isText = typeof chat.content === 'string' && message?.isInParts !== true
+    const output = isText ? chat.content : parts.map(inputPart)
     const item = message === undefined ? { type: 'function_call_output' } : fieldsOf(message.raw[0])
     return [{ ...item, call_id: chat.tool_call_id, output }]
   }
@@ -363,12 +373,12 @@ function itemsFor({ chat, said: message, isWhole }: Shown): readonly unknown[] {
   return [{ type: 'message', role: chat.role, content: chatParts(chat.content).map(inputPart) }]
 }
 
-function write(body: Fields, shown: readonly Shown[]): Fields {
+function write(body: Fields, shown: readonly OutgoingMessage[]): Fields {
   const items = shown
-    // What `instructions` says stays there.
-    .filter(({ said: message }) => message === undefined || message.raw.length > 0)
+    // Instructions from the field `instructions` stay there.
+    .filter(({ source: message }) => message === undefined || message.raw.length > 0)
     .flatMap(itemsFor)
-  // A result names its call by what kind of call it was, the one that only stands in for it too.
+  // The type of a result depends on the type of its call, also if the ledger's placeholder replaces the call.
   const types = new Map(
     items.map((item) => [fieldsOf(item)['call_id'], typeOf(item)] as const).filter(([, type]) => !isOutput(type)),
   )
@@ -383,19 +393,20 @@ function write(body: Fields, shown: readonly Shown[]): Fields {
   return { ...body, input: input.length === 1 && typeof only === 'string' ? only : input }
 }
 
-/** OpenAI's Responses. */
+/** OpenAI's Responses API. */
 export const openaiResponses: Api = {
   name: 'responses',
+  hasSeparateInstructions: true,
   matches: (path) => path.endsWith('/responses'),
-  read,
-  answerOf,
-  reader,
-  write,
-  offer: (body, { name, description, parameters }) => ({
+  readRequest: read,
+  readAnswer: answerOf,
+  createAnswerReader: reader,
+  writeRequest: write,
+  withTool: (body, { name, description, parameters }) => ({
     ...body,
     tools: [...listOf(body['tools']), { type: 'function', name, description, parameters, strict: false }],
   }),
-  follow(body, { raw }, results) {
+  withToolResults(body, { raw }, results) {
     const { input } = body
     return {
       ...body,
@@ -406,5 +417,5 @@ export const openaiResponses: Api = {
       ],
     }
   },
-  refusal: openaiRefusal,
+  errorBody: openaiErrorBody,
 }

@@ -1,47 +1,47 @@
-/** An answer of a language model as the message that the AI SDK makes of it, whole or piece by piece. */
+/** Converts a model's answer to a message, complete or streamed. */
 import type { LanguageModelMiddleware } from 'ai'
 import type { MessageInput } from '../../domain/values/chat-message.js'
 import { inputOf, toLedger, type SdkPart } from './messages.js'
 
 type WrapGenerate = NonNullable<LanguageModelMiddleware['wrapGenerate']>
 type WrapStream = NonNullable<LanguageModelMiddleware['wrapStream']>
-/** What a model answers. */
+/** A complete answer of a model. */
 export type Generated = Awaited<ReturnType<WrapGenerate>>
-/** What a model answers piece by piece. */
+/** A streamed answer of a model. */
 export type Streamed = Awaited<ReturnType<WrapStream>>
-/** A piece of an answer. */
+/** A part of a streamed answer. */
 export type StreamPart = Streamed['stream'] extends ReadableStream<infer Part> ? Part : never
 
 type Content = Generated['content'][number]
 
-/** What is recorded beside an answer: by whom, and what it took. */
+/** The attributes of a recorded answer. */
 export interface AnswerMetadata {
   readonly model?: string | undefined
   readonly responseId?: string | undefined
   readonly finishReason?: string | undefined
   readonly usage?: Generated['usage'] | undefined
-  /** The answer ended before the model had ended it. */
+  /** The stream ended before the answer was complete. */
   readonly interrupted?: boolean | undefined
 }
 
-const without = (value: object): Record<string, unknown> =>
+const definedFields = (value: object): Record<string, unknown> =>
   Object.fromEntries(Object.entries(value).filter(([, each]) => each !== undefined))
 
-/** Usage by the names that every conversation of a ledger has it by. */
+/** Token usage with the field names of the ledger. */
 function usageOf(usage: Generated['usage'] | undefined): Record<string, unknown> | undefined {
   if (usage === undefined) return undefined
   const { inputTokens, outputTokens } = usage
-  const told = without({
+  const tokens = definedFields({
     inputTokens: inputTokens?.total,
     outputTokens: outputTokens?.total,
     cacheReadTokens: inputTokens?.cacheRead,
     cacheWriteTokens: inputTokens?.cacheWrite,
     reasoningTokens: outputTokens?.reasoning,
   })
-  return Object.keys(told).length === 0 ? undefined : told
+  return Object.keys(tokens).length === 0 ? undefined : tokens
 }
 
-/** A part of an answer as the part of the prompt that it becomes; undefined for what becomes none. */
+/** The prompt part for a part of an answer; undefined if there is none. */
 function partOf(part: Content): SdkPart | undefined {
   const providerOptions = part.providerMetadata
   switch (part.type) {
@@ -82,7 +82,7 @@ function partOf(part: Content): SdkPart | undefined {
   }
 }
 
-/** The message that is recorded of an answer; undefined where nothing was said. */
+/** The message to record for an answer; undefined if the answer has no content. */
 export function answerOf(
   content: readonly Content[],
   metadata: AnswerMetadata,
@@ -91,7 +91,7 @@ export function answerOf(
   const parts = content.flatMap((part) => partOf(part) ?? [])
   const [message] = parts.length === 0 ? [] : toLedger({ role: 'assistant', content: parts })
   if (message === undefined) return undefined
-  const attributes = without({ ...metadata, usage: usageOf(metadata.usage) })
+  const attributes = definedFields({ ...metadata, usage: usageOf(metadata.usage) })
   return {
     ...message,
     ...(Object.keys(attributes).length === 0 ? {} : { attributes }),
@@ -99,8 +99,8 @@ export function answerOf(
   }
 }
 
-/** Puts an answer together from its pieces. */
-export class AnswerInPieces {
+/** Assembles an answer from the parts of its stream. */
+export class StreamedAnswer {
   private readonly content: Content[] = []
   private readonly open = new Map<string, Extract<Content, { type: 'text' | 'reasoning' }>>()
   private metadata: AnswerMetadata = { interrupted: true }
@@ -110,13 +110,13 @@ export class AnswerInPieces {
       case 'text-start':
       case 'reasoning-start': {
         const type = part.type === 'text-start' ? 'text' : 'reasoning'
-        const begun = {
+        const content = {
           type,
           text: '',
           ...(part.providerMetadata === undefined ? {} : { providerMetadata: part.providerMetadata }),
         } as const
-        this.content.push(begun)
-        this.open.set(`${type} ${part.id}`, begun)
+        this.content.push(content)
+        this.open.set(`${type} ${part.id}`, content)
         return
       }
       case 'text-delta':
@@ -124,11 +124,11 @@ export class AnswerInPieces {
       case 'text-end':
       case 'reasoning-end': {
         const key = `${part.type.startsWith('text') ? 'text' : 'reasoning'} ${part.id}`
-        const begun = this.open.get(key)
-        if (begun === undefined) return
-        if ('delta' in part) begun.text += part.delta
+        const content = this.open.get(key)
+        if (content === undefined) return
+        if ('delta' in part) content.text += part.delta
         else this.open.delete(key)
-        if (part.providerMetadata !== undefined) begun.providerMetadata = part.providerMetadata
+        if (part.providerMetadata !== undefined) content.providerMetadata = part.providerMetadata
         return
       }
       case 'response-metadata':
@@ -151,7 +151,7 @@ export class AnswerInPieces {
       case 'tool-result':
         if (part.preliminary !== true) this.content.push(part)
         return
-      // What is told beside the answer, and the pieces of a call that comes whole behind them.
+      // Metadata parts, and deltas of a tool call that arrives complete later. Both are ignored.
       case 'error':
       case 'ping':
       case 'raw':
@@ -164,7 +164,7 @@ export class AnswerInPieces {
     }
   }
 
-  /** What came so far. */
+  /** The message of the answer so far. */
   answer(answers: MessageInput['answers']): MessageInput | undefined {
     return answerOf(this.content, this.metadata, answers)
   }

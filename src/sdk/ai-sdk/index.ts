@@ -8,4 +8,4 @@ export {
   type PreparedStep,
   type StepToPrepare,
 } from './steps.js'
-export type { KeptIn, ListKeptIn } from '../given.js'
+export type { RecordingOptions as KeptIn, ListRecordingOptions as ListKeptIn } from '../options.js'

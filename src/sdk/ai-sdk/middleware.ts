@@ -1,32 +1,32 @@
 /**
- * A middleware of a language model that keeps the conversation in a ledger: what the model is given is the ledger's
- * context, and what it answers is recorded with the context that it answers.
+ * A language model middleware that records the conversation in a ledger. The model receives the ledger's context, and each
+ * answer is recorded with the context that it answers.
  */
 import type { LanguageModelMiddleware } from 'ai'
 import { z } from 'zod'
 import { issueSentence } from '../../domain/values/issue-sentence.js'
 import type { Ledger } from '../../library/ledger.js'
 import { problem } from '../../library/problem.js'
-import type { TellProblem } from '../../library/tell-problem.js'
-import { conversationIdOf, keptIn, type ListKeptIn } from '../given.js'
-import { sendList, type ListToSend } from '../whole-list.js'
-import { AnswerInPieces, answerOf, type Generated, type Streamed, type StreamPart } from './answers.js'
-import { asPrompt, sdkForm, type SdkMessage } from './messages.js'
+import type { ReportProblem } from '../../library/report-problem.js'
+import { checkConversationId, checkOptions, type ListRecordingOptions } from '../options.js'
+import { sendList, type ListToSend } from '../send-list.js'
+import { StreamedAnswer, answerOf, type Generated, type Streamed, type StreamPart } from './answers.js'
+import { asPrompt, sdkConverter, type SdkMessage } from './messages.js'
 
-/** How a model's conversation is kept. */
-export interface LedgerMiddlewareOptions extends ListKeptIn {
+/** Options of `ledgerMiddleware`. */
+export interface LedgerMiddlewareOptions extends ListRecordingOptions {
   /**
-   * The conversation. A call that names its own in `providerOptions.contextLedger.conversationId` goes by that one; one
-   * of the two there must be.
+   * The conversation. A call can name another one in `providerOptions.contextLedger.conversationId`. One of the two is
+   * required.
    */
   readonly conversationId?: string
 }
 
-/** What a single call may say: `providerOptions: { contextLedger: { … } }`. */
+/** The options of a single call: `providerOptions: { contextLedger: { … } }`. */
 const callSchema = z.strictObject({
   /** The conversation of this call. */
   conversationId: z.string().optional(),
-  /** False for a call beside the conversation, such as one for its title: it is left as it is, and not recorded. */
+  /** False for a call that is not part of the conversation, such as one for its title: it is sent unchanged and unrecorded. */
   record: z.boolean().optional(),
 })
 
@@ -34,12 +34,12 @@ type CallOptions = Parameters<NonNullable<LanguageModelMiddleware['transformPara
 type Prompt = CallOptions['prompt']
 
 /** A call that is recorded. */
-interface KeptCall extends Pick<ListToSend<SdkMessage>, 'answers'> {
+interface RecordedCall extends Pick<ListToSend<SdkMessage>, 'answers'> {
   readonly conversationId: string
 }
 
-/** Which conversation a call belongs to; undefined for one that is not recorded. */
-function conversationOf({ providerOptions }: CallOptions, own: string | undefined): string | undefined {
+/** The conversation of a call; undefined if the call is not recorded. */
+function conversationOf({ providerOptions }: CallOptions, defaultId: string | undefined): string | undefined {
   const parsed = callSchema.safeParse(providerOptions?.['contextLedger'] ?? {})
   if (!parsed.success) {
     const [issue] = parsed.error.issues
@@ -47,49 +47,49 @@ function conversationOf({ providerOptions }: CallOptions, own: string | undefine
     throw problem({ kind: 'BadInput', field, detail: issueSentence(issue) })
   }
   if (parsed.data.record === false) return undefined
-  const id = parsed.data.conversationId ?? own
+  const id = parsed.data.conversationId ?? defaultId
   if (id === undefined)
     throw problem({
       kind: 'BadInput',
       field: 'conversationId',
       detail:
-        'is missing: give it to ledgerMiddleware, or to the call as providerOptions.contextLedger.conversationId; record: false there leaves a call alone',
+        'is missing: pass it to ledgerMiddleware, or to the call in providerOptions.contextLedger.conversationId (record: false there skips a call)',
     })
-  return conversationIdOf(id)
+  return checkConversationId(id)
 }
 
-/** Records an answer. What it is made of is a provider's, and whatever is wrong with it, the answer is its caller's. */
+/** Records an answer. It reports errors instead of throwing: the caller receives the answer in any case. */
 async function record(
   ledger: Ledger,
-  { conversationId }: KeptCall,
+  { conversationId }: RecordedCall,
   answer: () => ReturnType<typeof answerOf>,
-  tell: TellProblem,
+  reportProblem: ReportProblem,
 ): Promise<void> {
   try {
     const message = answer()
     if (message !== undefined) await ledger.append(conversationId, message)
   } catch (error) {
-    tell(error)
+    reportProblem(error)
   }
 }
 
-/** The same stream; what came by is recorded before its end is told, or when whoever reads it leaves. */
-function recorded(
+/** The same stream. The answer is recorded before the stream ends, or when the reader cancels it. */
+function recordedStream(
   stream: Streamed['stream'],
-  done: (pieces: AnswerInPieces) => Promise<void>,
-  tell: TellProblem,
+  recordAnswer: (answer: StreamedAnswer) => Promise<void>,
+  reportProblem: ReportProblem,
 ): ReadableStream<StreamPart> {
   const take = (part: StreamPart): void => {
     try {
-      pieces.take(part)
+      answer.take(part)
     } catch (error) {
-      tell(error)
+      reportProblem(error)
     }
   }
   const reader = stream.getReader()
-  const pieces = new AnswerInPieces()
-  let told: Promise<void> | undefined
-  const end = (): Promise<void> => (told ??= done(pieces))
+  const answer = new StreamedAnswer()
+  let recording: Promise<void> | undefined
+  const end = (): Promise<void> => (recording ??= recordAnswer(answer))
   return new ReadableStream<StreamPart>(
     {
       async pull(controller) {
@@ -117,26 +117,26 @@ function recorded(
 }
 
 /**
- * Keeps a model's conversation in a ledger: `wrapLanguageModel({ model, middleware: ledgerMiddleware({ ledger,
- * conversationId }) })`. Works for `generateText`, `streamText` and whatever stands on them. The list that a call is made
- * with is what is said: its new messages are recorded, what it has no more is withdrawn, and the model is given the
- * ledger's context in its place. Where the ledger fails the call goes on with its own list.
+ * Records a model's conversation in a ledger: `wrapLanguageModel({ model, middleware: ledgerMiddleware({ ledger,
+ * conversationId }) })`. Works for `generateText`, `streamText` and everything built on them. The list of a call is the
+ * source of truth: new messages are recorded, missing ones are withdrawn, and the model receives the ledger's context
+ * instead. If the ledger fails, the model receives the list of the call.
  */
 export function ledgerMiddleware(options: LedgerMiddlewareOptions): LanguageModelMiddleware {
-  const tell = keptIn('ledgerMiddleware', options, ['ledger', 'conversationId', 'keptBy', 'onProblem'])
-  const own = options.conversationId === undefined ? undefined : conversationIdOf(options.conversationId)
+  const reportProblem = checkOptions('ledgerMiddleware', options, ['ledger', 'conversationId', 'keptBy', 'onProblem'])
+  const defaultId = options.conversationId === undefined ? undefined : checkConversationId(options.conversationId)
   const { ledger, keptBy = 'host' } = options
-  const calls = new WeakMap<CallOptions, KeptCall>()
+  const calls = new WeakMap<CallOptions, RecordedCall>()
 
   return {
     specificationVersion: 'v4',
     async transformParams({ params }) {
-      const conversationId = conversationOf(params, own)
+      const conversationId = conversationOf(params, defaultId)
       if (conversationId === undefined) return params
-      // What a model is given and what we make of it have the same parts; the types name each of them.
+      // The prompt and `SdkMessage` have the same parts; only the type of the prompt names each of them.
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion
       const list = params.prompt as unknown as readonly SdkMessage[]
-      const { messages, answers } = await sendList(ledger, { conversationId, list, keptBy }, sdkForm)
+      const { messages, answers } = await sendList(ledger, { conversationId, list, keptBy }, sdkConverter)
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion
       const sent: CallOptions = { ...params, prompt: asPrompt(messages) as unknown as Prompt }
       calls.set(sent, { conversationId, answers })
@@ -152,7 +152,7 @@ export function ledgerMiddleware(options: LedgerMiddlewareOptions): LanguageMode
         const metadata = { model: response?.modelId, responseId: response?.id, finishReason: finish, usage }
         return answerOf(content, metadata, call.answers)
       }
-      await record(ledger, call, answer, tell)
+      await record(ledger, call, answer, reportProblem)
       return result
     },
     async wrapStream({ doStream, params }): Promise<Streamed> {
@@ -161,10 +161,10 @@ export function ledgerMiddleware(options: LedgerMiddlewareOptions): LanguageMode
       if (call === undefined) return result
       return {
         ...result,
-        stream: recorded(
+        stream: recordedStream(
           result.stream,
-          (pieces) => record(ledger, call, () => pieces.answer(call.answers), tell),
-          tell,
+          (answer) => record(ledger, call, () => answer.answer(call.answers), reportProblem),
+          reportProblem,
         ),
       }
     },

@@ -1,62 +1,62 @@
 /**
- * The same as the middleware, where it can be seen: `prepareStep` gives each step its messages, and `onStepEnd` records
- * what the step came to.
+ * The same as the middleware, as visible callbacks of a call: `prepareStep` returns the messages of each step, and
+ * `onStepEnd` records its result.
  */
 import type { Instructions, ModelMessage, StepResult, SystemModelMessage, ToolSet } from 'ai'
 import type { MessageInput } from '../../domain/values/chat-message.js'
-import { conversationIdOf, keptIn, type ListKeptIn } from '../given.js'
-import { sendList } from '../whole-list.js'
-import { asPrompt, sdkForm, toLedger, type SdkMessage } from './messages.js'
+import { checkConversationId, checkOptions, type ListRecordingOptions } from '../options.js'
+import { sendList } from '../send-list.js'
+import { asPrompt, sdkConverter, toLedger, type SdkMessage } from './messages.js'
 
-/** Which conversation the steps belong to. */
-export interface LedgerStepsOptions extends ListKeptIn {
+/** Options of `ledgerSteps`. */
+export interface LedgerStepsOptions extends ListRecordingOptions {
   /** The conversation. */
   readonly conversationId: string
 }
 
-/** What `prepareStep` of the AI SDK is called with, as far as it is used here. */
+/** The argument of `prepareStep`, with the fields that are used here. */
 export interface StepToPrepare {
-  /** The steps that ended. */
+  /** The completed steps. */
   readonly steps: readonly Pick<StepResult<ToolSet>, 'response' | 'experimental_steeringMessages'>[]
-  /** The instructions that the call was made with. */
+  /** The instructions of the call. */
   readonly initialInstructions: Instructions | undefined
-  /** The messages that the call was made with. */
+  /** The messages of the call. */
   readonly initialMessages: readonly ModelMessage[]
-  /** What the steps said. */
+  /** The messages of the completed steps. */
   readonly responseMessages: readonly ModelMessage[]
-  /** What came from the user for this step. */
+  /** Messages that the user added before this step. */
   readonly experimental_steeringMessages?: readonly ModelMessage[]
 }
 
 /** A step's messages: the ledger's context. */
 export interface PreparedStep {
-  /** The instructions of the call, and behind them the view of what was compacted. */
+  /** The instructions of the call, and after them the view of the compacted messages. */
   readonly instructions?: SystemModelMessage[]
-  /** All others. */
+  /** All other messages. */
   readonly messages: ModelMessage[]
 }
 
-/** What a step came to, as far as it is used here. */
+/** The argument of `onStepEnd`, with the fields that are used here. */
 export interface EndedStep {
   /** The model. */
   readonly model: { readonly modelId: string }
-  /** Why the model ended. */
+  /** Why the model stopped. */
   readonly finishReason: string
-  /** What the step took. */
+  /** The token usage of the step. */
   readonly usage: StepResult<ToolSet>['usage']
-  /** What the step said. */
+  /** The response of the step. */
   readonly response: { readonly id: string; readonly messages: readonly ModelMessage[] }
 }
 
 /** `generateText({ …, ...ledgerSteps({ ledger, conversationId }) })`. */
 export interface LedgerSteps {
-  /** Records what is new, and gives the step its messages. */
+  /** Records new messages, and returns the messages of the step. */
   prepareStep(step: StepToPrepare): Promise<PreparedStep>
-  /** Records what the step said, with its usage and the context that it answers. */
+  /** Records the response of the step with its usage and the context that it answers. */
   onStepEnd(step: EndedStep): Promise<void>
 }
 
-// The types name each part; what they come to has the same parts.
+// Both types have the same parts; only `ModelMessage` names each of them.
 // oxlint-disable-next-line typescript/no-unsafe-type-assertion
 const asSdk = (messages: readonly ModelMessage[]): readonly SdkMessage[] => messages as unknown as readonly SdkMessage[]
 // oxlint-disable-next-line typescript/no-unsafe-type-assertion
@@ -68,44 +68,44 @@ function instructionsOf(instructions: Instructions | undefined): SystemModelMess
   return Array.isArray(instructions) ? instructions : [instructions]
 }
 
-/** All that was said, in its order. */
-function saidBy(step: StepToPrepare): ModelMessage[] {
+/** All messages of the call and its steps in order. */
+function allMessages(step: StepToPrepare): ModelMessage[] {
   const { steps, initialMessages, responseMessages, experimental_steeringMessages: steering = [] } = step
-  const bySteps = steps.flatMap(({ response }) => response.messages.length).reduce((sum, count) => sum + count, 0)
+  const stepMessages = steps.flatMap(({ response }) => response.messages.length).reduce((sum, count) => sum + count, 0)
   return [
     ...initialMessages,
-    ...responseMessages.slice(0, responseMessages.length - bySteps),
-    ...steps.flatMap((ended) => [...(ended.experimental_steeringMessages ?? []), ...ended.response.messages]),
+    ...responseMessages.slice(0, responseMessages.length - stepMessages),
+    ...steps.flatMap(({ experimental_steeringMessages: added = [], response }) => [...added, ...response.messages]),
     ...steering,
   ]
 }
 
 /**
- * Keeps the steps of a call in a ledger, in sight: `generateText({ …, ...ledgerSteps({ ledger, conversationId }) })`. A
- * model that has the middleware needs none of it.
+ * Records the steps of a call in a ledger: `generateText({ …, ...ledgerSteps({ ledger, conversationId }) })`. Do not
+ * combine it with a model that has the middleware.
  */
 export function ledgerSteps(options: LedgerStepsOptions): LedgerSteps {
-  const tell = keptIn('ledgerSteps', options, ['ledger', 'conversationId', 'keptBy', 'onProblem'])
-  const conversationId = conversationIdOf(options.conversationId)
+  const reportProblem = checkOptions('ledgerSteps', options, ['ledger', 'conversationId', 'keptBy', 'onProblem'])
+  const conversationId = checkConversationId(options.conversationId)
   const { ledger, keptBy = 'host' } = options
   let answers: MessageInput['answers']
 
   return {
     async prepareStep(step) {
-      const list = asSdk([...instructionsOf(step.initialInstructions), ...saidBy(step)])
-      const sent = await sendList(ledger, { conversationId, list, keptBy }, sdkForm)
+      const list = asSdk([...instructionsOf(step.initialInstructions), ...allMessages(step)])
+      const sent = await sendList(ledger, { conversationId, list, keptBy }, sdkConverter)
       answers = sent.answers
       const prompt = asPrompt(sent.messages)
-      // The AI SDK takes system messages as instructions alone, unless the call has asked for them among the others.
-      const amongOthers = step.initialMessages.some(({ role }) => role === 'system')
+      // The AI SDK accepts system messages only as instructions, unless the messages of the call contain some.
+      const allowsSystemMessages = step.initialMessages.some(({ role }) => role === 'system')
       const end = prompt.findIndex(({ role }) => role !== 'system')
-      const leads = (message: SdkMessage, at: number): boolean =>
-        message.role === 'system' && (!amongOthers || at < end)
-      const instructions = prompt.filter(leads)
+      const isInstruction = (message: SdkMessage, at: number): boolean =>
+        message.role === 'system' && (!allowsSystemMessages || at < end)
+      const instructions = prompt.filter(isInstruction)
       return {
         // oxlint-disable-next-line typescript/no-unsafe-type-assertion
         ...(instructions.length === 0 ? {} : { instructions: instructions as unknown as SystemModelMessage[] }),
-        messages: asModel(prompt.filter((message, at) => !leads(message, at))),
+        messages: asModel(prompt.filter((message, at) => !isInstruction(message, at))),
       }
     },
     async onStepEnd({ model, finishReason, usage, response }) {
@@ -113,7 +113,7 @@ export function ledgerSteps(options: LedgerStepsOptions): LedgerSteps {
         const [first, ...rest] = asSdk(response.messages).flatMap(toLedger)
         if (first === undefined) return
         const { inputTokens, outputTokens, inputTokenDetails, outputTokenDetails } = usage
-        const told = {
+        const tokens = {
           inputTokens,
           outputTokens,
           cacheReadTokens: inputTokenDetails?.cacheReadTokens,
@@ -121,13 +121,13 @@ export function ledgerSteps(options: LedgerStepsOptions): LedgerSteps {
           reasoningTokens: outputTokenDetails?.reasoningTokens,
         }
         const isAnswer = first.role === 'assistant'
-        const attributes = { model: model.modelId, responseId: response.id, finishReason, usage: told }
+        const attributes = { model: model.modelId, responseId: response.id, finishReason, usage: tokens }
         await ledger.append(conversationId, [
           { ...first, ...(isAnswer ? { attributes } : {}), ...(isAnswer && answers !== undefined ? { answers } : {}) },
           ...rest,
         ])
       } catch (error) {
-        tell(error)
+        reportProblem(error)
       }
     },
   }

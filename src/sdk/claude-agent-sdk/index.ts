@@ -1,20 +1,20 @@
 /**
- * `context-ledger/claude-agent-sdk`: a session store of the Claude Agent SDK. Each transcript is recorded twice over:
- * line by line, as it came, so that a session can be resumed from it; and as the conversation that it tells, its own
- * compactions among it, as `importTranscript` would read it from the file.
+ * `context-ledger/claude-agent-sdk`: a session store for the Claude Agent SDK. Each transcript is recorded twice: line by
+ * line and unchanged, so that a session can be resumed from it; and as a conversation with the program's compactions, as
+ * `importTranscript` records it from the file.
  */
 import { LRUCache } from 'lru-cache'
 import { z } from 'zod'
 import { issueSentence } from '../../domain/values/issue-sentence.js'
 import type { OpenTranscript } from '../../library/ledger.js'
 import { LedgerError, problem } from '../../library/problem.js'
-import { asJsonOf, conversationIdOf, keptIn, type KeptIn } from '../given.js'
+import { toJson, checkConversationId, checkOptions, type RecordingOptions } from '../options.js'
 
-export type { KeptIn }
+export type { RecordingOptions as KeptIn }
 
-/** A transcript: a session's, or with a `subpath` that of a sub-agent in it. */
+/** Identifies the transcript of a session, or with a `subpath` that of one of its sub-agents. */
 export interface SessionKey {
-  /** Whatever the host calls its project or tenant. */
+  /** The host's name for its project or tenant. */
   projectKey: string
   /** The session. */
   sessionId: string
@@ -22,22 +22,22 @@ export interface SessionKey {
   subpath?: string
 }
 
-/** A line of a transcript, as it came. */
+/** A line of a transcript, unchanged. */
 export interface SessionStoreEntry {
-  /** What it is. */
+  /** The type of the line. */
   type: string
-  /** The same line has the same. */
+  /** The same in each copy of the line. */
   uuid?: string
   /** When it was written. */
   timestamp?: string
   [field: string]: unknown
 }
 
-/** What `query({ options: { sessionStore } })` of the Claude Agent SDK takes. */
+/** The session store for `query({ options: { sessionStore } })` of the Claude Agent SDK. */
 export interface LedgerSessionStore {
-  /** Records lines; a line that comes again is known by its uuid. */
+  /** Records lines. A line with a recorded uuid is skipped. */
   append(key: SessionKey, entries: SessionStoreEntry[]): Promise<void>
-  /** All lines of a transcript in their order, deep-equal to what came; null where there are none. */
+  /** All lines of a transcript in order, deep-equal to the appended ones; null if there are none. */
   load(key: SessionKey): Promise<SessionStoreEntry[] | null>
   /** The sessions of a project, with the time of their last line. */
   listSessions(projectKey: string): Promise<{ sessionId: string; mtime: number }[]>
@@ -45,10 +45,10 @@ export interface LedgerSessionStore {
   listSubkeys(key: { projectKey: string; sessionId: string }): Promise<string[]>
 }
 
-/** The scope of the lines: they are found by no search that does not name it. */
+/** The scope of the lines: only a search in this scope finds them. */
 export const TRANSCRIPT_SCOPE = 'claude-agent-sdk'
 
-const wrong = (field: string, detail: string): Error => problem({ kind: 'BadInput', field, detail })
+const badInput = (field: string, detail: string): Error => problem({ kind: 'BadInput', field, detail })
 
 const keySchema = z.looseObject({
   projectKey: z.string().min(1),
@@ -61,86 +61,86 @@ function parsed<T>(schema: z.ZodType<T>, field: string, value: unknown): T {
   const { success, data, error } = schema.safeParse(value)
   if (success) return data
   const [issue] = error.issues
-  throw wrong([field, ...(issue?.path ?? [])].join('.'), issueSentence(issue))
+  throw badInput([field, ...(issue?.path ?? [])].join('.'), issueSentence(issue))
 }
 
-/** A name in a path of names; a slash in it is none of the path's. */
-const inPath = (name: string): string => name.replaceAll('%', '%25').replaceAll('/', '%2F')
-const outOfPath = (name: string): string => name.replaceAll('%2F', '/').replaceAll('%25', '%')
+/** A name as one segment of a path: slashes in it are escaped. */
+const escapeSlashes = (name: string): string => name.replaceAll('%', '%25').replaceAll('/', '%2F')
+const unescapeSlashes = (name: string): string => name.replaceAll('%2F', '/').replaceAll('%25', '%')
 
-const projectPath = (projectKey: string): string => `${TRANSCRIPT_SCOPE}/${inPath(projectKey)}/`
-/** The conversation that holds the lines of a transcript. */
-const linesOf = ({ projectKey, sessionId, subpath }: SessionKey): string =>
-  conversationIdOf(
-    `${projectPath(projectKey)}${inPath(sessionId)}${subpath === undefined ? '' : `/${inPath(subpath)}`}`,
+const projectPath = (projectKey: string): string => `${TRANSCRIPT_SCOPE}/${escapeSlashes(projectKey)}/`
+/** The id of the conversation with the lines of a transcript. */
+const linesConversationId = ({ projectKey, sessionId, subpath }: SessionKey): string =>
+  checkConversationId(
+    `${projectPath(projectKey)}${escapeSlashes(sessionId)}${subpath === undefined ? '' : `/${escapeSlashes(subpath)}`}`,
   )
 
-/** The path of the file that the transcript is on the machine of its program. */
+/** The path of the transcript's file on the machine of its program. */
 const fileOf = ({ projectKey, sessionId, subpath }: SessionKey): string =>
-  `${inPath(projectKey)}/${sessionId}${subpath === undefined ? '' : `/${subpath}`}.jsonl`
+  `${escapeSlashes(projectKey)}/${sessionId}${subpath === undefined ? '' : `/${subpath}`}.jsonl`
 
-/** Lines are never compacted: they are what a session is resumed from. */
+/** Lines must not be compacted, since sessions are resumed from them: no limit is ever reached. */
 const POLICY = { modelMaxTokens: 1_000_000_000 }
 
-/** Transcripts that go on from where they are; one that is not among them is told from its beginning. */
-const MOST_OPEN = 100
+/** Transcripts that are kept open. Another one is recorded from its first line again. */
+const MAX_OPEN = 100
 
-const isUnknown = (error: unknown): boolean =>
+const isMissingConversation = (error: unknown): boolean =>
   error instanceof LedgerError && error.failure.kind === 'NoSuchConversation'
 
 /** A session store in a ledger: `query({ prompt, options: { sessionStore: ledgerSessionStore({ ledger }) } })`. */
-export function ledgerSessionStore(options: KeptIn): LedgerSessionStore {
-  const tell = keptIn('ledgerSessionStore', options, ['ledger', 'onProblem'])
+export function ledgerSessionStore(options: RecordingOptions): LedgerSessionStore {
+  const reportProblem = checkOptions('ledgerSessionStore', options, ['ledger', 'onProblem'])
   const { ledger } = options
-  /** The transcripts that this store has told from their beginning. */
-  const open = new LRUCache<string, Promise<OpenTranscript>>({ max: MOST_OPEN })
-  /** The last append of each transcript: one waits for the other, so that lines keep their order. */
+  /** The transcripts that this store has recorded from their first line. */
+  const open = new LRUCache<string, Promise<OpenTranscript>>({ max: MAX_OPEN })
+  /** The last append of each transcript. Each append waits for the previous one, so that lines keep their order. */
   const last = new Map<string, Promise<unknown>>()
 
   async function load(key: SessionKey): Promise<SessionStoreEntry[] | null> {
     const entries: SessionStoreEntry[] = []
     try {
-      for await (const event of ledger.log(linesOf(key))) {
+      for await (const event of ledger.log(linesConversationId(key))) {
         if (event.type !== 'MessageAppended') continue
         const text = event.data.attributes?.['line']
         const line: unknown = typeof text === 'string' ? JSON.parse(text) : undefined
         const { data } = entriesSchema.element.safeParse(line)
-        // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the line as it came, which has a type
+        // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- an appended line, which has a type
         if (data !== undefined) entries.push(line as SessionStoreEntry)
       }
     } catch (error) {
-      if (isUnknown(error)) return null
+      if (isMissingConversation(error)) return null
       throw error
     }
     return entries.length === 0 ? null : entries
   }
 
-  /** Tells what the lines say; those before, too, where this store has not told them yet. */
+  /** Records the conversation of new lines, and that of earlier lines if this store has not recorded it yet. */
   async function observe(key: SessionKey, id: string, added: readonly SessionStoreEntry[]): Promise<void> {
-    const known = open.get(id)
+    const opened = open.get(id)
     try {
-      if (known !== undefined) {
-        await (await known).record(added)
+      if (opened !== undefined) {
+        await (await opened).record(added)
         return
       }
       const opening = ledger.openTranscript(fileOf(key), { from: 'claude-code' })
       open.set(id, opening)
       await (await opening).record((await load(key)) ?? [])
     } catch (error) {
-      // The lines are safe. With the next ones they are told from the beginning.
+      // The lines are recorded. The next append records the conversation from the first line.
       open.delete(id)
-      tell(error)
+      reportProblem(error)
     }
   }
 
   async function append(key: SessionKey, entries: readonly SessionStoreEntry[]): Promise<void> {
-    const id = linesOf(key)
-    const seen = new Set<string>()
-    const once = entries.filter(({ uuid }) => uuid === undefined || (!seen.has(uuid) && seen.add(uuid)))
-    if (once.length === 0) return
+    const id = linesConversationId(key)
+    const uuids = new Set<string>()
+    const unique = entries.filter(({ uuid }) => uuid === undefined || (!uuids.has(uuid) && uuids.add(uuid)))
+    if (unique.length === 0) return
     const { recorded } = await ledger.append(
       id,
-      once.map((entry) => ({
+      unique.map((entry) => ({
         ...(entry.uuid === undefined ? {} : { id: entry.uuid }),
         role: 'user' as const,
         content: entry.type,
@@ -152,20 +152,20 @@ export function ledgerSessionStore(options: KeptIn): LedgerSessionStore {
     await observe(
       key,
       id,
-      once.filter(({ uuid }) => uuid === undefined || isNew.has(uuid)),
+      unique.filter(({ uuid }) => uuid === undefined || isNew.has(uuid)),
     )
   }
 
   return {
     async append(key, entries) {
-      const to = parsed(keySchema, 'key', key)
+      const checkedKey = parsed(keySchema, 'key', key)
       parsed(entriesSchema, 'entries', entries)
-      // As they are now, whatever their owner does to them while they wait.
-      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a copy of what was given
-      const given = asJsonOf('entries', entries) as SessionStoreEntry[]
-      const transcript = sessionKey(to)
-      const id = linesOf(transcript)
-      const next = (last.get(id) ?? Promise.resolve()).then(() => append(transcript, given))
+      // A copy, since the caller may change the entries while the append waits.
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a copy of `entries`
+      const copy = toJson('entries', entries) as SessionStoreEntry[]
+      const transcript = sessionKey(checkedKey)
+      const id = linesConversationId(transcript)
+      const next = (last.get(id) ?? Promise.resolve()).then(() => append(transcript, copy))
       const settled = next.catch(() => undefined)
       last.set(id, settled)
       try {
@@ -183,15 +183,15 @@ export function ledgerSessionStore(options: KeptIn): LedgerSessionStore {
       return conversations.flatMap(({ conversationId, lastRecordedAt }) => {
         const name = conversationId.slice(path.length)
         return conversationId.startsWith(path) && !name.includes('/')
-          ? [{ sessionId: outOfPath(name), mtime: Math.floor(new Date(lastRecordedAt).getTime()) }]
+          ? [{ sessionId: unescapeSlashes(name), mtime: Math.floor(new Date(lastRecordedAt).getTime()) }]
           : []
       })
     },
     async listSubkeys(key) {
-      const path = `${linesOf(sessionKey({ ...parsed(keySchema, 'key', key), subpath: undefined }))}/`
+      const path = `${linesConversationId(sessionKey({ ...parsed(keySchema, 'key', key), subpath: undefined }))}/`
       const { conversations } = await ledger.list({ scope: TRANSCRIPT_SCOPE, match: path })
       return conversations.flatMap(({ conversationId }) =>
-        conversationId.startsWith(path) ? [outOfPath(conversationId.slice(path.length))] : [],
+        conversationId.startsWith(path) ? [unescapeSlashes(conversationId.slice(path.length))] : [],
       )
     },
   }

@@ -3,30 +3,32 @@ import type { AgentMiddleware, AIMessage as Answer, BaseMessage } from 'langchai
 import type { MessageInput } from '../../domain/values/chat-message.js'
 import { z } from 'zod'
 import { problem } from '../../library/problem.js'
-import { conversationIdOf, keptIn, type KeptIn, type ListKeptIn } from '../given.js'
-import { sendList } from '../whole-list.js'
-import { AIMessage, createMiddleware, langchainForm, SystemMessage, toLedger } from './messages.js'
+import { checkConversationId, checkOptions, type RecordingOptions, type ListRecordingOptions } from '../options.js'
+import { sendList } from '../send-list.js'
+import { AIMessage, createMiddleware, langchainConverter, SystemMessage, toLedger } from './messages.js'
 
-export type { KeptIn, ListKeptIn }
+export type { RecordingOptions as KeptIn, ListRecordingOptions as ListKeptIn }
 
-/** How an agent's conversation is kept. */
-export interface LedgerMiddlewareOptions extends ListKeptIn {
-  /** The conversation. Left out, it is the thread of the run: `configurable.thread_id`. */
+/** Options of `ledgerMiddleware`. */
+export interface LedgerMiddlewareOptions extends ListRecordingOptions {
+  /** The conversation. Default: the thread of the run, `configurable.thread_id`. */
   readonly conversationId?: string
 }
 
 const isEmpty = ({ content }: BaseMessage): boolean => content.length === 0
 
-/** The system message of the agent, and behind it what the ledger shows: one message, since some APIs take no second. */
-function joined(own: BaseMessage, shown: readonly BaseMessage[]): InstanceType<typeof SystemMessage> {
-  const all = [...(isEmpty(own) ? [] : [own]), ...shown]
-  const [first] = all
-  if (first !== undefined && all.length === 1 && SystemMessage.isInstance(first)) return first
-  // Blocks, so that a cached prefix that ends behind the agent's own instructions stays.
-  const blocks = all.flatMap(({ content }) =>
+/** Joins the leading system messages of a context, since some APIs accept only one. */
+function joinSystemMessages(
+  agentMessage: BaseMessage,
+  leading: readonly BaseMessage[],
+): InstanceType<typeof SystemMessage> {
+  const [first] = leading
+  if (first !== undefined && leading.length === 1 && SystemMessage.isInstance(first)) return first
+  // As blocks, so that a prompt cache entry that ends after the agent's own instructions stays valid.
+  const blocks = leading.flatMap(({ content }) =>
     typeof content === 'string' ? [{ type: 'text' as const, text: content }] : content,
   )
-  return new SystemMessage({ content: blocks, additional_kwargs: own.additional_kwargs })
+  return new SystemMessage({ content: blocks, additional_kwargs: agentMessage.additional_kwargs })
 }
 
 const count = z.number().optional().catch(undefined)
@@ -40,12 +42,12 @@ const usageSchema = z
   .optional()
   .catch(undefined)
 
-/** What is recorded of an answer. */
+/** The messages to record for an answer. */
 function answerOf(answer: Answer, answers: MessageInput['answers']): MessageInput[] {
-  const { usage_metadata: counted, response_metadata: metadata } = answer
-  const usage = usageSchema.parse(counted)
+  const { usage_metadata: usageMetadata, response_metadata: metadata } = answer
+  const usage = usageSchema.parse(usageMetadata)
   const model: unknown = metadata['model_name'] ?? metadata['model']
-  const told = {
+  const tokens = {
     inputTokens: usage?.input_tokens,
     outputTokens: usage?.output_tokens,
     cacheReadTokens: usage?.input_token_details?.cache_read,
@@ -55,7 +57,7 @@ function answerOf(answer: Answer, answers: MessageInput['answers']): MessageInpu
   const attributes = {
     ...(typeof model === 'string' ? { model } : {}),
     ...(answer.id === undefined ? {} : { responseId: answer.id }),
-    ...(usage === undefined ? {} : { usage: told }),
+    ...(usage === undefined ? {} : { usage: tokens }),
   }
   return toLedger(answer).map((message) => ({
     ...message,
@@ -65,45 +67,47 @@ function answerOf(answer: Answer, answers: MessageInput['answers']): MessageInpu
 }
 
 /**
- * Keeps an agent's conversation in a ledger: `createAgent({ model, middleware: [ledgerMiddleware({ ledger,
- * conversationId })] })`. The agent's state stays whole; what the model is given is the ledger's context, and its answer
- * is recorded with usage and the context that it answers. Where the ledger fails the call goes on with its own messages.
+ * Records an agent's conversation in a ledger: `createAgent({ model, middleware: [ledgerMiddleware({ ledger,
+ * conversationId })] })`. The agent's state stays complete. The model receives the ledger's context, and its answer is
+ * recorded with usage and the context that it answers. If the ledger fails, the model receives the agent's messages.
  */
 export function ledgerMiddleware(options: LedgerMiddlewareOptions): AgentMiddleware {
-  const tell = keptIn('ledgerMiddleware', options, ['ledger', 'conversationId', 'keptBy', 'onProblem'])
-  const own = options.conversationId === undefined ? undefined : conversationIdOf(options.conversationId)
+  const reportProblem = checkOptions('ledgerMiddleware', options, ['ledger', 'conversationId', 'keptBy', 'onProblem'])
+  const fixedId = options.conversationId === undefined ? undefined : checkConversationId(options.conversationId)
   const { ledger, keptBy = 'host' } = options
 
   return createMiddleware({
     name: 'ContextLedger',
     async wrapModelCall(request, handler) {
-      const id = own ?? request.runtime.configurable?.thread_id
+      const id = fixedId ?? request.runtime.configurable?.thread_id
       if (id === undefined)
         throw problem({
           kind: 'BadInput',
           field: 'conversationId',
-          detail: 'is missing: give it to ledgerMiddleware, or run the agent with configurable.thread_id',
+          detail: 'is missing: pass it to ledgerMiddleware, or run the agent with configurable.thread_id',
         })
-      const conversationId = conversationIdOf(id)
+      const conversationId = checkConversationId(id)
       const { systemMessage } = request
       const list = [...(isEmpty(systemMessage) ? [] : [systemMessage]), ...request.messages]
-      const sent = await sendList(ledger, { conversationId, list, keptBy }, langchainForm)
-      // What is only shown goes with the system message; system messages among the agent's own stay where they are.
-      const given = new Set<BaseMessage>(request.messages)
-      const shown = sent.messages.filter(
-        (message) => message.type === 'system' && message !== systemMessage && !given.has(message),
-      )
-      const rest = sent.messages.filter((message) => message !== systemMessage && !shown.includes(message))
+      const sent = await sendList(ledger, { conversationId, list, keptBy }, langchainConverter)
+      // The leading messages become one system message; system messages in the agent's own list stay there.
+      const first = sent.messages.findIndex(({ type }) => type !== 'system')
+      const leadingMessages = sent.messages.slice(0, first === -1 ? sent.messages.length : first)
+      const agentMessages = new Set<BaseMessage>(request.messages)
+      const leading = leadingMessages.filter((message) => !agentMessages.has(message))
+      const rest = sent.messages.filter((message) => !leading.includes(message))
       const answer = await handler({
         ...request,
         messages: rest,
-        ...(shown.length === 0 ? {} : { systemMessage: joined(systemMessage, shown) }),
+        ...(leading.every((message) => message === systemMessage)
+          ? {}
+          : { systemMessage: joinSystemMessages(systemMessage, leading) }),
       })
       if (!AIMessage.isInstance(answer)) return answer
       try {
         await ledger.append(conversationId, answerOf(answer, sent.answers))
       } catch (error) {
-        tell(error)
+        reportProblem(error)
       }
       return answer
     },

@@ -1,11 +1,11 @@
 /**
- * Messages of LangChain as the chat API has them, and back. What the chat API has no field for is kept in `langchain`
- * beside the message.
+ * Converts LangChain messages to those of the chat API, and back. Data without a field in the chat API is recorded in the
+ * field `langchain` of the message.
  */
 import type { BaseMessage } from 'langchain'
 import { z } from 'zod'
 import type { ChatMessage, MessageInput, MessagePart } from '../../domain/values/chat-message.js'
-import type { MessageForm } from '../whole-list.js'
+import type { MessageConverter } from '../send-list.js'
 import { missingPeer } from '../missing-peer.js'
 
 const { AIMessage, HumanMessage, SystemMessage, ToolMessage, createMiddleware } = await import('langchain').catch(
@@ -15,19 +15,19 @@ const { AIMessage, HumanMessage, SystemMessage, ToolMessage, createMiddleware } 
 export { AIMessage, createMiddleware, SystemMessage }
 
 const fieldsSchema = z.record(z.string(), z.unknown())
-const keptSchema = z.looseObject({
+const extraSchema = z.looseObject({
   id: z.string().optional(),
   name: z.string().optional(),
   additional_kwargs: fieldsSchema.optional(),
   response_metadata: fieldsSchema.optional(),
   status: z.enum(['success', 'error']).optional(),
 })
-type Kept = z.infer<typeof keptSchema>
+type Extra = z.infer<typeof extraSchema>
 
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null
 
-/** Blocks that the chat API has as well, or that the ledger keeps as they are. */
+/** Block types that the ledger records unchanged. */
 const KNOWN = new Set([
   'text',
   'image_url',
@@ -48,47 +48,49 @@ function partOf(block: unknown): MessagePart {
   return KNOWN.has(type) ? { ...block, type } : { type: 'sdk_part', part: block }
 }
 
-function blockOf(given: MessagePart): Record<string, unknown> {
-  const { part, ...block }: Record<string, unknown> = { ...given }
-  return given.type === 'sdk_part' && isObject(part) ? { ...part } : block
+function blockOf(ledgerPart: MessagePart): Record<string, unknown> {
+  const { part, ...block }: Record<string, unknown> = { ...ledgerPart }
+  return ledgerPart.type === 'sdk_part' && isObject(part) ? { ...part } : block
 }
 
 const contentOf = (content: unknown): string | MessagePart[] =>
   typeof content === 'string' ? content : Array.isArray(content) ? content.map(partOf) : ''
 
-/** Of a model's metadata, what decides how its message is read when it goes back. */
-const READ_BY = new Set(['model_provider', 'output_version'])
+/** The metadata of a model that LangChain needs to convert the message back. */
+const CONVERSION_METADATA = new Set(['model_provider', 'output_version'])
 
-function keptOf(message: BaseMessage): { readonly langchain?: Kept } {
+function extraField(message: BaseMessage): { readonly langchain?: Extra } {
   const { id, additional_kwargs: fields, response_metadata: metadata } = message
-  const readBy = Object.entries(isObject(metadata) ? metadata : {}).filter(([name]) => READ_BY.has(name))
-  const kept: Kept = {
+  const conversionMetadata = Object.entries(isObject(metadata) ? metadata : {}).filter(([name]) =>
+    CONVERSION_METADATA.has(name),
+  )
+  const extra: Extra = {
     ...(id === undefined || message.type !== 'ai' ? {} : { id }),
     ...((message.name ?? '') === '' || message.type !== 'ai' ? {} : { name: message.name }),
     ...(Object.keys(fields ?? {}).length === 0 ? {} : { additional_kwargs: fields }),
-    ...(readBy.length === 0 ? {} : { response_metadata: Object.fromEntries(readBy) }),
+    ...(conversionMetadata.length === 0 ? {} : { response_metadata: Object.fromEntries(conversionMetadata) }),
     ...(ToolMessage.isInstance(message) && message.status === 'error' ? { status: 'error' as const } : {}),
   }
-  return Object.keys(kept).length === 0 ? {} : { langchain: kept }
+  return Object.keys(extra).length === 0 ? {} : { langchain: extra }
 }
 
-/** The role that a message has in the chat API; what says none of these says it as the user. */
+/** The role of a message in the chat API. A message without one of these roles is the user's. */
 function roleOf(message: BaseMessage): 'system' | 'user' | 'assistant' | 'tool' {
   if (message.type === 'ai') return 'assistant'
   if (message.type === 'system') return 'system'
   if (message.type === 'tool') return 'tool'
-  const own: unknown = 'role' in message ? message.role : undefined
-  return own === 'system' || own === 'assistant' ? own : 'user'
+  const role: unknown = 'role' in message ? message.role : undefined
+  return role === 'system' || role === 'assistant' ? role : 'user'
 }
 
-/** The message of the chat API that a message of LangChain comes to. */
+/** The message of the chat API for a LangChain message. */
 export function toLedger(message: BaseMessage): MessageInput[] {
   const role = roleOf(message)
-  // An agent puts its own name on an answer only once the answer is out.
+  // An agent adds its own name to an answer after the answer was recorded.
   const name = (message.name ?? '') === '' || role === 'assistant' ? {} : { name: message.name }
   const content = contentOf(message.content)
   if (ToolMessage.isInstance(message))
-    return [{ role: 'tool', tool_call_id: message.tool_call_id, content, ...name, ...keptOf(message) }]
+    return [{ role: 'tool', tool_call_id: message.tool_call_id, content, ...name, ...extraField(message) }]
   const calls = (AIMessage.isInstance(message) ? message.tool_calls : undefined) ?? []
   return [
     {
@@ -104,7 +106,7 @@ export function toLedger(message: BaseMessage): MessageInput[] {
               function: { name: call.name, arguments: textOf(call.args) },
             })),
           }),
-      ...keptOf(message),
+      ...extraField(message),
     },
   ]
 }
@@ -118,16 +120,16 @@ function argumentsOf(text: string): Record<string, unknown> {
   }
 }
 
-/** A message of LangChain from one of ours. */
+/** The LangChain message for one of the ledger. */
 export function fromLedger(message: ChatMessage): BaseMessage {
-  const { langchain: own, name } = { langchain: undefined, ...message }
-  const kept = keptSchema.safeParse(own).data ?? {}
-  const given: string | readonly MessagePart[] = message.content ?? ''
-  // What was kept came from a message of LangChain, and so did the blocks.
+  const { langchain, name } = { langchain: undefined, ...message }
+  const extra = extraSchema.safeParse(langchain).data ?? {}
+  const ledgerContent: string | readonly MessagePart[] = message.content ?? ''
+  // The extra data and the blocks were read from a LangChain message.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   const fields = {
-    ...kept,
-    content: typeof given === 'string' ? given : given.map(blockOf),
+    ...extra,
+    content: typeof ledgerContent === 'string' ? ledgerContent : ledgerContent.map(blockOf),
     ...(name === undefined ? {} : { name }),
   } as { content: string; name?: string }
   switch (message.role) {
@@ -151,5 +153,5 @@ export function fromLedger(message: ChatMessage): BaseMessage {
   }
 }
 
-/** How messages of LangChain are told. */
-export const langchainForm: MessageForm<BaseMessage> = { toLedger, fromLedger }
+/** Converts LangChain messages. */
+export const langchainConverter: MessageConverter<BaseMessage> = { toLedger, fromLedger }

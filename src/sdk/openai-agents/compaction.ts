@@ -1,7 +1,7 @@
 /**
- * What the runner of the SDK asks of a session that compacts: it reads the history with a receipt, adds to it by that
- * receipt, and at the end of a run lets whoever still owns it compact. Of the ledger nothing is replaced by it, so that
- * the receipt decides alone whether a run's end waits for a compaction.
+ * The session methods with which the SDK's runner compacts. The runner reads the history with a receipt, adds items with
+ * it, and at the end of a run the owner of a valid receipt may compact. The ledger does not replace items for this, so the
+ * receipt only decides whether the end of the run waits for a compaction.
  */
 import type {
   AgentInputItem,
@@ -13,7 +13,7 @@ import type { Ledger, LiveMessages } from '../../library/ledger.js'
 import { problem } from '../../library/problem.js'
 import { toMessages } from './items.js'
 
-/** Who waits for a compaction that is due: nobody (`behind`), or the end of each run (`awaited`). */
+/** Whether a due compaction runs in the background (`behind`), or the end of each run waits for it (`awaited`). */
 export type SessionCompaction = 'behind' | 'awaited'
 
 interface CompactingParts {
@@ -22,9 +22,9 @@ interface CompactingParts {
   readonly compaction: SessionCompaction
   readonly live: () => Promise<LiveMessages | undefined>
   readonly itemsOf: (now: LiveMessages | undefined) => Promise<AgentInputItem[]>
-  /** Decides on what is live, and again where others recorded meanwhile. */
-  readonly change: <Done>(decide: (now: LiveMessages | undefined) => Promise<Done>) => Promise<Done>
-  readonly itemsGiven: (what: string, items: unknown) => readonly AgentInputItem[]
+  /** Runs a change on the live messages, and again if the conversation changed in the meantime. */
+  readonly retryOnConflict: <Done>(decide: (now: LiveMessages | undefined) => Promise<Done>) => Promise<Done>
+  readonly checkItems: (what: string, items: unknown) => readonly AgentInputItem[]
 }
 
 type Compacting = Pick<
@@ -34,8 +34,8 @@ type Compacting = Pick<
 
 const lastOf = (now: LiveMessages | undefined): string | undefined => now?.messages.at(-1)?.messageId
 
-/** The tokens of the summaries that were bought since a revision; undefined where nobody told of any. */
-async function boughtSince(
+/** The tokens of the summaries since a revision; undefined if no usage is recorded. */
+async function summaryUsageSince(
   ledger: Ledger,
   sessionId: string,
   from: bigint,
@@ -43,18 +43,18 @@ async function boughtSince(
   const usage = { inputTokens: 0, outputTokens: 0, totalTokens: 0, inputTokensDetails: {}, outputTokensDetails: {} }
   for await (const { type, data } of ledger.log(sessionId, { from })) {
     if (type !== 'ChunkSummarized' && type !== 'BatchesResummarized' && type !== 'SummarySetAside') continue
-    const bought = data.summarizer.reused === true ? undefined : data.summarizer.usage
-    usage.inputTokens += bought?.promptTokens ?? 0
-    usage.outputTokens += bought?.completionTokens ?? 0
+    const tokens = data.summarizer.reused === true ? undefined : data.summarizer.usage
+    usage.inputTokens += tokens?.promptTokens ?? 0
+    usage.outputTokens += tokens?.completionTokens ?? 0
   }
   usage.totalTokens = usage.inputTokens + usage.outputTokens
   return usage.totalTokens === 0 ? undefined : usage
 }
 
-/** The part of a session that compacts. */
+/** Creates the compaction methods of a session. */
 export function compactingSession(parts: CompactingParts): Compacting {
-  const { ledger, sessionId, compaction, live, itemsOf, change, itemsGiven } = parts
-  /** The last message that the owner of a receipt knows of. */
+  const { ledger, sessionId, compaction, live, itemsOf, retryOnConflict: change, checkItems: itemsGiven } = parts
+  /** The last message that the owner of a receipt has read or added. */
   const receipts = new WeakMap<object, { readonly last: string | undefined }>()
   const owns = (receipt: object | null, now: LiveMessages | undefined): receipt is object => {
     const known = receipt === null ? undefined : receipts.get(receipt)
@@ -91,9 +91,9 @@ export function compactingSession(parts: CompactingParts): Compacting {
       const force = args?.force === true
       if (!force && compaction === 'behind') return null
       const { failure } = await ledger.compact(sessionId, { force })
-      // A run's end is none of a failed compaction, which stands in the log; who asked by hand hears of it.
+      // The log has the failed compaction. At the end of a run it is ignored; a direct call throws.
       if (failure !== undefined && ownership === undefined) throw problem(failure)
-      const usage = await boughtSince(ledger, sessionId, now.revision + 1n)
+      const usage = await summaryUsageSince(ledger, sessionId, now.revision + 1n)
       return usage === undefined ? null : { usage }
     },
   }

@@ -1,34 +1,36 @@
 /** `context-ledger/openai-agents`: sessions of the OpenAI Agents SDK in a ledger. */
 import type { AgentInputItem, OpenAIResponsesCompactionOwnershipAwareSession } from '@openai/agents'
 import { z } from 'zod'
-import type { MessageInput } from '../../domain/values/chat-message.js'
+import type { ChatMessage, MessageInput } from '../../domain/values/chat-message.js'
+import { viewText } from '../../domain/compaction/context.js'
+import { SHAPE_RULES } from '../../domain/values/context-shapes.js'
 import { canonicalJson, sha256 } from '../../domain/values/hash.js'
 import { issueSentence } from '../../domain/values/issue-sentence.js'
 import { toChatMessage } from '../../domain/values/message.js'
-import type { LiveMessages } from '../../library/ledger.js'
+import type { Context, LiveMessages } from '../../library/ledger.js'
 import { LedgerError, problem } from '../../library/problem.js'
-import { conversationIdOf, keptIn, type KeptIn } from '../given.js'
+import { checkConversationId, checkOptions, type RecordingOptions } from '../options.js'
 import { compactingSession, type SessionCompaction } from './compaction.js'
 import { asJson, toItems, toMessages } from './items.js'
 
-export type { KeptIn, SessionCompaction }
+export type { RecordingOptions as KeptIn, SessionCompaction }
 
-/** How a session is kept. */
-export interface LedgerSessionOptions extends Pick<KeptIn, 'ledger'> {
-  /** The session's id, and that of its conversation in the ledger. */
+/** Options of `ledgerSession`. */
+export interface LedgerSessionOptions extends Pick<RecordingOptions, 'ledger'> {
+  /** The id of the session and of its conversation in the ledger. */
   readonly sessionId: string
   /**
-   * Who waits for a compaction that is due. `behind` (default): nobody, it runs behind what is added. `awaited`: the end
-   * of each run, for a process that ends with it.
+   * When a due compaction runs. `behind` (default): in the background, after items were added. `awaited`: at the end of
+   * each run, which waits for it; for a process that exits after the run.
    */
   readonly compaction?: SessionCompaction
 }
 
-/** A change of a session's items that happens once, whole or not at all. */
+/** An atomic change of a session's items that is applied once. */
 export interface HistoryTransaction {
-  /** The same for every try. */
+  /** The same id in every retry. */
   readonly operationId: string
-  /** What changes. */
+  /** The change. */
   readonly transaction:
     | { readonly type: 'append_items'; readonly items: readonly AgentInputItem[] }
     | {
@@ -38,11 +40,11 @@ export interface HistoryTransaction {
       }
 }
 
-/** A session whose items are kept in a ledger. */
+/** A session whose items are recorded in a ledger. */
 export interface LedgerSession extends OpenAIResponsesCompactionOwnershipAwareSession {
-  /** Changes items once, whole or not at all; the same operation again changes nothing. */
+  /** Changes items atomically and once: a repeated operation changes nothing. */
   applyHistoryTransaction(args: HistoryTransaction): Promise<void>
-  /** Puts a compaction of the provider, and what it kept, in the place of the items; these stay in the log. */
+  /** Replaces the items by a compaction of the provider and the items that it kept. The log keeps the replaced items. */
   replaceHistoryWithCompaction(items: AgentInputItem[]): Promise<void>
 }
 
@@ -64,41 +66,54 @@ const transactionSchema = z.object({
   ]),
 })
 
-const wrong = (field: string, detail: string): Error => problem({ kind: 'BadInput', field, detail })
+const badInput = (field: string, detail: string): Error => problem({ kind: 'BadInput', field, detail })
 const kindOf = (error: unknown): string => (error instanceof LedgerError ? error.failure.kind : '')
 
-/** How often a change is decided anew where others record meanwhile. */
-const ATTEMPTS = 50
-/** What a transaction is known by again, among the attributes of its first message. */
-const TRANSACTION = 'historyTransaction'
+/** Attempts of a change if other writers record at the same time. */
+const MAX_ATTEMPTS = 50
+/** The attribute of a transaction's first message that has the hash of the transaction. */
+const TRANSACTION_ATTRIBUTE = 'historyTransaction'
 
 const sameItems = (a: readonly unknown[], b: readonly unknown[]): boolean =>
   canonicalJson(asJson(a)) === canonicalJson(asJson(b))
 
-function itemsGiven(what: string, items: unknown): readonly AgentInputItem[] {
+function checkItems(field: string, items: unknown): readonly AgentInputItem[] {
   const parsed = z.array(itemSchema).safeParse(items)
   if (parsed.success) return parsed.data
   const [issue] = parsed.error.issues
-  throw wrong([what, ...(issue?.path ?? [])].join('.'), issueSentence(issue))
+  throw badInput([field, ...(issue?.path ?? [])].join('.'), issueSentence(issue))
 }
 
-/** A message that is said, with the items that it stands for. */
-interface SaidItems {
+/**
+ * The messages of a context, with the view as a user message if needed. The agent's instructions are not items and become
+ * a system message: an API that accepts only one would reject a second one with the view.
+ */
+function withViewAsUser(context: Context): readonly ChatMessage[] {
+  const { messages, messageIds, viewAt, shape } = context
+  const view = viewText(context)
+  const isStrict = shape !== undefined && SHAPE_RULES[shape].hasOneSystemMessage
+  return view !== undefined && viewAt === 0 && messageIds[0] === undefined && isStrict
+    ? [{ role: 'user', content: view }, ...messages.slice(1)]
+    : messages
+}
+
+/** A live message and its items. */
+interface MessageItems {
   readonly messageId: string
   readonly items: readonly AgentInputItem[]
 }
 
 /**
- * A session for `run(agent, input, { session })`: what is added is recorded, and what comes back is the ledger's
- * context, with the view of what was compacted in front of what is live.
+ * A session for `run(agent, input, { session })`. It records added items and returns the ledger's context: the view of the
+ * compacted messages, and then the live ones.
  */
 export function ledgerSession(options: LedgerSessionOptions): LedgerSession {
-  keptIn('ledgerSession', options, ['ledger', 'sessionId', 'compaction'])
-  const sessionId = conversationIdOf(options.sessionId)
+  checkOptions('ledgerSession', options, ['ledger', 'sessionId', 'compaction'])
+  const sessionId = checkConversationId(options.sessionId)
   const { ledger, compaction = 'behind' } = options
-  if (compaction !== 'behind' && compaction !== 'awaited') throw wrong('compaction', 'must be "behind" or "awaited"')
+  if (compaction !== 'behind' && compaction !== 'awaited') throw badInput('compaction', 'must be "behind" or "awaited"')
 
-  /** What is live, in the order in which it was said; undefined where nothing was said so far. */
+  /** The live messages in order; undefined if nothing was recorded. */
   async function live(): Promise<LiveMessages | undefined> {
     try {
       return await ledger.messages(sessionId)
@@ -107,43 +122,50 @@ export function ledgerSession(options: LedgerSessionOptions): LedgerSession {
       throw error
     }
   }
-  const saidIn = (now: LiveMessages | undefined): SaidItems[] =>
+  const messageItems = (now: LiveMessages | undefined): MessageItems[] =>
     (now?.messages ?? []).map((message) => ({ messageId: message.messageId, items: toItems(toChatMessage(message)) }))
 
-  /** What is withdrawn, and what is said anew of it, to take so many items off the end. */
-  function withoutLast(said: readonly SaidItems[], count: number): { withdraw: string[]; again: AgentInputItem[] } {
+  /** To remove the last `count` items: the messages to withdraw, and their other items to append again. */
+  function withoutLast(
+    recorded: readonly MessageItems[],
+    count: number,
+  ): { withdraw: string[]; remaining: AgentInputItem[] } {
     const withdraw: string[] = []
-    let taken: AgentInputItem[] = []
-    for (const { messageId, items } of said.toReversed()) {
-      if (taken.length >= count) break
+    let removed: AgentInputItem[] = []
+    for (const { messageId, items } of recorded.toReversed()) {
+      if (removed.length >= count) break
       withdraw.push(messageId)
-      taken = [...items, ...taken]
+      removed = [...items, ...removed]
     }
-    return { withdraw, again: taken.slice(0, taken.length - count) }
+    return { withdraw, remaining: removed.slice(0, removed.length - count) }
   }
 
-  /** Decides on what is live, and again where others recorded meanwhile. */
-  async function change<Done>(decide: (now: LiveMessages | undefined) => Promise<Done>): Promise<Done> {
-    for (let tries = 1; ; tries += 1) {
+  /** Runs a change on the live messages, and again if the conversation changed in the meantime. */
+  async function retryOnConflict<Done>(decide: (now: LiveMessages | undefined) => Promise<Done>): Promise<Done> {
+    for (let attempt = 1; ; attempt += 1) {
       try {
         return await decide(await live())
       } catch (error) {
-        if (kindOf(error) !== 'RevisionNotExpected' || tries === ATTEMPTS) throw error
+        if (kindOf(error) !== 'RevisionNotExpected' || attempt === MAX_ATTEMPTS) throw error
       }
     }
   }
 
-  /** The hash of the transaction that was applied under an operation's id; undefined where none was. */
-  async function appliedAs(firstId: string, operationId: string, leavesNothing: boolean): Promise<string | undefined> {
+  /** The hash of the transaction that was applied under an operation id; undefined if there is none. */
+  async function appliedHash(
+    firstId: string,
+    operationId: string,
+    isEmptyChange: boolean,
+  ): Promise<string | undefined> {
     try {
       const { revision } = await ledger.messages(sessionId, { at: `message:${firstId}` })
       for await (const event of ledger.log(sessionId, { from: revision, limit: 1 }))
-        if (event.type === 'MessageAppended') return String(event.data.attributes?.[TRANSACTION])
+        if (event.type === 'MessageAppended') return String(event.data.attributes?.[TRANSACTION_ATTRIBUTE])
     } catch (error) {
       if (!['NoSuchMessage', 'NoSuchConversation'].includes(kindOf(error))) throw error
-      if (kindOf(error) === 'NoSuchConversation' || !leavesNothing) return undefined
+      if (kindOf(error) === 'NoSuchConversation' || !isEmptyChange) return undefined
     }
-    // A change that leaves no message is known by its request alone, which is read from the log.
+    // A change without new messages is identified by the correlation id of its withdrawal in the log.
     for await (const { type, metadata } of ledger.log(sessionId, { direction: 'backwards' }))
       if (type === 'MessagesWithdrawn' && metadata.correlationId.startsWith(`${operationId} `))
         return metadata.correlationId.slice(operationId.length + 1)
@@ -154,28 +176,31 @@ export function ledgerSession(options: LedgerSessionOptions): LedgerSession {
     const parsed = transactionSchema.safeParse(args)
     if (!parsed.success) {
       const [issue] = parsed.error.issues
-      throw wrong(issue?.path.join('.') || 'transaction', issueSentence(issue))
+      throw badInput(issue?.path.join('.') || 'transaction', issueSentence(issue))
     }
     const { operationId, transaction } = parsed.data
     const hash = sha256(canonicalJson(asJson(transaction)))
     const operation = sha256(operationId).slice(0, 32)
     const firstId = `operation-${operation}`
     const added = transaction.type === 'append_items' ? transaction.items : transaction.replacement
-    await change(async (now) => {
-      const applied = await appliedAs(firstId, operation, added.length === 0)
+    await retryOnConflict(async (now) => {
+      const applied = await appliedHash(firstId, operation, added.length === 0)
       if (applied === hash) return
       if (applied !== undefined)
-        throw wrong('operationId', `"${operationId}" was applied with another transaction, and happens once`)
+        throw badInput(
+          'operationId',
+          `"${operationId}" was already applied with another transaction: use a new operationId`,
+        )
       const expected = transaction.type === 'append_items' ? [] : transaction.expectedSuffix
-      const said = saidIn(now)
-      const last = said.flatMap(({ items }) => items).slice(-expected.length || Infinity)
+      const recorded = messageItems(now)
+      const last = recorded.flatMap(({ items }) => items).slice(-expected.length || Infinity)
       if (expected.length > 0 && !sameItems(last, expected))
-        throw wrong('expectedSuffix', 'is not what the session ends with: nothing was changed')
-      const { withdraw, again } = withoutLast(said, expected.length)
-      const append = [...toMessages(again), ...toMessages(added)].map((message, at): MessageInput => ({
+        throw badInput('expectedSuffix', 'does not match the last items of the session: nothing was changed')
+      const { withdraw, remaining } = withoutLast(recorded, expected.length)
+      const append = [...toMessages(remaining), ...toMessages(added)].map((message, at): MessageInput => ({
         ...message,
         id: at === 0 ? firstId : `${firstId}-${String(at)}`,
-        ...(at === 0 ? { attributes: { [TRANSACTION]: hash } } : {}),
+        ...(at === 0 ? { attributes: { [TRANSACTION_ATTRIBUTE]: hash } } : {}),
       }))
       if (withdraw.length === 0 && append.length === 0) return
       await ledger.amend(sessionId, {
@@ -188,45 +213,57 @@ export function ledgerSession(options: LedgerSessionOptions): LedgerSession {
   }
 
   /**
-   * The context, each message where it was said: an answer's calls stand together, and their results behind them. A
-   * session has no placeholders: the SDK itself sees to calls that have no result yet.
+   * The context in the recorded order of the messages: the calls of an answer are adjacent, and their results follow. It
+   * has no placeholders for missing results, since the SDK handles calls without a result itself.
    */
   async function contextItems(now: LiveMessages): Promise<AgentInputItem[]> {
-    const { messages, messageIds } = await ledger.context(sessionId)
-    const places = new Map(now.messages.map(({ messageId }, at) => [messageId, at]))
-    let before = -1
-    const placed = messages.flatMap((message, at) => {
+    const context = await ledger.context(sessionId)
+    const { messageIds } = context
+    const messages = withViewAsUser(context)
+    const positions = new Map(now.messages.map(({ messageId }, at) => [messageId, at]))
+    let position = -1
+    const positioned = messages.flatMap((message, at) => {
       const id = messageIds[at]
-      before = places.get(id ?? '') ?? before
-      return id === undefined && message.role === 'tool' ? [] : [{ message, place: before }]
+      position = positions.get(id ?? '') ?? position
+      return id === undefined && message.role === 'tool' ? [] : [{ message, position }]
     })
-    return placed.toSorted((a, b) => a.place - b.place).flatMap(({ message }) => toItems(message))
+    const items = positioned.toSorted((a, b) => a.position - b.position).flatMap(({ message }) => toItems(message))
+    // The only API that supports a provider compaction requires it as the first item.
+    return messageIds[0] === undefined && items[1]?.type === 'compaction' ? items.slice(1) : items
   }
 
   const itemsOf = async (now: LiveMessages | undefined): Promise<AgentInputItem[]> =>
     now === undefined || now.messages.length === 0 ? [] : await contextItems(now)
 
   return {
-    ...compactingSession({ ledger, sessionId, compaction, live, itemsOf, change, itemsGiven }),
+    ...compactingSession({
+      ledger,
+      sessionId,
+      compaction,
+      live,
+      itemsOf,
+      retryOnConflict: retryOnConflict,
+      checkItems: checkItems,
+    }),
     getSessionId: () => Promise.resolve(sessionId),
     async getItems(limit) {
       if (limit !== undefined && (!Number.isInteger(limit) || limit < 0))
-        throw wrong('limit', 'must be a whole number, 0 or more')
+        throw badInput('limit', 'must be an integer, 0 or greater')
       if (limit === 0) return []
       const items = await itemsOf(await live())
       return limit === undefined ? items : items.slice(-limit)
     },
     async addItems(items) {
-      const messages = toMessages(itemsGiven('items', items))
+      const messages = toMessages(checkItems('items', items))
       if (messages.length > 0) await ledger.append(sessionId, messages)
     },
     popItem: () =>
-      change(async (now) => {
-        const said = saidIn(now)
-        const last = said.at(-1)?.items.at(-1)
+      retryOnConflict(async (now) => {
+        const recorded = messageItems(now)
+        const last = recorded.at(-1)?.items.at(-1)
         if (last === undefined || now === undefined) return undefined
-        const { withdraw, again } = withoutLast(said, 1)
-        await ledger.amend(sessionId, { withdraw, append: toMessages(again), expectedRevision: now.revision })
+        const { withdraw, remaining } = withoutLast(recorded, 1)
+        await ledger.amend(sessionId, { withdraw, append: toMessages(remaining), expectedRevision: now.revision })
         return last
       }),
     async clearSession() {
@@ -234,12 +271,14 @@ export function ledgerSession(options: LedgerSessionOptions): LedgerSession {
     },
     applyHistoryTransaction,
     async replaceHistoryWithCompaction(items) {
-      const given = itemsGiven('items', items)
-      if (given[0]?.type !== 'compaction') throw wrong('items.0', 'must be the compaction that the others follow')
-      const sourceId = given[0].id ?? `compaction-${sha256(canonicalJson(asJson(given))).slice(0, 20)}`
+      const replacement = checkItems('items', items)
+      const [first] = replacement
+      if (first?.type !== 'compaction')
+        throw badInput('items.0', 'must be the compaction item, followed by the other items')
+      const sourceId = first.id ?? `compaction-${sha256(canonicalJson(asJson(replacement))).slice(0, 20)}`
       await ledger.amend(sessionId, {
         withdraw: 'all',
-        append: toMessages(given),
+        append: toMessages(replacement),
         compaction: { program: 'openai-agents', sourceId },
       })
     },

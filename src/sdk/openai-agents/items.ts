@@ -1,42 +1,42 @@
 /**
- * Items of the OpenAI Agents SDK as messages of the chat API, and back. The items of one answer that are added together
- * (reasoning, text, calls) are one message, so that no cut ever takes a call from the reasoning that it needs. What the
- * chat API has no field for is kept in `openai_agents` beside the message, item by item.
+ * Converts items of the OpenAI Agents SDK to messages of the chat API, and back. The items of one answer that are added
+ * together (reasoning, text, calls) are one message, so that a compaction never separates a call from the reasoning that
+ * it needs. Data without a field in the chat API is recorded in the field `openai_agents` of the message, by item.
  */
 import type { AgentInputItem } from '@openai/agents'
 import { z } from 'zod'
 import type { ChatMessage, MessageInput, MessagePart } from '../../domain/values/chat-message.js'
-import { asJsonOf } from '../given.js'
+import { toJson } from '../options.js'
 
-/** An item, whatever its type. */
+/** An item of any type. */
 interface Item {
   readonly [field: string]: unknown
 }
 
-/** What of an item the message does not say. */
-const keptSchema = z.looseObject({
+/** The data of items that the message has no field for. */
+const extraSchema = z.looseObject({
   items: z.array(
     z.object({
-      /** What the message says of it: some of its parts, one of its calls, or its one text. */
+      /** Where the message has the item: in some of its parts, in one of its calls, or as its only text. */
       as: z.enum(['parts', 'call', 'text', 'output']),
-      /** How many parts of the content are its own. */
+      /** The number of content parts that belong to the item. */
       parts: z.number().optional(),
-      /** Everything else. */
+      /** All other fields of the item. */
       rest: z.record(z.string(), z.unknown()),
-      /** What its parts have beside their texts, by their places. */
+      /** The fields of its parts except their texts, by index. */
       ofParts: z.array(z.record(z.string(), z.unknown())).optional(),
     }),
   ),
 })
-type KeptItem = z.infer<typeof keptSchema>['items'][number]
+type ItemExtra = z.infer<typeof extraSchema>['items'][number]
 
 const isObject = (value: unknown): value is Item => typeof value === 'object' && value !== null && !Array.isArray(value)
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : (JSON.stringify(value) ?? ''))
 
 const BYTES = '$bytes'
-/** A value as JSON: bytes as base64, and nothing that is not there. */
+/** A copy of a value as JSON, with bytes as base64 and without undefined fields. */
 export const asJson = (value: unknown): unknown =>
-  asJsonOf('items', value, (_key, each) =>
+  toJson('items', value, (_key, each) =>
     each instanceof Uint8Array ? { [BYTES]: Buffer.from(each).toString('base64') } : each,
   )
 const fromJson = (value: unknown): unknown => {
@@ -48,23 +48,23 @@ const fromJson = (value: unknown): unknown => {
 
 const TEXTS = new Set(['input_text', 'output_text', 'text'])
 
-function partOf(part: unknown): { readonly part: MessagePart; readonly kept: Item } {
-  if (!isObject(part)) return { part: { type: 'sdk_part', part }, kept: {} }
+function partToLedger(part: unknown): { readonly part: MessagePart; readonly extra: Item } {
+  if (!isObject(part)) return { part: { type: 'sdk_part', part }, extra: {} }
   const { text, image, ...rest } = part
-  if (TEXTS.has(textOf(part['type'])) && typeof text === 'string') return { part: { type: 'text', text }, kept: rest }
+  if (TEXTS.has(textOf(part['type'])) && typeof text === 'string') return { part: { type: 'text', text }, extra: rest }
   if (part['type'] === 'input_image' && typeof image === 'string')
-    return { part: { type: 'image_url', image_url: { url: image } }, kept: rest }
-  return { part: { type: 'sdk_part', part }, kept: {} }
+    return { part: { type: 'image_url', image_url: { url: image } }, extra: rest }
+  return { part: { type: 'sdk_part', part }, extra: {} }
 }
 
-function partBack(given: MessagePart, kept: Item, textType: string): unknown {
-  const part: Item = { ...given }
+function partFromLedger(ledgerPart: MessagePart, extra: Item, textType: string): unknown {
+  const part: Item = { ...ledgerPart }
   if (part['type'] === 'sdk_part') return part['part']
   if (part['type'] === 'image_url' && isObject(part['image_url']))
-    return { type: 'input_image', ...kept, image: part['image_url']['url'] }
+    return { type: 'input_image', ...extra, image: part['image_url']['url'] }
   return {
-    ...(kept['type'] === 'input_image' ? {} : kept),
-    type: TEXTS.has(textOf(kept['type'])) ? kept['type'] : textType,
+    ...(extra['type'] === 'input_image' ? {} : extra),
+    type: TEXTS.has(textOf(extra['type'])) ? extra['type'] : textType,
     text: part['text'],
   }
 }
@@ -78,10 +78,10 @@ const isResult = ({ type, callId }: Item): boolean =>
 const roleOf = ({ type, role }: Item): string | undefined =>
   (type === undefined || type === 'message') && typeof role === 'string' ? role : undefined
 
-/** What the chat API has no field for, under a name of its own. */
-const beside = (items: readonly KeptItem[]): object => ({ openai_agents: { items } })
+/** The field with the data that the chat API has no field for. */
+const extraField = (items: readonly ItemExtra[]): object => ({ openai_agents: { items } })
 
-/** A call in the form of the chat API; of a tool that is no function, with the item whole. */
+/** A call of the chat API. If it is not a function call, it contains the complete item. */
 function callOf(item: Item): NonNullable<MessageInput['tool_calls']>[number] {
   const { callId, name, arguments: args } = item
   if (item['type'] === 'function_call' && typeof name === 'string' && typeof args === 'string' && name !== '')
@@ -94,26 +94,31 @@ function resultOf(item: Item): MessageInput {
   const { callId, output, ...rest } = item
   const base = { role: 'tool' as const, tool_call_id: textOf(callId) }
   if (item['type'] !== 'function_call_result')
-    return { ...base, content: [{ type: 'sdk_part', part: item }], ...beside([{ as: 'output', rest: {} }]) }
-  if (typeof output === 'string') return { ...base, content: output, ...beside([{ as: 'output', rest }]) }
-  const isOne = isObject(output)
-  const told = (isOne ? [output] : Array.isArray(output) ? output : []).map(partOf)
-  const form = isOne ? { one: true } : {}
+    return { ...base, content: [{ type: 'sdk_part', part: item }], ...extraField([{ as: 'output', rest: {} }]) }
+  if (typeof output === 'string') return { ...base, content: output, ...extraField([{ as: 'output', rest }]) }
+  const isSinglePart = isObject(output)
+  const converted = (isSinglePart ? [output] : Array.isArray(output) ? output : []).map(partToLedger)
+  const form = isSinglePart ? { one: true } : {}
   return {
     ...base,
-    content: told.map(({ part }) => part),
-    ...beside([
-      { as: 'output', rest: { ...rest, ...form }, parts: told.length, ofParts: told.map(({ kept }) => kept) },
+    content: converted.map(({ part }) => part),
+    ...extraField([
+      {
+        as: 'output',
+        rest: { ...rest, ...form },
+        parts: converted.length,
+        ofParts: converted.map(({ extra }) => extra),
+      },
     ]),
   }
 }
 
-/** What one item of an answer adds to its message. */
+/** Adds one item of an answer to the content or the calls of its message. */
 function addToAnswer(
   item: Item,
   content: MessagePart[],
   calls: NonNullable<MessageInput['tool_calls']>[number][],
-): KeptItem {
+): ItemExtra {
   if (isCall(item)) {
     const call = callOf(item)
     calls.push(call)
@@ -124,27 +129,27 @@ function addToAnswer(
     content.push({ type: 'sdk_part', part: item })
     return { as: 'parts', parts: 1, rest: {} }
   }
-  const { content: said, role: _role, ...rest } = item
-  if (typeof said === 'string') {
-    content.push({ type: 'text', text: said })
+  const { content: itemContent, role: _role, ...rest } = item
+  if (typeof itemContent === 'string') {
+    content.push({ type: 'text', text: itemContent })
     return { as: 'text', parts: 1, rest }
   }
-  const told = (Array.isArray(said) ? said : []).map(partOf)
-  content.push(...told.map(({ part }) => part))
-  return { as: 'parts', parts: told.length, rest, ofParts: told.map(({ kept }) => kept) }
+  const converted = (Array.isArray(itemContent) ? itemContent : []).map(partToLedger)
+  content.push(...converted.map(({ part }) => part))
+  return { as: 'parts', parts: converted.length, rest, ofParts: converted.map(({ extra }) => extra) }
 }
 
 function answerOf(items: readonly Item[]): MessageInput {
   const content: MessagePart[] = []
   const calls: NonNullable<MessageInput['tool_calls']>[number][] = []
-  const kept = items.map((item) => addToAnswer(item, content, calls))
+  const extra = items.map((item) => addToAnswer(item, content, calls))
   const [first] = content
   const single = content.length === 1 && first?.type === 'text' ? textOf('text' in first ? first.text : '') : undefined
   return {
     role: 'assistant',
     content: content.length === 0 ? (calls.length === 0 ? '' : null) : (single ?? content),
     ...(calls.length === 0 ? {} : { tool_calls: calls }),
-    ...beside(kept),
+    ...extraField(extra),
   }
 }
 
@@ -154,25 +159,25 @@ function inputOf(item: Item, role: 'system' | 'user'): MessageInput {
     return {
       role,
       content,
-      ...(Object.keys(rest).length === 0 ? {} : beside([{ as: 'text', rest }])),
+      ...(Object.keys(rest).length === 0 ? {} : extraField([{ as: 'text', rest }])),
     }
-  const told = (Array.isArray(content) ? content : []).map(partOf)
+  const converted = (Array.isArray(content) ? content : []).map(partToLedger)
   return {
     role,
-    content: told.map(({ part }) => part),
-    ...beside([{ as: 'parts', parts: told.length, rest, ofParts: told.map(({ kept }) => kept) }]),
+    content: converted.map(({ part }) => part),
+    ...extraField([{ as: 'parts', parts: converted.length, rest, ofParts: converted.map(({ extra }) => extra) }]),
   }
 }
 
-/** The messages that items come to which are added together. */
-export function toMessages(given: readonly unknown[]): MessageInput[] {
+/** The messages for items that are added together. */
+export function toMessages(items: readonly unknown[]): MessageInput[] {
   const messages: MessageInput[] = []
   let answer: Item[] = []
   const end = (): void => {
     if (answer.length > 0) messages.push(answerOf(answer))
     answer = []
   }
-  for (const value of given) {
+  for (const value of items) {
     const item = asJson(value)
     if (!isObject(item)) continue
     const role = roleOf(item)
@@ -183,9 +188,9 @@ export function toMessages(given: readonly unknown[]): MessageInput[] {
       end()
       messages.push(resultOf(item))
     } else {
-      // A new answer begins where the model thinks again.
+      // New reasoning starts a new answer.
       if (item['type'] === 'reasoning' && answer.some(({ type }) => type !== 'reasoning')) end()
-      // The same call id twice is two answers.
+      // A repeated call id starts a new answer.
       if (isCall(item) && answer.some(({ callId }) => callId === item['callId'])) end()
       answer.push(item)
     }
@@ -197,18 +202,18 @@ export function toMessages(given: readonly unknown[]): MessageInput[] {
 const partsOf = (content: ChatMessage['content']): readonly MessagePart[] =>
   content === null || content === '' ? [] : typeof content === 'string' ? [{ type: 'text', text: content }] : content
 
-function answerItems(message: Extract<ChatMessage, { role: 'assistant' }>, kept: readonly KeptItem[]): unknown[] {
+function answerItems(message: Extract<ChatMessage, { role: 'assistant' }>, extra: readonly ItemExtra[]): unknown[] {
   const parts = [...partsOf(message.content)]
   const calls: { readonly [field: string]: unknown }[] = (message.tool_calls ?? []).map((call) => ({ ...call }))
-  const wanted = kept.reduce((sum, item) => sum + (item.parts ?? 0), 0)
-  const callBack = (rest: Item): unknown => {
+  const recordedParts = extra.reduce((sum, item) => sum + (item.parts ?? 0), 0)
+  const nextCall = (rest: Item): unknown => {
     const call = calls.shift()
-    const of = call?.['function']
-    if (!isObject(of)) return call?.['item']
-    return { ...rest, type: 'function_call', callId: call?.['id'], name: of['name'], arguments: of['arguments'] }
+    const named = call?.['function']
+    if (!isObject(named)) return call?.['item']
+    return { ...rest, type: 'function_call', callId: call?.['id'], name: named['name'], arguments: named['arguments'] }
   }
-  // Where it is shown shortened its text may be one.
-  if (wanted !== parts.length || kept.length === 0)
+  // The parts of a shortened answer may have been joined to one text.
+  if (recordedParts !== parts.length || extra.length === 0)
     return [
       ...(parts.length === 0
         ? []
@@ -217,27 +222,28 @@ function answerItems(message: Extract<ChatMessage, { role: 'assistant' }>, kept:
               type: 'message',
               role: 'assistant',
               status: 'completed',
-              content: parts.map((part) => partBack(part, {}, 'output_text')),
+              content: parts.map((part) => partFromLedger(part, {}, 'output_text')),
             },
           ]),
-      ...calls.slice().map(() => callBack({})),
+      ...calls.slice().map(() => nextCall({})),
     ]
-  return kept.map((item) => {
-    if (item.as === 'call') return callBack(item.rest)
-    const own = parts.splice(0, item.parts ?? 0)
-    if (item.as === 'text') return { ...item.rest, role: 'assistant', content: textOf({ text: '', ...own[0] }.text) }
-    const [first] = own
-    if (item.ofParts === undefined) return first === undefined ? undefined : partBack(first, {}, 'output_text')
+  return extra.map((item) => {
+    if (item.as === 'call') return nextCall(item.rest)
+    const itemParts = parts.splice(0, item.parts ?? 0)
+    if (item.as === 'text')
+      return { ...item.rest, role: 'assistant', content: textOf({ text: '', ...itemParts[0] }.text) }
+    const [first] = itemParts
+    if (item.ofParts === undefined) return first === undefined ? undefined : partFromLedger(first, {}, 'output_text')
     return {
       ...item.rest,
       role: 'assistant',
-      content: own.map((part, at) => partBack(part, item.ofParts?.[at] ?? {}, 'output_text')),
+      content: itemParts.map((part, at) => partFromLedger(part, item.ofParts?.[at] ?? {}, 'output_text')),
     }
   })
 }
 
-function resultItem(message: Extract<ChatMessage, { role: 'tool' }>, kept: KeptItem | undefined): unknown {
-  const { one, ...rest } = kept?.rest ?? {}
+function resultItem(message: Extract<ChatMessage, { role: 'tool' }>, extra: ItemExtra | undefined): unknown {
+  const { one, ...rest } = extra?.rest ?? {}
   const item = {
     type: 'function_call_result',
     name: 'unknown',
@@ -247,29 +253,29 @@ function resultItem(message: Extract<ChatMessage, { role: 'tool' }>, kept: KeptI
   }
   if (typeof message.content === 'string') return { ...item, output: message.content }
   const [first] = message.content
-  if (kept !== undefined && kept.parts === undefined && first !== undefined) {
+  if (extra !== undefined && extra.parts === undefined && first !== undefined) {
     const part: Item = { ...first }
     return part['type'] === 'sdk_part' ? part['part'] : { ...item, output: textOf(part['text']) }
   }
-  const parts = message.content.map((part, at) => partBack(part, kept?.ofParts?.[at] ?? {}, 'input_text'))
+  const parts = message.content.map((part, at) => partFromLedger(part, extra?.ofParts?.[at] ?? {}, 'input_text'))
   return { ...item, output: one === true && parts.length === 1 ? parts[0] : parts }
 }
 
-/** The items that a message of the ledger stands for. */
+/** The items of a ledger message. */
 export function toItems(message: ChatMessage): AgentInputItem[] {
-  const own: unknown = { openai_agents: undefined, ...message }.openai_agents
-  const kept = keptSchema.safeParse(own).data?.items ?? []
-  const [first] = kept
+  const { openai_agents: recordedExtra } = { openai_agents: undefined, ...message }
+  const extra = extraSchema.safeParse(recordedExtra).data?.items ?? []
+  const [first] = extra
   const items = ((): unknown[] => {
-    if (message.role === 'assistant') return answerItems(message, kept)
+    if (message.role === 'assistant') return answerItems(message, extra)
     if (message.role === 'tool') return [resultItem(message, first)]
     const role = message.role === 'user' ? 'user' : 'system'
     const { content } = message
     if (typeof content === 'string') return [{ ...(first?.as === 'text' ? first.rest : {}), role, content }]
-    const parts = content.map((part, at) => partBack(part, first?.ofParts?.[at] ?? {}, 'input_text'))
+    const parts = content.map((part, at) => partFromLedger(part, first?.ofParts?.[at] ?? {}, 'input_text'))
     return [{ ...first?.rest, role, content: parts }]
   })()
-  // What was recorded came from items, and what is only shown has their form.
+  // A recorded message was read from items, and other messages of the context have the same form.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   return items.filter((item) => item !== undefined).map(fromJson) as AgentInputItem[]
 }

@@ -10,7 +10,7 @@ export const compress = route({
   method: 'post',
   path: '/v1/conversations/{conversation}/compressions',
   summary:
-    'Takes the whole list of an agent that keeps one: records what is new in it, compacts where due, and answers the list to send to the model. What goes wrong is in `error`, and `history` is usable all the same',
+    'Takes the agent’s complete message list, records new messages, compacts if due, and returns the list to send to the model. If something fails, `error` says so and `history` is still usable',
   roles: ['append'],
   reach: 'conversation',
   params: ofConversation,
@@ -23,15 +23,14 @@ export const useTool = route({
   id: 'useTool',
   method: 'post',
   path: '/v1/conversations/{conversation}/tools/{tool}',
-  summary:
-    'Answers a call of a tool of the agent’s own, `memory_read` or `compact_context`, with the content of the tool message',
+  summary: 'Answers a call of the tool `memory_read` or `compact_context` with the content of the tool message',
   roles: ['read'],
   reach: 'conversation',
   params: z.object({ ...ofConversation.shape, tool: z.enum(['memory_read', 'compact_context']) }),
   query: z.object({
-    hitCharacters: whole(1, 1_000_000, 'Characters of one hit', 'Default 2000').optional(),
-    answerCharacters: whole(1, 10_000_000, 'Characters of all hits together', 'Default 16000').optional(),
+    hitCharacters: whole(1, 1_000_000, 'Most characters of one hit', 'Default 2000').optional(),
+    answerCharacters: whole(1, 10_000_000, 'Most characters of all hits', 'Default 16000').optional(),
   }),
-  body: z.looseObject({}).meta({ id: 'ToolArguments', description: 'The arguments that the model wrote' }),
+  body: z.looseObject({}).meta({ id: 'ToolArguments', description: 'Arguments of the model’s call' }),
   answer: z.object({ content: z.string() }).meta({ id: 'ToolAnswer' }),
 })

@@ -1,5 +1,6 @@
 /** Conversations, and their context. */
 import { z } from 'zod'
+import { SHAPES } from '../../domain/values/context-shapes.js'
 import { VIEWS } from '../../domain/values/view-names.js'
 import { at, cursor, limit, next, ofConversation, report, revision, time, wait } from './fields.js'
 import { route } from './route.js'
@@ -24,28 +25,28 @@ const conversation = z
   })
   .meta({ id: 'Conversation' })
 
-const behind = z.looseObject({}).optional().meta({ description: 'What the read models do not show yet' })
+const behind = z.looseObject({}).optional().meta({ description: 'How far the read models lag' })
 
 /** Conversations, page by page. */
 export const listConversations = route({
   id: 'listConversations',
   method: 'get',
   path: '/v1/conversations',
-  summary: 'Conversations by their ids, page by page. One that is there all the while is on exactly one page.',
+  summary: 'Lists conversations by id, page by page. A conversation that exists throughout is on exactly one page.',
   roles: ['read', 'audit', 'operate'],
   reach: 'some',
   query: z.object({
     cursor,
     limit: limit(1_000, 100),
     scope: z.string().min(1).optional(),
-    prefix: z.string().min(1).optional().meta({ description: 'Only ids that begin with this' }),
-    match: z.string().min(1).optional().meta({ description: 'Only ids that have this in them' }),
-    since: z.string().optional().meta({ description: 'Only those with a fact at or after this time' }),
-    until: z.string().optional().meta({ description: 'Only those without a fact at or after this time' }),
+    prefix: z.string().min(1).optional().meta({ description: 'Beginning of the id' }),
+    match: z.string().min(1).optional().meta({ description: 'Part of the id' }),
+    since: z.string().optional().meta({ description: 'Only conversations with an event at or after this time' }),
+    until: z.string().optional().meta({ description: 'Only conversations without an event at or after this time' }),
     sort: z
       .enum(['id', 'updated', 'messages', 'tokens'])
       .optional()
-      .meta({ description: 'Default id. Another order changes under whoever turns pages, so it has one page alone' }),
+      .meta({ description: 'Default id. Other orders may change between pages, so they have one page only' }),
     ...wait,
   }),
   answer: z
@@ -63,12 +64,12 @@ export const getConversation = route({
   id: 'getConversation',
   method: 'get',
   path: '/v1/conversations/{conversation}',
-  summary: 'One conversation as lists show it; the ETag is its revision',
+  summary: 'Returns one conversation as lists show it; the ETag is its revision',
   roles: ['read', 'audit', 'operate'],
   reach: 'conversation',
   params: ofConversation,
   query: z.object(wait),
-  headers: { 'if-none-match': 'An ETag: 304 where it is still the one' },
+  headers: { 'if-none-match': 'An ETag: 304 if it is still current' },
   answer: conversation,
 })
 
@@ -77,12 +78,12 @@ export const getContext = route({
   id: 'getContext',
   method: 'get',
   path: '/v1/conversations/{conversation}/context',
-  summary: 'The context to send to the model, now or as it was',
+  summary: 'Returns the context to send to the model, now or at an earlier moment',
   roles: ['read', 'audit'],
   reach: 'conversation',
   params: ofConversation,
   query: z.object({ at: at.optional(), view: z.enum(VIEWS).optional(), ...wait }),
-  headers: { 'if-none-match': 'An ETag: 304 where it is still the one' },
+  headers: { 'if-none-match': 'An ETag: 304 if it is still current' },
   answer: report('Context', {
     conversationId: z.string(),
     revision,
@@ -91,26 +92,29 @@ export const getContext = route({
     messages: z.array(z.looseObject({ role: z.string() })),
     messageIds: z.array(z.string().nullable()),
     viewAt: z.int().optional(),
+    viewOffset: z.int().optional(),
+    adapted: z.array(z.int()).optional(),
+    shape: z.enum(SHAPES).optional(),
   }),
 })
 
-/** What tells this ledger from another. */
+/** Identity of the log. */
 export const getLedger = route({
   id: 'getLedger',
   method: 'get',
   path: '/v1/ledger',
-  summary: 'What tells this ledger’s log from any other',
+  summary: 'Identifies the log of this ledger',
   roles: ['audit', 'operate'],
   reach: 'ledger',
   answer: report('Identity', { name: z.string(), origin: z.looseObject({}).optional() }),
 })
 
-/** Compaction behind the appends. */
+/** Waits for background compaction. */
 export const settle = route({
   id: 'settle',
   method: 'post',
   path: '/v1/conversations/{conversation}/settled',
-  summary: 'Answers when compaction behind the appends of this process has ended',
+  summary: 'Waits for background compaction of this process',
   roles: ['append', 'operate'],
   reach: 'conversation',
   params: ofConversation,

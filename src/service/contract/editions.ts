@@ -1,15 +1,15 @@
-/** The same history compacted again, beside what is in force; prompts, and what would have been. */
+/** Editions, prompts, and what-if simulations. */
 import { z } from 'zod'
 import { conversations, ofConversation, policy, report } from './fields.js'
 import { accepted } from './jobs.js'
 import { route } from './route.js'
 
-const WAIT = { prefer: '`wait=SECONDS`: answers when the job has ended, or after so long' }
+const WAIT = { prefer: '`wait=SECONDS`: answers when the job has ended, or after this time' }
 
 const price = z
   .strictObject({ promptPerMillion: z.number().min(0), completionPerMillion: z.number().min(0), currency: z.string() })
   .optional()
-  .meta({ description: 'What the model costs' })
+  .meta({ description: 'Price of the model' })
 const bound = {
   maxTokens: z.int().min(1).optional(),
   maxCost: z.number().positive().optional(),
@@ -25,7 +25,7 @@ export const listEditions = route({
   id: 'listEditions',
   method: 'get',
   path: '/v1/editions',
-  summary: 'Every edition, the newest first',
+  summary: 'Lists editions, newest first',
   roles: ['audit', 'operate'],
   reach: 'ledger',
   answer: z.object({ editions: z.array(z.looseObject({ editionId: z.string() })) }).meta({ id: 'Editions' }),
@@ -36,7 +36,7 @@ export const getEdition = route({
   id: 'getEdition',
   method: 'get',
   path: '/v1/editions/{edition}',
-  summary: 'One edition, conversation by conversation',
+  summary: 'Returns one edition with each of its conversations',
   roles: ['audit', 'operate'],
   reach: 'ledger',
   params: ofEdition,
@@ -48,7 +48,7 @@ export const estimateReplay = route({
   id: 'estimateReplay',
   method: 'post',
   path: '/v1/editions/estimates',
-  summary: 'What a replay would come to at most, or adopting an edition, as a job; no model is asked',
+  summary: 'Estimates a replay, or the adoption of an edition, as a job; calls no model',
   roles: ['operate'],
   reach: 'some',
   headers: WAIT,
@@ -62,7 +62,7 @@ export const replay = route({
   id: 'replay',
   method: 'post',
   path: '/v1/editions',
-  summary: 'Compacts the same history again into an edition, as a job. The same again goes on where it ended',
+  summary: 'Compacts the same history again into an edition, as a job. A repeated request resumes it',
   roles: ['operate'],
   reach: 'some',
   headers: WAIT,
@@ -78,7 +78,7 @@ export const compareEdition = route({
   id: 'compareEdition',
   method: 'post',
   path: '/v1/editions/{edition}/comparisons',
-  summary: 'An edition beside what was in force, or beside another edition, as a job',
+  summary: 'Compares an edition with the history in force, or with another edition, as a job',
   roles: ['operate'],
   reach: 'some',
   params: ofEdition,
@@ -100,7 +100,7 @@ export const adoptEdition = route({
   id: 'adoptEdition',
   method: 'post',
   path: '/v1/conversations/{conversation}/editions/{edition}/adoption',
-  summary: 'Puts an edition into force in a conversation, as a job; what was appended since is caught up first',
+  summary: 'Adopts an edition in a conversation, as a job; messages appended since the replay are compacted first',
   roles: ['operate'],
   reach: 'conversation',
   params: ofBoth,
@@ -115,12 +115,12 @@ export const revertEdition = route({
   id: 'revertEdition',
   method: 'post',
   path: '/v1/conversations/{conversation}/editions/reversion',
-  summary: 'Puts into force again what an adopted edition had replaced',
+  summary: 'Reverts the adoption of an edition',
   roles: ['operate'],
   reach: 'conversation',
   params: ofConversation,
   body: z.strictObject({ editionId: z.string().min(1).optional() }).meta({ id: 'Revert' }),
-  answer: report('PutIntoForce', {}),
+  answer: report('EditionChange', {}),
 })
 
 /** Gives it up. */
@@ -128,7 +128,7 @@ export const dropEdition = route({
   id: 'dropEdition',
   method: 'delete',
   path: '/v1/conversations/{conversation}/editions/{edition}',
-  summary: 'Gives an edition of a conversation up; what it recorded stays',
+  summary: 'Drops an edition of a conversation; its events stay in the log',
   roles: ['operate'],
   reach: 'conversation',
   params: ofBoth,
@@ -142,7 +142,7 @@ export const whatIf = route({
   id: 'whatIf',
   method: 'post',
   path: '/v1/what-if',
-  summary: 'What conversations would have come to under other policies, as a job; nothing is recorded',
+  summary: 'Simulates conversations under other policies, as a job; records nothing',
   roles: ['operate'],
   reach: 'some',
   headers: WAIT,
@@ -162,7 +162,7 @@ export const listPrompts = route({
   id: 'listPrompts',
   method: 'get',
   path: '/v1/prompts',
-  summary: 'Every template and persona that summaries were made with',
+  summary: 'Lists the templates and personas of all summaries',
   roles: ['audit', 'operate'],
   reach: 'ledger',
   answer: report('PromptRegistry', { prompts: z.array(z.looseObject({})) }),
@@ -173,7 +173,7 @@ export const getPrompt = route({
   id: 'getPrompt',
   method: 'get',
   path: '/v1/prompts/{prompt}',
-  summary: 'The prompt that NAME, NAME@VERSION or the beginning of its hash names',
+  summary: 'Returns a prompt by NAME, NAME@VERSION or the beginning of its hash',
   roles: ['audit', 'operate'],
   reach: 'ledger',
   params: z.object({ prompt: z.string().min(1) }),

@@ -10,14 +10,14 @@ export const EVENT_TYPE = 'org.context-ledger.'
 export const cloudEvent = z
   .object({
     specversion: z.literal('1.0'),
-    id: z.string().meta({ description: 'The fact’s id' }),
+    id: z.string().meta({ description: 'Id of the event' }),
     source: z.string().meta({ description: 'The ledger' }),
     type: z.string().meta({ example: `${EVENT_TYPE}MessageAppended.v1` }),
     subject: z.string().meta({ description: 'The conversation' }),
     time,
     datacontenttype: z.literal('application/json'),
-    sequence: revision.meta({ description: 'The fact’s position in the log' }),
-    revision: revision.meta({ description: 'Its revision in the conversation' }),
+    sequence: revision.meta({ description: 'Position of the event in the log' }),
+    revision: revision.meta({ description: 'Revision of the event in the conversation' }),
     actor: z.string(),
     correlationid: z.string(),
     causationid: z.string(),
@@ -27,20 +27,18 @@ export const cloudEvent = z
   })
   .meta({ id: 'CloudEvent' })
 
-const LAST = { 'last-event-id': 'Goes on behind this one, as a browser does that lost its connection' }
+const LAST = { 'last-event-id': 'Resumes after this event, as a browser does after a lost connection' }
 
 /** All facts. */
 export const streamEvents = route({
   id: 'streamEvents',
   method: 'get',
   path: '/v1/events',
-  summary: 'Facts of all conversations within the key’s bound, from a position on, and then those that are recorded',
+  summary: 'Streams the events of all conversations within the key’s bound from a position on, then new ones',
   roles: ['audit'],
   reach: 'some',
   query: z.object({
-    from: revision
-      .optional()
-      .meta({ description: 'The first position to give; default: what is recorded from now on' }),
+    from: revision.optional().meta({ description: 'The first position. Default: events recorded from now on' }),
   }),
   headers: LAST,
   stream: 'events',
@@ -51,14 +49,12 @@ export const streamConversationEvents = route({
   id: 'streamConversationEvents',
   method: 'get',
   path: '/v1/conversations/{conversation}/events',
-  summary: 'Facts of one conversation, from a revision on, and then those that are recorded',
+  summary: 'Streams the events of one conversation from a revision on, then new ones',
   roles: ['audit', 'read'],
   reach: 'conversation',
   params: ofConversation,
   query: z.object({
-    from: revision
-      .optional()
-      .meta({ description: 'The first revision to give; default: what is recorded from now on' }),
+    from: revision.optional().meta({ description: 'The first revision. Default: events recorded from now on' }),
   }),
   headers: LAST,
   stream: 'events',

@@ -5,7 +5,7 @@ import { z } from 'zod'
 export const revision = z
   .string()
   .regex(/^\d{1,18}$/u, 'must be a whole number in decimal digits')
-  .meta({ id: 'Revision', description: 'A place in a conversation or in the log, counted from 0', example: '12' })
+  .meta({ id: 'Revision', description: 'A revision in a conversation or a position in the log, from 0', example: '12' })
 
 /** The conversation in an address. */
 export const ofConversation = z.object({
@@ -25,7 +25,7 @@ export const whole = (least: number, most: number, what: string, detail: string)
 
 /** How much a page has at most. */
 export const limit = (most: number, usual: number): z.ZodOptional<z.ZodType<number, string>> =>
-  whole(1, most, 'How many at most', `Default ${String(usual)}`).optional()
+  whole(1, most, 'Maximum number of items', `Default ${String(usual)}`).optional()
 
 /** The number of a cycle, in an address. */
 export const cycle = whole(1, 999_999_999, 'The number of a cycle', 'From 1')
@@ -35,9 +35,9 @@ export const cursor = z
   .string()
   .min(1)
   .optional()
-  .meta({ description: '`next` of the page before; left out for the first page' })
+  .meta({ description: '`next` of the previous page; absent for the first page' })
 
-/** Where there is more: what `cursor` of the next page is. */
+/** Cursor of the next page. */
 export const next = z.string().optional().meta({ description: '`cursor` of the next page; absent on the last one' })
 
 /** A moment, as the library takes it. */
@@ -51,8 +51,8 @@ export const at = z.string().min(1).meta({
 export const wait = {
   waitFor: revision
     .optional()
-    .meta({ description: 'Position, as an append gives it, that has to be among what is read' }),
-  timeout: whole(0, 60_000, 'Milliseconds to wait for it', 'Default 5000').optional(),
+    .meta({ description: 'Position that an append returned; the read waits until it is included' }),
+  timeout: whole(0, 60_000, 'Milliseconds to wait for `waitFor`', 'Default 5000').optional(),
 }
 
 /** A time, ISO 8601 in UTC. */
@@ -62,9 +62,7 @@ export const time = z.string().meta({ description: 'ISO 8601, UTC', example: '20
 export const conversations = z.union([z.literal('all'), z.array(z.string().min(1)).min(1)])
 
 /** Settings of a policy; the ledger says which there are, and what is wrong with one. */
-export const policy = z
-  .record(z.string(), z.unknown())
-  .meta({ id: 'PolicySettings', description: 'Settings of compaction, as docs/cli.md lists them' })
+export const policy = z.record(z.string(), z.unknown()).meta({ id: 'PolicySettings', description: 'Policy settings' })
 
 /** A report of the ledger, as the library's type of this name has it; revisions and positions are texts. */
 export const report = <Shape extends z.ZodRawShape>(name: string, shape: Shape): z.ZodObject<Shape, z.core.$loose> =>

@@ -1,4 +1,4 @@
-/** Jobs: what takes longer than a request should. */
+/** Jobs: work that takes longer than a request should. */
 import { z } from 'zod'
 import { limit, time } from './fields.js'
 import { problem } from './problem.js'
@@ -8,14 +8,14 @@ import { route } from './route.js'
 export const accepted = z
   .object({
     id: z.string(),
-    kind: z.string().meta({ description: 'The route that began it' }),
+    kind: z.string().meta({ description: 'The route that started the job' }),
     conversationId: z.string().optional(),
     state: z.enum(['running', 'succeeded', 'failed', 'cancelled', 'lost']).meta({
-      description: '`lost`: the process that had it ended; the same request again goes on where it was',
+      description: '`lost`: the process of the job ended; a repeated request resumes the work',
     }),
     progress: z.unknown().optional(),
-    result: z.unknown().optional().meta({ description: 'Of one that succeeded: what the route says' }),
-    problem: problem.optional().meta({ description: 'Of one that failed' }),
+    result: z.unknown().optional().meta({ description: 'Result of a job that succeeded' }),
+    problem: problem.optional().meta({ description: 'Problem of a job that failed' }),
     createdAt: time,
     endedAt: time.optional(),
   })
@@ -28,7 +28,7 @@ export const listJobs = route({
   id: 'listJobs',
   method: 'get',
   path: '/v1/jobs',
-  summary: 'Jobs, the newest first and without their results: of this key, or all of them for a key without a bound',
+  summary: 'Lists jobs, newest first, without results: those of this key, or all for a key without a bound',
   roles: ['audit', 'operate'],
   reach: 'some',
   query: z.object({ limit: limit(1_000, 100) }),
@@ -40,11 +40,11 @@ export const getJob = route({
   id: 'getJob',
   method: 'get',
   path: '/v1/jobs/{job}',
-  summary: 'A job: how far it is, and what came of it',
+  summary: 'Returns a job with its progress and result',
   roles: ['audit', 'operate'],
   reach: 'some',
   params: ofJob,
-  headers: { prefer: '`wait=SECONDS`: answers when the job has ended, or after so long' },
+  headers: { prefer: '`wait=SECONDS`: answers when the job has ended, or after this time' },
   answer: accepted,
 })
 
@@ -53,7 +53,7 @@ export const cancelJob = route({
   id: 'cancelJob',
   method: 'delete',
   path: '/v1/jobs/{job}',
-  summary: 'Asks the process that has the job to end it; what is recorded stays',
+  summary: 'Cancels a job; recorded events stay',
   roles: ['audit', 'operate'],
   reach: 'some',
   params: ofJob,

@@ -7,7 +7,7 @@ import { route } from './route.js'
 /** A message, as the OpenAI chat API has it, with what the ledger takes besides. The ledger says what is wrong with one. */
 export const message = z
   .looseObject({
-    id: z.string().min(1).optional().meta({ description: 'The same id again records nothing' }),
+    id: z.string().min(1).optional().meta({ description: 'A repeated id records nothing' }),
     role: roleSchema,
     content: z.unknown().optional().meta({ description: 'A text, a list of parts, or null' }),
     name: z.string().min(1).optional(),
@@ -16,7 +16,7 @@ export const message = z
     created_at: z.unknown().optional().meta({ description: 'ISO 8601 with its zone, or milliseconds since 1970' }),
     pinned: z.boolean().optional(),
     attributes: z.unknown().optional(),
-    answers: z.unknown().optional().meta({ description: 'Revision and hash of the context that it answers' }),
+    answers: z.unknown().optional().meta({ description: 'Revision and hash of the context that the message answers' }),
   })
   .meta({ id: 'Message' })
 
@@ -25,7 +25,7 @@ const appendBody = z
   .strictObject({
     messages: z.array(message).min(1).max(10_000),
     policy: policy.optional(),
-    scope: z.string().min(1).optional().meta({ description: 'Tenant or owner; given with the first message' }),
+    scope: z.string().min(1).optional().meta({ description: 'Tenant or owner; set with the first message' }),
     correlationId: z.string().min(1).optional(),
   })
   .meta({ id: 'Append' })
@@ -45,15 +45,15 @@ export const appendMessages = route({
   id: 'appendMessages',
   method: 'post',
   path: '/v1/conversations/{conversation}/messages',
-  summary: 'Records messages, all or none; answers when they are on the disk',
+  summary: 'Records messages, all or none; answers when they are on disk',
   roles: ['append'],
   reach: 'conversation',
   params: ofConversation,
   headers: {
-    'if-match': 'The revision that the conversation is expected at, as an ETag: 412 where it stands elsewhere',
-    'if-none-match': '`*`: the conversation is to be a new one',
+    'if-match': 'Expected revision of the conversation as an ETag: 412 if it has another one',
+    'if-none-match': '`*`: the conversation must be new',
     'idempotency-key':
-      'Ids of messages that have none derive from it, so that the same request again records nothing and answers the same',
+      'Messages without an id get one derived from it, so that a repeated request records nothing and returns the same answer',
   },
   body: appendBody,
   answer: appended,
@@ -64,14 +64,13 @@ export const amend = route({
   id: 'amend',
   method: 'post',
   path: '/v1/conversations/{conversation}/amendments',
-  summary:
-    'Takes messages back and says others in their place, all of it or nothing; what was taken back stays in the log',
+  summary: 'Withdraws messages and appends replacements, all or none; withdrawn messages stay in the log',
   roles: ['append'],
   reach: 'conversation',
   params: ofConversation,
   headers: {
-    'if-match': 'The revision that the conversation is expected at, as an ETag: 412 where it stands elsewhere',
-    'if-none-match': '`*`: the conversation is to be a new one',
+    'if-match': 'Expected revision of the conversation as an ETag: 412 if it has another one',
+    'if-none-match': '`*`: the conversation must be new',
   },
   body: z
     .strictObject({
@@ -90,7 +89,7 @@ export const observe = route({
   method: 'post',
   path: '/v1/conversations/{conversation}/observations',
   summary:
-    'Records what another program was seen to do: messages, what it took back or gave otherwise, its compaction. The context stays the one that the program makes',
+    'Records actions of another program: messages, withdrawals, replaced content, a compaction. The context stays the program’s own',
   roles: ['append'],
   reach: 'conversation',
   params: ofConversation,
@@ -113,7 +112,7 @@ export const getMessages = route({
   id: 'getMessages',
   method: 'get',
   path: '/v1/conversations/{conversation}/messages',
-  summary: 'The live messages, whole as they were recorded: all that no batch covers, now or at a moment',
+  summary: 'Returns the messages that no batch covers, complete as recorded, now or at a moment',
   roles: ['read', 'audit'],
   reach: 'conversation',
   params: ofConversation,
@@ -125,7 +124,7 @@ export const getMessages = route({
 })
 
 const ofRequest = z.object({
-  correlationId: z.string().min(1).optional().meta({ description: 'The request that it belongs to; recorded' }),
+  correlationId: z.string().min(1).optional().meta({ description: 'Id of the request; recorded' }),
 })
 
 const ofPin = z.object({
@@ -138,7 +137,7 @@ export const pinMessage = route({
   id: 'pinMessage',
   method: 'put',
   path: '/v1/conversations/{conversation}/pins/{message}',
-  summary: 'Keeps a message out of compaction, and shows it word for word',
+  summary: 'Pins a message: it is excluded from compaction and shown word for word',
   roles: ['append', 'operate'],
   reach: 'conversation',
   params: ofPin,
@@ -150,7 +149,7 @@ export const unpinMessage = route({
   id: 'unpinMessage',
   method: 'delete',
   path: '/v1/conversations/{conversation}/pins/{message}',
-  summary: 'Gives a pinned message back to compaction',
+  summary: 'Unpins a message',
   roles: ['append', 'operate'],
   reach: 'conversation',
   params: ofPin,
@@ -175,7 +174,7 @@ export const search = route({
   id: 'search',
   method: 'post',
   path: '/v1/search',
-  summary: 'Searches batches and messages, best first, within one conversation or one scope',
+  summary: 'Searches batches and messages of one conversation or one scope, best hit first',
   roles: ['read', 'audit'],
   reach: 'some',
   body: searchBody,

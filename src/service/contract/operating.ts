@@ -4,25 +4,25 @@ import { cursor, limit, next, revision, time } from './fields.js'
 import { accepted } from './jobs.js'
 import { route } from './route.js'
 
-const WAIT = { prefer: '`wait=SECONDS`: answers when the job has ended, or after so long' }
+const WAIT = { prefer: '`wait=SECONDS`: answers when the job has ended, or after this time' }
 
 /** How far the read models are. */
 export const getProjections = route({
   id: 'getProjections',
   method: 'get',
   path: '/v1/projections',
-  summary: 'How far each read model is behind the log, who keeps it, and why it stopped where it did',
+  summary: 'Lag of each projection, the process that runs it, and why it stopped',
   roles: ['audit', 'operate'],
   reach: 'ledger',
   answer: z.object({ projections: z.array(z.looseObject({ name: z.string() })) }).meta({ id: 'Projections' }),
 })
 
-/** Makes rows anew. */
+/** Rebuilds rows. */
 export const rebuildProjections = route({
   id: 'rebuildProjections',
   method: 'post',
   path: '/v1/projections/rebuilds',
-  summary: 'Makes the rows of read models anew from the log, as a job; readers see the old ones until it is done',
+  summary: 'Rebuilds the rows of projections from the log, as a job; readers see the old rows until it is done',
   roles: ['operate'],
   reach: 'ledger',
   headers: WAIT,
@@ -41,7 +41,7 @@ export const catchUpProjections = route({
   id: 'catchUpProjections',
   method: 'post',
   path: '/v1/projections/catch-up',
-  summary: 'Applies what the log has; answers the position that all rows show then',
+  summary: 'Applies all events of the log; returns the position that all rows include',
   roles: ['operate'],
   reach: 'ledger',
   answer: z.object({ position: revision }).meta({ id: 'CaughtUp' }),
@@ -52,7 +52,7 @@ export const fillVectors = route({
   id: 'fillVectors',
   method: 'post',
   path: '/v1/projections/vectors',
-  summary: 'Gives every message that has none its vector, as a job',
+  summary: 'Makes the missing vectors of messages, as a job',
   roles: ['operate'],
   reach: 'ledger',
   headers: WAIT,
@@ -61,12 +61,12 @@ export const fillVectors = route({
   status: 202,
 })
 
-/** Who asked what. */
+/** Uses of keys. */
 export const listKeyUses = route({
   id: 'listKeyUses',
   method: 'get',
   path: '/v1/key-uses',
-  summary: 'Who asked what, when, and what was answered; the newest first, page by page',
+  summary: 'Lists uses of keys, newest first, page by page',
   roles: ['audit'],
   reach: 'ledger',
   query: z.object({ cursor, limit: limit(1_000, 100) }),

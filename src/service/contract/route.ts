@@ -1,13 +1,13 @@
 /**
- * What a route is, as data: its address, who may use it, what it takes and what it answers. The service binds a handler
- * to each; a client reads the same.
+ * A route as data: address, roles, input and answer. The service binds a handler to each route; the client reads the
+ * same definitions.
  */
 import { z } from 'zod'
 import type { Role } from '../../ports/service-state.js'
 
 /**
- * How far a key reaches. `conversation`: the one in the address, which has to be within the key's bound. `some`: what is
- * within the bound. `ledger`: all of it, so that only a key without a bound is let in.
+ * Reach of a route. `conversation`: the conversation in the address, which must be within the key's bound. `some`:
+ * everything within the bound. `ledger`: everything, so only keys without a bound are accepted.
  */
 type Reach = 'conversation' | 'some' | 'ledger'
 

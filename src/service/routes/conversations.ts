@@ -1,5 +1,5 @@
 /** Conversations and their contexts. */
-import { given } from '../../domain/values/given.js'
+import { withoutUndefined } from '../../lib/without-undefined.js'
 import { cursorOf, placeOf } from '../cursors.js'
 import { Refused } from '../problems.js'
 import { etagOf, waitOf, type Handlers, type Parts } from '../service.js'
@@ -38,7 +38,7 @@ export function conversationHandlers({
         )
       const within = withinBound(access, { scope: query.scope, prefix: query.prefix })
       if (within === undefined) return { body: { conversations: [] } }
-      const options: ListOptions = given({
+      const options: ListOptions = withoutUndefined({
         ...within,
         match,
         since,
@@ -72,7 +72,7 @@ export function conversationHandlers({
     },
 
     async getContext({ params: { conversation }, query: { at, view, ...wait } }) {
-      const context = await ledger.context(conversation, given({ at, view, ...waitOf(wait) }))
+      const context = await ledger.context(conversation, withoutUndefined({ at, view, ...waitOf(wait) }))
       return { body: context, headers: etagOf(context.revision) }
     },
 

@@ -1,5 +1,5 @@
 /** Editions, prompts, and what would have been. */
-import { given } from '../../domain/values/given.js'
+import { withoutUndefined } from '../../lib/without-undefined.js'
 import type {
   AdoptOptions,
   CompareEditionsOptions,
@@ -49,9 +49,8 @@ export function editionHandlers({
 
     async estimateReplay({ body, headers, access }) {
       await check(access, body.conversations)
-      // What a price and a policy have to be, the ledger says.
-      // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-      const options = given(body) as EstimateOptions
+      // The ledger checks price and policy. oxlint-disable-next-line typescript/no-unsafe-type-assertion
+      const options = withoutUndefined(body) as EstimateOptions
       return await jobs.start('estimateReplay', { access, prefer: headers['prefer'] }, ({ signal }) =>
         ledger.editions.estimate({ ...options, signal }),
       )
@@ -60,7 +59,7 @@ export function editionHandlers({
     async replay({ body, headers, access }) {
       await check(access, body.conversations)
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-      const options = given({ ...body, actor: access.actor }) as ReplayOptions
+      const options = withoutUndefined({ ...body, actor: access.actor }) as ReplayOptions
       return await jobs.start('replay', { access, prefer: headers['prefer'] }, ({ signal, progress }) =>
         ledger.editions.replay({ ...options, signal, onProgress: progress }),
       )
@@ -69,7 +68,7 @@ export function editionHandlers({
     async compareEdition({ params: { edition }, body: { conversations, ...rest }, headers, access }) {
       await check(access, conversations)
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-      const options = given({ ...rest, actor: access.actor }) as CompareEditionsOptions
+      const options = withoutUndefined({ ...rest, actor: access.actor }) as CompareEditionsOptions
       return await jobs.start('compareEdition', { access, prefer: headers['prefer'] }, ({ progress, signal }) =>
         ledger.editions.compare(conversations, edition, {
           ...options,
@@ -83,25 +82,25 @@ export function editionHandlers({
 
     async adoptEdition({ params: { conversation, edition }, body, headers, access }) {
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-      const options = given({ ...body, actor: access.actor }) as AdoptOptions
-      const asked = { access, conversationId: conversation, prefer: headers['prefer'] }
-      return await jobs.start('adoptEdition', asked, ({ signal }) =>
+      const options = withoutUndefined({ ...body, actor: access.actor }) as AdoptOptions
+      const jobOptions = { access, conversationId: conversation, prefer: headers['prefer'] }
+      return await jobs.start('adoptEdition', jobOptions, ({ signal }) =>
         ledger.editions.adopt(conversation, edition, { ...options, signal }),
       )
     },
 
     async revertEdition({ params: { conversation }, body: { editionId }, access: { actor } }) {
-      return { body: await ledger.editions.revert(conversation, editionId, given({ actor })) }
+      return { body: await ledger.editions.revert(conversation, editionId, withoutUndefined({ actor })) }
     },
 
     async dropEdition({ params: { conversation, edition }, access: { actor } }) {
-      return { body: await ledger.editions.drop(conversation, edition, given({ actor })) }
+      return { body: await ledger.editions.drop(conversation, edition, withoutUndefined({ actor })) }
     },
 
     async whatIf({ body: { conversations, policies, summaries }, headers, access }) {
       await check(access, conversations)
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-      const options = given({ policies, summaries }) as WhatIfOptions
+      const options = withoutUndefined({ policies, summaries }) as WhatIfOptions
       return await jobs.start('whatIf', { access, prefer: headers['prefer'] }, ({ progress, signal }) =>
         ledger.whatIf(conversations, {
           ...options,

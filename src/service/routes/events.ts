@@ -1,20 +1,20 @@
 /** Facts as server-sent events. */
-import type { Heard } from '../feed.js'
+import type { FeedDelivery } from '../feed.js'
 import { Refused } from '../problems.js'
 import { bigintOf, type Handlers, type Parts } from '../service.js'
 
-/** The place that a client goes on behind, where it says one. */
+/** The position after which a client resumes, if it sends one. */
 function lastOf(headers: Readonly<Record<string, string | undefined>>): bigint | undefined {
-  const given = headers['last-event-id']
-  if (given === undefined || given === '') return undefined
-  if (!/^\d{1,18}$/u.test(given))
+  const lastEventId = headers['last-event-id']
+  if (lastEventId === undefined || lastEventId === '') return undefined
+  if (!/^\d{1,18}$/u.test(lastEventId))
     throw new Refused('BadRequest', 'last-event-id is not the id of an event of this stream', {
       field: 'last-event-id',
     })
-  return BigInt(given)
+  return BigInt(lastEventId)
 }
 
-/** Behind what to begin: a reconnecting client says it by its header, whatever its address says. */
+/** Start of the stream. The header of a reconnecting client overrides its address. */
 function afterOf(headers: Readonly<Record<string, string | undefined>>, from: string | undefined): bigint | undefined {
   const last = lastOf(headers)
   const first = bigintOf(from)
@@ -40,13 +40,13 @@ export function eventHandlers({
               signal,
               heartbeatMs,
             }),
-          idOf: (heard: Heard) => (heard.kind === 'fact' ? heard.item.position : heard.position),
+          idOf: (heard: FeedDelivery) => (heard.kind === 'fact' ? heard.item.position : heard.position),
         },
       }
     },
 
     async streamConversationEvents({ params: { conversation: id }, query: { from }, headers }) {
-      // What is not there is told before a stream begins; and where that begins is known now, and not when it does.
+      // Report a missing conversation before the stream starts. The start position is fixed now.
       let head = -1n
       for await (const { revision } of ledger.log(id, { direction: 'backwards', limit: 1 })) head = revision
       const afterRevision = afterOf(headers, from) ?? head
@@ -60,7 +60,7 @@ export function eventHandlers({
               signal,
               heartbeatMs,
             }),
-          idOf: (heard: Heard) => (heard.kind === 'fact' ? heard.item.revision : undefined),
+          idOf: (heard: FeedDelivery) => (heard.kind === 'fact' ? heard.item.revision : undefined),
         },
       }
     },

@@ -1,5 +1,5 @@
 /** What happened, and why: the log, cycles, differences, origins, proofs. */
-import { given } from '../../domain/values/given.js'
+import { withoutUndefined } from '../../lib/without-undefined.js'
 import type { RecordedEvent } from '../../domain/events/index.js'
 import type { ConversationStats, ForgottenCycle } from '../../library/ledger.js'
 import { cursorOf, numberOf } from '../cursors.js'
@@ -58,7 +58,7 @@ export function historyHandlers({
       cycles.push(found)
       heard(found)
     }
-    return { ...(await ledger.forgotten(conversationId, given({ cycle, onCycle }))), cycles }
+    return { ...(await ledger.forgotten(conversationId, withoutUndefined({ cycle, onCycle }))), cycles }
   }
 
   return {
@@ -68,7 +68,10 @@ export function historyHandlers({
       const facts: RecordedEvent[] = []
       let next: bigint | undefined
       const begin = numberOf(cursor) ?? bigintOf(from)
-      for await (const fact of ledger.log(conversation, given({ from: begin, limit: limit + 1, direction }))) {
+      for await (const fact of ledger.log(
+        conversation,
+        withoutUndefined({ from: begin, limit: limit + 1, direction }),
+      )) {
         if (facts.length < limit) facts.push(fact)
         else next = fact.revision
       }
@@ -83,14 +86,14 @@ export function historyHandlers({
 
     async listCompactions({ params: { conversation }, query: { cursor, limit = PAGE } }) {
       const compactions: object[] = []
-      let looked = 0
+      let eventsRead = 0
       let next: bigint | undefined
-      for await (const fact of ledger.log(conversation, given({ from: numberOf(cursor) }))) {
-        if (compactions.length === limit || looked === LOOKED_THROUGH) {
+      for await (const fact of ledger.log(conversation, withoutUndefined({ from: numberOf(cursor) }))) {
+        if (compactions.length === limit || eventsRead === LOOKED_THROUGH) {
           next = fact.revision
           break
         }
-        looked += 1
+        eventsRead += 1
         const compaction = compactionOf(fact)
         if (compaction !== undefined) compactions.push(compaction)
       }
@@ -104,16 +107,16 @@ export function historyHandlers({
     },
 
     async compact({ params: { conversation }, body: { force }, headers, access }) {
-      // One that is not there is told now, and not by a job.
+      // Report a missing conversation now instead of in a job.
       await ledger.messages(conversation)
-      const asked = { access, conversationId: conversation, prefer: headers['prefer'] }
-      return await jobs.start('compact', asked, () =>
-        ledger.compact(conversation, given({ force, actor: access.actor })),
+      const jobOptions = { access, conversationId: conversation, prefer: headers['prefer'] }
+      return await jobs.start('compact', jobOptions, () =>
+        ledger.compact(conversation, withoutUndefined({ force, actor: access.actor })),
       )
     },
 
     async undo({ params: { conversation }, body, access: { actor } }) {
-      return { body: await ledger.undo(conversation, given({ ...body, actor })) }
+      return { body: await ledger.undo(conversation, withoutUndefined({ ...body, actor })) }
     },
 
     async diff({ params: { conversation }, query: { from, to, cycle, ...wait } }) {
@@ -121,12 +124,12 @@ export function historyHandlers({
         throw new Refused('BadRequest', 'from is missing: a moment, or a cycle in its place', { field: 'from' })
       if (cycle !== undefined && (from !== undefined || to !== undefined))
         throw new Refused('BadRequest', 'cycle goes without from and to', { field: 'cycle' })
-      const options = cycle !== undefined ? { cycle } : { from: from ?? '', ...given({ to }) }
+      const options = cycle !== undefined ? { cycle } : { from: from ?? '', ...withoutUndefined({ to }) }
       return { body: await ledger.diff(conversation, { ...options, ...waitOf(wait) }) }
     },
 
     async explain({ params: { conversation }, body }) {
-      return { body: await ledger.explain(conversation, given(body)) }
+      return { body: await ledger.explain(conversation, withoutUndefined(body)) }
     },
 
     async forgotten({ params: { conversation }, query: { cycle } }) {
@@ -154,7 +157,7 @@ export function historyHandlers({
         const total = await ledger.stats(conversationId, {
           // The ledger says what is wrong with a table.
           // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-          ...(given({ prices }) as object),
+          ...(withoutUndefined({ prices }) as object),
           onConversation: (stats) => {
             signal.throwIfAborted()
             conversations.push(stats)
@@ -166,10 +169,12 @@ export function historyHandlers({
     },
 
     async verify({ params: { conversation }, headers, access }) {
-      // One that is not there is told now, and not by a job.
+      // Report a missing conversation now instead of in a job.
       for await (const _fact of ledger.log(conversation, { limit: 1 })) break
-      const asked = { access, conversationId: conversation, prefer: headers['prefer'] }
-      return await jobs.start('verify', asked, ({ progress }) => ledger.verify(conversation, { onProgress: progress }))
+      const jobOptions = { access, conversationId: conversation, prefer: headers['prefer'] }
+      return await jobs.start('verify', jobOptions, ({ progress }) =>
+        ledger.verify(conversation, { onProgress: progress }),
+      )
     },
 
     async verifyAll({ headers, access }) {

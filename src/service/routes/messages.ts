@@ -1,5 +1,5 @@
 /** Messages: appended, read, pinned, searched. */
-import { given } from '../../domain/values/given.js'
+import { withoutUndefined } from '../../lib/without-undefined.js'
 import { createHash } from 'node:crypto'
 import type { AmendOptions, MessageInput, Observation } from '../../library/ledger.js'
 import { kindOf, problem } from '../../library/problem.js'
@@ -94,20 +94,20 @@ export function messageHandlers({
       const scope = scopeWithin(access, body.scope)
       const key = idempotencyOf(access, conversation, headers['idempotency-key'])
       const expectedRevision = expectedOf(headers)
-      // As they came: what a schema hands back has the keys of parts and calls in another order.
+      // As received, because parsed values have the keys of parts and calls in another order.
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the ledger parses them
-      const asked = (raw as { readonly messages: readonly MessageInput[] }).messages
+      const rawMessages = (raw as { readonly messages: readonly MessageInput[] }).messages
       const messages =
         key === undefined
-          ? asked
-          : asked.map((message, at) => ({ ...message, id: message.id ?? `k-${key}-${String(at)}` }))
+          ? rawMessages
+          : rawMessages.map((message, at) => ({ ...message, id: message.id ?? `k-${key}-${String(at)}` }))
       const ownCorrelation = key === undefined || body.correlationId !== undefined ? undefined : `idempotency-${key}`
       const correlationId = body.correlationId ?? ownCorrelation
       const appended = await ledger
         .append(
           conversation,
           messages,
-          given({
+          withoutUndefined({
             policy: body.policy,
             scope,
             correlationId,
@@ -140,7 +140,7 @@ export function messageHandlers({
       const { append, compaction } = raw as Pick<AmendOptions, 'append' | 'compaction'>
       const amended = await ledger.amend(
         conversation,
-        given({ ...body, append, compaction, expectedRevision: expectedOf(headers), actor: access.actor }),
+        withoutUndefined({ ...body, append, compaction, expectedRevision: expectedOf(headers), actor: access.actor }),
       )
       countRecorded(amended.recorded.length)
       return { body: amended, headers: etagOf(amended.revision) }
@@ -152,18 +152,18 @@ export function messageHandlers({
       const observed = await ledger.observe(
         conversation,
         observation,
-        given({ policy, scope: scopeWithin(access, scope), correlationId, actor: access.actor }),
+        withoutUndefined({ policy, scope: scopeWithin(access, scope), correlationId, actor: access.actor }),
       )
       countRecorded(observed.recorded.length)
       return { body: observed, headers: etagOf(observed.revision) }
     },
 
     async getMessages({ params: { conversation }, query: { at, cursor, limit = PAGE, ...wait } }) {
-      const place = placeOf(cursor, 2)
-      if (place !== undefined && !place.every((part) => /^\d{1,18}$/u.test(part))) throw wrongCursor()
+      const cursorParts = placeOf(cursor, 2)
+      if (cursorParts !== undefined && !cursorParts.every((part) => /^\d{1,18}$/u.test(part))) throw wrongCursor()
       // Pages are of one moment, so that none is missed while messages come and go.
-      const [moment, after] = place?.map(BigInt) ?? []
-      const live = await ledger.messages(conversation, given({ at: moment ?? at, ...waitOf(wait) }))
+      const [moment, after] = cursorParts?.map(BigInt) ?? []
+      const live = await ledger.messages(conversation, withoutUndefined({ at: moment ?? at, ...waitOf(wait) }))
       const left = after === undefined ? live.messages : live.messages.filter(({ revision }) => revision > after)
       const page = left.slice(0, limit)
       const last = page.at(-1)
@@ -180,12 +180,12 @@ export function messageHandlers({
     },
 
     async pinMessage({ params: { conversation, message }, query, access: { actor } }) {
-      await ledger.pin(conversation, message, given({ ...query, actor }))
+      await ledger.pin(conversation, message, withoutUndefined({ ...query, actor }))
       return {}
     },
 
     async unpinMessage({ params: { conversation, message }, query, access: { actor } }) {
-      await ledger.unpin(conversation, message, given({ ...query, actor }))
+      await ledger.unpin(conversation, message, withoutUndefined({ ...query, actor }))
       return {}
     },
 
@@ -200,7 +200,10 @@ export function messageHandlers({
         throw new Refused('KeyBound', 'the key is bound to another scope', { field: 'scope' })
       const within = conversationId === undefined && bound !== undefined && 'scope' in bound ? bound.scope : scope
       return {
-        body: await ledger.search(query, given({ conversationId, scope: within, limit, include, ...waitOf(wait) })),
+        body: await ledger.search(
+          query,
+          withoutUndefined({ conversationId, scope: within, limit, include, ...waitOf(wait) }),
+        ),
       }
     },
   }

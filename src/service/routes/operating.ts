@@ -1,5 +1,5 @@
 /** Read models, uses of keys, jobs. */
-import { given } from '../../domain/values/given.js'
+import { withoutUndefined } from '../../lib/without-undefined.js'
 import { cursorOf, numberOf } from '../cursors.js'
 import type { Handlers, Parts } from '../service.js'
 
@@ -27,7 +27,7 @@ export function operatingHandlers({
 
     async rebuildProjections({ body: { names, fresh }, headers, access }) {
       return await jobs.start('rebuildProjections', { access, prefer: headers['prefer'] }, ({ signal, progress }) =>
-        ledger.projections.rebuild(names, { ...given({ fresh }), signal, onProgress: progress }),
+        ledger.projections.rebuild(names, { ...withoutUndefined({ fresh }), signal, onProgress: progress }),
       )
     },
 
@@ -37,13 +37,13 @@ export function operatingHandlers({
 
     async fillVectors({ body: { limit }, headers, access }) {
       return await jobs.start('fillVectors', { access, prefer: headers['prefer'] }, ({ signal, progress }) =>
-        ledger.projections.fillVectors({ ...given({ limit }), signal, onProgress: progress }),
+        ledger.projections.fillVectors({ ...withoutUndefined({ limit }), signal, onProgress: progress }),
       )
     },
 
     async listKeyUses({ query: { cursor, limit = PAGE } }) {
       const before = numberOf(cursor)
-      const uses = await keys.uses(given({ limit: limit + 1, before: before?.toString() }))
+      const uses = await keys.uses(withoutUndefined({ limit: limit + 1, before: before?.toString() }))
       const page = uses.slice(0, limit)
       const last = page.at(-1)
       return {

@@ -30,7 +30,7 @@ const embed = (texts: readonly string[], options: Partial<OpenAiEmbeddingModelOp
   return model.right.embed(texts)()
 }
 
-test('a vector a text, in the order of the texts, asked for as floats', async () => {
+test('one vector for each text, in the order of the texts, requested as floats', async () => {
   expect(await embed(['one', 'two', 'three'])).toEqual(E.right(['one', 'two', 'three'].map((text) => stubVector(text))))
   expect(stub.calls).toMatchObject([
     { path: '/v1/embeddings', body: { model: 'stub-embedding-1', encoding_format: 'float' } },
@@ -48,11 +48,19 @@ test('no texts, no request', async () => {
   expect(stub.calls).toEqual([])
 })
 
-test('an empty text and one above the limit are sent as what the API takes', async () => {
+test('an empty text is sent as a blank, and a text above the limit is truncated', async () => {
   await embed(['', 'word '.repeat(10_000)])
   const input = stub.calls[0]?.body['input']
   expect(Array.isArray(input) && input[0]).toBe(' ')
   expect(Array.isArray(input) && String(input[1]).length).toBe(24_000)
+})
+
+test('the time limit ends a request, which is not repeated', async () => {
+  stub.answerWith(stubAnswers.silence())
+  expect(await embed(['one'], { timeoutMs: 1_000 })).toMatchObject({
+    left: { kind: 'EmbeddingFailed', detail: 'timeout: no answer within 1000 ms' },
+  })
+  expect(stub.calls).toHaveLength(1)
 })
 
 test.each([

@@ -1,14 +1,14 @@
 /** The context that a model gets, in the cases where it is not simply what was recorded. */
 import { describe, expect, it } from '@jest/globals'
 import { either as E } from 'fp-ts'
-import { contextOf, type Context } from '../../../src/domain/compaction/context.js'
+import { contextOf, viewText, type Context } from '../../../src/domain/compaction/context.js'
 import type { Event } from '../../../src/domain/events/index.js'
 import type { ContentPart } from '../../../src/domain/values/message.js'
-import { shorten } from '../../../src/domain/compaction/shorten.js'
+import { shorten } from '../../../src/domain/conversation/shorten.js'
 import { defaultEstimator, messageTokens } from '../../../src/domain/values/tokens.js'
 import { appended, archived, configuration, prunedBy } from '../../support/builders.js'
-import { chatProblems } from '../../support/chat-validity.js'
-import { configuredWith, stateAfter } from '../../support/given.js'
+import { problemsOfEveryApi } from '../../support/chat-validity.js'
+import { configuredWith, stateAfter } from '../../support/given-events.js'
 import { contextIn } from '../../support/harness.js'
 
 const calls = (id: string, callIds: readonly string[], args = '{}'): Event =>
@@ -22,7 +22,7 @@ const result = (id: string, callId: string, content = 'done'): Event =>
   appended(id, { role: 'tool', content, toolCallId: callId, tokens: 4 + Math.ceil(content.length / 4) })
 const text = (id: string, content: string, some: Parameters<typeof appended>[1] = {}): Event =>
   appended(id, { content, tokens: 2 + defaultEstimator.text(content), ...some })
-const shown = (...events: Event[]): Context =>
+const contextAfter = (...events: Event[]): Context =>
   contextIn(stateAfter(events[0]?.type === 'ConversationConfigured' ? events : [configuredWith({}), ...events]))
 const tiny = configuredWith({ modelMaxTokens: 512 })
 
@@ -32,7 +32,7 @@ describe('a context', () => {
   })
 
   it('has leading messages, the view, pinned ones from before the window, and the window, in this order', () => {
-    const context = shown(
+    const context = contextAfter(
       configuredWith({}),
       appended('s', { role: 'system' }),
       appended('d', { role: 'developer' }),
@@ -43,22 +43,27 @@ describe('a context', () => {
       archived('k', ['a', 'b']),
       prunedBy({ k: ['a', 'b'] }, { windowStart: 6n }),
     )
-    expect(context.messageIds).toEqual(['s', 'd', undefined, 'p', 'late-system'])
-    expect(context.viewAt).toBe(2)
-    expect(context.messages[2]).toMatchObject({
+    expect(context.messageIds).toEqual(['s', 'p', 'late-system'])
+    expect(context.viewAt).toBe(0)
+    expect(context.messages[0]).toMatchObject({
       role: 'system',
-      content: expect.stringContaining('[Context Summary — 2 messages compressed across 1 compaction cycles]'),
+      content: expect.stringMatching(
+        /^content of s\n\ncontent of d\n\n\[Context Summary — 2 messages compressed across 1 compaction cycles\]/u,
+      ),
     })
+    expect(viewText(context)).toMatch(/^\[Context Summary/u)
+    expect(context.messages[2]).toEqual({ role: 'user', content: '[system message]\ncontent of late-system' })
+    expect(context.adapted).toEqual([0, 2])
   })
 })
 
 describe('calls and results', () => {
   it('a call without a result has a placeholder, which the result takes the place of', () => {
-    const open = shown(calls('c', ['x', 'y']), result('ry', 'y'), text('u', 'and?'))
-    expect(open.messages.map((message) => message.tool_call_id)).toEqual([undefined, 'y', 'x', undefined])
+    const open = contextAfter(calls('c', ['x', 'y']), result('ry', 'y'), text('u', 'and?'))
+    expect(open.messages.map((message) => message.tool_call_id)).toEqual([undefined, undefined, 'y', 'x', undefined])
     expect(open.openCalls).toEqual([{ callId: 'x', name: 'run', messageId: 'c' }])
-    const late = shown(calls('c', ['x', 'y']), result('ry', 'y'), text('u', 'and?'), result('rx', 'x'))
-    expect(late.messageIds).toEqual(['c', 'ry', 'rx', 'u'])
+    const late = contextAfter(calls('c', ['x', 'y']), result('ry', 'y'), text('u', 'and?'), result('rx', 'x'))
+    expect(late.messageIds).toEqual([undefined, 'c', 'ry', 'rx', 'u'])
     expect(late.openCalls).toBeUndefined()
   })
 
@@ -70,15 +75,15 @@ describe('calls and results', () => {
   })
 
   it('of the same id belong to the call before them', () => {
-    const context = shown(
+    const context = contextAfter(
       calls('c1', ['x']),
       result('r1', 'x'),
       calls('c2', ['x']),
       text('u', 'wait'),
       result('r2', 'x'),
     )
-    expect(context.messageIds).toEqual(['c1', 'r1', 'c2', 'r2', 'u'])
-    expect(chatProblems(context.messages)).toEqual([])
+    expect(context.messageIds).toEqual([undefined, 'c1', 'r1', 'c2', 'r2', 'u'])
+    expect(problemsOfEveryApi(context.messages)).toEqual([])
   })
 })
 
@@ -108,7 +113,7 @@ it('a late result of a call that was folded keeps its parts', () => {
 
 describe('what does not fit', () => {
   it('is shortened in the middle, and says how much is left out and where it can be read', () => {
-    const context = shown(tiny, text('u', `begin ${'x'.repeat(4_000)} end`), text('v', 'short'))
+    const context = contextAfter(tiny, text('u', `begin ${'x'.repeat(4_000)} end`), text('v', 'short'))
     const [message] = context.messages
     expect(message?.content).toMatch(/^begin x[^]*characters left out[^]*the whole text: message u [^]*x end$/u)
     expect(context.shortened).toEqual([{ id: 'u', how: 'shortened', characters: expect.any(Number) }])
@@ -130,26 +135,26 @@ describe('what does not fit', () => {
       text: 'y'.repeat(3_000),
       nested: { list: ['z'.repeat(3_000), 5, null] },
     })
-    for (const given of [args, `{${'"'.repeat(3_000)}`, JSON.stringify('w'.repeat(3_000))]) {
-      const context = shown(tiny, calls('c', ['x'], given), result('r', 'x'), text('u', 'and?'))
-      expect(chatProblems(context.messages)).toEqual([])
+    for (const argument of [args, `{${'"'.repeat(3_000)}`, JSON.stringify('w'.repeat(3_000))]) {
+      const context = contextAfter(tiny, calls('c', ['x'], argument), result('r', 'x'), text('u', 'and?'))
+      expect(problemsOfEveryApi(context.messages)).toEqual([])
       expect(context.tokens).toBeLessThanOrEqual(512)
       expect(context.shortened?.map(({ id }) => id)).toContain('c')
     }
-    const kept = shown(tiny, calls('c', ['x'], args), result('r', 'x'))
-    expect(JSON.parse(kept.messages[0]?.tool_calls?.[0]?.function?.arguments ?? '')).toMatchObject({
+    const shortened = contextAfter(tiny, calls('c', ['x'], args), result('r', 'x'))
+    expect(JSON.parse(shortened.messages[1]?.tool_calls?.[0]?.function?.arguments ?? '')).toMatchObject({
       path: 'src/berth.ts',
       nested: { list: [expect.stringContaining('left out'), 5, null] },
     })
   })
 
   it('leaves out the oldest groups, visibly, and keeps the last message', () => {
-    const context = shown(
+    const context = contextAfter(
       configuredWith({ modelMaxTokens: 512 }),
       ...Array.from({ length: 60 }, (_, number) => text(`m${String(number)}`, 'berth '.repeat(12))),
     )
     expect(context.messages[0]).toMatchObject({
-      role: 'system',
+      role: 'user',
       content: expect.stringMatching(/^\[\.\.\. \d+ earlier messages or call groups are left out/u),
     })
     expect(context.messageIds.at(-1)).toBe('m59')
@@ -158,14 +163,14 @@ describe('what does not fit', () => {
   })
 
   it('a call goes with its results', () => {
-    const context = shown(
+    const context = contextAfter(
       tiny,
       calls('c', ['x', 'y']),
       result('rx', 'x', 'x'.repeat(400)),
       result('ry', 'y', 'y'.repeat(400)),
       ...Array.from({ length: 12 }, (_, number) => text(`m${String(number)}`, 'berth '.repeat(30))),
     )
-    expect(chatProblems(context.messages)).toEqual([])
+    expect(problemsOfEveryApi(context.messages)).toEqual([])
     expect(['c', 'rx', 'ry'].map((id) => context.messageIds.includes(id))).toEqual([false, false, false])
   })
 
@@ -181,7 +186,7 @@ describe('what does not fit', () => {
   }
 
   it('shows a text in the place of a part that does not fit, and keeps the text beside it', () => {
-    const context = shown(tiny, text('u', 'hello'), withParts('q', [ASK, pdf, image]))
+    const context = contextAfter(tiny, text('u', 'hello'), withParts('q', [ASK, pdf, image]))
     expect(context.messages.at(-1)?.content).toEqual([
       { type: 'text', text: 'Summarize this PDF.' },
       {
@@ -198,14 +203,14 @@ describe('what does not fit', () => {
   it('keeps a file whole in the newest message as long as it fits by itself', () => {
     const window = configuredWith({ modelMaxTokens: 8_000 })
     const history = Array.from({ length: 40 }, (_, number) => text(`m${String(number)}`, 'berth '.repeat(200)))
-    const context = shown(window, ...history, withParts('q', [ASK, pdf]))
+    const context = contextAfter(window, ...history, withParts('q', [ASK, pdf]))
     expect(context.messages.at(-1)?.content).toEqual([{ type: 'text', text: 'Summarize this PDF.' }, pdf])
     expect(context.tokens).toBeLessThanOrEqual(8_000)
   })
 
   it('names a last message that nothing makes fit, so that the context still ends with it', () => {
     const many = Array.from({ length: 12 }, (_, at) => `a-rather-long-id-of-a-call-${'x'.repeat(60)}-${String(at)}`)
-    const context = shown(tiny, text('u', 'hello'), calls('c', many, JSON.stringify({ text: 'y'.repeat(600) })))
+    const context = contextAfter(tiny, text('u', 'hello'), calls('c', many, JSON.stringify({ text: 'y'.repeat(600) })))
     expect(context.messageIds.at(-1)).toBe('c')
     expect(context.messages.at(-1)?.content).toContain('message c does not fit')
     expect(context.shortened?.map(({ id, how }) => [id, how])).toContainEqual(['c', 'shortened'])
@@ -213,7 +218,7 @@ describe('what does not fit', () => {
   })
 
   it('leaves the newest message in, also where its call stands at the start of the window', () => {
-    const context = shown(
+    const context = contextAfter(
       tiny,
       calls('c', ['x']),
       ...Array.from({ length: 40 }, (_, number) => text(`m${String(number)}`, 'berth '.repeat(12))),
@@ -223,7 +228,7 @@ describe('what does not fit', () => {
       role: 'tool',
       content: 'the late answer',
     })
-    expect(chatProblems(context.messages)).toEqual([])
+    expect(problemsOfEveryApi(context.messages)).toEqual([])
     expect(context.tokens).toBeLessThanOrEqual(512)
   })
 
@@ -237,7 +242,7 @@ describe('what does not fit', () => {
       prunedBy({ k: ['a'] }),
       text('q', 'x'.repeat(1_960)),
     ]
-    const context = shown(...events)
+    const context = contextAfter(...events)
     expect(context.viewAt).toBeUndefined()
     expect(context.messages.map(({ content }) => content)).toEqual(['x'.repeat(1_960)])
     expect(context.shortened?.map(({ id, how }) => [id, how])).toEqual([
@@ -250,7 +255,7 @@ describe('what does not fit', () => {
     const ids = Array.from({ length: 12 }, (_, at) => `x${String(at)}`)
     const window = configuredWith({ modelMaxTokens: 2_048 })
     const pinnedText = text('p', 'Never touch production.', { pinned: true })
-    const context = shown(
+    const context = contextAfter(
       window,
       pinnedText,
       calls('c', ids),
@@ -258,7 +263,7 @@ describe('what does not fit', () => {
       ...Array.from({ length: 150 }, (_, number) => text(`m${String(number)}`, 'berth '.repeat(30))),
     )
     expect(context.messages[context.messageIds.indexOf('p')]?.content).toBe('Never touch production.')
-    const pinnedResult = shown(
+    const pinnedResult = contextAfter(
       window,
       calls('c', ids),
       ...ids.map((id) =>
@@ -273,7 +278,7 @@ describe('what does not fit', () => {
       content: 'exactly this',
     })
     expect(pinnedResult.messages.at(-1)?.content).toBe('y'.repeat(4_800))
-    expect(chatProblems(pinnedResult.messages)).toEqual([])
+    expect(problemsOfEveryApi(pinnedResult.messages)).toEqual([])
     expect(pinnedResult.tokens).toBeLessThanOrEqual(2_048)
   })
 
@@ -285,9 +290,9 @@ describe('what does not fit', () => {
       text('u', 'hello'),
     ]
     expect(contextOf(stateAfter([...events, configuredWith({ modelMaxTokens: 1_024 })]))).toEqual(
-      E.left({ kind: 'PinnedTooLarge', messageIds: ['p', 'q'], tokens: 1_504, limit: 1_024 }),
+      E.left({ kind: 'PinnedTooLarge', messageIds: ['p', 'q'], tokens: 1_518, limit: 1_024 }),
     )
-    expect(shown(...events, configuredWith({ modelMaxTokens: 2_048 })).messageIds).toEqual(['p', 'q', 'u'])
+    expect(contextAfter(...events, configuredWith({ modelMaxTokens: 2_048 })).messageIds).toEqual(['p', 'q', 'u'])
   })
 
   it('of the leading messages themselves is an error that names them', () => {
@@ -304,19 +309,20 @@ describe('what does not fit', () => {
 
 describe('over budget', () => {
   it('says tokens, limit, why, and which messages it may not fold', () => {
-    expect(shown(tiny, text('u', 'x'.repeat(1_900))).overBudget).toEqual({
+    expect(contextAfter(tiny, text('u', 'x'.repeat(1_900))).overBudget).toEqual({
       tokens: 477,
       limit: 409,
       reason: 'recent-messages',
       messageIds: ['u'],
     })
-    expect(shown(tiny, text('u', 'x'.repeat(100))).overBudget).toBeUndefined()
+    expect(contextAfter(tiny, text('u', 'x'.repeat(100))).overBudget).toBeUndefined()
   })
 
   it('says that compaction is due where it is', () => {
     const due = configuredWith({ modelMaxTokens: 512, keepRecent: 1, chunkSize: 2, chunkMinTokens: 0 })
     expect(
-      shown(due, ...Array.from({ length: 5 }, (_, number) => text(`m${String(number)}`, 'x'.repeat(350)))).overBudget,
+      contextAfter(due, ...Array.from({ length: 5 }, (_, number) => text(`m${String(number)}`, 'x'.repeat(350))))
+        .overBudget,
     ).toMatchObject({ reason: 'compaction-due', messageIds: ['m4'] })
   })
 })

@@ -16,7 +16,7 @@ import {
 } from '../../../src/domain/compaction/plan.js'
 import type { PolicySettings } from '../../../src/domain/values/policy.js'
 import { appended, at, compactionFailed, pinned, summarized } from '../../support/builders.js'
-import { configuredWith, stateAfter } from '../../support/given.js'
+import { configuredWith, stateAfter } from '../../support/given-events.js'
 
 const message = (number: number, tokens = 100, some: Parameters<typeof appended>[1] = {}): Event =>
   appended(`m${String(number)}`, { tokens, ...some })
@@ -147,14 +147,14 @@ describe('chunks', () => {
   })
 
   it('made anew for the same messages supersede the old ones, and all that continue them', () => {
-    const again = state(
+    const repeated = state(
       {},
       ...messages(16),
       summarized('one', ['m0', 'm1']),
       summarized('two', ['m2', 'm3']),
       summarized('three', ['m0', 'm1', 'm2']),
     )
-    expect(again.chunks.map((chunk) => chunk.chunkId)).toEqual(['three'])
+    expect(repeated.chunks.map((chunk) => chunk.chunkId)).toEqual(['three'])
   })
 
   it('too large for a request become two near the middle, where no rule objects', () => {
@@ -180,14 +180,14 @@ describe('ahead of need', () => {
   }
 
   it('what is recorded behind a chunk that a pin holds is not bought again', () => {
-    const held = [
+    const blocked = [
       ...messages(15),
       summarized('c1', ['m0']),
       pinned('m0', 1n),
       summarized('c2', ['m1', 'm2', 'm3', 'm4']),
     ]
-    expect(ahead(state({}, ...held))).toBe('m5 m6 m7 m8 behind c2')
-    expect(chunksOf(planned(state({}, ...held, message(15))))[0]).toBe('recorded m1 m2 m3 m4')
+    expect(ahead(state({}, ...blocked))).toBe('m5 m6 m7 m8 behind c2')
+    expect(chunksOf(planned(state({}, ...blocked, message(15))))[0]).toBe('recorded m1 m2 m3 m4')
   })
 
   it('chunks are taken in the order of their messages, whichever was recorded first', () => {

@@ -6,13 +6,13 @@ import type { MessageInput } from '../../../src/domain/values/message.js'
 import { appended, archived, at, calls, pinned, prunedBy, result } from '../../support/builders.js'
 import { NOW, append } from '../../support/commands.js'
 import { answering, calling } from '../../support/conversations.js'
-import { configuredWith, given, small } from '../../support/given.js'
+import { configuredWith, givenEvents, small } from '../../support/given-events.js'
 
 const user = (id: string, content = 'Berth 7?'): MessageInput => ({ id, role: 'user', content })
 
 describe('AppendMessages', () => {
   it('records each message with its tokens, and now where it brings no time', () => {
-    given()
+    givenEvents()
       .when(append({ ...user('a'), created_at: at(5) }, { role: 'assistant', content: 'Free.' }))
       .records(
         {
@@ -33,62 +33,64 @@ describe('AppendMessages', () => {
   })
 
   it('records the same message once, in one command too, whatever its time', () => {
-    given(appended('a', { content: 'Berth 7?' }))
+    givenEvents(appended('a', { content: 'Berth 7?' }))
       .when(append(user('a'), { ...user('a'), created_at: at(7) }))
       .records()
-    expect(given().when(append(user('a'), user('a'))).events).toHaveLength(1)
+    expect(givenEvents().when(append(user('a'), user('a'))).events).toHaveLength(1)
   })
 
   it('refuses the same id with other content, and an id that is none', () => {
-    given(appended('a'))
+    givenEvents(appended('a'))
       .when(append(user('a')))
       .rejected({ kind: 'MessageIdTaken', messageId: 'a' })
-    given()
+    givenEvents()
       .when(append(user('a'), user('a', 'other')))
       .rejected({ kind: 'MessageIdTaken', messageId: 'a' })
-    given()
+    givenEvents()
       .when(append(user('a\u0000')))
       .rejected({ kind: 'BadId', field: 'id', detail: 'has a control character' })
   })
 
   it('takes a result only for a call that waits, live or folded', () => {
     const refused = { kind: 'ToolResultWithoutCall', messageId: 'r', toolCallId: 'x' }
-    given()
+    givenEvents()
       .when(append(answering('r', 'x')))
       .rejected(refused)
-    given(calls('c', 'y'))
+    givenEvents(calls('c', 'y'))
       .when(append(answering('r', 'x')))
       .rejected(refused)
-    given(calls('c', 'x'), result('r0', 'x'))
+    givenEvents(calls('c', 'x'), result('r0', 'x'))
       .when(append(answering('r', 'x')))
       .rejected(refused)
-    expect(given(calls('c', 'x')).when(append(answering('r', 'x'))).events).toHaveLength(1)
-    expect(given().when(append(calling('c', ['x']), answering('r', 'x'))).events).toHaveLength(2)
+    expect(givenEvents(calls('c', 'x')).when(append(answering('r', 'x'))).events).toHaveLength(1)
+    expect(givenEvents().when(append(calling('c', ['x']), answering('r', 'x'))).events).toHaveLength(2)
     const carried = {
       ...prunedBy({ b: ['c'] }).data.carried,
       foldedCalls: [{ callId: 'x', name: 'run', batchId: 'b' }],
     }
     expect(
-      given(calls('c', 'x'), archived('b', ['c']), prunedBy({ b: ['c'] }, { carried })).when(
+      givenEvents(calls('c', 'x'), archived('b', ['c']), prunedBy({ b: ['c'] }, { carried })).when(
         append(answering('r', 'x')),
       ).events,
     ).toHaveLength(1)
   })
 
   it('refuses a pin beyond a quarter of the window, together with leading and pinned messages', () => {
-    given(small)
+    givenEvents(small)
       .when(append({ ...user('p', 'x'.repeat(1_200)), pinned: true }))
       .rejected({ kind: 'PinTooLarge', messageId: 'p', tokens: 302, limit: 250 })
-    given(small, appended('s', { role: 'system', tokens: 200 }))
+    givenEvents(small, appended('s', { role: 'system', tokens: 200 }))
       .when(append({ ...user('p', 'x'.repeat(200)), pinned: true }))
       .rejected({ kind: 'PinTooLarge', messageId: 'p', tokens: 252, limit: 250 })
-    expect(given(small).when(append({ ...user('p'), pinned: true })).events).toMatchObject([{ data: { pinned: true } }])
+    expect(givenEvents(small).when(append({ ...user('p'), pinned: true })).events).toMatchObject([
+      { data: { pinned: true } },
+    ])
   })
 
   it('counts what has to stand beside a pin: the least of its call and of the results, those to come included', () => {
     const ids = Array.from({ length: 12 }, (_, place) => `call_${String(place)}`)
     const large = { content: 'x'.repeat(9_000), tokens: 2_254 }
-    const beside = [
+    const groupWithPin = [
       calls('c', ...ids),
       ...ids.map((id) => appended(`r${id}`, { role: 'tool', toolCallId: id, ...large })),
     ]
@@ -96,17 +98,17 @@ describe('AppendMessages', () => {
     const tooLarge = (messageId: string): unknown =>
       expect.objectContaining({ kind: 'PinTooLarge', messageId, limit: 400 })
     // Twelve results of 9,000 characters are shown in a few words each where nothing else helps.
-    expect(given(window, ...beside).when({ type: 'PinMessage', messageId: 'c' }).events).toHaveLength(1)
-    given(window, calls('c', ...ids, ...ids.map((id) => `another_${id}`)))
+    expect(givenEvents(window, ...groupWithPin).when({ type: 'PinMessage', messageId: 'c' }).events).toHaveLength(1)
+    givenEvents(window, calls('c', ...ids, ...ids.map((id) => `another_${id}`)))
       .when({ type: 'PinMessage', messageId: 'c' })
       .rejected(tooLarge('c'))
-    given(window, ...beside, appended('p', { tokens: 300 }), pinned('p'))
+    givenEvents(window, ...groupWithPin, appended('p', { tokens: 300 }), pinned('p'))
       .when({ type: 'PinMessage', messageId: 'rcall_3' })
       .rejected(tooLarge('rcall_3'))
   })
 
   it('records all of a command or none of it', () => {
-    given(small)
+    givenEvents(small)
       .when(append(user('a'), answering('r', 'x'), user('b')))
       .rejected({ kind: 'ToolResultWithoutCall', messageId: 'r', toolCallId: 'x' })
   })

@@ -3,11 +3,11 @@
 import { describe, expect, it } from '@jest/globals'
 import { appended, at, calls, pinned, result, summarized } from '../../support/builders.js'
 import { archiveAndPrune } from '../../support/commands.js'
-import { given, small } from '../../support/given.js'
+import { givenEvents, small } from '../../support/given-events.js'
 
 describe('ArchiveAndPrune', () => {
   it('archives each chunk and prunes, in this order, and carries what a load needs', () => {
-    const events = given(
+    const events = givenEvents(
       small,
       appended('s', { role: 'system' }),
       appended('a'),
@@ -50,24 +50,24 @@ describe('ArchiveAndPrune', () => {
   })
 
   it('refuses what has no summary', () => {
-    given(appended('a')).when(archiveAndPrune('k')).rejected({ kind: 'NotArchivedYet', chunkId: 'k' })
-    given(appended('a')).when(archiveAndPrune()).rejected({ kind: 'NotArchivedYet', chunkId: '' })
+    givenEvents(appended('a')).when(archiveAndPrune('k')).rejected({ kind: 'NotArchivedYet', chunkId: 'k' })
+    givenEvents(appended('a')).when(archiveAndPrune()).rejected({ kind: 'NotArchivedYet', chunkId: '' })
   })
 
   it('refuses to leave a hole, to part a call from its results, and to take what is pinned', () => {
-    given(small, appended('a'), appended('b'), appended('c'), summarized('k', ['b']))
+    givenEvents(small, appended('a'), appended('b'), appended('c'), summarized('k', ['b']))
       .when(archiveAndPrune('k'))
       .rejected({ kind: 'NotAtHead', messageId: 'a' })
-    given(small, calls('c', 'x'), result('r', 'x'), appended('d'), summarized('k', ['c']))
+    givenEvents(small, calls('c', 'x'), result('r', 'x'), appended('d'), summarized('k', ['c']))
       .when(archiveAndPrune('k'))
       .rejected({ kind: 'CutInsideCallGroup', messageId: 'c' })
-    given(small, calls('c', 'x'), appended('d'), summarized('k', ['c']))
+    givenEvents(small, calls('c', 'x'), appended('d'), summarized('k', ['c']))
       .when(archiveAndPrune('k'))
       .rejected({ kind: 'CutInsideCallGroup', messageId: 'c' })
-    given(small, appended('a'), appended('b'), summarized('k', ['a']), pinned('a'))
+    givenEvents(small, appended('a'), appended('b'), summarized('k', ['a']), pinned('a'))
       .when(archiveAndPrune('k'))
       .rejected({ kind: 'MessagePinned', messageId: 'a' })
-    given(small, calls('c', 'x'), result('r', 'x'), appended('d'), summarized('k', ['c', 'r']), pinned('r', 2n))
+    givenEvents(small, calls('c', 'x'), result('r', 'x'), appended('d'), summarized('k', ['c', 'r']), pinned('r', 2n))
       .when(archiveAndPrune('k'))
       .rejected({ kind: 'MessagePinned', messageId: 'c' })
   })

@@ -3,7 +3,7 @@
 import { describe, expect, it } from '@jest/globals'
 import type { MessageInput } from '../../../src/domain/values/message.js'
 import { append, configure } from '../../support/commands.js'
-import { configuredWith, given, nothing, small } from '../../support/given.js'
+import { configuredWith, givenEvents, nothing, small } from '../../support/given-events.js'
 
 const user = (id: string, content = 'Berth 7?'): MessageInput => ({ id, role: 'user', content })
 
@@ -17,26 +17,26 @@ describe('Configure', () => {
   })
 
   it('records nothing where nothing changes, and adds to what was set before', () => {
-    given(small).when(configure()).records()
-    given(small)
+    givenEvents(small).when(configure()).records()
+    givenEvents(small)
       .when(configure({ settings: { chunkSize: 3 } }))
       .records()
-    expect(given(small).when(configure({ settings: { keepRecent: 7 } })).events).toMatchObject([
+    expect(givenEvents(small).when(configure({ settings: { keepRecent: 7 } })).events).toMatchObject([
       { data: { settings: { modelMaxTokens: 1_000, chunkSize: 3, keepRecent: 7 } } },
     ])
   })
 
   it('refuses another scope, and settings that leave no window', () => {
-    given(configuredWith({}, 'one'))
+    givenEvents(configuredWith({}, 'one'))
       .when(configure({ scope: 'two' }))
       .rejected({ kind: 'ScopeChanged', recorded: 'one', given: 'two' })
-    given(small)
+    givenEvents(small)
       .when(configure({ scope: 'two' }))
       .rejected({ kind: 'ScopeChanged', recorded: undefined, given: 'two' })
-    given(configuredWith({}, 'one'))
+    givenEvents(configuredWith({}, 'one'))
       .when(configure({ scope: 'one' }))
       .records()
-    given(small)
+    givenEvents(small)
       .when(configure({ settings: { outputReserve: 999 } }))
       .rejected(expect.objectContaining({ kind: 'BadPolicy', field: 'modelMaxTokens' }))
   })

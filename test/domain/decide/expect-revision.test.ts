@@ -2,11 +2,11 @@
 /* oxlint-disable jest/expect-expect -- `records` and `rejected` say what is expected */
 import { it } from '@jest/globals'
 import { appended } from '../../support/builders.js'
-import { given } from '../../support/given.js'
+import { givenEvents } from '../../support/given-events.js'
 
 it('Expect refuses what was decided on another revision', () => {
-  given(appended('a')).when({ type: 'Expect', revision: 1n }).records()
-  given(appended('a'))
+  givenEvents(appended('a')).when({ type: 'Expect', revision: 1n }).records()
+  givenEvents(appended('a'))
     .when({ type: 'Expect', revision: 0n })
     .rejected({ kind: 'ConversationMoved', revision: 1n, known: 0n })
 })

@@ -2,21 +2,21 @@
 /* oxlint-disable jest/expect-expect -- `records` and `rejected` say what is expected */
 import { describe, it } from '@jest/globals'
 import { appended, pinned, unpinned } from '../../support/builders.js'
-import { given, small } from '../../support/given.js'
+import { givenEvents, small } from '../../support/given-events.js'
 
 describe('PinMessage and UnpinMessage', () => {
   it('record once what changes', () => {
-    given(appended('a')).when({ type: 'PinMessage', messageId: 'a' }).records(pinned('a'))
-    given(appended('a'), pinned('a')).when({ type: 'PinMessage', messageId: 'a' }).records()
-    given(appended('a'), pinned('a')).when({ type: 'UnpinMessage', messageId: 'a' }).records(unpinned('a'))
-    given(appended('a')).when({ type: 'UnpinMessage', messageId: 'a' }).records()
+    givenEvents(appended('a')).when({ type: 'PinMessage', messageId: 'a' }).records(pinned('a'))
+    givenEvents(appended('a'), pinned('a')).when({ type: 'PinMessage', messageId: 'a' }).records()
+    givenEvents(appended('a'), pinned('a')).when({ type: 'UnpinMessage', messageId: 'a' }).records(unpinned('a'))
+    givenEvents(appended('a')).when({ type: 'UnpinMessage', messageId: 'a' }).records()
   })
 
   it('refuse a message that is not live, and a pin that is too large', () => {
-    given(appended('a'))
+    givenEvents(appended('a'))
       .when({ type: 'PinMessage', messageId: 'b' })
       .rejected({ kind: 'MessageNotLive', messageId: 'b', nearest: 'a' })
-    given(small, appended('a', { tokens: 300 }))
+    givenEvents(small, appended('a', { tokens: 300 }))
       .when({ type: 'PinMessage', messageId: 'a' })
       .rejected({ kind: 'PinTooLarge', messageId: 'a', tokens: 300, limit: 250 })
   })

@@ -2,20 +2,21 @@
 /* oxlint-disable jest/expect-expect -- `records` and `rejected` say what is expected */
 import { describe, expect, it } from '@jest/globals'
 import { appended, compactionFailed, summarized } from '../../support/builders.js'
-import { given, small } from '../../support/given.js'
+import { givenEvents, small } from '../../support/given-events.js'
 
 describe('what went wrong', () => {
-  const { attempt: _attempt, retryAfterMessages: _retry, ...failure } = compactionFailed().data
+  const { attempt: _attempt, retryAfterMessages: _retry, timesSent: _timesSent, ...data } = compactionFailed().data
+  const failure = { ...data, sent: 1 }
 
   it('is counted in a row, and starts anew after a summary', () => {
-    expect(given(small).when({ type: 'RecordFailure', ...failure }).events).toMatchObject([
+    expect(givenEvents(small).when({ type: 'RecordFailure', ...failure }).events).toMatchObject([
       { data: { attempt: 1, retryAfterMessages: 1 } },
     ])
     expect(
-      given(small, compactionFailed({ attempt: 4 })).when({ type: 'RecordFailure', ...failure }).events,
+      givenEvents(small, compactionFailed({ attempt: 4 })).when({ type: 'RecordFailure', ...failure }).events,
     ).toMatchObject([{ data: { attempt: 5, retryAfterMessages: 3 } }])
     expect(
-      given(small, appended('a'), compactionFailed({ attempt: 4 }), summarized('k', ['a'])).when({
+      givenEvents(small, appended('a'), compactionFailed({ attempt: 4 }), summarized('k', ['a'])).when({
         type: 'RecordFailure',
         ...failure,
       }).events,
@@ -23,15 +24,15 @@ describe('what went wrong', () => {
   })
 
   it('ahead of need rests as long as it ever does, and does not count against what a limit asks for', () => {
-    expect(given(small).when({ type: 'RecordFailure', ...failure, trigger: 'ahead' }).events).toMatchObject([
+    expect(givenEvents(small).when({ type: 'RecordFailure', ...failure, trigger: 'ahead' }).events).toMatchObject([
       { data: { attempt: 1, retryAfterMessages: 3 } },
     ])
     expect(
-      given(small, compactionFailed({ attempt: 4, trigger: 'ahead' })).when({ type: 'RecordFailure', ...failure })
+      givenEvents(small, compactionFailed({ attempt: 4, trigger: 'ahead' })).when({ type: 'RecordFailure', ...failure })
         .events,
     ).toMatchObject([{ data: { attempt: 1, retryAfterMessages: 1 } }])
     expect(
-      given(small, compactionFailed({ attempt: 4, trigger: 'ahead' })).when({
+      givenEvents(small, compactionFailed({ attempt: 4, trigger: 'ahead' })).when({
         type: 'RecordFailure',
         ...failure,
         trigger: 'ahead',
@@ -40,21 +41,21 @@ describe('what went wrong', () => {
   })
 
   it('at a limit on spending waits for no messages: the day has to turn', () => {
-    expect(given(small).when({ type: 'RecordFailure', ...failure, failure: 'limit-reached' }).events).toMatchObject([
-      { data: { attempt: 1, retryAfterMessages: 0 } },
-    ])
+    expect(
+      givenEvents(small).when({ type: 'RecordFailure', ...failure, failure: 'limit-reached' }).events,
+    ).toMatchObject([{ data: { attempt: 1, retryAfterMessages: 0 } }])
   })
 
   it('could not be helped is said once, and not at all where there is no need', () => {
     const huge = [small, appended('a', { tokens: 900 })]
-    const [event] = given(...huge).when({ type: 'RecordCouldNotHelp', trigger: 'soft' }).events
+    const [event] = givenEvents(...huge).when({ type: 'RecordCouldNotHelp', trigger: 'soft' }).events
     expect(event).toMatchObject({
       type: 'CompactionCouldNotHelp',
       data: { reason: 'recent-messages', tokens: 900, limit: 800, messageIds: ['a'] },
     })
-    given(...huge, ...(event === undefined ? [] : [event]))
+    givenEvents(...huge, ...(event === undefined ? [] : [event]))
       .when({ type: 'RecordCouldNotHelp', trigger: 'soft' })
       .records()
-    given(small, appended('a')).when({ type: 'RecordCouldNotHelp', trigger: 'soft' }).records()
+    givenEvents(small, appended('a')).when({ type: 'RecordCouldNotHelp', trigger: 'soft' }).records()
   })
 })

@@ -3,13 +3,15 @@
 import { describe, expect, it } from '@jest/globals'
 import { appended, at } from '../../support/builders.js'
 import { recordChunk } from '../../support/commands.js'
-import { given } from '../../support/given.js'
+import { givenEvents } from '../../support/given-events.js'
 
 describe('RecordChunk', () => {
   it('records what it covers', () => {
-    const [event] = given(appended('a', { createdAt: at(9) }), appended('b', { createdAt: at(4) }), appended('c')).when(
-      recordChunk('a', 'b'),
-    ).events
+    const [event] = givenEvents(
+      appended('a', { createdAt: at(9) }),
+      appended('b', { createdAt: at(4) }),
+      appended('c'),
+    ).when(recordChunk('a', 'b')).events
     expect(event).toMatchObject({
       type: 'ChunkSummarized',
       data: {
@@ -23,13 +25,13 @@ describe('RecordChunk', () => {
       },
     })
     expect(
-      given(appended('a'), appended('b', { createdAt: at(4) }), ...(event === undefined ? [] : [event])).when(
+      givenEvents(appended('a'), appended('b', { createdAt: at(4) }), ...(event === undefined ? [] : [event])).when(
         recordChunk('a', 'b'),
       ).events,
     ).toEqual([])
   })
 
   it('refuses messages that are gone', () => {
-    given(appended('a')).when(recordChunk('a', 'b')).rejected({ kind: 'MessageNotLive', messageId: 'b' })
+    givenEvents(appended('a')).when(recordChunk('a', 'b')).rejected({ kind: 'MessageNotLive', messageId: 'b' })
   })
 })

@@ -3,9 +3,9 @@
 import { describe, expect, it } from '@jest/globals'
 import type { Conversation } from '../../../src/domain/conversation/conversation.js'
 import { appended, at, pinned } from '../../support/builders.js'
-import { given, givenState, small } from '../../support/given.js'
+import { givenEvents, givenState, small } from '../../support/given-events.js'
 
-const conversation = given(small, appended('a'), appended('b'))
+const conversation = givenEvents(small, appended('a'), appended('b'))
 /** An edition that knows the conversation as far as it has come. */
 const edition = (some: Partial<Conversation> = {}): Conversation => ({
   ...conversation.state,
@@ -62,7 +62,7 @@ describe('AdoptEdition', () => {
     conversation
       .when({ type: 'AdoptEdition', edition: edition({ conversationRevision: 1n }) })
       .rejected({ kind: 'ConversationMoved', revision: 2n, known: 1n })
-    given(small, appended('a'), pinned('a'))
+    givenEvents(small, appended('a'), pinned('a'))
       .when({ type: 'AdoptEdition', edition: edition({ window: [] }) })
       .rejected({ kind: 'PinnedMessageCompacted', messageId: 'a' })
     conversation
@@ -79,7 +79,7 @@ describe('RevertEdition', () => {
 
 describe('UndoCycles', () => {
   const undone = [{ cycle: 1, revision: 2n }]
-  const large = given(small, appended('a', { tokens: 990 }), appended('b', { tokens: 20 })).state
+  const large = givenEvents(small, appended('a', { tokens: 990 }), appended('b', { tokens: 20 })).state
   const compacted = givenState({ ...large, window: large.window.slice(1), cycles: 1, tokens: 20 })
 
   it('puts the messages back, and lets the soft limit wait for a chunk of new ones', () => {

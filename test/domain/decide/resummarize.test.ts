@@ -4,13 +4,13 @@ import { describe, expect, it } from '@jest/globals'
 import type { Event } from '../../../src/domain/events/index.js'
 import { appended, archived, at } from '../../support/builders.js'
 import { resummarize } from '../../support/commands.js'
-import { given } from '../../support/given.js'
+import { givenEvents } from '../../support/given-events.js'
 
 describe('RecordResummarization', () => {
   const three = ['a', 'b', 'c'].flatMap((name): Event[] => [archived(`b-${name}`, [name])])
 
   it('records one batch a level deeper, with the span of all', () => {
-    const before = given(appended('a'), appended('b'), appended('c'), ...three)
+    const before = givenEvents(appended('a'), appended('b'), appended('c'), ...three)
     const events = before.when(resummarize('b-a', 'b-b')).events
     expect(events).toMatchObject([
       {
@@ -25,7 +25,7 @@ describe('RecordResummarization', () => {
         },
       },
     ])
-    given(appended('a'), appended('b'), appended('c'), ...three, ...events)
+    givenEvents(appended('a'), appended('b'), appended('c'), ...three, ...events)
       .when(resummarize('b-a', 'b-b'))
       .records()
   })
@@ -33,7 +33,7 @@ describe('RecordResummarization', () => {
   it.each([[['b-a', 'b-c']], [['b-b', 'b-a']], [['b-a', 'nobody']], [['b-a']]])(
     'refuses %j: no run of active batches',
     (sources) => {
-      given(appended('a'), appended('b'), appended('c'), ...three)
+      givenEvents(appended('a'), appended('b'), appended('c'), ...three)
         .when(resummarize(...sources))
         .rejected({ kind: 'BatchesNotActive', batchIds: sources })
     },

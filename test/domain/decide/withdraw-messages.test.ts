@@ -3,7 +3,7 @@
 import { describe, it } from '@jest/globals'
 import type { WithdrawMessages } from '../../../src/domain/decide/withdraw-messages.js'
 import { appended, archived, prunedBy } from '../../support/builders.js'
-import { given } from '../../support/given.js'
+import { givenEvents } from '../../support/given-events.js'
 
 const withdraw = (...messageIds: string[]): WithdrawMessages => ({
   type: 'WithdrawMessages',
@@ -13,7 +13,7 @@ const withdraw = (...messageIds: string[]): WithdrawMessages => ({
 
 describe('WithdrawMessages', () => {
   it('records them by their revisions, each once, and nothing where none is named', () => {
-    given(appended('s', { role: 'system' }), appended('a'))
+    givenEvents(appended('s', { role: 'system' }), appended('a'))
       .when(withdraw('a', 's', 'a'))
       .records({
         type: 'MessagesWithdrawn',
@@ -25,13 +25,13 @@ describe('WithdrawMessages', () => {
           why: 'edited',
         },
       })
-    given(appended('a')).when(withdraw()).records()
+    givenEvents(appended('a')).when(withdraw()).records()
   })
 
   it('refuses what is compacted, and what was never said', () => {
-    given(appended('a'), archived('b', ['a']), prunedBy({ b: ['a'] }))
+    givenEvents(appended('a'), archived('b', ['a']), prunedBy({ b: ['a'] }))
       .when(withdraw('a'))
       .rejected({ kind: 'MessageNotLive', messageId: 'a' })
-    given(appended('a')).when(withdraw('a', 'x')).rejected({ kind: 'MessageNotLive', messageId: 'x' })
+    givenEvents(appended('a')).when(withdraw('a', 'x')).rejected({ kind: 'MessageNotLive', messageId: 'x' })
   })
 })

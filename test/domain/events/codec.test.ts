@@ -43,14 +43,20 @@ import {
 import { jsonAs } from '../../support/json.js'
 import { storedEvents } from '../../support/stored-event-texts.js'
 
-const place = { stream: 'conversation-c', revision: 7n, id: uuidOf('x'), previousHash: GENESIS_HASH, recordedAt: at(7) }
+const eventPlace = {
+  stream: 'conversation-c',
+  revision: 7n,
+  id: uuidOf('x'),
+  previousHash: GENESIS_HASH,
+  recordedAt: at(7),
+}
 const provenance = { actor: 'test', correlationId: 'one', causationId: 'two' }
 
-const encoded = (event: Event): Encoded => encode(event, encodeData(event), place, provenance)
+const encoded = (event: Event): Encoded => encode(event, encodeData(event), eventPlace, provenance)
 const stored = (event: Event, some: Partial<StoredEvent> = {}): StoredEvent => ({
   ...encoded(event).toStore,
-  stream: place.stream,
-  revision: place.revision,
+  stream: eventPlace.stream,
+  revision: eventPlace.revision,
   position: 9n,
   ...some,
 })
@@ -90,7 +96,7 @@ describe('decode(encode(e)) is e', () => {
       stream: 'conversation-c',
       revision: 7n,
       position: 9n,
-      id: place.id,
+      id: eventPlace.id,
     })
     expect(metadata).toEqual({
       schemaVersion: eventTypes[event.type].version,
@@ -275,12 +281,12 @@ describe('a message that is a text and nothing else', () => {
     fc.constantFrom('2023-01-02T00:00:00Z', '2023-01-02T00:00:00.000+01:00', '2023-01-02', `${at(2)}\n`),
   )
   const field = fc.constantFrom(...Object.keys(PLAIN), 'name', 'toolCallId', 'pinned', 'unknown', '__proto__')
-  const said = fc.record({ changed: fc.array(fc.tuple(field, odd), { maxLength: 2 }), left: fc.option(field) })
+  const changes = fc.record({ changed: fc.array(fc.tuple(field, odd), { maxLength: 2 }), left: fc.option(field) })
 
   it('is read as its schema reads it, whatever stands in it', () => {
     const { schema } = eventTypes.MessageAppended
     fc.assert(
-      fc.property(said, fc.boolean(), ({ changed, left }, isReversed) => {
+      fc.property(changes, fc.boolean(), ({ changed, left }, isReversed) => {
         const entries = [...Object.entries<unknown>(PLAIN), ...changed].filter(([name]) => name !== left)
         const data = JSON.stringify(Object.fromEntries(isReversed ? entries.toReversed() : entries))
         const whole = schema.safeParse(JSON.parse(data))

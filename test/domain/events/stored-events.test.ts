@@ -1,29 +1,10 @@
 /** Facts as they lie in the store still read as they did: a fixture a type and version, never edited. */
 import { describe, expect, it } from '@jest/globals'
 import { either as E } from 'fp-ts'
-import { readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { z } from 'zod'
 import { decode, eventHash } from '../../../src/domain/events/codec.js'
 import { eventTypes, isEventType } from '../../../src/domain/events/index.js'
-import type { StoredEvent } from '../../../src/ports/event-store.js'
+import { fixtureNames, readStoredEvent } from '../../support/stored-events.js'
 import { storedEvents } from '../../support/stored-event-texts.js'
-
-const FOLDER = join('test', 'fixtures', 'stored-events')
-
-const fixtureSchema = z.strictObject({
-  stream: z.string(),
-  revision: z.string().transform(BigInt),
-  id: z.string(),
-  type: z.string(),
-  data: z.string(),
-  metadata: z.string(),
-})
-
-const stored = (name: string): StoredEvent => ({
-  ...fixtureSchema.parse(JSON.parse(readFileSync(join(FOLDER, `${name}.json`), 'utf8'))),
-  position: 0n,
-})
 
 const names = Object.entries(eventTypes).flatMap(([type, { version }]) =>
   Array.from({ length: version }, (_, at) => `${type}-v${String(at + 1)}`),
@@ -31,11 +12,11 @@ const names = Object.entries(eventTypes).flatMap(([type, { version }]) =>
 
 describe('every version of every type of fact', () => {
   it('has a fixture, and every fixture a type', () => {
-    expect(readdirSync(FOLDER).toSorted()).toEqual(names.map((name) => `${name}.json`).toSorted())
+    expect(fixtureNames()).toEqual(names.toSorted())
   })
 
   it.each(names)('%s reads as the fact that it was', (name) => {
-    const event = stored(name)
+    const event = readStoredEvent(name)
     const decoded = decode(event)
     if (E.isLeft(decoded)) throw new Error(decoded.left.detail)
     const { type, data, metadata, stream, revision } = decoded.right

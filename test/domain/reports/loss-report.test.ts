@@ -1,11 +1,12 @@
 /**
- * What two compactions keep and lose: examples made by hand in several languages and in code, and what holds of any.
+ * Kept and lost items of two compactions: hand-made examples in several languages and in code, and properties of any
+ * report.
  */
 import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
 import {
   createLossReport,
-  createSaid,
+  createTextIndex,
   type KindReport,
   type LossKind,
   type ReportedMessage,
@@ -22,10 +23,10 @@ const message = (messageId: string, content: string, role: Role = 'user'): Repor
   content,
 })
 
-/** A side whose summaries say `kept` and whose context says `shown`. */
+/** A side with the summary texts `kept` and the context texts `shown`. */
 const side = (kept: readonly string[], shown = kept, liveIds: readonly string[] = []): ComparedSide => ({
-  kept: createSaid(kept),
-  shown: createSaid(shown),
+  kept: createTextIndex(kept),
+  shown: createTextIndex(shown),
   liveIds: new Set(liveIds),
   shownIds: new Set(liveIds),
 })
@@ -57,14 +58,14 @@ const lostTexts = (kind: KindReport): string[] => kind.lost.kept.items.map(({ te
 const gainedTexts = (kind: KindReport): string[] => kind.gained.kept.items.map(({ text }) => text)
 
 describe('names', () => {
-  const said = [
+  const namingMessages = [
     message('m1', 'The rate limiter in src/api/rate-limit.ts reads MAX_RETRIES; see parseConfig and #412.'),
     message('m2', 'Look at ./lib/util.py too, and at src/api/rate-limit.ts again.', 'assistant'),
   ]
 
-  it('a file or an identifier is kept where a summary names it, and lost where none does', () => {
+  it('a file or an identifier is kept if a summary names it, and lost otherwise', () => {
     const { files, identifiers } = reportOn(
-      said,
+      namingMessages,
       side(['rate-limit.ts was changed, MAX_RETRIES and #412', 'lib/util.py']),
       side(['src/api/rate-limit.ts calls parseConfig()']),
     )
@@ -78,8 +79,8 @@ describe('names', () => {
     expect(gainedTexts(identifiers)).toEqual(['parseConfig'])
   })
 
-  it('names the message that says it first, and how many say it, the most said first', () => {
-    const { files } = reportOn(said, side(['src/api/rate-limit.ts and lib/util.py']), side(['nothing']))
+  it('lists the first message with an item and the number of mentions, most mentions first', () => {
+    const { files } = reportOn(namingMessages, side(['src/api/rate-limit.ts and lib/util.py']), side(['nothing']))
     expect(files.lost.kept).toEqual({
       count: 2,
       items: [
@@ -89,7 +90,7 @@ describe('names', () => {
     })
   })
 
-  it('the bare name of a file that two folders have names neither of them', () => {
+  it('the bare name of a file in two folders names neither of them', () => {
     const { files } = reportOn(
       [message('m1', 'src/a/index.ts and src/b/index.ts')],
       side(['a/index.ts, b/index.ts']),
@@ -98,14 +99,14 @@ describe('names', () => {
     expect(lostTexts(files)).toEqual(['src/a/index.ts', 'src/b/index.ts'])
   })
 
-  it('a longer path names the file, and another file of the same name does not', () => {
+  it('a longer path names the file, but not another file of the same name', () => {
     expect(
       reportOn([message('m1', 'in lib/util.py')], side(['/home/ines/lib/util.py']), side(['tools/other/util.py']))
         .files,
     ).toMatchObject({ against: { kept: 1 }, edition: { kept: 0 } })
   })
 
-  it('one file said in several ways is one, kept where any of them names it', () => {
+  it('a file in several spellings is one item, kept in any of them', () => {
     const messages = [
       message('m1', 'see rate-limit-notes.md'),
       message('m2', 'in ../.changeset/rate-limit-notes.md.'),
@@ -125,7 +126,7 @@ describe('names', () => {
     })
   })
 
-  it('a diff names one file, and is no place to look for names with dashes', () => {
+  it('a diff names one file, and is not searched for names with dashes', () => {
     const diff: ReportedMessage = {
       messageId: 'm2',
       role: 'tool',
@@ -136,13 +137,13 @@ describe('names', () => {
     expect([files.total, identifiers.total]).toEqual([1, 0])
   })
 
-  it('a name that two files have is no third one', () => {
+  it('a name of two files is not a third file', () => {
     expect(
       reportOn([message('m1', 'index.ts? src/a/index.ts or src/b/index.ts')], side([]), side([])).files.total,
     ).toBe(2)
   })
 
-  it('a version is the same with a v and without', () => {
+  it('a version is the same with and without a v', () => {
     expect(
       reportOn([message('m1', 'published 1.3.5')], side(['published v1.3.5']), side(['published 1.3.50'])).identifiers,
     ).toMatchObject({ total: 1, against: { kept: 1 }, edition: { kept: 0 } })
@@ -166,7 +167,7 @@ describe('names', () => {
     expect(lostTexts(reportOn([message('m1', text)], side([text]), side(['']))[kind])).toEqual(names)
   })
 
-  it('what a tool was called with and what it said counts', () => {
+  it('arguments and results of tools count', () => {
     const called: ReportedMessage = {
       messageId: 'm1',
       role: 'assistant',
@@ -181,7 +182,7 @@ describe('names', () => {
     expect([lostTexts(files), lostTexts(identifiers)]).toEqual([['src/berth.ts'], ['read_file', 'bookBerth']])
   })
 
-  it('a name that stands in Chinese text without spaces is found', () => {
+  it('a name inside Chinese text without spaces is found', () => {
     expect(
       reportOn([message('m1', '请使用parseConfig函数')], side(['使用parseConfig读取']), side(['没有'])).identifiers,
     ).toMatchObject({ total: 1, against: { kept: 1 }, edition: { kept: 0 } })
@@ -191,7 +192,7 @@ describe('names', () => {
 describe('numbers', () => {
   const valuesOf = (text: string): string[] => numbersIn(text).map(({ value }) => value)
 
-  it('one number has one value, however it is written', () => {
+  it('a number has one value in every spelling', () => {
     expect(valuesOf('1,000 and 1000 and 1’000 and 1\u202f000 and 1k')).toEqual(['1000', '1000', '1000', '1000', '1000'])
     expect(valuesOf('1.50 and 1,5 and 1.5')).toEqual(['1.5', '1.5', '1.5'])
     expect(valuesOf('1.234.567 and 1,234,567.80')).toEqual(['1234567', '1234567.8'])
@@ -199,7 +200,7 @@ describe('numbers', () => {
     expect(valuesOf('on 2026-03-10 at 06:12, $5, 10GB, 30分钟')).toEqual(['2026-03-10', '06:12', '5', '10', '30'])
   })
 
-  it('spaces group digits where that is sure', () => {
+  it('spaces group digits if that is certain', () => {
     expect(valuesOf('1 000 000, 12 500,50 € and 250 000')).toEqual(['1000000', '12500.5', '250000'])
     expect(valuesOf('100 200 300; 20 30 400; 5 June 2024 500')).toEqual([
       '100',
@@ -216,11 +217,11 @@ describe('numbers', () => {
     ).toMatchObject({ total: 1, against: { kept: 1 }, edition: { kept: 0 } })
   })
 
-  it('numbers of lists, versions, hashes and issues are none', () => {
+  it('numbers of lists, versions, hashes and issues do not count', () => {
     expect(valuesOf('1. first\n2) second, v1.2.3, 1.2.3, 8ae9093f, a12, #412, file2.txt, step 3')).toEqual([])
   })
 
-  it('is kept in another spelling, and a tool’s output is not asked for', () => {
+  it('is kept in another spelling, and tool output does not count', () => {
     const { numbers } = reportOn(
       [message('m1', 'The budget is 12,500 € and 40 people come'), message('m2', '99 98 97', 'tool')],
       side(['12500 euros for 40']),
@@ -237,7 +238,7 @@ describe('constraints', () => {
     message('m3', 'I never saw such a thing in the production database.', 'assistant'),
   ]
 
-  it('are the sentences of who gives orders that bind; wording may change', () => {
+  it('are rules by roles that give orders; the wording may change', () => {
     const { constraints } = reportOn(
       rules,
       side([
@@ -253,7 +254,7 @@ describe('constraints', () => {
     })
   })
 
-  it('are lost where the summary says the same without the no', () => {
+  it('are lost if the summary has the same words without the negation', () => {
     expect(
       reportOn(
         rules.slice(0, 1),
@@ -271,7 +272,7 @@ describe('constraints', () => {
     ['金额必须使用整数分', '金额不要使用整数分'],
     ['リリース前に必ずテストを実行する', 'リリース前に必ずテストを実行する必要はない'],
   ])('"%s" is lost in "%s"', (rule, denial) => {
-    expect(createSaid([denial]).sentence(rule)).toBe(false)
+    expect(createTextIndex([denial]).sentence(rule)).toBe(false)
   })
 
   it.each([
@@ -283,10 +284,10 @@ describe('constraints', () => {
     ['金额必须使用整数分', '金额必须使用整数分，不要使用浮点数'],
     ['リリース前に必ずテストを実行する', 'リリース前に必ずテストを実行しなければならない'],
   ])('"%s" is kept by "%s"', (rule, summary) => {
-    expect(createSaid([summary]).sentence(rule)).toBe(true)
+    expect(createTextIndex([summary]).sentence(rule)).toBe(true)
   })
 
-  it('are not found in words that lie all over a long text', () => {
+  it('are not found in words scattered over a long text', () => {
     const scattered = 'The production line runs. '.concat(
       'Nobody came by. '.repeat(3),
       'A database was there. ',
@@ -312,7 +313,7 @@ describe('constraints', () => {
     })
   })
 
-  it('quoted by anybody count too', () => {
+  it('quoted by any role count too', () => {
     const { constraints } = reportOn(
       [message('m1', 'The contract says “deliveries must arrive before noon on Fridays”, as I read it.', 'assistant')],
       side(['deliveries must arrive before noon on Fridays']),
@@ -341,7 +342,7 @@ describe('pinned messages', () => {
 })
 
 describe('what counts', () => {
-  it('what neither side compacted is not looked at; what one side compacted is kept where it is live', () => {
+  it('messages that neither side compacted do not count; those that one side compacted are kept where they are live', () => {
     const messages = [message('m1', 'see src/a.ts'), message('m2', 'see src/b.ts')]
     const { files } = reportOn(
       messages,
@@ -351,7 +352,7 @@ describe('what counts', () => {
     expect({ total: files.total, lost: lostTexts(files) }).toEqual({ total: 1, lost: ['src/a.ts'] })
   })
 
-  it('kept and shown are told apart', () => {
+  it('kept and shown are counted separately', () => {
     const { files } = reportOn(
       [message('m1', 'src/a.ts')],
       side(['src/a.ts'], ['src/a.ts']),
@@ -366,7 +367,7 @@ describe('what counts', () => {
     expect([files.lost.kept.count, files.lost.kept.items.length]).toEqual([100, 12])
   })
 
-  // Counted pair by pair it would take hours, and the test its own time-out.
+  // Counting pair by pair would take hours and time out.
   longTest(
     'is done for 10,000 messages',
     () => {
@@ -408,7 +409,7 @@ describe('laws', () => {
     messages.filter((_message, at) => keep[at % keep.length] === true).map(({ content }) => contentText(content))
   const keeps = fc.array(fc.boolean(), { minLength: 1, maxLength: 12 })
 
-  it('a side beside itself loses nothing and gains nothing', () => {
+  it('a side compared with itself loses and gains nothing', () => {
     fc.assert(
       fc.property(conversations, keeps, (messages, keep) => {
         const same = side(parts(messages, keep))
@@ -423,25 +424,25 @@ describe('laws', () => {
     )
   })
 
-  it('what the edition keeps is what the other side keeps, less what is lost, and what is gained; and it is never more than there is', () => {
+  it('the edition keeps what the other side keeps, minus the lost and plus the gained items, and never more than the total', () => {
     fc.assert(
       fc.property(conversations, keeps, keeps, keeps, (messages, one, two, three) => {
         const [against, edition] = [side(parts(messages, one)), side(parts(messages, two), parts(messages, three))]
-        const there = reportOn(messages, against, edition)
+        const reversed = reportOn(messages, against, edition)
         const back = reportOn(messages, edition, against)
-        for (const kind of Object.values(there)) {
+        for (const kind of Object.values(reversed)) {
           for (const level of ['kept', 'shown'] as const) {
             expect(kind.edition[level]).toBe(kind.against[level] - kind.lost[level].count + kind.gained[level].count)
             expect(Math.max(kind.edition[level], kind.against[level])).toBeLessThanOrEqual(kind.total)
           }
           expect(back[kind.kind].gained).toEqual(kind.lost)
         }
-        expect(reportOn(messages, against, edition)).toEqual(there)
+        expect(reportOn(messages, against, edition)).toEqual(reversed)
       }),
     )
   })
 
-  it('a text in which every message stands word for word keeps everything but what is pinned', () => {
+  it('a text with every message verbatim keeps everything except pinned messages', () => {
     fc.assert(
       fc.property(conversations, (messages) => {
         for (const kind of Object.values(

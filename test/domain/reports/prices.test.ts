@@ -1,4 +1,4 @@
-/** Price tables: what is wrong is named, and a cost is reckoned only from a price that was given. */
+/** Price tables: errors name the field, and costs use only given prices. */
 import { describe, expect, it } from '@jest/globals'
 import { either as E } from 'fp-ts'
 import { costOf, parsePrices, totalOf, type PriceTable } from '../../../src/domain/reports/prices.js'
@@ -9,7 +9,7 @@ const PRICES: PriceTable = {
 }
 
 describe('a price table', () => {
-  it('reads as it is given', () => {
+  it('is parsed unchanged', () => {
     expect(parsePrices(PRICES)).toEqual(E.right(PRICES))
     expect(parsePrices({})).toEqual(E.right({}))
   })
@@ -48,7 +48,7 @@ describe('a price table', () => {
 describe('a cost', () => {
   const usage = { promptTokens: 2_000_000, completionTokens: 500_000 }
 
-  it('is tokens times the price of a million', () => {
+  it('is tokens times the price per million', () => {
     expect(costOf(usage, { provider: 'openai', model: 'small-1' }, PRICES)).toEqual({
       kind: 'priced',
       currency: 'USD',
@@ -56,13 +56,13 @@ describe('a cost', () => {
     })
   })
 
-  it('is none where no model is asked, and never guessed where no price is given', () => {
+  it('is zero without a model, and never guessed without a price', () => {
     expect(costOf(usage, { provider: 'none', model: 'extractive-1' }, PRICES)).toEqual({ kind: 'free' })
     expect(costOf(usage, { provider: 'openai', model: 'small-1-mini' }, PRICES)).toEqual({ kind: 'unpriced' })
     expect(costOf(usage, { provider: 'openai', model: 'toString' }, PRICES)).toEqual({ kind: 'unpriced' })
   })
 
-  it('is summed by currency, and no currency is changed into another', () => {
+  it('is summed by currency, without conversion', () => {
     const charges = ['fr-1', 'small-1', 'small-1', 'unknown'].map((model) =>
       costOf(usage, { provider: 'openai', model }, PRICES),
     )

@@ -261,9 +261,9 @@ describe('a message of another API', () => {
       "{ role: 'tool', tool_call_id, content }",
     ],
   ])('%# is refused with what to do: %j', (input, field, api, advice) => {
-    const said = refusal(input)
-    expect(said).toContain(api)
-    expect(said).toContain(advice)
+    const sentence = refusal(input)
+    expect(sentence).toContain(api)
+    expect(sentence).toContain(advice)
     expect(parseMessage(input)).toMatchObject(E.left({ kind: 'BadMessage', field }))
   })
 
@@ -315,13 +315,13 @@ describe('the same message', () => {
         messageOf({ role: 'assistant', content: '', tool_calls: [{ ...call }] }),
       ),
     ).toBe(true)
-    const other = [
+    const parts = [
       { content: 'y' },
       { role: 'assistant' as const },
       { name: 'Ines' },
       { content: [{ type: 'text', text: 'x' }] },
     ]
-    for (const change of other)
+    for (const change of parts)
       expect(
         sameMessage(messageOf({ role: 'user', content: 'x' }), messageOf({ role: 'user', content: 'x', ...change })),
       ).toBe(false)

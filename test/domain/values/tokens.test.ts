@@ -24,6 +24,45 @@ describe('the estimate of a text', () => {
     expect(cost(text)).toBe(tokens)
   })
 
+  // The rule as it was first written. Recorded numbers were computed by it.
+  const ONE_A_CODE_POINT =
+    /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Bopomofo}\p{Extended_Pictographic}\u3000-\u303f\uff00-\uffef]/gu
+  const byRule = (text: string): number => {
+    const points = /[\u00a9-\uffff]/u.test(text) ? (text.match(ONE_A_CODE_POINT) ?? []) : []
+    return points.length + Math.ceil((text.length - points.join('').length) / 4)
+  }
+
+  it('is the same for every text as by the rule under its name', () => {
+    const letters = fc.constantFrom(
+      'a',
+      '\n',
+      'é',
+      '©',
+      '®',
+      '한',
+      '决',
+      'ー',
+      'ｶ',
+      '、',
+      '😀',
+      '👩',
+      '𠀋',
+      '𝒳',
+      '\ud83d',
+      '\ude00',
+    )
+    const mixed = fc.array(fc.oneof(letters, fc.string({ unit: 'binary', maxLength: 3 })), { maxLength: 40 })
+    fc.assert(
+      fc.property(mixed, (parts) => {
+        const text = parts.join('')
+        for (const estimator of builtInEstimators) expect(estimator.text(text)).toBe(byRule(text))
+      }),
+      { numRuns: 1_000 },
+    )
+    const everyPoint = Array.from({ length: 0x30000 }, (_, point) => String.fromCodePoint(point)).join('')
+    expect(cost(everyPoint)).toBe(byRule(everyPoint))
+  })
+
   it('is a whole number that never falls when a text grows', () => {
     fc.assert(
       fc.property(texts, texts, (one, two) => {
@@ -127,7 +166,7 @@ describe('the estimate of a part that is no text', () => {
   })
 
   it('is what an estimator says that has a number of its own, which is told the kind, the length and the name', () => {
-    const own = {
+    const estimator = {
       name: 'own-media',
       text: cost,
       part: (_part: unknown, media: object) =>
@@ -139,7 +178,7 @@ describe('the estimate of a part that is no text', () => {
           { type: 'file', file: { filename: 'report.pdf', file_data: url } },
           { type: 'image_url', image_url: { url: 'x' } },
         ],
-        own,
+        estimator,
       ),
     ).toBe(4 + IMAGE_TOKENS)
   })

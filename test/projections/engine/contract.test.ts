@@ -1,8 +1,8 @@
 /** Every read model, asked what every read model is asked. */
 import { projections } from '../../../projections/index.js'
-import { describeProjection, describeProjectionsBehindHistories } from '../../contracts/projection.js'
+import { describeProjection, describeProjectionsAfterHistories } from '../../contracts/projection.js'
 import { everyLine } from '../../support/conversation-story.js'
 
 for (const projection of projections) describeProjection(projection, everyLine)
 
-describeProjectionsBehindHistories(projections)
+describeProjectionsAfterHistories(projections)

@@ -1,6 +1,6 @@
 /**
- * Who lost the claim writes nothing any more, whatever it had under way; and rows that belong to another log are
- * noticed.
+ * A process that lost the claim writes nothing, whatever it had prepared; and rows that belong to another log are
+ * detected.
  */
 import { beforeEach, expect, test } from '@jest/globals'
 import { createMemoryClaims } from '../../../src/adapters/memory/claims.js'
@@ -35,7 +35,7 @@ describeOnDatabases('fence', (database) => {
     createProjectionRunner({ db, store, decode: decodeStored, projections, ...options })
   const rows = async (): Promise<unknown> => await Promise.all(projections.map((projection) => rowsOf(db, projection)))
 
-  longTest('what was read under an old fence is not written, and its runner learns that it is fenced', async () => {
+  longTest('a runner with an old fence writes nothing and throws `Fenced`', async () => {
     await record(store, 'a', everyEvent)
     const [first, second] = [runner({ fence: 1n }), runner({ fence: 2n })]
     await first.catchUp()
@@ -46,10 +46,10 @@ describeOnDatabases('fence', (database) => {
     await second.catchUp(-1n)
     await record(store, 'b', everyEvent)
     const head = await store.head()
-    // It has the claim no longer and does not know: the checkpoints stand where it left them.
+    // It has lost the claim and does not know: the checkpoints are where it left them.
     const source = { db, store, decode: decodeStored, projections, fence: 1n }
     const before = await rows()
-    // The runner that looks for nothing new never raised its fence.
+    // `catchUp(-1n)` above found nothing to apply and did not raise the fence.
     await runner({ fence: 2n }).catchUp()
     const after = await rows()
     expect(after).not.toEqual(before)
@@ -60,10 +60,10 @@ describeOnDatabases('fence', (database) => {
     expect(await applyUntil(source, targets, head, { batchSize: 10 })).toBe('moved')
     expect(targets.every(({ position }) => position === BigInt(everyEvent.length - 1))).toBe(true)
     await expect(first.catchUp()).rejects.toThrow(Fenced)
-    await expect(first.rebuild('all')).rejects.toThrow('another process keeps the read models')
+    await expect(first.rebuild('all')).rejects.toThrow('another process has taken over the read models')
     await second.catchUp()
     expect(await rows()).toEqual(after)
-    // Rows that took the place of others are fenced as these were.
+    // A rebuild keeps the fence of the rows that it replaces.
     await runner().rebuild('all')
     await expect(first.catchUp(head)).resolves.toBe(head)
     await record(store, 'c', everyEvent)
@@ -71,7 +71,7 @@ describeOnDatabases('fence', (database) => {
     await second.catchUp()
   })
 
-  test('one works and the other stands by; it takes over when the first ends, and each says so', async () => {
+  test('one works and the other waits; it takes over when the first ends, and each reports its state', async () => {
     const claims = createMemoryClaims(systemClock)
     const states: string[] = []
     const change = changes()
@@ -107,10 +107,10 @@ describeOnDatabases('fence', (database) => {
     await record(store, 'b', [message('m1')])
     expect(await watch.waitFor(await store.head(), 30_000)).toBe(true)
     expect(await watch.status()).toMatchObject(projections.map(() => ({ state: 'following', holder: 'second' })))
-    // Somebody takes it from the one that works, as where its extension did not come through in time.
-    const taken = await claims.take('projections', 'second', 60_000)
+    // Takes the claim from the working process, as if its extension had come too late.
+    const claim = await claims.take('projections', 'second', 60_000)
     await until('second lost')
-    await taken?.release()
+    await claim?.release()
     while (states.filter((state) => state === 'second working').length < 2) await change.next()
     await second.stop()
     expect(states).toEqual([
@@ -125,27 +125,26 @@ describeOnDatabases('fence', (database) => {
     expect(await watch.status()).toMatchObject(projections.map(() => ({ state: 'idle' })))
   })
 
-  test('rows of another log stop their projections, with both ids and the place; a rebuild makes them belong', async () => {
+  test('rows of another log stop their projections, with both ids and the position; a rebuild repairs that', async () => {
     await record(store, 'a', everyEvent)
     await runner({ partitions: 2 }).catchUp()
-    const [mine] =
+    const [mark] =
       (await readGenerations(db, ['live-messages']))[0]?.checkpoints.flatMap(({ event }) => event ?? []) ?? []
-    const own = store
+    const original = store
     store = createMemoryEventStore()
-    for (let place = 0; place < 3; place += 1) await record(store, `other ${String(place)}`, everyEvent)
-    const there = await store.eventAt(mine?.position ?? -1n)
-    const other = runner()
-    await expect(other.catchUp()).rejects.toThrow(
-      `archive-index was made from another log, or this one was changed: it has applied event ${mine?.id ?? ''} at position ${String(mine?.position)}, and this log has event ${there?.id ?? ''} there; \`context-ledger verify\` tells`,
+    for (let number = 0; number < 3; number += 1) await record(store, `other ${String(number)}`, everyEvent)
+    const found = await store.eventAt(mark?.position ?? -1n)
+    await expect(runner().catchUp()).rejects.toThrow(
+      `archive-index was made from another log, or this one was changed: it has applied event ${mark?.id ?? ''} at position ${String(mark?.position)}, and this log has event ${found?.id ?? ''} there; run \`context-ledger verify\``,
     )
     expect(await createProjectionWatch({ db, store, projections }).status()).toMatchObject(
       projections.map(() => ({ state: 'stopped', position: BigInt(everyEvent.length - 1) })),
     )
-    // The right address: as if nothing had been.
-    store = own
+    // With the original log everything continues.
+    store = original
     await runner().catchUp()
     expect(await runner().status()).toMatchObject(projections.map(() => ({ state: 'idle' })))
-    // A shorter log, on which it would wait for ever.
+    // A shorter log, for which the projection would wait for ever.
     store = createMemoryEventStore()
     await record(store, 'short', [message('m1')])
     await expect(runner().catchUp()).rejects.toThrow('and this log has no event there')

@@ -1,10 +1,10 @@
 /**
- * How far rows are behind: counted in events, whatever lies between the positions, and in seconds since the first of
+ * The lag of rows: counted in events, whatever the difference of the positions is, and in seconds since the first of
  * them was recorded.
  */
 import { expect, test } from '@jest/globals'
 import { createMemoryEventStore } from '../../../src/adapters/memory/event-store.js'
-import type { EventPlace, EventStore } from '../../../src/ports/event-store.js'
+import type { EventPosition, EventStore } from '../../../src/ports/event-store.js'
 import { COUNTED_EVENTS, lagsOf } from '../../../projections/engine/lag.js'
 import { partitionOf } from '../../../projections/engine/partitions.js'
 import { appended as message, eventsFor, promptRegistered } from '../../support/builders.js'
@@ -18,7 +18,7 @@ const recordedAt = async (store: EventStore, position: bigint): Promise<number> 
     : NaN
 }
 
-test('events of conversations count, and no others; positions with gaps between them count as what they hold', async () => {
+test('only events of conversations count, not gaps between positions', async () => {
   const store = createMemoryEventStore()
   await record(store, 'a', [message('m0'), message('m1')])
   await appended(store, 'prompt-x', eventsFor('prompt-x', [promptRegistered()]).events)
@@ -26,11 +26,11 @@ test('events of conversations count, and no others; positions with gaps between 
   const gap = 1_000n
   const sparse: EventStore = {
     ...store,
-    async *readPlaces({ after = -1n, ...options } = {}) {
-      for await (const place of store.readPlaces({ ...options, after: after < 0n ? after : after / gap }))
-        yield { ...place, position: place.position * gap } satisfies EventPlace
+    async *readPositions({ after = -1n, ...options } = {}) {
+      for await (const position of store.readPositions({ ...options, after: after < 0n ? after : after / gap }))
+        yield { ...position, position: position.position * gap } satisfies EventPosition
     },
-    // What the events say is not read to count them.
+    // Counting does not read the data of events.
     readAll() {
       throw new Error('the lag is counted without reading the events')
     },
@@ -41,11 +41,11 @@ test('events of conversations count, and no others; positions with gaps between 
   expect(lags.map(({ events }) => events)).toEqual([3, 2, 1, 1, 0])
   expect(lags[0]?.seconds).toBe(90)
   expect(lags[4]).toEqual({ events: 0, isAtLeast: false, seconds: 0 })
-  // The clock of who appended was ahead of ours.
+  // The clock of the appending process was ahead.
   expect((await lagsOf(sparse, places, first - 5_000)).every(({ seconds }) => seconds === 0)).toBe(true)
 })
 
-test('each partition counts its own, wherever the others stand', async () => {
+test('each partition counts its own events, wherever the others are', async () => {
   const store = createMemoryEventStore()
   const ids = Array.from({ length: 30 }, (_, place) => `c${String(place)}`)
   for (const id of ids) await record(store, id, [message('m0')])
@@ -61,7 +61,7 @@ test('each partition counts its own, wherever the others stand', async () => {
   expect((await lagsOf(store, places, 0)).map(({ events }) => events)).toEqual(expected)
 })
 
-test('so many that counting would take long are at least so many', async () => {
+test('the count stops at its limit', async () => {
   const store = createMemoryEventStore()
   await appended(store, 'conversation-long', eventsNamed('many', COUNTED_EVENTS + 5))
   const at = (position: bigint): { position: bigint; partition: number; partitions: number } => ({

@@ -1,4 +1,4 @@
-/** The same figures as `projections status`, for Prometheus. */
+/** The figures of `projections status` as Prometheus metrics. */
 import { expect, test } from '@jest/globals'
 import { Registry } from 'prom-client'
 import { createProjectionMetrics } from '../../../projections/engine/metrics.js'
@@ -23,7 +23,7 @@ const status = (some: Partial<ProjectionStatus> = {}): ProjectionStatus => ({
   ...some,
 })
 
-test('each partition has its lag, and says whether it stopped', async () => {
+test('each partition has its lag, and whether it stopped', async () => {
   const register = new Registry()
   let looks = 0
   let isWorking = true
@@ -54,7 +54,7 @@ test('each partition has its lag, and says whether it stopped', async () => {
   expect(await register.metrics()).toContain('context_ledger_projection_working 0')
 })
 
-test('a projection that this program cannot keep at all is stopped in each partition', async () => {
+test('a projection that this program refuses is stopped in each partition', async () => {
   const register = new Registry()
   const partitions = [{ partition: 0, position: 9n, lagEvents: 0, lagIsAtLeast: false, lagSeconds: 0 }]
   createProjectionMetrics(

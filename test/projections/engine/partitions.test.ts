@@ -1,6 +1,6 @@
 /**
- * Conversations spread over several workers: the same rows, one place for each worker, and a poison event that stops
- * only its own.
+ * Conversations in several partitions: the same rows as with one, a checkpoint for each partition, and an event that
+ * cannot be applied stops only its conversation.
  */
 import { beforeEach, expect, test } from '@jest/globals'
 import { createMemoryEventStore } from '../../../src/adapters/memory/event-store.js'
@@ -23,14 +23,14 @@ import { appended, eventNamed } from '../../support/events.js'
 import { describeOnDatabases, record, rowsOf } from '../../support/projections.js'
 import { longTest } from '../../support/length.js'
 
-test('the partition of a conversation is the same for ever', () => {
+test('the partition of a conversation never changes', () => {
   expect(['a', 'b', 'chat-1', '北京', ''].map((id) => partitionOf(id, 4))).toEqual([2, 2, 1, 1, 2])
   expect(['a', 'b', 'chat-1', '北京', ''].map((id) => partitionOf(id, 1))).toEqual([0, 0, 0, 0, 0])
-  const spread = Array.from({ length: 4_000 }, (_, place) => partitionOf(`conversation ${String(place)}`, 4))
+  const spread = Array.from({ length: 4_000 }, (_, number) => partitionOf(`conversation ${String(number)}`, 4))
   for (const partition of [0, 1, 2, 3]) expect(spread.filter((one) => one === partition).length).toBeGreaterThan(900)
 })
 
-const ids = Array.from({ length: 12 }, (_, place) => `c${String(place)}`)
+const ids = Array.from({ length: 12 }, (_, number) => `c${String(number)}`)
 
 describeOnDatabases('partitions', (database) => {
   let db: Database
@@ -42,7 +42,7 @@ describeOnDatabases('partitions', (database) => {
   const runner = (options: Partial<RunnerOptions> = {}): ProjectionRunner =>
     createProjectionRunner({ db, store, decode: decodeStored, projections, batchSize: 20, ...options })
   const rows = async (): Promise<unknown> => await Promise.all(projections.map((projection) => rowsOf(db, projection)))
-  const places = async (): Promise<readonly string[]> =>
+  const positions = async (): Promise<readonly string[]> =>
     (
       await db.query<{ name: string; partition: number; partitions: number; position: string }>(
         `select name, partition, partitions, position from projection_checkpoints where state = 'live' order by name, partition`,
@@ -50,7 +50,7 @@ describeOnDatabases('partitions', (database) => {
     ).map(
       ({ name, partition, partitions, position }) => `${name} ${String(partition)}/${String(partitions)} ${position}`,
     )
-  /** Fails every transaction whose number `fails` names, in the way of a connection that breaks. */
+  /** Simulates a broken connection in every transaction for whose number `fails` returns true. */
   const flaky = (fails: (transaction: number) => boolean): Database => {
     let count = 0
     return {
@@ -77,16 +77,16 @@ describeOnDatabases('partitions', (database) => {
       )
       await several.rebuild('all')
       expect(await rows()).toEqual(one)
-      expect((await places()).filter((place) => place.includes(`/${String(partitions)} `))).toHaveLength(
+      expect((await positions()).filter((line) => line.includes(`/${String(partitions)} `))).toHaveLength(
         projections.length * partitions,
       )
     }
   })
 
-  test('another number of partitions at a restart goes on from one place, wherever each had come', async () => {
+  test('with another number of partitions after a restart, all partitions continue from one position', async () => {
     for (const id of ids.slice(0, 8)) await record(store, id, everyEvent)
     await runner().catchUp()
-    // The first number after the failure is another each time, and so is what it had written by then.
+    // Each change of the number follows a failure, which leaves the partitions at different positions.
     for (const [at, [before, after]] of [
       [1, 4],
       [4, 3],
@@ -105,16 +105,16 @@ describeOnDatabases('partitions', (database) => {
         .catch(() => undefined)
       await runner(after === undefined ? {} : { partitions: after }).catchUp()
       expect(
-        (await places()).every((place) =>
-          place.endsWith(`/${String(after)} ${String(everyEvent.length * (9 + at) - 1)}`),
+        (await positions()).every((line) =>
+          line.endsWith(`/${String(after)} ${String(everyEvent.length * (9 + at) - 1)}`),
         ),
       ).toBe(true)
     }
     const divided = await rows()
-    // Who does not say how many goes on with as many as there are.
+    // Without a configured number, the runner keeps the existing one.
     await record(store, 'one more', everyEvent)
     await runner().catchUp()
-    expect(await places()).toHaveLength(projections.length * 5)
+    expect(await positions()).toHaveLength(projections.length * 5)
     db = await database.fresh()
     const log = store
     store = createMemoryEventStore()
@@ -124,15 +124,15 @@ describeOnDatabases('partitions', (database) => {
     expect(await rows()).toEqual(divided)
   })
 
-  test('an event that cannot be applied stops its own conversation, for every process to see; it is tried again at a restart', async () => {
+  test('an event that cannot be applied stops its conversation for every process; a restart retries it', async () => {
     for (const id of ids) await record(store, id, [message('m0')])
     await appended(store, 'conversation-c3', [eventNamed('odd')])
     for (const id of ids) await record(store, `${id} later`, [message('m1')])
     const head = await store.head()
-    const told: string[] = []
-    const working = runner({ partitions: 4, onStop: (name) => told.push(name) })
+    const stopped: string[] = []
+    const working = runner({ partitions: 4, onStop: (name) => stopped.push(name) })
     expect(await working.catchUp()).toBe(head)
-    expect(told.toSorted()).toEqual(projections.map(({ name }) => name).toSorted())
+    expect(stopped.toSorted()).toEqual(projections.map(({ name }) => name).toSorted())
     const status = await createProjectionWatch({ db, store, projections }).status()
     expect(status).toMatchObject(
       projections.map(() => ({
@@ -145,9 +145,9 @@ describeOnDatabases('partitions', (database) => {
       expect(await working.waitFor(head, 0, { conversationId: id })).toBe(true)
     await expect(working.waitFor(head, 60_000, { conversationId: 'c3' })).rejects.toThrow(ProjectionStopped)
 
-    // Another number of partitions keeps what is stopped.
+    // With another number of partitions the conversation stays stopped.
     await runner({ partitions: 2 }).catchUp()
-    expect((await places()).every((place) => place.includes('/2 '))).toBe(true)
+    expect((await positions()).every((line) => line.includes('/2 '))).toBe(true)
     expect(await createProjectionWatch({ db, store, projections }).status()).toMatchObject(
       projections.map(() => ({ stopped: [{ conversationId: 'c3' }] })),
     )
@@ -164,9 +164,9 @@ describeOnDatabases('partitions', (database) => {
     expect(await rows()).toEqual(completed)
   })
 
-  test('a row that is refused is found among the facts of its own partition alone, and all others are applied', async () => {
-    for (const place of [0, 1, 2])
-      for (const id of ids) await record(store, `${id} ${String(place)}`, [message(`m${String(place)}`)])
+  test('only the partition of a refused row is searched for its event, and all other events are applied', async () => {
+    for (const number of [0, 1, 2])
+      for (const id of ids) await record(store, `${id} ${String(number)}`, [message(`m${String(number)}`)])
     const head = await store.head()
     const tooLong = Array.from({ length: 4_000 }, () => Math.random().toString(36)).join('')
     const refused: Projection = {
@@ -188,11 +188,13 @@ describeOnDatabases('partitions', (database) => {
     }
     const working = runner({ partitions: 4, batchSize: 200, projections: [refused] })
     expect(await working.catchUp()).toBe(head)
-    const wanted = [0, 1, 2]
-      .flatMap((place) => ids.map((id) => `${id} ${String(place)}`))
+    const expectedIds = [0, 1, 2]
+      .flatMap((number) => ids.map((id) => `${id} ${String(number)}`))
       .filter((id) => id !== 'c3 1' && id !== 'c5 0')
-    const there = await db.query<{ conversation_id: string }>('select conversation_id from message_ids')
-    expect(there.map((row) => row.conversation_id.slice('conversation-'.length)).toSorted()).toEqual(wanted.toSorted())
+    const stored = await db.query<{ conversation_id: string }>('select conversation_id from message_ids')
+    expect(stored.map((row) => row.conversation_id.slice('conversation-'.length)).toSorted()).toEqual(
+      expectedIds.toSorted(),
+    )
     const [status] = await createProjectionWatch({ db, store, projections: [refused] }).status()
     expect(status).toMatchObject({
       position: head,
@@ -206,7 +208,7 @@ describeOnDatabases('partitions', (database) => {
     })
   })
 
-  /** A message as it could have been in the place of the odd event. */
+  /** A message that replaces the unreadable event. */
   async function noted(): Promise<{ type: string; data: string; metadata: string }> {
     const found = await store.eventAt(0n)
     return {
@@ -216,13 +218,13 @@ describeOnDatabases('partitions', (database) => {
     }
   }
 
-  test('a body that cannot be fetched now is waited for, and stops nothing', async () => {
+  test('a body that is temporarily unavailable stops no conversation', async () => {
     await record(store, 'a', [message('m0'), message('m1')])
-    const gone = Object.assign(new Error('no connection'), { kind: 'StoreUnavailable' })
+    const unavailable = Object.assign(new Error('no connection'), { kind: 'StoreUnavailable' })
     await expect(
       runner({
         decode: async (stored) => {
-          if (stored.revision === 1n) throw gone
+          if (stored.revision === 1n) throw unavailable
           return await decodeStored(stored)
         },
       }).catchUp(),
@@ -231,7 +233,7 @@ describeOnDatabases('partitions', (database) => {
     await runner().catchUp()
   })
 
-  test('the table of an older program is brought up to date in place, and nothing is built anew', async () => {
+  test('the table of an older program is upgraded without a rebuild', async () => {
     for (const id of ids) await record(store, id, everyEvent)
     await runner().catchUp()
     const before = await rows()

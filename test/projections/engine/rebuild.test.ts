@@ -1,8 +1,8 @@
 /**
- * A rebuild: beside the old rows, while appends, readers and the live runner go on; resumed after a kill, and gone
- * without a trace once it is done.
+ * A rebuild fills new tables while appends, readers and the live runner continue, can be resumed after a kill, and drops
+ * the old tables.
  */
-import { beforeEach, describe, expect, test } from '@jest/globals'
+import { beforeEach, expect, test } from '@jest/globals'
 import { createPostgresEventStore } from '../../../src/adapters/postgres/event-store.js'
 import { conversationStream } from '../../../src/domain/values/ids.js'
 import type { Event } from '../../../src/domain/events/index.js'
@@ -17,18 +17,18 @@ import { everyEvent } from '../../support/conversation-story.js'
 import { appended, eventNamed } from '../../support/events.js'
 import { openTestSchema, testServer } from '../../support/postgres.js'
 import { describeOnDatabases, record, rowsOf } from '../../support/projections.js'
-import { longTest } from '../../support/length.js'
+import { longTest, serverDescribe } from '../../support/length.js'
 
-/** A conversation of so many messages, the oldest of which are folded by tens. */
+/** A conversation in which the oldest ten messages are archived whenever 15 are live. */
 function longStory(count: number): Event[] {
   const events: Event[] = [configured({ scope: 'tenant-1' })]
   let live: string[] = []
-  for (let place = 0; place < count; place += 1) {
-    events.push(message(`m${String(place)}`))
-    live.push(`m${String(place)}`)
+  for (let number = 0; number < count; number += 1) {
+    events.push(message(`m${String(number)}`))
+    live.push(`m${String(number)}`)
     if (live.length === 15) {
-      const left = live.slice(0, 10)
-      events.push(archived(`b${String(place)}`, left), prunedBy({ [`b${String(place)}`]: left }))
+      const oldest = live.slice(0, 10)
+      events.push(archived(`b${String(number)}`, oldest), prunedBy({ [`b${String(number)}`]: oldest }))
       live = live.slice(10)
     }
   }
@@ -57,7 +57,7 @@ describeOnDatabases('rebuild', (database) => {
   const generations = async (): Promise<unknown[]> =>
     await db.query('select distinct generation, state from projection_checkpoints order by generation')
 
-  test('where only the checkpoints were lost, the rows are made anew, by whoever comes first', async () => {
+  test('if only the checkpoints were lost, a runner or a rebuild creates the rows again', async () => {
     await record(store, 'a', longStory(40))
     await createProjectionRunner(source()).catchUp()
     const before = await all()
@@ -69,19 +69,19 @@ describeOnDatabases('rebuild', (database) => {
     expect(await all()).toEqual(before)
   })
 
-  test('the old tables are gone afterwards, and progress ends at its total', async () => {
+  test('the old tables are dropped afterwards, and progress ends at its total', async () => {
     await record(store, 'a', longStory(100))
     await createProjectionRunner(source()).catchUp()
     const before = await all()
-    const told: RebuildProgress[] = []
-    await rebuild(source(), 'all', { batchSize: 20, onProgress: (progress) => told.push(progress) })
+    const reports: RebuildProgress[] = []
+    await rebuild(source(), 'all', { batchSize: 20, onProgress: (progress) => reports.push(progress) })
     expect(await all()).toEqual(before)
     expect((await tables()).every((name) => name.endsWith('_g2'))).toBe(true)
     expect(await generations()).toEqual([{ generation: 2, state: 'live' }])
-    expect([...new Set(told.map(({ phase }) => phase))]).toEqual(['rows', 'indexes', 'swap', 'done'])
-    expect(told.at(-1)).toMatchObject({ phase: 'done', done: told.at(-1)?.total })
-    expect(told.map(({ done }) => done)).toEqual(told.map(({ done }) => done).toSorted((a, b) => a - b))
-    expect(told.some(({ secondsLeft }) => secondsLeft !== undefined && secondsLeft >= 0)).toBe(true)
+    expect([...new Set(reports.map(({ phase }) => phase))]).toEqual(['rows', 'indexes', 'swap', 'done'])
+    expect(reports.at(-1)).toMatchObject({ phase: 'done', done: reports.at(-1)?.total })
+    expect(reports.map(({ done }) => done)).toEqual(reports.map(({ done }) => done).toSorted((a, b) => a - b))
+    expect(reports.some(({ secondsLeft }) => secondsLeft !== undefined && secondsLeft >= 0)).toBe(true)
     const indexes = await db.query<{ count: string }>(
       `select count(*) as count from pg_indexes where schemaname = current_schema() and indexname ~ '_g2_i'`,
     )
@@ -90,7 +90,7 @@ describeOnDatabases('rebuild', (database) => {
     )
   })
 
-  test('one projection alone, and a name that there is not', async () => {
+  test('one projection only, and an unknown name', async () => {
     await record(store, 'a', everyEvent)
     await createProjectionRunner(source()).catchUp()
     const before = await all()
@@ -100,7 +100,7 @@ describeOnDatabases('rebuild', (database) => {
     await expect(rebuild(source(), ['nothing'])).rejects.toThrow('there is no projection nothing')
   })
 
-  longTest('while appends, readers and the live runner go on', async () => {
+  longTest('while appends, readers and the live runner continue', async () => {
     await record(store, 'a', longStory(400))
     await record(store, 'still', longStory(20))
     const runner = createProjectionRunner({ ...source(), intervalMs: 10 })
@@ -121,7 +121,7 @@ describeOnDatabases('rebuild', (database) => {
       let last = -1n
       while (!over.signal.aborted) {
         expect(await still()).toBe(expected)
-        // Whoever read a position never finds an earlier one.
+        // The position never decreases for a reader.
         for (const { position } of await runner
           .status()
           .then((status) => status.filter(({ name }) => name === 'live-messages'))) {
@@ -135,8 +135,8 @@ describeOnDatabases('rebuild', (database) => {
     const story = longStory(600)
     const { events } = eventsFor(conversationStream('b'), story)
     const appending = (async () => {
-      for (let place = 0; place < events.length; place += 3) {
-        await appended(store, conversationStream('b'), events.slice(place, place + 3))
+      for (let number = 0; number < events.length; number += 3) {
+        await appended(store, conversationStream('b'), events.slice(number, number + 3))
         await new Promise((resolve) => setTimeout(resolve, 1))
       }
     })()
@@ -154,11 +154,11 @@ describeOnDatabases('rebuild', (database) => {
     expect(await all()).toEqual(live)
   })
 
-  longTest('killed at any place, the next one goes on or begins anew, and nothing is left over', async () => {
+  longTest('after a kill at any point, the next rebuild resumes or starts again, and no tables remain', async () => {
     await record(store, 'a', longStory(60))
     await createProjectionRunner(source()).catchUp()
     const before = await all()
-    const seen: unknown[] = []
+    const statesAfterKill: unknown[] = []
     for (let kill = 1; kill < 12; kill += 2) {
       const abort = new AbortController()
       let batches = 0
@@ -168,20 +168,20 @@ describeOnDatabases('rebuild', (database) => {
       }
       await rebuild(source(), 'all', { batchSize: 10, signal: abort.signal, onProgress }).catch(() => undefined)
       expect(await all()).toEqual(before)
-      seen.push(await generations())
+      statesAfterKill.push(await generations())
     }
     const halfway = [
       { generation: 1, state: 'live' },
       { generation: 2, state: 'building' },
     ]
-    expect(seen.slice(0, 2)).toEqual([halfway, halfway])
+    expect(statesAfterKill.slice(0, 2)).toEqual([halfway, halfway])
     await rebuild(source(), 'all', { batchSize: 10 })
     expect(await all()).toEqual(before)
     expect(await generations()).toHaveLength(1)
     const names = projections.flatMap((projection) => projection.tables).length
     expect(await tables()).toHaveLength(names)
 
-    // What was left by another version is of no use, and neither is anything where a fresh one is asked for.
+    // An unfinished rebuild of another version is not resumed.
     const abort = new AbortController()
     await expect(
       rebuild(source(), 'all', {
@@ -198,7 +198,7 @@ describeOnDatabases('rebuild', (database) => {
     expect(await tables()).toHaveLength(names)
   })
 
-  test('two rebuilds at once end in one set of whole tables', async () => {
+  test('two concurrent rebuilds end with one complete set of tables', async () => {
     await record(store, 'a', longStory(200))
     await createProjectionRunner(source()).catchUp()
     const before = await all()
@@ -207,7 +207,7 @@ describeOnDatabases('rebuild', (database) => {
     expect(await tables()).toHaveLength(projections.flatMap((projection) => projection.tables).length)
   })
 
-  test('an event that cannot be applied stops its own conversation right before it; all others are made anew', async () => {
+  test('an event that cannot be applied stops its conversation right before it; all others are rebuilt', async () => {
     await record(store, 'a', longStory(20))
     await record(store, 'b', longStory(20))
     await createProjectionRunner(source()).catchUp()
@@ -232,14 +232,10 @@ describeOnDatabases('rebuild', (database) => {
   })
 })
 
-const describeOnServer = testServer === '' ? describe.skip : describe
-
-describeOnServer('the indexes of a rebuild, on a server', () => {
+serverDescribe('the indexes of a rebuild, on a server', () => {
   const LIMIT_MS = 3_000
 
-  /**
-   * A rebuild that has its rows and not its indexes yet: whoever holds `table` keeps the next one from building them.
-   */
+  /** An unfinished rebuild with rows and without indexes. A lock on `table` blocks the next rebuild's index build. */
   async function withRowsAlone(): Promise<{
     db: Database
     hasty: Database
@@ -294,7 +290,7 @@ describeOnServer('the indexes of a rebuild, on a server', () => {
     }
   }
 
-  /** The connection that builds an index and waits for the table, once it has done so for so long. */
+  /** The connection that builds an index, after it has waited for the table for `ms`. */
   async function waiting(db: Database, table: string, ms: number): Promise<number> {
     for (let look = 0; look < 200; look += 1) {
       const [found] = await db.query<{ pid: number }>(
@@ -305,10 +301,10 @@ describeOnServer('the indexes of a rebuild, on a server', () => {
       if (found !== undefined) return found.pid
       await new Promise((resolve) => setTimeout(resolve, 50))
     }
-    throw new Error('nobody builds an index')
+    throw new Error('no connection builds an index')
   }
 
-  test('take longer than any other statement may, and nobody who opens the ledger meanwhile waits for them', async () => {
+  test('may take longer than the statement timeout, and opening the ledger meanwhile does not wait for them', async () => {
     const { db, table, source, drop } = await withRowsAlone()
     let rebuilt: Promise<void> | undefined
     await db.transaction(async (sql) => {
@@ -325,7 +321,7 @@ describeOnServer('the indexes of a rebuild, on a server', () => {
     await drop()
   }, 30_000)
 
-  test('go on with the rows that are there where the connection was cut in the middle of one', async () => {
+  test('are built again without reading the log if the connection is cut while one is built', async () => {
     const { db, table, source, reads, drop } = await withRowsAlone()
     await db.transaction(async (sql) => {
       await sql.script(`lock table "${table}" in row exclusive mode`)
@@ -337,9 +333,9 @@ describeOnServer('the indexes of a rebuild, on a server', () => {
       expect(await cut).toMatchObject({ code: '57P01' })
     })
     const before = reads()
-    const told: RebuildProgress[] = []
-    await rebuild(source, 'all', { onProgress: (progress) => told.push(progress) })
-    expect([told.at(-1)?.events, reads() - before]).toEqual([0, 0])
+    const reports: RebuildProgress[] = []
+    await rebuild(source, 'all', { onProgress: (progress) => reports.push(progress) })
+    expect([reports.at(-1)?.events, reads() - before]).toEqual([0, 0])
     expect(await db.query('select distinct generation, state from projection_checkpoints')).toEqual([
       { generation: 2, state: 'live' },
     ])

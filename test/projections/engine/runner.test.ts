@@ -1,4 +1,4 @@
-/** The runner: exactly once, whatever fails, however many there are; and what it says of itself. */
+/** The runner applies each event exactly once, whatever fails and with any number of runners; and reports its status. */
 import { beforeEach, describe, expect, test } from '@jest/globals'
 import { createMemoryEventStore } from '../../../src/adapters/memory/event-store.js'
 import type { Event } from '../../../src/domain/events/index.js'
@@ -33,7 +33,7 @@ const noted: Table = {
   key: ['conversation_id', 'revision'],
   indexes: ['(text)'],
 }
-/** Notes every message; `answer` may have its own mind. */
+/** A projection with a row for each message, with its id or the result of `answer`. */
 const notes = (answer?: (text: string) => string, version = 1): Projection =>
   silent(
     'notes',
@@ -55,7 +55,7 @@ const notes = (answer?: (text: string) => string, version = 1): Projection =>
   )
 
 const messages = (count: number, from = 0): Event[] =>
-  Array.from({ length: count }, (_, place) => message(`m${String(from + place)}`))
+  Array.from({ length: count }, (_, number) => message(`m${String(from + number)}`))
 
 describeOnDatabases('runner', (database) => {
   let db: Database
@@ -68,7 +68,7 @@ describeOnDatabases('runner', (database) => {
     createProjectionRunner({ db, store, decode: decodeStored, projections: [notes()], ...options })
   const texts = async (): Promise<unknown[]> => (await rowsOf(db, notes()))['noted']?.map((row) => row['text']) ?? []
 
-  test('it goes on from the checkpoint, and the checkpoint moves where nothing matched', async () => {
+  test('it continues from the checkpoint, and the checkpoint moves even if no event matches', async () => {
     const one = runner()
     expect(await one.catchUp()).toBe(-1n)
     await record(store, 'a', [configured(), ...messages(3)])
@@ -81,16 +81,16 @@ describeOnDatabases('runner', (database) => {
     ])
   })
 
-  test('`until` asks for no more than the batch that it falls in', async () => {
+  test('`until` applies no more than the batch that contains it', async () => {
     await record(store, 'a', messages(10))
     expect(await runner({ batchSize: 2 }).catchUp(4n)).toBe(5n)
     expect(await texts()).toEqual(['m0', 'm1', 'm2', 'm3', 'm4', 'm5'])
   })
 
-  test('batches begin small and double, and one is read ahead while another is written, no more', async () => {
+  test('batches begin small and double, and only one batch is read ahead while another is written', async () => {
     await record(store, 'a', messages(5_000))
     let read = 0
-    const seen: { readonly applied: number; readonly read: number }[] = []
+    const progress: { readonly applied: number; readonly read: number }[] = []
     let applied = 0
     await runner({
       batchSize: 2_500,
@@ -105,19 +105,19 @@ describeOnDatabases('runner', (database) => {
       },
       onApplied: (_projection, _partition, events) => {
         applied += events
-        seen.push({ applied, read })
+        progress.push({ applied, read })
       },
     }).catchUp()
-    expect(seen.map((one) => one.applied)).toEqual([1_000, 3_000, 5_000])
-    // Of 5,000, none of the third batch before the first was written.
-    expect(seen[0]?.read).toBeLessThanOrEqual(3_000)
-    expect(seen[0]?.read).toBeGreaterThan(1_000)
+    expect(progress.map((each) => each.applied)).toEqual([1_000, 3_000, 5_000])
+    // No event of the third batch was read before the first batch was written.
+    expect(progress[0]?.read).toBeLessThanOrEqual(3_000)
+    expect(progress[0]?.read).toBeGreaterThan(1_000)
     expect(await texts()).toHaveLength(5_000)
   })
 
-  test('several runners at once apply every fact exactly once', async () => {
+  test('several concurrent runners apply every event exactly once', async () => {
     await record(store, 'a', messages(300))
-    // The trigger counts what is written, also where the same row is written again.
+    // The trigger counts every write, also a repeated write of the same row.
     const first = runner({ batchSize: 7 })
     await first.catchUp(-1n)
     await db.script(`
@@ -133,10 +133,10 @@ describeOnDatabases('runner', (database) => {
     expect(await texts()).toHaveLength(300)
   })
 
-  test('a failure in the middle of a transaction leaves rows and checkpoint as they were', async () => {
+  test('a failure within a transaction changes neither rows nor checkpoint', async () => {
     await record(store, 'a', everyEvent)
     let statements = 0
-    // Fails at each statement in turn, in the way of a connection that breaks, until one pass comes through.
+    // Simulates a broken connection at each statement in turn, until a pass succeeds.
     for (let failAt = 1; ; failAt += 1) {
       statements = 0
       const failing: Database = {
@@ -167,12 +167,12 @@ describeOnDatabases('runner', (database) => {
     expect(await rowDifferences(db, projections, 'a', await recorded('a', everyEvent))).toEqual([])
   })
 
-  test('an event of an unknown type stops its own conversation right before it, by stream, revision and type; all others go on', async () => {
+  test('an event of an unknown type stops its conversation right before it, and is reported; all others continue', async () => {
     await record(store, 'a', messages(5))
     await appended(store, 'conversation-a', [eventNamed('odd')])
     await record(store, 'b', messages(2))
-    const told: string[] = []
-    const one = runner({ onStop: (name, { reason }) => told.push(`${name} ${reason}`) })
+    const reported: string[] = []
+    const one = runner({ onStop: (name, { reason }) => reported.push(`${name} ${reason}`) })
     expect(await one.catchUp()).toBe(7n)
     expect(await texts()).toEqual(['m0', 'm1', 'm2', 'm3', 'm4', 'm0', 'm1'])
     expect(await one.status()).toMatchObject([
@@ -191,12 +191,12 @@ describeOnDatabases('runner', (database) => {
     expect(await one.waitFor(7n, 0, { conversationId: 'b' })).toBe(true)
     expect(await one.waitFor(7n, 0)).toBe(true)
 
-    // What comes later to the stopped one is passed over, by whoever keeps the rows; what comes to others is there.
+    // Every runner skips later events of the stopped conversation, and applies those of others.
     await appended(store, 'conversation-a', eventsFor('conversation-a', messages(1, 6), 6n).events)
     await appended(store, 'conversation-b', eventsFor('conversation-b', messages(1, 2), 2n).events)
     expect(await runner().catchUp()).toBe(9n)
     expect(await texts()).toEqual(['m0', 'm1', 'm2', 'm3', 'm4', 'm0', 'm1', 'm2'])
-    expect(told).toEqual([expect.stringContaining('notes cannot apply Noted at revision 5 of conversation-a')])
+    expect(reported).toEqual([expect.stringContaining('notes cannot apply Noted at revision 5 of conversation-a')])
   })
 
   test.each([
@@ -206,11 +206,11 @@ describeOnDatabases('runner', (database) => {
         throw new Error('it is odd')
       },
     ],
-    ['a text that cannot be kept', () => 'nul \0'],
-    // An index takes at most 2,704 bytes, compressed.
+    ['a text that cannot be stored', () => 'nul \0'],
+    // An index entry has at most 2,704 bytes, compressed.
     ['a row that the database refuses', () => Array.from({ length: 4_000 }, () => Math.random().toString(36)).join('')],
   ])(
-    '%s stops its conversation in one projection, by name; all else goes on, and it is tried again at a restart',
+    '%s stops its conversation in one projection; all else continues, and a restart retries it',
     async (_case, answer) => {
       await record(store, 'a', messages(20))
       await record(store, 'b', messages(40))
@@ -231,7 +231,7 @@ describeOnDatabases('runner', (database) => {
           ]
         },
       })
-      const other: Projection = {
+      const second: Projection = {
         ...notes(),
         name: 'other',
         tables: [{ ...noted, name: 'noted_too', indexes: [] }],
@@ -246,7 +246,7 @@ describeOnDatabases('runner', (database) => {
           ],
         },
       }
-      const one = runner({ projections: [odd, other], batchSize: 16 })
+      const one = runner({ projections: [odd, second], batchSize: 16 })
       expect(await one.catchUp()).toBe(79n)
       expect(await texts()).toHaveLength(17 + 40)
       expect(await one.status()).toMatchObject([
@@ -263,26 +263,26 @@ describeOnDatabases('runner', (database) => {
         },
         { name: 'other', position: 79n, stopped: [] },
       ])
-      const again = runner({ projections: [notes(), other] })
-      await again.catchUp()
+      const restarted = runner({ projections: [notes(), second] })
+      await restarted.catchUp()
       expect(await texts()).toHaveLength(80)
-      expect(await again.status()).toMatchObject([{ stopped: [] }, { stopped: [] }])
+      expect(await restarted.status()).toMatchObject([{ stopped: [] }, { stopped: [] }])
     },
   )
 
-  test('rows that nobody has made yet are as far behind as can be', async () => {
+  test('the lag of rows that were never built is the whole log', async () => {
     await record(store, 'a', messages(3))
     expect(await runner().status()).toMatchObject([{ position: -1n, lagEvents: 3, state: 'idle', partitions: [] }])
   })
 
-  test('it goes on where somebody else has rebuilt what it had stopped at, or completed it', async () => {
+  test('it continues after another runner has rebuilt or completed a stopped conversation', async () => {
     await record(store, 'a', messages(3))
     const one = runner({ projections: [notes((text) => (text === 'm1' || text === 'm5' ? 'nul \0' : text))] })
-    const nextMessage = async (place: number): Promise<void> => {
+    const nextMessage = async (number: number): Promise<void> => {
       const { position } = await appended(
         store,
         'conversation-a',
-        eventsFor('conversation-a', messages(1, place), BigInt(place)).events,
+        eventsFor('conversation-a', messages(1, number), BigInt(number)).events,
       )
       expect(await one.waitFor(position, 5_000, { conversationId: 'a' })).toBe(true)
     }
@@ -298,27 +298,27 @@ describeOnDatabases('runner', (database) => {
       await expect(one.waitFor(5n, 5_000, { conversationId: 'a' })).rejects.toThrow(
         'cannot apply MessageAppended at revision 5',
       )
-      // Whoever knows better completes it; what follows must not be passed over by who still thinks that it is stopped.
+      // Another runner completes the conversation. This one, for which it is still stopped, must not skip later events.
       await runner().catchUp()
       await nextMessage(6)
-      expect(await texts()).toEqual(messages(7).map((_, place) => `m${String(place)}`))
+      expect(await texts()).toEqual(messages(7).map((_, number) => `m${String(number)}`))
     } finally {
       await one.stop()
     }
   })
 
-  test('it follows the log, and who waits for a position sees its rows', async () => {
+  test('it follows the log, and after `waitFor` the rows of a position are visible', async () => {
     const one = runner({ intervalMs: 60_000 })
     one.start()
     try {
-      for (let place = 0; place < 5; place += 1) {
+      for (let number = 0; number < 5; number += 1) {
         const { position } = await appended(
           store,
           'conversation-a',
-          eventsFor('conversation-a', messages(1, place), BigInt(place)).events,
+          eventsFor('conversation-a', messages(1, number), BigInt(number)).events,
         )
         expect(await one.waitFor(position, 5_000)).toBe(true)
-        expect(await texts()).toHaveLength(place + 1)
+        expect(await texts()).toHaveLength(number + 1)
       }
       expect(await one.waitFor(100n, 60)).toBe(false)
       expect(await one.status()).toMatchObject([{ state: 'following', lagEvents: 0 }])
@@ -328,7 +328,7 @@ describeOnDatabases('runner', (database) => {
     expect(await one.status()).toMatchObject([{ state: 'idle' }])
   })
 
-  test('where it follows, events that come together are applied together', async () => {
+  test('while it follows the log, events of a burst are applied together', async () => {
     let transactions = 0
     const counting: Database = {
       ...db,
@@ -343,8 +343,8 @@ describeOnDatabases('runner', (database) => {
       await appended(store, 'conversation-a', eventsFor('conversation-a', messages(1)).events)
       expect(await one.waitFor(0n, 5_000)).toBe(true)
       transactions = 0
-      for (let place = 1; place <= 100; place += 1)
-        await appended(store, 'conversation-a', eventsFor('conversation-a', messages(1, place), BigInt(place)).events)
+      for (let number = 1; number <= 100; number += 1)
+        await appended(store, 'conversation-a', eventsFor('conversation-a', messages(1, number), BigInt(number)).events)
       while ((await one.status())[0]?.lagEvents !== 0) await new Promise((resolve) => setTimeout(resolve, 10))
       expect(await texts()).toHaveLength(101)
       expect(transactions).toBeLessThan(20)
@@ -353,13 +353,13 @@ describeOnDatabases('runner', (database) => {
     }
   })
 
-  test('a database that does not answer is asked again', async () => {
+  test('it retries after a failure of the database', async () => {
     let broken = true
     const failures: unknown[] = []
     const flaky: Database = {
       ...db,
       transaction: async (work) => {
-        if (broken) throw new Error('nobody there')
+        if (broken) throw new Error('no connection')
         return await db.transaction(work)
       },
     }
@@ -380,7 +380,7 @@ describeOnDatabases('runner', (database) => {
     }
   })
 
-  test('rows of an older version are rebuilt by itself, rows of a newer one are left alone', async () => {
+  test('it rebuilds rows of an older version, and does not change rows of a newer one', async () => {
     await record(store, 'a', messages(3))
     await runner().catchUp()
     const newer = notes((text) => `new ${text}`, 2)
@@ -401,7 +401,7 @@ describeOnDatabases('runner', (database) => {
     expect(await old.status()).toMatchObject([{ version: 2, state: 'stopped' }])
   })
 
-  test('rows are folded on while the database compares those before them', async () => {
+  test('further rows are folded while the database compares earlier ones', async () => {
     let release = (): void => undefined
     const released = new Promise<void>((resolve) => {
       release = resolve
@@ -423,10 +423,10 @@ describeOnDatabases('runner', (database) => {
     })
     check.begin('a')
     const events = await recorded('a', messages(4_000))
-    const asksAt = events.findIndex((event) => check.take(event))
-    expect(asksAt).toBeGreaterThan(0)
+    const fullAt = events.findIndex((event) => check.take(event))
+    expect(fullAt).toBeGreaterThan(0)
     await check.compare()
-    const next = events.slice(asksAt + 1, asksAt + 501)
+    const next = events.slice(fullAt + 1, fullAt + 501)
     expect(next).toHaveLength(500)
     expect(next.filter((event) => check.take(event))).toEqual([])
     release()
@@ -434,29 +434,31 @@ describeOnDatabases('runner', (database) => {
     await check.finish()
   })
 
-  describe('the rows of every conversation, compared at one go', () => {
+  describe('comparing the rows of all conversations', () => {
     const ids = ['a', 'b', 'd']
     const found = async (): Promise<readonly string[]> => {
       const check = createRowCheck({
         db,
         projections,
         everyConversation: true,
-        async *eventsFrom(id, seen) {
+        async *eventsFrom(id, lastRevision) {
           if (ids.includes(id))
-            yield* (await recorded(id, everyEvent)).filter((event) => event.revision > seen(event.stream))
+            yield* (await recorded(id, everyEvent)).filter((event) => event.revision > lastRevision(event.stream))
         },
         catchUp: () => Promise.resolve(),
       })
-      const told: RowDifference[] = []
+      const differences: RowDifference[] = []
       for (const id of ids) {
         check.begin(id)
         for (const event of await recorded(id, everyEvent)) check.take(event)
         check.end(true)
-        told.push(...(await check.compare()))
+        differences.push(...(await check.compare()))
       }
-      return [...told, ...(await check.finish())].map(({ conversationId, detail }) => `${conversationId}: ${detail}`)
+      return [...differences, ...(await check.finish())].map(
+        ({ conversationId, detail }) => `${conversationId}: ${detail}`,
+      )
     }
-    const strangers = async (many: number): Promise<void> => {
+    const insertUnexpected = async (many: number): Promise<void> => {
       await db.script(
         `insert into live_messages_g1 (conversation_id, message_id, revision) select 'c', 'ghost ' || n, n from generate_series(1, ${String(many)}) n`,
       )
@@ -468,7 +470,7 @@ describeOnDatabases('runner', (database) => {
       await runner({ projections }).catchUp()
     })
 
-    test('are what the facts make, or are named', async () => {
+    test('finds changed and missing rows', async () => {
       expect(await found()).toEqual([])
       await db.script(`
         update live_messages_g1 set tokens = 999 where message_id = 'm5' and conversation_id = 'b';
@@ -479,12 +481,12 @@ describeOnDatabases('runner', (database) => {
       ])
     })
 
-    test.each([1, 500])('those of a conversation that is not in the log are found: %s of them', async (many) => {
-      await strangers(many)
+    test.each([1, 500])('finds %s rows of a conversation that is not in the log', async (many) => {
+      await insertUnexpected(many)
       expect(await found()).toEqual([C])
     })
 
-    test('one too many is found', async () => {
+    test('finds an unexpected row', async () => {
       await db.script(`insert into live_messages_g1 (conversation_id, message_id, revision) values ('b', 'ghost', 7)`)
       expect(await found()).toEqual([
         expect.stringMatching(/^b: live-messages, table live_messages: the row .*ghost.* is unexpected$/u),
@@ -492,7 +494,7 @@ describeOnDatabases('runner', (database) => {
     })
   })
 
-  test('differences between rows and facts are named by table and key', async () => {
+  test('differences are described with table and key', async () => {
     await record(store, 'a', everyEvent)
     await runner({ projections }).catchUp()
     await db.script(`

@@ -1,6 +1,6 @@
 /**
- * Read models of a log that is not theirs alone: other systems append to the same KurrentDB throughout, so that its
- * newest event is never one of ours; and of a database that belongs to another log, where no position means anything.
+ * Read models of a shared log: other systems append to the same KurrentDB, so that its newest event is never one of the
+ * ledger's. And read models of another log, whose positions have no meaning in this one.
  */
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import { openKurrentDbEventStore } from '../../../src/adapters/kurrentdb/event-store.js'
@@ -16,7 +16,7 @@ import { startWireServer, type WireServer } from '../../support/kurrentdb/server
 import { describeOnDatabases, record } from '../../support/projections.js'
 import { longTest } from '../../support/length.js'
 
-describeOnDatabases('read models beside other systems', (database) => {
+describeOnDatabases('read models of a shared log', (database) => {
   let db: Database
   let server: WireServer
   const cleanups: (() => Promise<void>)[] = []
@@ -45,12 +45,12 @@ describeOnDatabases('read models beside other systems', (database) => {
     for (const cleanup of cleanups.splice(0).toReversed()) await cleanup()
   })
 
-  longTest('who waits for the end of the log need not wait for events that are not ours', async () => {
+  longTest('waiting for the end of the log does not wait for events of other systems', async () => {
     const [keeper, reader] = [await open(server), await open(server)]
     await record(keeper, 'a', [configured(), message('m1')])
     const runner = runnerOf(keeper)
     await runner.catchUp()
-    // What comes now nobody tells who keeps the rows.
+    // The runner does not read this event.
     server.log.append('orders-7', 'any', [
       {
         id: crypto.randomUUID(),
@@ -64,7 +64,7 @@ describeOnDatabases('read models beside other systems', (database) => {
     const head = await reader.head()
     expect((await watch.status()).every(({ position, lagEvents }) => position < head && lagEvents === 0)).toBe(true)
     expect(await watch.waitFor(head, 5_000)).toBe(true)
-    // An event that rows are made of is waited for, and so is what the log has not come to.
+    // It does wait for a projected event, and for a position that the log has not reached.
     await record(keeper, 'b', [configured(), message('m2')])
     expect(await watch.waitFor(await reader.head(), 100)).toBe(false)
     expect(await watch.waitFor((await reader.head()) + 1_000n, 100)).toBe(false)
@@ -72,28 +72,29 @@ describeOnDatabases('read models beside other systems', (database) => {
     expect(await watch.waitFor(await reader.head(), 5_000)).toBe(true)
   })
 
-  test('on a log that was just made, rows that nobody has filled show all there is: nothing', async () => {
+  test('on a new log, waiting for empty rows returns immediately', async () => {
     const store = await open(server)
     await runnerOf(store).catchUp()
     expect(await createProjectionWatch({ db, store, projections }).waitFor(await store.head(), 5_000)).toBe(true)
   })
 
   describe('made from another log', () => {
-    let other: EventStore
+    let otherLog: EventStore
     beforeEach(async () => {
       const first = await open(server)
       for (const id of ['a', 'b', 'c']) await record(first, id, [configured(), message('m1'), message('m2')])
       await runnerOf(first).catchUp()
       const another = await start()
-      other = await open(another)
-      await record(other, 'a longer name', [configured(), message('m1')])
-      for (const id of ['d', 'e', 'f', 'g', 'h']) await record(other, id, [configured(), message('m1'), message('m2')])
+      otherLog = await open(another)
+      await record(otherLog, 'a longer name', [configured(), message('m1')])
+      for (const id of ['d', 'e', 'f', 'g', 'h'])
+        await record(otherLog, id, [configured(), message('m1'), message('m2')])
     })
 
-    test('the status says so of each, and counts all that the log has', async () => {
+    test('the status of each is stopped, and the lag is the whole log', async () => {
       for (const status of [
-        await runnerOf(other).status(),
-        await createProjectionWatch({ db, store: other, projections }).status(),
+        await runnerOf(otherLog).status(),
+        await createProjectionWatch({ db, store: otherLog, projections }).status(),
       ]) {
         expect(status.map(({ state, lagEvents, stop }) => [state, lagEvents, stop?.reason])).toEqual(
           projections.map(() => ['stopped', 17, expect.stringContaining('made from another log')]),
@@ -101,25 +102,25 @@ describeOnDatabases('read models beside other systems', (database) => {
       }
     })
 
-    test('nobody is told that such rows show what they wait for', async () => {
-      const watch = createProjectionWatch({ db, store: other, projections })
+    test('waiting for such rows fails', async () => {
+      const watch = createProjectionWatch({ db, store: otherLog, projections })
       await expect(watch.waitFor(0n, 100)).rejects.toThrow(ProjectionStopped)
-      await expect(runnerOf(other).catchUp()).rejects.toThrow('made from another log')
+      await expect(runnerOf(otherLog).catchUp()).rejects.toThrow('made from another log')
     })
 
-    test('a rebuild makes them this log’s own', async () => {
-      const runner = runnerOf(other)
+    test('a rebuild repairs them', async () => {
+      const runner = runnerOf(otherLog)
       await runner.rebuild('all')
-      const head = await other.head()
+      const head = await otherLog.head()
       expect((await runner.status()).map(({ state, lagEvents, position }) => [state, lagEvents, position])).toEqual(
         projections.map(() => ['idle', 0, head]),
       )
-      expect(await createProjectionWatch({ db, store: other, projections }).waitFor(head, 5_000)).toBe(true)
+      expect(await createProjectionWatch({ db, store: otherLog, projections }).waitFor(head, 5_000)).toBe(true)
     })
   })
 
-  // What an older program may have left: the last place that a database can hold, and no event with it.
-  test('a place that no log comes to is said, and a rebuild mends it', async () => {
+  // An older program could store the largest position of a database, without an event.
+  test('a position that no log reaches is reported, and a rebuild repairs it', async () => {
     const store = await open(server)
     await record(store, 'a', [configured(), message('m1')])
     const runner = runnerOf(store)

@@ -1,10 +1,16 @@
-/** Changes of rows: written together, written one by one, and folded in memory, they make the same rows. */
+/** Row changes give the same rows written together, written one by one, and folded in memory. */
 import { beforeEach, expect, test } from '@jest/globals'
 import * as fc from 'fast-check'
 import type { Database, Sql } from '../../../src/ports/sql.js'
-import { coalesce, createFold, createNet } from '../../../projections/engine/fold.js'
+import { coalesce, createFold, createChangeCollector } from '../../../projections/engine/fold.js'
 import { changesOf, type Row, type RowChange, type Table } from '../../../projections/engine/projection.js'
-import { createTables, pointViews, statementsOf, writeChanges, writeNet } from '../../../projections/engine/store.js'
+import {
+  createTables,
+  pointViews,
+  statementLimits,
+  writeChanges,
+  writeNetChanges,
+} from '../../../projections/engine/store.js'
 import { appended as message, recorded } from '../../support/builders.js'
 import { describeOnDatabases, rowsOf, silent } from '../../support/projections.js'
 import { longTest, runsOf } from '../../support/length.js'
@@ -39,15 +45,17 @@ const text = fc
     fc.constantFrom('', 'NULL', 'null', '{}', '{"a"}', String.raw`\N`, '\\', '"', ',', ' ', "it's", '\n', '北京', '👩‍👩‍👧'),
   )
   .filter((value) => !value.includes('\0') && value.isWellFormed())
+/** A row with one of these is sent in its own statement. */
+const large = fc.constantFrom('"\\'.repeat(40_000), 'y\n'.repeat(40_000))
 const cells = {
-  words: maybe(text),
+  words: maybe(fc.oneof({ weight: 6, arbitrary: text }, { weight: 1, arbitrary: large })),
   small: maybe(fc.integer({ min: -(2 ** 31), max: 2 ** 31 - 1 })),
   part: maybe(fc.double({ noNaN: true, noDefaultInfinity: true }).map((value) => (Object.is(value, -0) ? 0 : value))),
   yes: maybe(fc.boolean()),
   json: maybe(fc.constantFrom('{"a": 1}', '[]', '"text"', 'null')),
   terms: maybe(fc.constantFrom(`'a':1`, `'a':1,4 'b c':2`, '')),
 }
-// Few keys, so that changes meet.
+// Few keys, so that several changes affect the same row.
 const thingKey = fc.record({ conversation_id: fc.constantFrom('a', 'b'), place: fc.constantFrom(0n, 1n, 2n ** 62n) })
 const nameKey = fc.record({ conversation_id: fc.constantFrom('a', 'b'), name: fc.constantFrom('x', 'X', 'é', '1:x') })
 const change: fc.Arbitrary<RowChange> = fc.oneof(
@@ -84,8 +92,7 @@ describeOnDatabases('rows', (database) => {
   const empty = async (): Promise<void> => {
     await db.script('truncate things_g1, names_g1')
   }
-  // As the database shows them: a jsonb and a tsvector come back in its own spelling, which is the same for each way of
-  // writing.
+  // As the database prints them: it normalizes a jsonb and a tsvector, in the same way for each way of writing.
   const found = async (): Promise<Record<string, Row[]>> => await rowsOf(db, projection)
 
   longTest('together, one by one and in memory they make the same rows', async () => {
@@ -116,7 +123,7 @@ describeOnDatabases('rows', (database) => {
             ),
           )
           expect(await found()).toEqual(oneByOne)
-          // Where the database has no spelling of its own, the folded rows are the very same.
+          // Without columns that the database normalizes, the folded rows are equal too.
           const plain = (rows: Record<string, readonly Row[]>): unknown =>
             asText(
               Object.fromEntries(
@@ -133,7 +140,7 @@ describeOnDatabases('rows', (database) => {
     )
   })
 
-  test('more rows and longer texts than a statement takes', async () => {
+  test('more rows and longer texts than the limit of a statement', async () => {
     const put = (place: number): RowChange => ({
       op: 'put',
       table: 'things',
@@ -147,18 +154,18 @@ describeOnDatabases('rows', (database) => {
       JSON.stringify((await found())['things']?.map((row) => row['words'])) ===
       JSON.stringify(fold.rows('things').map((row) => row['words']))
     const net = coalesce(projection.tables, changes)
-    // Some 1.9 million characters, which a server takes at one go.
-    const asked = [
-      { most: statementsOf({ isServer: true }), atLeast: 1, atMost: 1 },
-      { most: statementsOf({ isServer: false }), atLeast: 3, atMost: 8 },
+    // About 1.9 million characters, which are one statement on a server.
+    const limits = [
+      { most: statementLimits({ isServer: true }), atLeast: 1, atMost: 1 },
+      { most: statementLimits({ isServer: false }), atLeast: 3, atMost: 8 },
       { most: { rows: 1_000, characters: Infinity, pauses: false }, atLeast: 3, atMost: 3 },
       { most: { rows: Infinity, characters: 100_000, pauses: false }, atLeast: 15, atMost: 20 },
     ]
-    for (const { most, atLeast, atMost } of asked) {
+    for (const { most, atLeast, atMost } of limits) {
       await db.script('delete from things_g1')
       let statements = 0
       const counting: Sql = { ...db, query: (...asks) => ((statements += 1), db.query(...asks)) }
-      await writeNet(counting, projection.tables, 1, net, most)
+      await writeNetChanges(counting, projection.tables, 1, net, most)
       expect(await areThere()).toBe(true)
       expect(statements).toBeGreaterThanOrEqual(atLeast)
       expect(statements).toBeLessThanOrEqual(atMost)
@@ -166,7 +173,7 @@ describeOnDatabases('rows', (database) => {
   })
 })
 
-test('a row without a part of its key, an unknown table and an unknown column are mistakes that the fold names', () => {
+test('the fold rejects a row without a key column, an unknown table and an unknown column', () => {
   const fold = createFold(projection.tables)
   expect(() => {
     fold.apply([{ op: 'put', table: 'names', row: { conversation_id: 'a' } }])
@@ -179,8 +186,8 @@ test('a row without a part of its key, an unknown table and an unknown column ar
   }).toThrow('size')
 })
 
-test('changes that are collected together are collected all or not at all', () => {
-  const collected = createNet(projection.tables)
+test('changes of one call are collected all or none', () => {
+  const collected = createChangeCollector(projection.tables)
   collected.add([{ op: 'put', table: 'names', row: { conversation_id: 'a', name: 'x' } }])
   expect(() => {
     collected.add([
@@ -188,32 +195,35 @@ test('changes that are collected together are collected all or not at all', () =
       { op: 'put', table: 'names', row: { conversation_id: 'a' } },
     ])
   }).toThrow('name')
-  expect([...(collected.net.get('names')?.values() ?? [])]).toEqual([
+  expect([...(collected.changes.get('names')?.values() ?? [])]).toEqual([
     { op: 'put', row: { conversation_id: 'a', name: 'x' } },
   ])
 })
 
 test.each([
-  ['nul \0', 'noted.text holds NUL'],
-  ['lone \ud800', 'noted.text holds a lone surrogate'],
-  [1.5, 'noted.count holds 1.5, which is no whole number'],
-  [2 ** 31, 'noted.count holds 2147483648, which int4 cannot'],
-])('a cell that Postgres would refuse or alter (%j) is refused fact by fact, with its column', async (cell, said) => {
-  const noted: Table = {
-    name: 'noted',
-    columns: { conversation_id: 'text', text: 'text', count: 'int4' },
-    key: ['conversation_id'],
-    indexes: [],
-  }
-  const notes = silent('notes', [noted], {
-    MessageAppended: () => [
-      {
-        op: 'put',
-        table: 'noted',
-        row: { conversation_id: 'a', ...(typeof cell === 'string' ? { text: cell } : { count: cell }) },
-      },
-    ],
-  })
-  const [event] = await recorded('a', [message('m0')])
-  expect(() => (event === undefined ? [] : changesOf(notes, event))).toThrow(said)
-})
+  ['nul \0', 'noted.text contains NUL'],
+  ['lone \ud800', 'noted.text contains a lone surrogate'],
+  [1.5, 'noted.count is 1.5, which is not a safe integer'],
+  [2 ** 31, 'noted.count is 2147483648, which is out of range for int4'],
+])(
+  'a cell that Postgres would refuse or alter (%j) is refused for its event, with the column',
+  async (cell, expected) => {
+    const noted: Table = {
+      name: 'noted',
+      columns: { conversation_id: 'text', text: 'text', count: 'int4' },
+      key: ['conversation_id'],
+      indexes: [],
+    }
+    const notes = silent('notes', [noted], {
+      MessageAppended: () => [
+        {
+          op: 'put',
+          table: 'noted',
+          row: { conversation_id: 'a', ...(typeof cell === 'string' ? { text: cell } : { count: cell }) },
+        },
+      ],
+    })
+    const [event] = await recorded('a', [message('m0')])
+    expect(() => (event === undefined ? [] : changesOf(notes, event))).toThrow(expected)
+  },
+)

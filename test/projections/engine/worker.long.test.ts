@@ -1,6 +1,6 @@
 /**
- * Processes that keep the read models of a server: killed, stopped and woken, told to end; and a rebuild while they and
- * the appends go on.
+ * Worker processes for the read models of a server: killed, suspended and resumed, ended; and a rebuild while they and
+ * the appends continue.
  */
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import { createPostgresClaims } from '../../../src/adapters/postgres/claims.js'
@@ -21,7 +21,7 @@ import { record, rowsOf } from '../../support/projections.js'
 
 const describeOnServer = testServer === '' ? describe.skip : describe
 
-describeOnServer('processes that keep the read models', () => {
+describeOnServer('worker processes', () => {
   let opened: Awaited<ReturnType<typeof openTestSchema>>
   let db: Database
   let store: EventStore
@@ -44,29 +44,29 @@ describeOnServer('processes that keep the read models', () => {
     children.push(child)
     return child
   }
-  const says = async (child: Child, kind: string, times = 1): Promise<void> => {
+  const reports = async (child: Child, kind: string, times = 1): Promise<void> => {
     for (let count = 1; child.lines.filter((line) => line.includes(`"kind":"${kind}"`)).length < times; count += 1)
       await child.said(Math.max(count, child.lines.length + 1))
   }
-  const shows = async (): Promise<void> => {
+  const caughtUp = async (): Promise<void> => {
     expect(await watch.waitFor(await store.head(), 20_000)).toBe(true)
   }
   const rows = async (): Promise<unknown> => await Promise.all(projections.map((projection) => rowsOf(db, projection)))
 
-  test('when the working one is killed, the next takes over by itself', async () => {
+  test('after the working process is killed, the next one takes over', async () => {
     const first = start('first', 2)
-    await says(first, 'working')
+    await reports(first, 'working')
     const second = start('second', 2)
-    await says(second, 'standing-by')
+    await reports(second, 'standing-by')
     await record(store, 'a', everyEvent)
-    await shows()
+    await caughtUp()
     await first.kill()
     const { position } = await appended(
       store,
       conversationStream('b'),
       eventsFor(conversationStream('b'), everyEvent).events,
     )
-    // Its claim lasts three seconds; how long it takes is measured by the benchmark `workers`.
+    // The claim lasts three seconds. The benchmark `workers` measures how long a takeover takes.
     expect(await watch.waitFor(position, 30_000)).toBe(true)
     expect((await watch.status()).every(({ holder }) => holder === 'second')).toBe(true)
     const live = await rows()
@@ -74,24 +74,24 @@ describeOnServer('processes that keep the read models', () => {
     expect(await rows()).toEqual(live)
   })
 
-  test('one that is told to end gives its claim back before it is gone, so that the next need not wait for it', async () => {
+  test('a process that is asked to end releases its claim, so that the next one need not wait', async () => {
     const first = start('first')
-    await says(first, 'working')
+    await reports(first, 'working')
     const second = start('second')
-    await says(second, 'standing-by')
+    await reports(second, 'standing-by')
     first.say('end')
-    await says(first, 'ended')
+    await reports(first, 'ended')
     expect((await createPostgresClaims(db).holder(PROJECTIONS_CLAIM))?.owner).not.toBe('first')
-    await says(second, 'working')
+    await reports(second, 'working')
   })
 
-  test('one that stood still, in the middle of a transaction too, and wakes up later writes nothing', async () => {
+  test('a process that was suspended, even within a transaction, writes nothing after it resumes', async () => {
     const first = start('first', 2)
-    await says(first, 'working')
-    await shows()
+    await reports(first, 'working')
+    await caughtUp()
     const second = start('second', 4)
-    await says(second, 'standing-by')
-    // Which process writes is seen by the fence that its session knows: the trigger notes the session of every change.
+    await reports(second, 'standing-by')
+    // The trigger records the session of every change, which identifies the writing process.
     await db.script(`
       create table writers (at timestamptz default clock_timestamp(), pid int, started timestamptz);
       create function note_writer() returns trigger language plpgsql as $$ begin
@@ -99,21 +99,21 @@ describeOnServer('processes that keep the read models', () => {
       create trigger writers after update of position on projection_checkpoints for each statement execute function note_writer()`)
     const over = new AbortController()
     const appending = (async () => {
-      for (let place = 0; !over.signal.aborted; place += 1) await record(store, `c${String(place)}`, everyEvent)
+      for (let number = 0; !over.signal.aborted; number += 1) await record(store, `c${String(number)}`, everyEvent)
     })()
     await appendedSome()
     process.kill(first.pid, 'SIGSTOP')
-    await says(second, 'working')
+    await reports(second, 'working')
     const [{ now } = { now: '' }] = await db.query<{ now: string }>('select clock_timestamp()::text as now')
     const sessions = await db.query<{ pid: number }>('select distinct pid from writers')
     process.kill(first.pid, 'SIGCONT')
-    await says(first, 'lost')
-    await says(first, 'standing-by')
+    await reports(first, 'lost')
+    await reports(first, 'standing-by')
     await appendedSome()
     over.abort()
     await appending
-    await shows()
-    // The sessions that the first had written with, before it stood still.
+    await caughtUp()
+    // The sessions with which the first process wrote before it was suspended.
     const late = await db.query('select * from writers where at > $1::timestamptz and pid = any($2::int[])', [
       now,
       sessions.map(({ pid }) => pid),
@@ -125,22 +125,22 @@ describeOnServer('processes that keep the read models', () => {
     expect(await rows()).toEqual(live)
   })
 
-  /** Resolves when some hundred events more are in the log. */
+  /** Resolves when a few hundred more events are in the log. */
   async function appendedSome(): Promise<void> {
     const from = await store.head()
     while ((await store.head()) < from + 300n) await new Promise((resolve) => setTimeout(resolve, 10))
   }
 
-  test('a rebuild while a process keeps the rows and sixteen append', async () => {
-    for (let place = 0; place < 40; place += 1) await record(store, `early ${String(place)}`, everyEvent)
+  test('a rebuild while a worker applies events and sixteen writers append', async () => {
+    for (let number = 0; number < 40; number += 1) await record(store, `early ${String(number)}`, everyEvent)
     const working = start('working', 3)
-    await says(working, 'working')
+    await reports(working, 'working')
     const over = new AbortController()
     const appending = Promise.all(
       Array.from({ length: 16 }, async (_, appender) => {
         const stream = conversationStream(`appender ${String(appender)}`)
-        for (let place = 0, hash: string | undefined; !over.signal.aborted; place += 1) {
-          const next = eventsFor(stream, [message(`m${String(place)}`)], BigInt(place), hash)
+        for (let number = 0, hash: string | undefined; !over.signal.aborted; number += 1) {
+          const next = eventsFor(stream, [message(`m${String(number)}`)], BigInt(number), hash)
           hash = next.hash
           await appended(store, stream, next.events)
         }
@@ -152,7 +152,7 @@ describeOnServer('processes that keep the read models', () => {
         for (const { position } of (await watch.live()).flatMap(({ name, checkpoints }) =>
           name === 'live-messages' ? checkpoints.slice(0, 1) : [],
         )) {
-          // Whoever saw a position never finds an earlier one.
+          // The position never decreases for a reader.
           expect(position).toBeGreaterThanOrEqual(last)
           last = position
         }
@@ -164,7 +164,7 @@ describeOnServer('processes that keep the read models', () => {
     over.abort()
     await appending
     await watching
-    await shows()
+    await caughtUp()
     expect(await db.query('select distinct generation, state, partitions from projection_checkpoints')).toEqual([
       { generation: 4, state: 'live', partitions: 3 },
     ])

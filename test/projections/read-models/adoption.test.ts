@@ -1,13 +1,13 @@
 /**
- * What a takeover does to the read models: live messages, search and view follow in one transaction, whoever keeps
- * them, in however many partitions, while rows are rebuilt; a reader sees what was or what is, and never some of both.
+ * Adoptions, reverts and undone cycles in the read models: live messages, search and view change in one transaction, with
+ * any process, any number of partitions, and during a rebuild. A reader sees the old or the new state, never a mixture.
  */
 import { beforeEach, expect, test } from '@jest/globals'
 import { setImmediate } from 'node:timers/promises'
 import { createMemoryClaims } from '../../../src/adapters/memory/claims.js'
 import { eventsFrom } from '../../../src/audit/verify.js'
 import type { RowCheck } from '../../../src/ports/row-check.js'
-import { search } from '../../../src/search/search.js'
+import { search } from '../../../src/retrieval/search.js'
 import type { Within } from '../../../src/ports/archive-index.js'
 import type { Database } from '../../../src/ports/sql.js'
 import type { RecordedEvent } from '../../../src/domain/events/index.js'
@@ -51,9 +51,9 @@ import {
 } from '../../support/reading-rows.js'
 import { createEditor } from '../../support/replays.js'
 import { rowDifferences } from '../../support/row-differences.js'
-import { longTest } from '../../support/length.js'
+import { longTest, wholeTest } from '../../support/length.js'
 
-test('an edition lies in the partition of its conversation', () => {
+test('an edition is in the partition of its conversation', () => {
   for (const id of ['a', 'b-c', 'chat-1', '北京'])
     expect(partitionOfStream(`edition-e1-${id}`, 7)).toBe(partitionOfStream(`conversation-${id}`, 7))
   expect(
@@ -61,12 +61,13 @@ test('an edition lies in the partition of its conversation', () => {
   ).toBeGreaterThan(1)
 })
 
-/** What a reader saw of the conversation, each thing once. */
-const seenBy = async (reader: Reader): Promise<readonly Seen[]> => (await reader.stop()).seen.get(CONVERSATION) ?? []
+/** The distinct states of the conversation that a reader observed. */
+const statesReadBy = async (reader: Reader): Promise<readonly Seen[]> =>
+  (await reader.stop()).rowsRead.get(CONVERSATION) ?? []
 
-const PLACES = [{ conversationId: CONVERSATION }, { everywhere: true }] as const
+const SEARCH_RANGES = [{ conversationId: CONVERSATION }, { everywhere: true }] as const
 
-/** What is found in a place, as one text. */
+/** The hits of a search, as one text. */
 function searching(db: Database): (within: Within) => Promise<string> {
   const index = createArchiveIndex(db)
   return async (within) => {
@@ -75,7 +76,7 @@ function searching(db: Database): (within: Within) => Promise<string> {
   }
 }
 
-/** What a reader has to see as of a revision of the conversation. */
+/** The state that a reader must observe at a revision of the conversation. */
 const expectedAt = (events: readonly RecordedEvent[], revision: string): Seen | undefined =>
   expectedSeen(events, CONVERSATION, new Set([revision])).get(revision)
 
@@ -84,7 +85,7 @@ describeOnDatabases('adoption', (database) => {
   let harness: Harness
   beforeEach(async () => {
     db = await database.fresh()
-    // The soft limit far below the hard one, so that there is room for what comes back.
+    // The soft limit is far below the hard one, so that restored messages fit.
     harness = createHarness({ policy: { ...SMALL, modelMaxTokens: 3_200, contextBudget: 0.25 } })
   })
   const source = (): Parameters<typeof rebuild>[0] => ({ db, store: harness.store, decode: decodeStored, projections })
@@ -94,27 +95,24 @@ describeOnDatabases('adoption', (database) => {
   const caughtUp = async (watched: ProjectionRunner): Promise<void> =>
     expect(await watched.waitFor(await harness.store.head(), 30_000)).toBe(true)
 
-  /**
-   * Takes over again and again, with messages and other conversations between, and waits for each until the rows show
-   * it.
-   */
-  async function takeOvers(
-    shown: () => Promise<void>,
+  /** Runs several adoptions, reverts and undos, with appends between them, and waits for the rows after each. */
+  async function runReplacements(
+    waitForRows: () => Promise<void>,
     between: (step: number) => Promise<void> = () => Promise.resolve(),
   ): Promise<number> {
     let steps = 0
-    const next = async (what: () => Promise<unknown>): Promise<void> => {
+    const next = async (action: () => Promise<unknown>): Promise<void> => {
       await harness.appended(talk(3, 1_000 * (steps + 1)), `other ${String(steps)}`)
-      expect(await what()).not.toBe(false)
+      expect(await action()).not.toBe(false)
       await between(steps)
-      await shown()
+      await waitForRows()
       steps += 1
     }
     for (const message of talk(60)) {
       await harness.appended(message)
       await harness.compact()
     }
-    await shown()
+    await waitForRows()
     await next(() => tryToAdopt(harness, 'e1'))
     await next(() => revert(harness))
     await next(() => undo(harness))
@@ -136,40 +134,40 @@ describeOnDatabases('adoption', (database) => {
     )
     expect(takeovers.length).toBeGreaterThan(5)
     for (const reader of readers) {
-      const seen = await seenBy(reader)
-      const expected = expectedSeen(events, CONVERSATION, new Set(seen.map(({ revision }) => revision)))
-      for (const one of seen) expect(one).toEqual(expected.get(one.revision))
-      // It did look while things changed, and saw both before and after.
-      expect(new Set(seen.map(({ edition }) => edition)).size).toBeGreaterThan(1)
-      expect(seen.length).toBeGreaterThan(4)
+      const states = await statesReadBy(reader)
+      const expected = expectedSeen(events, CONVERSATION, new Set(states.map(({ revision }) => revision)))
+      for (const state of states) expect(state).toEqual(expected.get(state.revision))
+      // It read while the rows changed, and observed several editions.
+      expect(new Set(states.map(({ edition }) => edition)).size).toBeGreaterThan(1)
+      expect(states.length).toBeGreaterThan(4)
     }
   }
 
   test.each([1, 4])(
-    'readers see what was or what is, with %d partitions, while rows are rebuilt',
+    'readers see the old or the new state, with %d partitions, while rows are rebuilt',
     async (partitions) => {
-      const kept = runner({ partitions, intervalMs: 1, batchSize: 40 })
-      await kept.catchUp()
-      kept.start()
+      const following = runner({ partitions, intervalMs: 1, batchSize: 40 })
+      await following.catchUp()
+      following.start()
       const readers = [
         startReading(db, [CONVERSATION], inOneStatement),
         startReading(db, [CONVERSATION], inOneTransaction),
       ]
-      await takeOvers(
-        () => caughtUp(kept),
+      await runReplacements(
+        () => caughtUp(following),
         async (step) => {
           if (step % 4 === 1) await rebuild(source(), 'all', { batchSize: 60 })
         },
       )
       await expectNoMixture(readers)
-      await kept.stop()
+      await following.stop()
       const live = await all()
       await rebuild(source(), 'all', { batchSize: 17 })
       expect(await all()).toEqual(live)
     },
   )
 
-  longTest('behind a process of its own, with a claim and its fence', async () => {
+  longTest('the same with a worker that holds a claim', async () => {
     await runner({ partitions: 3 }).catchUp()
     const worker = startProjectionWorker({
       ...source(),
@@ -183,44 +181,44 @@ describeOnDatabases('adoption', (database) => {
       startReading(db, [CONVERSATION], inOneStatement),
       startReading(db, [CONVERSATION], inOneTransaction),
     ]
-    await takeOvers(() => caughtUp(watch))
+    await runReplacements(() => caughtUp(watch))
     expect(worker.state().kind).toBe('working')
     await expectNoMixture(readers)
     await worker.stop()
   })
 
-  longTest('a read model that is rebuilt alone comes to where the others are, and never further', async () => {
+  longTest('rebuilding one read model ends at the position of the others', async () => {
     await harness.appended(talk(60))
     await harness.compact('force')
-    const kept = runner({ partitions: 2 })
-    await kept.catchUp()
+    const applying = runner({ partitions: 2 })
+    await applying.catchUp()
     for (const [at, name] of ['archive-index', 'live-messages', 'clip-archive', 'archive-index'].entries()) {
-      // The log has it when the rebuild begins, and the other rows have not.
+      // When the rebuild begins, the event is in the log and not yet applied to the other rows.
       expect(await (at % 2 === 0 ? tryToAdopt(harness, 'e1') : revert(harness))).toBe(true)
       const reader = startReading(db, [CONVERSATION], inOneStatement)
       await rebuild(source(), [name], { batchSize: 25 })
       const events = await projectedEvents(harness.store, CONVERSATION)
-      for (const one of [...(await seenBy(reader)), await inOneStatement(db, CONVERSATION)])
-        expect(one).toEqual(expectedAt(events, one?.revision ?? ''))
+      for (const state of [...(await statesReadBy(reader)), await inOneStatement(db, CONVERSATION)])
+        expect(state).toEqual(expectedAt(events, state?.revision ?? ''))
       expect((await inOneStatement(db, CONVERSATION))?.edition).toBe(at % 2 === 0 ? null : 'e1')
-      await kept.catchUp()
+      await applying.catchUp()
       expect((await inOneStatement(db, CONVERSATION))?.edition).toBe(at % 2 === 0 ? 'e1' : null)
     }
-    await kept.catchUp()
+    await applying.catchUp()
     const live = await all()
     await rebuild(source(), 'all')
     expect(await all()).toEqual(live)
   })
 
-  longTest('dividing the rows anew brings all of them to one place together', async () => {
+  wholeTest('a change of the number of partitions first brings all rows to one position', async () => {
     await harness.appended(talk(60))
     await harness.compact('force')
     for (let at = 0; at < 8; at += 1) await harness.appended(talk(12), `other ${String(at)}`)
     await runner({ partitions: 4 }).catchUp()
     expect(await tryToAdopt(harness, 'e1')).toBe(true)
     for (let at = 8; at < 30; at += 1) await harness.appended(talk(12), `other ${String(at)}`)
-    // Some partitions come further than others, as where a process is killed: those of one partition together.
-    const own = partitionOfStream(`conversation-${CONVERSATION}`, 4)
+    // The partitions are at different positions, as after a kill. All read models of one partition are at the same one.
+    const partitionOfConversation = partitionOfStream(`conversation-${CONVERSATION}`, 4)
     let commits = 0
     const broken: Database = {
       ...db,
@@ -230,7 +228,11 @@ describeOnDatabases('adoption', (database) => {
           const moved = await sql.query<{ partition: number }>(
             'select distinct partition from projection_checkpoints where xmin::text = pg_current_xact_id()::text',
           )
-          if (moved.some(({ partition }) => partition === own) && moved.length === 1 && ++commits > 0)
+          if (
+            moved.some(({ partition }) => partition === partitionOfConversation) &&
+            moved.length === 1 &&
+            ++commits > 0
+          )
             throw new Error('the connection broke')
           return result
         })
@@ -243,12 +245,12 @@ describeOnDatabases('adoption', (database) => {
     const reader = startReading(db, [CONVERSATION], inOneStatement)
     await runner({ partitions: 3 }).catchUp()
     const events = await projectedEvents(harness.store, CONVERSATION)
-    for (const one of await seenBy(reader)) expect(one).toEqual(expectedAt(events, one.revision))
+    for (const state of await statesReadBy(reader)) expect(state).toEqual(expectedAt(events, state.revision))
     expect((await inOneStatement(db, CONVERSATION))?.edition).toBe('e1')
   })
 
   longTest(
-    'after any of it the rows are those of a rebuild, those that the facts make, and what the program itself loads',
+    'after any of these the rows equal those of a rebuild, those computed from the events, and the loaded state',
     async () => {
       await editionHistory(everyStep, harness, async () => {
         await runner({ partitions: 2, batchSize: 9 }).catchUp()
@@ -262,14 +264,16 @@ describeOnDatabases('adoption', (database) => {
         expect((await index.read((reads) => reads.batches(CONVERSATION))).map(({ batchId }) => batchId)).toEqual(
           loaded.batches.map(({ batchId }) => batchId),
         )
-        // Each message belongs to the batch in force that has it, however deep below, and to none while it is live.
-        const said = await harness.eventsOf('MessageAppended')
+        // Each message belongs to the batch that contains it, at any depth below an active one, and to none while live.
+        const appended = await harness.eventsOf('MessageAppended')
         const rows = await index.read((reads) =>
-          reads.messages(said.map(({ revision }) => ({ conversationId: CONVERSATION, revision: Number(revision) }))),
+          reads.messages(
+            appended.map(({ revision }) => ({ conversationId: CONVERSATION, revision: Number(revision) })),
+          ),
         )
-        const wanted = batchesInForce(await projectedEvents(harness.store, CONVERSATION), loaded)
+        const expectedBatches = batchesInForce(await projectedEvents(harness.store, CONVERSATION), loaded)
         expect(rows.map(({ messageId, batchId }) => [messageId, batchId])).toEqual(
-          said.map(({ data }) => [data.messageId, wanted.get(data.messageId) ?? null]),
+          appended.map(({ data }) => [data.messageId, expectedBatches.get(data.messageId) ?? null]),
         )
       })
       const events = await projectedEvents(harness.store, CONVERSATION)
@@ -284,22 +288,22 @@ describeOnDatabases('adoption', (database) => {
         ]),
       )
       expect(await rowDifferences(db, projections, CONVERSATION, events)).toEqual([])
-      // As `verify` gives them: an edition's before those of the conversation, each read from its stream.
+      // In the order of `verify`: an edition's events before those of the conversation.
       const check = (): RowCheck =>
         createRowCheck({
           db,
           projections,
           everyConversation: true,
-          eventsFrom: (id, seen) => eventsFrom(harness.log, id, seen),
+          eventsFrom: (id, lastRevision) => eventsFrom(harness.log, id, lastRevision),
           catchUp: () => Promise.resolve(),
         })
       const differences = async (every?: number): Promise<readonly string[]> => {
         const rows = check()
         rows.begin(CONVERSATION)
-        let taken = 0
-        // Facts go on being taken while rows are compared, and so change some of those that are.
+        let added = 0
+        // Events are added while rows are compared, and change some of these rows.
         for await (const event of eventsFrom(harness.log, CONVERSATION, () => -1n))
-          if (rows.take(event) || (taken += 1) % (every ?? Infinity) === 0) await rows.compare()
+          if (rows.take(event) || (added += 1) % (every ?? Infinity) === 0) await rows.compare()
         rows.end(true)
         return (await rows.finish()).map(({ detail }) => detail)
       }
@@ -320,25 +324,25 @@ describeOnDatabases('adoption', (database) => {
     },
   )
 
-  longTest('a search asks several questions, and all of its hits are of one moment', async () => {
+  longTest('all queries of a search read one snapshot', async () => {
     await harness.appended(talk(60))
     await harness.compact('force')
-    const kept = runner()
-    await kept.catchUp()
+    const applying = runner()
+    await applying.catchUp()
     const answer = searching(db)
-    for (const within of PLACES) {
+    for (const within of SEARCH_RANGES) {
       for (let at = 0; at < 4; at += 1) {
         const before = await answer(within)
         expect(await (at % 2 === 0 ? tryToAdopt(harness, 'e1') : revert(harness))).toBe(true)
-        // As many at a time as lie around the one moment at which the rows change, whichever their questions are.
-        const following = kept.catchUp()
+        // Concurrent searches with different offsets, so that some of their queries run before and some after the change.
+        const applied = applying.catchUp()
         const meanwhile = await Promise.all(
           Array.from({ length: 8 }, async (_each, first) => {
             for (let turn = 0; turn < first; turn += 1) await setImmediate()
             return [await answer(within), await answer(within), await answer(within)]
           }),
         )
-        await following
+        await applied
         const after = await answer(within)
         expect(after).not.toBe(before)
         expect([...new Set(meanwhile.flat())].filter((each) => each !== before && each !== after)).toHaveLength(0)
@@ -346,18 +350,18 @@ describeOnDatabases('adoption', (database) => {
     }
   })
 
-  longTest('searches find the same while rows are rebuilt, and none of them fails', async () => {
+  wholeTest('searches return the same hits while rows are rebuilt, and none fails', async () => {
     await harness.appended(talk(60))
     await harness.compact('force')
     await runner().catchUp()
     const answer = searching(db)
-    const before = await Promise.all(PLACES.map(answer))
+    const before = await Promise.all(SEARCH_RANGES.map(answer))
     const over = new AbortController()
     const meanwhile = Promise.all(
       Array.from({ length: 4 }, async (_each, at) => {
         const found = new Set<string>()
         while (!over.signal.aborted) {
-          found.add(await answer(PLACES[at % PLACES.length] ?? PLACES[0]))
+          found.add(await answer(SEARCH_RANGES[at % SEARCH_RANGES.length] ?? SEARCH_RANGES[0]))
           await setImmediate()
         }
         return [...found]
@@ -368,13 +372,13 @@ describeOnDatabases('adoption', (database) => {
     expect(new Set((await meanwhile).flat())).toEqual(new Set(before))
   })
 
-  test('an edition that is not in force changes nothing that readers are given, and all of its batches can be opened', async () => {
+  test('an edition that is not adopted changes no query result, and all of its batches can be read', async () => {
     await harness.appended(talk(60))
     await harness.compact('force')
-    const kept = runner()
-    await kept.catchUp()
+    const applying = runner()
+    await applying.catchUp()
     const index = createArchiveIndex(db)
-    const given = async (): Promise<unknown> => ({
+    const queryResults = async (): Promise<unknown> => ({
       listed: await conversation(db, CONVERSATION),
       live: await liveMessagesOf(db, CONVERSATION),
       batches: (await index.read((reads) => reads.batches(CONVERSATION))).map(({ batchId }) => batchId),
@@ -388,26 +392,28 @@ describeOnDatabases('adoption', (database) => {
       }),
       hitsEverywhere: await search({ index }, 'message 7 chunk', { within: { everywhere: true }, limit: 100 }),
     })
-    const before = await given()
+    const before = await queryResults()
     const replay = await madeEdition(harness, 'e1')
-    await kept.catchUp()
-    expect(await given()).toEqual(before)
-    const inIt = replay.state().batches.map(({ batchId }) => batchId)
-    expect(inIt.length).toBeGreaterThan(2)
-    expect((await index.read((reads) => reads.batches(CONVERSATION, 'e1'))).map(({ batchId }) => batchId)).toEqual(inIt)
+    await applying.catchUp()
+    expect(await queryResults()).toEqual(before)
+    const batchIds = replay.state().batches.map(({ batchId }) => batchId)
+    expect(batchIds.length).toBeGreaterThan(2)
+    expect((await index.read((reads) => reads.batches(CONVERSATION, 'e1'))).map(({ batchId }) => batchId)).toEqual(
+      batchIds,
+    )
     expect(await index.read((reads) => reads.batches(CONVERSATION, 'nothing'))).toEqual([])
     expect(
-      (await findBatches(db, CONVERSATION, inIt)).map(({ batchId, editionId, content }) => ({
+      (await findBatches(db, CONVERSATION, batchIds)).map(({ batchId, editionId, content }) => ({
         batchId,
         editionId,
         content,
       })),
     ).toEqual(replay.state().batches.map(({ batchId, content }) => ({ batchId, editionId: 'e1', content })))
     await dropEdition(harness, 'e1')
-    await kept.catchUp()
-    expect(await given()).toEqual(before)
+    await applying.catchUp()
+    expect(await queryResults()).toEqual(before)
     expect(await tryToAdopt(harness, 'e1')).toBe(true)
-    await kept.catchUp()
+    await applying.catchUp()
     const { hits } = await search({ index }, 'the berth of the harbour, chunk', {
       within: { conversationId: CONVERSATION },
       limit: 100,
@@ -421,15 +427,15 @@ describeOnDatabases('adoption', (database) => {
       expect(hit.batchId === null).toBe(live.has(hit.messageIds[0] ?? ''))
   })
 
-  test('editions are listed with what they came to and what became of them', async () => {
+  test('editions are listed with their figures and states', async () => {
     await harness.appended(talk(60))
     await harness.compact('force')
     await harness.appended(talk(40), 'second')
     const replay = await madeEdition(harness, 'e1')
     await madeEdition(harness, 'e1', undefined, 'second')
     await madeEdition(harness, 'e2')
-    const kept = runner()
-    await kept.catchUp()
+    const applying = runner()
+    await applying.catchUp()
     const [second, first] = (await editionById(db, 'e1')).toSorted((a, b) =>
       a.conversationId > b.conversationId ? -1 : 1,
     )
@@ -472,7 +478,7 @@ describeOnDatabases('adoption', (database) => {
     })
     expect(await listEditions(db, 'e1')).toEqual([e1])
     const states = async (): Promise<unknown> => {
-      await kept.catchUp()
+      await applying.catchUp()
       const both = [...(await editionById(db, 'e1')), ...(await editionById(db, 'e2'))]
       return both.filter(({ conversationId }) => conversationId === CONVERSATION).map((one) => one.state)
     }
@@ -493,7 +499,7 @@ describeOnDatabases('adoption', (database) => {
     const editor = createEditor(harness)
     editor.summarizer.answer = () => ({ failure: 'refused' })
     const { editionId } = await editor.replay()
-    await kept.catchUp()
+    await applying.catchUp()
     expect(await listEditions(db, editionId)).toMatchObject([
       { editionId, failures: 1, summariesBought: 0, prompt: undefined },
     ])

@@ -1,4 +1,4 @@
-/** What readers get from the live messages, the list of conversations and the clip-archive view. */
+/** Queries of the live messages, the list of conversations and the clip archive. */
 import { beforeEach, expect, test } from '@jest/globals'
 import { createMemoryEventStore } from '../../../src/adapters/memory/event-store.js'
 import type { EventStore } from '../../../src/ports/event-store.js'
@@ -9,7 +9,7 @@ import {
   conversation,
   listConversations,
   liveMessages,
-  type ConversationsAsked,
+  type ListConversationsOptions,
 } from '../../../projections/read-models/live-messages/queries.js'
 import { createProjectionRunner } from '../../../projections/engine/runner.js'
 import { appended as message, configured, decodeStored } from '../../support/builders.js'
@@ -28,7 +28,7 @@ describeOnDatabases('queries', (database) => {
     await createProjectionRunner({ db, store, decode: decodeStored, projections }).catchUp()
   })
 
-  test('live messages come whole and in their order; pinned ones stay for as long as they are pinned', async () => {
+  test('live messages are complete and in order; pinned ones stay while they are pinned', async () => {
     const live = await liveMessages(db, 'a')
     expect(live.map(({ messageId }) => messageId)).toEqual(['m1', 'm5', 'm7', 'm8'])
     expect(live[0]).toMatchObject({
@@ -64,8 +64,8 @@ describeOnDatabases('queries', (database) => {
     expect(await conversation(db, 'nobody')).toBeUndefined()
   })
 
-  test('lists go by what happened last, or in another order, filtered and cut by the database', async () => {
-    const ids = async (asked: ConversationsAsked = {}): Promise<string[]> =>
+  test('lists are sorted by the last event or in another order, with filters and a limit', async () => {
+    const ids = async (asked: ListConversationsOptions = {}): Promise<string[]> =>
       (await listConversations(db, asked)).map(({ conversationId }) => conversationId)
     const whole = await listConversations(db)
     expect(await ids()).toEqual(['a', 'b', 'e', 'd', 'c'])
@@ -89,8 +89,8 @@ describeOnDatabases('queries', (database) => {
     }
   })
 
-  test('a conversation that stopped says why, whatever the reason is made of', async () => {
-    // As of text that is no JSON: what it is quoted with may be cut in the middle of a letter.
+  test('a stopped conversation has its reason, whatever characters it contains', async () => {
+    // A reason that quotes invalid JSON can be cut in the middle of a surrogate pair.
     const decode = async (stored: Parameters<typeof decodeStored>[0]): ReturnType<typeof decodeStored> => {
       if (stored.stream === 'conversation-f') throw new Error('no JSON: "a\0b \ud83d"')
       return await decodeStored(stored)
@@ -105,7 +105,7 @@ describeOnDatabases('queries', (database) => {
     ])
   })
 
-  test('batches are found by their ids, in the order of these, whether shown, re-summarized since, or not there', async () => {
+  test('batches are found by id, in the order of the ids, also condensed ones; missing ones are skipped', async () => {
     expect(await findBatches(db, 'a', ['b3', 'nothing', 'b2', 'b1'])).toMatchObject([
       { batchId: 'b3', depth: 1, sourceBatchIds: ['b1', 'b2'], chunkId: undefined },
       { batchId: 'b2', sections: { decisions: ['to wait'] }, messageIds: ['m2', 'm6'], chunkId: 'c2' },

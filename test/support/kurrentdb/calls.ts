@@ -50,7 +50,7 @@ import type { WireServerOptions } from './server.js'
 import { read, subscribe, subscriptionProblem } from './reads.js'
 import { problems, statusOf, type Outcome } from './statuses.js'
 
-/** Where a server stands among others. */
+/** The role of a server in its cluster. */
 export interface Role {
   leader(): Member | undefined
   members(): readonly Member[]
@@ -87,7 +87,7 @@ const streamsService = {
 
 /** The services of a server. */
 export function createCalls({ id, users, log, reads, faults, role, life, die }: CallContext): grpc.Server {
-  /** Why who calls may not; undefined where it may. */
+  /** The reason why the caller is refused; undefined if it is allowed. */
   function refusalOf({ metadata }: { readonly metadata: grpc.Metadata }): ServerErrorResponse | undefined {
     if (users === undefined) return undefined
     const [given] = metadata.get('authorization')
@@ -168,8 +168,8 @@ export function createCalls({ id, users, log, reads, faults, role, life, die }: 
     }
     const receive = (request: BatchAppendReq): void => {
       const correlationId = request.getCorrelationId()?.getString() ?? ''
-      const given = request.getOptions()
-      if (given !== undefined) unfinished.set(correlationId, { target: targetOfBatch(given), events: [] })
+      const options = request.getOptions()
+      if (options !== undefined) unfinished.set(correlationId, { target: targetOfBatch(options), events: [] })
       const unfinishedAppend = unfinished.get(correlationId)
       // Refused already: the rest of it is thrown away.
       if (unfinishedAppend === undefined) return

@@ -1,7 +1,6 @@
 /**
- * Servers that share one log and agree by gossip on who leads. A follower passes appends on to the leader, unless the
- * call asks for the leader itself: then it names it and refuses. What is not played here is the election: a test says
- * who leads.
+ * Servers that share one log and agree by gossip on the leader. A follower forwards appends to the leader. If the call
+ * requires the leader, the follower refuses and names it. Elections are not simulated: a test sets the leader.
  */
 import { changes } from '../latch.js'
 import { createEventLog, type EventLog, type LogOptions, type ReadableLog, type Recorded } from './log.js'
@@ -10,7 +9,7 @@ import { startWireServer, type WireServer } from './server.js'
 
 export interface ClusterNode {
   readonly server: WireServer
-  /** Reads on this node see nothing new from now on, as on a follower that is behind. */
+  /** From now on, reads on this node see nothing new, as on a lagging follower. */
   fallBehind(): void
   catchUp(): void
 }
@@ -62,7 +61,7 @@ function createReplica(log: EventLog): Replica {
   }
 }
 
-/** Starts so many servers; the first one leads. */
+/** Starts this number of servers; the first one leads. */
 export async function startWireCluster(size: 2 | 3, options: LogOptions = {}): Promise<WireCluster> {
   const log = createEventLog(options)
   const nodes: ClusterNode[] = []

@@ -1,7 +1,4 @@
-/**
- * What may go wrong at a server, as a test asks for it: calls that nobody answers, and appends of which the client does
- * not hear the truth.
- */
+/** Server faults that a test can request: calls that get no answer, and appends whose answer is wrong. */
 import { changes, latch } from '../latch.js'
 
 /** What becomes of one append that is not to go well. */

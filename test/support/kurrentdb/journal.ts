@@ -50,9 +50,7 @@ const fromLine = (text: string): readonly Recorded[] =>
     created: BigInt(stored.created),
   }))
 
-/**
- * Reads the file, where there is one, and cuts off a last line that a kill has torn: nobody was told of that append.
- */
+/** Reads the file, if it exists, and cuts off a last line that a kill has torn: that append was never acknowledged. */
 export function openJournal(path: string): Journal {
   const bytes = existsSync(path) ? readFileSync(path) : Buffer.alloc(0)
   const whole = bytes.subarray(0, bytes.lastIndexOf('\n') + 1)

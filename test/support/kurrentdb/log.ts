@@ -1,8 +1,8 @@
 /**
- * What a KurrentDB server keeps, and how it decides on an append, without the wire. It answers as EventStoreDB 24.2.0
- * was seen to answer, where that surprises too: the same ids at the current revision are stored again, other content
- * under a known id is a success that changes nothing, and `any` recognises a repetition only while the id is among
- * those that the process remembers.
+ * The log of a KurrentDB server and its decisions on appends, without the wire. It behaves as EventStoreDB 24.2.0 was
+ * observed to, even if that is surprising: the same ids at the current revision are stored a second time, other content
+ * under a known id is a success that changes nothing, and `any` recognises a repetition only while the process
+ * remembers the id.
  */
 import { randomUUID } from 'node:crypto'
 import { changes } from '../latch.js'
@@ -56,7 +56,7 @@ export interface ReadableLog {
 
 export interface EventLog extends ReadableLog {
   append(stream: string, expected: Expected, events: readonly Proposed[]): AppendResult
-  /** Takes the stream away until somebody appends to it again. */
+  /** Deletes the stream until the next append to it. */
   remove(stream: string, expected: Expected): AppendResult
   /** Takes the stream away for good. */
   tombstone(stream: string, expected: Expected): AppendResult
@@ -75,13 +75,15 @@ export interface LogOptions {
    */
   readonly rememberedIds?: number
   /**
-   * Other systems use the log too: their events are there before ours, behind every append of ours, and so always at
-   * the end.
+   * Other systems use the log too: their events come before ours, after each of our appends, and so always at the end.
    */
   readonly foreign?: boolean
 }
 
-/** What a record takes beside its own bytes. The figure is free, but positions must have gaps, as byte offsets have. */
+/**
+ * The size of a record in addition to its own bytes. The figure is arbitrary, but positions must have gaps, as byte
+ * offsets have.
+ */
 const RECORD_OVERHEAD_BYTES = 83
 /** As `$tb` (truncate before) it means that the stream is deleted. JSON's numbers round it up. */
 const SOFT_DELETED = '9223372036854775807'

@@ -28,7 +28,7 @@ import type { ReadQuery, StartPoint, SubscriptionFilter, SubscriptionItem, Subsc
 
 /** The limit on the data of one append, all its events together; metadata is not counted. */
 export const MAX_APPEND_BYTES = 1_048_576
-/** A filter looks at so many events at a time, unless the client names another figure. */
+/** The number of events that a filter examines in one step, unless the client sets another. */
 const SEARCH_WINDOW = 32
 
 const nameOf = (identifier: StreamIdentifier | undefined): string =>
@@ -93,7 +93,7 @@ export const targetOfDelete = (request: DeleteReq | TombstoneReq): AppendTarget 
   targetOf(request.getOptions() ?? new streams.DeleteReq.Options())
 
 export interface BatchTarget extends AppendTarget {
-  /** The instant, in milliseconds, after which nobody waits for the answer. */
+  /** The instant, in milliseconds, at which the client stops waiting for the answer. */
   readonly deadline: number
 }
 
@@ -270,7 +270,7 @@ export const tombstoneMessage = (position: bigint): TombstoneResp =>
     new streams.TombstoneResp.Position().setCommitPosition(String(position)).setPreparePosition(String(position)),
   )
 
-/** Why a batch append did not succeed, beside what the log says. */
+/** The reasons for a failed batch append, in addition to those of the log. */
 export type BatchFailure =
   | { readonly kind: 'too-large' | 'timeout' | 'not-ready' }
   | { readonly kind: 'bad-request'; readonly reason: string }

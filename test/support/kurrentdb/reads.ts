@@ -37,7 +37,7 @@ export interface SubscriptionQuery {
 
 export interface SubscriptionFilter {
   matches(record: Recorded): boolean
-  /** So many records looked at, matching or not, make a checkpoint. */
+  /** The number of examined records, matching or not, after which a checkpoint is sent. */
   readonly checkpointEvery: number
 }
 
@@ -51,7 +51,7 @@ const NOWHERE = 2n ** 64n - 1n
 /** With more than this waiting, a live subscriber counts as too slow and is sent back to catching up. */
 const LIVE_BUFFER = 32
 
-/** The place of the first record at or behind a position. */
+/** The index of the first record at or after a position. */
 function placeOf(position: bigint, records: readonly Recorded[]): number {
   let low = 0
   let high = records.length
@@ -64,10 +64,7 @@ function placeOf(position: bigint, records: readonly Recorded[]): number {
   return low
 }
 
-/**
- * Positions are offsets into a file: inside of a record there is nothing to begin at, while beyond the end nobody
- * looks.
- */
+/** Positions are offsets into a file: a read cannot begin inside a record. A position beyond the end is not checked. */
 const isInsideOfRecord = (position: bigint, log: ReadableLog): boolean =>
   position < log.end && log.all[placeOf(position, log.all)]?.position !== position
 
@@ -97,27 +94,27 @@ function readStream(name: string, query: ReadQuery, log: ReadableLog): ReadAnswe
   const view = log.stream(name)
   if (view.kind !== 'found') return { kind: view.kind, stream: name }
   const { records, from } = view
-  const place = placeAt(query.start, records.length, (revision) =>
+  const start = placeAt(query.start, records.length, (revision) =>
     revision > records.length ? records.length : Number(revision),
   )
   return {
     kind: 'records',
     records: query.backwards
-      ? backwards(records, place, from, query.maxCount)
-      : forwards(records, Math.max(place, from), query.maxCount),
+      ? backwards(records, start, from, query.maxCount)
+      : forwards(records, Math.max(start, from), query.maxCount),
   }
 }
 
 function readAll(query: ReadQuery, log: ReadableLog): ReadAnswer {
   if (query.start.kind === 'at' && isInsideOfRecord(query.start.value, log))
     return { kind: 'invalid', reason: 'Unexpected ReadAllResult: InvalidPosition' }
-  const place = placeAt(query.start, log.all.length, (position) => placeOf(position, log.all))
+  const start = placeAt(query.start, log.all.length, (position) => placeOf(position, log.all))
   // Forwards a read begins with the record at its position, backwards with the one before it.
   return {
     kind: 'records',
     records: query.backwards
-      ? backwards(log.all, place - 1, 0, query.maxCount)
-      : forwards(log.all, place, query.maxCount),
+      ? backwards(log.all, start - 1, 0, query.maxCount)
+      : forwards(log.all, start, query.maxCount),
   }
 }
 
@@ -147,12 +144,13 @@ function sourceOf(
 }
 
 /**
- * What a subscriber is sent, for as long as it asks for more. `woken` resolves when there may be more, or when nobody
- * listens any longer, and `isOpen` tells which of the two it was.
+ * The items that a subscriber is sent while the call is open. `woken` resolves when there may be more, or when the
+ * client disconnects; `isOpen` distinguishes the two.
  *
- * A catch-up ends with a checkpoint at the last place that was sent, event or checkpoint, or else where it began;
- * behind that it has looked, and does not say so. The checkpoints on the way there are right before the next event that
- * it looks at; those of a live subscription are events.
+ * A catch-up ends with a checkpoint at the last position that was sent (event or checkpoint), or else at its start; the
+ * server has read further, but does not report that. An earlier checkpoint is at the last event that matched since the
+ * previous checkpoint. If none matched, it is right before the next event that the server examines. The checkpoints of
+ * a live subscription are events.
  */
 export async function* subscribe(
   query: SubscriptionQuery,
@@ -180,6 +178,7 @@ export async function* subscribe(
         ? { commit: start.value, prepare: start.prepare ?? start.value }
         : undefined
   let sinceCheckpoint = 0
+  let matched: Place | undefined
   let live = false
   while (isOpen()) {
     const source = sourceOf(stream, log)
@@ -201,17 +200,19 @@ export async function* subscribe(
     next += 1
     if (record.position <= after) continue
     if (filter === undefined || filter.matches(record)) {
-      sent = { commit: record.position, prepare: record.position }
+      matched = { commit: record.position, prepare: record.position }
+      sent = matched
       yield { kind: 'record', record }
     }
     sinceCheckpoint += 1
-    const behind = source.records[next]
-    if (filter !== undefined && sinceCheckpoint >= filter.checkpointEvery && (live || behind !== undefined)) {
+    const following = source.records[next]
+    if (filter !== undefined && sinceCheckpoint >= filter.checkpointEvery && (live || following !== undefined)) {
       sinceCheckpoint = 0
       sent =
-        live || behind === undefined
+        live || following === undefined
           ? { commit: record.position, prepare: record.position }
-          : { commit: behind.position, prepare: 0n }
+          : (matched ?? { commit: following.position, prepare: 0n })
+      matched = undefined
       yield { kind: 'checkpoint', position: sent }
     }
   }

@@ -23,23 +23,24 @@ export interface WireServer {
   readonly isRunning: boolean
   /** Cuts all connections and frees the port, as a killed process does. The events stay. */
   stop(): Promise<void>
-  /** On the same port, with the same events; what a process remembers beside them is gone. */
+  /** Restarts on the same port with the same events. State that the process had only in memory is lost. */
   start(): Promise<void>
   restart(): Promise<void>
-  /** From now on calls are accepted and not answered, though pings are: a disk that stands still. */
+  /** From now on calls are accepted and not answered, but pings are: simulates a stalled disk. */
   hang(): void
-  /** The disk moves again: what has been waiting is done, also where nobody waits for the answer any longer. */
+  /** The disk works again: waiting calls are executed, even if the client no longer waits for the answer. */
   resume(): void
   /** Answers appends and reads with "Server Is Not Ready", as in the first moments of a process. */
   beNotReady(): void
   /** Resolves when the next call gets that answer. */
   refused(): Promise<void>
   beReady(): void
-  /**
-   * The next appends are stored, and the client is told that its deadline has passed or that the server is unavailable.
-   */
+  /** The next appends are stored, but the client gets a deadline or unavailable error. */
   hideOutcome(answer: 'deadline' | 'unavailable', appends?: number): void
-  /** Answers none of the next appends: stores so many, loses so many, and then stops. Resolves when it has stopped. */
+  /**
+   * Leaves the next appends unanswered: stores `stored` of them, loses `lost` of them, and then stops. Resolves when it
+   * has stopped.
+   */
   dieDuringAppends(fate: { readonly stored: number; readonly lost: number }): Promise<void>
   /** Stops for good. */
   close(): Promise<void>
@@ -51,13 +52,13 @@ export interface WireServerOptions {
   readonly log?: EventLog
   /** Where it makes its log itself: others use it too. */
   readonly foreign?: boolean
-  /** What it reads from, where that is not simply its log. */
+  /** The log that reads use, if it differs from the server's own. */
   readonly reads?: ReadableLog
   /** PEM texts. */
   readonly tls?: { readonly key: string; readonly certificate: string }
   /**
-   * Passwords of users by name; who is not an administrator may do nothing, as with a real server's defaults. Default:
-   * nobody is asked who it is.
+   * Passwords by user name. Only administrators have any permission, as with a real server's defaults. Default: no
+   * authentication.
    */
   readonly users?: ReadonlyMap<string, { readonly password: string; readonly isAdmin: boolean }>
   readonly role?: (self: Pick<Member, 'host' | 'port' | 'id'>) => Role

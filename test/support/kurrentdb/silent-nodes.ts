@@ -1,7 +1,7 @@
 /**
- * A process that opens a cluster whose nodes accept and say nothing, as stopped ones do, with TLS where `tls` is its
- * argument. It prints why that failed, and then has nothing more to do: it ends by itself, unless closing leaves
- * something open.
+ * A process that opens a cluster whose nodes accept connections and never answer, as suspended nodes do; with TLS if
+ * its argument is `tls`. It prints the failure and then has no more work, so it exits by itself unless closing the
+ * cluster leaks a handle.
  */
 import { once } from 'node:events'
 import { createServer } from 'node:net'

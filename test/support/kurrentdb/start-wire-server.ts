@@ -50,6 +50,6 @@ for await (const line of createInterface({ input: process.stdin })) {
   await command(...figures.map(Number))
   console.log(`done ${line}`)
 }
-// Whoever started it has gone.
+// The parent process has exited.
 await server.close()
 log.close()

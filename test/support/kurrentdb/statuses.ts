@@ -1,10 +1,10 @@
-/** How a call ends that does not end well: status, text and metadata are those that the client tells its errors by. */
+/** The errors of calls: status, text and metadata, by which the client distinguishes its errors. */
 import grpc from '@grpc/grpc-js'
 import type { ServerErrorResponse } from '@grpc/grpc-js'
 import type { AppendResult } from './log.js'
 import { MAX_APPEND_BYTES, type AppendTarget, type BatchFailure } from './messages.js'
 
-/** How an append ends for the one who has asked for it. */
+/** The outcome of an append, for the caller. */
 export type Outcome =
   | AppendResult
   | BatchFailure

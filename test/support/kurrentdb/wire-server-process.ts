@@ -26,15 +26,15 @@ export async function startWireServerProcess(
   const child = startChild('kurrentdb/start-wire-server', words)
   const [ready = ''] = await child.said(1)
   const connectionString = ready.replace(/^ready /, '')
-  let said = 1
+  let lineCount = 1
   return {
     connectionString,
     port: Number(new URL(connectionString).port),
     pid: child.pid,
     async command(line) {
       child.say(line)
-      said += 1
-      await child.said(said)
+      lineCount += 1
+      await child.said(lineCount)
     },
     freeze: () => void process.kill(child.pid, 'SIGSTOP'),
     thaw: () => void process.kill(child.pid, 'SIGCONT'),

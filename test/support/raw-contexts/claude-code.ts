@@ -1,6 +1,6 @@
 /**
- * Behind a boundary stands the summary, in the next line. The messages that the boundary names as preserved follow it, or
- * stand before it where they hang on the boundary itself; those that the file lacks are passed over.
+ * After a boundary, the next line is the summary. The messages that the boundary names as preserved come after it, or
+ * before it if their parent is the boundary itself. Messages that the file lacks are skipped.
  */
 import { jsonLines, listOf, objectOf, textOf, type Json } from '../raw-counts/json-lines.js'
 import { callText, type RawContext, type ReadContexts } from './raw-contexts.js'
@@ -16,7 +16,7 @@ function textsOf(content: unknown): RawContext {
     })
 }
 
-const saidIn = (record: Json | undefined): RawContext => textsOf(objectOf(record?.['message'])['content'])
+const textsIn = (record: Json | undefined): RawContext => textsOf(objectOf(record?.['message'])['content'])
 
 export const claudeCodeContexts: ReadContexts = async (path) => {
   const records = await jsonLines(path)
@@ -24,9 +24,9 @@ export const claudeCodeContexts: ReadContexts = async (path) => {
   return records.flatMap((record, at): RawContext[] => {
     if (record['subtype'] !== 'compact_boundary') return []
     const next = records[at + 1]
-    const summary = next?.['isCompactSummary'] === true ? saidIn(next) : []
+    const summary = next?.['isCompactSummary'] === true ? textsIn(next) : []
     const { uuids, anchorUuid } = objectOf(objectOf(record['compactMetadata'])['preservedMessages'])
-    const preserved = listOf(uuids).flatMap((uuid) => saidIn(byId.get(textOf(uuid))))
+    const preserved = listOf(uuids).flatMap((uuid) => textsIn(byId.get(textOf(uuid))))
     return [anchorUuid === record['uuid'] ? [...preserved, ...summary] : [...summary, ...preserved]]
   })
 }

@@ -1,4 +1,4 @@
-/** Behind a `compacted` line the model has its instructions, and the `replacement_history` that stands in the line. */
+/** After a `compacted` line, the model has its instructions and the `replacement_history` of that line. */
 import { jsonLines, listOf, objectOf, textOf, type Json } from '../raw-counts/json-lines.js'
 import { callText, type RawContext, type ReadContexts } from './raw-contexts.js'
 
@@ -11,7 +11,7 @@ const textsOf = (parts: unknown): RawContext =>
         .map(objectOf)
         .flatMap((part) => TEXTS.flatMap((field) => textOf(part[field]) ?? []))
 
-function saidIn(item: Json): RawContext {
+function textsIn(item: Json): RawContext {
   const sealed = textOf(item['encrypted_content']) ?? []
   if ('output' in item) return textsOf(item['output'])
   if ('arguments' in item || 'input' in item) return [callText(item['name'], item['arguments'] ?? item['input'])]
@@ -26,6 +26,6 @@ export const codexContexts: ReadContexts = async (path) => {
     .filter(({ type }) => type === 'compacted')
     .map(({ payload }): RawContext => [
       ...instructions,
-      ...listOf(objectOf(payload)['replacement_history']).flatMap((item) => saidIn(objectOf(item))),
+      ...listOf(objectOf(payload)['replacement_history']).flatMap((item) => textsIn(objectOf(item))),
     ])
 }

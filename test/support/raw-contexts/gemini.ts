@@ -1,4 +1,4 @@
-/** Behind a list that has lost messages (`$set.messages`), the model was given that list. */
+/** After a list that has lost messages (`$set.messages`), the model gets that list. */
 import { listOf, rawLines, rawOf, wordOf, type Raw } from '../raw-counts/raw-json.js'
 import { callText, type RawContext, type ReadContexts } from './raw-contexts.js'
 

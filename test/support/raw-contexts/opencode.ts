@@ -1,6 +1,6 @@
 /**
- * Behind a summary of opencode stand a question that the program asks in its place, the summary as the answer to it, and
- * the messages from the one that the request names as the beginning of the tail, if it names one.
+ * After an opencode summary, the context is a question by the program, the summary as its answer, and the messages from
+ * the first one of the tail, if the request names one.
  */
 import { listOf, rawFile, rawOf, wordOf, type Raw } from '../raw-counts/raw-json.js'
 import { callText, type RawContext, type ReadContexts } from './raw-contexts.js'

@@ -1,7 +1,7 @@
 /**
- * Behind a compaction of pi stands its summary, in the words with which pi hands a summary on, and then what was said from
- * the first entry that it names as kept. Versions 2 and 3 name it by its id; the first version by its place, counted over
- * all lines that can be read, the header among them.
+ * After a pi compaction, the context is its summary, in pi's own wording, and then the messages from the first entry
+ * that it keeps. Versions 2 and 3 name this entry by its id; version 1 by its index among all readable lines, including
+ * the header.
  */
 import { jsonLines, listOf, objectOf, textOf, type Json } from '../raw-counts/json-lines.js'
 import { callText, type RawContext, type ReadContexts } from './raw-contexts.js'
@@ -22,7 +22,7 @@ function textsOf(content: unknown): RawContext {
 
 const ROLES = new Set<unknown>(['user', 'assistant', 'toolResult'])
 
-function saidIn(entry: Json): RawContext {
+function textsIn(entry: Json): RawContext {
   const { role, content } = objectOf(entry['message'])
   return entry['type'] === 'message' && ROLES.has(role) ? textsOf(content) : []
 }
@@ -55,6 +55,6 @@ export const piContexts: ReadContexts = async (path) => {
     .filter(({ type }) => type === 'compaction')
     .map((compaction): RawContext => [
       handedOn(textOf(compaction['summary']) ?? ''),
-      ...keptBy(entries, compaction).flatMap(saidIn),
+      ...keptBy(entries, compaction).flatMap(textsIn),
     ])
 }

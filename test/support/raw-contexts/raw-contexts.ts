@@ -1,11 +1,11 @@
 /**
- * What a raw transcript says that the model was given right behind each compaction, read apart from the importers: the
- * texts in their order, and nothing of how they are spread over messages.
+ * The context of the model right after each compaction, according to a raw transcript, and read independently of the
+ * importers: the texts in order, regardless of how they are split into messages.
  */
 
 /**
- * The texts of one context: words, thoughts, calls (the name and what is given to it), results, and what only its
- * provider reads, as it stands in the file.
+ * The texts of one context: words, thoughts, calls (name and arguments), results, and provider-specific data unchanged
+ * from the file.
  */
 export type RawContext = readonly string[]
 

@@ -1,8 +1,9 @@
 /**
- * What an export of ChatGPT holds: one conversation, a list of them, or a folder with lists in several files. All
- * branches of a conversation were said; those that do not lead to its current node are said no more.
+ * Counts an export of ChatGPT: one conversation, a list, or a directory with lists in several files. The messages of
+ * all branches count; those that are not on the path to the current node count as withdrawn.
  *
- * An answer that is sent to a tool is a call, and what a tool says is a result. Nodes that say nothing are not counted.
+ * An answer with a tool as its recipient is a call, and a tool's message is a result. Nodes without content do not
+ * count.
  */
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -11,11 +12,11 @@ import type { CountRaw, RawCounts } from './raw-counts.js'
 
 const roleOf = (message: Raw): string => wordOf(rawOf(message['author'])['role']) ?? ''
 
-/** Whether any field of a content but its type says something. */
-function saysSomething(message: Raw): boolean {
+/** Whether a content has a value in any field except its type. */
+function hasContent(message: Raw): boolean {
   const { content_type: _type, parts, ...rest } = rawOf(message['content'])
-  const said: unknown[] = [...(Array.isArray(parts) ? parts : []), ...Object.values(rest)]
-  return said.some((value) => value !== '' && value !== null && value !== undefined)
+  const values: unknown[] = [...(Array.isArray(parts) ? parts : []), ...Object.values(rest)]
+  return values.some((value) => value !== '' && value !== null && value !== undefined)
 }
 
 const isCall = (message: Raw): boolean => {
@@ -31,10 +32,10 @@ function countConversation(conversation: Raw): RawCounts {
     active.add(at)
     at = wordOf(rawOf(nodes[at])['parent'])
   }
-  const said = Object.entries(nodes)
+  const entries = Object.entries(nodes)
     .map(([id, node]): [string, Raw] => [id, rawOf(rawOf(node)['message'])])
-    .filter(([, message]) => saysSomething(message))
-  const messages = said.map(([, message]) => message)
+    .filter(([, message]) => hasContent(message))
+  const messages = entries.map(([, message]) => message)
   const inRole = (...roles: readonly string[]): number =>
     messages.filter((message) => roles.includes(roleOf(message))).length
   return {
@@ -48,13 +49,12 @@ function countConversation(conversation: Raw): RawCounts {
     calls: messages.filter(isCall).length,
     results: inRole('tool'),
     compactions: 0,
-    withdrawn: said.filter(([id]) => !active.has(id)).length,
+    withdrawn: entries.filter(([id]) => !active.has(id)).length,
     edits: 0,
     parent: undefined,
   }
 }
 
-/** Counts the conversations of an export. */
 export const countChatgpt: CountRaw = async (path) => {
   const names = (await isFolder(path))
     ? (await readdir(path)).filter((name) => /^conversations.*\.json$/u.test(name))

@@ -1,38 +1,41 @@
 /**
- * Counts a transcript of Claude Code raw: lines of JSON, of which those with a `uuid` are a tree.
+ * Counts a transcript of Claude Code. Its lines are JSON, and those with a `uuid` form a tree.
  *
- * - A line of the model is one message, although one answer has several lines; a line of the user is a message of his
- *   where it holds anything beside results, and each result in it is one.
- * - An attachment (a file that was read again, a reminder, a prompt that waited for the model) is given to the model in
- *   the place of the user, so that it counts as the user's. One whose text is empty, or not in the file, gives nothing.
- * - A boundary of a compaction is one compaction; the summary behind it is no message of the user.
- * - Messages that do not lead to the last one were withdrawn. Parallel calls fork the tree as well: the lines of an
- *   answer belong together by the id of the answer, and results to their calls.
+ * - A line of the model is one message, although one answer has several lines. A line of the user is a user message if
+ *   it contains anything except results, and each result in it is a message.
+ * - An attachment (a file that was read again, a reminder, a queued prompt) is sent to the model with the role user, so
+ *   it counts as the user's. An attachment whose text is empty or not in the file does not count.
+ * - A compaction boundary is one compaction. The summary after it is not a user message.
+ * - Messages that are not on the path to the last one were withdrawn. Parallel calls also fork the tree: the lines of
+ *   an answer share its id, and results belong to their calls.
  */
 import { basename, dirname } from 'node:path'
 import { jsonLines, listOf, objectOf, textOf, type Json } from './json-lines.js'
 import type { CountRaw, RawCounts } from './raw-counts.js'
 
-/** A line that has a place in the tree. */
+/** A line that is part of the tree. */
 interface Line {
   readonly uuid: string
   readonly record: Json
   readonly parentUuid: string | undefined
-  /** The line before it in the file. */
+  /** Uuid of the previous line in the file. */
   readonly before: string | undefined
 }
 
-/** What a line holds, if it is a message. */
-interface Held {
+/** The content of a message line. */
+interface LineContent {
   readonly answerId: string | undefined
   readonly calls: readonly string[]
   readonly results: readonly string[]
-  /** Whether somebody says something beside results. */
-  readonly isSaid: boolean
+  /** Whether it contains anything except results. */
+  readonly hasOtherContent: boolean
 }
 
 const UNNAMED = 'without an id'
-/** Where attachments hold their texts. Of a file that is only named, the program makes a text that it does not keep. */
+/**
+ * The fields of attachments that contain text. If only the name of a file is attached, the program generates the text
+ * and does not store it.
+ */
 const TEXT_FIELDS = [
   'content',
   'addedBlocks',
@@ -57,13 +60,13 @@ function linesIn(records: readonly Json[]): ReadonlyMap<string, Line> {
   return lines
 }
 
-function heldIn({ type, message, isCompactSummary, attachment }: Json): Held | undefined {
+function contentOfLine({ type, message, isCompactSummary, attachment }: Json): LineContent | undefined {
   if (type === 'attachment') {
-    const given = TEXT_FIELDS.map((field) => objectOf(attachment)[field])
-    const isEmpty = given.every(
+    const values = TEXT_FIELDS.map((field) => objectOf(attachment)[field])
+    const isEmpty = values.every(
       (value) => value === undefined || value === '' || (listOf(value).length === 0 && Array.isArray(value)),
     )
-    return isEmpty ? undefined : { answerId: undefined, calls: [], results: [], isSaid: true }
+    return isEmpty ? undefined : { answerId: undefined, calls: [], results: [], hasOtherContent: true }
   }
   if ((type !== 'user' && type !== 'assistant') || isCompactSummary === true) return undefined
   const { id, content } = objectOf(message)
@@ -73,61 +76,64 @@ function heldIn({ type, message, isCompactSummary, attachment }: Json): Held | u
     answerId: type === 'assistant' ? textOf(id) : undefined,
     calls: ofType('tool_use').map((block) => textOf(block['id']) ?? UNNAMED),
     results: ofType('tool_result').map((block) => textOf(block['tool_use_id']) ?? UNNAMED),
-    isSaid: blocks.length > ofType('tool_result').length,
+    hasOtherContent: blocks.length > ofType('tool_result').length,
   }
 }
 
 const isBoundary = ({ subtype }: Json): boolean => subtype === 'compact_boundary'
 const isMessage = ({ type }: Json): boolean => type === 'user' || type === 'assistant'
 
-/** The line that a line follows. A file that was cut, and a compaction, break the chain, and the order goes on. */
-function followed({ record, parentUuid, before }: Line, lines: ReadonlyMap<string, Line>): string | undefined {
+/**
+ * The line that precedes a line in the conversation. If a truncated file or a compaction breaks the chain, the order of
+ * lines applies.
+ */
+function predecessorOf({ record, parentUuid, before }: Line, lines: ReadonlyMap<string, Line>): string | undefined {
   if (parentUuid !== undefined) return lines.has(parentUuid) ? parentUuid : before
   const logical = textOf(record['logicalParentUuid'])
   if (logical !== undefined && lines.has(logical)) return logical
-  // A message without a parent begins anew, as after a rewind to the very beginning; a hook or a boundary does not.
+  // A message without a parent starts over, as after a rewind to the beginning; a hook or a boundary does not.
   return isMessage(record) ? undefined : before
 }
 
-/** The lines that lead to the last one, with the other lines of their answers and the results of their calls. */
-function leading(lines: ReadonlyMap<string, Line>): ReadonlySet<string> {
-  const led = new Set<string>()
+/** The lines on the path to the last one, with the other lines of their answers and the results of their calls. */
+function linesToLast(lines: ReadonlyMap<string, Line>): ReadonlySet<string> {
+  const included = new Set<string>()
   const answers = new Set<string>()
   const calls = new Set<string>()
   const walk = (from: string | undefined): void => {
-    for (let uuid = from; uuid !== undefined && !led.has(uuid);) {
+    for (let uuid = from; uuid !== undefined && !included.has(uuid);) {
       const line = lines.get(uuid)
       if (line === undefined) return
-      led.add(uuid)
-      const held = heldIn(line.record)
-      if (held?.answerId !== undefined) answers.add(held.answerId)
-      for (const call of held?.calls ?? []) calls.add(call)
-      uuid = followed(line, lines)
+      included.add(uuid)
+      const content = contentOfLine(line.record)
+      if (content?.answerId !== undefined) answers.add(content.answerId)
+      for (const call of content?.calls ?? []) calls.add(call)
+      uuid = predecessorOf(line, lines)
     }
   }
   const main = [...lines.values()].filter(({ record }) => record['isSidechain'] !== true)
   walk(main.at(-1)?.uuid)
-  for (let size = -1; size !== led.size;) {
-    size = led.size
+  for (let size = -1; size !== included.size;) {
+    size = included.size
     for (const { uuid, record } of main) {
-      const held = heldIn(record)
-      const isOfAnswer = held?.answerId !== undefined && answers.has(held.answerId)
-      if (isOfAnswer || held?.results.some((id) => calls.has(id)) === true) walk(uuid)
+      const content = contentOfLine(record)
+      const isOfAnswer = content?.answerId !== undefined && answers.has(content.answerId)
+      if (isOfAnswer || content?.results.some((id) => calls.has(id)) === true) walk(uuid)
     }
   }
-  return led
+  return included
 }
 
-/** The agent that a line is of; undefined for the conversation of the user. */
+/** The agent of a line; undefined for the user's conversation. */
 function agentOf(line: Line, lines: ReadonlyMap<string, Line>): string | undefined {
   if (line.record['isSidechain'] !== true) return undefined
   const named = textOf(line.record['agentId'])
   if (named !== undefined) return `agent-${named}`
-  // Older versions write the agents among the rest, each a tree of its own.
+  // Older versions write the lines of agents between the others, as separate trees.
   let first = line
-  const seen = new Set<string>()
-  while (first.parentUuid !== undefined && !seen.has(first.uuid)) {
-    seen.add(first.uuid)
+  const visited = new Set<string>()
+  while (first.parentUuid !== undefined && !visited.has(first.uuid)) {
+    visited.add(first.uuid)
     const parent = lines.get(first.parentUuid)
     if (parent?.record['isSidechain'] !== true) break
     first = parent
@@ -143,7 +149,7 @@ function parentOf(path: string, name: string, sessionId: string): string | undef
   return basename(folder) === 'subagents' ? basename(dirname(folder)) : undefined
 }
 
-/** Results that were cleared out of the context and that the file holds. */
+/** Number of cleared results that are in the file. */
 function clearedIn(records: readonly Json[], results: ReadonlySet<string>): number {
   const cleared = records.flatMap(({ microcompactMetadata }) =>
     listOf(objectOf(microcompactMetadata)['compactedToolIds']),
@@ -151,10 +157,9 @@ function clearedIn(records: readonly Json[], results: ReadonlySet<string>): numb
   return new Set(cleared.filter((id) => typeof id === 'string' && results.has(id))).size
 }
 
-/** Counts a transcript of Claude Code. */
 export const countClaudeCode: CountRaw = async (path) => {
   const lines = linesIn(await jsonLines(path))
-  const led = leading(lines)
+  const included = linesToLast(lines)
   const conversations = new Map<string, { readonly sessionId: string; readonly lines: Line[] }>()
   for (const line of lines.values()) {
     const sessionId = textOf(line.record['sessionId'])
@@ -164,32 +169,32 @@ export const countClaudeCode: CountRaw = async (path) => {
     conversation.lines.push(line)
     conversations.set(sourceId, conversation)
   }
-  return [...conversations].map(([name, { sessionId, lines: own }]): RawCounts => {
-    const held = own.flatMap(({ uuid, record }) => {
-      const message = heldIn(record)
+  return [...conversations].map(([name, { sessionId, lines: ownLines }]): RawCounts => {
+    const contents = ownLines.flatMap(({ uuid, record }) => {
+      const message = contentOfLine(record)
       return message === undefined ? [] : [{ ...message, uuid, isAnswer: record['type'] === 'assistant' }]
     })
     const isAgent = name.startsWith('agent-')
     const parent = parentOf(path, name, sessionId)
-    const countOf = ({ results, isSaid }: Held): number => results.length + (isSaid ? 1 : 0)
+    const countOf = ({ results, hasOtherContent }: LineContent): number => results.length + (hasOtherContent ? 1 : 0)
     const sum = (numbers: readonly number[]): number => numbers.reduce((total, number) => total + number, 0)
-    const results = held.flatMap((message) => message.results)
+    const results = contents.flatMap((message) => message.results)
     return {
-      // Two conversations may call agents of one name.
+      // Two conversations may call agents with the same name.
       sourceId: isAgent && parent !== undefined ? `${parent}/${name}` : name,
       messages: {
         instruction: 0,
-        user: held.filter(({ isAnswer, isSaid }) => !isAnswer && isSaid).length,
-        assistant: held.filter(({ isAnswer }) => isAnswer).length,
+        user: contents.filter(({ isAnswer, hasOtherContent }) => !isAnswer && hasOtherContent).length,
+        assistant: contents.filter(({ isAnswer }) => isAnswer).length,
         tool: results.length,
       },
-      calls: sum(held.map(({ calls }) => calls.length)),
+      calls: sum(contents.map(({ calls }) => calls.length)),
       results: results.length,
-      compactions: own.filter(({ record }) => isBoundary(record)).length,
+      compactions: ownLines.filter(({ record }) => isBoundary(record)).length,
       // An agent cannot be rewound.
-      withdrawn: isAgent ? 0 : sum(held.filter(({ uuid }) => !led.has(uuid)).map(countOf)),
+      withdrawn: isAgent ? 0 : sum(contents.filter(({ uuid }) => !included.has(uuid)).map(countOf)),
       edits: clearedIn(
-        own.map(({ record }) => record),
+        ownLines.map(({ record }) => record),
         new Set(results),
       ),
       parent,

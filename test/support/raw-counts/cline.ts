@@ -1,6 +1,6 @@
 /**
- * What a task of Cline holds: the list of messages, and beside it what tells of compactions and edits. Each range of
- * messages that Cline left out is a compaction, as often as it grew; each block that it replaced is an edit.
+ * Counts a task of Cline: the list of messages, and the companion files with compactions and edits. Each change of the
+ * omitted range is a compaction, and each replaced block is an edit.
  */
 import { basename, dirname, join } from 'node:path'
 import { countBlocks } from './blocks.js'
@@ -20,9 +20,9 @@ const rangeOf = (holder: Raw): string | undefined => {
   return Array.isArray(range) ? JSON.stringify(range) : undefined
 }
 
-/** Ranges in the order in which they were shown, each once, and the one that holds now. */
-function rangesIn(shown: unknown, item: Raw): ReadonlySet<string> {
-  const ranges = [...listOf(shown).map(rangeOf), rangeOf(item)]
+/** The ranges in the order of the user interface, each once, and the current one. */
+function rangesIn(uiMessages: unknown, item: Raw): ReadonlySet<string> {
+  const ranges = [...listOf(uiMessages).map(rangeOf), rangeOf(item)]
   return new Set(ranges.filter((range) => range !== undefined))
 }
 
@@ -32,7 +32,7 @@ const entries = (value: unknown): readonly unknown[] => (Array.isArray(value) ? 
 const editedBlocks = (history: unknown): number =>
   entries(history).reduce<number>((sum, message) => sum + entries(entries(entries(message)[1])[1]).length, 0)
 
-/** Counts the task that a file of messages belongs to. The list of all tasks, which lies beside them, holds no message. */
+/** Counts the task of a messages file. The list of all tasks in the same directory contains no messages. */
 export const countCline: CountRaw = async (path) => {
   const folder = dirname(path)
   const file = await rawFile(path)

@@ -1,17 +1,17 @@
 /**
- * What a rollout of Codex CLI holds. A file is one conversation, that of its first `session_meta`; further ones are
- * copies from the conversation that it comes from.
+ * Counts a rollout of Codex CLI. A file is one conversation, that of its first `session_meta`; later ones are copies
+ * from the parent conversation.
  *
- * Each `response_item` counts as one message: messages by their role; reasoning and calls as the model's; outputs as
- * results of tools; what another agent wrote as said in the user's place. A search or a picture of the provider is a call
- * that holds its result, so that no message of a tool follows it. The instructions in `session_meta` are one message. What `event_msg` says again is not
- * counted.
+ * Each `response_item` is one message: messages by their role, reasoning and calls as the model’s, outputs as tool
+ * results, and messages of other agents as the user’s. A search or an image by the provider is a call that contains its
+ * result, so no tool message follows it. The instructions in `session_meta` are one message. `event_msg` records repeat
+ * others and do not count.
  */
 import { basename } from 'node:path'
 import { jsonLines, listOf, objectOf, textOf, type Json } from './json-lines.js'
 import type { CountRaw, RawCounts } from './raw-counts.js'
 
-type Said = { readonly role: keyof RawCounts['messages']; readonly calls: number; readonly isTurn: boolean }
+type CountedMessage = { readonly role: keyof RawCounts['messages']; readonly calls: number; readonly isTurn: boolean }
 
 const CALLS = new Set([
   'function_call',
@@ -27,37 +27,45 @@ const OUTPUTS = new Set([
   'tool_search_output',
   'local_shell_call_output',
 ])
-/** What the program says in the user's place begins with one of these. */
+/** Prefixes of texts that the program adds with the role user. */
 const HARNESS = ['<user_instructions>', '<environment_context>', '# AGENTS.md instructions', '<turn_aborted>']
 
-const said = (role: Said['role'], more: Partial<Said> = {}): Said => ({ role, calls: 0, isTurn: false, ...more })
+const counted = (role: CountedMessage['role'], more: Partial<CountedMessage> = {}): CountedMessage => ({
+  role,
+  calls: 0,
+  isTurn: false,
+  ...more,
+})
 
-function saidByMessage(item: Json): readonly Said[] {
+function countedMessageItem(item: Json): readonly CountedMessage[] {
   const first = textOf(objectOf(listOf(item['content'])[0])['text'])?.trimStart() ?? ''
   switch (item['role']) {
     case 'developer':
     case 'system':
-      return [said('instruction')]
+      return [counted('instruction')]
     case 'assistant':
-      return [said('assistant')]
+      return [counted('assistant')]
     case 'user':
-      return [said('user', { isTurn: !HARNESS.some((start) => first.startsWith(start)) })]
+      return [counted('user', { isTurn: !HARNESS.some((start) => first.startsWith(start)) })]
     default:
       return []
   }
 }
 
-function saidBy(item: Json): readonly Said[] {
+function countedItem(item: Json): readonly CountedMessage[] {
   const type = textOf(item['type']) ?? ''
-  if (type === 'message') return saidByMessage(item)
-  if (type === 'reasoning') return [said('assistant')]
-  if (type === 'agent_message') return [said('user')]
-  if (OUTPUTS.has(type)) return [said('tool')]
-  return CALLS.has(type) ? [said('assistant', { calls: 1 })] : []
+  if (type === 'message') return countedMessageItem(item)
+  if (type === 'reasoning') return [counted('assistant')]
+  if (type === 'agent_message') return [counted('user')]
+  if (OUTPUTS.has(type)) return [counted('tool')]
+  return CALLS.has(type) ? [counted('assistant', { calls: 1 })] : []
 }
 
-/** How many messages a rollback of so many turns takes away: those from the last turns' first words on. */
-function rolledBack(all: readonly Said[], turns: number): number {
+/**
+ * The number of messages that a rollback of `turns` turns removes: all messages since the prompt of the first removed
+ * turn.
+ */
+function rolledBack(all: readonly CountedMessage[], turns: number): number {
   const starts = all.flatMap(({ isTurn }, at) => (isTurn ? [at] : []))
   const start = turns <= 0 ? undefined : starts[Math.max(0, starts.length - turns)]
   return start === undefined ? 0 : all.length - start
@@ -70,7 +78,7 @@ function parentOf(meta: Json): string | undefined {
   )
 }
 
-/** The oldest files have their items bare. */
+/** The oldest files contain items without a wrapper. */
 const partsOf = (line: Json): { readonly type: string; readonly payload: Json } =>
   'payload' in line
     ? { type: textOf(line['type']) ?? '', payload: objectOf(line['payload']) }
@@ -81,33 +89,38 @@ export const countCodex: CountRaw = async (path) => {
   const meta = lines.find(
     ({ type, payload }) => type === 'session_meta' && textOf(payload['id']) !== undefined,
   )?.payload
-  const ownFrom = meta?.['subagent_history_start_ordinal']
+  const firstOwnOrdinal = meta?.['subagent_history_start_ordinal']
   const instructions = textOf(objectOf(meta?.['base_instructions'])['text']) ?? textOf(meta?.['instructions'])
-  const ever: Said[] = instructions === undefined ? [] : [said('instruction')]
-  let there: Said[] = []
+  const allMessages: CountedMessage[] = instructions === undefined ? [] : [counted('instruction')]
+  let live: CountedMessage[] = []
   let withdrawn = 0
   let compactions = 0
   for (const { type, payload, ordinal } of lines) {
-    if (typeof ownFrom === 'number' && typeof ordinal === 'number' && ordinal < ownFrom) continue
+    if (typeof firstOwnOrdinal === 'number' && typeof ordinal === 'number' && ordinal < firstOwnOrdinal) continue
     if (type === 'compacted') compactions += 1
     if (type === 'response_item') {
-      const items = saidBy(payload)
-      ever.push(...items)
-      there.push(...items)
+      const items = countedItem(payload)
+      allMessages.push(...items)
+      live.push(...items)
     }
     if (type === 'event_msg' && payload['type'] === 'thread_rolled_back') {
-      const count = rolledBack(there, Number(payload['num_turns']))
+      const count = rolledBack(live, Number(payload['num_turns']))
       withdrawn += count
-      there = there.slice(0, there.length - count)
+      live = live.slice(0, live.length - count)
     }
   }
-  const of = (role: Said['role']): number => ever.filter((each) => each.role === role).length
+  const countOf = (role: CountedMessage['role']): number => allMessages.filter((each) => each.role === role).length
   return [
     {
       sourceId: textOf(meta?.['id']) ?? basename(path),
-      messages: { instruction: of('instruction'), user: of('user'), assistant: of('assistant'), tool: of('tool') },
-      calls: ever.reduce((sum, { calls }) => sum + calls, 0),
-      results: of('tool'),
+      messages: {
+        instruction: countOf('instruction'),
+        user: countOf('user'),
+        assistant: countOf('assistant'),
+        tool: countOf('tool'),
+      },
+      calls: allMessages.reduce((sum, { calls }) => sum + calls, 0),
+      results: countOf('tool'),
       compactions,
       withdrawn,
       edits: 0,

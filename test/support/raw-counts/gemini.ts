@@ -1,10 +1,10 @@
 /**
- * What a chat of Gemini CLI holds, as one JSON value or as a log of lines. A line with an id that was there replaces
- * what it said; `$set.messages` replaces the list; `$rewindTo` drops what was said since.
+ * Counts a chat of Gemini CLI, from one JSON value or from JSON Lines. In JSON Lines, a line with a known id replaces
+ * the earlier one, `$set.messages` replaces the list, and `$rewindTo` removes everything from a message on.
  *
- * Each answer is one message of the model, and each result of its calls one of the tool. What the program shows to the
- * person alone (`info`, `error`, `warning`) is not counted. A list that has lost messages is a compaction, and what is
- * new in it is what the program put there; what comes back with another content is an edit.
+ * Each answer is a message of the model, and each result of its calls a tool message. Messages that only the user sees
+ * (`info`, `error`, `warning`) do not count. A list that lacks messages is a compaction, and its new messages were
+ * inserted by the program. A message that returns with other content is an edit.
  */
 import { basename, dirname } from 'node:path'
 import { listOf, rawFile, rawLines, rawOf, wordOf, type Raw } from './raw-json.js'
@@ -14,17 +14,17 @@ const hasContent = (value: unknown): boolean => (Array.isArray(value) ? value.le
 const resultsOf = (message: Raw): number =>
   listOf(message['toolCalls']).filter((call) => call['result'] !== undefined && call['result'] !== null).length
 
-const isSaid = (message: Raw): boolean =>
+const isCounted = (message: Raw): boolean =>
   message['type'] === 'user'
     ? hasContent(message['content'])
     : message['type'] === 'gemini' &&
       (hasContent(message['content']) || hasContent(message['toolCalls']) || hasContent(message['thoughts']))
 
-const weight = (message: Raw): number => (isSaid(message) ? 1 + resultsOf(message) : 0)
+const weight = (message: Raw): number => (isCounted(message) ? 1 + resultsOf(message) : 0)
 
 interface Log {
-  /** The latest that each message said of itself, in the order in which they began. */
-  readonly said: Map<string, Raw>
+  /** Message id → latest record, in the order in which the messages began. */
+  readonly records: Map<string, Raw>
   live: string[]
   withdrawn: number
   compactions: number
@@ -32,8 +32,8 @@ interface Log {
 }
 
 function addLine(log: Log, message: Raw): void {
-  const id = wordOf(message['id']) ?? `line ${String(log.said.size)}`
-  log.said.set(id, message)
+  const id = wordOf(message['id']) ?? `line ${String(log.records.size)}`
+  log.records.set(id, message)
   if (!log.live.includes(id)) log.live.push(id)
 }
 
@@ -45,9 +45,9 @@ function replaceList(log: Log, messages: readonly Raw[]): void {
   if (isLost) log.compactions += 1
   for (const [at, message] of messages.entries()) {
     const id = ids[at] ?? ''
-    const before = log.said.get(id)
+    const before = log.records.get(id)
     if (before === undefined) {
-      if (!isLost) log.said.set(id, message)
+      if (!isLost) log.records.set(id, message)
     } else if (contentIn(before) !== contentIn(message)) log.edits += 1
   }
   log.live = ids
@@ -56,11 +56,11 @@ function replaceList(log: Log, messages: readonly Raw[]): void {
 function rewind(log: Log, id: string): void {
   const from = log.live.indexOf(id)
   if (from === -1) return
-  for (const gone of log.live.splice(from)) log.withdrawn += weight(log.said.get(gone) ?? {})
+  for (const removed of log.live.splice(from)) log.withdrawn += weight(log.records.get(removed) ?? {})
 }
 
 function countsOf(log: Log, sourceId: string, parent: string | undefined): RawCounts {
-  const messages = [...log.said.values()].filter(isSaid)
+  const messages = [...log.records.values()].filter(isCounted)
   const tool = messages.reduce((sum, message) => sum + resultsOf(message), 0)
   return {
     sourceId,
@@ -79,9 +79,8 @@ function countsOf(log: Log, sourceId: string, parent: string | undefined): RawCo
   }
 }
 
-/** Counts the chat of one file. */
 export const countGemini: CountRaw = async (path) => {
-  const log: Log = { said: new Map(), live: [], withdrawn: 0, compactions: 0, edits: 0 }
+  const log: Log = { records: new Map(), live: [], withdrawn: 0, compactions: 0, edits: 0 }
   const lines = path.endsWith('.jsonl') ? await rawLines(path) : [rawOf(await rawFile(path))]
   let about: Raw = {}
   for (const line of lines) {

@@ -1,7 +1,7 @@
 /**
- * Counts conversations of opencode: what `opencode export` prints, and the folders that versions before the database
- * kept. An answer is a step of a message that says or calls something; a message of the user that only asks for a
- * compaction, and the answer that is its summary, are the compaction.
+ * Counts conversations of opencode: from `opencode export`, and from the directories of versions before the database.
+ * An answer is a step with text or calls. A user's message that only requests a compaction, and the answer with its
+ * summary, are the compaction.
  */
 import { readdir } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
@@ -13,23 +13,23 @@ interface Message {
   readonly parts: readonly Raw[]
 }
 
-const SAID = new Set<unknown>(['text', 'reasoning', 'tool', 'file'])
-const ASKED = new Set<unknown>(['text', 'file', 'agent', 'subtask'])
+const ANSWER_PARTS = new Set<unknown>(['text', 'reasoning', 'tool', 'file'])
+const PROMPT_PARTS = new Set<unknown>(['text', 'file', 'agent', 'subtask'])
 
 const isOf =
   (...types: readonly string[]) =>
   (part: Raw): boolean =>
     types.includes(String(part['type']))
 
-/** Steps that say something. */
+/** Number of steps with content. */
 function answersIn(parts: readonly Raw[]): number {
   let answers = 0
-  let says = false
+  let hasContent = false
   for (const part of [...parts, { type: 'step-start' }]) {
     if (isOf('step-start')(part)) {
-      answers += says ? 1 : 0
-      says = false
-    } else says ||= SAID.has(part['type'])
+      answers += hasContent ? 1 : 0
+      hasContent = false
+    } else hasContent ||= ANSWER_PARTS.has(part['type'])
   }
   return answers
 }
@@ -39,12 +39,12 @@ const stateOf = (part: Raw): Raw => rawOf(part['state'])
 const isAnswered = (part: Raw): boolean => ['completed', 'error'].includes(String(stateOf(part)['status']))
 
 function countsOf(session: Raw, all: readonly Message[]): RawCounts {
-  const said = all.filter((message) => !isSummary(message))
-  const users = said.filter(
+  const withoutSummaries = all.filter((message) => !isSummary(message))
+  const users = withoutSummaries.filter(
     ({ info, parts }) =>
-      info['role'] === 'user' && parts.some((part) => ASKED.has(part['type']) && part['ignored'] !== true),
+      info['role'] === 'user' && parts.some((part) => PROMPT_PARTS.has(part['type']) && part['ignored'] !== true),
   )
-  const answers = said.filter(({ info }) => info['role'] === 'assistant')
+  const answers = withoutSummaries.filter(({ info }) => info['role'] === 'assistant')
   const tools = answers.flatMap(({ parts }) => parts.filter(isOf('tool')))
   const results = tools.filter(isAnswered).length
   const messagesIn = ({ info, parts }: Message): number =>
@@ -79,14 +79,14 @@ async function stored(storage: string, session: Raw): Promise<readonly Message[]
   return messages.toSorted((one, other) => created(one) - created(other))
 }
 
-/** The session in `storage/` whose message a file is. */
+/** The session of a message file in `storage/`. */
 async function sessionOf(storage: string, id: string): Promise<Raw> {
   for (const project of await readdir(join(storage, 'session')))
     for (const session of await rawFiles(join(storage, 'session', project))) if (session['id'] === id) return session
   return {}
 }
 
-/** @param path of an export, of a `storage` folder, or of the file of one session or of one message in it */
+/** @param path an export, a `storage` directory, or the file of a session or message in it */
 export const countOpencode: CountRaw = async (path) => {
   if (await isFolder(path)) {
     const counts: RawCounts[] = []

@@ -1,7 +1,7 @@
 /**
- * Counts conversations of OpenHands: the events of the SDK, in a folder or one a line, and the trajectories of the
- * versions before, which are one list. Each event is one message, or none. A state without an event is no conversation,
- * and a file that lies alone does not name its own.
+ * Counts conversations of OpenHands: the events of the SDK, in a directory or one per line, and the trajectories of the
+ * first version, which are one list. Each event is at most one message. A state without events is not a conversation,
+ * and a single file does not contain its id.
  */
 import { basename, dirname, join } from 'node:path'
 import type { CountRaw, RawCounts } from './raw-counts.js'
@@ -18,7 +18,7 @@ interface Event {
 const roleOf = (role: unknown): Role =>
   role === 'assistant' || role === 'tool' ? role : role === 'system' || role === 'developer' ? 'instruction' : 'user'
 
-/** An event of the SDK, which names its class. */
+/** An event of the SDK, by its class name. */
 function eventOf(event: Raw): Event {
   switch (event['kind']) {
     case 'SystemPromptEvent':
@@ -38,7 +38,7 @@ function eventOf(event: Raw): Event {
   }
 }
 
-/** An event of a trajectory: an action, or what came of one. */
+/** An event of a trajectory: an action or its observation. */
 function stepOf(event: Raw): Event {
   const { action, observation, source } = event
   const isTool = wordOf(rawOf(event['tool_call_metadata'])['tool_call_id']) !== undefined
@@ -49,7 +49,7 @@ function stepOf(event: Raw): Event {
   return wordOf(observation) !== undefined && isTool ? { role: 'tool' } : {}
 }
 
-/** The events that the last one comes from. One that names no other follows the one before it. */
+/** The branch of the last event. An event without a parent follows the previous one. */
 function branchOf(events: readonly Raw[]): ReadonlySet<Raw> {
   const places = new Map(events.map((event, at) => [wordOf(event['id']) ?? at, at]))
   const branch = new Set<Raw>()
@@ -84,7 +84,7 @@ async function ofFolder(folder: string, base: unknown): Promise<readonly RawCoun
   return events.length === 0 ? [] : [countsOf(wordOf(rawOf(base)['id']) ?? basename(folder), events, eventOf)]
 }
 
-/** @param path of a conversation's folder or base state, of a file of events one a line, or of a trajectory */
+/** @param path the directory or base state of a conversation, a file with one event per line, or a trajectory */
 export const countOpenhands: CountRaw = async (path) => {
   if (await isFolder(path)) {
     const folder = basename(path) === 'events' ? dirname(path) : path

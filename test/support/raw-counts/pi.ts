@@ -1,10 +1,10 @@
 /**
- * What a session of pi holds. A file is one conversation. Every entry of type `message` counts as one message; so do
- * `custom_message` and `branch_summary`, which the program puts in the user's place. A command that the user kept out
- * of the context is none.
+ * Counts a session of pi. A file is one conversation. Every entry of type `message` is one message. So are
+ * `custom_message` and `branch_summary`, which the program adds with the role user. A command that the user excluded
+ * from the context does not count.
  *
- * Entries of versions 2 and 3 form a tree. The branch that counts is the one of the last entry, and messages that are
- * not on it are withdrawn. Version 1 has no ids, and no branches.
+ * Entries of versions 2 and 3 form a tree. The branch of the last entry is current, and messages on other branches are
+ * withdrawn. Version 1 has neither ids nor branches.
  */
 import { basename } from 'node:path'
 import { jsonLines, listOf, objectOf, textOf, type Json } from './json-lines.js'
@@ -23,7 +23,7 @@ const ROLES: Readonly<Record<string, Role>> = {
   toolResult: 'tool',
 }
 
-/** Who says an entry; undefined for one that is no message. */
+/** The role of an entry; undefined if it is not a message. */
 function roleOf(entry: Json): Role | undefined {
   if (entry['type'] === 'custom_message' || entry['type'] === 'branch_summary') return 'user'
   if (entry['type'] !== 'message') return undefined
@@ -34,7 +34,7 @@ function roleOf(entry: Json): Role | undefined {
 const callsOf = (entry: Json): number =>
   listOf(objectOf(entry['message'])['content']).filter((block) => objectOf(block)['type'] === 'toolCall').length
 
-/** The entries on the way from the last one to the first. */
+/** The entries on the path from the last one to the first. */
 function branchOf(entries: readonly Json[]): ReadonlySet<Json> {
   const byId = new Map(entries.map((entry) => [textOf(entry['id']), entry]))
   const branch = new Set<Json>()
@@ -47,7 +47,7 @@ function branchOf(entries: readonly Json[]): ReadonlySet<Json> {
   return branch
 }
 
-/** A parent is named by its file (`<time>_<id>.jsonl`), or by its id. */
+/** The parent's id. The header contains the parent's file name (`<time>_<id>.jsonl`) or its id. */
 function parentOf(header: Json): string | undefined {
   const named = textOf(header['parentSession']) ?? textOf(header['branchedFrom'])
   return named === undefined ? undefined : basename(named.replaceAll('\\', '/'), '.jsonl').replace(/^.*_/u, '')
@@ -60,13 +60,18 @@ export const countPi: CountRaw = async (path) => {
   const messages = entries.filter((entry) => roleOf(entry) !== undefined)
   const isTree = entries.some((entry) => textOf(entry['id']) !== undefined)
   const branch = isTree ? branchOf(entries) : new Set(entries)
-  const of = (role: Role): number => messages.filter((entry) => roleOf(entry) === role).length
+  const countOf = (role: Role): number => messages.filter((entry) => roleOf(entry) === role).length
   return [
     {
       sourceId: textOf(header?.['id']) ?? basename(path),
-      messages: { instruction: of('instruction'), user: of('user'), assistant: of('assistant'), tool: of('tool') },
+      messages: {
+        instruction: countOf('instruction'),
+        user: countOf('user'),
+        assistant: countOf('assistant'),
+        tool: countOf('tool'),
+      },
       calls: messages.reduce((sum, entry) => sum + callsOf(entry), 0),
-      results: of('tool'),
+      results: countOf('tool'),
       compactions: entries.filter((entry) => entry['type'] === 'compaction').length,
       withdrawn: messages.filter((entry) => !branch.has(entry)).length,
       edits: entries.filter((entry) => entry['type'] === 'context_edit').length,

@@ -1,13 +1,10 @@
-/**
- * What a raw transcript holds, counted apart from the importers: a second pair of eyes that knows nothing of
- * `src/importers/` but these words.
- */
+/** Counts of a raw transcript. The counters are independent of the code in `src/importers/`, to check it. */
 
 /** Counts of one conversation. */
 export interface RawCounts {
-  /** The program's own id of the conversation; undefined where its files name none. */
+  /** The program's own id of the conversation; undefined if its files contain none. */
   readonly sourceId: string | undefined
-  /** Messages by role; those that the program said in the place of the user are counted as users' too. */
+  /** Messages by role. Messages that the program generated with the role user count as the user's. */
   readonly messages: {
     readonly instruction: number
     readonly user: number
@@ -15,19 +12,19 @@ export interface RawCounts {
     readonly tool: number
   }
   /**
-   * Calls of tools, and results of them. What the provider called for itself (a search, a picture) is a call; what came
-   * of it stands in the same record, and is no result of a tool.
+   * Tool calls and their results. A call that the provider runs (a search, an image) counts as a call. Its result is in
+   * the same record and does not count as a tool result.
    */
   readonly calls: number
   readonly results: number
   readonly compactions: number
-  /** Messages that were said and are said no more. */
+  /** Messages that were withdrawn. */
   readonly withdrawn: number
-  /** Messages whose contribution was pruned, masked or shortened. */
+  /** Messages whose content was pruned, masked or shortened. */
   readonly edits: number
-  /** Whether the conversation names a parent that a sub-agent was called from, or that it was forked from. */
+  /** The id of the conversation that called or forked this one, if the file names it. */
   readonly parent: string | undefined
 }
 
-/** Counts the conversations of one file or folder, in the order in which they begin. */
+/** Counts the conversations of one file or directory, in the order in which they begin. */
 export type CountRaw = (path: string) => Promise<readonly RawCounts[]>

@@ -1,4 +1,4 @@
-/** JSON as a raw counter looks at it: without a schema, and never surprised. */
+/** Reads JSON for the raw counters: without a schema, and without errors for unexpected values. */
 import { readFile, readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 
@@ -28,7 +28,7 @@ export async function rawLines(path: string): Promise<readonly Raw[]> {
 export const isFolder = async (path: string): Promise<boolean> =>
   (await stat(path).catch(() => undefined))?.isDirectory() === true
 
-/** The JSON files of a folder by their names, none where there is no folder. */
+/** The JSON files of a directory, sorted by name; empty if there is no directory. */
 export async function rawFiles(folder: string): Promise<readonly Raw[]> {
   const names = await readdir(folder).catch(() => [])
   const files: Raw[] = []

@@ -1,6 +1,6 @@
 /**
- * What a task of Roo Code holds: one list of messages, in which a summary and the mark of a truncation are compactions
- * and no messages of anybody.
+ * Counts a task of Roo Code: one list of messages, in which a summary or a truncation marker is a compaction and not a
+ * message.
  */
 import { basename, dirname, join } from 'node:path'
 import { countBlocks } from './blocks.js'
@@ -9,7 +9,6 @@ import type { CountRaw } from './raw-counts.js'
 
 const isMark = (message: Raw): boolean => message['isSummary'] === true || message['isTruncationMarker'] === true
 
-/** Counts the task that a file of messages belongs to. */
 export const countRoo: CountRaw = async (path) => {
   const folder = dirname(path)
   const file = await rawFile(path)

@@ -1,4 +1,4 @@
-/** The rows of the archive index: what each fact makes of them. */
+/** The rows of the archive index after each event. */
 import { describe, expect, test } from '@jest/globals'
 import { foldRows } from '../../../../projections/engine/fold.js'
 import { archiveIndex, searchedText } from '../../../../projections/read-models/archive-index/projection.js'
@@ -19,7 +19,7 @@ const rowsOf = async (table: string, ...events: readonly Event[]): Promise<reado
   foldRows(archiveIndex, await recorded('c', events)).get(table) ?? []
 
 describe('the archive index', () => {
-  test('has one row a message, which later facts leave alone', async () => {
+  test('has one row for each message, which later events do not change', async () => {
     const before = await rowsOf(
       'archive_messages',
       configured(),
@@ -48,17 +48,17 @@ describe('the archive index', () => {
     expect(after).toEqual(before)
   })
 
-  test('takes text that Postgres refuses', async () => {
+  test('accepts text that Postgres would refuse', async () => {
     const [row] = await rowsOf('archive_messages', configured(), appended('m1', { content: 'a\0b \ud800' }))
     expect(row?.['text']).toBe('ab \ufffd')
   })
 
-  test('the name of an author cannot break the lines that the rows are read as', async () => {
+  test('the name of an author cannot break the line format in which the rows are read', async () => {
     const [row] = await rowsOf('archive_messages', configured(), appended('m1', { name: 'A\tb\nc d' }))
     expect(row?.['author']).toMatch(/^user [a-z ]*$/)
   })
 
-  test('sources of a re-summarization stay as provenance, inactive, and may become active again', async () => {
+  test('sources of a condensed batch stay as provenance, inactive, and can become active again', async () => {
     const rows = await rowsOf(
       'archive_batches',
       configured(),
@@ -90,7 +90,7 @@ describe('the archive index', () => {
     expect(rows[2]).toMatchObject({ text: 'summary of b3', source_batch_ids: '["b1","b2"]' })
   })
 
-  test('a scope that was said once stays', async () => {
+  test('a scope that was set once does not change', async () => {
     expect(await rowsOf('archive_conversations', configured({ scope: 'tenant' }), configured())).toEqual([
       { conversation_id: 'c', scope: 'tenant' },
     ])

@@ -1,9 +1,9 @@
-/** The table of terms in memory: the same answers as text, sorted, and grown in any steps. */
+/** The table of terms in memory gives the same results as text, sorted, and extended in any steps. */
 import { describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { emptyTermTable, type TermTable } from '../../../../projections/read-models/archive-index/term-table.js'
-import { codedText, codeOf } from '../../../../src/domain/text-search/codes.js'
-import { codeCounts } from '../../../../src/domain/text-search/terms.js'
+import { codedText, codeOf } from '../../../../src/domain/text/codes.js'
+import { codeCounts } from '../../../../src/domain/text/terms.js'
 
 const words = ['ant', 'bee', 'cat', 'dog', 'elk']
 
@@ -22,12 +22,12 @@ const expected = (texts: readonly string[], word: string): readonly number[] =>
   })
 
 describe('the table of terms', () => {
-  test('is empty to begin with', () => {
+  test('is empty at the start', () => {
     expect(emptyTermTable().postings(codeOf('ant'))).toEqual([])
     expect(emptyTermTable().size).toBe(0)
   })
 
-  test('finds each word of each message, however the messages came', () => {
+  test('finds each word of each message, in whatever steps the messages were added', () => {
     const text = fc.array(fc.constantFrom(...words), { maxLength: 6 }).map((chosen) => chosen.join(' '))
     fc.assert(
       fc.property(fc.array(fc.array(text, { maxLength: 5 }), { maxLength: 6 }), (steps) => {
@@ -39,7 +39,7 @@ describe('the table of terms', () => {
     )
   })
 
-  test('gives the same beyond the length at which it is sorted', () => {
+  test('gives the same results above the length at which it is sorted', () => {
     const texts = Array.from(
       { length: 9_000 },
       (_, place) =>

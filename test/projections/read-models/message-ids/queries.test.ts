@@ -1,4 +1,4 @@
-/** The index of ids over the read model: what it finds, how far it says it has come, and a store that goes by it. */
+/** The index of event ids: its results, the position that it covers, and a store that uses it. */
 import { beforeEach, expect, test } from '@jest/globals'
 import { projections, projectionsFor } from '../../../../projections/index.js'
 import { messageIdsProjection } from '../../../../projections/read-models/message-ids/projection.js'
@@ -25,26 +25,26 @@ describeOnDatabases('index of event ids', (database) => {
     await createProjectionRunner({ db, store, decode: decodeStored, projections: [messageIdsProjection] }).catchUp()
   }
 
-  test('before anything was projected it knows nothing', async () => {
+  test('it covers nothing before events were applied', async () => {
     expect(await createEventIdIndex(db).find(conversationStream('a'), [eventNamed('x').id])).toEqual({
       revisions: [],
       upTo: -1n,
     })
   })
 
-  test('it gives the revisions of messages, in order, and says how far it has come', async () => {
+  test('it returns the revisions of messages, in order, and the position that it covers', async () => {
     await record(store, 'a', everyEvent)
     await record(store, 'b', everyEvent)
     await catchUp()
-    const there = await collect(store.readStream(conversationStream('a')))
-    const messages = there.filter((event) => event.type === 'MessageAppended')
+    const stored = await collect(store.readStream(conversationStream('a')))
+    const messages = stored.filter((event) => event.type === 'MessageAppended')
     const index = createEventIdIndex(db)
     const head = await store.head()
     expect(messages.length).toBeGreaterThan(1)
     expect(
       await index.find(
         conversationStream('a'),
-        there.toReversed().map((event) => event.id),
+        stored.toReversed().map((event) => event.id),
       ),
     ).toEqual({ revisions: messages.map((event) => event.revision), upTo: head })
     expect(await index.find(conversationStream('a'), [messages[1]?.id ?? '', eventNamed('unknown').id])).toEqual({
@@ -60,7 +60,7 @@ describeOnDatabases('index of event ids', (database) => {
     expect(await index.find(conversationStream('a'), [])).toEqual({ revisions: [], upTo: head })
   })
 
-  test('while it lags it says so, and of streams that are no conversation it knows nothing', async () => {
+  test('it returns its position while it lags, and covers no streams other than conversations', async () => {
     await record(store, 'a', everyEvent)
     await catchUp()
     const before = await store.head()
@@ -83,7 +83,7 @@ describeOnDatabases('index of event ids', (database) => {
     ).toEqual({ revisions: [], upTo: -1n })
   })
 
-  test('of several partitions the one furthest behind counts', async () => {
+  test('with several partitions it covers the position of the slowest', async () => {
     await record(store, 'a', everyEvent)
     await catchUp()
     await db.query(
@@ -93,7 +93,7 @@ describeOnDatabases('index of event ids', (database) => {
   })
 })
 
-test('a log that recognizes every id needs no such read model', () => {
+test('a log that recognizes every id does not have this read model', () => {
   expect(projectionsFor({ recognizes: 'always' })).toEqual(projections)
   expect(projectionsFor({ recognizes: 'at-its-revision' })).toEqual([...projections, messageIdsProjection])
 })

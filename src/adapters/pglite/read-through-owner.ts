@@ -1,0 +1,152 @@
+/**
+ * Reads a folder through the process that has it open. The owner's end of the connection is in `serve-readers.ts`.
+ */
+import { connect as connectTo, type Socket } from 'node:net'
+import { Mutex } from 'async-mutex'
+import type { Database, Sql } from '../../ports/sql.js'
+import { StoreError } from '../../ports/store-error.js'
+import type { FolderOwner } from './folder-lock.js'
+import { Answer, errorOf, Greeting, messagesOf, send, type Request } from './reading-protocol.js'
+
+/** Time limit for the owner's greeting. */
+const GREETING_MS = 2_000
+/** Time limit for an answer: the owner finishes its own work first, and other readers wait too. */
+const ANSWER_MS = 60_000
+
+/** Connects to the owner; undefined if it does not answer. The database rejects writes and does not block writers. */
+export async function readThroughOwner(folder: string, owner: FolderOwner): Promise<Database | undefined> {
+  if (owner.socket === undefined) return undefined
+  const socket = connectTo(owner.socket)
+  let failure: unknown
+  socket.on('error', (error) => {
+    failure = error
+  })
+  const messages = messagesOf(socket)
+  const greeting = Greeting.safeParse(
+    await withTimeout(GREETING_MS, messages.next()).then(
+      (first) => (first === undefined || first.done === true ? undefined : first.value),
+      () => undefined,
+    ),
+  ).data
+  if (greeting === undefined) {
+    socket.destroy()
+    return undefined
+  }
+  return databaseOn(folder, owner, socket, messages, greeting, () => failure)
+}
+
+function databaseOn(
+  folder: string,
+  { name: ownerName }: FolderOwner,
+  socket: Socket,
+  messages: AsyncGenerator<unknown, undefined>,
+  { hasVector }: Greeting,
+  failure: () => unknown,
+): Database {
+  /** One transaction at a time uses the connection. */
+  const mutex = new Mutex()
+  let closed = false
+  let broken = false
+  // A caller that forgets to close the database can still exit.
+  socket.unref()
+
+  async function exclusively<T>(work: () => Promise<T>): Promise<T> {
+    if (closed) throw new StoreError('StoreUnavailable', `${folder} is closed`)
+    return await mutex.runExclusive(async () => {
+      socket.ref()
+      try {
+        return await work()
+      } finally {
+        socket.unref()
+      }
+    })
+  }
+
+  async function call(request: Request): Promise<object[]> {
+    if (broken) throw connectionLost()
+    await send(socket, request)
+    const next = await withTimeout(ANSWER_MS, messages.next())
+    const answer = next === undefined || next.done === true ? undefined : Answer.parse(next.value)
+    if (answer === undefined) {
+      // A late answer would be taken for the answer to the next request.
+      broken = true
+      socket.destroy()
+      throw connectionLost()
+    }
+    if ('failure' in answer) throw errorOf(answer.failure)
+    return answer.rows
+  }
+
+  const connectionLost = (): StoreError =>
+    new StoreError(
+      'StoreUnavailable',
+      `${folder} was read through ${ownerName}, which has ended, closed the folder or does not answer: open the ledger again`,
+      failure(),
+    )
+
+  async function query<Row extends object>(text: string, values: readonly unknown[] = []): Promise<Row[]> {
+    // The caller declares the row type of its statement, as with any driver.
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+    return (await call({ kind: 'query', text, values: [...values] })) as Row[]
+  }
+
+  /** Readers use scripts only for settings of their transaction, and these contain no semicolons. */
+  async function script(text: string): Promise<void> {
+    for (const statement of text.split(';')) if (statement.trim() !== '') await query(statement)
+  }
+
+  const inside: Sql = {
+    query,
+    script,
+    transaction: () => Promise.reject(new Error('a transaction inside a transaction')),
+  }
+
+  async function transaction<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
+    await call({ kind: 'begin' })
+    try {
+      return await work(inside)
+    } finally {
+      // The transaction wrote nothing, so the result is valid even if the connection breaks here.
+      await call({ kind: 'end' }).catch(ignore)
+    }
+  }
+
+  return {
+    name: folder,
+    isServer: false,
+    hasVector,
+    query: (text, values) => exclusively(() => query(text, values)),
+    script: (text) => exclusively(() => script(text)),
+    transaction: (work) => exclusively(() => transaction(work)),
+    snapshot: (_tables, work) => exclusively(() => transaction(work)),
+    // Notifications may be lost on any database, so listeners also poll; this one never sends any.
+    listen: () => Promise.resolve(() => Promise.resolve()),
+    async close() {
+      if (closed) return
+      closed = true
+      await mutex.waitForUnlock()
+      socket.destroy()
+    },
+  }
+}
+
+/** The value of the promise; undefined if it takes longer than `ms`. */
+async function withTimeout<T>(ms: number, promise: Promise<T>): Promise<T | undefined> {
+  let timer: NodeJS.Timeout | undefined
+  try {
+    return await Promise.race([
+      promise,
+      new Promise<undefined>((resolve) => {
+        timer = setTimeout(() => {
+          resolve(undefined)
+        }, ms)
+      }),
+    ])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+function ignore(): void {
+  // The caller already has its result or its failure.
+}

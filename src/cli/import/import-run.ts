@@ -1,0 +1,285 @@
+/** One run of `import` over its planned files: progress, results and output. */
+import { importers } from '../../importers/index.js'
+import { headOf } from '../../importers/records-of.js'
+import type { TranscriptItem } from '../../importers/transcript.js'
+import type { ImportedTranscript, Ledger } from '../../library/ledger.js'
+import { CommandExit, EXIT, InputError } from '../errors.js'
+import { Interrupted, watchInterrupt } from '../interrupt.js'
+import { colours, count, line, many, note, noteColours, printable, toJson } from '../output.js'
+import { duration, startProgress, type Progress } from '../progress.js'
+import { ByteEstimate } from './byte-estimate.js'
+import { countTranscript, type CountedTranscript } from './dry-run.js'
+import type { PlannedFile } from './import-plan.js'
+import { importedLine, type ImportedFile } from './imported-file.js'
+import { addTranscript, conversationLine, noTranscripts, totalsLine } from './imported-transcript.js'
+import {
+  countMessageFile,
+  importMessageFile,
+  rejectUnsupportedFormat,
+  type MessageFileOptions,
+} from './message-file.js'
+import { plannedImport, plannedLines, type PlannedImport } from './planned-import.js'
+
+export interface ImportRunOptions extends MessageFileOptions {
+  readonly json: boolean
+}
+
+/** Maximum number of skipped files that are listed. */
+const MAX_LISTED_FILES = 10
+
+/** The result of one file. */
+type FileResult =
+  | { readonly kind: 'messages'; readonly imported: ImportedFile }
+  | { readonly kind: 'transcript'; readonly imported: ImportedTranscript | CountedTranscript }
+  | { readonly kind: 'skipped' }
+
+export class ImportRun {
+  private readonly startedAt = performance.now()
+  private readonly totalBytes: number
+  private readonly byteEstimate = new ByteEstimate()
+  private readonly showsLines: boolean
+  private progress: Progress | undefined
+  private messages = 0
+  /** Bytes read so far, for the progress bar. */
+  private bytes = 0
+  /** Tokens of transcripts in a dry run. */
+  private transcriptTokens = 0
+  /** Bytes of the files that contain a conversation. */
+  private importedBytes = 0
+  private readonly files: ImportedFile[] = []
+  private readonly transcripts: ImportedTranscript[] = []
+  private readonly totals = noTranscripts()
+  private readonly skipped: string[]
+
+  /**
+   * @param ledger undefined in a dry run
+   * @param skipped files that the plan has skipped
+   */
+  constructor(
+    private readonly ledger: Ledger | undefined,
+    private readonly planned: readonly PlannedFile[],
+    skipped: readonly string[],
+    private readonly options: ImportRunOptions,
+  ) {
+    this.skipped = [...skipped]
+    this.totalBytes = planned.some(({ path }) => path === '-') ? 0 : planned.reduce((sum, { bytes }) => sum + bytes, 0)
+    this.showsLines = !options.json && planned.length > 1 && ledger !== undefined && !process.stderr.isTTY
+  }
+
+  /** Imports all files and prints the result. */
+  async run(): Promise<void> {
+    await this.importFiles()
+    const seconds = (performance.now() - this.startedAt) / 1000
+    if (this.files.length === 0 && this.transcripts.length === 0) throw await this.nothingToImport()
+    const refusal = this.contextRefusal()
+    if (this.options.json && refusal !== undefined) throw refusal
+    const planned = this.ledger === undefined ? this.dryRunResult() : undefined
+    if (this.options.json) {
+      await this.printDocument(planned, seconds)
+      return
+    }
+    await this.printText(planned, seconds)
+    if (refusal !== undefined) throw refusal
+  }
+
+  private async importFiles(): Promise<void> {
+    const progress = await startProgress(this.ledger === undefined ? 'reading' : 'importing', this.totalBytes)
+    this.progress = progress
+    const interrupt = watchInterrupt(() => {
+      // Standard input may never have another line, so do not wait for one. Messages read so far are recorded.
+      process.stdin.destroy()
+      note('\nstopping after this message; everything recorded so far is kept. Press Ctrl-C again to stop now')
+    })
+    let readBytes = 0
+    try {
+      for (const file of this.planned) {
+        const result = await this.importFile(file, interrupt.signal)
+        readBytes += file.bytes
+        this.byteEstimate.finish(file.bytes)
+        this.bytes = readBytes
+        await this.addResult(file, result)
+      }
+    } catch (error) {
+      progress.stop()
+      throw this.asImportError(error)
+    } finally {
+      progress.stop()
+      interrupt.forget()
+    }
+  }
+
+  private async importFile(file: PlannedFile, signal: AbortSignal): Promise<FileResult> {
+    return file.program === undefined
+      ? await this.importMessages(file, signal)
+      : await this.importTranscript(file, file.program, signal)
+  }
+
+  /** A file in our own format. An invalid file is skipped if it was found in a directory, and an error if it was named. */
+  private async importMessages({ path, isFound }: PlannedFile, signal: AbortSignal): Promise<FileResult> {
+    const tick = (bytes: number): void => {
+      this.tick(bytes, true)
+    }
+    try {
+      await rejectUnsupportedFormat(path)
+      const imported =
+        this.ledger === undefined
+          ? await countMessageFile(path, this.options, tick, signal)
+          : await importMessageFile(this.ledger, path, this.options, tick, signal)
+      return imported === undefined ? { kind: 'skipped' } : { kind: 'messages', imported }
+    } catch (error) {
+      if (isFound && error instanceof InputError && error.kind === 'MalformedInput') return { kind: 'skipped' }
+      throw error
+    }
+  }
+
+  private async importTranscript(file: PlannedFile, program: string, signal: AbortSignal): Promise<FileResult> {
+    const onItem = (item: TranscriptItem): void => {
+      this.tick(this.byteEstimate.add(item, file.bytes), item.kind === 'message')
+    }
+    if (this.ledger === undefined)
+      return { kind: 'transcript', imported: await countTranscript(file.path, program, onItem, signal) }
+    const { scope } = this.options
+    const imported = await this.ledger.importTranscript(file.path, {
+      from: program,
+      ...(scope === undefined ? {} : { scope }),
+      signal,
+      onItem,
+    })
+    return { kind: 'transcript', imported }
+  }
+
+  private tick(bytes: number, isMessage: boolean): void {
+    if (isMessage) this.messages += 1
+    this.bytes += bytes
+    this.progress?.update(
+      Math.min(this.bytes, this.totalBytes),
+      `${many(this.messages, 'message')}, ${this.messageRate()}`,
+    )
+  }
+
+  private messageRate(): string {
+    const seconds = Math.max(0.001, (performance.now() - this.startedAt) / 1000)
+    return `${count(Math.round(this.messages / seconds))} messages/s`
+  }
+
+  private async addResult(file: PlannedFile, result: FileResult): Promise<void> {
+    if (result.kind === 'skipped') {
+      this.skipped.push(file.path)
+      return
+    }
+    this.importedBytes += file.bytes
+    if (result.kind === 'messages') {
+      this.files.push(result.imported)
+      if (this.showsLines) await line(importedLine(result.imported))
+      return
+    }
+    this.transcripts.push(result.imported)
+    if ('tokens' in result.imported) this.transcriptTokens += result.imported.tokens
+    addTranscript(this.totals, result.imported)
+    if (this.showsLines) for (const each of result.imported.conversations) await line(conversationLine(each))
+  }
+
+  /** Adds to the error that the messages before it stay recorded. */
+  private asImportError(error: unknown): unknown {
+    const messages = many(this.messages, 'message')
+    if (error instanceof Interrupted) {
+      note(`stopped after ${messages}; run the same import again to continue`)
+      return new CommandExit(EXIT.interrupted)
+    }
+    if (error instanceof InputError && error.kind !== 'Usage' && this.messages > 0)
+      return new InputError(
+        error.kind,
+        `${error.message} (${messages} before it ${this.messages === 1 ? 'stays' : 'stay'} recorded; run the same import again to continue)`,
+      )
+    return error
+  }
+
+  private async nothingToImport(): Promise<InputError> {
+    const [only] = this.planned
+    if (only === undefined || this.planned.length > 1 || only.isFound)
+      return new InputError(
+        'MalformedInput',
+        `nothing to import: skipped ${many(this.skipped.length, 'file')} without a conversation`,
+      )
+    const programs = importers.map(({ program }) => program).join(', ')
+    return new InputError(
+      'MalformedInput',
+      `${this.skipped.join(', ')} contains no conversation: the first line is neither a header nor a message, and the file is not a transcript of ${programs}; it begins with ${await beginning(only.path)}`,
+    )
+  }
+
+  /** The error for a recorded conversation that cannot have a context. */
+  private contextRefusal(): InputError | undefined {
+    for (const { conversationId, unusable } of this.files)
+      if (unusable !== undefined)
+        return new InputError(
+          unusable.failure.kind,
+          `${conversationId} is recorded but has no context: ${unusable.message}; set a larger window with --model-max-tokens`,
+        )
+    return undefined
+  }
+
+  private dryRunResult(): PlannedImport {
+    return plannedImport({
+      done: this.files,
+      transcripts: this.transcripts,
+      tokens: this.transcriptTokens,
+      bytes: this.importedBytes,
+    })
+  }
+
+  private async printDocument(planned: PlannedImport | undefined, seconds: number): Promise<void> {
+    const { files, transcripts, totals, skipped } = this
+    await line(
+      toJson({
+        ...(planned === undefined ? { conversations: files } : {}),
+        ...(transcripts.length === 0 ? {} : { transcripts, totals }),
+        skipped,
+        ...(planned === undefined ? {} : { dryRun: true, wouldImport: planned }),
+        seconds: Number(seconds.toFixed(3)),
+      }),
+    )
+  }
+
+  private async printText(planned: PlannedImport | undefined, seconds: number): Promise<void> {
+    const { files, transcripts } = this
+    if (this.skipped.length > 0) this.noteSkipped()
+    if (planned !== undefined) for (const each of plannedLines(planned)) await line(each)
+    else if (!this.showsLines) {
+      for (const imported of files) await line(importedLine(imported))
+      for (const { conversations } of transcripts) for (const each of conversations) await line(conversationLine(each))
+    }
+    this.noteDamage()
+    if (planned !== undefined) return
+    if (transcripts.length > 0) await line(colours.dim(totalsLine(this.totals)))
+    if (files.length > 0)
+      await line(colours.dim(`${many(this.messages, 'message')} in ${duration(seconds)}, ${this.messageRate()}`))
+  }
+
+  /** Lists files without a conversation. */
+  private noteSkipped(): void {
+    const { skipped } = this
+    note(noteColours.dim(`Skipped ${many(skipped.length, 'file')} without a conversation:`))
+    for (const path of skipped.slice(0, MAX_LISTED_FILES)) note(noteColours.dim(`  ${printable(path)}`))
+    if (skipped.length > MAX_LISTED_FILES)
+      note(noteColours.dim(`  and ${count(skipped.length - MAX_LISTED_FILES)} more`))
+  }
+
+  /** Lists records that could not be read. */
+  private noteDamage(): void {
+    for (const { file, damage } of this.transcripts)
+      for (const { isCut, detail, where } of damage)
+        note(
+          noteColours.yellow(
+            isCut
+              ? `${file}: the last line is incomplete; the lines before it were imported`
+              : `${file}${where.line === undefined ? '' : `:${String(where.line)}`}: ${printable(detail)}`,
+          ),
+        )
+  }
+}
+
+/** The start of a file, for an error message. */
+async function beginning(path: string): Promise<string> {
+  return path === '-' ? 'standard input' : JSON.stringify((await headOf(path)).text.slice(0, 120))
+}

@@ -1,0 +1,86 @@
+/** Records the messages of one file in its conversation. */
+import { either as E } from 'fp-ts'
+import { messageHash, parseMessage } from '../../domain/values/message.js'
+import type { Ledger, MessageInput } from '../../library/ledger.js'
+import { LedgerError } from '../../library/problem.js'
+import { InputError } from '../errors.js'
+import type { ImportedFile } from './imported-file.js'
+
+function withPlace(error: unknown, where: string): unknown {
+  if (!(error instanceof LedgerError) || (error.fault !== 'input' && error.fault !== 'state')) return error
+  return new InputError(error.failure.kind, `${where}: ${error.message}`)
+}
+
+/** Hashes of the recorded messages by id, to skip recorded messages without a store call for each. */
+async function recordedMessages(ledger: Ledger, conversationId: string): Promise<ReadonlyMap<string, string>> {
+  const found = new Map<string, string>()
+  for await (const event of ledger.log(conversationId))
+    if (event.type === 'MessageAppended') found.set(event.data.messageId, messageHash(event.data))
+  return found
+}
+
+/** Whether the log has a message with the same id and content. The ledger rejects one with other content. */
+function isRecorded(recorded: ReadonlyMap<string, string>, message: MessageInput): boolean {
+  const parsed = parseMessage(message)
+  return (
+    E.isRight(parsed) &&
+    parsed.right.messageId !== undefined &&
+    recorded.get(parsed.right.messageId) === messageHash(parsed.right)
+  )
+}
+
+interface PlacedMessage {
+  readonly message: MessageInput
+  readonly where: string
+}
+
+export class MessageImporter {
+  recorded: ReadonlyMap<string, string> | undefined
+  /**
+   * The last skipped message. It is appended before any new message, so that a compaction that was interrupted after it
+   * runs first, as it would have in the first import.
+   */
+  private lastSkipped: PlacedMessage | undefined
+
+  constructor(
+    private readonly ledger: Ledger,
+    readonly imported: ImportedFile,
+    private readonly scope: string | undefined,
+  ) {}
+
+  async add(placed: PlacedMessage): Promise<void> {
+    if (this.recorded !== undefined && isRecorded(this.recorded, placed.message)) {
+      if (this.lastSkipped !== undefined) this.imported.alreadyThere += 1
+      this.lastSkipped = placed
+      return
+    }
+    await this.flush()
+    await this.append(placed)
+  }
+
+  async flush(): Promise<void> {
+    const { lastSkipped } = this
+    this.lastSkipped = undefined
+    if (lastSkipped !== undefined) await this.append(lastSkipped)
+  }
+
+  private async append({ message, where }: PlacedMessage): Promise<void> {
+    const { conversationId } = this.imported
+    try {
+      const appended = await this.ledger.append(
+        conversationId,
+        message,
+        this.scope === undefined ? {} : { scope: this.scope },
+      )
+      this.imported.revision = appended.revision
+      if (appended.recorded.length > 0) this.imported.recorded += 1
+      else {
+        this.imported.alreadyThere += 1
+        this.recorded ??= await recordedMessages(this.ledger, conversationId)
+      }
+    } catch (error) {
+      throw withPlace(error, where)
+    }
+    await this.ledger.settled(conversationId)
+  }
+}

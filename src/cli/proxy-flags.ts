@@ -1,0 +1,32 @@
+/** The proxy flags that `proxy` and `serve` share. */
+import { InputError } from './errors.js'
+import type { CommandArgs } from './command-args.js'
+
+export interface ProxyFlags {
+  readonly upstream: URL
+  readonly mode: 'observe' | 'compact'
+  readonly fail: 'open' | 'closed'
+  readonly offerMemory: boolean
+}
+
+/** Reads the proxy flags; undefined without `--upstream`. */
+export function proxyFlagsOf(args: CommandArgs): ProxyFlags | undefined {
+  const upstream = args.text('upstream')
+  const [mode, fail, offerMemory] = [args.text('mode'), args.text('fail'), args.is('offer-memory')]
+  if (upstream === undefined) {
+    const flag = mode !== undefined ? 'mode' : fail !== undefined ? 'fail' : offerMemory ? 'offer-memory' : undefined
+    if (flag !== undefined) throw new InputError('Usage', `--${flag} requires --upstream`)
+    return undefined
+  }
+  const address = URL.canParse(upstream) ? new URL(upstream) : undefined
+  if (address === undefined || !/^https?:$/u.test(address.protocol))
+    throw new InputError('Usage', `--upstream must be an http or https address; got ${upstream}`)
+  if (offerMemory && mode !== 'compact')
+    throw new InputError('Usage', '--offer-memory requires --mode compact: observe does not change requests')
+  return {
+    upstream: address,
+    mode: mode === 'compact' ? 'compact' : 'observe',
+    fail: fail === 'closed' ? 'closed' : 'open',
+    offerMemory,
+  }
+}

@@ -1,0 +1,83 @@
+/**
+ * Splits a message into sentences, without code and pasted text, and classifies them as requests, constraints or
+ * decisions. The cue words are English, Chinese, Japanese and Korean, with a few in other languages. A sentence without
+ * cue words is not an item; only its names and numbers are.
+ */
+import { cuesOf } from './cues.js'
+import { statesRule } from './rules.js'
+import { sentencesOf } from './sentences.js'
+import type { Role } from '../values/message.js'
+
+/** Longer messages contain pasted text. */
+const MOST_SPOKEN_CHARACTERS = 3_000
+
+const VERBS =
+  'add|adjust|analy[sz]e|apply|build|change|check|clean|combine|commit|compare|configure|continue|convert|copy|create|debug|delete|deploy|describe|design|document|do|drop|enable|ensure|evaluate|explain|explore|extend|extract|figure|find|fix|generate|get|give|handle|implement|improve|include|increase|inspect|install|integrate|investigate|keep|limit|list|look|make|merge|migrate|modify|move|open|optimi[sz]e|organi[sz]e|plan|prepare|propose|publish|push|put|read|recommend|reduce|refactor|release|remember|remove|rename|replace|report|research|review|revert|rewrite|run|save|search|send|set|show|simplify|split|start|stop|store|suggest|summari[sz]e|support|switch|tell|test|translate|try|undo|update|upgrade|use|validate|verify|walk|write'
+const ASKS = new RegExp(
+  `(?:^|[.!?:;,]\\s+|(?<![\\p{L}\\p{N}])(?:and|then|also|now|so|ok|okay|alright|just|first|next|btw|please|but|instead|yes|no),?\\s+)(?:please\\s+)?(?:${VERBS})(?![\\p{L}\\p{N}])|(?<![\\p{L}\\p{N}])(?:please|pls|can (?:you|we|i)|could (?:you|we)|would you|will you|let'?s|help me|i(?:'d| would)? (?:want|need|like)|we (?:need|should|want)|you (?:should|need to)|how about|what about|bitte|kannst du|können wir|peux-tu|pouvez-vous|s'il (?:te|vous) pla[iî]t|por favor|puedes|пожалуйста|можешь)(?![\\p{L}\\p{N}])|请|請|帮我|幫我|帮忙|给我|麻烦|能不能|我想|我要|我需要|推荐|ください|下さい|お願い|してほしい|してくれ|しよう|したい|して[。!！\\s]*$|[いきしちにみりっえけせてねめれ]て[。!！\\s]*$|해 ?줘|해 ?주세요|주세요|하자|부탁|줘[.!\\s]*$|싶`,
+  'iu',
+)
+const DECIDES =
+  /(?<![\p{L}\p{N}])(?:(?:we|i|they|user)(?:'ve| have)? (?:decided|chose|agreed|opted|settled on|went with|switched to)|(?:^|[.;:]\s)(?:decided|decision(?=:)|going with|chose|chosen|agreed(?=:| on))(?=[ :])|the decision (?:is|was)|(?:we|i)(?:'ll| will|'re going to| am going to) (?:use|keep|go with|skip|drop|leave)|let'?s (?:go with|use|not|skip|drop|call it|stick with|switch to)|(?:wir haben|ich habe) (?:uns|mich)? ?entschieden|beschlossen|on a décidé|j'ai (?:décidé|choisi)|hemos decidido|he decidido|решили|решено)(?![\p{L}\p{N}])|决定|決定し|采用|採用|改用|改成|就用|就这样|に決め|にしましょう|にします|にしよう|ことにし|방침|결정했|결정하|하기로|채택/iu
+// An open question is not a decision.
+const UNDECIDED =
+  /(?<![\p{L}\p{N}])(?:if|whether|unless|not sure|haven'?t|hasn'?t|undecided|should (?:i|we)|wonder(?:ing)?|would)(?![\p{L}\p{N}])|还没|還沒|尚未|未定|没有决定|まだ|未決|아직|안 ?정/iu
+const INSTEAD =
+  /(?<![\p{L}\p{N}])(?:i(?:'ll| will|'m going to)|we(?:'ll| will| should)|let'?s)(?![\p{L}\p{N}]).{0,120}(?<![\p{L}\p{N}])(?:instead of|rather than)(?![\p{L}\p{N}])/iu
+// A reply to an agent's proposal is a decision. Without tool calls in the conversation a yes is small talk.
+const ANSWERS =
+  /^(?:yes|yep|yeah|yup|no|nope|nah|ok|okay|agreed|sure|fine)[,.!:;—-]?\s+\S|^(?:いや|いいえ|はい|うん|そうですね)[、,。]|^(?:아니요?|네|예|응)[,.]?\s|^(?:不|好的?|是的?|对|可以)[，,。]/iu
+
+/** Web addresses and links. */
+export const ADDRESS = /!?\[[^\]\n]{0,200}\]\([^)\s]{0,2000}\)|https?:\/\/\S+/gu
+
+/** Whether a text is mostly words. Code, logs, tables, addresses and paths are not. */
+export function isSpoken(text: string): boolean {
+  const read = text.replaceAll(ADDRESS, ' ').trim()
+  const letters = read.match(/[\p{L}\s]/gu)?.length ?? 0
+  const marks = read.match(/[{}<>=;$\\|│[\]]/gu)?.length ?? 0
+  return (
+    read.length > 1 &&
+    letters / read.length > 0.6 &&
+    marks / read.length < 0.04 &&
+    !/^(?:at |\d+[:|]|[$>#]|\||[-+]{3}|\w*(?:Error|Exception)\b|Traceback|Caused by)/u.test(read)
+  )
+}
+
+/**
+ * The kind of a sentence if it may be needed again.
+ * @param isWork whether an agent works in the conversation
+ */
+export function kindOfSentence(
+  role: Role,
+  text: string,
+  isWork: boolean,
+): 'request' | 'constraint' | 'decision' | undefined {
+  const cues = cuesOf(text)
+  // Such a sentence only introduces the next one.
+  if (cues.filler || /[:：]$/u.test(text)) return undefined
+  const isDecided = DECIDES.test(text) || INSTEAD.test(text) || (role === 'user' && isWork && ANSWERS.test(text))
+  if (isDecided && !cues.question && !UNDECIDED.test(text)) return 'decision'
+  if (role === 'assistant') return undefined
+  if (statesRule(text)) return 'constraint'
+  return role === 'user' && (cues.question || ASKS.test(text)) ? 'request' : undefined
+}
+
+/** Whether a message is longer than people type. */
+export const isLong = (text: string): boolean => text.length > MOST_SPOKEN_CHARACTERS
+
+/**
+ * The first and the last paragraph of a long message. The text between them was pasted: a plan or a document, full of
+ * imperative sentences that are not requests.
+ */
+export function aroundPasted(text: string): string {
+  const paragraphs = text.split(/\n\s*\n/u).filter((paragraph) => paragraph.trim() !== '')
+  return paragraphs.length < 3 ? text : `${paragraphs[0] ?? ''}\n\n${paragraphs.at(-1) ?? ''}`
+}
+
+/** The sentences of a text without code. Scripts without spaces are also split at their punctuation. */
+export const spokenSentences = (text: string): string[] =>
+  sentencesOf(text)
+    .filter(({ code }) => !code)
+    .flatMap(({ text: sentence }) => sentence.split(/(?<=[。！？])/u))
+    .map((sentence) => sentence.trim())

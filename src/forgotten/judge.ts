@@ -1,0 +1,390 @@
+/**
+ * Judges how much of an item the context still has: all of it (`kept`), a part (`blurred`) or nothing (`gone`), with
+ * the line that proves it. If words alone cannot decide, the verdict is `unknown`: a sentence may be paraphrased, or
+ * written in another language.
+ */
+import { stemOf } from '../domain/text/stem.js'
+import { finderOf, partsOfName, squash, stemsIn } from './find-text.js'
+import { isRough, NUMBER_WORDS, numbersOf, roundedIn } from './find-numbers.js'
+import { clausesOf, cuesOf, isDenied, isNegated } from '../domain/text/cues.js'
+import { findNames, isTellingStem, stemOfFile, type NameFinder, type WantedName } from './find-names.js'
+import type { Item } from './items.js'
+import {
+  isAboutConversation,
+  isGeneral,
+  linesOf,
+  proofOf,
+  remainingPassages,
+  summaryPassages,
+  unescaped,
+  type PassageSource,
+} from './passages.js'
+import type { Proof } from './quote.js'
+import type { ReportInput, ReportMessage } from './report-input.js'
+import { createStretches, isEnding, tellingTerms, weightsOf, type Found } from './stretches.js'
+import { nameOf } from './tool-calls.js'
+
+export type Verdict = 'kept' | 'blurred' | 'gone' | 'unknown'
+/** Why the verdict is unknown. */
+type WhyUnjudged =
+  /** The summary cannot be read. */
+  | 'opaque'
+  /** The sentence has too few words to recognize. */
+  | 'short'
+  /** The summary is in another script. */
+  | 'script'
+  /** The context has some of its words, possibly about something else. */
+  | 'unsure'
+
+export interface Judgement {
+  readonly verdict: Verdict
+  readonly why?: WhyUnjudged
+  /** The line of the summary, or the remaining message, that contains the item. */
+  readonly proof?: Proof
+  /**
+   * Only for a sentence that is not kept: the weighted share of its words that one passage of the context has, 0 to 1.
+   */
+  readonly overlap?: number
+}
+
+// Thresholds for the weighted share of a sentence's words: from ALL on it is kept, from SOME on partial, up to NOTHING
+// lost.
+const ALL = 0.7
+const NEARLY_ALL = 0.8
+const MANY_WORDS = 5
+const SOME = 0.65
+const NOTHING = 0.2
+/** A long sentence that shares more words than this with a line may be the subject of that line. */
+const MOST_WORDS_OF_NOTHING = 2
+/** Words scattered over a long summary may be a paraphrase. */
+const NOTHING_ANYWHERE = 0.34
+const LEAST_TERMS = 3
+const LEAST_TERMS_OF_SOME = 4
+/** Summaries shorten the subject of a call. */
+const MOST_SUBJECT_LETTERS = 36
+/** Fewer letters occur in many lines by chance. */
+const LEAST_LETTERS = 6
+const LEAST_TERMS_OF_ANSWER = 6
+/** The fix of an error is in the passages directly after it, or missing. */
+const PASSAGES_OF_A_FIX = 4
+const MOST_PASSAGES_OF_A_LINE = 200
+
+const withoutPaths = (text: string): string => text.replaceAll(/(?:[A-Za-z]:)?(?:[\w.@~-]*[/\\])+[\w.@-]*/gu, ' ')
+/** A path, and its last part. */
+const PATH = /(?:[\w.@~-]*[/\\])+([\w-]+)/gu
+const FILE_NAME = /[\w-][\w.-]*\.[a-z][a-z0-9]{0,5}(?![\w.])/gu
+/**
+ * Whether a line spells a name in another code style (`parse_config` or `parse-config` for `parseConfig`), or in words
+ * if it has at least three: two words occur together by chance. A constant in capitals is not the function of that
+ * name.
+ */
+function isSpelt(key: string, parts: readonly string[], line: string): boolean {
+  if (/^[A-Z0-9_]+$/u.test(key)) return false
+  const between = parts.length > 2 ? '[\\s_-]?' : '[_-]?'
+  return new RegExp(`(?<![\\w-])${parts.join(between)}(?![\\w-])`, 'iu').test(line)
+}
+
+const SCRIPTS = [
+  /\p{sc=Latin}/gu,
+  /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}]/gu,
+  /\p{sc=Hangul}/gu,
+  /\p{sc=Cyrillic}/gu,
+] as const
+const lettersOf = (text: string): number[] => SCRIPTS.map((script) => text.match(script)?.length ?? 0)
+
+/** @returns a function that judges one of these items */
+export function createJudge(input: ReportInput, items: readonly Item[]): (item: Item) => Judgement {
+  const { summary, remaining } = input
+  const lines = linesOf(input)
+  const inSummary = summaryPassages(lines)
+  const inRemaining = remainingPassages(remaining)
+  const passages = [...inSummary, ...inRemaining]
+  const terms = new Map<Item, readonly string[]>()
+  const termsOf = (item: Item): readonly string[] => {
+    const known = terms.get(item) ?? tellingTerms(item.kind === 'error' ? withoutPaths(item.text) : item.text)
+    terms.set(item, known)
+    return known
+  }
+  const sentences = items.filter(({ kind }) => kind !== 'file' && kind !== 'identifier' && kind !== 'number')
+  const { weigh, isRare } = weightsOf(passages, sentences.map(termsOf))
+  const stretches = createStretches(passages, weigh)
+  const paths = items.flatMap(({ kind, key }) => (kind === 'file' ? [key] : []))
+  const names = namesOf(input, lines, items, isEnoughOf(paths))
+  const findLine = finderOf(
+    lines.flatMap((text, at) => (isGeneral(text) ? [] : [{ text, source: { kind: 'line', line: at + 1, text } }])),
+  )
+  const findRemaining = finderOf(inRemaining)
+  const findAnywhere = (letters: string): PassageSource | undefined => findLine(letters) ?? findRemaining(letters)
+  const words = stemsIn(inSummary)
+  const script = lettersOf(lines.join('\n'))
+  const numbers = numbersOf(passages)
+  /** The first passage of each line of the summary. */
+  const firstPassages = new Map(
+    inSummary.map(({ source }, at) => [source.kind === 'line' ? source.line : 0, at] as const).toReversed(),
+  )
+
+  /**
+   * The judgement if no text proves anything: there is no summary, it cannot be read, or the evidence is not
+   * sufficient.
+   */
+  const otherwise = (verdict: Verdict, why: WhyUnjudged = 'unsure'): Judgement => {
+    if (summary.kind === 'none') return { verdict: 'gone' }
+    if (summary.kind === 'opaque') return { verdict: 'unknown', why: 'opaque' }
+    return verdict === 'unknown' ? { verdict, why } : { verdict }
+  }
+
+  const lineWith = (text: string): PassageSource | undefined => findLine(squash(text))
+
+  function isOtherScript(text: string): boolean {
+    const letters = lettersOf(text)
+    const mainScript = letters.indexOf(Math.max(...letters))
+    const all = script.reduce((sum, count) => sum + count, 0)
+    return (script[mainScript] ?? 0) < all * 0.15
+  }
+
+  /** Judges by the exact text, ignoring punctuation and spaces. */
+  function verbatimOf(item: Item): Judgement | undefined {
+    const wording = item.answer ?? item.text
+    const source = squash(wording).length < LEAST_LETTERS ? undefined : findAnywhere(squash(wording))
+    if (source !== undefined && !hasWords(source, wording)) return undefined
+    return source === undefined ? undefined : { verdict: 'kept', proof: proofOf(source, wording) }
+  }
+
+  /** Judges by the words of one stretch. */
+  function stretchOf(item: Item, isAbout: (found: Found) => boolean): Judgement {
+    const found = stretches.find(termsOf(item))
+    const isFound = found.share >= SOME && found.words >= LEAST_TERMS
+    // Three words of a long sentence may be about something else.
+    const isSome = isAll(found) || found.words >= LEAST_TERMS_OF_SOME
+    const isShort = termsOf(item).length < LEAST_TERMS || !termsOf(item).some((term) => isRare(term) && !isEnding(term))
+    if (isShort) return isFound ? { verdict: 'unknown', why: 'short' } : otherwise('unknown', 'short')
+    const overlap = Math.round(found.share * 100) / 100
+    const foundTerms = new Set(found.passages.flatMap(({ text }) => tellingTerms(text)))
+    const hasRare = termsOf(item).some((term) => isRare(term) && foundTerms.has(term))
+    if (isFound && isSome && hasRare && isAbout(found) && found.best !== undefined) {
+      const proof = proofOf(found.best.source, found.best.text)
+      return isAll(found) && hasSameMeaning(item.text, found)
+        ? { verdict: 'kept', proof }
+        : { verdict: 'blurred', proof, overlap }
+    }
+    if (isOtherScript(item.text)) return otherwise('unknown', 'script')
+    const isNothing =
+      found.share <= NOTHING && found.words <= MOST_WORDS_OF_NOTHING && found.anywhere <= NOTHING_ANYWHERE
+    return { ...otherwise(isNothing && !found.isCut && !isCurt(item) ? 'gone' : 'unknown'), overlap }
+  }
+
+  const judgeSentence = (item: Item): Judgement => verbatimOf(item) ?? stretchOf(item, () => true)
+
+  /**
+   * A call that still runs is kept if the context has its command or its subject verbatim; single words prove nothing.
+   */
+  function judgeRunning(item: Item): Judgement {
+    const subject = squash(item.work?.query.subject ?? '').slice(0, MOST_SUBJECT_LETTERS)
+    const source = subject.length < LEAST_LETTERS ? undefined : findAnywhere(subject)
+    if (source !== undefined) return { verdict: 'kept', proof: proofOf(source) }
+    const judged = stretchOf(item, () => true)
+    return judged.verdict === 'kept' || judged.verdict === 'blurred' ? otherwise('unknown') : judged
+  }
+
+  /** The passages of the summary from a proof on that may still be about the same thing. */
+  function passagesFrom(proof: Proof, from: string): string {
+    if (proof.kind !== 'summary') return ''
+    const letters = squash(from)
+    const first = firstPassages.get(proof.line) ?? 0
+    const nextPassages = inSummary.slice(first, first + MOST_PASSAGES_OF_A_LINE)
+    const at = nextPassages.findIndex(
+      ({ text, source }) =>
+        source.kind === 'line' && source.line === proof.line && letters.startsWith(squash(text).slice(0, 12)),
+    )
+    return inSummary
+      .slice(first + Math.max(0, at), first + Math.max(0, at) + PASSAGES_OF_A_FIX)
+      .map(({ text }) => text)
+      .join('\n')
+  }
+
+  /** Whether the passages after an error report what resolved it. */
+  function reportsFix({ text, resolvedBy }: Item, { proof }: Judgement): boolean {
+    if (resolvedBy === undefined || proof === undefined) return true
+    const around = passagesFrom(proof, text)
+    return cuesOf(around).outcome || resolvedBy.query.files.some((file) => around.includes(nameOf(file)))
+  }
+
+  /** Whether the summary reports that the call failed, without the details. */
+  function reportsFailure({ work }: Item): boolean {
+    const subject = squash(work?.query.subject ?? '').slice(0, MOST_SUBJECT_LETTERS)
+    return lines.some((line, at) => {
+      const about = squash(line).includes(subject)
+      return about && subject !== '' && cuesOf(`${line} ${lines[at + 1] ?? ''}`).error
+    })
+  }
+
+  function judgeError(item: Item): Judgement {
+    const files = [
+      ...(item.text.match(FILE_NAME) ?? []),
+      ...Array.from(item.text.matchAll(PATH), ([, name = '']) => name),
+    ]
+    const hasFiles = (found: Found): boolean =>
+      files.every((file) => found.passages.some(({ text }) => text.includes(file)))
+    const judged = [verbatimOf(item), stretchOf(item, hasFiles)].filter((judgement) => judgement !== undefined)
+    const keptJudgements = judged.filter(({ verdict }) => verdict === 'kept')
+    const [first] = keptJudgements.length > 0 ? keptJudgements : judged
+    if (first?.verdict === 'gone' && reportsFailure(item)) return otherwise('unknown')
+    if (first === undefined || keptJudgements.length === 0) return first ?? otherwise('unknown')
+    return keptJudgements.find((judgement) => reportsFix(item, judgement)) ?? { ...first, verdict: 'blurred' }
+  }
+
+  function judgeFile({ key }: Item): Judgement {
+    const match = names.find({ kind: 'file', key })
+    if (match?.nearness === 'whole') return { verdict: 'kept', proof: proofOf(match.source, match.text) }
+    if (match?.nearness === 'stem' || (match !== undefined && isTellingStem(stemOfFile(key))))
+      return otherwise('unknown')
+    return otherwise(!hasAllParts(stemOfFile(key)) && lineWith(stemOfFile(key)) === undefined ? 'gone' : 'unknown')
+  }
+
+  /** Whether one passage has all words of a name, in any order. */
+  function hasAllParts(name: string): boolean {
+    const [first, ...others] = partsOfName(name)
+      .map((part) => words.get(stemOf(part)) ?? new Set<number>())
+      .toSorted((a, b) => a.size - b.size)
+    return [...(first ?? [])].some((at) => others.every((other) => other.has(at)))
+  }
+
+  function judgeIdentifier({ key }: Item): Judgement {
+    const match = names.find({ kind: 'identifier', key })
+    if (match?.nearness === 'whole') return { verdict: 'kept', proof: proofOf(match.source, match.text) }
+    const parts = partsOfName(key)
+    const written = parts.length < 2 ? undefined : lineWith(key)
+    if (written?.kind === 'line' && isSpelt(key, parts, written.text))
+      return { verdict: 'blurred', proof: proofOf(written) }
+    // The first seven digits identify a hash.
+    if (/^[0-9a-f]{8,40}$/u.test(key)) {
+      const short = new RegExp(`(?<![0-9a-z])${key.slice(0, 7)}[0-9a-f]*(?![0-9a-z])`, 'iu')
+      const at = passages.find(({ text }) => short.test(text))
+      if (at !== undefined) return { verdict: 'kept', proof: proofOf(at.source, at.text) }
+    }
+    return otherwise(match === undefined && lineWith(key) === undefined && !hasAllParts(key) ? 'gone' : 'unknown')
+  }
+
+  function judgeNumber(item: Item): Judgement {
+    const sameNumber = numbers.get(item.key)
+    if (sameNumber !== undefined) {
+      const same = sameNumber.find(({ text }) => sharesWords(item, text))
+      if (same !== undefined) return { verdict: 'kept', proof: proofOf(same.source, same.text) }
+      return otherwise('unknown')
+    }
+    if (names.find({ kind: 'number', key: item.text }) !== undefined) return otherwise('unknown')
+    const inWords = NUMBER_WORDS[item.key]
+    if (inWords !== undefined && passages.some(({ text }) => inWords.test(text))) return otherwise('unknown')
+    const rounded = roundedIn(item.key, numbers)
+    const about = rounded.find(
+      ({ written, passage }) => isRough(written, passage.text) && sharesWords(item, passage.text, 2),
+    )
+    if (about !== undefined) return { verdict: 'blurred', proof: proofOf(about.passage.source, about.passage.text) }
+    if (rounded.some(({ passage }) => sharesWords(item, passage.text))) return otherwise('unknown')
+    return otherwise(lineWith(item.text) === undefined ? 'gone' : 'unknown')
+  }
+
+  return (item) => {
+    switch (item.kind) {
+      case 'file':
+        return judgeFile(item)
+      case 'identifier':
+        return judgeIdentifier(item)
+      case 'number':
+        return judgeNumber(item)
+      case 'error':
+        return judgeError(item)
+      case 'request':
+      case 'constraint':
+      case 'decision':
+        return judgeSentence(item)
+      case 'openCall':
+      case 'subAgent':
+        return judgeRunning(item)
+    }
+  }
+}
+
+/** Shorter texts may be inside other words: `continue` in `discontinued`. */
+const MOST_LETTERS_IN_WORDS = 28
+
+/** Whether a source has the words of a text, and not only their letters inside other words. */
+function hasWords(source: PassageSource, text: string): boolean {
+  if (squash(text).length > MOST_LETTERS_IN_WORDS || !/^[\p{sc=Latin}\p{sc=Cyrillic}\p{N}\p{P}\p{S}\s]*$/u.test(text))
+    return true
+  const words = text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []
+  const pattern = new RegExp(`(?<![\\p{L}\\p{N}])${words.join('[^\\p{L}\\p{N}]*')}(?![\\p{L}\\p{N}])`, 'iu')
+  return pattern.test(source.kind === 'line' ? source.text : textOf(source.message))
+}
+
+const textOf = ({ text, toolCalls = [] }: ReportMessage): string =>
+  [text, ...toolCalls.map((call) => unescaped(call.arguments))].join('\n')
+
+/** A short answer to a question is nearly always paraphrased. */
+const isCurt = ({ answer }: Item): boolean =>
+  answer !== undefined && tellingTerms(answer).length < LEAST_TERMS_OF_ANSWER
+
+/** Whether a stretch has all that matters of a sentence. A short sentence needs nearly every word. */
+const isAll = ({ share, words }: Found): boolean => share >= (words < MANY_WORDS ? NEARLY_ALL : ALL)
+
+/** Whether a stretch negates exactly if the sentence does, and has its numbers. */
+function hasSameMeaning(sentence: string, { passages }: Found): boolean {
+  const text = passages.map((passage) => passage.text).join('\n')
+  const knownTerms = new Set(tellingTerms(text))
+  const terms = tellingTerms(sentence)
+  if (terms.some((term) => /\p{N}/u.test(term) && !knownTerms.has(term))) return false
+  if (isNegated(sentence)) return isNegated(text)
+  const clauses = passages
+    .flatMap((passage) => (isNegated(passage.text) ? clausesOf(passage.text) : [passage.text]))
+    .map((clause) => {
+      const known = new Set(tellingTerms(clause))
+      return { denied: isDenied(clause), words: terms.filter((term) => known.has(term)).length }
+    })
+  const mostWords = (denied: boolean): number =>
+    Math.max(0, ...clauses.filter((clause) => clause.denied === denied).map(({ words }) => words))
+  return mostWords(true) <= mostWords(false)
+}
+
+/** The end of a path identifies a file if no other file has that end. */
+export function isEnoughOf(files: readonly string[]): (end: string) => boolean {
+  const bearers = new Map<string, number>()
+  for (const file of files) {
+    const parts = file.split('/')
+    for (let at = 0; at < parts.length; at += 1) {
+      const end = parts.slice(at).join('/')
+      bearers.set(end, (bearers.get(end) ?? 0) + 1)
+    }
+  }
+  return (end) => (bearers.get(end.replace(/^\//u, '')) ?? 0) < 2
+}
+
+function namesOf(
+  input: ReportInput,
+  lines: readonly string[],
+  items: readonly Item[],
+  isEnough: (end: string) => boolean,
+): NameFinder {
+  const wantedNames = items.flatMap(({ kind, key, text }): WantedName[] =>
+    kind === 'file' || kind === 'identifier' ? [{ kind, key }] : kind === 'number' ? [{ kind, key: text }] : [],
+  )
+  const texts = [
+    ...lines.map((text, at) => ({ text, source: { kind: 'line', line: at + 1, text } as const })),
+    ...input.remaining.filter(isAboutConversation).flatMap((message) =>
+      [message.text, ...(message.toolCalls ?? []).map((call) => unescaped(call.arguments))].map((text) => ({
+        text,
+        source: { kind: 'message', message } as const,
+      })),
+    ),
+  ]
+  return findNames(wantedNames, texts, isEnough)
+}
+
+/**
+ * Whether a text shares words with the sentence around a number. Numbers of one or two digits occur in many lines, so
+ * they need two shared words.
+ */
+function sharesWords({ key, around = '' }: Item, text: string, least = 1): boolean {
+  const words = new Set(tellingTerms(around))
+  const shared = tellingTerms(text).filter((term) => !/^\p{N}+$/u.test(term) && words.has(term)).length
+  return shared >= (key.replaceAll(/\D/gu, '').length < 3 ? 2 : least)
+}

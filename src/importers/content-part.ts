@@ -1,0 +1,37 @@
+/** Converts parts of another program's messages to content parts, without loss. */
+import { exactText } from '../lib/json.js'
+import { foreignMessage } from '../domain/values/foreign-messages.js'
+import type { ContentPart } from '../domain/values/message.js'
+import { isTooDeep, MAX_LEVELS } from '../lib/nesting.js'
+import { isFields } from './bodies.js'
+
+/** Maximum nesting depth of a part, so that the content that contains it stays below the limit. */
+const LEVELS = MAX_LEVELS - 10
+
+const isPart = (value: unknown): value is ContentPart =>
+  isFields(value) && typeof value['type'] === 'string' && foreignMessage({ content: [value] }) === undefined
+
+/** A value as JSON text; a fixed text if it is nested too deeply. */
+function textOf(value: unknown): string {
+  try {
+    return exactText(value) ?? 'null'
+  } catch {
+    return 'nested too deeply to be written as JSON'
+  }
+}
+
+/**
+ * A value as a content part: unchanged if it is a valid part with a type. Any other value is wrapped in a part of type
+ * `other`.
+ */
+export function toContentPart(value: unknown): ContentPart {
+  if (isTooDeep(value, LEVELS)) return { type: 'other', json: textOf(value) }
+  return isPart(value) ? value : { type: 'other', value }
+}
+
+/** A text as a part. */
+export const textPart = (text: string): ContentPart => ({ type: 'text', text })
+
+/** Tool arguments as JSON text; a string is returned unchanged. */
+export const argumentsOf = (value: unknown): string =>
+  typeof value === 'string' ? value : isTooDeep(value, LEVELS) ? JSON.stringify(textOf(value)) : textOf(value ?? {})

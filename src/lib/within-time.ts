@@ -1,0 +1,40 @@
+/** Time limits for calls to other systems, such as a summarizer, a model or a server that may never answer. */
+
+/** The time limit was reached before an answer. */
+export class LateError extends Error {}
+
+/**
+ * Runs work with a signal. Rejects at the limit or when the caller aborts, even if the work ignores the signal. Does not
+ * use `AbortSignal.any`: in Node 20 the combined signal can be garbage collected, and then it never aborts.
+ */
+export async function withinTime<A>(
+  work: (limit: AbortSignal) => Promise<A>,
+  ms: number,
+  signal?: AbortSignal,
+): Promise<A> {
+  signal?.throwIfAborted()
+  const limit = new AbortController()
+  const stop = (): void => {
+    limit.abort(signal?.reason)
+  }
+  const timer = setTimeout(() => {
+    limit.abort(new LateError(`no answer within ${String(ms)} ms`))
+  }, ms)
+  signal?.addEventListener('abort', stop, { once: true })
+  try {
+    return await new Promise<A>((resolve, reject) => {
+      limit.signal.addEventListener(
+        'abort',
+        () => {
+          reject(limit.signal.reason)
+        },
+        { once: true },
+      )
+      // The async wrapper covers work that throws synchronously or returns no promise.
+      void (async () => await work(limit.signal))().then(resolve, reject)
+    })
+  } finally {
+    clearTimeout(timer)
+    signal?.removeEventListener('abort', stop)
+  }
+}

@@ -1,0 +1,190 @@
+/** The tracked conversations in use. A conversation that is not in memory is loaded from the ledger. */
+import { LRUCache } from 'lru-cache'
+import type { RecordedEvent } from '../domain/events/index.js'
+import type { Ledger } from '../library/ledger.js'
+import { contentText, messageHash } from './api.js'
+import { clearablePart } from './clearable-part.js'
+import { fieldsOf, isFields, listOf, textOf } from './json.js'
+import {
+  hashTools,
+  newTrackedConversation,
+  rememberAnswerText,
+  type Entry,
+  type TrackedConversation,
+} from './tracked-conversation.js'
+
+/** Messages of all conversations in memory; a message takes about 300 bytes. */
+const MAX_ENTRIES = 500_000
+
+/** The kind of a failure of the ledger; undefined for any other error. */
+function failureKind(error: unknown): string | undefined {
+  const failure = isFields(error) || typeof error === 'object' ? fieldsOf(Reflect.get(error ?? {}, 'failure')) : {}
+  return textOf(failure['kind'])
+}
+
+const isInstruction = (role: string): boolean => role === 'system' || role === 'developer'
+
+/** The fields of a recorded message that its hash depends on. */
+interface RecordedMessage {
+  readonly role: string
+  readonly content?: unknown
+  readonly name?: string | undefined
+  readonly toolCalls?: unknown
+  readonly toolCallId?: string | undefined
+}
+
+function recordedEntry(id: string | undefined, { role, content, name, toolCalls, toolCallId }: RecordedMessage): Entry {
+  const message = { role, content, name, tool_calls: toolCalls, tool_call_id: toolCallId }
+  return { id, hash: messageHash(message), role, callId: toolCallId, ...clearablePart(message), isInParts: undefined }
+}
+
+/** Rebuilds the client's list from the events of a conversation. */
+class ListFromEvents {
+  readonly instructions = new Map<string, Entry>()
+  /** The messages that were not withdrawn, by id. */
+  private readonly recorded = new Map<string, Entry>()
+  /** The client's list after its last compaction, and the messages appended to it since. */
+  private listed: Entry[] = []
+  /** Messages that a compaction inserted into the list: the next appended messages may repeat them. */
+  private inserted: { readonly index: number; readonly hash: string }[] = []
+  /** Answers in their order; a final one is complete and calls no tool. */
+  private readonly answers: { readonly id: string; readonly isFinal: boolean }[] = []
+  private hasMessages = false
+  private readonly conversation: TrackedConversation
+
+  constructor(conversation: TrackedConversation) {
+    this.conversation = conversation
+  }
+
+  apply(event: RecordedEvent): void {
+    this.conversation.branchSeed = String(event.revision)
+    if (event.type === 'MessageAppended') this.applyMessage(event.data)
+    else if (event.type === 'CompactionObserved') this.applyCompaction(event.data.context)
+    else if (event.type === 'MessagesWithdrawn')
+      for (const { messageId } of event.data.messages)
+        if (!this.recorded.delete(messageId)) this.instructions.delete(messageId)
+  }
+
+  /** The list without withdrawn messages. */
+  entries(): Entry[] {
+    return this.listed.filter(({ id }) => id === undefined || this.recorded.has(id))
+  }
+
+  finalAnswerId(): string | undefined {
+    const last = this.answers.findLast(({ id }) => this.recorded.has(id))
+    return last?.isFinal === true ? last.id : undefined
+  }
+
+  private applyMessage(data: Extract<RecordedEvent, { type: 'MessageAppended' }>['data']): void {
+    const { messageId, role, content, toolCalls, leads, attributes = {} } = data
+    this.hasMessages ||= !isInstruction(role)
+    const entry = recordedEntry(messageId, data)
+    // A replacement of a leading message has `leads` as well, wherever it was recorded.
+    if (leads === true || !this.hasMessages) this.instructions.set(messageId, entry)
+    else this.append(messageId, entry)
+    const { tools, interrupted, incomplete } = attributes
+    if (tools !== undefined) this.conversation.toolsHash = hashTools(listOf(tools))
+    if (role !== 'assistant') return
+    rememberAnswerText(this.conversation, contentText(content), messageId)
+    const isFinal = interrupted !== true && incomplete !== true && (toolCalls ?? []).length === 0
+    this.answers.push({ id: messageId, isFinal })
+  }
+
+  private append(messageId: string, entry: Entry): void {
+    this.recorded.set(messageId, entry)
+    const [next, ...rest] = this.inserted
+    this.inserted = next?.hash === entry.hash ? rest : []
+    if (next?.hash === entry.hash) this.listed[next.index] = entry
+    else this.listed.push(entry)
+  }
+
+  private applyCompaction(context: Extract<RecordedEvent, { type: 'CompactionObserved' }>['data']['context']): void {
+    this.inserted = []
+    this.listed = []
+    for (const item of context)
+      if (item.kind === 'message') {
+        const entry = this.recorded.get(item.messageId)
+        if (entry !== undefined) this.listed.push(entry)
+      } else if (item.kind === 'inserted') {
+        const entry = recordedEntry(undefined, item.body)
+        this.inserted.push({ index: this.listed.length, hash: entry.hash })
+        this.listed.push(entry)
+      }
+  }
+}
+
+/** Sets the context owner, and the list as the current context has it. False if the ledger has no such conversation. */
+async function loadContext(ledger: Ledger, conversation: TrackedConversation): Promise<boolean> {
+  try {
+    const context = await ledger.context(conversation.conversationId)
+    conversation.contextOwner = context.observed === undefined ? 'ledger' : 'program'
+    const entries = context.messages.map((message, index): Entry => ({
+      id: context.messageIds[index],
+      hash: messageHash({ ...message }),
+      role: message.role,
+      callId: message.role === 'tool' ? message.tool_call_id : undefined,
+      ...clearablePart({ ...message }),
+      isInParts: undefined,
+    }))
+    const first = entries.findIndex(({ role }) => !isInstruction(role))
+    const leading = first === -1 ? entries.length : first
+    conversation.instructions = entries.slice(0, leading)
+    conversation.entries = entries.slice(leading)
+    return true
+  } catch (error) {
+    if (failureKind(error) === 'NoSuchConversation') return false
+    throw error
+  }
+}
+
+/** Loads a conversation from the ledger as the client's list shows it. */
+async function loadConversation(ledger: Ledger, conversationId: string): Promise<TrackedConversation> {
+  const conversation = newTrackedConversation(conversationId)
+  if (!(await loadContext(ledger, conversation))) return conversation
+  const list = new ListFromEvents(conversation)
+  for await (const event of ledger.log(conversationId)) list.apply(event)
+  conversation.finalAnswerId = list.finalAnswerId()
+  // If the ledger owns the context, the client's list has all messages since the client's last own compaction, whatever
+  // the ledger compacted.
+  if (conversation.contextOwner === 'ledger') {
+    conversation.instructions = [...list.instructions.values()]
+    conversation.entries = list.entries()
+  }
+  return conversation
+}
+
+/** Conversations in memory. The least recently used ones are evicted, since the ledger has them. */
+export interface ConversationCache {
+  get(conversationId: string): Promise<TrackedConversation>
+  /** The conversations in memory, most recently used first. */
+  recent(): Iterable<TrackedConversation>
+  /** Evicts a conversation: its next request loads it from the ledger. */
+  forget(conversationId: string): void
+  /** Stores a conversation after it changed, with its new size. */
+  keep(conversation: TrackedConversation): void
+}
+
+export function createConversationCache(ledger: Ledger): ConversationCache {
+  const cache = new LRUCache<string, TrackedConversation>({
+    maxSize: MAX_ENTRIES,
+    sizeCalculation: ({ entries }) => 20 + entries.length,
+    // Without this, a conversation longer than `maxSize` would not be cached at all.
+    maxEntrySize: MAX_ENTRIES * 4,
+  })
+  return {
+    async get(conversationId) {
+      const cached = cache.get(conversationId)
+      if (cached !== undefined) return cached
+      const conversation = await loadConversation(ledger, conversationId)
+      cache.set(conversationId, conversation)
+      return conversation
+    },
+    recent: () => cache.values(),
+    forget(conversationId) {
+      cache.delete(conversationId)
+    },
+    keep(conversation) {
+      cache.set(conversation.conversationId, conversation)
+    },
+  }
+}

@@ -1,0 +1,83 @@
+import { afterEach, beforeEach, expect, it, jest } from '@jest/globals'
+import { startProgress } from '../../src/cli/progress.js'
+import { Waiting } from '../../src/cli/waiting.js'
+import type { SummaryRequest } from '../../src/library/ledger.js'
+
+let written: string
+let spy: ReturnType<typeof jest.spyOn>
+const { isTTY, columns } = process.stderr
+beforeEach(() => {
+  written = ''
+  jest.useFakeTimers()
+  spy = jest.spyOn(process.stderr, 'write').mockImplementation((text: string | Uint8Array) => {
+    written += String(text)
+    return true
+  })
+})
+afterEach(() => {
+  process.stderr.isTTY = isTTY
+  process.stderr.columns = columns
+  spy.mockRestore()
+  jest.useRealTimers()
+})
+
+const request = (requestHash: string, answered = new Promise<void>(() => undefined)): SummaryRequest => ({
+  kind: 'chunk',
+  requestHash,
+  model: 'gpt-4o',
+  promptTokens: 20_591,
+  answered,
+})
+
+it('names the chunk, the seconds, the tokens and the model, and how many others are open', () => {
+  const waiting = new Waiting()
+  expect(waiting.text()).toBe('')
+  waiting.add(request('a'))
+  jest.advanceTimersByTime(35_000)
+  expect(waiting.text()).toBe('chunk 1, waiting 35 s, 20,591 tokens, gpt-4o')
+  waiting.expect(40)
+  waiting.add(request('b'))
+  expect(waiting.text()).toBe('chunk 1 of up to 40, waiting 35 s, 20,591 tokens, gpt-4o, and 1 more')
+})
+
+it('counts a repeated request once, and forgets what was answered', async () => {
+  const waiting = new Waiting()
+  waiting.add(request('a', Promise.resolve()))
+  await Promise.resolve()
+  await Promise.resolve()
+  expect(waiting.text()).toBe('')
+  waiting.add(request('a', Promise.resolve()))
+  expect(waiting.text()).toContain('chunk 1,')
+  waiting.add(request('b'))
+  await Promise.resolve()
+  await Promise.resolve()
+  expect(waiting.text()).toContain('chunk 2,')
+})
+
+it('is written every ten seconds in a log', async () => {
+  process.stderr.isTTY = false
+  const waiting = new Waiting()
+  const progress = await startProgress('compacting', 0, () => waiting.text())
+  waiting.add(request('a'))
+  jest.advanceTimersByTime(23_000)
+  progress.stop()
+  expect(written.split('\n')).toEqual([
+    'compacting: chunk 1, waiting 2 s, 20,591 tokens, gpt-4o',
+    'compacting: chunk 1, waiting 12 s, 20,591 tokens, gpt-4o',
+    'compacting: chunk 1, waiting 22 s, 20,591 tokens, gpt-4o',
+    '',
+  ])
+})
+
+it('is brought up to date on a terminal, though nothing else happens', async () => {
+  process.stderr.isTTY = true
+  process.stderr.columns = 80
+  const waiting = new Waiting()
+  waiting.expect(40)
+  const progress = await startProgress('replaying', 100, () => waiting.text())
+  progress.update(0, '0 of 1 conversation')
+  waiting.add(request('a'))
+  jest.advanceTimersByTime(7_000)
+  progress.stop()
+  expect(written).toContain('chunk 1 of up to 40, waiting 5 s')
+})

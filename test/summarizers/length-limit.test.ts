@@ -1,0 +1,52 @@
+import { describe, expect, test } from '@jest/globals'
+import fc from 'fast-check'
+import { defaultEstimator } from '../../src/domain/values/tokens.js'
+import { createScriptedLanguageModel } from '../../src/adapters/scripted/language-model.js'
+import { createFoldInSummarizer } from '../../src/summarizers/fold-in.js'
+import { lengthLimit, mostTokens } from '../../src/summarizers/length-limit.js'
+import { createPrompt } from '../../src/summarizers/prompts.js'
+import { calledTool, chunkJob, sourceMessage } from '../support/summary-jobs.js'
+
+const prose = 'They went to see the boat at the pier and had a long talk with its owner. '.repeat(20)
+const code =
+  'src/billing/migrations/store.ts calls createPostgresEventStore(migrationOptions) in PostgresStore. '.repeat(20)
+
+describe('the length that a request asks for', () => {
+  test('has fewer words for code and paths than for prose', () => {
+    expect(lengthLimit(1_000, code).words).toBe(400)
+    expect(lengthLimit(1_000, prose).words).toBeGreaterThan(500)
+  })
+
+  test('law: an answer with the words of the text that overruns by 40 % is still accepted', () => {
+    const word = fc.constantFrom('the', 'harbour', 'berth', 'insurance', 'a', 'of', 'src/a.ts', '2026-01-05', 'decided')
+    fc.assert(
+      fc.property(
+        fc.array(word, { minLength: 40, maxLength: 80 }),
+        fc.integer({ min: 100, max: 2_000 }),
+        (words, limit) => {
+          const text = words.join(' ')
+          const { words: most } = lengthLimit(limit, text)
+          const answer = Array.from({ length: Math.floor(most * 1.4) }, (_, at) => words[at % words.length]).join(' ')
+          // The bounds on words per token, and the words that the answer repeats more often than the text.
+          expect(defaultEstimator.text(answer)).toBeLessThanOrEqual(mostTokens(limit) * 1.08)
+        },
+      ),
+    )
+  })
+
+  test('Chinese is asked for in characters, each of which is a token', () => {
+    const text = '请把账单服务迁移到新的数据库，绝对不要动审计表。'.repeat(10)
+    expect(lengthLimit(1_000, text).characters).toBe(800)
+  })
+
+  test('a custom template may name tokens, words and characters', () => {
+    const model = createScriptedLanguageModel(['x'])
+    const prompt = createPrompt('mine', '{max_tokens}/{max_words}/{max_characters}')
+    const requestOf = (messages: Parameters<typeof chunkJob>[0]) =>
+      createFoldInSummarizer({ model, prompt }).prepare(chunkJob({ maxSummaryTokens: 100, ...messages })).request
+    expect(requestOf({ messages: [sourceMessage('user', prose)] })).toMatchObject({ prompt: '80/57/80' })
+    expect(requestOf({ messages: calledTool('c', 'run', { command: code }, code) })).toMatchObject({
+      prompt: '80/40/80',
+    })
+  })
+})
