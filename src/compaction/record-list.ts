@@ -68,6 +68,7 @@ async function undoCyclesOf(
     undone: undone.slice(0, count),
     before: await seeUntil(log, await loadConversation(log, conversationId, at), state.revision),
     toWithdraw: true,
+    lateSummaries: [],
   })
 }
 

@@ -149,7 +149,7 @@ export async function undoCycles(
       type: 'UndoCycles',
       undone,
       before: await rewind(at, state.revision),
-      aside: await lateSummariesSince(at, state.revision),
+      lateSummaries: await lateSummariesSince(at, state.revision),
     })
   })
   // Another process undid the same cycle first.
@@ -174,7 +174,7 @@ export function revertEdition(
     return E.right({
       type: 'RevertEdition',
       before: await rewind(adoptedAt - 1n, state.revision),
-      aside: await lateSummariesSince(adoptedAt, state.revision),
+      lateSummaries: await lateSummariesSince(adoptedAt, state.revision),
       configured: await since.configured(state.revision),
       modelWindow,
     })

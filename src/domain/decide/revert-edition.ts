@@ -18,14 +18,14 @@ export interface RevertEdition {
   /** Finds the window of the agent's model; default: the known models. */
   readonly modelWindow?: FindWindow
   /** The late summaries since then. */
-  readonly aside?: readonly LateSummary[]
+  readonly lateSummaries: readonly LateSummary[]
 }
 
 export type NoEditionInForce = { readonly kind: 'NoEditionInForce' }
 
 export function revertEdition(
   state: Conversation,
-  { before, configured, modelWindow, aside = [] }: RevertEdition,
+  { before, configured, modelWindow, lateSummaries }: RevertEdition,
 ): Decision<NoEditionInForce | NotReplaceable | BadPolicy | PinnedTooLarge> {
   const edition = state.lineage?.edition
   if (edition === undefined) return E.left({ kind: 'NoEditionInForce' })
@@ -50,6 +50,6 @@ export function revertEdition(
   return E.right([
     { type: 'EditionReverted', data: { ...data, ...originHashes(stateAfter) } },
     ...waitingChunks(before),
-    ...chunksFromLateSummaries(state, before, aside),
+    ...chunksFromLateSummaries(state, before, lateSummaries),
   ])
 }

@@ -19,7 +19,7 @@ export interface UndoCycles {
    */
   readonly toWithdraw?: boolean
   /** The late summaries since then. */
-  readonly lateSummaries?: readonly LateSummary[]
+  readonly lateSummaries: readonly LateSummary[]
 }
 
 export type NoSuchCycle = { readonly kind: 'NoSuchCycle'; readonly cycle: number; readonly cycles: number }
@@ -34,7 +34,7 @@ export type UndoPassesHardLimit = {
 
 export function undoCycles(
   state: Conversation,
-  { before, undone, toWithdraw = false, lateSummaries: aside = [] }: UndoCycles,
+  { before, undone, toWithdraw = false, lateSummaries }: UndoCycles,
 ): Decision<NotReplaceable | UndoPassesHardLimit> {
   const replaceable = checkReplaceable(state, before)
   if (E.isLeft(replaceable)) return replaceable
@@ -52,6 +52,6 @@ export function undoCycles(
   // Chunks of these cycles are inactive. Late summaries of messages that are live again are reused.
   return E.right([
     { type: 'CycleUndone', data: { ...data, ...originHashes(stateAfter) } },
-    ...chunksFromLateSummaries(state, { ...before, chunks: [] }, aside),
+    ...chunksFromLateSummaries(state, { ...before, chunks: [] }, lateSummaries),
   ])
 }

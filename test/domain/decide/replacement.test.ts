@@ -73,7 +73,9 @@ describe('AdoptEdition', () => {
 
 describe('RevertEdition', () => {
   it('refuses where no edition is in force', () => {
-    conversation.when({ type: 'RevertEdition', before: conversation.state }).rejected({ kind: 'NoEditionInForce' })
+    conversation
+      .when({ type: 'RevertEdition', before: conversation.state, lateSummaries: [] })
+      .rejected({ kind: 'NoEditionInForce' })
   })
 })
 
@@ -88,6 +90,7 @@ describe('UndoCycles', () => {
         type: 'UndoCycles',
         undone,
         before: conversation.state,
+        lateSummaries: [],
       }).events,
     ).toMatchObject([
       { type: 'CycleUndone', data: { undone, restsUntilMessages: 5, cycle: 0, restored: [{ messageId: 'a' }] } },
@@ -96,10 +99,10 @@ describe('UndoCycles', () => {
 
   it('refuses what would pass the hard limit, unless messages are withdrawn behind it', () => {
     compacted
-      .when({ type: 'UndoCycles', undone, before: large })
+      .when({ type: 'UndoCycles', undone, before: large, lateSummaries: [] })
       .rejected({ kind: 'UndoPassesHardLimit', tokens: 1_010, limit: 1_000, cycle: 1 })
-    expect(compacted.when({ type: 'UndoCycles', undone, before: large, toWithdraw: true }).events).toMatchObject([
-      { data: { restsUntilMessages: 0 } },
-    ])
+    expect(
+      compacted.when({ type: 'UndoCycles', undone, before: large, toWithdraw: true, lateSummaries: [] }).events,
+    ).toMatchObject([{ data: { restsUntilMessages: 0 } }])
   })
 })

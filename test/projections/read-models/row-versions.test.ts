@@ -36,7 +36,7 @@ function digestOf(projection: Projection, name: string): string {
 }
 
 const current = Object.fromEntries(
-  projectionsFor({ recognizes: 'recent' }).map((projection) => [
+  projectionsFor({ recognizes: 'always' }).map((projection) => [
     projection.name,
     {
       version: projection.version,
