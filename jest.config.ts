@@ -43,8 +43,6 @@ const config: Config = {
     '^context-ledger$': '<rootDir>/src/index.ts',
     '^context-ledger/client$': '<rootDir>/src/client/index.ts',
     '^context-ledger/(.*)$': '<rootDir>/src/sdk/$1/index.ts',
-    // A thread of the program is a compiled file; `test/support/compile.ts` has made it.
-    '^\\./row-thread-file\\.js$': '<rootDir>/dist/src/library/row-thread-file.js',
     '^(\\.{1,2}/.*)\\.js$': '$1',
   },
   transform: { '^.+\\.ts$': transformed(false), '^.+\\.tsx$': transformed(true) },

@@ -9,7 +9,7 @@ import { ABOUT, COMPLETION, EPILOGUE_OF_COMMAND, globalFlags } from './help.js'
 import { ignoreClosedReader, keepLinesWhole, usePager } from './output.js'
 import type { PolicyFlag } from './policy-flags.js'
 import { commandOf, usageSentence } from './usage.js'
-import { version } from './version.js'
+import { packageVersion } from '../lib/package-root.js'
 
 const WIDTH = 116
 
@@ -85,7 +85,7 @@ export async function parserOf(words: readonly string[], runs: Run = run): Promi
     .exitProcess(false)
     .strict()
     .demandCommand(1, 'name a command')
-    .version(version())
+    .version(packageVersion())
     .alias({ h: 'help', V: 'version' })
     .fail((message, error: Error | undefined) => {
       // For its own errors yargs passes a message; for an error of a command only the error.

@@ -24,7 +24,8 @@ async function report(error: unknown, words: readonly string[]): Promise<number>
 async function run(words: readonly string[]): Promise<void> {
   const [only] = words.length === 1 ? words : []
   if (only === '--help' || only === '-h' || only === 'help') return await line((await import('./help.js')).overview())
-  if (only === '--version' || only === '-V') return await line((await import('./version.js')).version())
+  if (only === '--version' || only === '-V')
+    return await line((await import('../lib/package-root.js')).packageVersion())
   const [{ helpOf, parserOf }, { noSuchCommand }] = await Promise.all([import('./parser.js'), import('./usage.js')])
   const commandWords = words[0] === 'help' ? [...words.slice(1), '--help'] : words
   if (commandWords.includes('--help') || commandWords.includes('-h')) {

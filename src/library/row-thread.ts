@@ -1,7 +1,7 @@
 /** Compares rows in a thread of its own (`row-thread-main.ts`), which opens log and database for itself. */
 import { Worker } from 'node:worker_threads'
 import type { CheckRows, RowDifference } from '../ports/row-check.js'
-import { ROW_THREAD_FILE } from './row-thread-file.js'
+import { builtFile } from '../lib/package-root.js'
 
 /** The addresses that a ledger was opened with. */
 export interface RowThreadPlace {
@@ -18,7 +18,10 @@ export interface RowThreadTask extends RowThreadPlace {
  * Compares rows in a thread, which ends with its answer or when the caller aborts.
  * @param main the file that the thread runs
  */
-export function createRowThread(place: RowThreadPlace, main = ROW_THREAD_FILE): CheckRows {
+export function createRowThread(
+  place: RowThreadPlace,
+  main = builtFile('src', 'library', 'row-thread-main.js'),
+): CheckRows {
   return async (conversationId, signal) => {
     signal.throwIfAborted()
     const task: RowThreadTask = { ...place, conversationId }

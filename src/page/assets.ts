@@ -1,10 +1,8 @@
 /**
  * Static files of the page: the style sheet, the script and the plot. `scripts/build.mjs` builds them into the package.
  */
-import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { builtFile } from '../lib/package-root.js'
 
 const TYPES = {
   'page.css': 'text/css; charset=utf-8',
@@ -23,19 +21,11 @@ export interface Asset {
   readonly text: string
 }
 
-/** The assets directory in `dist` of the package; works from `src` and from `dist/src`. */
-function folderOf(start: string): string {
-  const above = dirname(start)
-  if (existsSync(join(above, 'package.json'))) return join(above, 'dist', 'src', 'page', 'assets')
-  if (above === start) throw new Error('the page assets are missing: run `npm run build`')
-  return folderOf(above)
-}
-
 const cache = new Map<AssetName, Promise<string>>()
 
 /** The text of a file, cached. */
 export async function assetText(name: AssetName): Promise<string> {
-  const text = cache.get(name) ?? readFile(join(folderOf(fileURLToPath(import.meta.url)), name), 'utf8')
+  const text = cache.get(name) ?? readFile(builtFile('src', 'page', 'assets', name), 'utf8')
   cache.set(name, text)
   return await text
 }

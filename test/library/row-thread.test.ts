@@ -89,7 +89,7 @@ serverDescribe('rows compared in a thread of its own', () => {
       createRowThread({ ...threadPlace, store: elsewhere.href })('talk', new AbortController().signal),
     ).rejects.toMatchObject({ kind: 'StoreRefused' })
     await expect(
-      createRowThread(threadPlace, new URL('nothing-there.js', import.meta.url))('talk', new AbortController().signal),
+      createRowThread(threadPlace, '/nothing-there.js')('talk', new AbortController().signal),
     ).rejects.toThrow('Cannot find module')
   }, 60_000)
 })

@@ -6,9 +6,11 @@ import { describe, expect, it } from '@jest/globals'
 import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 
-const START = 'dist/src/index.d.ts'
+const START = 'dist/types/src/index.d.ts'
 /** The entry points beside it. */
-const SDKS = ['ai-sdk', 'claude-agent-sdk', 'langchain', 'openai-agents'].map((sdk) => `dist/src/sdk/${sdk}/index.d.ts`)
+const SDKS = ['ai-sdk', 'claude-agent-sdk', 'langchain', 'openai-agents'].map(
+  (sdk) => `dist/types/src/sdk/${sdk}/index.d.ts`,
+)
 const read = (path: string): string => readFileSync(path, 'utf8')
 const declarationsOf = (path: string, module: string): string => join(dirname(path), module.replace(/\.js$/u, '.d.ts'))
 /** The names in `{ a, type b, c as d }`: as they are called where they come from. */

@@ -3,14 +3,13 @@
  * The engine takes about 4 s to create a database and 1 s to load the template.
  */
 import { createHash } from 'node:crypto'
-import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
-import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { brotliDecompress } from 'node:zlib'
 import { z } from 'zod'
+import { builtFile, packageFolderOf } from '../../lib/package-root.js'
 
 /** The template for `loadDataDir`; undefined if this version of the engine has none, or if the file is damaged. */
 export async function readTemplate(file = templateFile()): Promise<Blob | undefined> {
@@ -31,20 +30,13 @@ const SHA256_BYTES = 32
 const Package = z.object({ version: z.string() })
 
 /**
- * The path in `dist` of this package. This module may be in `src`, or in `dist/src` after a build. The name is the one
+ * The path in `dist` of this package. The name is the one
  * that scripts/build.mjs uses.
  */
 function templateFile(): string | undefined {
-  const thisFile = fileURLToPath(import.meta.url)
-  const root = packageOf(thisFile)
-  const engine = packageOf(createRequire(thisFile).resolve('@electric-sql/pglite'))
-  if (root === undefined || engine === undefined) return undefined
-  const { version } = Package.parse(createRequire(thisFile)(join(engine, 'package.json')))
-  return join(root, 'dist', `pglite-${version}.template`)
-}
-
-function packageOf(file: string): string | undefined {
-  const folder = dirname(file)
-  if (folder === file) return undefined
-  return existsSync(join(folder, 'package.json')) ? folder : packageOf(folder)
+  const require = createRequire(import.meta.url)
+  const engine = packageFolderOf(require.resolve('@electric-sql/pglite'))
+  if (engine === undefined) return undefined
+  const { version } = Package.parse(require(join(engine, 'package.json')))
+  return builtFile(`pglite-${version}.template`)
 }

@@ -41,13 +41,14 @@ export const mcp: CliCommand = {
     const port = portOf(args)
     if (conversationId !== undefined && scope !== undefined)
       throw new InputError('Usage', '--conversation cannot be combined with --scope')
-    const [{ createMcp }, { ledgerOnDemand }, { sentenceOfProblem }, { version }, { loadConfig }] = await Promise.all([
-      import('../../mcp/create-mcp.js'),
-      import('../on-demand.js'),
-      import('../../library/problem.js'),
-      import('../version.js'),
-      import('../config/load-config.js'),
-    ])
+    const [{ createMcp }, { ledgerOnDemand }, { sentenceOfProblem }, { packageVersion }, { loadConfig }] =
+      await Promise.all([
+        import('../../mcp/create-mcp.js'),
+        import('../on-demand.js'),
+        import('../../library/problem.js'),
+        import('../../lib/package-root.js'),
+        import('../config/load-config.js'),
+      ])
     // Report an invalid setting now, not with the first call.
     const config = await loadConfig({ flags: args.flags, env: process.env, cwd: process.cwd() }, { writes: true })
     // Only a directory has an exclusive lock that must be released when idle.
@@ -60,7 +61,7 @@ export const mcp: CliCommand = {
     const server = createMcp({
       ledger: onDemand.ledger,
       boundTo: conversationId === undefined ? { scope: scope ?? null } : { conversationId },
-      version: version(),
+      version: packageVersion(),
       readOnly: args.is('read-only'),
       onProblem,
     })

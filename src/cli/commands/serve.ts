@@ -77,7 +77,7 @@ export const serve: CliCommand = {
       { describeEvent },
       { contextNotes },
       { endSignals },
-      { version },
+      { packageVersion },
       { sentenceOfProblem },
       { mcpMount, proxyMount },
     ] = await Promise.all([
@@ -88,7 +88,7 @@ export const serve: CliCommand = {
       import('../reports/describe-event.js'),
       import('../reports/context.js'),
       import('../end-signals.js'),
-      import('../version.js'),
+      import('../../lib/package-root.js'),
       import('../../library/problem.js'),
       import('../service-mounts.js'),
     ])
@@ -119,7 +119,7 @@ export const serve: CliCommand = {
         )
       }
       const mounted = [
-        mcpMount(ledger, version(), onProblem),
+        mcpMount(ledger, packageVersion(), onProblem),
         ...(proxyFlags === undefined
           ? []
           : [
@@ -139,7 +139,7 @@ export const serve: CliCommand = {
           pepper,
           limits,
           page: (request) => page.fetch(request),
-          version: version(),
+          version: packageVersion(),
           host,
           port,
           ...(tls === undefined ? {} : { tls }),
