@@ -7,8 +7,9 @@
  * messages to play of each conversation (default: all); without a WAY all are checked. Exits with 1 if a rule is
  * broken.
  */
+import { LedgerError } from '../src/lib/ledger-error.js'
 import { conversationsOf, dataFolder, NO_DATA } from '../bench/support/data.js'
-import { LedgerError, openLedger, type Ledger, type MessageInput } from '../src/index.js'
+import { openLedger, type Ledger, type MessageInput } from '../src/index.js'
 import { contentText } from '../src/domain/values/message.js'
 import { problemsOfEveryApi } from '../test/support/chat-validity.js'
 import { WAY_NAMES, WAYS, type Play, type WayName } from '../test/support/ways-to-a-model.js'
@@ -62,7 +63,7 @@ async function check(
     }
   } catch (error) {
     // Leading messages that do not fit by themselves have a named error, and no context.
-    if (error instanceof LedgerError && error.failure.kind === 'LeadingTooLarge') return found
+    if (error instanceof LedgerError && error.kind === 'LeadingTooLarge') return found
     found.push(`${where}: ${String(error)}`)
     tally.violations += 1
   }

@@ -2,7 +2,8 @@
 export { openLedger } from './library/open-ledger.js'
 export { createCompactor, type Compactor, type CompactorOptions } from './library/compactor.js'
 export type * from './library/ledger.js'
-export { LedgerError, type Failure, type Fault } from './library/problem.js'
+export { LedgerError, type Fault } from './lib/ledger-error.js'
+export type { Failure } from './library/problem.js'
 export type {
   Event,
   EventData,
@@ -16,7 +17,7 @@ export type { Policy, PolicySettings } from './domain/values/policy.js'
 export { registerModelWindow } from './ports/model-windows.js'
 export type { Media, MediaKind } from './domain/values/media.js'
 export { defaultEstimator, type Estimator } from './domain/values/tokens.js'
-export { EstimatorFailed, registerEstimator } from './recording/estimators.js'
+export { registerEstimator } from './recording/estimators.js'
 export type { Clock } from './ports/clock.js'
 export type {
   MessageToSummarize,
@@ -28,4 +29,3 @@ export type {
   SummaryToFold,
 } from './ports/summarizer.js'
 export type { SummarizerConfig } from './summarizers/index.js'
-export { StoreError } from './ports/store-error.js'

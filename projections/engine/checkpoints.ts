@@ -6,6 +6,7 @@
  * of the process that applies events.
  */
 import { storable } from '../../src/domain/text/terms.js'
+import { LedgerError } from '../../src/lib/ledger-error.js'
 import type { Sql } from '../../src/ports/sql.js'
 import type { Projection } from './projection.js'
 
@@ -402,12 +403,8 @@ export async function clearStops(sql: Sql, names: readonly string[]): Promise<vo
 }
 
 /** The checkpoints have a larger fence: another process has the claim. */
-export class Fenced extends Error {
-  constructor() {
-    super('another process has taken over the read models')
-    this.name = 'Fenced'
-  }
-}
+export const fenced = (): LedgerError =>
+  new LedgerError('Fenced', 'world', 'another process has taken over the read models')
 
 /**
  * Raises the fence of all checkpoints of these projections, so that a process with a smaller fence can no longer move
@@ -422,7 +419,7 @@ export async function raiseFence(sql: Sql, names: readonly string[], fence: bigi
     `select 1 from ${CHECKPOINTS} where name = any($1::text[]) and state <> 'retired' and fence > $2 limit 1`,
     [names, fence],
   )
-  if (larger.length > 0) throw new Fenced()
+  if (larger.length > 0) throw fenced()
 }
 
 /**

@@ -11,13 +11,14 @@
  * Limitation: a REPEATABLE READ transaction that began before the rows were written sees the new tables as empty.
  */
 import { Mutex } from 'async-mutex'
+import { LedgerError } from '../../src/lib/ledger-error.js'
 import { sleep } from '../../src/ports/clock.js'
 import type { Database, Sql } from '../../src/ports/sql.js'
 import { applyUntil, targetsOf, type ProjectionSource, type Target } from './apply.js'
 import {
   addGeneration,
   createCheckpoints,
-  Fenced,
+  fenced,
   leastPosition,
   liveOf,
   lockIndexes,
@@ -71,17 +72,17 @@ export interface RebuildOptions {
   readonly fresh?: boolean
 }
 
-/** A rebuild did not finish. The next one resumes it; readers use the old rows. */
-export class RebuildFailed extends Error {
-  /** @param stop the event that could not be applied, if that is the reason */
-  constructor(
-    message: string,
-    readonly stop?: Stop,
-  ) {
-    super(message)
-    this.name = 'RebuildFailed'
-  }
-}
+/**
+ * A rebuild did not finish. The next one resumes it; readers use the old rows.
+ * @param stop the event that could not be applied, if that is the reason
+ */
+const rebuildFailed = (message: string, stop?: Stop): LedgerError =>
+  new LedgerError(
+    'RebuildFailed',
+    stop === undefined ? 'world' : 'data',
+    message,
+    stop === undefined ? {} : { details: { stop } },
+  )
 
 const SERVER_BATCH = 8_000
 // On the embedded engine everything else waits for the transaction: 1,000 events take 150 to 190 ms.
@@ -124,7 +125,7 @@ function chosenOf(projections: readonly Projection[], names: readonly string[] |
   if (names === 'all') return projections
   const unknown = names.find((name) => !projections.some((projection) => projection.name === name))
   if (unknown !== undefined)
-    throw new RebuildFailed(
+    throw rebuildFailed(
       `there is no projection ${unknown}; there are ${projections.map(({ name }) => name).join(', ')}`,
     )
   return projections.filter(({ name }) => names.includes(name))
@@ -161,9 +162,9 @@ class Rebuild {
 
   private throwIfStopped(): void {
     if (this.options.signal?.aborted === true)
-      throw new RebuildFailed('the rebuild was stopped; the next rebuild resumes it')
+      throw rebuildFailed('the rebuild was stopped; the next rebuild resumes it')
     const stop = this.targets.find((target) => target.stop !== undefined)?.stop
-    if (stop !== undefined) throw new RebuildFailed(stop.reason, stop)
+    if (stop !== undefined) throw rebuildFailed(stop.reason, stop)
   }
 
   /** Reads the targets again after a checkpoint has moved. Returns true if another rebuild has already swapped them. */
@@ -171,7 +172,7 @@ class Rebuild {
     const { targets, swapped, missing } = await refreshTargets(this.source, this.targets)
     this.targets = targets
     if (!swapped && missing !== undefined)
-      throw new RebuildFailed(`another process started a rebuild of ${missing} and dropped the tables of this one`)
+      throw rebuildFailed(`another process started a rebuild of ${missing} and dropped the tables of this one`)
     return swapped
   }
 
@@ -250,8 +251,7 @@ class Rebuild {
       if (outcome === 'swapped') return
       if (outcome === 'moved' && (await this.isSwappedByOther())) return
       this.throwIfStopped()
-      if (Date.now() > deadline)
-        throw new RebuildFailed('readers have locked the old tables for a minute; try again later')
+      if (Date.now() > deadline) throw rebuildFailed('readers have locked the old tables for a minute; try again later')
       await sleep(20)
     }
   }
@@ -488,7 +488,7 @@ async function makeLive(
 ): Promise<void> {
   const replacedFence =
     replaced?.checkpoints.reduce((most, checkpoint) => (checkpoint.fence > most ? checkpoint.fence : most), 0n) ?? 0n
-  if (fence !== undefined && replacedFence > fence) throw new Fenced()
+  if (fence !== undefined && replacedFence > fence) throw fenced()
   if (replaced !== undefined) await setState(sql, replaced.name, replaced.generation, 'retired')
   await setState(sql, projection.name, generation, 'live', replacedFence)
   await pointViews(sql, projection, generation, replaced?.tables ?? [])

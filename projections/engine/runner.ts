@@ -30,7 +30,7 @@ import { dropRetired, rebuild, type RebuildOptions } from './rebuild.js'
 import { openGenerations, runsInProcess } from './store.js'
 import {
   createProjectionWatch,
-  ProjectionStopped,
+  projectionStopped,
   type RowsLag,
   type ProjectionStatus,
   type ProjectionWatch,
@@ -39,7 +39,7 @@ import {
   type WaitOptions,
 } from './watch.js'
 
-export { ProjectionStopped } from './watch.js'
+export { projectionStopped } from './watch.js'
 
 export interface RunnerOptions extends ProjectionSource {
   /** Maximum events in a transaction. Default 500 on the embedded engine, 4,000 on a server. */
@@ -137,7 +137,7 @@ class FollowingRunner implements ProjectionRunner {
     })
     this.throwRefusal()
     for (const { projection, stop } of this.targets)
-      if (stop !== undefined) throw new ProjectionStopped(projection.name, stop)
+      if (stop !== undefined) throw projectionStopped(projection.name, stop)
     return leastPosition(this.targets)
   }
 
@@ -204,7 +204,7 @@ class FollowingRunner implements ProjectionRunner {
   }
 
   private throwRefusal(): void {
-    for (const [name, { stop }] of this.refusals) throw new ProjectionStopped(name, stop)
+    for (const [name, { stop }] of this.refusals) throw projectionStopped(name, stop)
   }
 
   private refuse(name: string, generation: number, stop: Stop): void {

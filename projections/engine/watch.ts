@@ -2,6 +2,7 @@
  * The status of the read models as any process can read it: how far the rows are, why a projection stopped, and which
  * process applies events. All of it comes from the checkpoints, the claim and the log.
  */
+import { LedgerError } from '../../src/lib/ledger-error.js'
 import type { Claims } from '../../src/ports/claims.js'
 import { sleep } from '../../src/ports/clock.js'
 import type { EventStore } from '../../src/ports/event-store.js'
@@ -85,15 +86,13 @@ export interface ProjectionStatus {
  * A projection stopped, or the rows of one conversation in it, at an event that cannot be applied. The rows show all
  * events before it.
  */
-export class ProjectionStopped extends Error {
-  constructor(
-    readonly projection: string,
-    readonly stop: Stop,
-  ) {
-    super(`${projection} ${stop.reason}${stop.advice === undefined ? '' : `; ${stop.advice}`}`)
-    this.name = 'ProjectionStopped'
-  }
-}
+export const projectionStopped = (projection: string, stop: Stop): LedgerError =>
+  new LedgerError(
+    'ProjectionStopped',
+    'data',
+    `${projection} ${stop.reason}${stop.advice === undefined ? '' : `; ${stop.advice}`}`,
+    { details: { projection, stop } },
+  )
 
 export interface WatchOptions {
   readonly db: Database
@@ -305,7 +304,7 @@ class DatabaseWatch implements ProjectionWatch {
    */
   private async rejectForeign(generations: readonly Generation[]): Promise<void> {
     const unchecked = generations.filter((generation) => !this.ofThisLog.has(keyOf(generation)))
-    for (const [name, stop] of await this.foreignAmong(unchecked)) throw new ProjectionStopped(name, stop)
+    for (const [name, stop] of await this.foreignAmong(unchecked)) throw projectionStopped(name, stop)
     for (const generation of unchecked)
       if (generation.checkpoints.some(({ event }) => event !== undefined)) this.ofThisLog.add(keyOf(generation))
   }
@@ -363,7 +362,7 @@ class DatabaseWatch implements ProjectionWatch {
       const isBuilt = generations.length === this.options.projections.length
       throwIfStopped(generations, conversationId, position)
       if (isBuilt && late.length === 0) return true
-      for (const { name, stop } of late) if (stop !== undefined) throw new ProjectionStopped(name, stop)
+      for (const { name, stop } of late) if (stop !== undefined) throw projectionStopped(name, stop)
       // The log may have no projected event up to `position`, for example only events of other systems. Checkpoints do
       // not move for those. Checked only after a poll without progress, since usually the runner is still working.
       const least = leastPosition(late)
@@ -405,7 +404,7 @@ function throwIfStopped(
 ): void {
   if (conversationId === undefined) return
   const stop = stoppedIn(generations, conversationId).find((each) => each.position <= position)
-  if (stop !== undefined) throw new ProjectionStopped(stop.projection, stop)
+  if (stop !== undefined) throw projectionStopped(stop.projection, stop)
 }
 
 /** Creates a watch, which only reads. */

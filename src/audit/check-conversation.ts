@@ -20,7 +20,7 @@ import type { StreamCheck } from './check-stream.js'
 import { closesBooks, originLaws, restoredLaws, type ArchivedEvent, type OriginEvent } from './origin-laws.js'
 import { ContextWatch } from './context-laws.js'
 import { eventLaws, type Finding } from './event-laws.js'
-import { decodeEvent, isOfType, isReplacement, UnreadableEventError } from '../recording/read-event.js'
+import { decodeEvent, isOfType, isReplacement, isUnreadableEvent } from '../recording/read-event.js'
 import type { Log } from '../recording/load-conversation.js'
 import type { IdFilter } from './id-filter.js'
 
@@ -148,7 +148,7 @@ export class ConversationCheck {
       for (const stored of await this.log.store.readRevisions(stream, revisions)) {
         const read = await decodeEvent(stored, this.log.bodies).catch((error: unknown) => {
           // The check of that stream reports the reason; here it only counts as a difference.
-          if (error instanceof UnreadableEventError) return undefined
+          if (isUnreadableEvent(error)) return undefined
           throw error
         })
         if (read !== undefined) events.push(read)

@@ -13,7 +13,7 @@ import type { StreamCheck } from './check-stream.js'
 import { closesBooks, originLaws, type ArchivedEvent, type OriginEvent } from './origin-laws.js'
 import { ContextWatch } from './context-laws.js'
 import { eventLaws, type Finding } from './event-laws.js'
-import { isOfType, isReplacement, UnreadableEventError } from '../recording/read-event.js'
+import { isOfType, isReplacement, isUnreadableEvent } from '../recording/read-event.js'
 
 /** The conversation's events after one revision, up to another. */
 export type ConversationEvents = (after: bigint, until: bigint) => AsyncIterable<RecordedEvent>
@@ -73,13 +73,13 @@ export class EditionCheck {
         findings.push(...this.context.follow(before, this.state, event))
       }
     } catch (error) {
-      if (!(error instanceof UnreadableEventError)) throw error
+      if (!isUnreadableEvent(error)) throw error
       this.stopped = true
       return [
         ...findings,
         {
           rule: 'readable',
-          detail: `depends on revision ${error.event.revision.toString()} of ${error.event.stream}, which cannot be read, so nothing after it can be proved`,
+          detail: `depends on revision ${error.details.revision.toString()} of ${error.details.stream}, which cannot be read, so nothing after it can be proved`,
         },
       ]
     }

@@ -13,7 +13,7 @@ import type { RecordedEvent, SummarizerRecord } from '../domain/events/index.js'
 import { sha256 } from '../domain/values/hash.js'
 import { promptStream } from '../domain/values/ids.js'
 import type { CheckRequest, RecordedJob, RequestVerdict } from '../ports/request-check.js'
-import { decodeEvent, isOfType, UnreadableEventError } from '../recording/read-event.js'
+import { decodeEvent, isOfType, isUnreadableEvent } from '../recording/read-event.js'
 import { sourcesOf, type Finding } from './event-laws.js'
 import type { Log } from '../recording/load-conversation.js'
 
@@ -56,7 +56,7 @@ export function createPromptTexts(log: Log): (promptSha256: string) => Promise<P
           ? E.right(event.data.text)
           : E.left(problem ?? 'is no prompt')
       } catch (error) {
-        if (error instanceof UnreadableEventError) return E.left(error.event.detail)
+        if (isUnreadableEvent(error)) return E.left(error.details.detail)
         throw error
       }
     }

@@ -7,7 +7,7 @@ import type { RecordedEvent } from '../domain/events/index.js'
 import type { StoredEvent } from '../ports/event-store.js'
 import type { CheckRows, RowCheck, RowDifference } from '../ports/row-check.js'
 import { editionStreamsOnce, type EditionStreams } from '../recording/conversation-streams.js'
-import { decodeEventSoon, UnreadableEventError } from '../recording/read-event.js'
+import { decodeEventSoon, isUnreadableEvent } from '../recording/read-event.js'
 import type { Log } from '../recording/load-conversation.js'
 import { readAhead } from './read-ahead.js'
 
@@ -56,7 +56,7 @@ export class RowFeed {
         if (comparing !== undefined) await comparing
       }
     } catch (error) {
-      if (!(error instanceof UnreadableEventError)) throw error
+      if (!isUnreadableEvent(error)) throw error
       this.readable = false
     }
   }

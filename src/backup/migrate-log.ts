@@ -6,6 +6,7 @@
  * one by one, and the copy continues after them. So a killed copy can be resumed, and a repeated copy appends the events
  * that were added since. Finally the target is read back and must have the same digest.
  */
+import { type LedgerError } from '../lib/ledger-error.js'
 import { either as E } from 'fp-ts'
 import { claimOf } from '../domain/events/codec.js'
 import { sha256 } from '../domain/values/hash.js'
@@ -14,7 +15,7 @@ import { createLogTally, eventText, type LogTotals } from '../domain/events/log-
 import type { BodyStore } from '../ports/body-store.js'
 import type { AppendFailure, EventStore, StoredEvent } from '../ports/event-store.js'
 import {
-  LogCopyError,
+  logCopyError,
   type BulkTarget,
   type FilledEntry,
   type LogEntry,
@@ -123,7 +124,7 @@ async function copy(
 
 function rejectDifference(difference: string | undefined, name: string): void {
   if (difference !== undefined)
-    throw new LogCopyError(
+    throw logCopyError(
       'TargetDiffers',
       `${name} contains another log, so nothing was written to it: ${difference}. Use an empty target, or the target of an earlier copy of this log`,
     )
@@ -257,13 +258,9 @@ async function bodyOf(
   name: string,
 ): ReturnType<NonNullable<LogEntry['body']>> {
   const text = await bodies.get(claim)
-  if (text === undefined)
-    throw new LogCopyError('BodyLost', `${placeOf(event)}: its body ${claim} is missing in ${name}`)
+  if (text === undefined) throw logCopyError('BodyLost', `${placeOf(event)}: its body ${claim} is missing in ${name}`)
   if (sha256(text) !== claim)
-    throw new LogCopyError(
-      'BodyLost',
-      `${placeOf(event)}: its body in ${name} differs from the recorded one (${claim})`,
-    )
+    throw logCopyError('BodyLost', `${placeOf(event)}: its body in ${name} differs from the recorded one (${claim})`)
   return { sha256: claim, text }
 }
 
@@ -325,31 +322,31 @@ async function appendRun(
   )()
   if (E.isLeft(result)) throw appendError(result.left, first, name)
   if (result.right.revision !== first.revision + BigInt(run.length - 1))
-    throw new LogCopyError(
+    throw logCopyError(
       'TargetChanged',
       `${name} recorded ${placeOf(first)} at revision ${result.right.revision.toString()}`,
     )
 }
 
-function appendError(failure: AppendFailure, first: StoredEvent, name: string): LogCopyError {
+function appendError(failure: AppendFailure, first: StoredEvent, name: string): LedgerError {
   switch (failure.kind) {
     case 'RevisionConflict':
-      return new LogCopyError(
+      return logCopyError(
         'TargetChanged',
         `${placeOf(first)} cannot be written to ${name}: the stream ends there at revision ${failure.actual.toString()}. Either another program writes to it, or the source has a gap before this event`,
       )
     case 'IdsRecorded':
-      return new LogCopyError(
+      return logCopyError(
         'TargetChanged',
         `${placeOf(first)} cannot be written to ${name}: the stream already has these ids (${failure.ids.join(', ')})`,
       )
     case 'StoreUnavailable':
-      return new LogCopyError(
+      return logCopyError(
         'TargetUnavailable',
         `${name} does not answer: ${failure.detail}; run the same copy again to continue`,
       )
     case 'AppendRefused':
-      return new LogCopyError(
+      return logCopyError(
         'TargetRefuses',
         `${name} refuses ${placeOf(first)} or one of the events after it: ${failure.detail}`,
       )

@@ -1,5 +1,5 @@
 /** The exit status of a command, and its error message on standard error (with `--json`, an error document). */
-import type { Fault } from '../library/problem.js'
+import { isLedgerError, type Fault, type LedgerError } from '../lib/ledger-error.js'
 import { OutputFailed } from './output.js'
 
 export const EXIT = { ok: 0, bug: 1, input: 2, world: 3, untrusted: 4, interrupted: 130 } as const
@@ -60,8 +60,8 @@ const argumentNames: Partial<Record<string, string>> = {
 }
 
 /** Replaces the library's field name at the start of the message with the name of the argument. */
-function withArgumentName(failure: object, message: string): string {
-  const field = 'field' in failure && typeof failure.field === 'string' ? failure.field : ''
+function withArgumentName(details: LedgerError['details'], message: string): string {
+  const field = typeof details['field'] === 'string' ? details['field'] : ''
   const argumentName = Object.hasOwn(argumentNames, field) ? argumentNames[field] : undefined
   return argumentName === undefined || !message.startsWith(`${field} `)
     ? message
@@ -72,12 +72,9 @@ function withArgumentName(failure: object, message: string): string {
 export async function describeError(error: unknown): Promise<ErrorReport> {
   if (error instanceof InputError) return { exitCode: EXIT.input, kind: error.kind, message: error.message }
   if (error instanceof OutputFailed) return { exitCode: EXIT.world, kind: error.name, message: error.message }
-  const { faultOf, kindOf, LedgerError } = await import('../library/problem.js')
+  const { faultOf, kindOf } = await import('../library/problem.js')
   const { fault, message } = faultOf(error)
   const kind = kindOf(error)
-  if (!(error instanceof LedgerError))
-    return { exitCode: exitOf[fault], kind, message: `${message}${hints[kind] ?? ''}` }
-  const { failure } = error
-  const reason = failure.kind === 'ServiceRefused' ? failure.refusal : kind
-  return { exitCode: exitOf[fault], kind, message: `${withArgumentName(failure, message)}${hints[reason] ?? ''}` }
+  const ownMessage = isLedgerError(error) ? withArgumentName(error.details, message) : message
+  return { exitCode: exitOf[fault], kind, message: `${ownMessage}${hints[kind] ?? ''}` }
 }

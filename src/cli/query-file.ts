@@ -1,7 +1,8 @@
 /** The file of `search --queries`: one query per line. */
+import { isLedgerError } from '../lib/ledger-error.js'
 import { createReadStream } from 'node:fs'
 import { z } from 'zod'
-import { LedgerError } from '../library/problem.js'
+
 import { sentenceOf } from '../ports/store-error.js'
 import { InputError } from './errors.js'
 import { parseJsonLine } from './json-line.js'
@@ -27,8 +28,8 @@ export async function answerQueries(file: string, answer: (query: Query) => Prom
     try {
       await answer(query)
     } catch (error) {
-      throw error instanceof LedgerError && error.fault === 'input'
-        ? new InputError(error.failure.kind, `${where}: ${error.message}`)
+      throw isLedgerError(error) && error.fault === 'input'
+        ? new InputError(error.kind, `${where}: ${error.message}`)
         : error
     }
   }

@@ -3,6 +3,7 @@ import type { Config } from './config/load-config.js'
 import { isService } from '../library/addresses.js'
 import type { Ledger, LedgerOptions } from '../library/ledger.js'
 import type { ServiceStores } from '../library/processes.js'
+import { isLedgerError } from '../lib/ledger-error.js'
 import { InputError } from './errors.js'
 import type { Flags } from './flags.js'
 import { note, noteColours } from './output.js'
@@ -40,14 +41,9 @@ export interface Session {
  * who must not see other ids.
  */
 async function withSuggestion(ledger: Ledger, error: unknown): Promise<unknown> {
-  const { LedgerError, problem } = await import('../library/problem.js')
-  if (
-    !(error instanceof LedgerError) ||
-    error.failure.kind !== 'NoSuchConversation' ||
-    ('nearest' in error.failure && error.failure.nearest !== undefined)
-  )
-    return error
-  const { conversationId } = error.failure
+  if (!isLedgerError(error, 'NoSuchConversation') || error.details['nearest'] !== undefined) return error
+  const { problem } = await import('../library/problem.js')
+  const conversationId = String(error.details['conversationId'])
   const { nameMeant } = await import('../domain/text/known-names.js')
   // If the read models cannot be read, report the original error.
   const near = nameMeant(

@@ -1,4 +1,5 @@
 /** The service's API as functions, one per route, typed by the service's own schemas in `contract/`. */
+import { LedgerError } from '../lib/ledger-error.js'
 import type { z } from 'zod'
 import type { cloudEvent } from '../service/contract/events.js'
 import { routes, type RouteName } from '../service/contract/index.js'
@@ -7,11 +8,12 @@ import type { Route } from '../service/contract/route.js'
 import { readEvents } from './event-stream.js'
 import {
   createTransport,
-  ServiceError,
   textOf,
   type Answering,
   type ClientOptions,
   type Transport,
+  unavailable,
+  errorOfProblem,
 } from './transport.js'
 
 /** A fact in CloudEvents' shape. */
@@ -163,10 +165,9 @@ async function call(
   const value = await jsonOf(response, transport.name).finally(response.done)
   const parsed = route.answer?.safeParse(value)
   if (parsed?.success === false)
-    throw new ServiceError(
+    throw unavailable(
       'NotAService',
       `${transport.name} answered ${route.id} in a shape that this version does not know: ${parsed.error.issues[0]?.path.join('.') ?? ''} ${parsed.error.issues[0]?.message ?? ''}`,
-      response.status,
     )
   // As received, because parsed values have their fields in another order.
   return { ...answered, value }
@@ -188,7 +189,7 @@ async function jsonOf(response: Answering, name: string): Promise<unknown> {
   try {
     return JSON.parse(text)
   } catch {
-    throw new ServiceError('NotAService', `${name} answered with something that is no JSON`, response.status)
+    throw unavailable('NotAService', `${name} answered with something that is no JSON`)
   }
 }
 
@@ -228,16 +229,15 @@ async function ended(
     lastProgress = progress
   }
   if (job.state === 'failed') {
-    const { kind = 'Bug', detail = 'the job failed', status } = job.problem ?? {}
-    throw new ServiceError(kind, detail, status, job.problem)
+    throw errorOfProblem({ kind: 'Bug', detail: 'the job failed', status: 500, ...job.problem })
   }
   if (job.state === 'lost')
-    throw new ServiceError(
+    throw new LedgerError(
       'JobLost',
-      'the process of the service that had the job ended; the same again goes on where it was',
-      undefined,
+      'world',
+      'the process of the service that ran the job has ended: the same request resumes it',
     )
   if (job.state === 'cancelled' && signal?.aborted !== true)
-    throw new ServiceError('JobCancelled', 'somebody ended the job', undefined)
+    throw new LedgerError('JobCancelled', 'state', 'the job was cancelled')
   return job
 }

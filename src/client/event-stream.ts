@@ -1,4 +1,5 @@
 /** Reads server-sent events until the caller stops. After a lost connection it resumes after the last event. */
+import { isLedgerError } from '../lib/ledger-error.js'
 import { setTimeout as delay } from 'node:timers/promises'
 import { createSentEventReader, type SentEvent } from '../domain/text/sent-events.js'
 import { backoffMs } from '../lib/backoff.js'
@@ -6,7 +7,7 @@ import { cloudEvent } from '../service/contract/events.js'
 import { routes } from '../service/contract/index.js'
 import type { CloudEvent } from './client.js'
 import { pathOf } from './client.js'
-import { ServiceError, type Transport } from './transport.js'
+import { type Transport, unavailable } from './transport.js'
 
 interface Wanted {
   readonly conversationId: string | undefined
@@ -53,8 +54,7 @@ export async function* readEvents(transport: Transport, wanted: Wanted): AsyncGe
       failures += 1
     } catch (error) {
       if (isOver(signal)) return
-      const isUnreachable = !(error instanceof ServiceError) || error.status === undefined || error.status >= 500
-      if (!isUnreachable || (error instanceof ServiceError && error.kind === 'NotAService')) throw error
+      if (isLedgerError(error) && (error.kind === 'NotAService' || error.status < 500)) throw error
       failures += 1
     } finally {
       release()
@@ -72,10 +72,9 @@ function eventOf(data: string, name: string): CloudEvent {
   const read = cloudEvent.safeParse(parsedJson(data))
   if (read.success) return read.data
   const [issue] = read.error.issues
-  throw new ServiceError(
+  throw unavailable(
     'NotAService',
     `${name} sent an event in a shape that this version does not know: ${issue?.path.join('.') ?? ''} ${issue?.message ?? ''}`,
-    200,
   )
 }
 

@@ -10,4 +10,5 @@ export {
   type Job,
 } from './client.js'
 export { openRemoteLedger, type RemoteLedgerOptions } from './remote-ledger.js'
-export { ServiceError, type ClientOptions } from './transport.js'
+export { LedgerError, type Fault } from '../lib/ledger-error.js'
+export type { ClientOptions } from './transport.js'

@@ -2,6 +2,7 @@
  * A `Ledger` over a service, so that programs and the command line work with both. A function that the service
  * cannot offer throws an error that says so.
  */
+import { isLedgerError } from '../lib/ledger-error.js'
 import { withoutUndefined } from '../lib/without-undefined.js'
 import type { RecordedEvent } from '../domain/events/index.js'
 import { eventTypes, isEventType } from '../domain/events/index.js'
@@ -19,11 +20,11 @@ import type {
   ListOptions,
   LogOptions,
 } from '../library/ledger.js'
-import { dataOfProblem, LedgerError, problem, problemWithSentence } from '../library/problem.js'
+import { dataOfProblem, problem } from '../library/problem.js'
 import { thrownSentence } from '../domain/values/thrown.js'
-import { StoreError } from '../ports/store-error.js'
+import { storeError } from '../ports/store-error.js'
 import { createClient, type Client, type Job } from './client.js'
-import { ServiceError, type ClientOptions } from './transport.js'
+import { type ClientOptions } from './transport.js'
 import { withWholeNumbers } from './whole-numbers.js'
 
 /** How to reach the service, and what goes with what is appended. */
@@ -58,7 +59,7 @@ export function openRemoteLedger({ policy, ...reach }: RemoteLedgerOptions): Led
     try {
       return await call(client)
     } catch (error) {
-      throw toLedgerError(error)
+      throw asStoreError(error)
     }
   }
 
@@ -282,7 +283,7 @@ export function openRemoteLedger({ policy, ...reach }: RemoteLedgerOptions): Led
             }),
           }
       } catch (error) {
-        throw toLedgerError(error)
+        throw asStoreError(error)
       }
     },
     explain: async (conversationId, options = {}) =>
@@ -506,23 +507,11 @@ const doneOf =
     listener(done, of)
   }
 
-/** An error of the service as the ledger's own. */
-function toLedgerError(error: unknown): unknown {
-  if (!(error instanceof ServiceError)) return error
-  const { kind, message, status, problem: about } = error
-  if (kind === 'ServiceUnreachable' || kind === 'NotAService' || kind === 'StoreUnavailable')
-    return new StoreError('StoreUnavailable', message)
-  const { type: _type, title: _title, status: _status, requestId: _requestId, ...rest } = about
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a record of a problem
-  const failure = withWholeNumbers(rest) as Record<string, unknown>
-  const own = problemWithSentence({ ...failure, kind }, message)
-  if (own !== undefined) return own
-  return new LedgerError(
-    { kind: 'ServiceRefused', refusal: kind, detail: message, status },
-    message,
-    status !== undefined && (status === 429 || status >= 500) ? 'world' : status === 409 ? 'state' : 'input',
-  )
-}
+/** A service that cannot be reached is the store of this ledger. */
+const asStoreError = (error: unknown): unknown =>
+  isLedgerError(error, 'ServiceUnreachable', 'NotAService')
+    ? storeError('StoreUnavailable', error.message, error)
+    : error
 
 const timeOf = (time: Date | string | undefined): string | undefined =>
   time instanceof Date ? time.toISOString() : time
@@ -555,7 +544,7 @@ function factOf(fact: {
   readonly [field: string]: unknown
 }): RecordedEvent {
   if (!isEventType(fact.type))
-    throw new StoreError(
+    throw storeError(
       'StoreUnavailable',
       `the service has facts of the type "${fact.type}", which is not known here: a newer version reads them`,
     )

@@ -4,8 +4,10 @@
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import { backoffMs } from '../lib/backoff.js'
+import { isLedgerError, LedgerError, type Fault } from '../lib/ledger-error.js'
 import { codeOf, sentenceOf } from '../ports/store-error.js'
 import type { Route } from '../service/contract/route.js'
+import { withWholeNumbers } from './whole-numbers.js'
 
 /** How to reach a service. */
 export interface ClientOptions {
@@ -21,21 +23,19 @@ export interface ClientOptions {
   readonly fetch?: typeof fetch
 }
 
-/** What the service, or the way to it, said no to. */
-export class ServiceError extends Error {
-  override readonly name = 'ServiceError'
-  constructor(
-    /** The failure's kind, which programs go by; `ServiceUnreachable` and `NotAService` where no problem came. */
-    readonly kind: string,
-    message: string,
-    /** The HTTP status; undefined where no answer came. */
-    readonly status: number | undefined,
-    /** The problem as it came (RFC 9457), with what it is about. */
-    readonly problem: Readonly<Record<string, unknown>> = {},
-  ) {
-    super(message)
-  }
-}
+const FAULTS: readonly unknown[] = ['input', 'state', 'world', 'data'] satisfies Fault[]
+const isFault = (value: unknown): value is Fault => FAULTS.includes(value)
+
+/** The fault of an answer without one, as of an older service. */
+const faultOfStatus = (status: number): Fault =>
+  status === 429 || status >= 500 ? 'world' : status === 409 || status === 412 ? 'state' : 'input'
+
+/** The service cannot be reached, or what answers is not the ledger's service. */
+export const unavailable = (
+  kind: 'ServiceUnreachable' | 'NotAService',
+  message: string,
+  cause?: unknown,
+): LedgerError => new LedgerError(kind, 'world', message, { cause })
 
 /** A request, ready to be sent. */
 interface Sent {
@@ -101,13 +101,7 @@ export function createTransport(options: ClientOptions): Transport {
     url.search = query?.toString() ?? ''
     const limit = new AbortController()
     const timer = setTimeout(() => {
-      limit.abort(
-        new ServiceError(
-          'ServiceUnreachable',
-          `${base.origin} did not answer within ${String(timeoutMs)} ms`,
-          undefined,
-        ),
-      )
+      limit.abort(unavailable('ServiceUnreachable', `${base.origin} did not answer within ${String(timeoutMs)} ms`))
     }, timeoutMs)
     // A signal made of both could be collected as garbage while the body is read, and would end nothing then.
     const onAbort = (): void => {
@@ -149,7 +143,7 @@ export function createTransport(options: ClientOptions): Transport {
       throw await refusalOf(answering, base.origin)
     } catch (error) {
       done()
-      if (error instanceof ServiceError) throw error
+      if (isLedgerError(error)) throw error
       limit.signal.throwIfAborted()
       throw unreachable(base.origin, error)
     }
@@ -163,11 +157,11 @@ export function createTransport(options: ClientOptions): Transport {
         try {
           return await attempt(method, sent)
         } catch (error) {
-          if (!(error instanceof ServiceError) || failures > retries) throw error
-          const { kind, status, problem } = error
-          const isWorld = status === undefined || status === 429 || status >= 500
-          if (!isWorld || kind === 'NotAService' || !(isHarmless || NOT_BEGUN.has(kind))) throw error
-          const retryAfterMs = Number(problem['retryAfterSeconds'] ?? 0) * 1_000
+          if (!isLedgerError(error) || failures > retries) throw error
+          const { kind, status, details } = error
+          const mayPass = status === 429 || status >= 500
+          if (!mayPass || kind === 'NotAService' || !(isHarmless || NOT_BEGUN.has(kind))) throw error
+          const retryAfterMs = Number(details['retryAfterSeconds'] ?? 0) * 1_000
           if (retryAfterMs > MOST_PATIENCE_MS) throw error
           const pauseMs = Math.max(retryAfterMs, backoffMs(failures, BACKOFF))
           await delay(pauseMs, undefined, sent.signal === undefined ? {} : { signal: sent.signal })
@@ -180,10 +174,10 @@ export function createTransport(options: ClientOptions): Transport {
 /** Node's codes for a certificate without a trusted issuer. */
 const UNTRUSTED = /SELF_SIGNED_CERT|UNABLE_TO_(?:VERIFY|GET_ISSUER)/u
 
-function unreachable(origin: string, error: unknown): ServiceError {
+function unreachable(origin: string, error: unknown): LedgerError {
   const cause = error instanceof Error && error.cause !== undefined ? error.cause : error
   const what = UNTRUSTED.test(codeOf(cause) ?? '') ? ' (NODE_EXTRA_CA_CERTS names a file of certificates to trust)' : ''
-  return new ServiceError('ServiceUnreachable', `${origin} cannot be reached: ${sentenceOf(cause)}${what}`, undefined)
+  return unavailable('ServiceUnreachable', `${origin} cannot be reached: ${sentenceOf(cause)}${what}`, cause)
 }
 
 /** The chunks of a body, until the signal aborts. */
@@ -195,10 +189,10 @@ async function* chunksOf(
   for (;;) {
     const read = await reader?.read().catch((error: unknown) => {
       signal.throwIfAborted()
-      throw new ServiceError(
+      throw unavailable(
         'ServiceUnreachable',
         `${origin} ended its answer before it was whole: ${sentenceOf(error)}`,
-        undefined,
+        error,
       )
     })
     signal.throwIfAborted()
@@ -215,21 +209,48 @@ export async function textOf({ chunks }: Pick<Answering, 'chunks'>): Promise<str
   return text + decoder.decode()
 }
 
-/** The refusal that an answer is. */
-async function refusalOf(response: Answering, origin: string): Promise<ServiceError> {
+interface ProblemDocument {
+  readonly kind: string
+  readonly detail: string
+  readonly status: number
+  readonly [about: string]: unknown
+}
+
+/** The error that an answer reports. */
+async function refusalOf(response: Answering, origin: string): Promise<LedgerError> {
+  const { status, headers } = response
   const problem = recordOf(await textOf(response))
   const { kind, detail } = problem
   if (typeof kind !== 'string' || typeof detail !== 'string')
-    return new ServiceError(
-      response.status >= 500 ? 'ServiceUnreachable' : 'NotAService',
-      `${origin} answered ${String(response.status)}, and not as the ledger's service does`,
-      response.status,
+    return unavailable(
+      status >= 500 ? 'ServiceUnreachable' : 'NotAService',
+      `${origin} answered ${String(status)}, and not as the ledger's service does`,
     )
-  const after = Number(response.headers.get('retry-after') ?? Number.NaN)
-  return new ServiceError(kind, detail, response.status, {
+  const after = Number(headers.get('retry-after') ?? Number.NaN)
+  return errorOfProblem({
     ...problem,
+    kind,
+    detail,
+    status,
     ...(Number.isFinite(after) ? { retryAfterSeconds: after } : {}),
   })
+}
+
+/** The error of a problem document (RFC 9457). */
+export function errorOfProblem({
+  type: _type,
+  title: _title,
+  requestId: _requestId,
+  kind,
+  detail,
+  status,
+  fault,
+  ...about
+}: ProblemDocument): LedgerError {
+  // Revisions and positions are strings in JSON.
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a record stays one
+  const details = withWholeNumbers(about) as Record<string, unknown>
+  return new LedgerError(kind, isFault(fault) ? fault : faultOfStatus(status), detail, { status, details })
 }
 
 function recordOf(text: string): Record<string, unknown> {

@@ -17,7 +17,7 @@ import { textChanges, type TextChange } from '../history/difference.js'
 import { holdEdition } from './edition-claim.js'
 import { createEditionConversation } from './edition-conversations.js'
 import { evidenceReach, type EvidenceMessage, type LabelledQuestion } from './evidence-reach.js'
-import { decodeEvent, isOfType, UnreadableEventError } from '../recording/read-event.js'
+import { decodeEvent, isOfType, isUnreadableEvent } from '../recording/read-event.js'
 import type { CommandFailure } from '../recording/handle-command.js'
 import { loadConversation, loadEdition, seeUntil, type Log } from '../recording/load-conversation.js'
 import { isDropped } from './replay-conversation.js'
@@ -260,7 +260,7 @@ async function readable<A>(
   try {
     return await work
   } catch (error) {
-    if (!(error instanceof UnreadableEventError)) throw error
+    if (!isUnreadableEvent(error)) throw error
     return E.left({ kind: 'UnreadableLog', conversationId, detail: error.message })
   }
 }

@@ -15,7 +15,7 @@ import type { CompactFailure } from '../compaction/compact.js'
 import { editionStreamsOnce, type EditionStreams } from '../recording/conversation-streams.js'
 import { EDITION_PATIENCE_MS, holdEdition } from './edition-claim.js'
 import { editionIdOf, planEdition, type EditionMakers } from './edition-plan.js'
-import { UnreadableEventError } from '../recording/read-event.js'
+import { isUnreadableEvent } from '../recording/read-event.js'
 import type { Conversations } from '../recording/handle-command.js'
 import { costAt, createMetered, type EditionSpending, type Paid } from './metered.js'
 import { recallSummaries } from './recall-summaries.js'
@@ -296,7 +296,7 @@ class ReplayRun {
     try {
       run.outcome = await this.make(run, lease)
     } catch (error) {
-      if (!(error instanceof UnreadableEventError)) throw error
+      if (!isUnreadableEvent(error)) throw error
       run.outcome = { kind: 'stopped', failure: { kind: 'UnreadableLog', detail: error.message } }
     } finally {
       await lease.release().catch(() => undefined)

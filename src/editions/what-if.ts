@@ -7,6 +7,7 @@
  * model's summary a filler text is used, as long as the recorded summaries of this conversation on average, and never
  * longer than the policy allows.
  */
+import { isLedgerError } from '../lib/ledger-error.js'
 import { either as E, taskEither as TE } from 'fp-ts'
 import { summaryOf } from '../domain/conversation/batch.js'
 import { contextTokens } from '../domain/compaction/context.js'
@@ -17,11 +18,11 @@ import { conversationStream } from '../domain/values/ids.js'
 import { modelWindow } from '../ports/model-windows.js'
 import { hardLimit, resolvePolicy, type BadPolicy, type PolicySettings } from '../domain/values/policy.js'
 import { defaultEstimator } from '../domain/values/tokens.js'
-import { EstimatorNotRegistered, findEstimator } from '../recording/estimators.js'
+import { findEstimator } from '../recording/estimators.js'
 import type { Clock } from '../ports/clock.js'
 import type { PreparedSummary, Summarizer, SummaryJob } from '../ports/summarizer.js'
 import type { CompactFailure } from '../compaction/summarization.js'
-import { decodeEvent, isOfType, UnreadableEventError } from '../recording/read-event.js'
+import { decodeEvent, isOfType, isUnreadableEvent } from '../recording/read-event.js'
 import type { CommandFailure } from '../recording/handle-command.js'
 import { loadConversation, type Log } from '../recording/load-conversation.js'
 import { openReplay } from './replay-conversation.js'
@@ -301,7 +302,7 @@ export function createWhatIf({
         for (const [at, course] of result.right.tried.entries()) courses[at]?.push(course)
       } catch (error) {
         // A problem of one conversation does not stop the others.
-        if (!goesOn || !(error instanceof UnreadableEventError || error instanceof EstimatorNotRegistered)) throw error
+        if (!goesOn || !(isUnreadableEvent(error) || isLedgerError(error, 'EstimatorNotRegistered'))) throw error
         untried.push({ conversationId, reason: error.message })
       }
       onConversation?.(recorded.length + untried.length, conversationIds.length)

@@ -7,7 +7,7 @@ import { conversationStream } from '../domain/values/ids.js'
 import { costOf, totalOf, type Charge, type Cost, type PriceTable } from '../domain/reports/prices.js'
 import { addTallies, EMPTY_TALLY, isUnreported, TallyFold, type ModelUse, type Tally } from '../domain/reports/tally.js'
 import { editionStreams, streamsOf, type EditionStreams } from '../recording/conversation-streams.js'
-import { decodeEvent, isOfType, UnreadableEventError } from '../recording/read-event.js'
+import { decodeEvent, isOfType, isUnreadableEvent } from '../recording/read-event.js'
 import type { Log } from '../recording/load-conversation.js'
 import { findEstimator, isRegisteredEstimator } from '../recording/estimators.js'
 import { defaultEstimator, type FindEstimator } from '../domain/values/tokens.js'
@@ -122,7 +122,7 @@ export async function stats(
       tally = await tallyOf(log, conversationId, editions)
     } catch (error) {
       // A problem of one conversation does not stop the others.
-      if (!goesOn || !(error instanceof UnreadableEventError)) throw error
+      if (!goesOn || !isUnreadableEvent(error)) throw error
       uncounted.push({ conversationId, reason: error.message })
       continue
     }

@@ -11,7 +11,7 @@ import { nearest } from '../domain/text/edit-distance.js'
 import { conversationStream, messageEventId } from '../domain/values/ids.js'
 import type { Moment } from '../domain/values/moment.js'
 import type { StoredEvent } from '../ports/event-store.js'
-import { UnreadableEventError } from '../recording/read-event.js'
+import { unreadableEvent } from '../recording/read-event.js'
 import { loadConversation, type Log } from '../recording/load-conversation.js'
 
 /** Why the moment does not exist. */
@@ -53,7 +53,7 @@ const LAST_POSSIBLE = 2n ** 63n - 1n
 /** The time of an event, from its metadata only: a body outside the log is not fetched. */
 export function recordedTime(event: StoredEvent): string {
   const metadata = decodeMetadata(event)
-  if (E.isLeft(metadata)) throw new UnreadableEventError(metadata.left)
+  if (E.isLeft(metadata)) throw unreadableEvent(metadata.left)
   return metadata.right.recordedAt
 }
 

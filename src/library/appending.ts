@@ -1,4 +1,5 @@
 /** What a host records: its messages, what it takes back of them, and which of them stay. */
+import { type LedgerError } from '../lib/ledger-error.js'
 import type { Command } from '../domain/decide/index.js'
 import { createAmend, type AmendedBy } from '../compaction/amend.js'
 import type { Provenance } from '../domain/events/codec.js'
@@ -15,7 +16,7 @@ import type { Lookup } from './lookup.js'
 import { entryOf } from './observing.js'
 import { bad, readFrom, nameGiven, nameOf, optionsGiven, settingsOf, type Names } from './options.js'
 import type { LedgerParts } from './parts.js'
-import { problem, valueOf, type Failure, type LedgerError } from './problem.js'
+import { problem, valueOf, type Failure } from './problem.js'
 import type { ProvenanceOf } from './provenance.js'
 
 const APPEND: Names<AppendOptions> = {

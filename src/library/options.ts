@@ -1,4 +1,5 @@
 /** Checks the options of a call. JavaScript callers may omit, misspell or mistype them. */
+import { isLedgerError } from '../lib/ledger-error.js'
 import { unknownName } from '../domain/text/known-names.js'
 import { parsePrices, type PriceTable } from '../domain/reports/prices.js'
 import { checkId } from '../domain/values/ids.js'
@@ -6,7 +7,7 @@ import { thrownSentence } from '../domain/values/thrown.js'
 import { parsePolicySettings, type PolicySettings } from '../domain/values/policy.js'
 import { isRegisteredEstimator, registeredEstimators } from '../recording/estimators.js'
 import type { ActorOptions } from './ledger.js'
-import { LedgerError, problem, valueOf } from './problem.js'
+import { problem, valueOf } from './problem.js'
 
 type KeyOf<T> = T extends unknown ? keyof T : never
 /** Every option of a call by its name, so that the compiler asks for one that was added. */
@@ -43,7 +44,7 @@ export function readFrom<T>(field: string, look: () => T): T {
   try {
     return look()
   } catch (error) {
-    if (error instanceof LedgerError) throw error
+    if (isLedgerError(error)) throw error
     throw bad(field, `cannot be read: ${thrownSentence(error)}`)
   }
 }

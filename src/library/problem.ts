@@ -3,9 +3,7 @@
  * status, the service to an HTTP status.
  */
 import { either as E } from 'fp-ts'
-import { Fenced } from '../../projections/engine/checkpoints.js'
-import { RebuildFailed } from '../../projections/engine/rebuild.js'
-import { ProjectionStopped } from '../../projections/engine/runner.js'
+import { isLedgerError, LedgerError, type Fault } from '../lib/ledger-error.js'
 import { decisionSentences } from '../domain/decide/failures.js'
 import { portSentences } from '../ports/failures.js'
 import type { EmbeddingFailure } from '../ports/embedding-model.js'
@@ -16,7 +14,6 @@ import { importSentences, type ImportFailure } from '../importers/failures.js'
 import { recordingSentences, type NotRecorded } from '../recording/failures.js'
 import type { EditionFailure } from '../editions/adopt.js'
 import type { DifferenceFailure } from '../history/difference.js'
-import { UnreadableEventError } from '../recording/read-event.js'
 import type { ContextObserved } from '../compaction/compact-now.js'
 import type { MessageNotFound } from '../compaction/amend.js'
 import type { HistoryDiverged } from '../compaction/record-list.js'
@@ -29,13 +26,10 @@ import type { CycleNotRecorded } from '../history/cycles.js'
 import type { NoSuchMoment } from '../history/time-travel.js'
 import type { NoContext } from '../domain/compaction/context.js'
 import type { BadMessage } from '../domain/values/message.js'
-import { sentenceOf, type Fault, type Sentences } from '../domain/values/failure-sentences.js'
+import { sentenceOf, type Sentences } from '../domain/values/failure-sentences.js'
 import { count } from '../domain/text/count.js'
 import { thrownSentence } from '../domain/values/thrown.js'
-import { EstimatorFailed, EstimatorNotRegistered } from '../recording/estimators.js'
-import { codeOf, StoreError } from '../ports/store-error.js'
-import { LogCopyError } from '../ports/log-copy.js'
-import { ManifestError } from '../ports/manifest.js'
+import { codeOf } from '../ports/store-error.js'
 import type { SummarizerFailure } from '../ports/summarizer.js'
 
 /** A failure of the library as data. `kind` discriminates; the other fields are its details. */
@@ -72,29 +66,8 @@ export type Failure =
     }
   | { readonly kind: 'LedgerReadOnly'; readonly call: string; readonly name: string; readonly keptBy?: string }
   | { readonly kind: 'LedgerBeingWritten'; readonly name: string; readonly keptBy: string }
-  /** A service said no for a reason that only a service has: its key, its limits. */
-  | {
-      readonly kind: 'ServiceRefused'
-      readonly refusal: string
-      readonly detail: string
-      readonly status: number | undefined
-    }
   /** Reported, not thrown. */
   | { readonly kind: 'UnknownModelWindow'; readonly model: string; readonly assumed: number }
-
-export type { Fault }
-
-/** The error that the library throws: the failure as data, one sentence, and the fault. */
-export class LedgerError extends Error {
-  override readonly name = 'LedgerError'
-  constructor(
-    readonly failure: Failure,
-    message: string,
-    readonly fault: Fault,
-  ) {
-    super(message)
-  }
-}
 
 /** Every failure's sentence: the compiler asks for one that no capability has. */
 const SENTENCES: Sentences<Failure> = {
@@ -115,7 +88,6 @@ const SENTENCES: Sentences<Failure> = {
     'state',
     `conversation "${failure.conversationId}" ${failure.actual < 0n ? 'is not there' : `stands at revision ${String(failure.actual)}`}, and ${failure.expected < 0n ? 'was expected to be a new one' : `was expected at revision ${String(failure.expected)}`}: nothing was recorded`,
   ],
-  ServiceRefused: (failure) => ['input', failure.detail],
   LedgerClosed: () => ['input', 'the ledger is closed'],
   LedgerBeingWritten: (failure) => [
     'world',
@@ -130,25 +102,8 @@ const SENTENCES: Sentences<Failure> = {
 /** Returns the error for a failure. */
 export function problem(failure: Failure): LedgerError {
   const [fault, message] = sentenceOf(SENTENCES, failure)
-  return new LedgerError(failure, message, fault)
-}
-
-/** The error for a failure with a sentence by the service; undefined if the kind is unknown. */
-export function problemWithSentence(
-  failure: { readonly kind: string; readonly [about: string]: unknown },
-  message: string,
-): LedgerError | undefined {
-  if (!isFailure(failure)) return undefined
-  return new LedgerError(failure, message, faultOfKind(failure))
-}
-
-function faultOfKind(failure: Failure): Fault {
-  try {
-    return sentenceOf(SENTENCES, failure)[0]
-  } catch {
-    // The details are incomplete; kind and sentence are enough.
-    return 'input'
-  }
+  const { kind, ...details } = failure
+  return new LedgerError(kind, fault, message, { details })
 }
 
 /** The value of a Right; a Left is thrown by `raise`. */
@@ -159,16 +114,7 @@ export function valueOf<L, R>(either: E.Either<L, R>, raise: (left: L) => Error)
 
 /** Fault and sentence of an error. Unknown errors are internal errors. */
 export function faultOf(error: unknown): { fault: Fault | 'bug'; message: string } {
-  if (error instanceof LedgerError) return { fault: error.fault, message: error.message }
-  if (error instanceof UnreadableEventError) return { fault: 'data', message: error.message }
-  if (error instanceof EstimatorNotRegistered) return { fault: 'data', message: error.message }
-  if (error instanceof EstimatorFailed) return { fault: 'input', message: error.message }
-  if (error instanceof StoreError) return { fault: 'world', message: error.message }
-  if (error instanceof LogCopyError || error instanceof ManifestError)
-    return { fault: error.fault, message: error.message }
-  if (error instanceof ProjectionStopped) return { fault: 'data', message: error.message }
-  if (error instanceof RebuildFailed && error.stop !== undefined) return { fault: 'data', message: error.message }
-  if (error instanceof RebuildFailed || error instanceof Fenced) return { fault: 'world', message: error.message }
+  if (isLedgerError(error)) return { fault: error.fault, message: error.message }
   if (isServersNo(error)) return { fault: 'world', message: `the store says no: ${error.message}` }
   return { fault: 'bug', message: thrownSentence(error) }
 }
@@ -181,10 +127,9 @@ const isServersNo = (error: unknown): error is Error =>
 /**
  * Whether the error is about rows and not about the log: a projection stopped, or no process runs the projections.
  */
-export const isRowsFailure = (error: unknown): error is Error =>
-  error instanceof ProjectionStopped ||
-  (error instanceof RebuildFailed && error.stop !== undefined) ||
-  (error instanceof LedgerError && error.failure.kind === 'ProjectionsBehind')
+export const isRowsFailure = (error: unknown): error is LedgerError =>
+  isLedgerError(error, 'ProjectionStopped', 'ProjectionsBehind') ||
+  (isLedgerError(error, 'RebuildFailed') && error.details['stop'] !== undefined)
 
 /** A problem as data, for listeners: its kind, a sentence, and its details. */
 export interface ProblemData {
@@ -198,7 +143,7 @@ export interface ProblemData {
 /** A failure, an error, or whatever else was handed over, as data. */
 export function dataOfProblem(given: unknown): ProblemData {
   const message = sentenceOfProblem(given)
-  if (given instanceof LedgerError) return { ...given.failure, message }
+  if (isLedgerError(given)) return { ...given.details, kind: given.kind, message }
   if (given instanceof Error) return { kind: kindOf(given), message }
   return typeof given === 'object' && given !== null && 'kind' in given && typeof given.kind === 'string'
     ? { ...given, kind: given.kind, message }
@@ -207,17 +152,7 @@ export function dataOfProblem(given: unknown): ProblemData {
 
 /** Name of an error's kind, for programs. */
 export function kindOf(error: unknown): string {
-  if (error instanceof LedgerError) return error.failure.kind
-  if (error instanceof UnreadableEventError) return error.event.kind
-  if (error instanceof StoreError || error instanceof LogCopyError || error instanceof ManifestError) return error.kind
-  if (
-    error instanceof EstimatorNotRegistered ||
-    error instanceof EstimatorFailed ||
-    error instanceof ProjectionStopped ||
-    error instanceof RebuildFailed ||
-    error instanceof Fenced
-  )
-    return error.name
+  if (isLedgerError(error)) return error.kind
   return isServersNo(error) ? 'StoreUnavailable' : 'Bug'
 }
 

@@ -1,5 +1,5 @@
 /** Projections: running them, their status, and their vectors. */
-import { createProjectionRunner, ProjectionStopped, type ProjectionRunner } from '../../projections/engine/runner.js'
+import { createProjectionRunner, projectionStopped, type ProjectionRunner } from '../../projections/engine/runner.js'
 import {
   createVectorFiller,
   type FillOptions,
@@ -31,7 +31,7 @@ export function runnerOf({ log, db, projections, claims, onProblem }: LedgerPart
     onStop: (projection, stop) => {
       if (stop.stream === undefined || reportedStops.has(stop.stream)) return
       reportedStops.add(stop.stream)
-      onProblem(new ProjectionStopped(projection, stop))
+      onProblem(projectionStopped(projection, stop))
     },
   })
 }

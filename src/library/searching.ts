@@ -1,5 +1,5 @@
 /** Search over the rows: brought to where the reader wants them, and what it could not look at yet. */
-import { ProjectionStopped, type ProjectionRunner } from '../../projections/engine/runner.js'
+import { projectionStopped, type ProjectionRunner } from '../../projections/engine/runner.js'
 import type { VectorFiller } from '../../projections/read-models/archive-index/vector-filler.js'
 import { checkId } from '../domain/values/ids.js'
 import type { EmbeddingFailure } from '../ports/embedding-model.js'
@@ -57,7 +57,7 @@ export function createSearching(parts: SearchingParts): Searching {
   /** Throws if the rows of a conversation have stopped, because the result would be incomplete. */
   async function indexGoesOn(conversationId: string): Promise<void> {
     const stop = (await runner.stopped(conversationId)).find(({ projection }) => projection === 'archive-index')
-    if (stop !== undefined) throw new ProjectionStopped(stop.projection, stop)
+    if (stop !== undefined) throw projectionStopped(stop.projection, stop)
   }
 
   const find: Find = async (query, options, wait = {}) => {

@@ -13,7 +13,8 @@ import {
   type Variables,
 } from '@modelcontextprotocol/server'
 import { toChatMessage } from '../domain/values/message.js'
-import { faultOf, kindOf, problem } from '../library/problem.js'
+import { isLedgerError } from '../lib/ledger-error.js'
+import { faultOf, problem } from '../library/problem.js'
 import { asText, QUOTATION, quoteMessage, CharacterBudget, maxTextCharacters, type McpLimits } from './quotation.js'
 import { errorText, type Host, type McpLedger } from './tool.js'
 import { contextAt } from './tools/conversation-at.js'
@@ -74,7 +75,6 @@ const textOf = (variables: Variables, name: string): string => {
 }
 
 /** Failure kinds for something that does not exist. */
-const NOT_FOUND_KINDS = /^(?:NoSuch|CycleNotRecorded|BeforeFirstEvent|AfterNow)/u
 
 /** A complete message as it was recorded, cut if it exceeds the limit of a resource. */
 async function completeMessage(
@@ -96,6 +96,10 @@ async function completeMessage(
     : { ...about, message: quoteMessage(message, messageId, maxTextCharacters(resourceCharacters)) }
 }
 
+/** Nothing is there under this address: no such conversation, message or batch, or no state at that time. */
+const isNotFound = (error: unknown): boolean =>
+  isLedgerError(error) && (error.status === 404 || ['BeforeFirstEvent', 'AfterNow'].includes(error.kind))
+
 /** Adds the resources to a server. */
 export function registerResources(server: McpServer, host: Host): void {
   const { ledger, binding, limits, onProblem } = host
@@ -112,7 +116,7 @@ export function registerResources(server: McpServer, host: Host): void {
       return { contents: [{ uri: uri.href, mimeType: JSON_TYPE, text: asText(await make(conversationId)) }] }
     } catch (error) {
       const sentence = errorText(error, onProblem)
-      if (NOT_FOUND_KINDS.test(kindOf(error))) throw new ResourceNotFoundError(uri.href, sentence)
+      if (isNotFound(error)) throw new ResourceNotFoundError(uri.href, sentence)
       throw new ProtocolError(
         faultOf(error).fault === 'input' ? ProtocolErrorCode.InvalidParams : ProtocolErrorCode.InternalError,
         sentence,

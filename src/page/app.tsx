@@ -7,7 +7,8 @@ import { html } from 'hono/html'
 import type { Child } from 'hono/jsx'
 import { CONVERSATION_ORDERS } from '../../projections/read-models/live-messages/queries.js'
 import type { ConversationOrder, DiffOptions, ExplainOptions, Ledger } from '../library/ledger.js'
-import { faultOf, kindOf } from '../library/problem.js'
+import { isLedgerError } from '../lib/ledger-error.js'
+import { faultOf } from '../library/problem.js'
 import type { RecordedEvent } from '../domain/events/index.js'
 import { asset } from './assets.js'
 import { link } from './links.js'
@@ -56,7 +57,6 @@ export interface AppOptions {
 
 const ROWS = 100
 /** Failure kinds with status 404. */
-const NOT_FOUND = /^(?:NoSuch|CycleNotRecorded)/u
 /** Time for reading row details before the list is sent; the browser fetches the rest. */
 const ROWS_MS = 120
 const HITS = 50
@@ -91,7 +91,8 @@ class PageRoutes {
     app.onError(async (error, context) => {
       const { fault, message } =
         error instanceof BadAddress ? { fault: 'input' as const, message: error.message } : faultOf(error)
-      const status = NOT_FOUND.test(kindOf(error)) ? 404 : fault === 'input' ? 400 : fault === 'bug' ? 500 : 503
+      const status =
+        isLedgerError(error) && error.status === 404 ? 404 : fault === 'input' ? 400 : fault === 'bug' ? 500 : 503
       return await this.answer(
         context,
         { title: 'Error', status },

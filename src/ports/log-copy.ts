@@ -3,6 +3,7 @@
  * first event that names it.
  */
 import type { StoredEvent } from '../domain/events/stored-event.js'
+import { isLedgerError, LedgerError } from '../lib/ledger-error.js'
 
 export interface LogEntry {
   readonly event: StoredEvent
@@ -79,18 +80,10 @@ const faults = {
 
 export type LogCopyErrorKind = keyof typeof faults
 
-/** A log could not be copied: the kind, one sentence, and the fault. */
-export class LogCopyError extends Error {
-  override readonly name = 'LogCopyError'
-  constructor(
-    readonly kind: LogCopyErrorKind,
-    message: string,
-    cause?: unknown,
-  ) {
-    super(message, cause === undefined ? undefined : { cause })
-  }
+/** A log could not be copied. `message` is one sentence. */
+export const logCopyError = (kind: LogCopyErrorKind, message: string, cause?: unknown): LedgerError =>
+  new LedgerError(kind, faults[kind], message, { cause })
 
-  get fault(): 'input' | 'state' | 'world' | 'data' {
-    return faults[this.kind]
-  }
-}
+/** Whether a log copy failed. */
+export const isLogCopyError = (error: unknown): error is LedgerError & { readonly kind: LogCopyErrorKind } =>
+  isLedgerError(error) && Object.hasOwn(faults, error.kind)

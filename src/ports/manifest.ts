@@ -3,6 +3,7 @@
  * cannot: a chain that was recomputed by a user with write access to the database, or a truncated one. The format is
  * described in `docs/guides/auditing.md`.
  */
+import { isLedgerError, LedgerError } from '../lib/ledger-error.js'
 
 /** The last event of a stream. The stream has an event for each revision from 0. */
 export interface StreamHead {
@@ -72,18 +73,10 @@ const faults = {
 
 export type ManifestErrorKind = keyof typeof faults
 
-/** A manifest could not be written, or failed verification. */
-export class ManifestError extends Error {
-  override readonly name = 'ManifestError'
-  constructor(
-    readonly kind: ManifestErrorKind,
-    message: string,
-    cause?: unknown,
-  ) {
-    super(message, cause === undefined ? undefined : { cause })
-  }
+/** A manifest could not be written, or failed verification. `message` is one sentence. */
+export const manifestError = (kind: ManifestErrorKind, message: string, cause?: unknown): LedgerError =>
+  new LedgerError(kind, faults[kind], message, { cause })
 
-  get fault(): 'input' | 'world' | 'data' {
-    return faults[this.kind]
-  }
-}
+/** Whether a manifest failed. */
+export const isManifestError = (error: unknown): error is LedgerError & { readonly kind: ManifestErrorKind } =>
+  isLedgerError(error) && Object.hasOwn(faults, error.kind)

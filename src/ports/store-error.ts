@@ -1,40 +1,36 @@
 /**
- * The error that opening, reading and closing a store throw: one class with a `kind` and one sentence for users. `append`
- * does not throw it: its failures are values (see `AppendFailure`).
+ * The errors with which opening, reading and closing a store fail. `append` does not throw them: its failures are values
+ * (see `AppendFailure`).
  */
+import { isLedgerError, LedgerError } from '../lib/ledger-error.js'
 
-export type StoreErrorKind =
+const STORE_ERRORS = [
   /** Closed, unreachable, or no answer in time. */
-  | 'StoreUnavailable'
+  'StoreUnavailable',
   /** The address is invalid, or the server rejects the credentials. Retrying does not help. */
-  | 'StoreRefused'
+  'StoreRefused',
   /** Another process has the directory open. */
-  | 'FolderLocked'
+  'FolderLocked',
   /** Another process has taken over the directory, because this process was unresponsive for too long. */
-  | 'FolderTaken'
+  'FolderTaken',
   /** The path is not a directory, or is not writable. */
-  | 'FolderUnusable'
+  'FolderUnusable',
   /** The directory contains other files. Nothing in it was changed. */
-  | 'NotALedger'
+  'NotALedger',
   /** A later version of this program wrote it. */
-  | 'NewerSchema'
-  | 'DiskFull'
+  'NewerSchema',
+  'DiskFull',
+] as const
 
-/** A store cannot be opened, read or closed. `kind` is the reason, `message` is one sentence. */
-export class StoreError extends Error {
-  override readonly name = 'StoreError'
-  readonly kind: StoreErrorKind
+export type StoreErrorKind = (typeof STORE_ERRORS)[number]
 
-  constructor(kind: StoreErrorKind, detail: string, cause?: unknown) {
-    super(detail, cause === undefined ? undefined : { cause })
-    this.kind = kind
-  }
+/** A store cannot be opened, read or closed. `message` is one sentence. */
+export const storeError = (kind: StoreErrorKind, message: string, cause?: unknown): LedgerError =>
+  new LedgerError(kind, 'world', message, { cause })
 
-  /** Alias of `message`, the name that failure values use. */
-  get detail(): string {
-    return this.message
-  }
-}
+/** Whether a store failed. */
+export const isStoreError = (error: unknown): error is LedgerError & { readonly kind: StoreErrorKind } =>
+  isLedgerError(error, ...STORE_ERRORS)
 
 /** The code of a failure: an SQL state (five characters) or a code of the operating system (`ENOSPC`). */
 export function codeOf(failure: unknown): string | undefined {

@@ -1,7 +1,8 @@
 /** Writes to the ledger with the scope, the policy and the actor of a request. */
+import { isLedgerError } from '../lib/ledger-error.js'
 import type { PolicySettings } from '../domain/values/policy.js'
 import type { AmendOptions, AppendOptions, Ledger, MessageInput, Observation } from '../library/ledger.js'
-import { LedgerError } from '../library/problem.js'
+
 import type { ProxyRequest } from './api.js'
 import type { RequestIdentity } from './identify-request.js'
 import { reservesOf } from './reserves.js'
@@ -64,7 +65,7 @@ export class LedgerWriter {
     } catch (error) {
       // The tools alone exceed the window, or the ledger knows a smaller window than the proxy. Computed reserves must
       // not prevent the recording.
-      if (!(error instanceof LedgerError && error.failure.kind === 'BadPolicy')) throw error
+      if (!isLedgerError(error, 'BadPolicy')) throw error
       await append(this.policy)
     }
   }

@@ -3,21 +3,17 @@
  * stream passes `findEstimator` to the state: the domain has no list.
  */
 import { either as E } from 'fp-ts'
+import { LedgerError } from '../lib/ledger-error.js'
 import { checkId } from '../domain/values/ids.js'
 import { thrownSentence } from '../domain/values/thrown.js'
 import { builtInEstimators, MAX_TOKENS, type Estimator, type FindEstimator } from '../domain/values/tokens.js'
 
 /** An estimator failed: it threw, or returned something other than a whole number of tokens. */
-export class EstimatorFailed extends Error {
-  override readonly name = 'EstimatorFailed'
-  constructor(
-    readonly estimator: string,
-    detail: string,
-    options?: ErrorOptions,
-  ) {
-    super(`token estimator "${estimator}" ${detail}`, options)
-  }
-}
+const estimatorFailed = (estimator: string, detail: string, cause?: unknown): LedgerError =>
+  new LedgerError('EstimatorFailed', 'input', `token estimator "${estimator}" ${detail}`, {
+    details: { estimator },
+    cause,
+  })
 
 /** A short description of any value. */
 function inWords(value: unknown): string {
@@ -34,14 +30,14 @@ function withChecks(estimator: Estimator): Estimator {
     try {
       tokens = count()
     } catch (error) {
-      throw new EstimatorFailed(name, `threw: ${thrownSentence(error)}`, { cause: error })
+      throw estimatorFailed(name, `threw: ${thrownSentence(error)}`, error)
     }
     if (
       tokens === undefined ||
       (typeof tokens === 'number' && Number.isInteger(tokens) && tokens >= 0 && tokens <= MAX_TOKENS)
     )
       return tokens
-    throw new EstimatorFailed(
+    throw estimatorFailed(
       name,
       `gave ${inWords(tokens)} for ${what}: it has to be a whole number from 0 to ${String(MAX_TOKENS)}`,
     )
@@ -51,7 +47,7 @@ function withChecks(estimator: Estimator): Estimator {
     text(text) {
       const tokens = counted(`a text of ${String(text.length)} characters`, () => estimator.text(text))
       if (tokens === undefined)
-        throw new EstimatorFailed(
+        throw estimatorFailed(
           name,
           `gave nothing for a text of ${String(text.length)} characters: it has to be a whole number from 0 to ${String(MAX_TOKENS)}`,
         )
@@ -99,18 +95,17 @@ export const isRegisteredEstimator = (name: string): boolean => estimators.has(n
  * A conversation uses an estimator that this process does not know. Another one would not reproduce the recorded
  * numbers.
  */
-export class EstimatorNotRegistered extends Error {
-  override readonly name = 'EstimatorNotRegistered'
-  constructor(readonly estimator: string) {
-    super(
-      `token estimator "${estimator}" is not registered: only a program that calls registerEstimator with it can go on with this conversation`,
-    )
-  }
-}
+const estimatorNotRegistered = (estimator: string): LedgerError =>
+  new LedgerError(
+    'EstimatorNotRegistered',
+    'data',
+    `token estimator "${estimator}" is not registered: only a program that calls registerEstimator with it can continue this conversation`,
+    { details: { estimator } },
+  )
 
 /** The estimator with this name. Throws if it is not registered. */
 export const findEstimator: FindEstimator = (name) => {
   const estimator = estimators.get(name)
-  if (estimator === undefined) throw new EstimatorNotRegistered(name)
+  if (estimator === undefined) throw estimatorNotRegistered(name)
   return estimator.checked
 }

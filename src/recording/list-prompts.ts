@@ -1,7 +1,7 @@
 /** The registry of prompts: every template and persona that was used, by name, version and hash. */
 import type { RecordedEvent } from '../domain/events/index.js'
 import { PROMPT_PREFIX } from '../domain/values/ids.js'
-import { decodeEvent, isOfType, UnreadableEventError } from './read-event.js'
+import { decodeEvent, isOfType, isUnreadableEvent } from './read-event.js'
 import type { Log } from './load-conversation.js'
 
 /** A template or persona that was used. */
@@ -44,7 +44,7 @@ export async function listPrompts(log: Log): Promise<PromptRegistry> {
     try {
       event = await decodeEvent(stored, log.bodies)
     } catch (error) {
-      if (!(error instanceof UnreadableEventError)) throw error
+      if (!isUnreadableEvent(error)) throw error
       unreadable.push({ sha256: stored.stream.slice(PROMPT_PREFIX.length), reason: error.message })
       continue
     }

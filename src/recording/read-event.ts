@@ -3,22 +3,29 @@
  * error that names it.
  */
 import { either as E } from 'fp-ts'
+import { isLedgerError, LedgerError } from '../lib/ledger-error.js'
 import { claimOf, decode, type Unreadable } from '../domain/events/codec.js'
 import { replacementTypes, type EventType, type RecordedEvent, type ReplacementType } from '../domain/events/index.js'
 import type { BodyStore } from '../ports/body-store.js'
 import type { StoredEvent } from '../ports/event-store.js'
 
-/** Thrown if an event of the log cannot be read: an unknown type or version, a missing body, or invalid data. */
-export class UnreadableEventError extends Error {
-  override readonly name = 'UnreadableEventError'
-  constructor(readonly event: Unreadable) {
-    super(`${event.stream} revision ${event.revision.toString()} (${event.type}): ${event.detail}`)
-  }
-}
+/** An event of the log cannot be read: an unknown type or version, a missing body, or invalid data. */
+export const unreadableEvent = ({ kind, ...details }: Unreadable): LedgerError =>
+  new LedgerError(
+    kind,
+    'data',
+    `${details.stream} revision ${details.revision.toString()} (${details.type}): ${details.detail}`,
+    { details },
+  )
+
+/** Whether an event of the log could not be read. */
+export const isUnreadableEvent = (
+  error: unknown,
+): error is LedgerError & { readonly details: Omit<Unreadable, 'kind'> } => isLedgerError(error, 'UnreadableEvent')
 
 function decoded(stored: StoredEvent, body?: string): RecordedEvent {
   const read = decode(stored, body)
-  if (E.isLeft(read)) throw new UnreadableEventError(read.left)
+  if (E.isLeft(read)) throw unreadableEvent(read.left)
   return read.right
 }
 

@@ -4,7 +4,7 @@
  * error.
  */
 import { LRUCache } from 'lru-cache'
-import { StoreError } from '../ports/store-error.js'
+import { storeError, isStoreError } from '../ports/store-error.js'
 import { createTurns } from '../lib/turns.js'
 
 export interface StoreTurns {
@@ -31,7 +31,7 @@ interface Silence {
 }
 
 const unansweredBy = (failure: unknown): string | undefined =>
-  failure instanceof StoreError && failure.kind === 'StoreUnavailable' ? failure.detail : undefined
+  isStoreError(failure) && failure.kind === 'StoreUnavailable' ? failure.message : undefined
 
 /** Creates the queues. */
 export function createStoreTurns(): StoreTurns {
@@ -45,10 +45,7 @@ export function createStoreTurns(): StoreTurns {
         const silence = silences.get(name)
         if (silence !== undefined) {
           if (queuedAt < silence.before)
-            throw new StoreError(
-              'StoreUnavailable',
-              `${silence.detail}; this call waited for that one and was not started`,
-            )
+            throw storeError('StoreUnavailable', `${silence.detail}; this call waited for that one and was not started`)
           silences.delete(name)
         }
         const from = performance.now()

@@ -2,12 +2,12 @@
  * Passes a host's message list to the ledger and converts the context back: a message that did not change is the host's
  * own object, and other messages are new ones.
  */
+import { isLedgerError } from '../lib/ledger-error.js'
 import { either as E } from 'fp-ts'
 import type { ChatMessage, MessageInput } from '../domain/values/chat-message.js'
 import { isInstruction, messageHash, parseMessage } from '../domain/values/message.js'
 import { viewText, type Context } from '../domain/compaction/context.js'
 import type { Compressed, Ledger } from '../library/ledger.js'
-import { LedgerError } from '../library/problem.js'
 
 /** Converts the messages of an SDK to those of the chat API, and back. */
 export interface MessageConverter<HostMessage> {
@@ -100,7 +100,7 @@ async function withRecordedContext(
     const added = rest.slice(recordedCount(rest.map(hashOfInput), live.map(messageHash)))
     return [...(leading === 0 ? context.messages : withLeading(inputs.slice(0, leading), context)), ...added]
   } catch (error) {
-    if (error instanceof LedgerError && error.failure.kind === 'NoSuchConversation') return inputs
+    if (isLedgerError(error, 'NoSuchConversation')) return inputs
     throw error
   }
 }

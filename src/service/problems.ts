@@ -2,7 +2,8 @@
  * Problem responses (RFC 9457): failures of the ledger by their kinds, and failures of requests. Details of internal
  * errors are only in the service's log.
  */
-import { faultOf, kindOf, LedgerError } from '../library/problem.js'
+import { isLedgerError } from '../lib/ledger-error.js'
+import { faultOf, kindOf } from '../library/problem.js'
 import { PROBLEM } from './contract/problem.js'
 
 /** Failures that only a request meets, with their status. */
@@ -74,21 +75,6 @@ const TITLES: Readonly<Record<number, string>> = {
   503: 'Service unavailable',
 }
 
-/** Failure kinds whose HTTP status differs from the default for their fault. */
-const OWN: Readonly<Record<string, number>> = {
-  RevisionNotExpected: 412,
-  MessageIdTaken: 409,
-  PartlyRecorded: 409,
-  ScopeChanged: 409,
-  IdsRecorded: 409,
-  ToolResultWithoutCall: 409,
-  LedgerClosed: 503,
-  LedgerReadOnly: 409,
-  LedgerBeingWritten: 409,
-}
-const OF_FAULT = { input: 400, state: 409, world: 503, data: 500, bug: 500 } as const
-const NOT_THERE = /^(?:NoSuch|CycleNotRecorded$)/u
-
 /** A problem, ready to be sent. */
 export interface Problem {
   readonly status: number
@@ -101,8 +87,8 @@ export interface Problem {
 /** Details of a failure, without the fields that every problem has. */
 function aboutOf(error: unknown): Readonly<Record<string, unknown>> {
   if (error instanceof Refused) return error.about
-  if (!(error instanceof LedgerError)) return {}
-  const { kind: _kind, detail: _detail, ...about } = error.failure as { kind: string; detail?: unknown }
+  if (!isLedgerError(error)) return {}
+  const { detail: _detail, ...about } = error.details
   return about
 }
 
@@ -111,7 +97,7 @@ export function problemOf(error: unknown, requestId: string): Problem {
   const isOwn = error instanceof Refused
   const kind = isOwn ? error.kind : kindOf(error)
   const { fault, message } = isOwn ? { fault: 'input' as const, message: error.message } : faultOf(error)
-  const status = isOwn ? error.status : (OWN[kind] ?? (NOT_THERE.test(kind) ? 404 : OF_FAULT[fault]))
+  const status = isOwn || isLedgerError(error) ? error.status : fault === 'world' ? 503 : 500
   const isBug = fault === 'bug'
   const retryHeaders: Readonly<Record<string, string>> =
     status === 503 && !(isOwn && 'retry-after' in error.headers) ? { 'retry-after': '1' } : {}
@@ -122,6 +108,7 @@ export function problemOf(error: unknown, requestId: string): Problem {
     body: {
       // Details never override the fields that every problem has.
       ...aboutOf(error),
+      ...(fault === 'bug' ? {} : { fault }),
       type: `${PROBLEM}${kind}`,
       title: TITLES[status] ?? 'The request failed',
       status,

@@ -1,6 +1,7 @@
 /**
  * A log in a file: it is restored completely, equal logs make equal files, and damage is reported with its line.
  */
+import { LedgerError } from '../../src/lib/ledger-error.js'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
 import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
@@ -9,7 +10,7 @@ import { join } from 'node:path'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { createLogFile, openLogFile } from '../../src/adapters/file/log-file.js'
 import { copyLog } from '../../src/backup/migrate-log.js'
-import { LogCopyError, type LogTarget } from '../../src/ports/log-copy.js'
+import { isLogCopyError, type LogTarget } from '../../src/ports/log-copy.js'
 import { collect } from '../support/events.js'
 import {
   emptyLog,
@@ -39,7 +40,7 @@ async function backup(history: readonly Append[], path = newPath()): Promise<{ p
 }
 
 /** Restores a log from these bytes; returns the log, or the error. */
-async function restore(bytes: Uint8Array): Promise<{ error?: LogCopyError; log: TestLog }> {
+async function restore(bytes: Uint8Array): Promise<{ error?: LedgerError; log: TestLog }> {
   const path = newPath()
   await writeFile(path, bytes)
   const log = emptyLog('B')
@@ -47,7 +48,7 @@ async function restore(bytes: Uint8Array): Promise<{ error?: LogCopyError; log: 
     await copyLog(openLogFile(path), log.target)
     return { log }
   } catch (error) {
-    if (!(error instanceof LogCopyError)) throw error
+    if (!isLogCopyError(error)) throw error
     // From a damaged file no event is restored.
     if ((await log.store.head()) !== -1n) throw new Error('events were restored from a damaged file', { cause: error })
     return { error, log }

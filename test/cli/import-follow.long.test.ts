@@ -3,13 +3,14 @@
  * truncates and rewrites them; and two followers of one directory. No message is lost or duplicated.
  * `CONTEXT_LEDGER_TEST_KILLS` sets the number of kills (default 2).
  */
+import { LedgerError } from '../../src/lib/ledger-error.js'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import type { ChildProcessWithoutNullStreams } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { LedgerError, openLedger, type Ledger } from '../../src/index.js'
+import { openLedger, type Ledger } from '../../src/index.js'
 import { startCli } from '../support/cli.js'
 import { createTestDatabase, testServer } from '../support/postgres.js'
 import { createTranscriptWriter, type Written } from '../support/transcript-writer.js'
@@ -104,7 +105,7 @@ async function recordedOf(ledger: Ledger, conversationId: string): Promise<Writt
       else if (event.type === 'TranscriptDamaged') throw new Error(`${conversationId}: ${event.data.detail}`)
     }
   } catch (error) {
-    if (!(error instanceof LedgerError && error.failure.kind === 'NoSuchConversation')) throw error
+    if (!(error instanceof LedgerError && error.kind === 'NoSuchConversation')) throw error
   }
   return { conversationId, messageIds, compactions }
 }

@@ -1,7 +1,8 @@
 /** The on-demand ledger: when it is opened and closed, and which calls are retried. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { ledgerOnDemand, type LedgerOnDemand, type Opened } from '../../src/cli/on-demand.js'
-import { openLedger, StoreError, type Ledger } from '../../src/index.js'
+import { openLedger, type Ledger } from '../../src/index.js'
+import { storeError } from '../../src/ports/store-error.js'
 import { talk } from '../support/conversations.js'
 
 let ledger: Ledger
@@ -45,7 +46,7 @@ function demanded(
 }
 
 const failWithEndedProcess = (): Promise<never> =>
-  Promise.reject(new StoreError('StoreUnavailable', 'the other process has ended'))
+  Promise.reject(storeError('StoreUnavailable', 'the other process has ended'))
 
 /** A ledger served by a process that ends during the first call. */
 const endedLedger = (): Promise<Ledger> =>

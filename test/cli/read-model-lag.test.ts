@@ -66,7 +66,8 @@ describe('a conversation that is not there', () => {
     const ledger = await ledgerOn(db)
     await ledger.append('a', talk(3))
     await expect(ledger.search('berth', { conversationId: 'b' })).rejects.toMatchObject({
-      failure: { kind: 'NoSuchConversation', conversationId: 'b' },
+      kind: 'NoSuchConversation',
+      details: { conversationId: 'b' },
     })
     expect(await ledger.search('nowhere', { conversationId: 'a' })).toEqual({ hits: [] })
   })

@@ -4,7 +4,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { createServer, type RequestListener, type Server as HttpServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { openRemoteLedger, createClient, ServiceError } from '../../src/client/index.js'
+import { openRemoteLedger, createClient } from '../../src/client/index.js'
 import { openService } from '../../src/library/compose.js'
 import type { Ledger, RecordedEvent } from '../../src/index.js'
 import { kindOf } from '../../src/library/problem.js'
@@ -204,7 +204,8 @@ describe('who asks', () => {
     ['drop', (of) => of.editions.drop(ID, 'e', me)],
   ])('is known by the key: %s takes no other name', async (_name, call) => {
     await expect(call(remote)).rejects.toMatchObject({
-      failure: { kind: 'BadInput', field: 'actor' },
+      kind: 'BadInput',
+      details: { field: 'actor' },
       message: expect.stringContaining('the name of the key'),
     })
   })
@@ -212,7 +213,7 @@ describe('who asks', () => {
   it('is known by the key: compress hands the list back and says so', async () => {
     const { history, error } = await remote.compress(talk(2), 'by-another', me)
     expect([history, error?.kind]).toEqual([talk(2), 'BadInput'])
-    await expect(all(remote.log('by-another'))).rejects.toMatchObject({ failure: { kind: 'NoSuchConversation' } })
+    await expect(all(remote.log('by-another'))).rejects.toMatchObject({ kind: 'NoSuchConversation' })
   })
 })
 
@@ -221,7 +222,7 @@ describe('an evaluation', () => {
     const request = { conversations: [ID], candidates: [{ name: 'extractive', summarizer: 'extractive' as const }] }
     for (const call of [remote.editions.evaluate(request), remote.editions.estimateEvaluation(request)])
       await expect(call).rejects.toMatchObject({
-        failure: { kind: 'BadInput' },
+        kind: 'BadInput',
         message: expect.stringContaining('evaluate on the machine of the store'),
       })
   })
@@ -322,14 +323,14 @@ describe('the way to a service', () => {
     })
     try {
       const without = openRemoteLedger({ url: guarded.url })
-      expect(await outcome(() => without.context(ID))).toMatchObject({ kind: 'ServiceRefused' })
+      expect(await outcome(() => without.context(ID))).toMatchObject({ kind: 'KeyMissing' })
       const reading = openRemoteLedger({ url: guarded.url, key })
       expect(await outcome(() => reading.context(ID))).toEqual(await outcome(() => keyed.context(ID)))
       await expect(reading.append(ID, { role: 'user', content: 'x' })).rejects.toThrow('role append')
       const error = await createClient({ url: guarded.url, key: 'nonsense' })
         .calls.getLedger({})
         .catch((caught: unknown) => caught)
-      expect(error).toMatchObject({ name: ServiceError.name, status: 401 })
+      expect(error).toMatchObject({ name: 'LedgerError', kind: 'KeyMissing', status: 401 })
     } finally {
       await guarded.close()
       await keyed.close()

@@ -28,9 +28,9 @@ it('records nothing where the conversation has moved on, or does not say what is
   const { revision, recorded } = await ledger.append('b', { role: 'user', content: 'One.' })
   await ledger.append('b', { role: 'user', content: 'Two.' })
   await expect(ledger.amend('b', { withdraw: recorded, expectedRevision: revision })).rejects.toMatchObject({
-    failure: { kind: 'RevisionNotExpected' },
+    kind: 'RevisionNotExpected',
   })
-  await expect(ledger.amend('b', { withdraw: ['nobody'] })).rejects.toMatchObject({ failure: { kind: 'NotSaid' } })
+  await expect(ledger.amend('b', { withdraw: ['nobody'] })).rejects.toMatchObject({ kind: 'NotSaid' })
   // @ts-expect-error no list
   await expect(ledger.amend('b', { withdraw: 'one' })).rejects.toThrow(/withdraw/u)
   await expect(ledger.amend('b', { withdraw: [], append: [{ role: 'user' }] })).rejects.toThrow(/content/u)

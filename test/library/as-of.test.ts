@@ -1,7 +1,7 @@
 /** The library as of a moment: every way to name one, what waits, and the sentence where there is no such moment. */
+import { LedgerError } from '../../src/lib/ledger-error.js'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import {
-  LedgerError,
   openLedger,
   type AppendResult,
   type At,

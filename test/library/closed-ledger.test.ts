@@ -86,7 +86,7 @@ it('every function of a closed ledger says that it is closed, and none is forgot
     answers.set(
       name,
       await ask(() => run?.(...args)).catch((error: unknown) =>
-        error instanceof Error && 'failure' in error ? error.failure : error,
+        error instanceof Error && 'kind' in error ? { kind: error.kind } : error,
       ),
     )
   }

@@ -22,10 +22,12 @@ describe('an edition', () => {
     const { editionId } = await ledger.editions.replay({ conversations: ['a-x'] })
     // edition-<id>-a-x is the stream of "a-x" alone, though its name ends as one of "x" would.
     await expect(ledger.editions.adopt('x', `${editionId}-a`)).rejects.toMatchObject({
-      failure: { kind: 'NoSuchEdition', nearest: editionId },
+      kind: 'NoSuchEdition',
+      details: { nearest: editionId },
     })
     await expect(ledger.editions.adopt('x', editionId)).rejects.toMatchObject({
-      failure: { kind: 'NoSuchEdition', conversationId: 'x' },
+      kind: 'NoSuchEdition',
+      details: { conversationId: 'x' },
     })
     expect(await ledger.editions.compare(['a-x'], editionId.slice(0, 5))).toMatchObject({
       conversations: [{ conversationId: 'a-x' }],
@@ -80,7 +82,8 @@ describe('an edition', () => {
       'conversationIds must be a list of ids, or "all"',
     )
     await expect(ledger.editions.replay({ conversations: ['x'], signal: untyped('x') })).rejects.toMatchObject({
-      failure: { kind: 'BadInput', field: 'signal' },
+      kind: 'BadInput',
+      details: { field: 'signal' },
     })
     await expect(ledger.editions.replay({ conversations: ['x'], onProgress: untyped(5) })).rejects.toThrow(
       'onProgress must be a function',
@@ -115,7 +118,7 @@ describe('an edition', () => {
       () => ledger.log('x', none)[Symbol.asyncIterator]().next(),
     ]
     for (const call of calls)
-      await expect(call()).rejects.toMatchObject({ failure: { kind: 'BadInput', field: 'options' } })
+      await expect(call()).rejects.toMatchObject({ kind: 'BadInput', details: { field: 'options' } })
     for (const options of [undefined, {}, { policies: [] }])
       await expect(ledger.whatIf('all', untyped(options))).rejects.toThrow('policies are missing')
   })
@@ -139,7 +142,8 @@ describe('an edition', () => {
     await ledger.editions.replay({ conversations: ['a-x'] })
     // One that is named and was dropped is an error, and nothing is recorded of the one before it.
     await expect(ledger.editions.compare(['a-x', 'x'], editionId)).rejects.toMatchObject({
-      failure: { kind: 'EditionIsDropped', conversationId: 'x' },
+      kind: 'EditionIsDropped',
+      details: { conversationId: 'x' },
     })
     expect((await ledger.editions.compare(['a-x'], editionId)).conversations[0]?.recorded).toBe(true)
   })

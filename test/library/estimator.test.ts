@@ -138,7 +138,8 @@ wholeTest(
 
 it('has to be registered, and the error names those that are', async () => {
   await expect(openLedger({ store: folder, estimator: 'by-nobody' })).rejects.toMatchObject({
-    failure: { kind: 'BadInput', field: 'estimator' },
+    kind: 'BadInput',
+    details: { field: 'estimator' },
     message: expect.stringMatching(
       /"by-nobody" is not registered.*characters-by-script-2, characters-by-script-1, words-1, characters-1/u,
     ),

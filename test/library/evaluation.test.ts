@@ -114,7 +114,8 @@ describe('before anything is bought', () => {
     const request = { conversations: ['first'], candidates: [EXTRACTIVE, withModel('fold-in', {}, 'scripted-3')] }
     for (const call of [ledger.editions.evaluate(request), ledger.editions.estimateEvaluation(request)])
       await expect(call).rejects.toMatchObject({
-        failure: { kind: 'ModelUnusable', failure: 'unknown-model', model: 'scripted-3' },
+        kind: 'ModelUnusable',
+        details: { failure: 'unknown-model', model: 'scripted-3' },
         message: expect.stringContaining('the endpoint lists scripted-1, scripted-2 (did you mean scripted-1?)'),
       })
     expect([charged(), await ledger.editions.list()]).toEqual([0, []])
@@ -138,7 +139,7 @@ describe('before anything is bought', () => {
     stub.answerWith(onlyWithoutList(answer))
     await expect(
       ledger.editions.evaluate({ conversations: ['first'], candidates: [withModel('fold-in')] }),
-    ).rejects.toMatchObject({ failure: { kind: 'ModelUnusable', failure } })
+    ).rejects.toMatchObject({ kind: 'ModelUnusable', details: { failure } })
     expect(await ledger.editions.list()).toEqual([])
   })
 
@@ -154,7 +155,8 @@ describe('before anything is bought', () => {
         ...(maxCost === undefined ? {} : { maxCost }),
       })
     await expect(evaluateWith(withModel('fold-in'), ['firts'])).rejects.toMatchObject({
-      failure: { kind: 'NoSuchConversation', nearest: 'first' },
+      kind: 'NoSuchConversation',
+      details: { nearest: 'first' },
     })
     await expect(
       evaluateWith({

@@ -68,20 +68,23 @@ describe('a value that could not be read again', () => {
         for (const value of odd) {
           // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a caller without TypeScript may pass anything
           await expect(ledger.append('odd', say(1), { [field]: value as string })).rejects.toMatchObject({
-            failure: { kind: 'BadInput', field },
+            kind: 'BadInput',
+            details: { field },
           })
         }
       }
       for (const model of ['x'.repeat(4_000), 'a\0b', 'lone \ud800']) {
         await expect(ledger.append('odd', say(1), { policy: { model, modelMaxTokens: 4_000 } })).rejects.toMatchObject({
-          failure: { kind: 'BadPolicy', field: 'model' },
+          kind: 'BadPolicy',
+          details: { field: 'model' },
         })
       }
     })
     for (const actor of odd.filter((value) => value !== null))
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion
       await expect(openLedger({ store: 'nowhere', actor: actor as string })).rejects.toMatchObject({
-        failure: { kind: 'BadInput', field: 'actor' },
+        kind: 'BadInput',
+        details: { field: 'actor' },
       })
     await everybodyIsServed(['good'])
   })
@@ -113,7 +116,8 @@ describe('a value that could not be read again', () => {
     ] as const)
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion
       await expect(openLedger({ store: 'nowhere', embedding: embedding as never })).rejects.toMatchObject({
-        failure: { kind: 'BadInput', field },
+        kind: 'BadInput',
+        details: { field },
       })
   })
 

@@ -54,7 +54,8 @@ it.each(calls)('%s: %s', async (call, given, meant, run) => {
       : `${given} is no option of ${call}: did you mean ${meant}?`
   await expect(run(untyped({ [given]: 1 }))).rejects.toMatchObject({
     fault: 'input',
-    failure: { kind: 'BadInput', field: given },
+    kind: 'BadInput',
+    details: { field: given },
     message: expect.stringContaining(message),
   })
   expect(await ledger.projections.catchUp()).toBe(before)
@@ -146,7 +147,7 @@ const values: readonly (readonly [string, string, () => Promise<unknown>])[] = [
 ]
 
 it.each(values)('%s is refused', async (_what, field, run) => {
-  await expect(Promise.resolve().then(run)).rejects.toMatchObject({ fault: 'input', failure: { field } })
+  await expect(Promise.resolve().then(run)).rejects.toMatchObject({ fault: 'input', details: { field } })
 })
 
 it('a listener that rejects ends neither the call nor the process', async () => {

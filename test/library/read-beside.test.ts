@@ -96,7 +96,8 @@ describe('beside a running agent', () => {
   ])('a library that writes is refused: %s', async (call, write) => {
     await expect(write()).rejects.toMatchObject({
       fault: 'input',
-      failure: { kind: 'LedgerReadOnly', call, keptBy: expect.stringContaining(String(agent.pid)) },
+      kind: 'LedgerReadOnly',
+      details: { call, keptBy: expect.stringContaining(String(agent.pid)) },
       message: expect.stringContaining(
         `${call} writes, and ${store} was opened with readOnly while it is open in process`,
       ),

@@ -123,7 +123,7 @@ describe('a search while vectors are missing', () => {
     expect(problems).toContainEqual({ kind: 'EmbeddingFailed', detail: 'no such model' })
     // One that made vectors, with the question whether the model takes any at all; the others are the searches' own.
     expect(asked.filter((texts_) => texts_.some((text) => text.startsWith('text '))).length).toBeLessThanOrEqual(2)
-    await expect(ledger.projections.fillVectors()).rejects.toMatchObject({ failure: { kind: 'EmbeddingFailed' } })
+    await expect(ledger.projections.fillVectors()).rejects.toMatchObject({ kind: 'EmbeddingFailed' })
   })
 
   it('goes by words where the model never answers, whether or not it heeds the signal', async () => {
@@ -137,7 +137,8 @@ describe('a search while vectors are missing', () => {
     })
     expect(found).toMatchObject({
       hits: [{ text: expect.stringContaining('zebra') }],
-      failure: { kind: 'EmbeddingFailed', detail: expect.stringContaining('no answer within 5 ms') },
+      kind: 'EmbeddingFailed',
+      details: { detail: expect.stringContaining('no answer within 5 ms') },
     })
   })
 
@@ -160,7 +161,7 @@ describe('a search while vectors are missing', () => {
       setTimeout(resolve, 150)
     })
     expect(asked.length).toBe(calls)
-    await expect(ledger.search('zebra')).rejects.toMatchObject({ failure: { kind: 'LedgerClosed' } })
+    await expect(ledger.search('zebra')).rejects.toMatchObject({ kind: 'LedgerClosed' })
   })
 })
 

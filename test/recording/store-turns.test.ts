@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, expect, it, jest } from '@jest/globals'
 import fc from 'fast-check'
 import { createStoreTurns } from '../../src/recording/store-turns.js'
-import { StoreError } from '../../src/ports/store-error.js'
+import { storeError, isStoreError } from '../../src/ports/store-error.js'
 
 beforeEach(() => {
   jest.useFakeTimers()
@@ -56,13 +56,13 @@ it('calls that waited during a timeout fail without being started; all others ru
           await sleep(SILENCE_MS)
           silences.push({ from: began, until: performance.now() })
           if (work === 'silent as a result') return 'silent'
-          throw new StoreError('StoreUnavailable', 'no answer')
+          throw storeError('StoreUnavailable', 'no answer')
         }
         try {
           const result = await turns.inTurn('c', doIt, (said) => (said === 'silent' ? 'no answer' : undefined))
           ended(result === 'silent' ? 'silent' : 'answered')
         } catch (error) {
-          if (!(error instanceof StoreError) || error.kind !== 'StoreUnavailable') throw error
+          if (!isStoreError(error) || error.kind !== 'StoreUnavailable') throw error
           ended(startedWork.includes(place) ? 'silent' : 'not begun')
         }
       }
@@ -99,8 +99,8 @@ it('a quick failure, and one that is not a timeout, delay no other call', async 
     }
   }
   const pending = [
-    turns.inTurn('c', fails(new StoreError('StoreUnavailable', 'a connection broke'), 20)),
-    turns.inTurn('c', fails(new StoreError('StoreRefused', 'no'), 20_000)),
+    turns.inTurn('c', fails(storeError('StoreUnavailable', 'a connection broke'), 20)),
+    turns.inTurn('c', fails(storeError('StoreRefused', 'no'), 20_000)),
     turns.inTurn('c', fails(new TypeError('a defect'), 20_000)),
     turns.inTurn('c', () => Promise.resolve('done')),
     turns.inTurn('another', () => Promise.resolve('done beside it')),

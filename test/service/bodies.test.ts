@@ -125,7 +125,7 @@ const head = (length: number): string =>
 it('a client that leaves in the middle of its body records nothing; one that does not go on is told so', async () => {
   await raw(`${head(200)}${message('half').slice(0, 30)}`, 'end')
   expect(await raw(`${head(200)}${message('half').slice(0, 30)}`, 'wait')).toContain('BodyTooSlow')
-  await expect(ledger.messages('halves')).rejects.toMatchObject({ failure: { kind: 'NoSuchConversation' } })
+  await expect(ledger.messages('halves')).rejects.toMatchObject({ kind: 'NoSuchConversation' })
 })
 
 /** Writes chunks and reads nothing until all are written. */

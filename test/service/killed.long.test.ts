@@ -3,13 +3,14 @@
  * listeners read. Every acknowledged message exists once and in order, and a resumed stream misses no event.
  * `CONTEXT_LEDGER_TEST_SECONDS`, `CONTEXT_LEDGER_TEST_CLIENTS` and `CONTEXT_LEDGER_TEST_KILLS` make the test longer.
  */
+import { isLedgerError } from '../../src/lib/ledger-error.js'
 import { afterEach, describe, expect, it } from '@jest/globals'
 import type { ChildProcessWithoutNullStreams } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { setTimeout as delay } from 'node:timers/promises'
 import { z } from 'zod'
-import { createClient, ServiceError, type CloudEvent } from '../../src/client/index.js'
+import { createClient, type CloudEvent } from '../../src/client/index.js'
 import { openLedger } from '../../src/index.js'
 import { startCli } from '../support/cli.js'
 import { startWireServerProcess } from '../support/kurrentdb/wire-server-process.js'
@@ -95,8 +96,7 @@ describeOnServer.each(['Postgres', 'KurrentDB'])('services on a %s that are kill
               .catch((error: unknown) => error)
             if (!(answered instanceof Error)) break
             // A service that is down or shutting down gets a retry. Every other refusal is a defect.
-            if (!(answered instanceof ServiceError) || (answered.status !== undefined && answered.status < 500))
-              throw answered
+            if (!isLedgerError(answered) || answered.status < 500) throw answered
             await delay(20)
           }
           acknowledged.set(conversation, messageNumber + 1)

@@ -189,7 +189,7 @@ describe('deleted streams', () => {
     // In a second ledger without cached state.
     const second = await openLedger({ store: server.connectionString, database: 'memory', policy: SMALL })
     cleanups.push(() => second.close())
-    await expect(second.context('gone')).rejects.toMatchObject({ failure: { kind: 'NoSuchConversation' } })
+    await expect(second.context('gone')).rejects.toMatchObject({ kind: 'NoSuchConversation' })
     await expect(second.append('gone', talk(1))).rejects.toThrow('deleted permanently')
     expect((await second.list()).conversations.map(({ conversationId }) => conversationId)).toContain('kept')
     expect((await second.editions.list()).map((edition) => edition.editionId)).toContain(editionId)

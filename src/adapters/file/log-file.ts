@@ -5,6 +5,7 @@
  * A file is written as a draft in the same folder and renamed when it is complete and on the disk, so the final name
  * never holds half a log. A file is read twice: first completely, to check it, and then again to use it.
  */
+import { type LedgerError } from '../../lib/ledger-error.js'
 import { randomBytes } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { open, rename, rm, stat, type FileHandle } from 'node:fs/promises'
@@ -17,7 +18,14 @@ import { sha256 } from '../../domain/values/hash.js'
 import { createLogTally, type LogTally } from '../../domain/events/log-digest.js'
 import type { StoredEvent } from '../../domain/events/stored-event.js'
 import { byteLines } from '../../lib/byte-lines.js'
-import { LogCopyError, type FilledEntry, type LogEntry, type LogSource, type LogTarget } from '../../ports/log-copy.js'
+import {
+  logCopyError,
+  isLogCopyError,
+  type FilledEntry,
+  type LogEntry,
+  type LogSource,
+  type LogTarget,
+} from '../../ports/log-copy.js'
 import { PRIVATE_FILE } from '../../ports/private-files.js'
 import { codeOf, sentenceOf } from '../../ports/store-error.js'
 
@@ -91,12 +99,9 @@ async function* until(upTo: bigint, entries: AsyncIterable<LogEntry>): AsyncGene
 export async function createLogFile(path: string, options: { readonly overwrite?: boolean } = {}): Promise<LogTarget> {
   const checkTarget = async (): Promise<void> => {
     const found = await stat(path).catch(() => undefined)
-    if (found !== undefined && !found.isFile()) throw new LogCopyError('FileUnusable', `${path} is not a file`)
+    if (found !== undefined && !found.isFile()) throw logCopyError('FileUnusable', `${path} is not a file`)
     if (found !== undefined && options.overwrite !== true)
-      throw new LogCopyError(
-        'FileExists',
-        `${path} already exists; --overwrite replaces it when the new file is complete`,
-      )
+      throw logCopyError('FileExists', `${path} already exists; --overwrite replaces it when the new file is complete`)
   }
   await checkTarget()
   const folder = dirname(resolve(path))
@@ -174,12 +179,12 @@ async function writing<T>(path: string, work: () => Promise<T>): Promise<T> {
   } catch (error) {
     const code = codeOf(error)
     if (code === 'ENOSPC' || code === 'EDQUOT')
-      throw new LogCopyError(
+      throw logCopyError(
         'DiskFull',
         `${path} cannot be written: the disk is full; the incomplete file was removed`,
         error,
       )
-    throw new LogCopyError(
+    throw logCopyError(
       'FileUnusable',
       `${path} cannot be written: ${code === 'ENOENT' ? 'its folder does not exist' : sentenceOf(error)}`,
       error,
@@ -225,7 +230,7 @@ class LineReader {
   }
 
   close(): void {
-    if (this.line === 0) throw new LogCopyError('NoLogFile', `${this.name} is empty`)
+    if (this.line === 0) throw logCopyError('NoLogFile', `${this.name} is empty`)
     if (!this.ended) throw cutOff(this.name, this.line)
   }
 
@@ -233,7 +238,7 @@ class LineReader {
     const parsed = headerSchema.safeParse(this.json(line.subarray(0, 1_000)))
     if (!parsed.success) throw noLogFile(this.name)
     if (parsed.data.version > VERSION)
-      throw new LogCopyError(
+      throw logCopyError(
         'NoLogFile',
         `${this.name} was written by a later version of this program (format version ${String(parsed.data.version)}; this program supports ${String(VERSION)})`,
       )
@@ -294,18 +299,18 @@ class LineReader {
     }
   }
 
-  private damaged(problem: string): LogCopyError {
-    return new LogCopyError(
+  private damaged(problem: string): LedgerError {
+    return logCopyError(
       'DamagedFile',
       `${this.name}: line ${String(this.line)} ${problem}; nothing was copied from this file`,
     )
   }
 }
 
-const noLogFile = (name: string): LogCopyError =>
-  new LogCopyError('NoLogFile', `${name} is not a log file: its first line is not {"format":"${FORMAT}",…}`)
-const cutOff = (name: string, line: number): LogCopyError =>
-  new LogCopyError(
+const noLogFile = (name: string): LedgerError =>
+  logCopyError('NoLogFile', `${name} is not a log file: its first line is not {"format":"${FORMAT}",…}`)
+const cutOff = (name: string, line: number): LedgerError =>
+  logCopyError(
     'DamagedFile',
     `${name} is cut off after line ${String(line)}: the end of the log is missing; nothing was copied from this file`,
   )
@@ -327,13 +332,13 @@ async function* bytesOf(path: string, name: string, linesSoFar: () => number): A
     const code = codeOf(error)
     if (code === 'Z_BUF_ERROR') throw cutOff(name, linesSoFar())
     if (code?.startsWith('Z_') === true)
-      throw new LogCopyError(
+      throw logCopyError(
         'DamagedFile',
         `${name}: after line ${String(linesSoFar())} the compressed data is damaged (${sentenceOf(error)}); nothing was copied from this file`,
         error,
       )
-    if (error instanceof LogCopyError) throw error
-    throw new LogCopyError('FileUnusable', `${name} cannot be read: ${sentenceOf(error)}`, error)
+    if (isLogCopyError(error)) throw error
+    throw logCopyError('FileUnusable', `${name} cannot be read: ${sentenceOf(error)}`, error)
   } finally {
     raw.destroy()
     out.destroy()
@@ -350,7 +355,7 @@ async function isGzip(path: string, name: string): Promise<boolean> {
       await file.close()
     }
   } catch (error) {
-    throw new LogCopyError(
+    throw logCopyError(
       'FileUnusable',
       codeOf(error) === 'ENOENT' ? `there is no file ${name}` : `${name} cannot be read: ${sentenceOf(error)}`,
       error,
@@ -367,7 +372,7 @@ async function* endedLines(
   const lines = byteLines(chunks, (waiting) => {
     if (linesSoFar() === 0 && waiting > READ_BYTES) throw noLogFile(name)
     if (waiting > MAX_LINE_BYTES)
-      throw new LogCopyError('DamagedFile', `${name}: line ${String(linesSoFar() + 1)} is too long`)
+      throw logCopyError('DamagedFile', `${name}: line ${String(linesSoFar() + 1)} is too long`)
   })
   for await (const { bytes, isEnded } of lines) {
     if (!isEnded) throw linesSoFar() === 0 ? noLogFile(name) : cutOff(name, linesSoFar())

@@ -4,6 +4,7 @@
  * public key, and is signed. So a file of any length is written and read line by line, and every change is detected: the
  * hash covers the lines, and the signature covers the hash.
  */
+import { type LedgerError } from '../../lib/ledger-error.js'
 import { createHash, createPublicKey, randomBytes, sign, verify, type KeyObject } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { open, rename, rm, stat, type FileHandle } from 'node:fs/promises'
@@ -11,7 +12,8 @@ import { basename, dirname, join, resolve } from 'node:path'
 import { z } from 'zod'
 import { canonicalJson } from '../../domain/values/hash.js'
 import {
-  ManifestError,
+  manifestError,
+  isManifestError,
   type Manifest,
   type ManifestDraft,
   type ManifestHeader,
@@ -50,25 +52,25 @@ type End = z.infer<typeof endSchema>['end']
 /** The signed bytes: the end, after a prefix that makes the signature invalid in any other context. */
 const signedBytes = (end: End): Buffer => Buffer.from(`${FORMAT}-${String(VERSION)}\n${canonicalJson(end)}`, 'utf8')
 
-const unreadable = (path: string, error: unknown): ManifestError =>
-  new ManifestError(
+const unreadable = (path: string, error: unknown): LedgerError =>
+  manifestError(
     'FileUnusable',
     codeOf(error) === 'ENOENT' ? `there is no file ${path}` : `${path} cannot be read: ${fileSentence(error)}`,
     error,
   )
-const unwritable = (path: string, error: unknown): ManifestError =>
-  new ManifestError('WriteFailed', `${path} cannot be written completely: ${fileSentence(error)}`, error)
+const unwritable = (path: string, error: unknown): LedgerError =>
+  manifestError('WriteFailed', `${path} cannot be written completely: ${fileSentence(error)}`, error)
 
 /** Creates a manifest. Rejects an existing file. */
 export async function createManifestFile(path: string, header: ManifestHeader, key: KeyObject): Promise<ManifestDraft> {
   const checkTarget = async (): Promise<void> => {
     if ((await stat(path).catch(() => undefined)) !== undefined)
-      throw new ManifestError('FileExists', `${path} already exists`)
+      throw manifestError('FileExists', `${path} already exists`)
   }
   await checkTarget()
   const draft = join(dirname(resolve(path)), `${basename(path)}.${randomBytes(4).toString('hex')}.part`)
   let file: FileHandle | undefined = await open(draft, 'wx', PRIVATE_FILE).catch((error: unknown) => {
-    throw new ManifestError('FileUnusable', `${path} cannot be written: ${fileSentence(error)}`, error)
+    throw manifestError('FileUnusable', `${path} cannot be written: ${fileSentence(error)}`, error)
   })
   const digest = createHash('sha256')
   let lines: string[] = []
@@ -110,7 +112,7 @@ export async function createManifestFile(path: string, header: ManifestHeader, k
         await checkTarget()
         await rename(draft, path)
       } catch (error) {
-        throw error instanceof ManifestError ? error : unwritable(path, error)
+        throw isManifestError(error) ? error : unwritable(path, error)
       }
       return { fingerprint: fingerprintOf(publicKey), streams, events }
     },
@@ -141,10 +143,10 @@ const parsed = (line: string): unknown => {
 function headerOf(path: string, line: string): ManifestHeader {
   const header = headerSchema.safeParse(parsed(line))
   if (!header.success)
-    throw new ManifestError('NoManifest', `${path} is not a manifest of a ledger: its first line is not a header`)
+    throw manifestError('NoManifest', `${path} is not a manifest of a ledger: its first line is not a header`)
   const { version, ledger, origin, takenAt } = header.data
   if (version > VERSION)
-    throw new ManifestError(
+    throw manifestError(
       'NoManifest',
       `${path} was written by a later version of this program (manifest version ${String(version)})`,
     )
@@ -153,7 +155,7 @@ function headerOf(path: string, line: string): ManifestHeader {
 
 function headOf(path: string, line: string, number: number): StreamHead {
   const head = headSchema.safeParse(parsed(line))
-  if (!head.success) throw new ManifestError('ManifestChanged', `${path} line ${String(number)} was changed`)
+  if (!head.success) throw manifestError('ManifestChanged', `${path} line ${String(number)} was changed`)
   const { stream, revision, hash: headHash } = head.data
   return { stream, revision, hash: headHash }
 }
@@ -174,8 +176,8 @@ function isSigned({ end, signature }: z.infer<typeof endSchema>): boolean {
  * unchanged
  */
 export async function openManifestFile(path: string, signedBy?: string): Promise<Manifest> {
-  const changed = (difference: string): ManifestError =>
-    new ManifestError('ManifestChanged', `${path} was changed after it was signed: ${difference}`)
+  const changed = (difference: string): LedgerError =>
+    manifestError('ManifestChanged', `${path} was changed after it was signed: ${difference}`)
   const digest = createHash('sha256')
   let header: ManifestHeader | undefined
   let last: string | undefined
@@ -190,7 +192,7 @@ export async function openManifestFile(path: string, signedBy?: string): Promise
     last = line
     number += 1
   }
-  if (header === undefined || last === undefined) throw new ManifestError('NoManifest', `${path} is empty`)
+  if (header === undefined || last === undefined) throw manifestError('NoManifest', `${path} is empty`)
   const found = endSchema.safeParse(parsed(last))
   if (!found.success) throw changed(`it is cut off at line ${String(number)}`)
   const { end } = found.data
@@ -200,7 +202,7 @@ export async function openManifestFile(path: string, signedBy?: string): Promise
   if (!isSigned(found.data)) throw changed('the signature does not match')
   const fingerprint = fingerprintOf(end.publicKey)
   if (signedBy !== undefined && signedBy !== fingerprint)
-    throw new ManifestError('OtherSigner', `${path} is signed by ${fingerprint}, not by ${signedBy}`)
+    throw manifestError('OtherSigner', `${path} is signed by ${fingerprint}, not by ${signedBy}`)
   return {
     header,
     streams: end.streams,

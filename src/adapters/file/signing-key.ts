@@ -1,7 +1,7 @@
 /** Ed25519 keys in PEM files: the operator's private key signs manifests, and the public key identifies the signer. */
 import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { open, readFile } from 'node:fs/promises'
-import { ManifestError } from '../../ports/manifest.js'
+import { manifestError } from '../../ports/manifest.js'
 import { PRIVATE_FILE } from '../../ports/private-files.js'
 import { codeOf, sentenceOf } from '../../ports/store-error.js'
 
@@ -28,14 +28,14 @@ export function privateKeyFrom(pem: string, from: string): KeyObject {
   try {
     key = createPrivateKey(pem)
   } catch (error) {
-    throw new ManifestError(
+    throw manifestError(
       'BadKey',
       `${from} has no private key. A PEM file (PKCS #8, without a passphrase) is required; \`verify --new-key FILE\` creates one`,
       error,
     )
   }
   if (!isEd25519(key))
-    throw new ManifestError(
+    throw manifestError(
       'BadKey',
       `${from} has a key of type ${key.asymmetricKeyType ?? 'unknown'}, but Ed25519 is required`,
     )
@@ -46,7 +46,7 @@ async function textOf(path: string): Promise<string> {
   try {
     return await readFile(path, 'utf8')
   } catch (error) {
-    throw new ManifestError(
+    throw manifestError(
       'BadKey',
       codeOf(error) === 'ENOENT'
         ? `the key file ${path} does not exist`
@@ -67,13 +67,13 @@ export async function fingerprintFrom(signer: string): Promise<string> {
     const key = createPublicKey(pem)
     if (isEd25519(key)) return fingerprintOf(publicText(key))
   } catch (error) {
-    throw new ManifestError(
+    throw manifestError(
       'BadKey',
       `${signer} is neither a file with a key nor a fingerprint (sha256: and 64 hexadecimal digits)`,
       error,
     )
   }
-  throw new ManifestError('BadKey', `${signer} has a key that is not Ed25519`)
+  throw manifestError('BadKey', `${signer} has a key that is not Ed25519`)
 }
 
 /** Creates a key in a new file that only its owner can read; returns its fingerprint. */
@@ -89,8 +89,8 @@ export async function createKeyFile(path: string): Promise<string> {
     }
   } catch (error) {
     if (codeOf(error) === 'EEXIST')
-      throw new ManifestError('FileExists', `${path} already exists; a key is never overwritten`, error)
-    throw new ManifestError('FileUnusable', `${path} cannot be written: ${fileSentence(error)}`, error)
+      throw manifestError('FileExists', `${path} already exists; a key is never overwritten`, error)
+    throw manifestError('FileUnusable', `${path} cannot be written: ${fileSentence(error)}`, error)
   }
   return fingerprintOf(publicText(privateKey))
 }

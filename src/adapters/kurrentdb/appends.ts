@@ -1,6 +1,6 @@
 /** One append to the server, retried at the same revision until its outcome is known or the time is up. */
 import { either as E } from 'fp-ts'
-import { StoreError } from '../../ports/store-error.js'
+import { storeError } from '../../ports/store-error.js'
 import { backoffMs } from '../../lib/backoff.js'
 import { sleep } from '../../ports/clock.js'
 import { meaningOf, storeErrorOf, reasonOf } from './client-errors.js'
@@ -51,7 +51,7 @@ export async function send(
       if (meaning.kind !== 'unknown') throw storeErrorOf(error, name)
       const delay = backoffMs(attempt, BACKOFF)
       if (performance.now() + delay >= until) {
-        throw new StoreError(
+        throw storeError(
           'StoreUnavailable',
           `${name} did not confirm the append within ${String(deadlineMs)} ms: ${reasonOf(error)}`,
           error,

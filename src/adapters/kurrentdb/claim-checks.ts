@@ -6,7 +6,7 @@
 import { sha256 } from '../../domain/values/hash.js'
 import type { EventToAppend, StoredEvent } from '../../domain/events/stored-event.js'
 import type { BodyStore } from '../../ports/body-store.js'
-import { StoreError } from '../../ports/store-error.js'
+import { storeError } from '../../ports/store-error.js'
 import { type BodyReplacement, dataOfPreview } from './recorded-event.js'
 
 /** Limit for the data of one append. Below the server's limit, because another version may count differently. */
@@ -82,9 +82,9 @@ export async function withBody(
   const data = await bodies.get(claim.sha256)
   const name = `${event.stream} revision ${String(event.revision)}`
   if (data === undefined)
-    throw new StoreError('StoreRefused', `${name}: its data ${claim.sha256} is missing in the body store`)
+    throw storeError('StoreRefused', `${name}: its data ${claim.sha256} is missing in the body store`)
   if (sha256(data) !== claim.sha256)
-    throw new StoreError(
+    throw storeError(
       'StoreRefused',
       `${name}: the data in the body store differs from what was recorded (${claim.sha256})`,
     )

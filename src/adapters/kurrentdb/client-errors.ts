@@ -5,7 +5,8 @@
  * An error that is not a known refusal means that the outcome is unknown: the same append at the same revision can
  * always be repeated.
  */
-import { sentenceOf, StoreError } from '../../ports/store-error.js'
+import { type LedgerError } from '../../lib/ledger-error.js'
+import { sentenceOf, isStoreError, storeError } from '../../ports/store-error.js'
 
 export type Meaning =
   /** The outcome is unknown: the server is down, busy, electing a leader, or did not answer in time. */
@@ -97,18 +98,18 @@ function accessDenied(name: string, isKnown: boolean): string {
 }
 
 /** The error as a `StoreError`. */
-export function storeErrorOf(error: unknown, name: string): StoreError {
-  if (error instanceof StoreError) return error
+export function storeErrorOf(error: unknown, name: string): LedgerError {
+  if (isStoreError(error)) return error
   const meaning = meaningOf(error)
   if (meaning.kind === 'denied')
-    return new StoreError('StoreRefused', `${name}: ${accessDenied(name, meaning.isKnown)}`, error)
+    return storeError('StoreRefused', `${name}: ${accessDenied(name, meaning.isKnown)}`, error)
   if (meaning.kind === 'no-position')
-    return new StoreError(
+    return storeError(
       'StoreRefused',
       `${name}: the requested position does not exist; it may be from another log`,
       error,
     )
   return meaning.kind === 'refused' || meaning.kind === 'deleted-stream'
-    ? new StoreError('StoreRefused', `${name}: ${meaning.sentence}`, error)
-    : new StoreError('StoreUnavailable', `${name} cannot be reached: ${reasonOf(error)}`, error)
+    ? storeError('StoreRefused', `${name}: ${meaning.sentence}`, error)
+    : storeError('StoreUnavailable', `${name} cannot be reached: ${reasonOf(error)}`, error)
 }

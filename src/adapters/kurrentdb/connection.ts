@@ -21,7 +21,7 @@ import type {
 } from '@eventstore/db-client'
 import { StreamsClient, StreamsService } from '@eventstore/db-client/generated/streams_grpc_pb.js'
 import { readFileSync } from 'node:fs'
-import { sentenceOf, StoreError } from '../../ports/store-error.js'
+import { sentenceOf, storeError, isStoreError } from '../../ports/store-error.js'
 import {
   type AppendOutcome,
   encodeAppend,
@@ -70,7 +70,7 @@ const ADDRESS_EXAMPLES =
   'an address looks like kurrentdb://user:password@host:2113?tls=true or kurrentdb+discover://host1:2113,host2:2113'
 
 const refuse = (detail: string): never => {
-  throw new StoreError('StoreRefused', detail)
+  throw storeError('StoreRefused', detail)
 }
 
 /** Names are compared without case, `_` and `-`, like in the client. */
@@ -442,8 +442,8 @@ export function createClient(address: KurrentDbAddress): LedgerClient {
         ),
     )
   } catch (error) {
-    if (error instanceof StoreError) throw error
-    throw new StoreError('StoreRefused', `${address.name}: ${sentenceOf(error)}`)
+    if (isStoreError(error)) throw error
+    throw storeError('StoreRefused', `${address.name}: ${sentenceOf(error)}`)
   } finally {
     console.warn = warn
   }

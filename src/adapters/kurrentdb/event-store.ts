@@ -21,7 +21,7 @@ import {
 } from '../../ports/event-store.js'
 import { checkAppend, repetition } from '../append-checks.js'
 import { inByteOrder } from '../byte-order.js'
-import { sentenceOf, StoreError } from '../../ports/store-error.js'
+import { sentenceOf, storeError, isStoreError } from '../../ports/store-error.js'
 import { createTurns } from '../../lib/turns.js'
 import { send } from './appends.js'
 import { mapConcurrently, planReplacements, putBodies, tooLarge, withBody } from './claim-checks.js'
@@ -189,7 +189,7 @@ export async function openKurrentDbEventStore(
   async function throwIfDeleted(stream: string, until: number): Promise<void> {
     const settings = (await lastOf(session, `$$${stream}`, until))?.data
     if (settings !== undefined && isTruncated(settings)) {
-      throw new StoreError(
+      throw storeError(
         'StoreRefused',
         `${session.name}: the stream ${stream} was deleted or truncated, so new events would not start at revision 0; use another name`,
       )
@@ -268,7 +268,7 @@ export async function openKurrentDbEventStore(
     if (session.closing.aborted) return { kind: 'StoreUnavailable', detail: `${session.name} is closed` }
     const detail = sentenceOf(failure)
     // Failures of the body store and of the id index were not retried.
-    if (!(failure instanceof StoreError)) return { kind: 'StoreUnavailable', detail }
+    if (!isStoreError(failure)) return { kind: 'StoreUnavailable', detail }
     return failure.kind === 'StoreRefused'
       ? { kind: 'AppendRefused', detail }
       : { kind: 'StoreUnavailable', detail, triedAgain: true }
@@ -294,7 +294,7 @@ export async function openKurrentDbEventStore(
       if (position < 0n || position > LAST_POSITION) return undefined
       const found = await firstFrom(session, position).catch((error: unknown) => {
         // A position between two events.
-        if (error instanceof StoreError && isBadPosition(error.cause)) return undefined
+        if (isStoreError(error) && isBadPosition(error.cause)) return undefined
         throw error
       })
       return found === undefined || found.position !== position ? undefined : (await toStoredEvents([found]))[0]

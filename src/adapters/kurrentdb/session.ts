@@ -2,9 +2,10 @@
  * State that the parts of the store share: the client, its deadline, whether the store is closed, and the highest
  * position that this process knows.
  */
+import { type LedgerError } from '../../lib/ledger-error.js'
 import type { Signal } from '../../lib/signal.js'
 import { setMaxListeners } from 'node:events'
-import { StoreError } from '../../ports/store-error.js'
+import { storeError } from '../../ports/store-error.js'
 import { createClient, type KurrentDbAddress, type LedgerClient, wantsLeader } from './connection.js'
 
 export interface Session {
@@ -23,7 +24,7 @@ export interface Session {
   /** Throws if the store is closed. */
   checkOpen(): void
   /** The error for a server that did not answer in time. */
-  timeoutError(): StoreError
+  timeoutError(): LedgerError
   /** The highest position that this process knows: an event at a lower one was recorded before. */
   highestPosition(): bigint
   notePosition(position: bigint): void
@@ -65,9 +66,9 @@ export function createSession(address: KurrentDbAddress, deadlineMs: number): Se
     closing: closing.signal,
     waits,
     checkOpen() {
-      if (closing.signal.aborted) throw new StoreError('StoreUnavailable', `${name} is closed`)
+      if (closing.signal.aborted) throw storeError('StoreUnavailable', `${name} is closed`)
     },
-    timeoutError: () => new StoreError('StoreUnavailable', `${name} gave no answer within ${String(deadlineMs)} ms`),
+    timeoutError: () => storeError('StoreUnavailable', `${name} gave no answer within ${String(deadlineMs)} ms`),
     highestPosition: () => highest,
     notePosition(position) {
       if (position <= highest) return

@@ -1,5 +1,5 @@
 /** Waiting with a time limit, which ends at once when the store is closed. */
-import { StoreError } from '../../ports/store-error.js'
+import { storeError } from '../../ports/store-error.js'
 
 /**
  * The result of `work`. Rejects if it takes longer than `ms`, or if the store is closed, which calls every function in
@@ -11,7 +11,7 @@ export async function withTimeout<T>(work: Promise<T>, ms: number, waits: Set<()
   try {
     // One promise instead of a race of three, for speed: every append waits here.
     return await new Promise<T>((resolve, reject) => {
-      expire = () => reject(new StoreError('StoreUnavailable', `no answer within ${String(Math.round(ms))} ms`))
+      expire = () => reject(storeError('StoreUnavailable', `no answer within ${String(Math.round(ms))} ms`))
       timer = setTimeout(expire, Math.max(0, ms))
       waits.add(expire)
       work.then(resolve, reject)

@@ -17,7 +17,7 @@ import {
 } from '../../ports/event-store.js'
 import { checkAppend, repetition } from '../append-checks.js'
 import { inByteOrder } from '../byte-order.js'
-import { StoreError } from '../../ports/store-error.js'
+import { storeError } from '../../ports/store-error.js'
 import { createSignal, type Signal } from '../../lib/signal.js'
 
 export interface MemoryEventStore extends EventStore {
@@ -33,7 +33,7 @@ export function createMemoryEventStore(): MemoryEventStore {
   let closed = false
 
   function checkOpen(): void {
-    if (closed) throw new StoreError('StoreUnavailable', 'the store in memory is closed')
+    if (closed) throw storeError('StoreUnavailable', 'the store in memory is closed')
   }
 
   function record(

@@ -17,6 +17,7 @@
  *
  * The record also names the socket at which the owner serves readers (`serve-readers.ts`).
  */
+import { type LedgerError } from '../../lib/ledger-error.js'
 import { createHash, randomUUID } from 'node:crypto'
 import { existsSync, utimesSync } from 'node:fs'
 import { link, mkdir, open, readdir, readFile, readlink, rm, stat, writeFile } from 'node:fs/promises'
@@ -26,7 +27,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
 import { z } from 'zod'
 import { PRIVATE_FILE, PRIVATE_FOLDER } from '../../ports/private-files.js'
-import { codeOf, sentenceOf, StoreError } from '../../ports/store-error.js'
+import { codeOf, sentenceOf, isStoreError, storeError } from '../../ports/store-error.js'
 
 export interface FolderLock {
   /** Counts up with each owner of the folder. */
@@ -90,7 +91,7 @@ export async function lockFolder(folder: string, options: LockOptions = {}): Pro
       return await holdLock(folder, locks, number, socket, { beatMs, takeoverMs })
     }
   } catch (error) {
-    throw error instanceof StoreError ? error : unusable(folder, error)
+    throw isStoreError(error) ? error : unusable(folder, error)
   }
 }
 
@@ -122,18 +123,17 @@ export async function findOwner(folder: string): Promise<FolderOwner | undefined
 }
 
 /** A file-system error as the reason that `folder` cannot be opened. */
-export function unusable(folder: string, error: unknown): StoreError {
+export function unusable(folder: string, error: unknown): LedgerError {
   const code = codeOf(error) ?? ''
-  if (['ENOSPC', 'EDQUOT'].includes(code))
-    return new StoreError('DiskFull', `there is no space left for ${folder}`, error)
-  if (['ENOTDIR', 'EEXIST'].includes(code)) return new StoreError('FolderUnusable', `${folder} is not a folder`, error)
+  if (['ENOSPC', 'EDQUOT'].includes(code)) return storeError('DiskFull', `there is no space left for ${folder}`, error)
+  if (['ENOTDIR', 'EEXIST'].includes(code)) return storeError('FolderUnusable', `${folder} is not a folder`, error)
   if (['EACCES', 'EPERM', 'EROFS'].includes(code))
-    return new StoreError(
+    return storeError(
       'FolderUnusable',
       `this process has no permission to write to ${folder}, which is required even for reading: grant write access to its user, or name another folder`,
       error,
     )
-  return new StoreError('FolderUnusable', `${folder} cannot be used: ${sentenceOf(error)}`, error)
+  return storeError('FolderUnusable', `${folder} cannot be used: ${sentenceOf(error)}`, error)
 }
 
 /** Below the systems' limits for the address of a socket: 108 bytes on Linux, 104 on others. */
@@ -197,9 +197,9 @@ type Record = z.infer<typeof Record>
 async function makeFolder(folder: string): Promise<void> {
   try {
     await mkdir(folder, { recursive: true, mode: PRIVATE_FOLDER })
-    if (!(await stat(folder)).isDirectory()) throw new StoreError('FolderUnusable', `${folder} is not a folder`)
+    if (!(await stat(folder)).isDirectory()) throw storeError('FolderUnusable', `${folder} is not a folder`)
   } catch (error) {
-    throw error instanceof StoreError ? error : unusable(folder, error)
+    throw isStoreError(error) ? error : unusable(folder, error)
   }
 }
 
@@ -291,11 +291,8 @@ async function endOfOwner(
   if (owner === 'replaced') return 'replaced'
   const state = owner === undefined ? 'unknown' : await processStateOf(owner)
   if (state === 'dead') return 'dead'
-  const folderLocked = (ownerName: string): StoreError =>
-    new StoreError(
-      'FolderLocked',
-      `${folder} is open in ${ownerName}; only one process at a time can write to a folder`,
-    )
+  const folderLocked = (ownerName: string): LedgerError =>
+    storeError('FolderLocked', `${folder} is open in ${ownerName}; only one process at a time can write to a folder`)
   if (state === 'runs' && owner !== undefined)
     throw folderLocked(isThisProcess(owner) ? 'this same process' : nameOf(owner))
 
@@ -436,7 +433,7 @@ async function holdLock(
   function throwIfTaken(): void {
     // Later owners sweep our file, and they sweep it before the file of our successor.
     if (!existsSync(successor) && existsSync(file)) return
-    throw new StoreError(
+    throw storeError(
       'FolderTaken',
       `another process took over ${folder} while this one was unresponsive; writes that were not acknowledged before are lost. Open the folder again to continue`,
     )

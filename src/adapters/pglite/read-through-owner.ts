@@ -1,10 +1,11 @@
 /**
  * Reads a folder through the process that has it open. The owner's end of the connection is in `serve-readers.ts`.
  */
+import { type LedgerError } from '../../lib/ledger-error.js'
 import { connect as connectTo, type Socket } from 'node:net'
 import { Mutex } from 'async-mutex'
 import type { Database, Sql } from '../../ports/sql.js'
-import { StoreError } from '../../ports/store-error.js'
+import { storeError } from '../../ports/store-error.js'
 import type { FolderOwner } from './folder-lock.js'
 import { Answer, errorOf, Greeting, messagesOf, send, type Request } from './reading-protocol.js'
 
@@ -51,7 +52,7 @@ function databaseOn(
   socket.unref()
 
   async function exclusively<T>(work: () => Promise<T>): Promise<T> {
-    if (closed) throw new StoreError('StoreUnavailable', `${folder} is closed`)
+    if (closed) throw storeError('StoreUnavailable', `${folder} is closed`)
     return await mutex.runExclusive(async () => {
       socket.ref()
       try {
@@ -77,8 +78,8 @@ function databaseOn(
     return answer.rows
   }
 
-  const connectionLost = (): StoreError =>
-    new StoreError(
+  const connectionLost = (): LedgerError =>
+    storeError(
       'StoreUnavailable',
       `${folder} was read through ${ownerName}, which has ended, closed the folder or does not answer: open the ledger again`,
       failure(),

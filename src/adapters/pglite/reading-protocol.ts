@@ -6,7 +6,7 @@
 import type { Socket } from 'node:net'
 import { deserialize, serialize } from 'node:v8'
 import { z } from 'zod'
-import { codeOf, sentenceOf, StoreError, type StoreErrorKind } from '../../ports/store-error.js'
+import { codeOf, sentenceOf, storeError, isStoreError, type StoreErrorKind } from '../../ports/store-error.js'
 
 /** Increases with each change of the protocol. Readers and owners of different versions do not connect. */
 export const PROTOCOL_VERSION = 1
@@ -54,14 +54,14 @@ export function failureOf(error: unknown): Failure {
   const code = codeOf(error)
   return {
     message: sentenceOf(error),
-    ...(error instanceof StoreError ? { kind: error.kind } : {}),
+    ...(isStoreError(error) ? { kind: error.kind } : {}),
     ...(code === undefined ? {} : { code }),
   }
 }
 
 /** Restores the error from a failure that was sent. */
 export function errorOf({ message, code, kind }: Failure): Error {
-  if (kind !== undefined) return new StoreError(kind, message)
+  if (kind !== undefined) return storeError(kind, message)
   return Object.assign(new Error(message), code === undefined ? {} : { code })
 }
 
@@ -73,7 +73,7 @@ const HEAD_BYTES = 4
 export async function send(socket: Socket, message: Greeting | Request | Answer): Promise<void> {
   const body = serialize(message)
   if (body.length > LONGEST_FRAME)
-    throw new StoreError(
+    throw storeError(
       'StoreRefused',
       `an answer of ${String(body.length)} bytes is too large for a process that reads a folder through its owner (limit: ${String(LONGEST_FRAME)} bytes)`,
     )

@@ -9,7 +9,7 @@
 import { chmod, rm } from 'node:fs/promises'
 import { createServer, type Socket } from 'node:net'
 import { PRIVATE_FILE } from '../../ports/private-files.js'
-import { StoreError } from '../../ports/store-error.js'
+import { storeError } from '../../ports/store-error.js'
 import { failureOf, messagesOf, PROTOCOL_VERSION, Request, send, type Answer } from './reading-protocol.js'
 
 /** Runs statements in one read-only transaction. */
@@ -97,7 +97,7 @@ export async function serveReaders(
           () => {
             setImmediate(() => {
               reject(
-                new StoreError(
+                storeError(
                   'StoreUnavailable',
                   `the process that has ${name} open waited ${String(patienceMs)} ms for this reader and ended its transaction: try again`,
                 ),

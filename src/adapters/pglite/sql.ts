@@ -6,6 +6,7 @@
  * Use a server if you need that. PGlite has one session, so it runs one transaction at a time, and a long statement
  * blocks the whole process.
  */
+import { type LedgerError } from '../../lib/ledger-error.js'
 import { PGlite, types, type Transaction } from '@electric-sql/pglite'
 import { vector } from '@electric-sql/pglite-pgvector'
 import { constants, statfsSync } from 'node:fs'
@@ -15,7 +16,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { z } from 'zod'
 import type { Database, Sql } from '../../ports/sql.js'
 import { PRIVATE_FILE, restrictFolder } from '../../ports/private-files.js'
-import { codeOf, sentenceOf, StoreError } from '../../ports/store-error.js'
+import { codeOf, sentenceOf, isStoreError, storeError } from '../../ports/store-error.js'
 import {
   findOwner,
   LOCK_NAME,
@@ -98,10 +99,10 @@ export async function openFolderToRead(path: string, options: OpenOptions = {}):
     try {
       return { db: await openFolder(folder, options), ownerName: undefined }
     } catch (error) {
-      if (!(error instanceof StoreError && error.kind === 'FolderLocked')) throw error
+      if (!(isStoreError(error) && error.kind === 'FolderLocked')) throw error
       // The owner may still be opening the folder; it serves readers only after that.
       if (performance.now() >= until)
-        throw new StoreError(
+        throw storeError(
           'FolderLocked',
           `${error.message}. Readers connect to that process, but it does not answer`,
           error,
@@ -173,14 +174,14 @@ function freeBytes(folder: string): number {
   }
 }
 
-function reasonOf(folder: string, error: unknown): StoreError {
-  const failure = error instanceof StoreError ? error : unusable(folder, error)
+function reasonOf(folder: string, error: unknown): LedgerError {
+  const failure = isStoreError(error) ? error : unusable(folder, error)
   if (failure.kind === 'FolderTaken' || failure.kind === 'DiskFull') return failure
   return isOutOfSpace(error) || freeBytes(folder) < MIN_FREE_BYTES ? noSpace(folder, error) : failure
 }
 
-const noSpace = (name: string, error: unknown): StoreError =>
-  new StoreError('DiskFull', `there is no space left for ${name} (a new ledger takes 40 MB)`, error)
+const noSpace = (name: string, error: unknown): LedgerError =>
+  storeError('DiskFull', `there is no space left for ${name} (a new ledger takes 40 MB)`, error)
 
 // The engine's file layer numbers system errors its own way, and throws objects that are not an `Error`.
 const isErrno = (error: unknown): error is { readonly errno: unknown } =>
@@ -335,7 +336,7 @@ function spaceIn(folder: string): CheckSpace {
     const needed = WAL_SEGMENT + PAGES + lengthOf(values) * TIMES_WRITTEN
     const free = freeBytes(folder)
     if (free < needed)
-      throw new StoreError(
+      throw storeError(
         'DiskFull',
         `there is no space left for ${folder}: writing needs ${String(Math.ceil(needed / 2 ** 20))} MB, and ${String(Math.floor(free / 2 ** 20))} MB are free`,
       )
@@ -354,7 +355,7 @@ function databaseOn(
   let closing: Promise<void> | undefined
 
   async function open<T>(work: () => Promise<T>): Promise<T> {
-    if (closing !== undefined) throw new StoreError('StoreUnavailable', `${name} is closed`)
+    if (closing !== undefined) throw storeError('StoreUnavailable', `${name} is closed`)
     lock.check()
     const pending = work()
     running.add(pending)
@@ -470,12 +471,12 @@ function inside(tx: Transaction, checkSpace: CheckSpace): Sql {
 
 /** Returns errors of the database unchanged, with their code, and turns failures of the engine into `StoreError`s. */
 function clearer(error: unknown, name: string): unknown {
-  if (error instanceof StoreError || /^[\dA-Z]{5}$/.test(codeOf(error) ?? '')) return error
+  if (isStoreError(error) || /^[\dA-Z]{5}$/.test(codeOf(error) ?? '')) return error
   const message = sentenceOf(error)
   if (isErrno(error))
     return isOutOfSpace(error)
       ? noSpace(name, error)
-      : new StoreError(
+      : storeError(
           'StoreUnavailable',
           `${name} cannot be read or written (error ${String(error.errno)} of the engine's file layer)`,
           error,
@@ -483,7 +484,7 @@ function clearer(error: unknown, name: string): unknown {
   // The engine aborts (abort, unreachable code) when Postgres would end its process; the instance is unusable after
   // that.
   if (error instanceof Error && (error.name === 'RuntimeError' || /abort|closed|exit/i.test(message)))
-    return new StoreError('StoreUnavailable', `${name} has stopped: ${message}`, error)
+    return storeError('StoreUnavailable', `${name} has stopped: ${message}`, error)
   return error
 }
 
@@ -506,7 +507,7 @@ async function refuseForeign(folder: string): Promise<void> {
   )
   if (content.length === 0) return
   if (!content.includes(MARKER)) {
-    throw new StoreError(
+    throw storeError(
       'NotALedger',
       `${folder} is not a ledger: it contains ${content.slice(0, 3).join(', ')}${content.length > 3 ? ', …' : ''}. Nothing in it was changed. Name an empty folder, or one that does not exist`,
     )
@@ -524,12 +525,12 @@ async function readMarker(folder: string): Promise<Marker | undefined> {
   }
   const marker = parseMarker(text)
   if (marker === undefined)
-    throw new StoreError(
+    throw storeError(
       'NotALedger',
       `${join(folder, MARKER)} was not written by this program; nothing in ${folder} was changed`,
     )
   if (marker.version > MARKER_VERSION) {
-    throw new StoreError(
+    throw storeError(
       'NewerSchema',
       `${folder} was created by a later version of this program (layout version ${String(marker.version)}; this program supports ${String(MARKER_VERSION)})`,
     )

@@ -5,10 +5,10 @@
  */
 import { either as E } from 'fp-ts'
 import type { StoredEvent } from '../../domain/events/stored-event.js'
-import { LogCopyError, type BulkTarget, type CopiedEvent } from '../../ports/log-copy.js'
+import { logCopyError, isLogCopyError, type BulkTarget, type CopiedEvent } from '../../ports/log-copy.js'
 import type { Sql } from '../../ports/sql.js'
 import { checkAppend } from '../append-checks.js'
-import { codeOf, sentenceOf, StoreError } from '../../ports/store-error.js'
+import { codeOf, sentenceOf, storeError } from '../../ports/store-error.js'
 import { refusesData } from './append-queue.js'
 import { LOG_CHANNEL } from './schema.js'
 
@@ -38,7 +38,7 @@ function spansOf(entries: readonly CopiedEvent[], name: string): ReadonlyMap<str
   for (const { event } of entries) {
     const checked = checkAppend(event.stream, 'any', [event])
     if (E.isLeft(checked))
-      throw new LogCopyError(
+      throw logCopyError(
         'TargetRefuses',
         `${name} refuses ${placeOf(event)}: ${'detail' in checked.left ? checked.left.detail : checked.left.kind}`,
       )
@@ -46,7 +46,7 @@ function spansOf(entries: readonly CopiedEvent[], name: string): ReadonlyMap<str
     if (span === undefined) spans.set(event.stream, { first: event, last: event.revision })
     else if (event.revision === span.last + 1n) span.last = event.revision
     else
-      throw new LogCopyError(
+      throw logCopyError(
         'TargetRefuses',
         `${placeOf(event)} cannot be written to ${name}: it does not follow revision ${span.last.toString()}`,
       )
@@ -68,7 +68,7 @@ async function append(
   for (const [stream, { first }] of spans) {
     const actual = found.get(stream) ?? -1n
     if (actual !== first.revision - 1n) {
-      throw new LogCopyError(
+      throw logCopyError(
         'TargetChanged',
         `${placeOf(first)} cannot be written to ${name}: the stream ends there at revision ${actual.toString()}. Either another process writes to it, or the source has a gap before this event`,
       )
@@ -76,7 +76,7 @@ async function append(
   }
   await sql.query(MOVE_STREAMS, [streams, streams.map((stream) => spans.get(stream)?.last ?? -1n)])
   const [head] = await sql.query<{ position: string }>(TAKE_POSITIONS, [entries.length])
-  if (head === undefined) throw new StoreError('StoreUnavailable', 'the log has no counter')
+  if (head === undefined) throw storeError('StoreUnavailable', 'the log has no counter')
   await sql.query(INSERT_EVENTS, [
     BigInt(head.position) - BigInt(entries.length),
     `[${entries.map(({ text }) => text).join(',')}]`,
@@ -87,17 +87,17 @@ async function append(
 const placeOf = (event: StoredEvent): string => `${event.stream} revision ${event.revision.toString()}`
 
 function failureOf(error: unknown, name: string): unknown {
-  if (error instanceof LogCopyError) return error
+  if (isLogCopyError(error)) return error
   // 53100: the server's disk is full.
   if (codeOf(error) === '53100')
-    return new LogCopyError(
+    return logCopyError(
       'DiskFull',
       `the disk of ${name} is full: ${sentenceOf(error)}; run the same copy again to continue`,
       error,
     )
   if (refusesData(error))
-    return new LogCopyError('TargetRefuses', `${name} refuses these events: ${sentenceOf(error)}`, error)
-  return new LogCopyError(
+    return logCopyError('TargetRefuses', `${name} refuses these events: ${sentenceOf(error)}`, error)
+  return logCopyError(
     'TargetUnavailable',
     `${name} does not answer: ${sentenceOf(error)}; run the same copy again to continue`,
     error,

@@ -5,7 +5,7 @@
  * writers, such a store lost 18 to 22 % of the events).
  */
 import type { Sql } from '../../ports/sql.js'
-import { StoreError } from '../../ports/store-error.js'
+import { storeError } from '../../ports/store-error.js'
 
 /**
  * Every append sends NOTIFY on this channel. Channels belong to the whole database, so appends to a log in another
@@ -42,7 +42,7 @@ export async function migrateLog(db: Sql): Promise<void> {
 export async function checkLogVersion(db: Sql): Promise<void> {
   const version = await recordedVersion(db)
   if (version < MIGRATIONS.length)
-    throw new StoreError(
+    throw storeError(
       'StoreUnavailable',
       `the log is in use by an earlier version of this program (its tables have version ${String(version)}, this program needs ${String(MIGRATIONS.length)}): read it with that version, or after that process has ended`,
     )
@@ -52,7 +52,7 @@ async function recordedVersion(db: Sql): Promise<number> {
   const [row] = await db.query<{ version: number }>('select version from log_version')
   const version = row?.version ?? 0
   if (version > MIGRATIONS.length) {
-    throw new StoreError(
+    throw storeError(
       'NewerSchema',
       `the log was written by a later version of this program (its tables have version ${String(version)}, this program supports up to ${String(MIGRATIONS.length)})`,
     )

@@ -4,10 +4,11 @@
  * The pool has its own type parsers, because the global ones of `pg` belong to the whole process, and other code may
  * rely on them.
  */
+import { type LedgerError } from '../../lib/ledger-error.js'
 import pg from 'pg'
 import { backoffMs } from '../../lib/backoff.js'
 import type { Database, Sql, TransactionOptions } from '../../ports/sql.js'
-import { codeOf, sentenceOf, StoreError } from '../../ports/store-error.js'
+import { codeOf, sentenceOf, isStoreError, storeError } from '../../ports/store-error.js'
 
 export interface PostgresOptions {
   /** The schema of the tables; created if it is missing. Default `context_ledger`. */
@@ -49,7 +50,7 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
   let closing: Promise<void> | undefined
 
   async function run<T>(work: () => Promise<T>): Promise<T> {
-    if (closing !== undefined) throw new StoreError('StoreUnavailable', `${name} is closed`)
+    if (closing !== undefined) throw storeError('StoreUnavailable', `${name} is closed`)
     try {
       return await work()
     } catch (error) {
@@ -360,13 +361,13 @@ function parseAddress(url: string): { name: string; address: string; startup: st
     parsed = new URL(url)
   } catch {
     // The error of `URL` contains the address with its password, so it is not passed on as the cause.
-    throw new StoreError(
+    throw storeError(
       'StoreRefused',
       'this is not a Postgres address; one looks like postgres://user:password@host:5432/database',
     )
   }
   if (parsed.protocol !== 'postgres:' && parsed.protocol !== 'postgresql:') {
-    throw new StoreError(
+    throw storeError(
       'StoreRefused',
       `a Postgres address begins with postgres://, but this one begins with ${parsed.protocol}//`,
     )
@@ -377,16 +378,12 @@ function parseAddress(url: string): { name: string; address: string; startup: st
   return { name, address: parsed.href, startup }
 }
 
-function openError(error: unknown, name: string): StoreError {
-  if (error instanceof StoreError) return error
+function openError(error: unknown, name: string): LedgerError {
+  if (isStoreError(error)) return error
   // 28: invalid user or password. 3D: no such database. 42501: no permission. A server that is starting or stopping
   // reports 57P03 or 57P01, which are not refusals.
   const refused = /^(28|3D|42501)/.test(codeOf(error) ?? '')
-  return new StoreError(
-    refused ? 'StoreRefused' : 'StoreUnavailable',
-    `cannot open ${name}: ${sentenceOf(error)}`,
-    error,
-  )
+  return storeError(refused ? 'StoreRefused' : 'StoreUnavailable', `cannot open ${name}: ${sentenceOf(error)}`, error)
 }
 
 /**
@@ -397,15 +394,15 @@ function clearer(error: unknown, name: string, connectTimeoutMs: number): unknow
   if (!(error instanceof Error)) return error
   if (codeOf(error)?.length === 5 && !/^E[A-Z]{4}$/.test(codeOf(error) ?? '')) return error
   if (error.message.startsWith('timeout exceeded when trying to connect')) {
-    return new StoreError(
+    return storeError(
       'StoreUnavailable',
       `no connection to ${name} within ${String(connectTimeoutMs / 1_000)} s`,
       error,
     )
   }
-  if (isTimeout(error)) return new StoreError('StoreUnavailable', `${name} did not answer in time`, error)
+  if (isTimeout(error)) return storeError('StoreUnavailable', `${name} did not answer in time`, error)
   if (codeOf(error) !== undefined || /^Connection terminated|not queryable|Cannot use a pool/.test(error.message)) {
-    return new StoreError('StoreUnavailable', `the connection to ${name} broke: ${sentenceOf(error)}`, error)
+    return storeError('StoreUnavailable', `the connection to ${name} broke: ${sentenceOf(error)}`, error)
   }
   return error
 }

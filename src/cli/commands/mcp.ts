@@ -105,12 +105,12 @@ function openWithRetries(args: CommandArgs, isFolder: boolean): Open {
       try {
         return await openOnce(writes)
       } catch (error) {
-        const [{ kindOf }, { StoreError }] = await Promise.all([
+        const [{ kindOf }, { storeError }] = await Promise.all([
           import('../../library/problem.js'),
           import('../../ports/store-error.js'),
         ])
         // An invalid setting is not an internal error: report it to the client.
-        if (error instanceof InputError) throw new StoreError('StoreRefused', error.message, error)
+        if (error instanceof InputError) throw storeError('StoreRefused', error.message, error)
         if (!isFolder || !RETRYABLE_KINDS.has(kindOf(error)) || performance.now() > until) throw error
         await delay(RETRY_MS)
       }

@@ -1,7 +1,10 @@
 /** Adopts, reverts or drops an edition in each of its conversations. If one conversation fails, the others continue. */
+import { isUnreadableEvent } from '../../recording/read-event.js'
+import { isStoreError } from '../../ports/store-error.js'
+import { LedgerError, isLedgerError } from '../../lib/ledger-error.js'
 import type { OverBudget } from '../../domain/compaction/context.js'
 import type { EditionOfConversation, Ledger, EditionChange, ReplayEstimate } from '../../library/ledger.js'
-import { LedgerError } from '../../library/problem.js'
+
 import { requestedConversations } from '../requested-conversations.js'
 import { CommandExit, EXIT } from '../errors.js'
 import type { CommandArgs } from '../command-args.js'
@@ -65,7 +68,7 @@ export async function forEachConversation<T extends EditionResult>(
       done.push(one)
       if (!json) await line(`${printable(conversationId)}: ${sentence(one)}`)
     } catch (error) {
-      if (!(error instanceof LedgerError)) throw error
+      if (!isLedgerError(error) || isStoreError(error) || isUnreadableEvent(error)) throw error
       // With a single conversation, its error is the error of the command.
       if (ids.length === 1 && !isStopped()) throw error
       refused.push({ conversationId, error })
@@ -92,7 +95,7 @@ export async function showOutcome<T extends EditionResult>(
         conversations: done,
         refused: refused.map(({ conversationId, error }) => ({
           conversationId,
-          kind: error.failure.kind,
+          kind: error.kind,
           message: error.message,
         })),
       }),

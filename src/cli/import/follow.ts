@@ -4,12 +4,13 @@
  * is read completely. Messages are recognized by the ids of the program, so rotation, truncation or an interrupted
  * import neither loses nor duplicates messages.
  */
+import { isLedgerError } from '../../lib/ledger-error.js'
 import { watch, type FSWatcher } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { recognizeTranscript, type RecognizedTranscript } from '../../importers/index.js'
 import type { Ledger } from '../../library/ledger.js'
-import { LedgerError } from '../../library/problem.js'
-import { sentenceOf } from '../../ports/store-error.js'
+
+import { sentenceOf, isStoreError } from '../../ports/store-error.js'
 import { line, note, noteColours, toJson } from '../output.js'
 import { conversationLine } from './imported-transcript.js'
 import { planImport, ignoreRemoved, type PlannedFile } from './import-plan.js'
@@ -189,7 +190,8 @@ export async function followTranscripts(
     } catch (error) {
       if (signal.aborted) return
       // An invalid file does not stop the others; a ledger that cannot be written does.
-      if (error instanceof LedgerError && error.fault !== 'input' && error.fault !== 'state') throw error
+      if (isLedgerError(error) && !isStoreError(error) && error.fault !== 'input' && error.fault !== 'state')
+        throw error
       if ((await stat(path).catch(() => undefined)) !== undefined) warn(path, sentenceOf(error))
       // Retry after a pause: the file may belong to another program by now, or the cause may be fixed.
       forget(path)

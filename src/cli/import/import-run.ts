@@ -213,7 +213,7 @@ export class ImportRun {
     for (const { conversationId, unusable } of this.files)
       if (unusable !== undefined)
         return new InputError(
-          unusable.failure.kind,
+          unusable.kind,
           `${conversationId} is recorded but has no context: ${unusable.message}; set a larger window with --model-max-tokens`,
         )
     return undefined

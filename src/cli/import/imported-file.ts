@@ -1,6 +1,8 @@
 /** The result of importing a file, counted from the log, and its output line. */
+import { isStoreError } from '../../ports/store-error.js'
+import { LedgerError, isLedgerError } from '../../lib/ledger-error.js'
 import type { Ledger } from '../../library/ledger.js'
-import { LedgerError } from '../../library/problem.js'
+
 import { colours, count, many, typed } from '../output.js'
 
 export interface ImportedFile {
@@ -41,13 +43,7 @@ export async function revisionBefore(ledger: Ledger, conversationId: string): Pr
     return (await ledger.context(conversationId)).revision
   } catch (error) {
     // If leading or pinned messages do not fit, there is no context; count the log from the start.
-    if (
-      error instanceof LedgerError &&
-      (error.failure.kind === 'NoSuchConversation' ||
-        error.failure.kind === 'LeadingTooLarge' ||
-        error.failure.kind === 'PinnedTooLarge')
-    )
-      return -1n
+    if (isLedgerError(error, 'NoSuchConversation', 'LeadingTooLarge', 'PinnedTooLarge')) return -1n
     throw error
   }
 }
@@ -66,7 +62,7 @@ export async function countRecorded(ledger: Ledger, imported: ImportedFile, befo
   try {
     imported.contextTokens = (await ledger.context(imported.conversationId)).tokens
   } catch (error) {
-    if (!(error instanceof LedgerError)) throw error
+    if (!isLedgerError(error) || isStoreError(error)) throw error
     imported.unusable = error
   }
 }

@@ -2,13 +2,8 @@
  * Maps each failure to a message and a fault. Each capability has a `failures.ts` with the messages of its own
  * failures; the library looks them up.
  */
+import type { Fault } from '../../lib/ledger-error.js'
 import { count } from '../text/count.js'
-
-/**
- * `input`: the request is invalid; `state`: the request conflicts with the recorded state; `world`: a store or model is
- * unavailable; `data`: the log cannot be read or trusted.
- */
-export type Fault = 'input' | 'state' | 'world' | 'data'
 
 /** The fault, and a description of the failure. */
 export type Sentence = readonly [Fault, string]

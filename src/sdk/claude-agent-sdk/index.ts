@@ -3,11 +3,12 @@
  * line and unchanged, so that a session can be resumed from it; and as a conversation with the program's compactions, as
  * `importTranscript` records it from the file.
  */
+import { isLedgerError } from '../../lib/ledger-error.js'
 import { LRUCache } from 'lru-cache'
 import { z } from 'zod'
 import { issueSentence } from '../../domain/values/issue-sentence.js'
 import type { OpenTranscript } from '../../library/ledger.js'
-import { LedgerError, problem } from '../../library/problem.js'
+import { problem } from '../../library/problem.js'
 import { toJson, checkConversationId, checkOptions, type RecordingOptions } from '../options.js'
 
 export type { RecordingOptions as KeptIn }
@@ -85,8 +86,7 @@ const POLICY = { modelMaxTokens: 1_000_000_000 }
 /** Transcripts that are kept open. Another one is recorded from its first line again. */
 const MAX_OPEN = 100
 
-const isMissingConversation = (error: unknown): boolean =>
-  error instanceof LedgerError && error.failure.kind === 'NoSuchConversation'
+const isMissingConversation = (error: unknown): boolean => isLedgerError(error, 'NoSuchConversation')
 
 /** A session store in a ledger: `query({ prompt, options: { sessionStore: ledgerSessionStore({ ledger }) } })`. */
 export function ledgerSessionStore(options: RecordingOptions): LedgerSessionStore {

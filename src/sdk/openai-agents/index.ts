@@ -1,4 +1,5 @@
 /** `context-ledger/openai-agents`: sessions of the OpenAI Agents SDK in a ledger. */
+import { isLedgerError } from '../../lib/ledger-error.js'
 import type { AgentInputItem, OpenAIResponsesCompactionOwnershipAwareSession } from '@openai/agents'
 import { z } from 'zod'
 import type { ChatMessage, MessageInput } from '../../domain/values/chat-message.js'
@@ -8,7 +9,7 @@ import { canonicalJson, sha256 } from '../../domain/values/hash.js'
 import { issueSentence } from '../../domain/values/issue-sentence.js'
 import { toChatMessage } from '../../domain/values/message.js'
 import type { Context, LiveMessages } from '../../library/ledger.js'
-import { LedgerError, problem } from '../../library/problem.js'
+import { problem } from '../../library/problem.js'
 import { checkConversationId, checkOptions, type RecordingOptions } from '../options.js'
 import { compactingSession, type SessionCompaction } from './compaction.js'
 import { asJson, toItems, toMessages } from './items.js'
@@ -67,7 +68,6 @@ const transactionSchema = z.object({
 })
 
 const badInput = (field: string, detail: string): Error => problem({ kind: 'BadInput', field, detail })
-const kindOf = (error: unknown): string => (error instanceof LedgerError ? error.failure.kind : '')
 
 /** Attempts of a change if other writers record at the same time. */
 const MAX_ATTEMPTS = 50
@@ -118,7 +118,7 @@ export function ledgerSession(options: LedgerSessionOptions): LedgerSession {
     try {
       return await ledger.messages(sessionId)
     } catch (error) {
-      if (kindOf(error) === 'NoSuchConversation') return undefined
+      if (isLedgerError(error, 'NoSuchConversation')) return undefined
       throw error
     }
   }
@@ -146,7 +146,7 @@ export function ledgerSession(options: LedgerSessionOptions): LedgerSession {
       try {
         return await decide(await live())
       } catch (error) {
-        if (kindOf(error) !== 'RevisionNotExpected' || attempt === MAX_ATTEMPTS) throw error
+        if (!isLedgerError(error, 'RevisionNotExpected') || attempt === MAX_ATTEMPTS) throw error
       }
     }
   }
@@ -162,8 +162,8 @@ export function ledgerSession(options: LedgerSessionOptions): LedgerSession {
       for await (const event of ledger.log(sessionId, { from: revision, limit: 1 }))
         if (event.type === 'MessageAppended') return String(event.data.attributes?.[TRANSACTION_ATTRIBUTE])
     } catch (error) {
-      if (!['NoSuchMessage', 'NoSuchConversation'].includes(kindOf(error))) throw error
-      if (kindOf(error) === 'NoSuchConversation' || !isEmptyChange) return undefined
+      if (!isLedgerError(error, 'NoSuchMessage', 'NoSuchConversation')) throw error
+      if (error.kind === 'NoSuchConversation' || !isEmptyChange) return undefined
     }
     // A change without new messages is identified by the correlation id of its withdrawal in the log.
     for await (const { type, metadata } of ledger.log(sessionId, { direction: 'backwards' }))

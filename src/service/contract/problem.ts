@@ -12,6 +12,10 @@ export const problem = z
     status: z.int(),
     detail: z.string().meta({ description: 'One sentence for people' }),
     kind: z.string().meta({ description: 'Kind of the failure, for programs', example: 'NoSuchConversation' }),
+    fault: z
+      .enum(['input', 'state', 'world', 'data'])
+      .optional()
+      .meta({ description: 'What has to change: the request, the recorded state, a store or model, or damaged data' }),
     requestId: z.string().meta({ description: 'Id of the request, also in the service’s log and in the uses of keys' }),
     field: z.string().optional().meta({ description: 'The invalid field' }),
   })

@@ -12,7 +12,6 @@ import { partitionOf } from '../../../projections/engine/partitions.js'
 import type { Projection } from '../../../projections/engine/projection.js'
 import {
   createProjectionRunner,
-  ProjectionStopped,
   type ProjectionRunner,
   type RunnerOptions,
 } from '../../../projections/engine/runner.js'
@@ -143,7 +142,9 @@ describeOnDatabases('partitions', (database) => {
     )
     for (const id of [...ids.filter((each) => each !== 'c3'), ...ids.map((each) => `${each} later`)])
       expect(await working.waitFor(head, 0, { conversationId: id })).toBe(true)
-    await expect(working.waitFor(head, 60_000, { conversationId: 'c3' })).rejects.toThrow(ProjectionStopped)
+    await expect(working.waitFor(head, 60_000, { conversationId: 'c3' })).rejects.toMatchObject({
+      kind: 'ProjectionStopped',
+    })
 
     // With another number of partitions the conversation stays stopped.
     await runner({ partitions: 2 }).catchUp()

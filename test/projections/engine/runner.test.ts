@@ -8,7 +8,6 @@ import { projections } from '../../../projections/index.js'
 import type { Projection, Table } from '../../../projections/engine/projection.js'
 import {
   createProjectionRunner,
-  ProjectionStopped,
   type ProjectionRunner,
   type RunnerOptions,
 } from '../../../projections/engine/runner.js'
@@ -183,7 +182,7 @@ describeOnDatabases('runner', (database) => {
         stopped: [{ conversationId: 'a', stream: 'conversation-a', position: 5n, revision: 5n, type: 'Noted' }],
       },
     ])
-    await expect(one.waitFor(7n, 60_000, { conversationId: 'a' })).rejects.toThrow(ProjectionStopped)
+    await expect(one.waitFor(7n, 60_000, { conversationId: 'a' })).rejects.toMatchObject({ kind: 'ProjectionStopped' })
     await expect(one.waitFor(7n, 60_000, { conversationId: 'a' })).rejects.toThrow(
       'notes cannot apply Noted at revision 5 of conversation-a',
     )

@@ -8,7 +8,7 @@ import { createMemoryBodyStore } from '../../../src/adapters/memory/body-store.j
 import type { EventStore } from '../../../src/ports/event-store.js'
 import type { Database } from '../../../src/ports/sql.js'
 import { projections } from '../../../projections/index.js'
-import { createProjectionRunner, ProjectionStopped, type ProjectionRunner } from '../../../projections/engine/runner.js'
+import { createProjectionRunner, type ProjectionRunner } from '../../../projections/engine/runner.js'
 import { createProjectionWatch } from '../../../projections/engine/watch.js'
 import { appended as message, configured, decodeStored } from '../../support/builders.js'
 import { noIndex } from '../../support/event-ids.js'
@@ -104,7 +104,7 @@ describeOnDatabases('read models of a shared log', (database) => {
 
     test('waiting for such rows fails', async () => {
       const watch = createProjectionWatch({ db, store: otherLog, projections })
-      await expect(watch.waitFor(0n, 100)).rejects.toThrow(ProjectionStopped)
+      await expect(watch.waitFor(0n, 100)).rejects.toMatchObject({ kind: 'ProjectionStopped' })
       await expect(runnerOf(otherLog).catchUp()).rejects.toThrow('made from another log')
     })
 
