@@ -330,7 +330,7 @@ describe('the way to a service', () => {
       const error = await createClient({ url: guarded.url, key: 'nonsense' })
         .calls.getLedger({})
         .catch((caught: unknown) => caught)
-      expect(error).toMatchObject({ name: 'LedgerError', kind: 'KeyMissing', status: 401 })
+      expect(error).toMatchObject({ name: 'LedgerError', kind: 'KeyRefused', status: 401 })
     } finally {
       await guarded.close()
       await keyed.close()

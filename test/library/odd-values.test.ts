@@ -140,7 +140,7 @@ describe('a value that could not be read again', () => {
       registerEstimator({ name: `odd-${name}`, text: () => value as number })
       await withLedger({ estimator: `odd-${name}` }, async (ledger) => {
         await expect(ledger.append('odd', say(1))).rejects.toMatchObject({
-          name: 'EstimatorFailed',
+          kind: 'EstimatorFailed',
           message: expect.stringContaining(`odd-${name}`),
         })
       })

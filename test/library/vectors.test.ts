@@ -137,8 +137,7 @@ describe('a search while vectors are missing', () => {
     })
     expect(found).toMatchObject({
       hits: [{ text: expect.stringContaining('zebra') }],
-      kind: 'EmbeddingFailed',
-      details: { detail: expect.stringContaining('no answer within 5 ms') },
+      failure: { kind: 'EmbeddingFailed', detail: expect.stringContaining('no answer within 5 ms') },
     })
   })
 

@@ -108,8 +108,8 @@ it('a quick failure, and one that is not a timeout, delay no other call', async 
   const settled = Promise.allSettled(pending)
   await jest.advanceTimersByTimeAsync(60_000)
   expect((await settled).map((each) => (each.status === 'fulfilled' ? each.value : String(each.reason)))).toEqual([
-    'StoreError: a connection broke',
-    'StoreError: no',
+    'LedgerError: a connection broke',
+    'LedgerError: no',
     'TypeError: a defect',
     'done',
     'done beside it',
