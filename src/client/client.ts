@@ -1,13 +1,13 @@
 /** The service's API as functions, one per route, typed by the service's own schemas in `contract/`. */
 import { LedgerError } from '../lib/ledger-error.js'
 import type { z } from 'zod'
-import type { cloudEvent } from '../service/contract/events.js'
 import { routes, type RouteName } from '../service/contract/index.js'
 import type { accepted } from '../service/contract/jobs.js'
 import type { Route } from '../service/contract/route.js'
-import { readEvents } from './event-stream.js'
+import { readEvents, type CloudEvent } from './event-stream.js'
 import {
   createTransport,
+  pathOf,
   textOf,
   type Answering,
   type ClientOptions,
@@ -15,9 +15,6 @@ import {
   unavailable,
   errorOfProblem,
 } from './transport.js'
-
-/** A fact in CloudEvents' shape. */
-export type CloudEvent = z.infer<typeof cloudEvent>
 
 /** A job of the service. */
 export type Job = z.infer<typeof accepted>
@@ -116,18 +113,6 @@ interface AnyGiven {
   readonly body?: unknown
   readonly headers?: Readonly<Record<string, string>>
   readonly signal?: AbortSignal | undefined
-}
-
-/** The path of a route with what its parameters are. */
-export function pathOf({ path }: Pick<Route, 'path'>, params: Readonly<Record<string, unknown>> = {}): string {
-  return path.replaceAll(/\{(\w+)\}/gu, (_match, name: string) => {
-    const value = params[name]
-    const text =
-      typeof value === 'string' || typeof value === 'number' || typeof value === 'bigint' ? String(value) : ''
-    if (text === '') throw new TypeError(`params.${name} must be a text`)
-    // A path of dots alone would be another path.
-    return /^\.{1,2}$/u.test(text) ? text.replaceAll('.', '%2E') : encodeURIComponent(text)
-  })
 }
 
 async function call(

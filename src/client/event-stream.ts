@@ -1,13 +1,15 @@
 /** Reads server-sent events until the caller stops. After a lost connection it resumes after the last event. */
 import { isLedgerError } from '../lib/ledger-error.js'
 import { setTimeout as delay } from 'node:timers/promises'
+import type { z } from 'zod'
 import { createSentEventReader, type SentEvent } from '../domain/text/sent-events.js'
 import { backoffMs } from '../lib/backoff.js'
 import { cloudEvent } from '../service/contract/events.js'
 import { routes } from '../service/contract/index.js'
-import type { CloudEvent } from './client.js'
-import { pathOf } from './client.js'
-import { type Transport, unavailable } from './transport.js'
+import { pathOf, unavailable, type Transport } from './transport.js'
+
+/** An event of the log in the form of CloudEvents. */
+export type CloudEvent = z.infer<typeof cloudEvent>
 
 interface Wanted {
   readonly conversationId: string | undefined

@@ -4,11 +4,11 @@ export {
   type Answered,
   type Calls,
   type Client,
-  type CloudEvent,
   type EventsOptions,
   type Given,
   type Job,
 } from './client.js'
+export type { CloudEvent } from './event-stream.js'
 export { openRemoteLedger, type RemoteLedgerOptions } from './remote-ledger.js'
 export { LedgerError, type Fault } from '../lib/ledger-error.js'
 export type { ClientOptions } from './transport.js'

@@ -171,6 +171,18 @@ export function createTransport(options: ClientOptions): Transport {
   }
 }
 
+/** The path of a route with the values of its parameters. */
+export function pathOf({ path }: Pick<Route, 'path'>, params: Readonly<Record<string, unknown>> = {}): string {
+  return path.replaceAll(/\{(\w+)\}/gu, (_match, name: string) => {
+    const value = params[name]
+    const text =
+      typeof value === 'string' || typeof value === 'number' || typeof value === 'bigint' ? String(value) : ''
+    if (text === '') throw new TypeError(`params.${name} must be a text`)
+    // A path of dots alone would be another path.
+    return /^\.{1,2}$/u.test(text) ? text.replaceAll('.', '%2E') : encodeURIComponent(text)
+  })
+}
+
 /** Node's codes for a certificate without a trusted issuer. */
 const UNTRUSTED = /SELF_SIGNED_CERT|UNABLE_TO_(?:VERIFY|GET_ISSUER)/u
 
