@@ -1,10 +1,11 @@
 /** The tracked conversations in use. A conversation that is not in memory is loaded from the ledger. */
+import { isLedgerError } from '../lib/ledger-error.js'
 import { LRUCache } from 'lru-cache'
 import type { RecordedEvent } from '../domain/events/index.js'
 import type { Ledger } from '../library/ledger.js'
 import { contentText, messageHash } from './api.js'
 import { clearablePart } from './clearable-part.js'
-import { fieldsOf, isFields, listOf, textOf } from './json.js'
+import { listOf } from './json.js'
 import {
   hashTools,
   newTrackedConversation,
@@ -15,12 +16,6 @@ import {
 
 /** Messages of all conversations in memory; a message takes about 300 bytes. */
 const MAX_ENTRIES = 500_000
-
-/** The kind of a failure of the ledger; undefined for any other error. */
-function failureKind(error: unknown): string | undefined {
-  const failure = isFields(error) || typeof error === 'object' ? fieldsOf(Reflect.get(error ?? {}, 'failure')) : {}
-  return textOf(failure['kind'])
-}
 
 const isInstruction = (role: string): boolean => role === 'system' || role === 'developer'
 
@@ -132,7 +127,7 @@ async function loadContext(ledger: Ledger, conversation: TrackedConversation): P
     conversation.entries = entries.slice(leading)
     return true
   } catch (error) {
-    if (failureKind(error) === 'NoSuchConversation') return false
+    if (isLedgerError(error, 'NoSuchConversation')) return false
     throw error
   }
 }

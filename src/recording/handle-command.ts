@@ -9,15 +9,23 @@ import { evolveAll } from '../domain/conversation/evolve.js'
 import type { Conversation } from '../domain/conversation/conversation.js'
 import { decide, type Command, type Rejection } from '../domain/decide/index.js'
 import type { RecordedEvent } from '../domain/events/index.js'
-import { conversationStream, derivedMessageId, messageEventId } from '../domain/values/ids.js'
-import { sameMessage, type BadMessage } from '../domain/values/message.js'
+import { conversationStream } from '../domain/values/ids.js'
+import type { BadMessage } from '../domain/values/message.js'
 import type { NotRecordable } from '../domain/events/recordable.js'
 import type { Clock } from '../ports/clock.js'
 import type { AppendFailure } from '../ports/event-store.js'
 import { wrongAnswer } from './check-answers.js'
-import { decodeEvent, isOfType } from './read-event.js'
 import { catchUpConversation, loadConversation, type Log } from './load-conversation.js'
-import { appendUntilKnown, encodeEvents, type EncodedEvents } from './record-events.js'
+import { appendUntilKnown, encodeEvents, type EncodedEvents, type Recorded } from './record-events.js'
+import {
+  derivedEventIds,
+  isAppendWithIds,
+  messageEventIds,
+  recordedBefore,
+  takenAmongNext,
+  withoutMessages,
+  withTakenIds,
+} from './recorded-messages.js'
 import { createStoreTurns } from './store-turns.js'
 
 export interface Handled {
@@ -67,6 +75,221 @@ const CONFLICT_ATTEMPTS = 200
 /** The number of derived ids that are looked up at a time to find a free one; doubled each time. */
 const IDS_PER_LOOKUP = 64
 
+/** The states in use, cached. */
+class States {
+  private readonly cache: LRUCache<string, Conversation>
+
+  constructor(
+    private readonly log: Log,
+    cacheTokens: number,
+    /** Only this process can append, so a cached state is current. */
+    private readonly alone: boolean,
+  ) {
+    this.cache = new LRUCache({ maxSize: cacheTokens, sizeCalculation: (state) => 500 + state.tokens })
+  }
+
+  /** The cached state, which may be outdated, or the current one. */
+  async recent(conversationId: string): Promise<Conversation> {
+    return this.cache.get(conversationId) ?? (await this.current(conversationId))
+  }
+
+  async current(conversationId: string, afresh = false): Promise<Conversation> {
+    const known = this.cache.get(conversationId)
+    if (known !== undefined && this.alone && !afresh) return known
+    const state =
+      known === undefined
+        ? await loadConversation(this.log, conversationId)
+        : await catchUpConversation(this.log, known)
+    this.cache.set(conversationId, state)
+    return state
+  }
+
+  keep(state: Conversation): void {
+    this.cache.set(state.conversationId, state)
+  }
+
+  forget(conversationId: string): void {
+    this.cache.delete(conversationId)
+  }
+}
+
+type Result = E.Either<CommandFailure, Handled>
+
+/** The events of all commands, and the state after them. */
+interface Decided {
+  readonly encoded: EncodedEvents
+  readonly state: Conversation
+}
+
+/** One call of `handle`. A method returns undefined if the commands must be decided again. */
+class CommandRun {
+  private readonly stream: string
+  private conflict: AppendFailure | undefined
+  private checkedAt: bigint | undefined
+  private lookupSize = IDS_PER_LOOKUP
+
+  constructor(
+    private readonly log: Log,
+    private readonly clock: Clock,
+    private readonly states: States,
+    private state: Conversation,
+    private commands: readonly Command[],
+    private readonly provenance: Provenance,
+  ) {
+    this.stream = conversationStream(state.conversationId)
+  }
+
+  async run(): Promise<Result> {
+    for (let tries = 0; tries < CONFLICT_ATTEMPTS; tries += 1) {
+      const result = await this.attempt()
+      if (result !== undefined) return result
+    }
+    return E.left(this.conflict ?? { kind: 'StoreUnavailable', detail: 'the append was tried too often' })
+  }
+
+  private async attempt(): Promise<Result | undefined> {
+    const duplicates = await this.removeCompactedDuplicates()
+    if (E.isLeft(duplicates)) return duplicates
+    const decided = this.decideAll()
+    if (E.isLeft(decided)) return decided
+    const { rejection, encoded } = decided.right
+    const refusal = rejection ?? (await wrongAnswer(this.log, this.state, encoded.events))
+    if (refusal !== undefined) return await this.afterRejection(refusal)
+    if (encoded.events.length === 0) return await this.afterNothing()
+    const derived = derivedEventIds(this.stream, this.commands, encoded.events)
+    if (await this.isDerivedIdTaken(derived)) {
+      await this.avoidTakenIds()
+      return undefined
+    }
+    const appended = await appendUntilKnown(this.log, this.stream, this.state.revision, encoded)
+    return await this.afterAppend(appended, decided.right, derived)
+  }
+
+  /** Whether compacted or withdrawn messages may have the ids of new ones without the store noticing. */
+  private mustLookUpIds(): boolean {
+    const { messagesCompressed, withdrawn } = this.state
+    return this.log.store.recognizes === 'at-its-revision' && (messagesCompressed > 0 || withdrawn.messages > 0)
+  }
+
+  /** The state knows only the ids of live messages; a store that does not detect the others is asked for them. */
+  private async removeCompactedDuplicates(): Promise<E.Either<Rejection, unknown>> {
+    if (!this.mustLookUpIds() || this.checkedAt === this.state.revision) return E.right(undefined)
+    this.checkedAt = this.state.revision
+    return await this.removeRecorded(messageEventIds(this.stream, this.commands))
+  }
+
+  /** Removes the messages with these event ids that are recorded from the commands, and returns their ids. */
+  private async removeRecorded(ids: readonly string[]): Promise<E.Either<Rejection, ReadonlySet<string>>> {
+    const same = await recordedBefore(this.log, this.stream, this.commands, ids)
+    if (E.isRight(same)) this.commands = withoutMessages(this.commands, same.right)
+    return same
+  }
+
+  /** Decides each command on the state that the earlier ones result in. */
+  private decideAll(): E.Either<NotRecordable, Decided & { readonly rejection?: Rejection }> {
+    const encoded: EncodedEvents = { toStore: [], bodies: [], events: [] }
+    let { state } = this
+    for (const command of this.commands) {
+      const decided = decide(state, command)
+      if (E.isLeft(decided)) return E.right({ encoded, state, rejection: decided.left })
+      const next = encodeEvents(state, decided.right, this.clock.now().toISOString(), this.provenance)
+      if (E.isLeft(next)) return next
+      encoded.toStore.push(...next.right.toStore)
+      encoded.bodies.push(...next.right.bodies)
+      encoded.events.push(...next.right.events)
+      state = evolveAll(state, next.right.events)
+    }
+    return E.right({ encoded, state })
+  }
+
+  /** Whether the state was outdated. It is current afterwards. */
+  private async wasOutdated(): Promise<boolean> {
+    const { revision } = this.state
+    this.state = await this.states.current(this.state.conversationId)
+    return this.state.revision !== revision
+  }
+
+  private async afterRejection(rejection: Rejection | BadMessage): Promise<Result | undefined> {
+    // A rejection must refer to the current state: another process may have appended meanwhile.
+    if (await this.wasOutdated()) return undefined
+    // The caller decided on another state and must decide again.
+    if (rejection.kind === 'ConversationMoved') return await this.afterMove(rejection)
+    // A compacted message is not in the state, and a rule for new messages may reject it (for example a tool result
+    // whose call was compacted too). Recorded messages are removed from the command before it is rejected.
+    const same = await this.removeRecorded(messageEventIds(this.stream, this.commands))
+    if (E.isLeft(same)) return same
+    return same.right.size === 0 ? E.left(rejection) : undefined
+  }
+
+  /** A repeated append whose answer was lost is not a conflict: it is what changed the conversation. */
+  private async afterMove(moved: Rejection): Promise<Result> {
+    if (!isAppendWithIds(this.commands)) return E.left(moved)
+    const ids = messageEventIds(this.stream, this.commands)
+    const recorded = await recordedBefore(this.log, this.stream, this.commands, ids)
+    // If another writer used an id for a different message, the caller must decide again.
+    return E.isRight(recorded) && recorded.right.size === ids.length ? this.nothingRecorded() : E.left(moved)
+  }
+
+  /** A success without events must refer to the current state too: another process may have removed a pin. */
+  private async afterNothing(): Promise<Result | undefined> {
+    return (await this.wasOutdated()) ? undefined : this.nothingRecorded()
+  }
+
+  private nothingRecorded(): Result {
+    return E.right({ state: this.state, events: [], position: undefined })
+  }
+
+  private async isDerivedIdTaken(derived: ReadonlySet<string>): Promise<boolean> {
+    if (!this.mustLookUpIds() || derived.size === 0) return false
+    return (await this.log.store.findByIds(this.stream, [...derived])).length > 0
+  }
+
+  /** Looks up which of the next derived ids are free; twice as many each time. */
+  private async avoidTakenIds(): Promise<void> {
+    this.commands = withTakenIds(this.commands, await takenAmongNext(this.log, this.state, this.lookupSize))
+    this.lookupSize *= 2
+  }
+
+  private async afterAppend(
+    appended: E.Either<AppendFailure, Recorded>,
+    { encoded, state: nextState }: Decided,
+    derived: ReadonlySet<string>,
+  ): Promise<Result | undefined> {
+    const { conversationId, revision } = this.state
+    if (E.isRight(appended) && !appended.right.repeated) {
+      this.states.keep(nextState)
+      return E.right({ state: nextState, events: encoded.events, position: appended.right.position })
+    }
+    if (E.isLeft(appended) && appended.left.kind !== 'IdsRecorded' && appended.left.kind !== 'RevisionConflict') {
+      this.states.forget(conversationId)
+      return appended
+    }
+    this.state = await this.states.current(conversationId, true)
+    if (E.isRight(appended)) {
+      const { ours, position } = appended.right
+      return E.right({ state: this.state, events: ours ? encoded.events : [], position })
+    }
+    this.conflict = appended.left
+    // If the stream did not move, the recorded ids are from before the live window; otherwise it is a race, and the
+    // commands are decided again.
+    return appended.left.kind === 'IdsRecorded' && this.state.revision === revision
+      ? await this.afterDuplicateIds(appended.left, derived)
+      : undefined
+  }
+
+  private async afterDuplicateIds(
+    duplicate: AppendFailure & { readonly kind: 'IdsRecorded' },
+    derived: ReadonlySet<string>,
+  ): Promise<Result | undefined> {
+    const same = await this.removeRecorded(duplicate.ids.filter((id) => !derived.has(id)))
+    if (E.isLeft(same)) return same
+    const isPlaceTaken = duplicate.ids.some((id) => derived.has(id))
+    if (same.right.size === 0 && !isPlaceTaken) return E.left(duplicate)
+    if (isPlaceTaken) await this.avoidTakenIds()
+    return undefined
+  }
+}
+
 /** Loads, decides and appends; caches the states in use. */
 export function createConversations({
   log,
@@ -74,217 +297,17 @@ export function createConversations({
   cacheTokens = 8_000_000,
   alone = false,
 }: ConversationsOptions): Conversations {
-  const cache = new LRUCache<string, Conversation>({
-    maxSize: cacheTokens,
-    sizeCalculation: (state) => 500 + state.tokens,
-  })
+  const states = new States(log, cacheTokens, alone)
   /** Serializes the commands of each conversation, so that they do not conflict with each other. */
   const turns = createStoreTurns()
-
-  async function load(conversationId: string, afresh = false): Promise<Conversation> {
-    const known = cache.get(conversationId)
-    if (known !== undefined && alone && !afresh) return known
-    const state =
-      known === undefined ? await loadConversation(log, conversationId) : await catchUpConversation(log, known)
-    cache.set(conversationId, state)
-    return state
-  }
-
-  /** The message ids of the command that the log has already, after comparison with the recorded messages. */
-  async function recordedBefore(
-    stream: string,
-    commands: readonly Command[],
-    ids: readonly string[],
-  ): Promise<E.Either<Rejection, ReadonlySet<string>>> {
-    const same = new Set<string>()
-    const appendedMessages = commands.flatMap((command) => (command.type === 'AppendMessages' ? command.messages : []))
-    for (const stored of await log.store.findByIds(stream, ids)) {
-      const event = await decodeEvent(stored, log.bodies)
-      if (!isOfType(event, 'MessageAppended')) continue
-      const { messageId } = event.data
-      const appended = appendedMessages.find((message) => message.messageId === messageId)
-      if (appended === undefined || !sameMessage(appended, event.data))
-        return E.left({ kind: 'MessageIdTaken', messageId })
-      same.add(messageId)
-    }
-    return E.right(same)
-  }
-
-  /** Event ids of the messages in this append that came without an id. */
-  const withoutId = (stream: string, commands: readonly Command[], events: readonly RecordedEvent[]): Set<string> => {
-    const named = new Set(messageEventIds(stream, commands))
-    return new Set(events.flatMap(({ type, id }) => (type === 'MessageAppended' && !named.has(id) ? [id] : [])))
-  }
-
-  /** The ids among the next derived ones that other messages have. */
-  async function takenAmongNext(
-    { conversationId, messagesAppended }: Conversation,
-    places: number,
-  ): Promise<ReadonlySet<string>> {
-    const stream = conversationStream(conversationId)
-    const ids = new Map(
-      Array.from({ length: places }, (_none, at) => derivedMessageId(conversationId, messagesAppended + at)).map(
-        (id) => [messageEventId(stream, id), id],
-      ),
-    )
-    return new Set((await log.store.findByIds(stream, [...ids.keys()])).flatMap(({ id }) => ids.get(id) ?? []))
-  }
-
-  const withTakenIds = (commands: readonly Command[], takenIds: ReadonlySet<string>): Command[] =>
-    commands.map((command) => (command.type === 'AppendMessages' ? { ...command, takenIds } : command))
-
-  const messageEventIds = (stream: string, commands: readonly Command[]): string[] =>
-    commands.flatMap((command) =>
-      command.type === 'AppendMessages'
-        ? command.messages.flatMap(({ messageId }) =>
-            messageId === undefined ? [] : [messageEventId(stream, messageId)],
-          )
-        : [],
-    )
-
-  /** Whether messages are appended, all with ids. */
-  const isAppendWithIds = (commands: readonly Command[]): boolean =>
-    commands.some((command) => command.type === 'AppendMessages' && command.messages.length > 0) &&
-    commands.every(
-      (command) =>
-        command.type !== 'AppendMessages' || command.messages.every(({ messageId }) => messageId !== undefined),
-    )
-
-  const without = (commands: readonly Command[], messageIds: ReadonlySet<string>): Command[] =>
-    commands.map((command) =>
-      command.type === 'AppendMessages'
-        ? {
-            ...command,
-            messages: command.messages.filter(
-              (message) => message.messageId === undefined || !messageIds.has(message.messageId),
-            ),
-          }
-        : command,
-    )
-
-  async function attempt(
-    conversationId: string,
-    commands: readonly Command[],
-    provenance: Provenance,
-  ): Promise<E.Either<CommandFailure, Handled>> {
-    const stream = conversationStream(conversationId)
-    let pendingCommands = commands
-    let state = cache.get(conversationId) ?? (await load(conversationId))
-    let conflict: AppendFailure | undefined
-    let checkedAt: bigint | undefined
-    let lookupSize = IDS_PER_LOOKUP
-    for (let tries = 0; tries < CONFLICT_ATTEMPTS; tries += 1) {
-      const looksUp =
-        log.store.recognizes === 'at-its-revision' && (state.messagesCompressed > 0 || state.withdrawn.messages > 0)
-      if (looksUp && checkedAt !== state.revision) {
-        // The state knows only the ids of live messages. This store does not detect the others, so we must.
-        checkedAt = state.revision
-        const same = await recordedBefore(stream, pendingCommands, messageEventIds(stream, pendingCommands))
-        if (E.isLeft(same)) return same
-        if (same.right.size > 0) pendingCommands = without(pendingCommands, same.right)
-      }
-      const encoded: EncodedEvents = { toStore: [], bodies: [], events: [] }
-      let nextState = state
-      let rejection: E.Either<Rejection | BadMessage, never> | undefined
-      for (const command of pendingCommands) {
-        const decided = decide(nextState, command)
-        if (E.isLeft(decided)) {
-          rejection = decided
-          break
-        }
-        // The next command is decided on the resulting state.
-        const next = encodeEvents(nextState, decided.right, clock.now().toISOString(), provenance)
-        if (E.isLeft(next)) return next
-        const { toStore: storedEvents, bodies, events } = next.right
-        encoded.toStore.push(...storedEvents)
-        encoded.bodies.push(...bodies)
-        encoded.events.push(...events)
-        nextState = evolveAll(nextState, events)
-      }
-      const badAnswer = rejection === undefined ? await wrongAnswer(log, state, encoded.events) : undefined
-      if (badAnswer !== undefined) rejection = E.left(badAnswer)
-      if (rejection !== undefined) {
-        // A rejection must refer to the current state: another process may have appended meanwhile.
-        const fresh = await load(conversationId)
-        if (fresh.revision !== state.revision) {
-          state = fresh
-          continue
-        }
-        // The caller decided on another state and must decide again.
-        if (E.isLeft(rejection) && rejection.left.kind === 'ConversationMoved') {
-          // A repeated append whose answer was lost is not a conflict: it is what changed the conversation.
-          const ids = messageEventIds(stream, pendingCommands)
-          const recorded = isAppendWithIds(pendingCommands)
-            ? await recordedBefore(stream, pendingCommands, ids)
-            : rejection
-          // Another writer used an id for a different message: the caller must decide again.
-          return E.isRight(recorded) && recorded.right.size === ids.length
-            ? E.right({ state, events: [], position: undefined })
-            : rejection
-        }
-        // A compacted message is not in the state, and a rule for new messages may reject it (for example a tool result
-        // whose call was compacted too). Recorded messages are removed from the command before it is rejected.
-        const same = await recordedBefore(stream, pendingCommands, messageEventIds(stream, pendingCommands))
-        if (E.isLeft(same)) return same
-        if (same.right.size === 0) return rejection
-        pendingCommands = without(pendingCommands, same.right)
-        continue
-      }
-      if (encoded.events.length === 0) {
-        // The same applies to a success without events: a pin in this state may have been removed by another process.
-        const fresh = await load(conversationId)
-        if (fresh.revision === state.revision) return E.right({ state, events: [], position: undefined })
-        state = fresh
-        continue
-      }
-      const derived = withoutId(stream, pendingCommands, encoded.events)
-      if (looksUp && derived.size > 0 && (await log.store.findByIds(stream, [...derived])).length > 0) {
-        pendingCommands = withTakenIds(pendingCommands, await takenAmongNext(state, lookupSize))
-        lookupSize *= 2
-        continue
-      }
-      const appended = await appendUntilKnown(log, stream, state.revision, encoded)
-      if (E.isRight(appended) && !appended.right.repeated) {
-        cache.set(conversationId, nextState)
-        return E.right({ state: nextState, events: encoded.events, position: appended.right.position })
-      }
-      if (E.isLeft(appended) && appended.left.kind !== 'IdsRecorded' && appended.left.kind !== 'RevisionConflict') {
-        cache.delete(conversationId)
-        return appended
-      }
-      const revisionBefore = state.revision
-      state = await load(conversationId, true)
-      if (E.isRight(appended))
-        return E.right({ state, events: appended.right.ours ? encoded.events : [], position: appended.right.position })
-      conflict = appended.left
-      // If the stream did not move, the recorded ids are from before the live window; otherwise it is a race, and the
-      // commands are decided again.
-      if (conflict.kind === 'IdsRecorded' && state.revision === revisionBefore) {
-        const same = await recordedBefore(
-          stream,
-          pendingCommands,
-          conflict.ids.filter((id) => !derived.has(id)),
-        )
-        if (E.isLeft(same)) return same
-        const isPlaceTaken = conflict.ids.some((id) => derived.has(id))
-        if (same.right.size === 0 && !isPlaceTaken) return E.left(conflict)
-        pendingCommands = without(pendingCommands, same.right)
-        if (isPlaceTaken) {
-          pendingCommands = withTakenIds(pendingCommands, await takenAmongNext(state, lookupSize))
-          lookupSize *= 2
-        }
-      }
-    }
-    return E.left(conflict ?? { kind: 'StoreUnavailable', detail: 'the append was tried too often' })
-  }
-
   return {
-    load: (conversationId) => turns.inTurn(conversationId, () => load(conversationId)),
+    load: (conversationId) => turns.inTurn(conversationId, () => states.current(conversationId)),
     loadAt: (conversationId, revision) => loadConversation(log, conversationId, revision),
     handle: (conversationId, commands, provenance) =>
       turns.inTurn(
         conversationId,
-        () => attempt(conversationId, commands, provenance),
+        async () =>
+          await new CommandRun(log, clock, states, await states.recent(conversationId), commands, provenance).run(),
         (result) => (E.isLeft(result) && result.left.kind === 'StoreUnavailable' ? result.left.detail : undefined),
       ),
   }

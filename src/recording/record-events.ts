@@ -69,13 +69,18 @@ const BACKOFF = { firstMs: 80, mostMs: 500 }
 const mayRetry = (failure: AppendFailure, mayBegin: number): boolean =>
   failure.kind === 'StoreUnavailable' && failure.triedAgain !== true && performance.now() < mayBegin
 
-/** Appends at an expected revision. `ours`: recorded by this call, possibly by an attempt with an unknown outcome. */
+/** A successful append. `ours`: recorded by this call, possibly by an attempt with an unknown outcome. */
+export interface Recorded extends Appended {
+  readonly ours: boolean
+}
+
+/** Appends at an expected revision. */
 export async function appendUntilKnown(
   log: Log,
   stream: string,
   expected: bigint,
   encoded: EncodedEvents,
-): Promise<E.Either<AppendFailure, Appended & { readonly ours: boolean }>> {
+): Promise<E.Either<AppendFailure, Recorded>> {
   for (const body of encoded.bodies) await log.bodies.put(body.sha256, body.text)
   const append = log.store.append(stream, expected < 0n ? 'no_stream' : expected, encoded.toStore)
   const mayBegin = performance.now() + FURTHER_WITHIN_MS
