@@ -177,8 +177,11 @@ describe('a ledger behind a service', () => {
     expect(followed.filter(({ stream }) => stream.endsWith('-followed'))).toEqual(recorded)
   })
 
-  it('says what does not go through a service, and that it is closed', async () => {
-    await expect(remote.importTranscript('x.jsonl')).rejects.toThrow('does not go through a service')
+  it('rejects what a service does not offer, and every call after it was closed', async () => {
+    await expect(remote.importTranscript('x.jsonl')).rejects.toMatchObject({
+      kind: 'BadInput',
+      details: { field: 'importTranscript' },
+    })
     await expect(remote.verify(undefined, { onStream: () => Promise.resolve() })).rejects.toThrow('beside the store')
     const second = openRemoteLedger({ url: server.url })
     await second.close()
