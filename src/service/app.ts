@@ -10,9 +10,7 @@ import { Hono, type Context } from 'hono'
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { Registry } from 'prom-client'
-import { unknownName } from '../domain/text/known-names.js'
 import { checkId } from '../domain/values/ids.js'
-import { issueSentence } from '../domain/values/issue-sentence.js'
 import { inSpan } from '../library/spans.js'
 import type { Ledger } from '../library/ledger.js'
 import { problem } from '../library/problem.js'
@@ -28,10 +26,11 @@ import type { Route } from './contract/route.js'
 import { createFeed } from './feed.js'
 import { createJobs } from './jobs.js'
 import { createKeyCheck } from './keys.js'
-import { createRate, Room, USUAL, type Limits } from './limits.js'
+import { createRate, roomsOf, USUAL, type Limits, type Room } from './limits.js'
 import { createServiceMetrics } from './metrics.js'
 import { describeApi } from './openapi.js'
 import { problemOf, Refused } from './problems.js'
+import { MAY_BE_EMPTY, parsed, queryOf, refuseConditions } from './request-input.js'
 import { agentHandlers } from './routes/agent.js'
 import { conversationHandlers } from './routes/conversations.js'
 import { editionHandlers } from './routes/editions.js'
@@ -100,11 +99,6 @@ interface Under {
   status: number | undefined
 }
 
-/** Routes with an optional body. */
-const MAY_BE_EMPTY: ReadonlySet<string> = new Set(
-  Object.entries<Route>(routes).flatMap(([name, { body }]) => (body?.safeParse({}).success === true ? [name] : [])),
-)
-
 /** Whether a route may begin a conversation. A list that is compressed names no scope, so none begins within one by it. */
 const mayBegin = (name: RouteName, { bound }: Access): boolean =>
   name === 'appendMessages' || name === 'observe' || (name === 'compress' && (bound === undefined || 'prefix' in bound))
@@ -117,78 +111,200 @@ const PATHS = Object.values<Route>(routes).map(({ path, method }) => ({ pattern:
 
 /** Builds a service. */
 export function createService(options: ServiceOptions): Service {
-  const { ledger, stores, pepper, mounts = [], page, ownPort, version = 'unknown' } = options
-  const limits: Limits = { ...USUAL, ...options.limits }
-  const onProblem = options.onProblem ?? (() => undefined)
-  const check = createKeyCheck(stores.keys, pepper)
-  const bounds = createBounds(ledger)
-  const rate = createRate(limits.requestsPerMinute, stores.budget)
-  const uses = createUses(stores.keys, onProblem)
-  const feed = createFeed(ledger, onProblem)
-  const requestRoom = new Room(
-    limits.requestsAtOnce,
-    () => new Refused('TooBusy', `${String(limits.requestsAtOnce)} requests are under way: try again in a second`),
-  )
-  const streamRoom = new Room(
-    limits.streams,
-    () =>
-      new Refused(
-        'TooManyStreams',
-        `${String(limits.streams)} event streams are open: close one, or try again later`,
-        {},
-        { 'retry-after': '10' },
-      ),
-  )
-  const jobRoom = new Room(
-    limits.jobs,
-    () =>
-      new Refused(
-        'TooManyJobs',
-        `${String(limits.jobs)} jobs run here: try again when one has ended`,
-        {},
-        { 'retry-after': '10' },
-      ),
-  )
-  const jobs = createJobs({ store: stores.jobs, room: jobRoom, problemOf: reportedProblem })
-  const register = new Registry()
-  const metrics = createServiceMetrics(register, () => ({
-    requests: requestRoom.taken,
-    streams: streamRoom.taken,
-    jobs: jobs.running(),
-  }))
-  stores.onCompaction(createCompactionMetrics(register).began)
-  const draining = new AbortController()
-  const app = new Hono<{ Bindings: Partial<HttpBindings> }>()
-
-  const parts: Parts = {
-    ledger,
-    bounds,
-    jobs,
-    feed,
-    keys: stores.keys,
-    heartbeatMs: limits.heartbeatMs,
-    recorded: (count) => {
-      metrics.recorded(count)
+  const service = new ServiceApp(options)
+  return {
+    app: service.app,
+    drain() {
+      service.drain()
+    },
+    stop: async () => {
+      await service.stop()
     },
   }
-  const handlers: Handlers = {
-    ...conversationHandlers(parts),
-    ...messageHandlers(parts),
-    ...agentHandlers(parts),
-    ...historyHandlers(parts),
-    ...editionHandlers(parts),
-    ...operatingHandlers(parts),
-    ...eventHandlers(parts),
+}
+
+/** Rejects names of other machines and pages of other sites; for a service without keys. */
+function checkHost(headers: Headers, port: number): void {
+  if (!isOwnHost(headers.get('host') ?? undefined, port))
+    throw new Refused('WrongHost', 'this service runs without keys and answers to the names of this machine alone')
+  // A page of another site can make a browser of this machine send requests without reading the answers.
+  const origin = headers.get('origin')
+  if (origin !== null && (!URL.canParse(origin) || new URL(origin).host !== headers.get('host')))
+    throw new Refused('WrongHost', 'this service runs without keys and answers no pages of other sites')
+}
+
+/** The routes with their keys, limits, metrics and answers. */
+class ServiceApp {
+  readonly app = new Hono<{ Bindings: Partial<HttpBindings> }>()
+  private readonly limits: Limits
+  private readonly ownPort: ServiceOptions['ownPort']
+  private readonly onProblem: NonNullable<ServiceOptions['onProblem']>
+  private readonly check: ReturnType<typeof createKeyCheck>
+  private readonly bounds: ReturnType<typeof createBounds>
+  private readonly rate: ReturnType<typeof createRate>
+  private readonly uses: ReturnType<typeof createUses>
+  private readonly feed: ReturnType<typeof createFeed>
+  private readonly jobs: ReturnType<typeof createJobs>
+  private readonly requestRoom: Room
+  private readonly streamRoom: Room
+  private readonly register = new Registry()
+  private readonly metrics: ReturnType<typeof createServiceMetrics>
+  private readonly draining = new AbortController()
+  private readonly handlers: Handlers
+
+  constructor(options: ServiceOptions) {
+    const { ledger, stores, pepper } = options
+    this.limits = { ...USUAL, ...options.limits }
+    this.ownPort = options.ownPort
+    this.onProblem = options.onProblem ?? (() => undefined)
+    this.check = createKeyCheck(stores.keys, pepper)
+    this.bounds = createBounds(ledger)
+    this.rate = createRate(this.limits.requestsPerMinute, stores.budget)
+    this.uses = createUses(stores.keys, this.onProblem)
+    this.feed = createFeed(ledger, this.onProblem)
+    const rooms = roomsOf(this.limits)
+    this.requestRoom = rooms.requests
+    this.streamRoom = rooms.streams
+    this.jobs = createJobs({
+      store: stores.jobs,
+      room: rooms.jobs,
+      problemOf: (error, requestId) => this.reportedProblem(error, requestId),
+    })
+    this.metrics = createServiceMetrics(this.register, () => ({
+      requests: rooms.requests.taken,
+      streams: rooms.streams.taken,
+      jobs: this.jobs.running(),
+    }))
+    stores.onCompaction(createCompactionMetrics(this.register).began)
+    this.handlers = this.handlersOf(options)
+    this.addRoutes()
+    this.addDescription(options.version ?? 'unknown')
+    this.addHealth(stores)
+    this.addMounts(options.mounts ?? [])
+    this.addPage(options.page)
+    this.app.onError((error) => this.problemResponse(error, randomUUID()))
   }
 
-  function reportedProblem(error: unknown, requestId: string): ReturnType<typeof problemOf> {
+  /** Rejects further requests. */
+  drain(): void {
+    this.draining.abort()
+  }
+
+  async stop(): Promise<void> {
+    this.drain()
+    await this.feed.stop()
+    await this.jobs.stop()
+    await this.uses.stop()
+  }
+
+  private handlersOf({ ledger, stores }: ServiceOptions): Handlers {
+    const parts: Parts = {
+      ledger,
+      bounds: this.bounds,
+      jobs: this.jobs,
+      feed: this.feed,
+      keys: stores.keys,
+      heartbeatMs: this.limits.heartbeatMs,
+      recorded: (count) => {
+        this.metrics.recorded(count)
+      },
+    }
+    return {
+      ...conversationHandlers(parts),
+      ...messageHandlers(parts),
+      ...agentHandlers(parts),
+      ...historyHandlers(parts),
+      ...editionHandlers(parts),
+      ...operatingHandlers(parts),
+      ...eventHandlers(parts),
+    }
+  }
+
+  private addRoutes(): void {
+    for (const [name, { method, path }] of Object.entries<Route>(routes))
+      this.app.on(method.toUpperCase(), path.replaceAll(/\{(\w+)\}/gu, ':$1'), (context) =>
+        // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a name of that very list
+        this.answered(context, name, (under) => this.answerRoute(context, name as RouteName, under)),
+      )
+  }
+
+  private addDescription(version: string): void {
+    let description: string | undefined
+    this.app.get('/openapi.json', (context) =>
+      this.answered(context, 'openapi', async (under) => {
+        under.access = EVERYTHING
+        description ??= JSON.stringify(describeApi(version))
+        return new Response(description, { headers: { 'content-type': 'application/json' } })
+      }),
+    )
+    this.app.get('/metrics', (context) =>
+      this.answered(context, 'metrics', async (under) => {
+        under.access = await this.whoAsks(context.req.raw.headers, 'authorization')
+        checkRoles(under.access, { roles: ['audit', 'operate'], reach: 'ledger' })
+        return new Response(await this.register.metrics(), { headers: { 'content-type': this.register.contentType } })
+      }),
+    )
+  }
+
+  private addHealth(stores: ServiceOptions['stores']): void {
+    // Health checks need no key. They reveal nothing about the ledger.
+    this.app.get('/healthz', () => Response.json({ status: 'ok' }))
+    this.app.get('/readyz', async () => {
+      const isReady =
+        !this.draining.signal.aborted &&
+        (await withinTime(stores.ping(), READY_MS).then(
+          () => true,
+          () => false,
+        ))
+      return Response.json({ status: isReady ? 'ready' : 'not ready' }, { status: isReady ? 200 : 503 })
+    })
+  }
+
+  private addMounts(mounts: NonNullable<ServiceOptions['mounts']>): void {
+    for (const mount of mounts) {
+      const handle = (context: Ctx): Promise<Response> =>
+        this.answered(context, `mount ${mount.path}`, async (under) => {
+          under.access = await this.whoAsks(context.req.raw.headers, mount.keyHeader)
+          checkRoles(under.access, { roles: mount.roles, reach: 'some' })
+          return await mount.fetch(context.req.raw, under.access, context.env)
+        })
+      this.app.all(mount.path, handle)
+      this.app.all(`${mount.path}/*`, handle)
+    }
+  }
+
+  /** The page, and refusals of unknown addresses. */
+  private addPage(page: ServiceOptions['page']): void {
+    this.app.all('*', (context) => {
+      const { path, method } = context.req
+      const otherMethods = PATHS.filter(({ pattern }) => pattern.test(path)).map((other) => other.method.toUpperCase())
+      const isApi = path === '/v1' || path.startsWith('/v1/') || otherMethods.length > 0
+      return this.answered(context, isApi || page === undefined ? 'none' : 'page', async (under) => {
+        if (!isApi && page !== undefined) {
+          under.access = await this.whoSeesThePage(context.req.raw.headers)
+          return await withinTime(Promise.resolve(page(context.req.raw)), this.limits.requestMs)
+        }
+        under.access = await this.whoAsks(context.req.raw.headers, 'authorization')
+        if (otherMethods.length > 0)
+          throw new Refused(
+            'MethodNotAllowed',
+            `${method} does not fit this address, which takes ${otherMethods.join(', ')}`,
+            {},
+            { allow: otherMethods.join(', ') },
+          )
+        throw new Refused('NoSuchRoute', 'there is no such address; /openapi.json describes those that there are')
+      })
+    })
+  }
+
+  private reportedProblem(error: unknown, requestId: string): ReturnType<typeof problemOf> {
     const problemData = problemOf(error, requestId)
-    if (problemData.status >= 500 && !(error instanceof Refused)) onProblem(error, requestId)
+    if (problemData.status >= 500 && !(error instanceof Refused)) this.onProblem(error, requestId)
     return problemData
   }
 
-  function problemResponse(error: unknown, requestId: string): Response {
-    const { status, headers, body } = reportedProblem(error, requestId)
+  private problemResponse(error: unknown, requestId: string): Response {
+    const { status, headers, body } = this.reportedProblem(error, requestId)
     const all = { 'content-type': 'application/problem+json', 'x-request-id': requestId, ...headers }
     const rest = error instanceof Refused ? error.rest : undefined
     return rest === undefined
@@ -197,14 +313,9 @@ export function createService(options: ServiceOptions): Service {
   }
 
   /** Identity of the request; throws if its credentials are not accepted. */
-  async function whoAsks(headers: Headers, header: string): Promise<Access> {
-    if (!(await check.areNeeded()) && ownPort !== undefined) {
-      if (!isOwnHost(headers.get('host') ?? undefined, ownPort()))
-        throw new Refused('WrongHost', 'this service runs without keys and answers to the names of this machine alone')
-      // A page of another site can have a browser of this machine ask without reading the answer.
-      const origin = headers.get('origin')
-      if (origin !== null && (!URL.canParse(origin) || new URL(origin).host !== headers.get('host')))
-        throw new Refused('WrongHost', 'this service runs without keys and answers no pages of other sites')
+  private async whoAsks(headers: Headers, header: string): Promise<Access> {
+    if (!(await this.check.areNeeded()) && this.ownPort !== undefined) {
+      checkHost(headers, this.ownPort())
       return EVERYTHING
     }
     const challenge = { 'www-authenticate': 'Bearer realm="context-ledger"' }
@@ -216,16 +327,16 @@ export function createService(options: ServiceOptions): Service {
         {},
         challenge,
       )
-    const record = await check.check(key)
+    const record = await this.check.check(key)
     if (record === undefined)
       throw new Refused('KeyRefused', 'this key is not known here, or it was revoked', {}, challenge)
-    const access = accessOf(record, async () => (await check.check(key)) !== undefined)
-    await rate(record.id)
+    const access = accessOf(record, async () => (await this.check.check(key)) !== undefined)
+    await this.rate(record.id)
     return access
   }
 
   /** Answers within the limits, and keeps account of it. */
-  async function answered(context: Ctx, route: string, work: (under: Under) => Promise<Response>): Promise<Response> {
+  private async answered(context: Ctx, route: string, work: (under: Under) => Promise<Response>): Promise<Response> {
     const began = performance.now()
     const given = context.req.header('x-request-id') ?? ''
     const requestId = REQUEST_ID.test(given) ? given : randomUUID()
@@ -233,14 +344,14 @@ export function createService(options: ServiceOptions): Service {
     const { method } = context.req
     let response: Response
     try {
-      if (draining.signal.aborted)
+      if (this.draining.signal.aborted)
         throw new Refused(
           'ShuttingDown',
           'this process is shutting down: ask again, and another answers',
           {},
           { connection: 'close' },
         )
-      const leave = requestRoom.take()
+      const leave = this.requestRoom.take()
       response = await inSpan(
         `${method} ${route}`,
         { kind: SpanKind.SERVER, attributes: { 'http.request.method': method, 'http.route': route } },
@@ -253,13 +364,19 @@ export function createService(options: ServiceOptions): Service {
       ).finally(leave)
     } catch (error) {
       under.status = undefined
-      response = problemResponse(error, requestId)
+      response = this.problemResponse(error, requestId)
     }
-    const { status = response.status } = under
-    metrics.answered({ route, status, seconds: (performance.now() - began) / 1_000 })
+    this.account(under, response, (performance.now() - began) / 1_000)
+    return response
+  }
+
+  /** Counts the request, and records the use of its key. */
+  private account(under: Under, response: Response, seconds: number): void {
+    const { route, requestId, status = response.status } = under
+    this.metrics.answered({ route, status, seconds })
     // Without keys there is no identity to record.
     if (under.access?.keyId !== undefined || under.access === undefined)
-      uses.note({
+      this.uses.note({
         at: new Date().toISOString(),
         keyId: under.access?.keyId,
         route,
@@ -267,17 +384,16 @@ export function createService(options: ServiceOptions): Service {
         status,
         requestId,
       })
-    return response
   }
 
-  async function answerRoute(context: Ctx, name: RouteName, under: Under): Promise<Response> {
+  private async answerRoute(context: Ctx, name: RouteName, under: Under): Promise<Response> {
     const route: Route = routes[name]
     const { headers } = context.req.raw
     const conversation = route.reach === 'conversation' ? context.req.param('conversation') : undefined
     const checked = conversation === undefined ? undefined : checkId('conversationId', conversation)
     // An invalid conversation id is in no table, including the uses of keys.
     if (checked !== undefined && E.isRight(checked)) under.conversationId = checked.right
-    const access = await whoAsks(headers, 'authorization')
+    const access = await this.whoAsks(headers, 'authorization')
     under.access = access
     checkRoles(access, route)
     if (checked !== undefined && E.isLeft(checked)) throw problem(checked.left)
@@ -285,7 +401,7 @@ export function createService(options: ServiceOptions): Service {
       throw new Refused('MethodNotAllowed', 'a stream is read by GET', {}, { allow: 'GET' })
     const params = parsed(route.params, context.req.param(), 'the address')
     const query = parsed(route.query, queryOf(context.req.url, route), 'the address')
-    if (conversation !== undefined) await bounds.check(access, conversation, mayBegin(name, access))
+    if (conversation !== undefined) await this.bounds.check(access, conversation, mayBegin(name, access))
     const incoming: IncomingMessage | undefined = context.env.incoming
     const raw =
       route.body === undefined
@@ -293,7 +409,7 @@ export function createService(options: ServiceOptions): Service {
         : await valueOf(
             context.req.raw,
             incoming,
-            { bytes: limits.bodyBytes, ms: limits.requestMs },
+            { bytes: this.limits.bodyBytes, ms: this.limits.requestMs },
             MAY_BE_EMPTY.has(name),
           )
     const body = route.body === undefined ? undefined : parsed(route.body, raw ?? {}, 'the body')
@@ -303,13 +419,16 @@ export function createService(options: ServiceOptions): Service {
     refuseConditions(route, headers)
     // Each handler takes what its own route gives; the compiler sees only that there are many of them.
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-    const handle = handlers[name] as (asked: object) => Promise<Answer>
+    const handle = this.handlers[name] as (asked: object) => Promise<Answer>
     // The body had a time of its own.
-    const answer = await withinTime(handle({ params, query, body, raw, headers: heeded, access }), limits.requestMs)
-    return send(context, route, answer, { under, access })
+    const answer = await withinTime(
+      handle({ params, query, body, raw, headers: heeded, access }),
+      this.limits.requestMs,
+    )
+    return this.send(context, route, answer, { under, access })
   }
 
-  function send(
+  private send(
     context: Ctx,
     route: Route,
     answer: Answer,
@@ -317,17 +436,17 @@ export function createService(options: ServiceOptions): Service {
   ): Response {
     const headers = { 'x-request-id': under.requestId, 'cache-control': 'no-store', ...answer.headers }
     if (answer.stream !== undefined) {
-      const leave = streamRoom.take()
+      const leave = this.streamRoom.take()
       const { idOf, read } = answer.stream
       return eventStream(
         { idOf, read: (signal) => whileCurrent(read(signal), access) },
         {
           headers,
           leave,
-          ended: draining.signal,
-          stallMs: limits.stallMs,
+          ended: this.draining.signal,
+          stallMs: this.limits.stallMs,
           outgoing: context.env.outgoing,
-          onProblem,
+          onProblem: this.onProblem,
         },
       )
     }
@@ -346,76 +465,10 @@ export function createService(options: ServiceOptions): Service {
     )
   }
 
-  for (const [name, { method, path }] of Object.entries<Route>(routes))
-    app.on(method.toUpperCase(), path.replaceAll(/\{(\w+)\}/gu, ':$1'), (context) =>
-      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a name of that very list
-      answered(context, name, (under) => answerRoute(context, name as RouteName, under)),
-    )
-
-  let description: string | undefined
-  app.get('/openapi.json', (context) =>
-    answered(context, 'openapi', async (under) => {
-      under.access = EVERYTHING
-      description ??= JSON.stringify(describeApi(version))
-      return new Response(description, { headers: { 'content-type': 'application/json' } })
-    }),
-  )
-  // Health checks need no key. They reveal nothing about the ledger.
-  app.get('/healthz', () => Response.json({ status: 'ok' }))
-  app.get('/readyz', async () => {
-    const isReady =
-      !draining.signal.aborted &&
-      (await withinTime(stores.ping(), READY_MS).then(
-        () => true,
-        () => false,
-      ))
-    return Response.json({ status: isReady ? 'ready' : 'not ready' }, { status: isReady ? 200 : 503 })
-  })
-  app.get('/metrics', (context) =>
-    answered(context, 'metrics', async (under) => {
-      under.access = await whoAsks(context.req.raw.headers, 'authorization')
-      checkRoles(under.access, { roles: ['audit', 'operate'], reach: 'ledger' })
-      return new Response(await register.metrics(), { headers: { 'content-type': register.contentType } })
-    }),
-  )
-
-  for (const mount of mounts) {
-    const handle = (context: Ctx): Promise<Response> =>
-      answered(context, `mount ${mount.path}`, async (under) => {
-        under.access = await whoAsks(context.req.raw.headers, mount.keyHeader)
-        checkRoles(under.access, { roles: mount.roles, reach: 'some' })
-        return await mount.fetch(context.req.raw, under.access, context.env)
-      })
-    app.all(mount.path, handle)
-    app.all(`${mount.path}/*`, handle)
-  }
-
-  app.all('*', (context) => {
-    const { path, method } = context.req
-    const otherMethods = PATHS.filter(({ pattern }) => pattern.test(path)).map((other) => other.method.toUpperCase())
-    const isApi = path === '/v1' || path.startsWith('/v1/') || otherMethods.length > 0
-    return answered(context, isApi || page === undefined ? 'none' : 'page', async (under) => {
-      if (!isApi && page !== undefined) {
-        under.access = await whoSeesThePage(context.req.raw.headers)
-        return await withinTime(Promise.resolve(page(context.req.raw)), limits.requestMs)
-      }
-      under.access = await whoAsks(context.req.raw.headers, 'authorization')
-      if (otherMethods.length > 0)
-        throw new Refused(
-          'MethodNotAllowed',
-          `${method} does not fit this address, which takes ${otherMethods.join(', ')}`,
-          {},
-          { allow: otherMethods.join(', ') },
-        )
-      throw new Refused('NoSuchRoute', 'there is no such address; /openapi.json describes those that there are')
-    })
-  })
-  app.onError((error) => problemResponse(error, randomUUID()))
-
   /** The page shows the whole ledger: it takes a key that may read and audit all of it. */
-  async function whoSeesThePage(headers: Headers): Promise<Access> {
+  private async whoSeesThePage(headers: Headers): Promise<Access> {
     try {
-      const access = await whoAsks(headers, 'authorization')
+      const access = await this.whoAsks(headers, 'authorization')
       checkRoles(access, { roles: ['read'], reach: 'ledger' })
       checkRoles(access, { roles: ['audit'], reach: 'ledger' })
       return access
@@ -426,19 +479,6 @@ export function createService(options: ServiceOptions): Service {
         'www-authenticate': 'Basic realm="context-ledger", charset="UTF-8"',
       })
     }
-  }
-
-  return {
-    app,
-    drain() {
-      draining.abort()
-    },
-    async stop() {
-      draining.abort()
-      await feed.stop()
-      await jobs.stop()
-      await uses.stop()
-    },
   }
 }
 
@@ -469,40 +509,6 @@ function write(
 const isAmong = (header: string | undefined, etag: string): boolean =>
   header !== undefined &&
   (header.trim() === '*' || header.split(',').some((one) => one.trim().replace(/^W\//u, '') === etag))
-
-/** Rejects a conditional header that the route ignores, because the caller relies on it. */
-function refuseConditions({ headers: heeded, method }: Route, headers: Headers): void {
-  for (const name of ['if-match', 'if-none-match', 'idempotency-key'])
-    if (method !== 'get' && headers.has(name) && heeded[name] === undefined)
-      throw new Refused('BadRequest', `${name} goes with appending messages alone`, { field: name })
-}
-
-/** The query of an address, each name once. */
-function queryOf(url: string, { query }: Route): Readonly<Record<string, string>> {
-  if (!url.includes('?')) return {}
-  const { searchParams } = new URL(url)
-  const found: Record<string, string> = {}
-  for (const [name, value] of searchParams) {
-    if (Object.hasOwn(found, name)) throw new Refused('BadRequest', `${name} is given twice`, { field: name })
-    Object.defineProperty(found, name, { value, enumerable: true })
-  }
-  const wrong = unknownName(found, Object.keys(query.shape), 'parameter of this address')
-  if (wrong !== undefined) throw new Refused('BadRequest', `${wrong.field} ${wrong.detail}`, { field: wrong.field })
-  return found
-}
-
-/** A value by its schema; throws with the field that is wrong. */
-function parsed(schema: Route['query'] | NonNullable<Route['body']>, value: unknown, what: string): unknown {
-  const read = schema.safeParse(value)
-  if (read.success) return read.data
-  const [issue] = read.error.issues
-  const field = issue?.path.join('.') ?? ''
-  throw new Refused(
-    'BadRequest',
-    `${field === '' ? what : field} ${issueSentence(issue)}`,
-    field === '' ? {} : { field },
-  )
-}
 
 /** The result, or a refusal after the time limit. Work that has started continues. */
 async function withinTime<T>(work: Promise<T>, ms: number): Promise<T> {

@@ -80,3 +80,34 @@ export function createRate(
     )
   }
 }
+
+/** How many requests, streams and jobs run at once. */
+export function roomsOf(limits: Limits): { readonly requests: Room; readonly streams: Room; readonly jobs: Room } {
+  const retryLater = { 'retry-after': '10' }
+  return {
+    requests: new Room(
+      limits.requestsAtOnce,
+      () => new Refused('TooBusy', `${String(limits.requestsAtOnce)} requests are running: try again in a second`),
+    ),
+    streams: new Room(
+      limits.streams,
+      () =>
+        new Refused(
+          'TooManyStreams',
+          `${String(limits.streams)} event streams are open: close one, or try again later`,
+          {},
+          retryLater,
+        ),
+    ),
+    jobs: new Room(
+      limits.jobs,
+      () =>
+        new Refused(
+          'TooManyJobs',
+          `${String(limits.jobs)} jobs are running: try again when one has ended`,
+          {},
+          retryLater,
+        ),
+    ),
+  }
+}

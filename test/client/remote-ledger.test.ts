@@ -182,7 +182,9 @@ describe('a ledger behind a service', () => {
       kind: 'BadInput',
       details: { field: 'importTranscript' },
     })
-    await expect(remote.verify(undefined, { onStream: () => Promise.resolve() })).rejects.toThrow('beside the store')
+    await expect(remote.verify(undefined, { onStream: () => Promise.resolve() })).rejects.toMatchObject({
+      details: { field: 'a manifest' },
+    })
     const second = openRemoteLedger({ url: server.url })
     await second.close()
     await expect(second.context(ID)).rejects.toThrow('the ledger is closed')
