@@ -70,143 +70,45 @@ function cloudEvent(source: string, event: RecordedEvent, conversationId: string
   })
 }
 
-/** Builds the feed of one process. */
-export function createFeed(
-  ledger: Pick<Ledger, 'follow' | 'log' | 'identity'>,
-  onProblem: (error: unknown) => void,
-): Feed {
-  const stopped = new AbortController()
-  const waiting = new Set<() => void>()
-  let ring: FeedItem[] = []
-  let characters = 0
+class ProcessFeed implements Feed {
+  private readonly stopped = new AbortController()
+  private readonly waiting = new Set<() => void>()
+  private ring: FeedItem[] = []
+  private characters = 0
   /** Everything from here (exclusive) up to `upTo` is in the ring; undefined until that is known. */
-  let from: bigint | undefined
-  let upTo = -1n
-  let following: Promise<void> | undefined
-  let source: Promise<string> | undefined
+  private from: bigint | undefined
+  private upTo = -1n
+  private following: Promise<void> | undefined
+  private source: Promise<string> | undefined
 
-  // The first event identifies a log.
-  const sourceOf = (): Promise<string> =>
-    (source ??= ledger.identity().then(({ origin }) => `urn:context-ledger:${origin?.id ?? 'empty'}`))
+  constructor(
+    private readonly ledger: Pick<Ledger, 'follow' | 'log' | 'identity'>,
+    private readonly onProblem: (error: unknown) => void,
+  ) {}
 
-  async function itemOf(event: RecordedEvent): Promise<FeedItem> {
-    const conversationId = conversationOf(event.stream) ?? event.stream
-    return {
-      position: event.position,
-      revision: event.revision,
-      conversationId,
-      text: cloudEvent(await sourceOf(), event, conversationId),
-    }
-  }
-
-  function notify(): void {
-    for (const wake of waiting) wake()
-  }
-
-  /** Resolves when something came, when the time is over, or at the end. */
-  async function news(signal: AbortSignal, ms: number): Promise<'news' | 'quiet'> {
-    return await new Promise((resolve) => {
-      const settle = (what: 'news' | 'quiet'): void => {
-        clearTimeout(timer)
-        signal.removeEventListener('abort', wake)
-        waiting.delete(wake)
-        resolve(what)
-      }
-      const wake = (): void => {
-        settle('news')
-      }
-      const timer = setTimeout(() => {
-        settle('quiet')
-      }, ms)
-      waiting.add(wake)
-      signal.addEventListener('abort', wake, { once: true })
-      if (signal.aborted) wake()
-    })
-  }
-
-  function take(item: FeedItem): void {
-    from ??= item.position - 1n
-    upTo = item.position
-    ring.push(item)
-    characters += item.text.length
-    while (ring.length > RING_ITEMS || (characters > RING_CHARACTERS && ring.length > 1)) {
-      const left = ring.shift()
-      characters -= left?.text.length ?? 0
-      from = left?.position ?? from
-    }
-  }
-
-  async function follow(): Promise<void> {
-    try {
-      for await (const heard of ledger.follow({ after: 'head', signal: stopped.signal })) {
-        if (heard.kind === 'event') take(await itemOf(heard.event))
-        else {
-          from ??= heard.position
-          if (heard.position > upTo) upTo = heard.position
-        }
-        notify()
-      }
-    } catch (error) {
-      if (!stopped.signal.aborted) onProblem(error)
-    }
-    ring = []
-    characters = 0
-    from = undefined
-    // A store that is down is not asked again at once.
-    await sleep(RESTS_MS, stopped.signal)
-    following = undefined
-    notify()
-  }
-
-  /** Follows the log from now on, and resolves when it is known up to where that is. */
-  async function followed(signal: AbortSignal): Promise<void> {
-    while (from === undefined && !signal.aborted) {
-      following ??= follow()
-      await news(signal, RESTS_MS)
-    }
-  }
-
-  /** Index in the ring of the first item after a position. */
-  function indexAfter(position: bigint): number {
-    let low = 0
-    let high = ring.length
-    while (low < high) {
-      const middle = (low + high) >> 1
-      if ((ring[middle]?.position ?? 0n) > position) high = middle
-      else low = middle + 1
-    }
-    return low
-  }
-
-  async function* read({
-    after,
-    conversation,
-    wants,
-    signal: given,
-    heartbeatMs,
-  }: ReadFeed): AsyncGenerator<FeedDelivery> {
-    const signal = AbortSignal.any([given, stopped.signal])
-    await followed(signal)
-    let lastPosition = after === 'now' ? upTo : after
+  async *read({ after, conversation, wants, signal: given, heartbeatMs }: ReadFeed): AsyncGenerator<FeedDelivery> {
+    const signal = AbortSignal.any([given, this.stopped.signal])
+    await this.followed(signal)
+    let lastPosition = after === 'now' ? this.upTo : after
     let revision = conversation?.afterRevision ?? -1n
     // The conversation's own stream is read first; then the ring.
     let readsStream = conversation !== undefined
     while (!signal.aborted) {
-      await followed(signal)
-      if (from === undefined) return
-      if (readsStream || lastPosition < from) {
+      await this.followed(signal)
+      if (this.from === undefined) return
+      if (readsStream || lastPosition < this.from) {
         readsStream = false
         if (conversation !== undefined) {
           // The stream includes everything recorded up to this position when it is read.
-          const head = upTo
-          for await (const event of ledger.log(conversation.id, { from: revision + 1n })) {
+          const head = this.upTo
+          for await (const event of this.ledger.log(conversation.id, { from: revision + 1n })) {
             if (signal.aborted) return
             revision = event.revision
-            yield { kind: 'fact', item: await itemOf(event) }
+            yield { kind: 'fact', item: await this.itemOf(event) }
           }
           lastPosition = head
         } else
-          for await (const heard of ledger.follow({ after: lastPosition, untilHead: true, signal })) {
+          for await (const heard of this.ledger.follow({ after: lastPosition, untilHead: true, signal })) {
             lastPosition =
               heard.kind === 'event'
                 ? heard.event.position
@@ -214,12 +116,12 @@ export function createFeed(
                   ? heard.position
                   : lastPosition
             if (heard.kind === 'caught-up') continue
-            const item = await itemOf(heard.event)
+            const item = await this.itemOf(heard.event)
             if (await wants(item)) yield { kind: 'fact', item }
           }
         continue
       }
-      const item = ring[indexAfter(lastPosition)]
+      const item = this.ring[this.indexAfter(lastPosition)]
       if (item !== undefined) {
         lastPosition = item.position
         // Skip what the conversation's stream already delivered.
@@ -230,18 +132,116 @@ export function createFeed(
         yield { kind: 'fact', item }
         continue
       }
-      if (upTo > lastPosition) lastPosition = upTo
-      if ((await news(signal, heartbeatMs)) === 'quiet')
+      if (this.upTo > lastPosition) lastPosition = this.upTo
+      if ((await this.news(signal, heartbeatMs)) === 'quiet')
         yield { kind: 'quiet', position: conversation === undefined ? lastPosition : undefined }
     }
   }
 
-  return {
-    read,
-    async stop() {
-      stopped.abort()
-      notify()
-      await following
-    },
+  async stop(): Promise<void> {
+    this.stopped.abort()
+    this.notify()
+    await this.following
+  }
+
+  /** The first event identifies a log. */
+  private async sourceOf(): Promise<string> {
+    this.source ??= this.ledger.identity().then(({ origin }) => `urn:context-ledger:${origin?.id ?? 'empty'}`)
+    return await this.source
+  }
+
+  private async itemOf(event: RecordedEvent): Promise<FeedItem> {
+    const conversationId = conversationOf(event.stream) ?? event.stream
+    return {
+      position: event.position,
+      revision: event.revision,
+      conversationId,
+      text: cloudEvent(await this.sourceOf(), event, conversationId),
+    }
+  }
+
+  private notify(): void {
+    for (const wake of this.waiting) wake()
+  }
+
+  /** Resolves when something came, when the time is over, or at the end. */
+  private async news(signal: AbortSignal, ms: number): Promise<'news' | 'quiet'> {
+    return await new Promise((resolve) => {
+      const settle = (what: 'news' | 'quiet'): void => {
+        clearTimeout(timer)
+        signal.removeEventListener('abort', wake)
+        this.waiting.delete(wake)
+        resolve(what)
+      }
+      const wake = (): void => {
+        settle('news')
+      }
+      const timer = setTimeout(() => {
+        settle('quiet')
+      }, ms)
+      this.waiting.add(wake)
+      signal.addEventListener('abort', wake, { once: true })
+      if (signal.aborted) wake()
+    })
+  }
+
+  private take(item: FeedItem): void {
+    this.from ??= item.position - 1n
+    this.upTo = item.position
+    this.ring.push(item)
+    this.characters += item.text.length
+    while (this.ring.length > RING_ITEMS || (this.characters > RING_CHARACTERS && this.ring.length > 1)) {
+      const left = this.ring.shift()
+      this.characters -= left?.text.length ?? 0
+      this.from = left?.position ?? this.from
+    }
+  }
+
+  private async follow(): Promise<void> {
+    try {
+      for await (const heard of this.ledger.follow({ after: 'head', signal: this.stopped.signal })) {
+        if (heard.kind === 'event') this.take(await this.itemOf(heard.event))
+        else {
+          this.from ??= heard.position
+          if (heard.position > this.upTo) this.upTo = heard.position
+        }
+        this.notify()
+      }
+    } catch (error) {
+      if (!this.stopped.signal.aborted) this.onProblem(error)
+    }
+    this.ring = []
+    this.characters = 0
+    this.from = undefined
+    // A store that is down is not asked again at once.
+    await sleep(RESTS_MS, this.stopped.signal)
+    this.following = undefined
+    this.notify()
+  }
+
+  /** Follows the log from now on, and resolves when it is known up to where that is. */
+  private async followed(signal: AbortSignal): Promise<void> {
+    while (this.from === undefined && !signal.aborted) {
+      this.following ??= this.follow()
+      await this.news(signal, RESTS_MS)
+    }
+  }
+
+  /** Index in the ring of the first item after a position. */
+  private indexAfter(position: bigint): number {
+    let low = 0
+    let high = this.ring.length
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if ((this.ring[middle]?.position ?? 0n) > position) high = middle
+      else low = middle + 1
+    }
+    return low
   }
 }
+
+/** Builds the feed of one process. */
+export const createFeed = (
+  ledger: Pick<Ledger, 'follow' | 'log' | 'identity'>,
+  onProblem: (error: unknown) => void,
+): Feed => new ProcessFeed(ledger, onProblem)
