@@ -11,44 +11,32 @@ import type { Access } from '../access.js'
 import { Refused } from '../problems.js'
 import type { Handlers, Parts } from '../service.js'
 
+/** Throws if some of these conversations are outside the key's bound. */
+async function checkBound({ bounds }: Parts, access: Access, conversations: readonly string[] | 'all'): Promise<void> {
+  if (conversations !== 'all') for (const id of conversations) await bounds.check(access, id)
+  else if (access.bound !== undefined)
+    throw new Refused('KeyBound', 'the key is bound to a part of the ledger: name the conversations', {
+      field: 'conversations',
+    })
+}
+
+type ComparingRoutes = 'estimateReplay' | 'replay' | 'compareEdition' | 'whatIf'
+type EditionRoutes = 'listEditions' | 'getEdition' | 'adoptEdition' | 'revertEdition' | 'dropEdition'
+
 /** The handlers. */
-export function editionHandlers({
-  ledger,
-  bounds,
-  jobs,
-}: Parts): Handlers<
-  | 'listEditions'
-  | 'getEdition'
-  | 'estimateReplay'
-  | 'replay'
-  | 'compareEdition'
-  | 'adoptEdition'
-  | 'revertEdition'
-  | 'dropEdition'
-  | 'whatIf'
-  | 'listPrompts'
-  | 'getPrompt'
-> {
-  /** Throws where some of these conversations are not within the key's bound. */
-  async function check(access: Access, conversations: readonly string[] | 'all'): Promise<void> {
-    if (conversations !== 'all') for (const id of conversations) await bounds.check(access, id)
-    else if (access.bound !== undefined)
-      throw new Refused('KeyBound', 'the key is bound to a part of the ledger: name the conversations', {
-        field: 'conversations',
-      })
-  }
+export const editionHandlers = (
+  parts: Parts,
+): Handlers<ComparingRoutes | EditionRoutes | 'listPrompts' | 'getPrompt'> => ({
+  ...comparingHandlers(parts),
+  ...storedHandlers(parts),
+})
 
+/** Jobs that make editions, or compare what others would be. */
+function comparingHandlers(parts: Parts): Handlers<ComparingRoutes> {
+  const { ledger, jobs } = parts
   return {
-    async listEditions() {
-      return { body: { editions: await ledger.editions.list() } }
-    },
-
-    async getEdition({ params: { edition } }) {
-      return { body: await ledger.editions.show(edition) }
-    },
-
     async estimateReplay({ body, headers, access }) {
-      await check(access, body.conversations)
+      await checkBound(parts, access, body.conversations)
       // The ledger checks price and policy. oxlint-disable-next-line typescript/no-unsafe-type-assertion
       const options = withoutUndefined(body) as EstimateOptions
       return await jobs.start('estimateReplay', { access, prefer: headers['prefer'] }, ({ signal }) =>
@@ -57,7 +45,7 @@ export function editionHandlers({
     },
 
     async replay({ body, headers, access }) {
-      await check(access, body.conversations)
+      await checkBound(parts, access, body.conversations)
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion
       const options = withoutUndefined({ ...body, actor: access.actor }) as ReplayOptions
       return await jobs.start('replay', { access, prefer: headers['prefer'] }, ({ signal, progress }) =>
@@ -66,7 +54,7 @@ export function editionHandlers({
     },
 
     async compareEdition({ params: { edition }, body: { conversations, ...rest }, headers, access }) {
-      await check(access, conversations)
+      await checkBound(parts, access, conversations)
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion
       const options = withoutUndefined({ ...rest, actor: access.actor }) as CompareEditionsOptions
       return await jobs.start('compareEdition', { access, prefer: headers['prefer'] }, ({ progress, signal }) =>
@@ -78,6 +66,34 @@ export function editionHandlers({
           },
         }),
       )
+    },
+
+    async whatIf({ body: { conversations, policies, summaries }, headers, access }) {
+      await checkBound(parts, access, conversations)
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+      const options = withoutUndefined({ policies, summaries }) as WhatIfOptions
+      return await jobs.start('whatIf', { access, prefer: headers['prefer'] }, ({ progress, signal }) =>
+        ledger.whatIf(conversations, {
+          ...options,
+          onConversation: (done, of) => {
+            signal.throwIfAborted()
+            progress({ done, of })
+          },
+        }),
+      )
+    },
+  }
+}
+
+/** Editions and prompts that are recorded. */
+function storedHandlers({ ledger, jobs }: Parts): Handlers<EditionRoutes | 'listPrompts' | 'getPrompt'> {
+  return {
+    async listEditions() {
+      return { body: { editions: await ledger.editions.list() } }
+    },
+
+    async getEdition({ params: { edition } }) {
+      return { body: await ledger.editions.show(edition) }
     },
 
     async adoptEdition({ params: { conversation, edition }, body, headers, access }) {
@@ -95,21 +111,6 @@ export function editionHandlers({
 
     async dropEdition({ params: { conversation, edition }, access: { actor } }) {
       return { body: await ledger.editions.drop(conversation, edition, withoutUndefined({ actor })) }
-    },
-
-    async whatIf({ body: { conversations, policies, summaries }, headers, access }) {
-      await check(access, conversations)
-      // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-      const options = withoutUndefined({ policies, summaries }) as WhatIfOptions
-      return await jobs.start('whatIf', { access, prefer: headers['prefer'] }, ({ progress, signal }) =>
-        ledger.whatIf(conversations, {
-          ...options,
-          onConversation: (done, of) => {
-            signal.throwIfAborted()
-            progress({ done, of })
-          },
-        }),
-      )
     },
 
     async listPrompts() {

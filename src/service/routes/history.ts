@@ -1,7 +1,7 @@
 /** What happened, and why: the log, cycles, differences, origins, proofs. */
 import { withoutUndefined } from '../../lib/without-undefined.js'
 import type { RecordedEvent } from '../../domain/events/index.js'
-import type { ConversationStats, ForgottenCycle } from '../../library/ledger.js'
+import type { ConversationStats, ForgottenCycle, Ledger } from '../../library/ledger.js'
 import { cursorOf, numberOf } from '../cursors.js'
 import { Refused } from '../problems.js'
 import { bigintOf, waitOf, type Handlers, type Parts } from '../service.js'
@@ -31,36 +31,18 @@ function compactionOf({ type, data, revision, metadata: { recordedAt } }: Record
 }
 
 /** The handlers. */
-export function historyHandlers({
-  ledger,
-  jobs,
-}: Parts): Handlers<
-  | 'getLog'
-  | 'listCompactions'
-  | 'compact'
-  | 'undo'
-  | 'diff'
-  | 'explain'
-  | 'forgotten'
-  | 'forgottenAll'
-  | 'stats'
-  | 'statsAll'
-  | 'verify'
-  | 'verifyAll'
-> {
-  async function forgottenOf(
-    conversationId: string | undefined,
-    cycle: number | undefined,
-    heard: (cycle: ForgottenCycle) => void = () => undefined,
-  ): Promise<object> {
-    const cycles: ForgottenCycle[] = []
-    const onCycle = (found: ForgottenCycle): void => {
-      cycles.push(found)
-      heard(found)
-    }
-    return { ...(await ledger.forgotten(conversationId, withoutUndefined({ cycle, onCycle }))), cycles }
-  }
+export const historyHandlers = (
+  parts: Parts,
+): Handlers<LogRoutes | ReportRoutes | 'compact' | 'undo' | 'verify' | 'verifyAll'> => ({
+  ...logHandlers(parts),
+  ...reportHandlers(parts),
+  ...compactionHandlers(parts),
+  ...verifyHandlers(parts),
+})
 
+type LogRoutes = 'getLog' | 'listCompactions' | 'diff' | 'explain'
+
+function logHandlers({ ledger }: Parts): Handlers<LogRoutes> {
   return {
     async getLog({ params: { conversation }, query: { from, cursor, limit = PAGE, direction } }) {
       if (from !== undefined && cursor !== undefined)
@@ -106,19 +88,6 @@ export function historyHandlers({
       }
     },
 
-    async compact({ params: { conversation }, body: { force }, headers, access }) {
-      // Report a missing conversation now instead of in a job.
-      await ledger.messages(conversation)
-      const jobOptions = { access, conversationId: conversation, prefer: headers['prefer'] }
-      return await jobs.start('compact', jobOptions, () =>
-        ledger.compact(conversation, withoutUndefined({ force, actor: access.actor })),
-      )
-    },
-
-    async undo({ params: { conversation }, body, access: { actor } }) {
-      return { body: await ledger.undo(conversation, withoutUndefined({ ...body, actor })) }
-    },
-
     async diff({ params: { conversation }, query: { from, to, cycle, ...wait } }) {
       if (cycle === undefined && from === undefined)
         throw new Refused('BadRequest', 'from is missing: a moment, or a cycle in its place', { field: 'from' })
@@ -131,15 +100,35 @@ export function historyHandlers({
     async explain({ params: { conversation }, body }) {
       return { body: await ledger.explain(conversation, withoutUndefined(body)) }
     },
+  }
+}
 
+async function forgottenOf(
+  ledger: Ledger,
+  conversationId: string | undefined,
+  cycle: number | undefined,
+  heard: (cycle: ForgottenCycle) => void = () => undefined,
+): Promise<object> {
+  const cycles: ForgottenCycle[] = []
+  const onCycle = (found: ForgottenCycle): void => {
+    cycles.push(found)
+    heard(found)
+  }
+  return { ...(await ledger.forgotten(conversationId, withoutUndefined({ cycle, onCycle }))), cycles }
+}
+
+type ReportRoutes = 'forgotten' | 'forgottenAll' | 'stats' | 'statsAll'
+
+function reportHandlers({ ledger, jobs }: Parts): Handlers<ReportRoutes> {
+  return {
     async forgotten({ params: { conversation }, query: { cycle } }) {
-      return { body: await forgottenOf(conversation, cycle) }
+      return { body: await forgottenOf(ledger, conversation, cycle) }
     },
 
     async forgottenAll({ headers, access }) {
       return await jobs.start('forgottenAll', { access, prefer: headers['prefer'] }, ({ progress, signal }) => {
         let cycles = 0
-        return forgottenOf(undefined, undefined, () => {
+        return forgottenOf(ledger, undefined, undefined, () => {
           signal.throwIfAborted()
           cycles += 1
           progress({ cycles })
@@ -167,7 +156,28 @@ export function historyHandlers({
         return { conversations, total }
       })
     },
+  }
+}
 
+function compactionHandlers({ ledger, jobs }: Parts): Handlers<'compact' | 'undo'> {
+  return {
+    async compact({ params: { conversation }, body: { force }, headers, access }) {
+      // Report a missing conversation now instead of in a job.
+      await ledger.messages(conversation)
+      const jobOptions = { access, conversationId: conversation, prefer: headers['prefer'] }
+      return await jobs.start('compact', jobOptions, () =>
+        ledger.compact(conversation, withoutUndefined({ force, actor: access.actor })),
+      )
+    },
+
+    async undo({ params: { conversation }, body, access: { actor } }) {
+      return { body: await ledger.undo(conversation, withoutUndefined({ ...body, actor })) }
+    },
+  }
+}
+
+function verifyHandlers({ ledger, jobs }: Parts): Handlers<'verify' | 'verifyAll'> {
+  return {
     async verify({ params: { conversation }, headers, access }) {
       // Report a missing conversation now instead of in a job.
       for await (const _fact of ledger.log(conversation, { limit: 1 })) break

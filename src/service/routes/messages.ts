@@ -1,8 +1,9 @@
 /** Messages: appended, read, pinned, searched. */
 import { withoutUndefined } from '../../lib/without-undefined.js'
 import { createHash } from 'node:crypto'
-import type { AmendOptions, MessageInput, Observation } from '../../library/ledger.js'
-import { kindOf, problem } from '../../library/problem.js'
+import type { AmendOptions, Ledger, MessageInput, Observation } from '../../library/ledger.js'
+import { isLedgerError } from '../../lib/ledger-error.js'
+import { problem } from '../../library/problem.js'
 import { cursorOf, placeOf, wrongCursor } from '../cursors.js'
 import { Refused } from '../problems.js'
 import type { Access } from '../access.js'
@@ -59,35 +60,50 @@ function idempotencyOf(access: Access, conversationId: string, header: string | 
     .slice(0, 32)
 }
 
-/** The handlers. */
-export function messageHandlers({
-  ledger,
-  bounds,
-  recorded: countRecorded,
-}: Parts): Handlers<'appendMessages' | 'amend' | 'observe' | 'getMessages' | 'pinMessage' | 'unpinMessage' | 'search'> {
-  /** What the first request answered, for one that was recorded already. */
-  async function answerOfFirst(
-    conversationId: string,
-    ids: readonly string[],
-    ownCorrelation: string | undefined,
-  ): Promise<Answer> {
-    const last = ids.at(-1) ?? ''
-    const { revision } = await ledger.messages(conversationId, { at: `message:${last}` })
-    let position: bigint | undefined
-    for await (const fact of ledger.log(conversationId, { from: revision, limit: 2 })) {
-      if (fact.revision === revision) ({ position } = fact)
-      else if (fact.type === 'MessageAppended' && fact.metadata.correlationId === ownCorrelation) throw reused()
-    }
-    return { body: { conversationId, revision, recorded: ids, position }, headers: etagOf(revision) }
+const reused = (): Refused =>
+  new Refused(
+    'IdempotencyKeyReused',
+    'this idempotency-key came before with other messages: a key stands for one request',
+    { field: 'idempotency-key' },
+  )
+
+/** Ids of messages that came without one, in a request with an idempotency key. */
+const idPrefix = (key: string): string => `k-${key}-`
+
+/** Whether an append failed because its idempotency key was used for other messages. */
+const isReuse = (error: unknown, key: string): boolean =>
+  isLedgerError(error, 'PartlyRecorded') ||
+  (isLedgerError(error, 'MessageIdTaken') && String(error.details['messageId']).startsWith(idPrefix(key)))
+
+/** The answer to a request whose messages an earlier one recorded. */
+async function answerOfFirst(
+  ledger: Ledger,
+  conversationId: string,
+  ids: readonly string[],
+  ownCorrelation: string | undefined,
+): Promise<Answer> {
+  const last = ids.at(-1) ?? ''
+  const { revision } = await ledger.messages(conversationId, { at: `message:${last}` })
+  let position: bigint | undefined
+  for await (const fact of ledger.log(conversationId, { from: revision, limit: 2 })) {
+    if (fact.revision === revision) ({ position } = fact)
+    else if (fact.type === 'MessageAppended' && fact.metadata.correlationId === ownCorrelation) throw reused()
   }
+  return { body: { conversationId, revision, recorded: ids, position }, headers: etagOf(revision) }
+}
 
-  const reused = (): Refused =>
-    new Refused(
-      'IdempotencyKeyReused',
-      'this idempotency-key came before with other messages: a key stands for one request',
-      { field: 'idempotency-key' },
-    )
+type RecordingRoutes = 'amend' | 'observe' | 'pinMessage' | 'unpinMessage'
 
+/** The handlers. */
+export const messageHandlers = (
+  parts: Parts,
+): Handlers<'appendMessages' | RecordingRoutes | 'getMessages' | 'search'> => ({
+  ...appendHandler(parts),
+  ...recordingHandlers(parts),
+  ...readingHandlers(parts),
+})
+
+function appendHandler({ ledger, recorded: countRecorded }: Parts): Handlers<'appendMessages'> {
   return {
     async appendMessages({ params: { conversation }, body, raw, headers, access }) {
       const { bound } = access
@@ -100,7 +116,7 @@ export function messageHandlers({
       const messages =
         key === undefined
           ? rawMessages
-          : rawMessages.map((message, at) => ({ ...message, id: message.id ?? `k-${key}-${String(at)}` }))
+          : rawMessages.map((message, at) => ({ ...message, id: message.id ?? `${idPrefix(key)}${String(at)}` }))
       const ownCorrelation = key === undefined || body.correlationId !== undefined ? undefined : `idempotency-${key}`
       const correlationId = body.correlationId ?? ownCorrelation
       const appended = await ledger
@@ -117,24 +133,26 @@ export function messageHandlers({
           }),
         )
         .catch((error: unknown) => {
-          const kind = kindOf(error)
           // Another process began it in another scope, a moment ago.
-          if (kind === 'ScopeChanged' && bound !== undefined)
+          if (isLedgerError(error, 'ScopeChanged') && bound !== undefined)
             throw problem({ kind: 'NoSuchConversation', conversationId: conversation })
-          const isOwnId = kind === 'MessageIdTaken' && key !== undefined && String(error).includes(`k-${key}-`)
-          if (isOwnId || (kind === 'PartlyRecorded' && key !== undefined)) throw reused()
-          throw error
+          throw key !== undefined && isReuse(error, key) ? reused() : error
         })
       countRecorded(appended.recorded.length)
       if (key !== undefined && appended.recorded.length === 0)
         return await answerOfFirst(
+          ledger,
           conversation,
           messages.map(({ id = '' }) => id),
           ownCorrelation,
         )
       return { body: appended, headers: etagOf(appended.revision) }
     },
+  }
+}
 
+function recordingHandlers({ ledger, recorded: countRecorded }: Parts): Handlers<RecordingRoutes> {
+  return {
     async amend({ params: { conversation }, body, raw, headers, access }) {
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- as it came, and the ledger parses it
       const { append, compaction } = raw as Pick<AmendOptions, 'append' | 'compaction'>
@@ -158,6 +176,20 @@ export function messageHandlers({
       return { body: observed, headers: etagOf(observed.revision) }
     },
 
+    async pinMessage({ params: { conversation, message }, query, access: { actor } }) {
+      await ledger.pin(conversation, message, withoutUndefined({ ...query, actor }))
+      return {}
+    },
+
+    async unpinMessage({ params: { conversation, message }, query, access: { actor } }) {
+      await ledger.unpin(conversation, message, withoutUndefined({ ...query, actor }))
+      return {}
+    },
+  }
+}
+
+function readingHandlers({ ledger, bounds }: Parts): Handlers<'getMessages' | 'search'> {
+  return {
     async getMessages({ params: { conversation }, query: { at, cursor, limit = PAGE, ...wait } }) {
       const cursorParts = placeOf(cursor, 2)
       if (cursorParts !== undefined && !cursorParts.every((part) => /^\d{1,18}$/u.test(part))) throw wrongCursor()
@@ -177,16 +209,6 @@ export function messageHandlers({
         },
         headers: etagOf(live.revision),
       }
-    },
-
-    async pinMessage({ params: { conversation, message }, query, access: { actor } }) {
-      await ledger.pin(conversation, message, withoutUndefined({ ...query, actor }))
-      return {}
-    },
-
-    async unpinMessage({ params: { conversation, message }, query, access: { actor } }) {
-      await ledger.unpin(conversation, message, withoutUndefined({ ...query, actor }))
-      return {}
     },
 
     async search({ body: { query, conversationId, scope, limit, include, ...wait }, access }) {
