@@ -87,23 +87,75 @@ function waitOf(prefer: string | undefined): number {
   return seconds === undefined ? 0 : Math.min(Number(seconds), LONGEST_WAIT_S)
 }
 
-/** Builds the jobs of one process. */
-export function createJobs({
-  store,
-  room: places,
-  problemOf,
-}: {
+interface JobsOptions {
   readonly store: JobStore
   readonly room: Room
   readonly problemOf: (error: unknown, requestId: string) => Problem
-}): Jobs {
-  const running = new Map<string, { readonly ended: Promise<void>; readonly controller: AbortController }>()
+}
 
-  async function run(
-    id: string,
-    controller: AbortController,
-    work: (work: JobWork) => Promise<unknown>,
-  ): Promise<void> {
+class ProcessJobs implements Jobs {
+  private readonly store: JobStore
+  private readonly places: Room
+  private readonly problemOf: JobsOptions['problemOf']
+  private readonly runs = new Map<string, { readonly ended: Promise<void>; readonly controller: AbortController }>()
+
+  constructor({ store, room, problemOf }: JobsOptions) {
+    this.store = store
+    this.places = room
+    this.problemOf = problemOf
+  }
+
+  async start(
+    ...[kind, { access, conversationId, prefer }, work]: Parameters<Jobs['start']>
+  ): ReturnType<Jobs['start']> {
+    const leave = this.places.take()
+    const id = randomUUID()
+    try {
+      await this.store.add({ id, kind, keyId: access.keyId, conversationId }, ALIVE_MS)
+    } catch (error) {
+      leave()
+      throw error
+    }
+    const controller = new AbortController()
+    const ended = this.run(id, controller, work).finally(() => {
+      leave()
+      this.runs.delete(id)
+      this.store.forget(MOST_JOBS).catch(() => undefined)
+    })
+    this.runs.set(id, { ended, controller })
+    await this.waited(id, prefer)
+    return answerOf(await this.found(access, id))
+  }
+
+  async get(...[access, id, prefer]: Parameters<Jobs['get']>): ReturnType<Jobs['get']> {
+    await this.found(access, id)
+    await this.waited(id, prefer)
+    return { ...answerOf(await this.found(access, id)), status: 200 }
+  }
+
+  async list(...[access, limit]: Parameters<Jobs['list']>): ReturnType<Jobs['list']> {
+    return (await this.store.list({ limit, ...(access.bound === undefined ? {} : { keyId: access.keyId }) })).map(shown)
+  }
+
+  async cancel(...[access, id]: Parameters<Jobs['cancel']>): ReturnType<Jobs['cancel']> {
+    const job = await this.found(access, id)
+    this.runs.get(id)?.controller.abort(new Error('the job was cancelled'))
+    if (!(await this.store.cancel(id)) && job.state !== 'cancelled')
+      throw new Refused('JobEnded', `the job has ended already: it is ${job.state}`)
+    await this.runs.get(id)?.ended
+    return { ...answerOf(await this.found(access, id)), status: 202 }
+  }
+
+  running(): number {
+    return this.runs.size
+  }
+
+  async stop(): Promise<void> {
+    for (const { controller } of this.runs.values()) controller.abort(new Error('the service is shutting down'))
+    await Promise.all(Array.from(this.runs.values(), ({ ended }) => ended))
+  }
+
+  private async run(id: string, controller: AbortController, work: (work: JobWork) => Promise<unknown>): Promise<void> {
     let lastProgress: unknown
     let isReported = true
     const progressNow = (): string | undefined => {
@@ -112,7 +164,7 @@ export function createJobs({
       return toWire(lastProgress)
     }
     const tellTheStore = async (): Promise<void> => {
-      const { isCancelled } = await store.beat(id, progressNow(), ALIVE_MS)
+      const { isCancelled } = await this.store.beat(id, progressNow(), ALIVE_MS)
       if (isCancelled) controller.abort(new Error('the job was cancelled'))
     }
     const beat = setInterval(() => {
@@ -132,7 +184,7 @@ export function createJobs({
     } catch (error) {
       outcome = controller.signal.aborted
         ? { state: 'cancelled' }
-        : { state: 'failed', problem: toWire(problemOf(error, id).body) }
+        : { state: 'failed', problem: toWire(this.problemOf(error, id).body) }
     } finally {
       clearInterval(beat)
     }
@@ -140,7 +192,7 @@ export function createJobs({
     // The result was paid for. If the database is unavailable for a moment, try again.
     for (let tries = 0; ; tries += 1) {
       try {
-        await store.end(id, ended)
+        await this.store.end(id, ended)
         return
       } catch {
         if (tries >= 5) return
@@ -149,20 +201,20 @@ export function createJobs({
     }
   }
 
-  async function found(access: Access, id: string): Promise<JobRecord> {
+  private async found(access: Access, id: string): Promise<JobRecord> {
     // Do not send an invalid id to the database, which rejects some texts.
-    const job = JOB_ID.test(id) ? await store.find(id) : undefined
+    const job = JOB_ID.test(id) ? await this.store.find(id) : undefined
     // A job of another key does not exist for this one, unless the key reaches everything.
     if (job === undefined || !(access.bound === undefined || job.keyId === access.keyId))
       throw new Refused('NoSuchJob', `there is no job "${id}"; jobs that have ended are forgotten when there are many`)
     return job
   }
 
-  async function waited(id: string, prefer: string | undefined): Promise<void> {
+  private async waited(id: string, prefer: string | undefined): Promise<void> {
     const seconds = waitOf(prefer)
     if (seconds === 0) return
     const until = performance.now() + seconds * 1_000
-    const runningJob = running.get(id)
+    const runningJob = this.runs.get(id)
     if (runningJob !== undefined) {
       const timeout = new AbortController()
       await Promise.race([runningJob.ended, sleep(seconds * 1_000, timeout.signal)])
@@ -170,51 +222,11 @@ export function createJobs({
       return
     }
     while (performance.now() < until) {
-      if ((await store.find(id))?.state !== 'running') return
+      if ((await this.store.find(id))?.state !== 'running') return
       await sleep(250)
     }
   }
-
-  return {
-    async start(kind, { access, conversationId, prefer }, work) {
-      const leave = places.take()
-      const id = randomUUID()
-      try {
-        await store.add({ id, kind, keyId: access.keyId, conversationId }, ALIVE_MS)
-      } catch (error) {
-        leave()
-        throw error
-      }
-      const controller = new AbortController()
-      const ended = run(id, controller, work).finally(() => {
-        leave()
-        running.delete(id)
-        store.forget(MOST_JOBS).catch(() => undefined)
-      })
-      running.set(id, { ended, controller })
-      await waited(id, prefer)
-      return answerOf(await found(access, id))
-    },
-    async get(access, id, prefer) {
-      await found(access, id)
-      await waited(id, prefer)
-      return { ...answerOf(await found(access, id)), status: 200 }
-    },
-    async list(access, limit) {
-      return (await store.list({ limit, ...(access.bound === undefined ? {} : { keyId: access.keyId }) })).map(shown)
-    },
-    async cancel(access, id) {
-      const job = await found(access, id)
-      running.get(id)?.controller.abort(new Error('the job was cancelled'))
-      if (!(await store.cancel(id)) && job.state !== 'cancelled')
-        throw new Refused('JobEnded', `the job has ended already: it is ${job.state}`)
-      await running.get(id)?.ended
-      return { ...answerOf(await found(access, id)), status: 202 }
-    },
-    running: () => running.size,
-    async stop() {
-      for (const { controller } of running.values()) controller.abort(new Error('the service is shutting down'))
-      await Promise.all(Array.from(running.values(), ({ ended }) => ended))
-    },
-  }
 }
+
+/** Builds the jobs of one process. */
+export const createJobs = (options: JobsOptions): Jobs => new ProcessJobs(options)
