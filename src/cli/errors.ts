@@ -1,5 +1,5 @@
 /** The exit status of a command, and its error message on standard error (with `--json`, an error document). */
-import { isLedgerError, type Fault, type LedgerError } from '../lib/ledger-error.js'
+import { isLedgerError, type Fault } from '../lib/ledger-error.js'
 import { OutputFailed } from './output.js'
 
 export const EXIT = { ok: 0, bug: 1, input: 2, world: 3, untrusted: 4, interrupted: 130 } as const
@@ -59,13 +59,12 @@ const argumentNames: Partial<Record<string, string>> = {
   importTranscript: 'a transcript of another program',
 }
 
-/** Replaces the library's field name at the start of the message with the name of the argument. */
-function withArgumentName(details: LedgerError['details'], message: string): string {
-  const field = typeof details['field'] === 'string' ? details['field'] : ''
+/** The message with the name of the argument in place of the library's field name, with which these kinds begin. */
+function withArgumentName(error: unknown, message: string): string {
+  if (!isLedgerError(error, 'BadInput', 'BadId', 'BadMessage')) return message
+  const field = String(error.details['field'])
   const argumentName = Object.hasOwn(argumentNames, field) ? argumentNames[field] : undefined
-  return argumentName === undefined || !message.startsWith(`${field} `)
-    ? message
-    : `${argumentName}${message.slice(field.length)}`
+  return argumentName === undefined ? message : `${argumentName}${message.slice(field.length)}`
 }
 
 /** The exit status, kind and message of an error. Loads `problem.ts` only when needed. */
@@ -75,6 +74,5 @@ export async function describeError(error: unknown): Promise<ErrorReport> {
   const { faultOf, kindOf } = await import('../library/problem.js')
   const { fault, message } = faultOf(error)
   const kind = kindOf(error)
-  const ownMessage = isLedgerError(error) ? withArgumentName(error.details, message) : message
-  return { exitCode: exitOf[fault], kind, message: `${ownMessage}${hints[kind] ?? ''}` }
+  return { exitCode: exitOf[fault], kind, message: `${withArgumentName(error, message)}${hints[kind] ?? ''}` }
 }
