@@ -407,8 +407,7 @@ export async function clearStops(sql: Sql, names: readonly string[]): Promise<vo
 }
 
 /** The checkpoints have a larger fence: another process has the claim. */
-export const fenced = (): LedgerError =>
-  new LedgerError('Fenced', 'world', 'another process has taken over the read models')
+export const fenced = (): LedgerError => new LedgerError('Fenced', 'another process has taken over the read models')
 
 /**
  * Raises the fence of all checkpoints of these projections, so that a process with a smaller fence can no longer move

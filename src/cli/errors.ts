@@ -1,5 +1,6 @@
 /** The exit status of a command, and its error message on standard error (with `--json`, an error document). */
-import { isLedgerError, type Fault } from '../lib/ledger-error.js'
+import type { Fault } from '../lib/failure-kinds.js'
+import { isLedgerError } from '../lib/ledger-error.js'
 import { OutputFailed } from './output.js'
 
 export const EXIT = { ok: 0, bug: 1, input: 2, world: 3, untrusted: 4, interrupted: 130 } as const
