@@ -219,10 +219,9 @@ async function ended(
   if (job.state === 'lost')
     throw new LedgerError(
       'JobLost',
-      'world',
       'the process of the service that ran the job has ended: the same request resumes it',
     )
   if (job.state === 'cancelled' && signal?.aborted !== true)
-    throw new LedgerError('JobCancelled', 'state', 'the job was cancelled')
+    throw new LedgerError('JobCancelled', 'the job was cancelled')
   return job
 }

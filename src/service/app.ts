@@ -475,7 +475,7 @@ class ServiceApp {
     } catch (error) {
       if (!(error instanceof Refused) || error.status !== 401) throw error
       // A browser asks for a name and a password: the key is the password.
-      throw new Refused(error.kind, error.message, error.about, {
+      throw new Refused(error.kind, error.message, error.details, {
         'www-authenticate': 'Basic realm="context-ledger", charset="UTF-8"',
       })
     }
