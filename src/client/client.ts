@@ -75,7 +75,7 @@ export interface Client {
    */
   events(options?: EventsOptions): AsyncIterable<CloudEvent>
   /**
-   * Waits until a job has ended and returns it. Throws a `ServiceError` with the problem of a failed job. If the
+   * Waits until a job has ended and returns it. Throws a `LedgerError` with the problem of a failed job. If the
    * signal aborts, the job is cancelled.
    */
   ended(
