@@ -16,7 +16,7 @@ export type {
 } from './domain/events/index.js'
 export type { Policy, PolicySettings } from './domain/values/policy.js'
 export { registerModelWindow } from './ports/model-windows.js'
-export type { Media, MediaKind } from './domain/values/media.js'
+export type { Media, MediaKind } from './domain/values/estimator.js'
 export { defaultEstimator, type Estimator } from './domain/values/tokens.js'
 export { registerEstimator } from './recording/estimators.js'
 export type { Clock } from './ports/clock.js'

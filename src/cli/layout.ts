@@ -4,7 +4,7 @@
  */
 import stringWidth from 'string-width'
 import wrapAnsi from 'wrap-ansi'
-import { colours, columns } from './output.js'
+import { colours, columns } from './terminal.js'
 
 const INDENT = /^[\s│├└─]*/u
 

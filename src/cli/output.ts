@@ -6,11 +6,13 @@
 import { once } from 'node:events'
 import type { Writable } from 'node:stream'
 import { isatty } from 'node:tty'
-import pc from 'picocolors'
 import { count } from '../domain/text/count.js'
 import { isLedgerError, LedgerError } from '../lib/ledger-error.js'
 import { CommandExit, EXIT } from './errors.js'
 import { pagerOf, startPager, type Pager } from './pager.js'
+import { areLinesWhole, columns, noteColours } from './terminal.js'
+
+export { colours, keepLinesWhole, noteColours } from './terminal.js'
 
 /** The reader closed the pipe, which ends a command that only prints, or standard output cannot be written. */
 let ended: CommandExit | LedgerError | undefined
@@ -88,14 +90,6 @@ export async function allWritten(): Promise<void> {
   if (isLedgerError(ended)) throw ended
 }
 
-/** For machine-readable output: turns off wrapping, also on a terminal. */
-export function keepLinesWhole(): void {
-  isWhole = true
-}
-
-/** The width of the terminal; undefined without a terminal or if wrapping is off. */
-export const columns = (): number | undefined => (isWhole || !isatty(1) ? undefined : process.stdout.columns)
-
 /** Writes a line to standard output, wrapped to the width of the terminal. */
 export async function line(text = ''): Promise<void> {
   const most = columns()
@@ -113,12 +107,10 @@ export async function showTable(
   for (const row of table(head, rows, numeric)) await line(row)
 }
 
-let isWhole = false
-
 /** Writes a line to standard error, wrapped on a terminal unless wrapping is off. */
 export function note(text: string): void {
   process.stderr.write(
-    `${fit === undefined || isWhole || !process.stderr.isTTY ? text : fit(text, process.stderr.columns)}\n`,
+    `${fit === undefined || areLinesWhole() || !process.stderr.isTTY ? text : fit(text, process.stderr.columns)}\n`,
   )
 }
 
@@ -141,26 +133,6 @@ export function failureNotes(): (text: string) => void {
 /** JSON in one line. Revisions and positions are decimal strings, because they may exceed the safe integers of JSON. */
 export const toJson = (value: unknown): string =>
   JSON.stringify(value, (_key, part: unknown) => (typeof part === 'bigint' ? part.toString() : part))
-
-/**
- * The last colour flag before `--`. It is read here, not by the parser, because error messages of the parser are
- * coloured too.
- */
-const colourFlag = (words: readonly string[]): string | undefined =>
-  words
-    .slice(0, words.includes('--') ? words.indexOf('--') : undefined)
-    .findLast((word) => word === '--color' || word === '--no-color')
-
-// Uses `isatty`, not the stream: without a terminal `isTTY` is undefined, and picocolors then uses its default, which
-// is on in CI.
-function mayColour(fd: 1 | 2): boolean {
-  const { NO_COLOR = '', TERM = '' } = process.env
-  const flag = colourFlag(process.argv)
-  return flag === undefined ? isatty(fd) && NO_COLOR === '' && TERM !== 'dumb' : flag === '--color'
-}
-
-export const colours = pc.createColors(mayColour(1))
-export const noteColours = pc.createColors(mayColour(2))
 
 export { count }
 /** "1 message", "2 messages". */

@@ -4,9 +4,9 @@
  */
 import type { RepeatedPair } from './repeated-work.js'
 import { findNames, type WantedName } from './find-names.js'
-import type { JudgedItem } from './forgotten.js'
 import type { ItemKind } from './items.js'
 import { isEnoughOf } from './judge.js'
+import type { JudgedItem } from './judged-item.js'
 import { unescaped } from './passages.js'
 import type { MessageProof } from './quote.js'
 import type { ReportMessage } from './report-input.js'

@@ -14,8 +14,9 @@ import {
 } from './repeated-work.js'
 import { ITEM_KINDS, itemsOf, type Item, type ItemKind } from './items.js'
 import { createJudge, type Judgement, type Verdict } from './judge.js'
+import type { JudgedItem } from './judged-item.js'
 import { linesOf } from './passages.js'
-import { messageProof, quote, type MessageProof } from './quote.js'
+import { messageProof, quote } from './quote.js'
 import type { ReportInput, ReportMessage } from './report-input.js'
 import { worksOf, type Cost, type Work } from './tool-calls.js'
 
@@ -23,24 +24,6 @@ import { worksOf, type Cost, type Work } from './tool-calls.js'
 interface Amount {
   readonly messages: number
   readonly tokens: number
-}
-
-/** An item and how much of it the context still has. */
-export interface JudgedItem extends Judgement {
-  /** The kind of the item. */
-  readonly kind: ItemKind
-  /** The original text, shortened. */
-  readonly text: string
-  /** The first message that contains the item. */
-  readonly said: MessageProof
-  /** The role of that message. */
-  readonly saidBy: ReportMessage['role']
-  /** The number of removed messages that contain the item. */
-  readonly mentions: number
-  /** For an error: the call that resolved it. */
-  readonly resolvedBy?: MessageProof
-  /** For a name: a message after the compaction uses it. */
-  readonly isNeededAgain?: true
 }
 
 export type VerdictCounts = Readonly<Record<Verdict, number>>

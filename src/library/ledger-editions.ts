@@ -10,7 +10,7 @@ import type { EditionSpending, Paid } from '../editions/metered.js'
 import type { EditionChange } from '../editions/edition-change.js'
 import type { Replay, ReplayProgress } from '../editions/replay.js'
 import type { PromptRegistry, RegisteredPrompt } from '../recording/list-prompts.js'
-import type { ActorOptions } from './ledger.js'
+import type { ActorOptions } from './ledger-options.js'
 
 export type { ReplayedConversation } from '../editions/replay.js'
 export type {

@@ -2,7 +2,7 @@
 import type { PolicySettings } from '../domain/values/policy.js'
 import type { LabelledQuestion } from '../editions/evidence-reach.js'
 import type { Evaluation, EvaluationEstimate, EvaluationProgress } from '../editions/evaluate.js'
-import type { ActorOptions, LedgerOptions } from './ledger.js'
+import type { ActorOptions, LedgerOptions } from './ledger-options.js'
 import type { EditionBound, Price, ReplayOptions } from './ledger-editions.js'
 
 export type {

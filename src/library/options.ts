@@ -6,7 +6,7 @@ import { checkId } from '../domain/values/ids.js'
 import { thrownSentence } from '../domain/values/thrown.js'
 import { parsePolicySettings, type PolicySettings } from '../domain/values/policy.js'
 import { isRegisteredEstimator, registeredEstimators } from '../recording/estimators.js'
-import type { ActorOptions } from './ledger.js'
+import type { ActorOptions } from './ledger-options.js'
 import { problem, valueOf } from './problem.js'
 
 type KeyOf<T> = T extends unknown ? keyof T : never

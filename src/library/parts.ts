@@ -14,7 +14,7 @@ import type { Database } from '../ports/sql.js'
 import type { Summarizer } from '../ports/summarizer.js'
 import type { WorkQueue } from '../ports/work-queue.js'
 import type { Log } from '../recording/load-conversation.js'
-import type { LedgerOptions } from './ledger.js'
+import type { LedgerOptions } from './ledger-options.js'
 
 export interface LedgerParts {
   readonly log: Log

@@ -21,8 +21,7 @@ import { GrowingLines } from '../importers/growing-lines.js'
 import { headOf } from '../importers/records-of.js'
 import { unreadFormOf } from '../importers/unread-forms.js'
 import { fileKey, signatureOf } from '../importers/signature.js'
-import type { DamageItem, Importer, Layout, TranscriptItem, TranscriptReader } from '../importers/transcript.js'
-import type { PolicySettings } from '../domain/values/policy.js'
+import type { Importer, Layout, TranscriptItem, TranscriptReader } from '../importers/transcript.js'
 import type { Clock } from '../ports/clock.js'
 import type { ImportedFiles } from '../ports/imported-files.js'
 import { codeOf } from '../ports/store-error.js'
@@ -30,69 +29,11 @@ import type { Conversations } from '../recording/handle-command.js'
 import type { Freshness } from './freshness.js'
 import type { Gate } from './gate.js'
 import type { Ledger } from './ledger.js'
+import type { ImportedTranscript, ImportTranscriptOptions, OpenTranscriptOptions } from './ledger-transcripts.js'
 import { bad, listenerGiven, nameOf, optionsGiven, settingsOf, signalGiven, textGiven, type Names } from './options.js'
 import type { LedgerParts } from './parts.js'
 import { problem, valueOf } from './problem.js'
 import type { ProvenanceOf } from './provenance.js'
-
-/** How a transcript is imported. */
-export interface ImportTranscriptOptions {
-  /** The program that wrote it; left out, it is recognized by what it holds. */
-  readonly from?: string
-  /** Tenant or owner of new conversations. */
-  readonly scope?: string
-  /** Settings that its conversations go by once an edition of ours is adopted. */
-  readonly policy?: PolicySettings
-  /** Actor of the events. Default: the actor of the ledger. */
-  readonly actor?: string
-  /** The request that it belongs to; default: one of its own. */
-  readonly correlationId?: string
-  /** Ends the import after the current record. Recorded events stay. */
-  readonly signal?: AbortSignal
-  /** Hears of every item as it is read. */
-  readonly onItem?: (item: TranscriptItem) => void
-  /**
-   * True keeps in memory where the file ended and what it takes to go on there, so that the next import that says so
-   * reads only what was appended. That is for files of lines, which grow; others are read whole, and so is a file that
-   * is not the one any more that was read. Default: false.
-   */
-  readonly resumable?: boolean
-}
-
-/** What became of a transcript. */
-export interface ImportedTranscript {
-  /** Its path, as it was given. */
-  readonly file: string
-  /** The program that wrote it, as `from` takes it. */
-  readonly program: string
-  /** True where it was imported before and has not changed since: it was not read. */
-  readonly unchanged: boolean
-  /** What became of each conversation in it. */
-  readonly conversations: readonly RecordedConversation[]
-  /** Records that say nothing of a conversation, by their kind. */
-  readonly leftOut: Readonly<Record<string, number>>
-  /** Records that could not be read; one that is cut off at the end of the file among them. */
-  readonly damage: readonly DamageItem[]
-}
-
-/** How a transcript is recorded while its program writes it. */
-export interface OpenTranscriptOptions {
-  /** The program that writes it, as `importTranscript` names it. */
-  readonly from: string
-  /** Tenant or owner of new conversations. */
-  readonly scope?: string
-  /** Actor of the events. Default: the actor of the ledger. */
-  readonly actor?: string
-}
-
-/** A transcript that is recorded while its program writes it. */
-export interface OpenTranscript {
-  /**
-   * Records these records after the earlier ones. Calls wait for each other. Records that are already recorded add
-   * nothing, so a reopened transcript is passed from its beginning.
-   */
-  record(records: readonly unknown[]): Promise<readonly RecordedConversation[]>
-}
 
 const OPEN: Names<OpenTranscriptOptions> = { from: true, scope: true, actor: true }
 const OPTIONS: Names<ImportTranscriptOptions> = {

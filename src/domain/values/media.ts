@@ -3,23 +3,8 @@
  * many forms for such parts. They are not parsed one by one: this module reads only the `type`, a media type anywhere
  * in the part, and the data.
  */
+import type { Estimator, Media, MediaKind } from './estimator.js'
 import type { ContentPart } from './message.js'
-import type { Estimator } from './tokens.js'
-
-/** Kind of a content part other than text; `other` if the part does not say. */
-export type MediaKind = 'image' | 'audio' | 'video' | 'file' | 'other'
-
-/** Properties of a content part, read without knowledge of its API. */
-export interface Media {
-  /** Image, file, audio, video or other. */
-  readonly kind: MediaKind
-  /** Media type or format, as written in the part. */
-  readonly mediaType?: string
-  /** File name, if the part has one. */
-  readonly name?: string
-  /** Length of the data in the part; undefined if the part only refers to it. */
-  readonly bytes?: number
-}
 
 /** Tokens of an image of any size. */
 export const IMAGE_TOKENS = 1000

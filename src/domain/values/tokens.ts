@@ -2,30 +2,11 @@
  * Estimates of the tokens of a text. Each message records its estimate, and triggers depend on it. So an estimator has
  * a name, the stream records the name, and a changed rule gets a new name.
  */
-import { IMAGE_TOKENS, jsonTokens, mediaTokens, type Media } from './media.js'
+import type { Estimator } from './estimator.js'
+import { IMAGE_TOKENS, jsonTokens, mediaTokens } from './media.js'
 import { isTextPart, type ContentPart, type MessageBody, type ToolCall } from './message.js'
 
-/** Estimates the tokens of a text. An exact tokenizer can replace the default. */
-export interface Estimator {
-  /** Recorded in the configuration of the stream. */
-  readonly name: string
-  /**
-   * Tokens of a text: a whole number from 0 to 2,147,483,647. Any other result is an error (`EstimatorFailed`), and
-   * nothing is recorded.
-   */
-  text(text: string): number
-  /**
-   * Tokens of a content part other than text (an image, a file, audio): a whole number >= 0. If this is absent or
-   * returns undefined, an image counts 1,000, a file 2,000 for each 50 kB and at least 2,000, audio and video one for
-   * each kB, and any other part counts as its JSON without the data in it.
-   * @param part as it was appended
-   * @param media its kind, and its length, name and media type if the part has them
-   */
-  part?(part: ContentPart, media: Media): number | undefined
-}
-
-/** Finds an estimator by its recorded name. Throws if this process has none of that name. */
-export type FindEstimator = (name: string) => Estimator
+export type { Estimator, FindEstimator } from './estimator.js'
 
 /**
  * Largest count of a text, a part, a message or a model call. Sums of such counts stay exact integers that every column

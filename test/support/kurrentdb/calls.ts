@@ -46,7 +46,6 @@ import {
   type Member,
 } from './messages.js'
 import { outletOf } from './outlet.js'
-import type { WireServerOptions } from './server.js'
 import { read, subscribe, subscriptionProblem } from './reads.js'
 import { problems, statusOf, type Outcome } from './statuses.js'
 
@@ -59,7 +58,11 @@ export interface Role {
 /** What the calls need to know of the server that they have reached. */
 export interface CallContext {
   readonly id: string
-  readonly users: WireServerOptions['users']
+  /**
+   * Passwords by user name. Only administrators have any permission, as with a real server's defaults. Undefined: no
+   * authentication.
+   */
+  readonly users: ReadonlyMap<string, { readonly password: string; readonly isAdmin: boolean }> | undefined
   readonly log: EventLog
   /** What it reads from: less than the log where it lags. */
   readonly reads: ReadableLog

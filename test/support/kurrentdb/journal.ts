@@ -5,14 +5,7 @@
  */
 import { closeSync, existsSync, openSync, readFileSync, truncateSync, writeSync } from 'node:fs'
 import { z } from 'zod'
-import type { Recorded } from './log.js'
-
-export interface Journal {
-  /** What earlier processes have written, oldest first, an append at a time. */
-  readonly appends: ReadonlyArray<readonly Recorded[]>
-  write(records: readonly Recorded[]): void
-  close(): void
-}
+import type { Journal, Recorded } from './log.js'
 
 const line = z.array(
   z.object({

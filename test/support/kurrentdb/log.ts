@@ -6,7 +6,6 @@
  */
 import { randomUUID } from 'node:crypto'
 import { changes } from '../latch.js'
-import type { Journal } from './journal.js'
 
 export interface Proposed {
   readonly id: string
@@ -23,6 +22,13 @@ export interface Recorded extends Proposed {
   readonly position: bigint
   /** Since 1970, in units of 100 nanoseconds. */
   readonly created: bigint
+}
+
+export interface Journal {
+  /** What earlier processes have written, oldest first, an append at a time. */
+  readonly appends: ReadonlyArray<readonly Recorded[]>
+  write(records: readonly Recorded[]): void
+  close(): void
 }
 
 export type Expected = bigint | 'any' | 'no_stream' | 'stream_exists'

@@ -9,7 +9,7 @@ import { createServer, type AddressInfo, type Server, type Socket } from 'node:n
 import { setImmediate } from 'node:timers/promises'
 import grpc from '@grpc/grpc-js'
 import { changes } from '../latch.js'
-import { createCalls, type Role } from './calls.js'
+import { createCalls, type CallContext, type Role } from './calls.js'
 import { createFaults } from './faults.js'
 import { createEventLog, type EventLog, type ReadableLog } from './log.js'
 import type { Member } from './messages.js'
@@ -56,11 +56,8 @@ export interface WireServerOptions {
   readonly reads?: ReadableLog
   /** PEM texts. */
   readonly tls?: { readonly key: string; readonly certificate: string }
-  /**
-   * Passwords by user name. Only administrators have any permission, as with a real server's defaults. Default: no
-   * authentication.
-   */
-  readonly users?: ReadonlyMap<string, { readonly password: string; readonly isAdmin: boolean }>
+  /** Passwords by user name. Default: no authentication. */
+  readonly users?: CallContext['users']
   readonly role?: (self: Pick<Member, 'host' | 'port' | 'id'>) => Role
 }
 
