@@ -1,10 +1,10 @@
 /**
- * The contract of a read model: a name, a version, its tables, and a pure handler for every event type.
+ * The contract of a read model: a name, a version, its tables, and pure handlers of event types.
  *
  * A handler turns one recorded event into row changes by key, and reads nothing. So the same code updates the rows in
  * Postgres (`runner.ts`), fills a new generation (`rebuild.ts`), and computes the expected rows in memory (`fold.ts`, for
- * `verify` and the property tests). A projection declares 'ignore' for each event type that it does not use. If a table
- * or a handler changes, increment `version`; the runner then rebuilds the rows.
+ * `verify` and the property tests). An event type without a handler changes nothing, unless the projection
+ * has an `otherHandler`. If a table or a handler changes, increment `version`; the runner then rebuilds the rows.
  */
 import { LedgerError } from '../../src/lib/ledger-error.js'
 import type { EventType, RecordedEvent } from '../../src/domain/events/index.js'
@@ -47,7 +47,9 @@ export interface Projection {
   readonly name: string
   readonly version: number
   readonly tables: readonly Table[]
-  readonly handlers: { readonly [Type in EventType]: Handler<Type> | 'ignore' }
+  readonly handlers: { readonly [Type in EventType]?: Handler<Type> }
+  /** Applied to event types that have no handler of their own. */
+  readonly otherHandler?: Handler<EventType>
 }
 
 const INTEGERS = { int4: [-(2n ** 31n), 2n ** 31n - 1n], int8: [-(2n ** 63n), 2n ** 63n - 1n] } as const
@@ -83,9 +85,7 @@ export function changesOf<Type extends EventType>(
   projection: Projection,
   event: RecordedEvent<Type>,
 ): readonly RowChange[] {
-  const handler: Handler<Type> | 'ignore' = projection.handlers[event.type]
-  if (handler === 'ignore') return []
-  const changes = handler(event)
+  const changes = (projection.handlers[event.type] ?? projection.otherHandler)?.(event) ?? []
   for (const change of changes) {
     if (change.op !== 'put') checkCells(projection.tables, change.table, change.key)
     if (change.op !== 'delete')

@@ -96,43 +96,10 @@ export async function rowsOf(db: Database, projection: Projection): Promise<Reco
   return rows
 }
 
-/** A projection that ignores every fact, but for the answers that are given. */
-export function silent(
+/** A projection with only the given handlers. */
+export const silent = (
   name: string,
   tables: readonly Table[],
-  answers: Partial<Projection['handlers']> = {},
+  handlers: Projection['handlers'] = {},
   version = 1,
-): Projection {
-  return {
-    name,
-    version,
-    tables,
-    handlers: {
-      ConversationConfigured: 'ignore',
-      MessageAppended: 'ignore',
-      MessagesWithdrawn: 'ignore',
-      MessagePinned: 'ignore',
-      MessageUnpinned: 'ignore',
-      ChunkSummarized: 'ignore',
-      BatchArchived: 'ignore',
-      BatchesResummarized: 'ignore',
-      MessagesPruned: 'ignore',
-      CompactionFailed: 'ignore',
-      CompactionCouldNotHelp: 'ignore',
-      SummarySetAside: 'ignore',
-      ConversationObserved: 'ignore',
-      CompactionObserved: 'ignore',
-      ContributionEdited: 'ignore',
-      TranscriptDamaged: 'ignore',
-      EditionStarted: 'ignore',
-      EditionAdvanced: 'ignore',
-      EditionDropped: 'ignore',
-      EditionCompared: 'ignore',
-      EditionAdopted: 'ignore',
-      EditionReverted: 'ignore',
-      CycleUndone: 'ignore',
-      PromptRegistered: 'ignore',
-      ...answers,
-    },
-  }
-}
+): Projection => ({ name, version, tables, handlers })

@@ -211,9 +211,6 @@ export const archiveIndex: Projection = {
         table: messages.name,
         key: { conversation_id: conversationIdOf(event), revision },
       })),
-    MessagePinned: 'ignore',
-    MessageUnpinned: 'ignore',
-    ChunkSummarized: 'ignore',
     BatchArchived: (event) => [batchRow(event), stateRow(event)],
     BatchesResummarized: (event) => [
       // After an adoption, the edition's stream and the conversation's stream can both condense the same batches.
@@ -226,22 +223,8 @@ export const archiveIndex: Projection = {
       batchRow(event),
       stateRow(event),
     ],
-    // Appended together with the `BatchArchived` of its batches, which have all that search needs.
-    MessagesPruned: 'ignore',
-    CompactionFailed: 'ignore',
-    CompactionCouldNotHelp: 'ignore',
-    SummarySetAside: 'ignore',
-    EditionStarted: 'ignore',
-    EditionAdvanced: 'ignore',
-    EditionDropped: 'ignore',
-    EditionCompared: 'ignore',
     EditionAdopted: (event) => replacementRows(event),
     EditionReverted: (event) => replacementRows(event),
     CycleUndone: (event) => replacementRows(event),
-    ConversationObserved: 'ignore',
-    CompactionObserved: 'ignore',
-    ContributionEdited: 'ignore',
-    TranscriptDamaged: 'ignore',
-    PromptRegistered: 'ignore',
   },
 }

@@ -214,8 +214,6 @@ export const editionsProjection: Projection = {
       { op: 'put', table: failures.name, row: { ...keyOf(edition), revision: event.revision } },
       updated(event, edition),
     ]),
-    CompactionCouldNotHelp: onlyUpdated,
-    SummarySetAside: onlyUpdated,
     EditionAdopted: inConversation((event) => {
       const edition = { conversationId: subjectOfEvent(event).conversationId, editionId: event.data.editionId }
       return [
@@ -225,15 +223,8 @@ export const editionsProjection: Projection = {
     }),
     EditionReverted: inConversation((event) => [putInForce(event)]),
     CycleUndone: inConversation((event) => [putInForce(event)]),
-    ConversationConfigured: 'ignore',
-    MessageAppended: 'ignore',
-    MessagesWithdrawn: 'ignore',
-    MessagePinned: 'ignore',
-    MessageUnpinned: 'ignore',
-    ConversationObserved: 'ignore',
-    CompactionObserved: 'ignore',
-    ContributionEdited: 'ignore',
-    TranscriptDamaged: 'ignore',
-    PromptRegistered: 'ignore',
+    // Recorded in a separate stream that belongs to no conversation.
+    PromptRegistered: () => [],
   },
+  otherHandler: onlyUpdated,
 }

@@ -150,9 +150,6 @@ export const liveMessages: Projection = {
       { op: 'patch', table: messages.name, key: messageKey(event, event.data.messageId), set: { pinned: false } },
       listed(event),
     ],
-    ChunkSummarized: onlyListed,
-    BatchArchived: onlyListed,
-    BatchesResummarized: onlyListed,
     MessagesPruned: inConversation((event) => [
       ...event.data.pruned
         .flatMap(({ messageIds }) => messageIds)
@@ -163,28 +160,17 @@ export const liveMessages: Projection = {
         window_start: event.data.windowStart,
       }),
     ]),
-    CompactionFailed: onlyListed,
-    CompactionCouldNotHelp: onlyListed,
-    SummarySetAside: onlyListed,
     ConversationObserved: (event) => [
       listed(event, {
         program: event.data.program,
         ...(event.data.parent === undefined ? {} : { parent_id: event.data.parent.conversationId }),
       }),
     ],
-    CompactionObserved: onlyListed,
-    // The replacement that the program sends to its model is not part of the message.
-    ContributionEdited: onlyListed,
-    TranscriptDamaged: onlyListed,
     EditionAdopted: replacementRows,
     EditionReverted: replacementRows,
     CycleUndone: replacementRows,
-    // Events of an edition change nothing here until it is adopted.
-    EditionStarted: 'ignore',
-    EditionAdvanced: 'ignore',
-    EditionDropped: 'ignore',
-    EditionCompared: 'ignore',
     // Recorded in a separate stream that belongs to no conversation.
-    PromptRegistered: 'ignore',
+    PromptRegistered: () => [],
   },
+  otherHandler: onlyListed,
 }

@@ -22,4 +22,5 @@ export const batchArchived = defineEvent({
     chunkId: id,
   }),
   upcasters: { 1: withSections },
+  tokensFromOutside: ({ tokens }) => ({ tokens }),
 })

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { defineEvent } from './event-definition.js'
 import { count, id, revision, span } from './fields.js'
 import { sectionsSchema, withSections } from './sections.js'
-import { summarizerRecordSchema } from './summarizer-record.js'
+import { summarizerRecordSchema, summaryFromOutside } from './summarizer-record.js'
 
 // Version 2: eleven sections, and paid answers before the accepted one.
 export const batchesResummarized = defineEvent({
@@ -22,4 +22,5 @@ export const batchesResummarized = defineEvent({
     summarizer: summarizerRecordSchema,
   }),
   upcasters: { 1: withSections },
+  ...summaryFromOutside,
 })

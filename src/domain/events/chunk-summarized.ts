@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { defineEvent } from './event-definition.js'
 import { id, revision, span } from './fields.js'
 import { sectionsSchema, withSections } from './sections.js'
-import { summarizerRecordSchema } from './summarizer-record.js'
+import { summarizerRecordSchema, summaryFromOutside } from './summarizer-record.js'
 
 // Version 2: eleven sections, and paid answers before the accepted one.
 export const chunkSummarized = defineEvent({
@@ -21,4 +21,5 @@ export const chunkSummarized = defineEvent({
     summarizer: summarizerRecordSchema,
   }),
   upcasters: { 1: withSections },
+  ...summaryFromOutside,
 })

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { defineEvent } from './event-definition.js'
 import { count, id } from './fields.js'
-import { rejectedAnswerSchema } from './summarizer-record.js'
+import { namesOfSummarizer, rejectedAnswerSchema } from './summarizer-record.js'
 import { saysNoMore } from './upcast.js'
 import { triggerSchema } from './trigger.js'
 
@@ -31,4 +31,5 @@ export const compactionFailed = defineEvent({
     rejectedAnswers: z.array(rejectedAnswerSchema).optional(),
   }),
   upcasters: { 1: saysNoMore, 2: saysNoMore },
+  namesFromOutside: (data) => ({ ...namesOfSummarizer(data), failure: data.failure }),
 })

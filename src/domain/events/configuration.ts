@@ -1,6 +1,7 @@
 /** The settings of a conversation or an edition. */
 import { z } from 'zod'
 import { policySchema, policySettingsSchema } from '../values/policy.js'
+import type { ValuesByField } from './event-definition.js'
 import { count, id } from './fields.js'
 import { isRecord, type Upcast } from './upcast.js'
 
@@ -14,6 +15,13 @@ export const configurationSchema = z.object({
   scope: z.string().optional(),
 })
 export type Configuration = z.infer<typeof configurationSchema>
+
+/** The names that a caller chose. */
+export const namesInConfiguration = ({ scope, estimator, settings }: Configuration): ValuesByField => ({
+  scope,
+  estimator,
+  'policy.model': settings.model,
+})
 
 /** Upcasts a stored configuration: contexts of older programs followed the rules of OpenAI's API. */
 export const upcastConfiguration: Upcast = (stored) =>

@@ -1,4 +1,4 @@
-import { configurationSchema, upcastConfiguration } from './configuration.js'
+import { configurationSchema, namesInConfiguration, upcastConfiguration } from './configuration.js'
 import { defineEvent } from './event-definition.js'
 
 // Version 2: the shape of contexts.
@@ -7,4 +7,5 @@ export const conversationConfigured = defineEvent({
   version: 2,
   schema: configurationSchema,
   upcasters: { 1: upcastConfiguration },
+  namesFromOutside: namesInConfiguration,
 })

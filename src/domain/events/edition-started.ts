@@ -1,7 +1,8 @@
 import { z } from 'zod'
-import { configurationSchema, withShape } from './configuration.js'
+import { configurationSchema, namesInConfiguration, withShape } from './configuration.js'
 import { defineEvent } from './event-definition.js'
 import { id, revision } from './fields.js'
+import { namesOfSummarizer } from './summarizer-record.js'
 
 // Version 2: the shape of contexts.
 export const editionStarted = defineEvent({
@@ -23,4 +24,8 @@ export const editionStarted = defineEvent({
     pinned: z.array(revision),
   }),
   upcasters: { 1: withShape },
+  namesFromOutside: ({ configuration, summarizer }) => ({
+    ...namesInConfiguration(configuration),
+    ...namesOfSummarizer(summarizer),
+  }),
 })

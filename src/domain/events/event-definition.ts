@@ -2,6 +2,9 @@
 import type { z } from 'zod'
 import type { Upcasters } from './upcast.js'
 
+/** Values by the name of their field, as error messages show it. */
+export type ValuesByField = Readonly<Record<string, unknown>>
+
 export interface EventDefinition<Schema extends z.ZodType> {
   /** Description of the event in one sentence. `docs/reference/events.md` is generated from it. */
   readonly description: string
@@ -16,6 +19,13 @@ export interface EventDefinition<Schema extends z.ZodType> {
   readonly usual?: (data: Readonly<Record<string, unknown>>) => z.output<Schema> | undefined
   /** Every step from version 1 to the current version. */
   readonly upcasters?: Upcasters
+  /**
+   * The names from outside, which must fit in every store, table and index. Names copied from earlier events are not
+   * among them: they must stay as they are.
+   */
+  namesFromOutside?(data: z.output<Schema>): ValuesByField
+  /** The token counts from outside, which are added up later. */
+  tokensFromOutside?(data: z.output<Schema>): ValuesByField
 }
 
 export const defineEvent = <Schema extends z.ZodType>(event: EventDefinition<Schema>): EventDefinition<Schema> => event

@@ -62,4 +62,5 @@ export const messageAppended = defineEvent({
   }),
   usual: plainMessage,
   upcasters: { 1: saysNoMore },
+  tokensFromOutside: ({ tokens }) => ({ tokens }),
 })

@@ -6,4 +6,5 @@ export const promptRegistered = defineEvent({
   description: 'the text of a template or persona that was used, in the stream of its hash',
   version: 1,
   schema: z.object({ name: id, kind: z.enum(['template', 'persona']), sha256: hash, text: z.string() }),
+  namesFromOutside: ({ name }) => ({ 'prompt.name': name }),
 })

@@ -6,7 +6,8 @@
 import { either as E } from 'fp-ts'
 import { z } from 'zod'
 import type { Provenance } from './codec.js'
-import { eventTypes, type Configuration, type Event, type EventType, type SummarizerRecord } from './index.js'
+import type { EventDefinition } from './event-definition.js'
+import { eventTypes, type Event, type EventType } from './index.js'
 import { checkId } from '../values/ids.js'
 import { issueSentence } from '../values/issue-sentence.js'
 import { isTooDeep, MAX_LEVELS } from '../../lib/nesting.js'
@@ -21,47 +22,6 @@ export type NotRecordable = {
   readonly event: EventType
   readonly field: string
   readonly detail: string
-}
-
-type ValuesByField = Readonly<Record<string, unknown>>
-
-const ofConfiguration = ({ scope, estimator, settings }: Configuration): ValuesByField => ({
-  scope,
-  estimator,
-  'policy.model': settings.model,
-})
-const ofSummarizer = ({
-  strategy,
-  provider,
-  model,
-}: Pick<SummarizerRecord, 'strategy' | 'provider' | 'model'>): ValuesByField => ({
-  'summarizer.strategy': strategy,
-  'summarizer.provider': provider,
-  'summarizer.model': model,
-})
-
-/**
- * The names from outside in an event. Names copied from earlier events are not checked again: they must stay as they
- * are.
- */
-function namesFromOutside({ type, data }: Event): ValuesByField {
-  if (type === 'ConversationConfigured') return ofConfiguration(data)
-  if (type === 'EditionStarted') return { ...ofConfiguration(data.configuration), ...ofSummarizer(data.summarizer) }
-  if (type === 'ChunkSummarized' || type === 'BatchesResummarized')
-    return { ...ofSummarizer(data.summarizer), 'summarizer.prompt.name': data.summarizer.prompt.name }
-  if (type === 'CompactionFailed') return { ...ofSummarizer(data), failure: data.failure }
-  return type === 'PromptRegistered' ? { 'prompt.name': data.name } : {}
-}
-
-/** Token counts from outside that are added up later. */
-function tokensFromOutside({ type, data }: Event): ValuesByField {
-  if (type === 'MessageAppended' || type === 'BatchArchived') return { tokens: data.tokens }
-  if (type !== 'ChunkSummarized' && type !== 'BatchesResummarized') return {}
-  const { usage } = data.summarizer
-  return {
-    'summarizer.usage.promptTokens': usage?.promptTokens,
-    'summarizer.usage.completionTokens': usage?.completionTokens,
-  }
 }
 
 const timeSchema = z.iso.datetime()
@@ -86,16 +46,17 @@ export function recordable(
   const parsed: unknown = JSON.parse(dataText)
   // The event itself adds a few levels to the caller's data.
   if (isTooDeep(parsed, MAX_LEVELS + 8)) return no('data', `is nested deeper than ${String(MAX_LEVELS)} levels`)
-  const read = eventTypes[event.type].schema.safeParse(parsed)
+  const definition: EventDefinition<z.ZodType> = eventTypes[event.type]
+  const read = definition.schema.safeParse(parsed)
   if (!read.success) {
     const [issue] = read.error.issues
     return no(issue?.path.join('.') || 'data', issueSentence(issue))
   }
-  for (const [field, value] of Object.entries(namesFromOutside(event))) {
+  for (const [field, value] of Object.entries(definition.namesFromOutside?.(event.data) ?? {})) {
     const name = value === undefined ? E.right('') : checkId(field, value)
     if (E.isLeft(name)) return no(field, name.left.detail)
   }
-  for (const [field, value] of Object.entries(tokensFromOutside(event))) {
+  for (const [field, value] of Object.entries(definition.tokensFromOutside?.(event.data) ?? {})) {
     if (typeof value === 'number' && value > MAX_TOKENS)
       return no(field, `is ${String(value)}, and may be ${String(MAX_TOKENS)} at most`)
   }

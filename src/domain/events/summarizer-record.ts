@@ -1,5 +1,6 @@
 /** How a summary was made: strategy, model, request, prompt, and usage. */
 import { z } from 'zod'
+import type { ValuesByField } from './event-definition.js'
 import { count, hash, id } from './fields.js'
 
 /** A paid answer that was rejected. */
@@ -51,3 +52,26 @@ export const summarizerRecordSchema = z.object({
 })
 /** Which strategy, model, prompt and parameters produced a summary, and its usage. */
 export type SummarizerRecord = z.infer<typeof summarizerRecordSchema>
+
+/** The names that identify a summarizer. */
+export const namesOfSummarizer = ({
+  strategy,
+  provider,
+  model,
+}: Pick<SummarizerRecord, 'strategy' | 'provider' | 'model'>): ValuesByField => ({
+  'summarizer.strategy': strategy,
+  'summarizer.provider': provider,
+  'summarizer.model': model,
+})
+
+/** The names and the token counts from outside in an event with a summary. */
+export const summaryFromOutside = {
+  namesFromOutside: ({ summarizer }: { readonly summarizer: SummarizerRecord }): ValuesByField => ({
+    ...namesOfSummarizer(summarizer),
+    'summarizer.prompt.name': summarizer.prompt.name,
+  }),
+  tokensFromOutside: ({ summarizer: { usage } }: { readonly summarizer: SummarizerRecord }): ValuesByField => ({
+    'summarizer.usage.promptTokens': usage?.promptTokens,
+    'summarizer.usage.completionTokens': usage?.completionTokens,
+  }),
+}
