@@ -185,7 +185,7 @@ export function revertEdition(
 export function undoneBy({ state, events }: Pick<Handled, 'state' | 'events'>): Undone {
   const event = events.find((each) => isOfType(each, 'CycleUndone'))
   if (event === undefined) throw new Error(`undoing a cycle of ${state.conversationId} recorded nothing`)
-  const { undone, restored, tokensBefore, tokensAfter, restsUntilMessages } = event.data
+  const { undone, restored, tokensBefore, tokensAfter, softLimitBackoffUntil } = event.data
   return {
     conversationId: state.conversationId,
     revision: event.revision,
@@ -193,6 +193,6 @@ export function undoneBy({ state, events }: Pick<Handled, 'state' | 'events'>): 
     messagesRestored: restored.length,
     tokensBefore,
     tokensAfter,
-    restsForMessages: Math.max(0, restsUntilMessages - state.messagesAppended),
+    restsForMessages: Math.max(0, softLimitBackoffUntil - state.messagesAppended),
   }
 }

@@ -172,7 +172,7 @@ export const everyLine: readonly Part[] = [
         data: {
           ...takeover(undefined),
           undone: [{ cycle: 2, revision: 16n }],
-          restsUntilMessages: 28,
+          softLimitBackoffUntil: 28,
           batches: [inForce('b1', 0, { revision: 9n })],
           retired: ['b3'],
           restored: [{ ...appended('m2').data, revision: 2n }],

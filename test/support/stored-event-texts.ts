@@ -107,7 +107,7 @@ const sections: Sections = {
   errors: ['A flaky test: fixed clock.'],
 }
 
-const takeover: Omit<EventData<'CycleUndone'>, 'undone' | 'restsUntilMessages'> = {
+const takeover: Omit<EventData<'CycleUndone'>, 'undone' | 'softLimitBackoffUntil'> = {
   cycle: 1,
   windowStart: 4n,
   tokensBefore: 3_100,
@@ -575,7 +575,7 @@ const earlierEvents = {
         { cycle: 3, revision: 30n },
         { cycle: 2, revision: 26n },
       ],
-      restsUntilMessages: 0,
+      softLimitBackoffUntil: 0,
       ...takeoverAfterWithdrawals,
     },
   },
@@ -594,7 +594,7 @@ const earlierEvents = {
         { cycle: 3, revision: 30n },
         { cycle: 2, revision: 26n },
       ],
-      restsUntilMessages: 47,
+      softLimitBackoffUntil: 47,
       ...takeover,
     },
   },
@@ -720,7 +720,16 @@ const shapedEvents = {
   },
 } satisfies Readonly<Record<string, Event>>
 
+/** Versions whose fields have the usual names. */
+const renamedEvents = {
+  'CycleUndone-v4': {
+    type: 'CycleUndone',
+    data: { ...shapedEvents['CycleUndone-v3'].data, softLimitBackoffUntil: 63 },
+  },
+} satisfies Readonly<Record<string, Event>>
+
 export const storedEvents: Readonly<Record<`${Event['type']}-v${number}`, Event>> = {
   ...earlierEvents,
   ...shapedEvents,
+  ...renamedEvents,
 }

@@ -95,7 +95,7 @@ export function describeEvent(event: RecordedEvent): string {
     case 'EditionReverted':
       return `edition ${event.data.editionId} is no longer active, ${event.data.restores === undefined ? "the conversation's own batches are" : `edition ${event.data.restores} is`} active again: ${replacementLine(event.data)}`
     case 'CycleUndone':
-      return `${event.data.undone.length === 1 ? 'cycle' : 'cycles'} ${event.data.undone.map(({ cycle }) => String(cycle)).join(', ')} undone: ${replacementLine(event.data)}${event.data.restsUntilMessages === 0 ? '' : `; the soft limit starts no cycle before message ${String(event.data.restsUntilMessages)}`}`
+      return `${event.data.undone.length === 1 ? 'cycle' : 'cycles'} ${event.data.undone.map(({ cycle }) => String(cycle)).join(', ')} undone: ${replacementLine(event.data)}${event.data.softLimitBackoffUntil === 0 ? '' : `; the soft limit starts no cycle before message ${String(event.data.softLimitBackoffUntil)}`}`
     case 'CompactionFailed': {
       const { failure, detail, step, strategy, model, attempt, retryAfterMessages, trigger } = event.data
       return `FAILED (${failure}) ${trigger === 'ahead' ? 'ahead of need' : `at the ${trigger} limit`}, attempt ${String(attempt)}, ${step} by ${strategy}${model === strategy ? '' : ` (${printable(model)})`}: ${brief(detail, 400)}; next try after ${many(retryAfterMessages, 'more message')}`

@@ -19,7 +19,7 @@ export const batchesInForce = (data: EventData<ReplacementType>, revision: bigin
 
 /** The number of messages at which the soft limit starts cycles again. */
 export const softBackoffOf = (data: EventData<ReplacementType>): number | undefined =>
-  'restsUntilMessages' in data ? data.restsUntilMessages : undefined
+  'softLimitBackoffUntil' in data ? data.softLimitBackoffUntil : undefined
 
 export function putIntoForce(state: Conversation, data: EventData<ReplacementType>, revision: bigint): Conversation {
   const left = new Set(data.left)

@@ -42,7 +42,7 @@ export function undoCycles(
   const lineage: NewLineage = { edition: state.lineage?.edition, configuration: configurationOf(state) }
   const data = {
     undone: [...undone],
-    restsUntilMessages: toWithdraw ? 0 : state.messagesAppended + policy.chunkSize,
+    softLimitBackoffUntil: toWithdraw ? 0 : state.messagesAppended + policy.chunkSize,
     ...replacement(state, before, lineage),
   }
   const stateAfter = applyPending(state, [{ type: 'CycleUndone', data }])

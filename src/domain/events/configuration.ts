@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { policySchema, policySettingsSchema } from '../values/policy.js'
 import type { ValuesByField } from './event-definition.js'
 import { count, id } from './fields.js'
-import { isRecord, type Upcast } from './upcast.js'
+import { within } from './upcast.js'
 
 export const configurationSchema = z.object({
   policy: policySchema,
@@ -24,9 +24,7 @@ export const namesInConfiguration = ({ scope, estimator, settings }: Configurati
 })
 
 /** Upcasts a stored configuration: contexts of older programs followed the rules of OpenAI's API. */
-export const upcastConfiguration: Upcast = (stored) =>
-  isRecord(stored['policy']) ? { ...stored, policy: { ...stored['policy'], shape: 'openai' } } : stored
+export const upcastConfiguration = within('policy', (policy) => ({ ...policy, shape: 'openai' }))
 
 /** Upcasts the field `configuration` of an event. */
-export const withShape: Upcast = (data) =>
-  isRecord(data['configuration']) ? { ...data, configuration: upcastConfiguration(data['configuration']) } : data
+export const withShape = within('configuration', upcastConfiguration)

@@ -3,18 +3,20 @@ import { defineEvent } from './event-definition.js'
 import { count, revision } from './fields.js'
 import { originUpcasters, replacementWithShape } from './origin.js'
 import { replacement } from './replacement.js'
+import { renamed } from './upcast.js'
 
-// Version 3: the shape of contexts, and batches with eleven sections.
+// Version 3: the shape of contexts, and batches with eleven sections. Version 4: `softLimitBackoffUntil`, which was
+// called `restsUntilMessages`.
 export const cycleUndone = defineEvent({
   description:
     'the last cycles were undone: their messages are live again, and their batches are inactive; a checkpoint event',
-  version: 3,
+  version: 4,
   schema: z.object({
     /** The undone cycles, and the events that had ended them. */
     undone: z.array(z.object({ cycle: count.min(1), revision })).min(1),
     /** The soft limit starts no cycle until the conversation has this many messages. */
-    restsUntilMessages: count,
+    softLimitBackoffUntil: count,
     ...replacement,
   }),
-  upcasters: { ...originUpcasters, 2: replacementWithShape },
+  upcasters: { ...originUpcasters, 2: replacementWithShape, 3: renamed('restsUntilMessages', 'softLimitBackoffUntil') },
 })

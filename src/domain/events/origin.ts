@@ -6,7 +6,7 @@ import { carryForwardSchema } from './carry-forward.js'
 import { count, hash, revision } from './fields.js'
 import { withShape } from './configuration.js'
 import { upcastSections } from './sections.js'
-import { isRecord, saysNoMore, type Upcast, type Upcasters } from './upcast.js'
+import { isRecord, saysNoMore, within, type Upcast, type Upcasters } from './upcast.js'
 
 export const origin = {
   /** The live window now starts at this revision. */
@@ -26,8 +26,7 @@ export const origin = {
 export const originUpcasters: Upcasters = { 1: saysNoMore }
 
 /** The step to the version that records the shape of contexts, in the carried configuration. */
-export const carriedWithShape: Upcast = (data) =>
-  isRecord(data['carried']) ? { ...data, carried: withShape(data['carried']) } : data
+export const carriedWithShape = within('carried', withShape)
 
 /** The same step for an event that holds complete batches with their sections. */
 export const replacementWithShape: Upcast = (data) => {

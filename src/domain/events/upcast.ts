@@ -19,6 +19,24 @@ export type Upcasters = Readonly<Record<number, Upcast>>
  */
 export const saysNoMore: Upcast = (data) => data
 
+/** The step to a version that renames a field. */
+export const renamed =
+  (from: string, to: string): Upcast =>
+  ({ [from]: value, ...rest }) =>
+    value === undefined ? rest : { ...rest, [to]: value }
+
+/** Applies steps one after the other. */
+export const inOrder =
+  (...steps: readonly Upcast[]): Upcast =>
+  (data) =>
+    steps.reduce((lifted, step) => step(lifted), data)
+
+/** Applies a step to a field that holds an object. */
+export const within =
+  (field: string, step: Upcast): Upcast =>
+  (data) =>
+    isRecord(data[field]) ? { ...data, [field]: step(data[field]) } : data
+
 /**
  * Upcasts stored data to the current version.
  * @returns the data, or undefined if a step is missing (a version from the future, or one that never existed)

@@ -93,7 +93,7 @@ describe('UndoCycles', () => {
         lateSummaries: [],
       }).events,
     ).toMatchObject([
-      { type: 'CycleUndone', data: { undone, restsUntilMessages: 5, cycle: 0, restored: [{ messageId: 'a' }] } },
+      { type: 'CycleUndone', data: { undone, softLimitBackoffUntil: 5, cycle: 0, restored: [{ messageId: 'a' }] } },
     ])
   })
 
@@ -103,6 +103,6 @@ describe('UndoCycles', () => {
       .rejected({ kind: 'UndoPassesHardLimit', tokens: 1_010, limit: 1_000, cycle: 1 })
     expect(
       compacted.when({ type: 'UndoCycles', undone, before: large, toWithdraw: true, lateSummaries: [] }).events,
-    ).toMatchObject([{ data: { restsUntilMessages: 0 } }])
+    ).toMatchObject([{ data: { softLimitBackoffUntil: 0 } }])
   })
 })
