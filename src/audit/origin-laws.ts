@@ -92,7 +92,10 @@ function loadLaws(after: Conversation, event: OriginEvent, held: HeldState): Fin
  * Calls that are removed without their result, and those removed earlier whose result is still expected or live, in
  * order.
  */
-function compactedCallsAfter(before: Conversation, batchOf: ReadonlyMap<string, string>): CarryForward['foldedCalls'] {
+function compactedCallsAfter(
+  before: Conversation,
+  batchOf: ReadonlyMap<string, string>,
+): CarryForward['compactedCalls'] {
   const messages = [...before.retained, ...before.window]
   const { groups, strays } = callGroups(messages)
   const answered = new Set(
@@ -189,10 +192,10 @@ function pruneLaws(
     // The decider chooses how many calls it carries, but they must be the last ones.
     ...findingIf(
       !isDeepStrictEqual(
-        carried.foldedCalls,
-        carried.foldedCalls.length === 0 ? [] : compacted.slice(-carried.foldedCalls.length),
+        carried.compactedCalls,
+        carried.compactedCalls.length === 0 ? [] : compacted.slice(-carried.compactedCalls.length),
       ) ||
-        (carried.foldedCalls.length === 0 && compacted.length > 0),
+        (carried.compactedCalls.length === 0 && compacted.length > 0),
       'carried',
       'does not carry the calls that were removed without their result',
     ),

@@ -175,7 +175,7 @@ export const prunedBy = (
         kept: [],
         batches: Object.keys(covered).map((batchId, place) => ({ batchId, revision: BigInt(count + 1 + place) })),
         chunks: [],
-        foldedCalls: [],
+        compactedCalls: [],
       },
       contextHash: hash('c'),
       viewHash: hash('d'),

@@ -154,7 +154,7 @@ const takeover: Omit<EventData<'CycleUndone'>, 'undone' | 'softLimitBackoffUntil
     kept: [{ revision: 1n, pinned: true }],
     batches: [{ batchId: 'batch-3', revision: 32n }],
     chunks: [],
-    foldedCalls: [{ callId: 'call_1', name: 'run', batchId: 'batch-3' }],
+    compactedCalls: [{ callId: 'call_1', name: 'run', batchId: 'batch-3' }],
     line: { since: 32n, edition: { editionId: '5d41402abc4b', adoptedAt: 32n } },
   },
   contextHash: hash('e'),
@@ -301,7 +301,7 @@ const earlierEvents = {
           { batchId: 'batch-2', revision: 30n },
         ],
         chunks: [28n],
-        foldedCalls: [{ callId: 'call_1', name: 'run', batchId: 'batch-2' }],
+        compactedCalls: [{ callId: 'call_1', name: 'run', batchId: 'batch-2' }],
       },
       contextHash: hash('e'),
       viewHash: hash('f'),
@@ -337,7 +337,7 @@ const earlierEvents = {
           { batchId: 'batch-2', revision: 30n },
         ],
         chunks: [28n],
-        foldedCalls: [{ callId: 'call_1', name: 'run', batchId: 'batch-2' }],
+        compactedCalls: [{ callId: 'call_1', name: 'run', batchId: 'batch-2' }],
       },
       contextHash: hash('e'),
       viewHash: hash('f'),
@@ -361,7 +361,7 @@ const earlierEvents = {
         kept: [{ revision: 4n, pinned: false }],
         batches: [{ batchId: 'batch-1', revision: 6n }],
         chunks: [],
-        foldedCalls: [],
+        compactedCalls: [],
         observed: { since: 1n, program: 'claude-code', programVersion: '2.1.219', compaction: 5n },
       },
       contextHash: hash('e'),
@@ -393,7 +393,7 @@ const earlierEvents = {
           { batchId: 'batch-4', revision: 60n, depth: 0 },
         ],
         chunks: [],
-        foldedCalls: [],
+        compactedCalls: [],
       },
       contextHash: hash('e'),
       viewHash: hash('f'),
@@ -722,6 +722,22 @@ const shapedEvents = {
 
 /** Versions whose fields have the usual names. */
 const renamedEvents = {
+  'MessagesPruned-v6': {
+    type: 'MessagesPruned',
+    data: {
+      ...shapedEvents['MessagesPruned-v5'].data,
+      carried: {
+        ...shapedEvents['MessagesPruned-v5'].data.carried,
+        compactedCalls: takeover.carried.compactedCalls,
+        line: { since: 31n },
+      },
+    },
+  },
+  'EditionAdopted-v4': { type: 'EditionAdopted', data: shapedEvents['EditionAdopted-v3'].data },
+  'EditionReverted-v5': {
+    type: 'EditionReverted',
+    data: { ...earlierEvents['EditionReverted-v2'].data, ...shapedTakeover },
+  },
   'CycleUndone-v4': {
     type: 'CycleUndone',
     data: { ...shapedEvents['CycleUndone-v3'].data, softLimitBackoffUntil: 63 },

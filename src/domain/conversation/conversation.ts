@@ -71,7 +71,7 @@ export interface Conversation {
   readonly view: View | undefined
   /** Summarized chunks that are not archived yet, in order. */
   readonly chunks: readonly Chunk[]
-  readonly compactedCalls: EventData<'MessagesPruned'>['carried']['foldedCalls']
+  readonly compactedCalls: EventData<'MessagesPruned'>['carried']['compactedCalls']
   /**
    * Tokens of the context if nothing in it has to be shortened: leading messages, view, retained messages and window,
    * with placeholders.

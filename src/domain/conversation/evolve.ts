@@ -256,7 +256,7 @@ function prune(state: Conversation, data: EventData<'MessagesPruned'>, revision:
     batches,
     visibleBatches: batches,
     chunks: state.chunks.filter((chunk) => chunkRevisions.has(chunk.revision)),
-    compactedCalls: data.carried.foldedCalls,
+    compactedCalls: data.carried.compactedCalls,
     failures: undefined,
     couldNotHelp: undefined,
   }

@@ -7,7 +7,7 @@ import type { Configuration, EventData } from '../events/index.js'
 import { contentText, type MessageBody } from '../values/message.js'
 import type { FindEstimator } from '../values/tokens.js'
 
-type CompactedCalls = EventData<'MessagesPruned'>['carried']['foldedCalls']
+type CompactedCalls = EventData<'MessagesPruned'>['carried']['compactedCalls']
 
 /** The parts of the state that rendering a message depends on. */
 export interface Rendering {

@@ -47,7 +47,7 @@ export function putIntoForce(state: Conversation, data: EventData<ReplacementTyp
     batches,
     visibleBatches: batches,
     chunks: [],
-    compactedCalls: data.carried.foldedCalls,
+    compactedCalls: data.carried.compactedCalls,
     failures: undefined,
     couldNotHelp: undefined,
   })

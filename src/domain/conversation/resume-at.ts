@@ -177,6 +177,6 @@ export function resumeAt(
     batches: active,
     visibleBatches: active,
     chunks: reads.chunks.map((read) => ({ ...read.data, revision: read.revision })),
-    compactedCalls: carried.foldedCalls,
+    compactedCalls: carried.compactedCalls,
   })
 }

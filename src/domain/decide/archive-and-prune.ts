@@ -65,7 +65,7 @@ const MAX_COMPACTED_CALLS = 256
 export function compactedCalls(
   state: Conversation,
   archived: readonly EventData<'BatchArchived'>[],
-): CarryForward['foldedCalls'] {
+): CarryForward['compactedCalls'] {
   const batchOf = new Map(archived.flatMap((batch) => batch.messageIds.map((id) => [id, batch.batchId] as const)))
   const messages = [...state.retained, ...state.window]
   const { groups, strays } = callGroups(messages)
@@ -186,7 +186,7 @@ function messagesPruned(
       chunks: state.chunks
         .filter((chunk) => !chunk.messageIds.some((id) => leaving.has(id)))
         .map((chunk) => chunk.revision),
-      foldedCalls: compactedCalls(state, archived),
+      compactedCalls: compactedCalls(state, archived),
       ...(state.lineage === undefined ? {} : { line: state.lineage }),
     },
     contextHash: hashOf([]),

@@ -170,7 +170,7 @@ function prunedBy(
         .map(({ revision, pinned }) => ({ revision, pinned })),
       batches: state.batches.map(carriedBatch),
       chunks: [],
-      foldedCalls: compactedCalls(state, archived),
+      compactedCalls: compactedCalls(state, archived),
       ...(state.lineage === undefined ? {} : { line: state.lineage }),
       ...(observed === undefined
         ? {}

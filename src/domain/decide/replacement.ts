@@ -141,7 +141,7 @@ export function replacement(
       })),
       batches: target.batches.map(({ batchId }) => ({ batchId, revision })),
       chunks: [],
-      foldedCalls: target.compactedCalls,
+      compactedCalls: target.compactedCalls,
       line: { since: revision, ...(edition === undefined ? {} : { edition }) },
       ...(observed === undefined ? {} : { observed: carriedObserved(observed) }),
     },

@@ -37,7 +37,7 @@ export const carryForwardSchema = z.object({
   ),
   chunks: z.array(revision),
   /** Calls that were compacted before their result arrived. A later result names the batch. */
-  foldedCalls: z.array(z.object({ callId: id, name: z.string(), batchId: id })),
+  compactedCalls: z.array(z.object({ callId: id, name: z.string(), batchId: id })),
   /**
    * The start of the current lineage: the last adoption, reverted adoption or undone cycle. Absent in the first
    * lineage.

@@ -1,12 +1,11 @@
 import { z } from 'zod'
 import { defineEvent } from './event-definition.js'
 import { count, revision } from './fields.js'
-import { originUpcasters, replacementWithShape } from './origin.js'
+import { carriedRenamed, originUpcasters, replacementWithShape } from './origin.js'
 import { replacement } from './replacement.js'
-import { renamed } from './upcast.js'
+import { inOrder, renamed } from './upcast.js'
 
-// Version 3: the shape of contexts, and batches with eleven sections. Version 4: `softLimitBackoffUntil`, which was
-// called `restsUntilMessages`.
+// Version 3: the shape of contexts, and batches with eleven sections. Version 4: other names of fields.
 export const cycleUndone = defineEvent({
   description:
     'the last cycles were undone: their messages are live again, and their batches are inactive; a checkpoint event',
@@ -18,5 +17,9 @@ export const cycleUndone = defineEvent({
     softLimitBackoffUntil: count,
     ...replacement,
   }),
-  upcasters: { ...originUpcasters, 2: replacementWithShape, 3: renamed('restsUntilMessages', 'softLimitBackoffUntil') },
+  upcasters: {
+    ...originUpcasters,
+    2: replacementWithShape,
+    3: inOrder(carriedRenamed, renamed('restsUntilMessages', 'softLimitBackoffUntil')),
+  },
 })

@@ -1,13 +1,13 @@
 import { z } from 'zod'
 import { defineEvent } from './event-definition.js'
 import { id, revision } from './fields.js'
-import { originUpcasters, replacementWithShape } from './origin.js'
+import { carriedRenamed, originUpcasters, replacementWithShape } from './origin.js'
 import { replacement } from './replacement.js'
 
-// Version 3: the shape of contexts, and batches with eleven sections.
+// Version 3: the shape of contexts, and batches with eleven sections. Version 4: other names of fields.
 export const editionAdopted = defineEvent({
   description: 'an edition was adopted: its batches, window and configuration are in force; a checkpoint event',
-  version: 3,
+  version: 4,
   schema: z.object({
     editionId: id,
     /** The edition's last event, and the last event of the conversation that it includes. */
@@ -15,5 +15,5 @@ export const editionAdopted = defineEvent({
     conversationRevision: revision,
     ...replacement,
   }),
-  upcasters: { ...originUpcasters, 2: replacementWithShape },
+  upcasters: { ...originUpcasters, 2: replacementWithShape, 3: carriedRenamed },
 })

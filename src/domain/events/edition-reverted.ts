@@ -1,14 +1,14 @@
 import { z } from 'zod'
 import { defineEvent } from './event-definition.js'
 import { id, revision } from './fields.js'
-import { originUpcasters, replacementWithShape } from './origin.js'
+import { carriedRenamed, originUpcasters, replacementWithShape } from './origin.js'
 import { replacement } from './replacement.js'
 import { saysNoMore } from './upcast.js'
 
 export const editionReverted = defineEvent({
   description:
     'an edition was reverted: the state that it had replaced is in force again, with all messages since then; a checkpoint event',
-  version: 4,
+  version: 5,
   schema: z.object({
     /** The edition that is no longer in force. */
     editionId: id,
@@ -19,6 +19,6 @@ export const editionReverted = defineEvent({
     ...replacement,
   }),
   // Version 3: another program may make the context again. Version 4: the shape of contexts, and batches with eleven
-  // sections.
-  upcasters: { ...originUpcasters, 2: saysNoMore, 3: replacementWithShape },
+  // sections. Version 5: other names of fields.
+  upcasters: { ...originUpcasters, 2: saysNoMore, 3: replacementWithShape, 4: carriedRenamed },
 })

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { defineEvent } from './event-definition.js'
 import { count, id } from './fields.js'
-import { carriedWithShape, origin, originUpcasters } from './origin.js'
+import { carriedRenamed, carriedWithShape, origin, originUpcasters } from './origin.js'
 import { saysNoMore } from './upcast.js'
 import { triggerSchema } from './trigger.js'
 
@@ -24,11 +24,11 @@ const observedSchema = z.object({ trigger: z.literal('observed') })
 
 // Version 3: contexts of other programs, which an older program would render by its own rules. Version 4: the depth of
 // each carried batch. Version 5: the shape of contexts, and the tokens, time span and number of messages of each
-// carried batch.
+// carried batch. Version 6: other names of fields.
 export const messagesPruned = defineEvent({
   description:
     'messages were removed from the live context, and archived batches cover them; a checkpoint event, which carries forward the data that the next load needs',
-  version: 5,
+  version: 6,
   schema: z.object({
     cycle: count.min(1),
     ...origin,
@@ -39,5 +39,5 @@ export const messagesPruned = defineEvent({
     pruned: z.array(z.object({ batchId: id, messageIds: z.array(id).min(1) })),
     why: z.union([limitSchema, observedSchema]),
   }),
-  upcasters: { ...originUpcasters, 2: saysNoMore, 3: saysNoMore, 4: carriedWithShape },
+  upcasters: { ...originUpcasters, 2: saysNoMore, 3: saysNoMore, 4: carriedWithShape, 5: carriedRenamed },
 })

@@ -88,7 +88,10 @@ describe('calls and results', () => {
 })
 
 it('a late result of a call that was folded keeps its parts', () => {
-  const carried = { ...prunedBy({ b: ['c'] }).data.carried, foldedCalls: [{ callId: 'x', name: 'run', batchId: 'b' }] }
+  const carried = {
+    ...prunedBy({ b: ['c'] }).data.carried,
+    compactedCalls: [{ callId: 'x', name: 'run', batchId: 'b' }],
+  }
   const parts = [
     { type: 'text', text: 'the chart' },
     { type: 'image_url', image_url: { url: 'https://example.org/a.png' } },

@@ -66,7 +66,7 @@ describe('AppendMessages', () => {
     expect(givenEvents().when(append(calling('c', ['x']), answering('r', 'x'))).events).toHaveLength(2)
     const carried = {
       ...prunedBy({ b: ['c'] }).data.carried,
-      foldedCalls: [{ callId: 'x', name: 'run', batchId: 'b' }],
+      compactedCalls: [{ callId: 'x', name: 'run', batchId: 'b' }],
     }
     expect(
       givenEvents(calls('c', 'x'), archived('b', ['c']), prunedBy({ b: ['c'] }, { carried })).when(

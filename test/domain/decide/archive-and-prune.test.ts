@@ -42,7 +42,7 @@ describe('ArchiveAndPrune', () => {
             originalTask: 2n,
             kept: [{ revision: 3n, pinned: true }],
             chunks: [],
-            foldedCalls: [{ callId: 'x', name: 'run' }],
+            compactedCalls: [{ callId: 'x', name: 'run' }],
           },
         },
       },
