@@ -175,7 +175,7 @@ function pruneLaws(
       `calls itself cycle ${String(event.data.cycle)} after cycle ${String(before.cycles)}`,
     ),
     ...findingIf(
-      !isDeepStrictEqual(carried.line, before.lineage),
+      !isDeepStrictEqual(carried.lineage, before.lineage),
       'carried',
       'carries another line of batches than the active one',
     ),
@@ -229,7 +229,7 @@ function replacementLaws(before: Conversation, event: RecordedEvent<ReplacementT
     ? { editionId: event.data.editionId, adoptedAt: event.revision }
     : isOfType(event, 'CycleUndone')
       ? before.lineage?.edition
-      : carried.line?.edition
+      : carried.lineage?.edition
   const scope = before.configuration?.scope
   return [
     ...findingIf(
@@ -262,7 +262,7 @@ function replacementLaws(before: Conversation, event: RecordedEvent<ReplacementT
     ),
     ...findingIf(pinned !== undefined, 'coverage', `removes message ${pinned?.messageId ?? ''}, which is pinned`),
     ...findingIf(
-      carried.line?.since !== event.revision || !isDeepStrictEqual(carried.line.edition, edition),
+      carried.lineage?.since !== event.revision || !isDeepStrictEqual(carried.lineage.edition, edition),
       'carried',
       'does not name the line of batches that begins with it',
     ),

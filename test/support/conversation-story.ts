@@ -89,7 +89,7 @@ const takeover = (
     carried: {
       ...closing.carried,
       messagesCompressed: 4,
-      line: { since: 21n, ...(adoptedAt === undefined ? {} : { edition: { editionId: 'e1', adoptedAt } }) },
+      lineage: { since: 21n, ...(adoptedAt === undefined ? {} : { edition: { editionId: 'e1', adoptedAt } }) },
     },
   }
 }

@@ -155,7 +155,7 @@ const takeover: Omit<EventData<'CycleUndone'>, 'undone' | 'softLimitBackoffUntil
     batches: [{ batchId: 'batch-3', revision: 32n }],
     chunks: [],
     compactedCalls: [{ callId: 'call_1', name: 'run', batchId: 'batch-3' }],
-    line: { since: 32n, edition: { editionId: '5d41402abc4b', adoptedAt: 32n } },
+    lineage: { since: 32n, edition: { editionId: '5d41402abc4b', adoptedAt: 32n } },
   },
   contextHash: hash('e'),
   viewHash: hash('f'),
@@ -729,7 +729,7 @@ const renamedEvents = {
       carried: {
         ...shapedEvents['MessagesPruned-v5'].data.carried,
         compactedCalls: takeover.carried.compactedCalls,
-        line: { since: 31n },
+        lineage: { since: 31n },
       },
     },
   },

@@ -167,7 +167,7 @@ const putInForce = (event: RecordedEvent<ReplacementType>): RowChange => ({
   table: inForce.name,
   row: {
     conversation_id: subjectOfEvent(event).conversationId,
-    edition_id: event.data.carried.line?.edition?.editionId ?? null,
+    edition_id: event.data.carried.lineage?.edition?.editionId ?? null,
   },
 })
 

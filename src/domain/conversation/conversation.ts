@@ -51,7 +51,7 @@ export interface Conversation {
   /** Revision of the last checkpoint event. */
   readonly lastOrigin: bigint | undefined
   /** The start of the current lineage of batches, and its edition; undefined for the first lineage. */
-  readonly lineage: CarryForward['line']
+  readonly lineage: CarryForward['lineage']
   /** After an undone cycle: the soft limit starts no cycle until the conversation has this many messages. */
   readonly softBackoffUntil: number | undefined
   readonly originalTask: LiveMessage | undefined

@@ -40,7 +40,7 @@ export function putIntoForce(state: Conversation, data: EventData<ReplacementTyp
     cycles: data.cycle,
     messagesCompressed: data.carried.messagesCompressed,
     lastOrigin: revision,
-    lineage: data.carried.line,
+    lineage: data.carried.lineage,
     softBackoffUntil: softBackoffOf(data),
     retained: live.filter((message) => message.revision < data.windowStart),
     window: live.filter((message) => message.revision >= data.windowStart),

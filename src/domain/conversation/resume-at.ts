@@ -161,7 +161,7 @@ export function resumeAt(
     observed: observedFrom(carried.observed, observedCompaction(event, reads.observed)),
     cycles: cycle,
     lastOrigin: event.revision,
-    lineage: carried.line,
+    lineage: carried.lineage,
     softBackoffUntil: event.type === 'MessagesPruned' ? undefined : softBackoffOf(event.data),
     originalTask: carried.originalTask === undefined ? undefined : messages.get(carried.originalTask),
     leading: carried.leading.flatMap((revision) => messages.get(revision) ?? []),

@@ -187,7 +187,7 @@ function messagesPruned(
         .filter((chunk) => !chunk.messageIds.some((id) => leaving.has(id)))
         .map((chunk) => chunk.revision),
       compactedCalls: compactedCalls(state, archived),
-      ...(state.lineage === undefined ? {} : { line: state.lineage }),
+      ...(state.lineage === undefined ? {} : { lineage: state.lineage }),
     },
     contextHash: hashOf([]),
     viewHash: hashOf(''),

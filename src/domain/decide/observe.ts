@@ -171,7 +171,7 @@ function prunedBy(
       batches: state.batches.map(carriedBatch),
       chunks: [],
       compactedCalls: compactedCalls(state, archived),
-      ...(state.lineage === undefined ? {} : { line: state.lineage }),
+      ...(state.lineage === undefined ? {} : { lineage: state.lineage }),
       ...(observed === undefined
         ? {}
         : {

@@ -142,7 +142,7 @@ export function replacement(
       batches: target.batches.map(({ batchId }) => ({ batchId, revision })),
       chunks: [],
       compactedCalls: target.compactedCalls,
-      line: { since: revision, ...(edition === undefined ? {} : { edition }) },
+      lineage: { since: revision, ...(edition === undefined ? {} : { edition }) },
       ...(observed === undefined ? {} : { observed: carriedObserved(observed) }),
     },
     ...(observed?.compaction === undefined ? {} : { observed: observed.compaction }),

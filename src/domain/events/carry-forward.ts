@@ -42,7 +42,7 @@ export const carryForwardSchema = z.object({
    * The start of the current lineage: the last adoption, reverted adoption or undone cycle. Absent in the first
    * lineage.
    */
-  line: z
+  lineage: z
     .object({
       since: revision,
       /** The edition in force, and the event that adopted it; absent if the conversation's own batches are in force. */

@@ -6,7 +6,7 @@ import { carryForwardSchema } from './carry-forward.js'
 import { count, hash, revision } from './fields.js'
 import { withShape } from './configuration.js'
 import { upcastSections } from './sections.js'
-import { isRecord, renamed, saysNoMore, within, type Upcast, type Upcasters } from './upcast.js'
+import { inOrder, isRecord, renamed, saysNoMore, within, type Upcast, type Upcasters } from './upcast.js'
 
 export const origin = {
   /** The live window now starts at this revision. */
@@ -41,4 +41,7 @@ export const replacementWithShape: Upcast = (data) => {
 }
 
 /** The step to the version whose carried fields have the usual names. */
-export const carriedRenamed = within('carried', renamed('foldedCalls', 'compactedCalls'))
+export const carriedRenamed = within(
+  'carried',
+  inOrder(renamed('foldedCalls', 'compactedCalls'), renamed('line', 'lineage')),
+)

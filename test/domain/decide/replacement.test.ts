@@ -45,7 +45,7 @@ describe('AdoptEdition', () => {
           left: ['a'],
           restored: [],
           batches: [{ ...whole, origin: { editionId: 'e1', revision: 7n } }],
-          carried: { messagesAppended: 2, line: { since: 3n, edition: { editionId: 'e1', adoptedAt: 3n } } },
+          carried: { messagesAppended: 2, lineage: { since: 3n, edition: { editionId: 'e1', adoptedAt: 3n } } },
         },
       },
     ])
