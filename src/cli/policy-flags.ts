@@ -36,7 +36,7 @@ const described: Partial<Record<string, string>> = {
   temperature: 'Temperature of the summarizer',
   view: 'Format of the compacted part',
   shape: 'API whose message rules the context follows; strict: all APIs',
-  standIn: 'Fallback at the hard limit if the summarizer fails',
+  fallback: 'Fallback at the hard limit if the summarizer fails',
 }
 
 /** Settings whose default depends on other settings, so the help shows no default. */

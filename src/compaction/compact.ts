@@ -155,15 +155,15 @@ class Run {
   }
 
   /** The limit for which this run works, and whether only the fallback may be used. */
-  private trigger(state: Conversation): { readonly trigger: Trigger | undefined; readonly standIn: boolean } {
+  private trigger(state: Conversation): { readonly trigger: Trigger | undefined; readonly usesFallback: boolean } {
     const reached = triggerOf(state)
-    if (this.mode === 'force') return { trigger: reached ?? 'manual', standIn: false }
-    if (this.mode === 'now') return { trigger: reached, standIn: false }
-    const standIn =
+    if (this.mode === 'force') return { trigger: reached ?? 'manual', usesFallback: false }
+    if (this.mode === 'now') return { trigger: reached, usesFallback: false }
+    const usesFallback =
       reached === 'hard' &&
-      policyOf(state).standIn === 'extractive' &&
+      policyOf(state).fallback === 'extractive' &&
       (this.mode === 'without-model' || isBackingOff(state))
-    return { trigger: standIn || this.mode === 'without-model' ? reached : dueTrigger(state), standIn }
+    return { trigger: usesFallback || this.mode === 'without-model' ? reached : dueTrigger(state), usesFallback }
   }
 
   /** Runs one cycle and returns what it compacted, or undefined if there was nothing to compact. */
@@ -238,9 +238,9 @@ class Run {
     let state = await this.deps.conversations.load(this.conversationId)
     for (let count = 0; count < MAX_CYCLES; count += 1) {
       if (state.configuration === undefined) break
-      const { trigger, standIn } = this.trigger(state)
+      const { trigger, usesFallback } = this.trigger(state)
       if (trigger === undefined) break
-      if (standIn) this.summarization.usesFallback = true
+      if (usesFallback) this.summarization.usesFallback = true
       const cycle = ignoreConflict(await this.cycle(state, trigger), { batches: 0, messages: 0 })
       if (E.isLeft(cycle)) return cycle
       const compacted = cycle.right
@@ -357,7 +357,7 @@ interface Done {
 export function isCompactionDue(state: Conversation, mode: 'due' | 'ahead' = 'due'): boolean {
   const policy = state.configuration?.policy
   if (policy === undefined) return false
-  if (triggerOf(state) === 'hard' && isBackingOff(state) && policy.standIn === 'extractive') return true
+  if (triggerOf(state) === 'hard' && isBackingOff(state) && policy.fallback === 'extractive') return true
   if (isBackingOff(state)) return false
   return (
     dueTrigger(state) !== undefined ||

@@ -192,7 +192,7 @@ export class Summarization {
     failure: SummarizerFailure,
   ): boolean {
     const { fallback, fallsBackAtHardLimit } = this.deps
-    if (fallback === undefined || policyOf(state).standIn !== 'extractive') return false
+    if (fallback === undefined || policyOf(state).fallback !== 'extractive') return false
     if (isUnusableAnswer(failure)) return true
     if ((state.failures?.request?.timesSent ?? 0) >= MOST_SENDS) return true
     return trigger === 'hard' && step === 'chunk' && fallsBackAtHardLimit !== false
@@ -323,14 +323,14 @@ export class Summarization {
    */
   reusable(state: Conversation, planned: Extract<PlannedChunk, { kind: 'recorded' }>, background: Background): boolean {
     const job = this.chunkJob(state, planned.messages, background.summary)
-    const { requestHash, standIn } = planned.chunk.summarizer
+    const { requestHash, fallback } = planned.chunk.summarizer
     const isSameRequest = (summarizer: Summarizer): boolean => {
       const prepared = prepare(summarizer, job)
       return E.isRight(prepared) && prepared.right.requestHash === requestHash
     }
     return (
       isSameRequest(this.deps.summarizer) ||
-      (standIn === true && this.deps.fallback !== undefined && isSameRequest(this.deps.fallback))
+      (fallback === true && this.deps.fallback !== undefined && isSameRequest(this.deps.fallback))
     )
   }
 

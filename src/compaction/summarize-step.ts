@@ -122,7 +122,7 @@ function recordOf(
     ...(responseId === undefined ? {} : { responseId }),
     ...(usage === undefined ? {} : { usage: { ...usage } }),
     durationMs: summary.durationMs,
-    ...(isFallback ? { standIn: true } : {}),
+    ...(isFallback ? { fallback: true } : {}),
     ...(rejectedAnswers.length === 0 ? {} : { rejectedAnswers }),
     ...(answered.requestHash === requestHash ? {} : { answeredRequestHash: answered.requestHash }),
     ...(overLimit === undefined ? {} : { overLimit: { ...overLimit } }),

@@ -108,7 +108,7 @@ async function madeWith(log: Log, conversationId: string, editionId: string): Pr
     if (stored.type !== 'EditionStarted' && stored.type !== 'ChunkSummarized') continue
     const event = await decodeEvent(stored, log.bodies)
     if (isOfType(event, 'EditionStarted')) summarizer ??= event.data.summarizer
-    if (isOfType(event, 'ChunkSummarized') && event.data.summarizer.standIn !== true && summarizer !== undefined)
+    if (isOfType(event, 'ChunkSummarized') && event.data.summarizer.fallback !== true && summarizer !== undefined)
       return { ...summarizer, prompt: event.data.summarizer.prompt }
   }
   return summarizer === undefined ? undefined : { ...summarizer, prompt: undefined }

@@ -168,7 +168,7 @@ function addBought(bought: TokensBought, event: RecordedEvent): void {
     )
   } else if (isOfType(event, 'ChunkSummarized', 'BatchesResummarized')) {
     const { summarizer } = event.data
-    if (summarizer.reused !== true && summarizer.standIn !== true) add(requestsOf(summarizer), [summarizer.usage])
+    if (summarizer.reused !== true && summarizer.fallback !== true) add(requestsOf(summarizer), [summarizer.usage])
   }
 }
 

@@ -37,7 +37,10 @@ export function editionIdOf({ summarizer, persona, settings }: EditionMakers): s
     return { prompt: prompt.sha256, parameters, formatterVersion }
   })
   const { strategy, provider, model, windowTokens } = summarizer
-  return hashOf({ strategy, provider, model, windowTokens, asked: probes, persona, settings: settings ?? {} }).slice(
+  // Earlier versions called the setting `fallback` `standIn`. Under that name the id of an edition stays the same.
+  const { fallback: standIn, ...others } = settings ?? {}
+  const named = { ...others, ...(standIn === undefined ? {} : { standIn }) }
+  return hashOf({ strategy, provider, model, windowTokens, asked: probes, persona, settings: named }).slice(
     0,
     ID_DIGITS,
   )

@@ -38,9 +38,9 @@ class Summaries {
     } else if (isOfType(event, 'CycleUndone')) this.undo(event.data)
   }
 
-  private keep(event: SummaryPosition, id: string, { requestHash, standIn }: SummarizerRecord): void {
+  private keep(event: SummaryPosition, id: string, { requestHash, fallback }: SummarizerRecord): void {
     // A fallback summary is not an answer of the model, whatever its request.
-    if (standIn === true) return
+    if (fallback === true) return
     const known = this.positions.get(requestHash) ?? []
     known.push({ stream: event.stream, revision: event.revision, id })
     this.positions.set(requestHash, known)

@@ -197,7 +197,7 @@ describe('compaction run', () => {
   })
 
   it('says it as lines of JSON where that is asked for, a failure by its limit included', async () => {
-    const harness = createHarness({ policy: { ...SMALL, standIn: 'none' } })
+    const harness = createHarness({ policy: { ...SMALL, fallback: 'none' } })
     const { open } = over(harness)
     const stderr = captureStderr()
     const running = runCompaction({ store: SERVER }, { ...options, tokensPerDay: 5, json: true }, open)

@@ -162,14 +162,14 @@ describe('at the hard limit', () => {
     const result = await harness.compact()
     expect(result.messagesCompressed).toBeGreaterThan(0)
     expect(harness.summarizer.calls).toHaveLength(1)
-    expect((await harness.eventsOf('ChunkSummarized')).every((event) => event.data.summarizer.standIn === true)).toBe(
+    expect((await harness.eventsOf('ChunkSummarized')).every((event) => event.data.summarizer.fallback === true)).toBe(
       true,
     )
     expect((await harness.eventsOf('CompactionFailed')).map((event) => event.data.trigger)).toEqual(['hard'])
   })
 
   it('no fallback is used if the policy has none, and the context still fits', async () => {
-    const harness = createHarness({ policy: { ...SMALL, standIn: 'none' } })
+    const harness = createHarness({ policy: { ...SMALL, fallback: 'none' } })
     await harness.appended(talk(30))
     harness.summarizer.answer = () => ({ failure: 'timeout' })
     expect((await harness.compact()).failure).toMatchObject({ failure: 'timeout' })
@@ -200,12 +200,12 @@ describe('re-summarization', () => {
     await harness.appended(talk(14))
     harness.summarizer.answer = (prepared) => (prepared.job.kind === 'resummarize' ? { failure: 'refused' } : undefined)
     expect(await harness.compact('force')).toMatchObject({ batchesCreated: 4, fallbackFor: { failure: 'refused' } })
-    expect(await harness.eventsOf('BatchesResummarized')).toMatchObject([{ data: { summarizer: { standIn: true } } }])
+    expect(await harness.eventsOf('BatchesResummarized')).toMatchObject([{ data: { summarizer: { fallback: true } } }])
     expect((await harness.eventsOf('CompactionFailed')).map((event) => event.data.step)).toEqual(['resummarize'])
   })
 
   it('that fails without a fallback is recorded, and the completed cycle stays', async () => {
-    const harness = createHarness({ policy: { ...SMALL, clipFirst: 1, clipLast: 1, buffer: 1, standIn: 'none' } })
+    const harness = createHarness({ policy: { ...SMALL, clipFirst: 1, clipLast: 1, buffer: 1, fallback: 'none' } })
     await harness.appended(talk(14))
     harness.summarizer.answer = (prepared) => (prepared.job.kind === 'resummarize' ? { failure: 'refused' } : undefined)
     expect(await harness.compact('force')).toMatchObject({ batchesCreated: 4, failure: { failure: 'refused' } })

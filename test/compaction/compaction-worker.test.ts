@@ -100,7 +100,7 @@ async function bought(harness: Harness, conversationIds: readonly string[]): Pro
   for (const id of conversationIds) {
     const chunks = await harness.eventsOf('ChunkSummarized', id)
     count +=
-      chunks.filter(({ data }) => data.summarizer.standIn !== true).length +
+      chunks.filter(({ data }) => data.summarizer.fallback !== true).length +
       (await harness.eventsOf('BatchesResummarized', id)).length
   }
   return count
@@ -264,7 +264,7 @@ describe('limits', () => {
   })
 
   it('a full day is reported once, with its figures, and the conversation waits until the limit resets', async () => {
-    const { harness, following, quiet, clock } = createWorld({ ...SMALL, standIn: 'none' })
+    const { harness, following, quiet, clock } = createWorld({ ...SMALL, fallback: 'none' })
     const budget = createMemoryTokenBudget({ tokensPerDay: 60 }, clock)
     following({ budget, tokensPerDay: 60 })
     for (let number = 0; number < 30; number += 1) {
@@ -285,7 +285,7 @@ describe('limits', () => {
   })
 
   it('a worker with a higher limit need not wait, nor one without a model', async () => {
-    const { harness, following, quiet, clock, queue } = createWorld({ ...SMALL, standIn: 'none' })
+    const { harness, following, quiet, clock, queue } = createWorld({ ...SMALL, fallback: 'none' })
     const low = following({ budget: createMemoryTokenBudget({ tokensPerDay: 10 }, clock), tokensPerDay: 10 })
     await harness.appended(talk(20), 'c')
     await quiet()
@@ -309,11 +309,11 @@ describe('limits', () => {
     expect(await harness.eventsOf('CompactionFailed', 'c')).toHaveLength(1)
     const chunks = await harness.eventsOf('ChunkSummarized', 'c')
     expect(chunks.length).toBeGreaterThan(0)
-    expect(chunks.every(({ data }) => data.summarizer.standIn === true)).toBe(true)
+    expect(chunks.every(({ data }) => data.summarizer.fallback === true)).toBe(true)
   })
 
   it('earlier summaries are still used at the soft limit on a full day', async () => {
-    const { harness, following, quiet, clock } = createWorld({ ...SMALL, standIn: 'none' })
+    const { harness, following, quiet, clock } = createWorld({ ...SMALL, fallback: 'none' })
     following({ budget: createMemoryTokenBudget({ tokensPerDay: 80 }, clock), tokensPerDay: 80 })
     await harness.appended(talk(18), 'c')
     await quiet()
@@ -331,7 +331,7 @@ describe('limits', () => {
   })
 
   it('a request above the whole limit per minute fails instead of waiting forever', async () => {
-    const { harness, following, quiet, clock } = createWorld({ ...SMALL, standIn: 'none' })
+    const { harness, following, quiet, clock } = createWorld({ ...SMALL, fallback: 'none' })
     following({ budget: createMemoryTokenBudget({ tokensPerMinute: 5 }, clock) })
     await harness.appended(talk(20), 'c')
     await quiet()
@@ -364,7 +364,7 @@ describe('failures', () => {
   })
 
   it('wait by the clock, longer each time, and the queue shares this with every worker', async () => {
-    const { harness, following, quiet, clock, queue } = createWorld({ ...SMALL, standIn: 'none' })
+    const { harness, following, quiet, clock, queue } = createWorld({ ...SMALL, fallback: 'none' })
     harness.summarizer.answer = () => ({ failure: 'request-rejected' })
     following()
     following()
@@ -388,7 +388,7 @@ describe('failures', () => {
   })
 
   it('a model that is down is not called for every conversation by every worker', async () => {
-    const { harness, following, quiet } = createWorld({ ...SMALL, standIn: 'none' })
+    const { harness, following, quiet } = createWorld({ ...SMALL, fallback: 'none' })
     harness.summarizer.answer = () => ({ failure: 'unreachable' })
     for (const id of ids(40)) await harness.appended(talk(20), id)
     for (let count = 0; count < 2; count += 1) following({ concurrency: 2 })

@@ -186,7 +186,7 @@ describe('the result', () => {
   })
 
   it('is the previous context if the summarizer fails, with the error', async () => {
-    const harness = createHarness({ policy: { ...SMALL, standIn: 'none' } })
+    const harness = createHarness({ policy: { ...SMALL, fallback: 'none' } })
     harness.summarizer.answer = () => ({ failure: 'timeout' })
     const history = talk(22)
     expect((await harness.compress(history)).history).toBe(history)

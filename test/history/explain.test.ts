@@ -219,7 +219,7 @@ describe('a batch', () => {
     const { batches } = await explained(harness, 'view')
     expect(batches.length).toBeGreaterThan(0)
     for (const { chunk, cycle } of batches)
-      expect([chunk?.summarizer.standIn, chunk?.summarizer.strategy, cycle?.trigger]).toEqual([
+      expect([chunk?.summarizer.fallback, chunk?.summarizer.strategy, cycle?.trigger]).toEqual([
         true,
         'extractive',
         'hard',

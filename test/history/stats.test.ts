@@ -161,7 +161,7 @@ describe('stats', () => {
           model: 'extractive-1',
           strategy: 'extractive',
           durationMs: 3,
-          standIn: true,
+          fallback: true,
         }),
       }),
     ])
@@ -196,7 +196,7 @@ describe('stats', () => {
         { currency: 'USD', amount: 1.2 },
       ],
       unpriced: ['nobody-knows'],
-      standIns: 1,
+      fallbacks: 1,
       summarizingMs: 43,
     })
   })
@@ -384,7 +384,7 @@ describe('stats', () => {
     const answered = scripted.calls.length - 1
     expect(answered).toBeGreaterThan(2)
     expect(total.failures).toEqual({ timeout: 1 })
-    expect(total.standIns).toBeGreaterThan(0)
+    expect(total.fallbacks).toBeGreaterThan(0)
     expect(total.models.find(({ model }) => model === 'scripted-1')).toMatchObject({
       summaries: answered,
       promptTokens: answered * 10,

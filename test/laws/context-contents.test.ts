@@ -241,12 +241,12 @@ describe('pinned messages, the newest message and the report of shortened ones a
           fc.constantFrom('extractive', 'none'),
           fc.constantFrom('clip-archive', 'session-summary'),
           fc.boolean(),
-          async (list, standIn, view, leads) => {
+          async (list, fallback, view, leads) => {
             const summarizer = createScriptedSummarizer({ verbose: true })
             const harness = createHarness({
               policy: {
                 modelMaxTokens,
-                standIn,
+                fallback,
                 view,
                 chunkSize: 4,
                 chunkMinTokens: 0,

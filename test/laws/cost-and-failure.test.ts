@@ -24,7 +24,7 @@ import { interleave } from '../support/interleave.js'
 import { runsOf } from '../support/length.js'
 
 const bought = async (harness: Harness): Promise<number> =>
-  (await harness.eventsOf('ChunkSummarized')).filter((event) => event.data.summarizer.standIn !== true).length +
+  (await harness.eventsOf('ChunkSummarized')).filter((event) => event.data.summarizer.fallback !== true).length +
   (await harness.eventsOf('BatchesResummarized')).length
 
 /** Appends messages one by one and compacts after each, as the ledger does. */
@@ -304,7 +304,7 @@ describe('properties of cost and failure', () => {
           namedHistories(40),
           fc.constantFrom('timeout', 'empty', 'refused', 'cut-off', 'over-long', 'unreachable', 'unauthorized'),
           async (policy, history, failure) => {
-            const harness = createHarness({ policy: { ...policy, standIn: 'none' } })
+            const harness = createHarness({ policy: { ...policy, fallback: 'none' } })
             await harness.append(history.map((message) => ({ ...message, pinned: false })))
             harness.summarizer.answer = () => ({ failure })
             const before = await harness.context().catch(() => undefined)
@@ -326,7 +326,7 @@ describe('properties of cost and failure', () => {
       ['empty', { text: '' }],
       ['empty', { text: ' \n' }],
     ] as const)('a summarizer that fails is recorded as %s', async (failure, answer) => {
-      const harness = createHarness({ policy: { ...SMALL, standIn: 'none' } })
+      const harness = createHarness({ policy: { ...SMALL, fallback: 'none' } })
       await harness.appended(talk(10))
       harness.summarizer.answer = () => answer
       await harness.compact('force')
@@ -342,8 +342,8 @@ describe('properties of cost and failure', () => {
           fc.constantFrom('timeout', 'empty', 'refused', 'cut-off', 'over-long', 'malformed', 'threw'),
           fc.constantFrom('extractive', 'none'),
           fc.array(fc.constantFrom('due', 'ahead', 'now', 'force', 'restart'), { minLength: 4, maxLength: 10 }),
-          async (policy, history, failure, standIn, steps) => {
-            let harness = createHarness({ policy: { ...policy, standIn } })
+          async (policy, history, failure, fallback, steps) => {
+            let harness = createHarness({ policy: { ...policy, fallback } })
             await harness.append(history.map((message) => ({ ...message, pinned: false })))
             if (E.isLeft(await harness.append(say(1_000)))) return
             harness.summarizer.answer = () => ({ failure })
@@ -367,7 +367,7 @@ describe('properties of cost and failure', () => {
       expect(await harness.compact('force')).toMatchObject({ fallbackFor: { failure: 'refused' } })
       const chunks = await harness.eventsOf('ChunkSummarized')
       expect(chunks.length).toBeGreaterThan(0)
-      expect(chunks.every(({ data }) => data.summarizer.standIn === true)).toBe(true)
+      expect(chunks.every(({ data }) => data.summarizer.fallback === true)).toBe(true)
       expect((await harness.eventsOf('CompactionFailed')).length).toBe(chunks.length)
     })
 
@@ -390,8 +390,8 @@ describe('properties of cost and failure', () => {
 
     it.each(['extractive', 'none'] as const)(
       'no loop burns money: an always failing summarizer, stand-in %s',
-      async (standIn) => {
-        const harness = createHarness({ policy: { ...SMALL, chunkSize: 8, modelMaxTokens: 2_000, standIn } })
+      async (fallback) => {
+        const harness = createHarness({ policy: { ...SMALL, chunkSize: 8, modelMaxTokens: 2_000, fallback } })
         harness.summarizer.answer = () => ({ failure: 'timeout' })
         const messages = 200
         await live(harness, talk(messages))
@@ -401,7 +401,7 @@ describe('properties of cost and failure', () => {
     )
 
     it('after failures the next attempt waits for 1, 1, 2, 4 … messages, at most a chunk', async () => {
-      const harness = createHarness({ policy: { ...SMALL, chunkSize: 8, modelMaxTokens: 1_000, standIn: 'none' } })
+      const harness = createHarness({ policy: { ...SMALL, chunkSize: 8, modelMaxTokens: 1_000, fallback: 'none' } })
       harness.summarizer.answer = () => ({ failure: 'timeout' })
       await live(harness, talk(80))
       const waits = (await harness.eventsOf('CompactionFailed')).map((event) => event.data.retryAfterMessages)
@@ -443,7 +443,7 @@ describe('properties of cost and failure', () => {
       const chunks = await harness.eventsOf('ChunkSummarized')
       expect(chunks.length).toBeGreaterThan(0)
       for (const { data } of chunks)
-        expect([data.summarizer.standIn, data.summarizer.strategy]).toEqual([true, 'extractive'])
+        expect([data.summarizer.fallback, data.summarizer.strategy]).toEqual([true, 'extractive'])
       expect((await harness.eventsOf('MessagesPruned')).map((event) => event.data.why.trigger)).toEqual(['hard'])
     })
 

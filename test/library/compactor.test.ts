@@ -29,7 +29,7 @@ async function ledger(summarizer: Summarizer, onProblem?: (problem: unknown) => 
   const db = await openTestDatabase()
   closing.push(() => db.close())
   const opened = await ledgerOn(db, {
-    policy: { ...SMALL, standIn: 'none' },
+    policy: { ...SMALL, fallback: 'none' },
     summarizer,
     ...(onProblem === undefined ? {} : { onProblem }),
   })

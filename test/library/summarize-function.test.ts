@@ -13,7 +13,7 @@ async function talk(
     store: 'memory',
     summarizer,
     ahead: false,
-    policy: { modelMaxTokens: 2_000, chunkMinTokens: 0, standIn: 'none' },
+    policy: { modelMaxTokens: 2_000, chunkMinTokens: 0, fallback: 'none' },
     onProblem: () => undefined,
   })
   for (let at = 0; at < 80; at += 1)
@@ -57,7 +57,7 @@ longTest('that is down is told of though the fallback does its work', async () =
   await ledger.settled('c')
   let standsIn = false
   for await (const event of ledger.log('c'))
-    if (event.type === 'ChunkSummarized') standsIn ||= event.data.summarizer.standIn === true
+    if (event.type === 'ChunkSummarized') standsIn ||= event.data.summarizer.fallback === true
   expect(standsIn).toBe(true)
   expect(problems).toContainEqual(expect.objectContaining({ kind: 'SummarizerFailed', failure: 'threw' }))
 })

@@ -133,7 +133,7 @@ describeOnServer('compaction workers on a server', () => {
         expect((await harness.context(id)).overBudget).toBeUndefined()
         summaries += events.filter(
           (event) =>
-            (event.type === 'ChunkSummarized' && event.data.summarizer.standIn !== true) ||
+            (event.type === 'ChunkSummarized' && event.data.summarizer.fallback !== true) ||
             event.type === 'BatchesResummarized',
         ).length
       }

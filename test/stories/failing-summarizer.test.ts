@@ -108,7 +108,7 @@ describe('a summarizer that fails', () => {
           await talk(ledger, what, 1, 130)
           const events = await eventsOf(ledger, what)
           const fallbacks = events.flatMap((event) =>
-            event.type === 'ChunkSummarized' && event.data.summarizer.standIn === true ? [event] : [],
+            event.type === 'ChunkSummarized' && event.data.summarizer.fallback === true ? [event] : [],
           )
           expect([what, fallbacks.length > 0]).toEqual([what, true])
           expect([what, failuresOf(events)[0]]).toEqual([what, failure])
@@ -126,18 +126,18 @@ describe('a summarizer that fails', () => {
     stub.answerWith(stubAnswers.refused())
     const ledger = await withModel()
     try {
-      for (const standIn of ['extractive', 'none'] as const) {
-        await ledger.append(standIn, { role: 'user', content: 'begin' }, { policy: { standIn } })
-        await talk(ledger, standIn, 1, 130)
-        expect((await ledger.context(standIn)).tokens).toBeLessThanOrEqual(WINDOW)
-        const summaries = (await eventsOf(ledger, standIn)).flatMap((event) =>
+      for (const fallback of ['extractive', 'none'] as const) {
+        await ledger.append(fallback, { role: 'user', content: 'begin' }, { policy: { fallback } })
+        await talk(ledger, fallback, 1, 130)
+        expect((await ledger.context(fallback)).tokens).toBeLessThanOrEqual(WINDOW)
+        const summaries = (await eventsOf(ledger, fallback)).flatMap((event) =>
           event.type === 'ChunkSummarized' ? [event.data.summarizer] : [],
         )
-        expect(summaries.length > 0).toBe(standIn === 'extractive')
+        expect(summaries.length > 0).toBe(fallback === 'extractive')
         expect(
-          summaries.every((summarizer) => summarizer.standIn === true && summarizer.strategy === 'extractive'),
+          summaries.every((summarizer) => summarizer.fallback === true && summarizer.strategy === 'extractive'),
         ).toBe(true)
-        expect(failuresOf(await eventsOf(ledger, standIn)).length).toBeGreaterThan(0)
+        expect(failuresOf(await eventsOf(ledger, fallback)).length).toBeGreaterThan(0)
       }
       expect((await ledger.verify()).problems).toEqual([])
     } finally {

@@ -97,7 +97,7 @@ describe.each(['fold-in', 'structured'] as const)('%s', (strategy) => {
       ...(await harness.eventsOf('ChunkSummarized')),
       ...(await harness.eventsOf('BatchesResummarized')),
     ].map(({ data }) => data.summarizer)
-    const fallbacks = summaries.filter(({ standIn }) => standIn === true)
+    const fallbacks = summaries.filter(({ fallback }) => fallback === true)
     expect(fallbacks).toHaveLength((await harness.eventsOf('CompactionFailed')).length)
     // At most 1.2 calls for each summary; a conversation with few of them may meet two refusals.
     expect(requests.length).toBeLessThanOrEqual(Math.max(1.2 * summaries.length, summaries.length + 2))

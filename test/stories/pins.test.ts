@@ -36,7 +36,7 @@ it.each(cases)('$id in $window tokens', async ({ window, seed, messages }) => {
   const roll = dice(seed)
   const summarizer = createScriptedSummarizer({ verbose: true })
   const harness = createHarness({
-    policy: { modelMaxTokens: window, standIn: roll(2) === 0 ? 'none' : 'extractive' },
+    policy: { modelMaxTokens: window, fallback: roll(2) === 0 ? 'none' : 'extractive' },
     summarizer,
   })
   const oddArguments = new Set(

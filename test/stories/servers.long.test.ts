@@ -179,7 +179,7 @@ describeOnServer('on servers', () => {
         for await (const event of ledger.log(conversationId)) {
           if (event.type === 'MessageAppended') ids.push(event.data.messageId)
           if (
-            (event.type === 'ChunkSummarized' && event.data.summarizer.standIn !== true) ||
+            (event.type === 'ChunkSummarized' && event.data.summarizer.fallback !== true) ||
             event.type === 'BatchesResummarized'
           )
             summaries += 1

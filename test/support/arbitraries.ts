@@ -203,7 +203,7 @@ export const policies: fc.Arbitrary<PolicySettings> = fc
       buffer: fc.integer({ min: 0, max: 4 }),
       maxSummaryTokens: fc.constantFrom(16, 40, 200),
       view: fc.constantFrom('clip-archive', 'session-summary'),
-      standIn: fc.constantFrom('extractive', 'none'),
+      fallback: fc.constantFrom('extractive', 'none'),
     },
     { requiredKeys: ['modelMaxTokens'] },
   )
@@ -225,7 +225,7 @@ export const busyPolicies: fc.Arbitrary<PolicySettings> = fc.record({
   buffer: fc.integer({ min: 0, max: 2 }),
   maxSummaryTokens: fc.constantFrom(16, 30),
   view: fc.constantFrom('clip-archive', 'session-summary'),
-  standIn: fc.constantFrom('extractive', 'none'),
+  fallback: fc.constantFrom('extractive', 'none'),
 })
 
 /** Changes to a conversation, apart from its messages. */

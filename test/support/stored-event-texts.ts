@@ -35,7 +35,7 @@ const configuration: Configuration = {
     temperature: 0,
     view: 'clip-archive',
     shape: 'openai',
-    standIn: 'extractive',
+    fallback: 'extractive',
   },
   settings: { model: 'gpt-4o', modelMaxTokens: 8_000, systemReserve: 100, outputReserve: 200, safetyBuffer: 300 },
   rendererVersion: 1,
@@ -95,7 +95,7 @@ const summarizer: SummarizerRecord = {
   responseId: 'resp-1',
   usage: { promptTokens: 1_200, completionTokens: 90 },
   durationMs: 812.5,
-  standIn: true,
+  fallback: true,
 }
 
 const sections: Sections = {
@@ -720,8 +720,22 @@ const shapedEvents = {
   },
 } satisfies Readonly<Record<string, Event>>
 
+const renamedConfiguration: Configuration = {
+  ...shapedConfiguration,
+  policy: { ...shapedConfiguration.policy, fallback: 'none' },
+  settings: { ...shapedConfiguration.settings, fallback: 'none' },
+}
+
 /** Versions whose fields have the usual names. */
 const renamedEvents = {
+  'ConversationConfigured-v3': { type: 'ConversationConfigured', data: renamedConfiguration },
+  'EditionStarted-v3': {
+    type: 'EditionStarted',
+    data: { ...shapedEvents['EditionStarted-v2'].data, configuration: renamedConfiguration },
+  },
+  'ChunkSummarized-v3': shapedEvents['ChunkSummarized-v2'],
+  'BatchesResummarized-v3': shapedEvents['BatchesResummarized-v2'],
+  'SummarySetAside-v3': shapedEvents['SummarySetAside-v2'],
   'MessagesPruned-v6': {
     type: 'MessagesPruned',
     data: {

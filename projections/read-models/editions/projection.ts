@@ -173,7 +173,7 @@ const putInForce = (event: RecordedEvent<ReplacementType>): RowChange => ({
 
 export const editionsProjection: Projection = {
   name: 'editions',
-  version: 4,
+  version: 5,
   tables: [editions, batches, summaries, failures, inForce],
   handlers: {
     EditionStarted: inEdition(started),

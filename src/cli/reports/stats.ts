@@ -59,7 +59,7 @@ export function statsLines(stats: Stats): string[] {
     `all time      ${madeText(stats)}`,
     `tokens saved  ${count(stats.tokensSaved)} by the cycles; ${count(tokensSent)} sent for ${many(stats.answers, 'answer')} instead of ${count(tokensSentUncompacted)} without compaction${share}`,
     `tokens spent  ${count(tokensSpent(stats))}${stats.cost.length === 0 ? '' : `: ${costsText(stats.cost)}`}${stats.unpriced.length === 0 ? '' : `${stats.cost.length === 0 ? ': ' : ', and '}no price for ${stats.unpriced.map(printable).join(', ')}`}`,
-    `summarizing   ${seconds(stats.summarizingMs)}${stats.standIns === 0 ? '' : `, ${many(stats.standIns, 'fallback')} to the extractive strategy`}${stats.reused === 0 ? '' : `, ${many(stats.reused, 'summary', 'summaries')} reused at no cost`}`,
+    `summarizing   ${seconds(stats.summarizingMs)}${stats.fallbacks === 0 ? '' : `, ${many(stats.fallbacks, 'fallback')} to the extractive strategy`}${stats.reused === 0 ? '' : `, ${many(stats.reused, 'summary', 'summaries')} reused at no cost`}`,
     `failures      ${Object.keys(stats.failures).length === 0 ? 'none' : kinds(stats.failures)}${Object.keys(stats.couldNotHelp).length === 0 ? '' : `; could not reduce enough: ${kinds(stats.couldNotHelp)}`}`,
     ...(rows.length === 0
       ? []

@@ -2,12 +2,12 @@ import { z } from 'zod'
 import { defineEvent } from './event-definition.js'
 import { count, id, revision, span } from './fields.js'
 import { sectionsSchema, withSections } from './sections.js'
-import { summarizerRecordSchema, summaryFromOutside } from './summarizer-record.js'
+import { summarizerRecordSchema, summarizerRenamed, summaryFromOutside } from './summarizer-record.js'
 
-// Version 2: eleven sections, and paid answers before the accepted one.
+// Version 2: eleven sections, and paid answers before the accepted one. Version 3: another name of a field.
 export const batchesResummarized = defineEvent({
   description: 'several batches were merged into one, a level deeper',
-  version: 2,
+  version: 3,
   schema: z.object({
     batchId: id,
     label: id,
@@ -21,6 +21,6 @@ export const batchesResummarized = defineEvent({
     tokens: count,
     summarizer: summarizerRecordSchema,
   }),
-  upcasters: { 1: withSections },
+  upcasters: { 1: withSections, 2: summarizerRenamed },
   ...summaryFromOutside,
 })

@@ -2,12 +2,12 @@ import { z } from 'zod'
 import { defineEvent } from './event-definition.js'
 import { id, revision, span } from './fields.js'
 import { sectionsSchema, withSections } from './sections.js'
-import { summarizerRecordSchema, summaryFromOutside } from './summarizer-record.js'
+import { summarizerRecordSchema, summarizerRenamed, summaryFromOutside } from './summarizer-record.js'
 
-// Version 2: eleven sections, and paid answers before the accepted one.
+// Version 2: eleven sections, and paid answers before the accepted one. Version 3: another name of a field.
 export const chunkSummarized = defineEvent({
   description: 'a chunk of messages was summarized; with strategy, model, prompt and cost',
-  version: 2,
+  version: 3,
   schema: z.object({
     chunkId: id,
     messageIds: z.array(id).min(1),
@@ -20,6 +20,6 @@ export const chunkSummarized = defineEvent({
     sections: sectionsSchema.optional(),
     summarizer: summarizerRecordSchema,
   }),
-  upcasters: { 1: withSections },
+  upcasters: { 1: withSections, 2: summarizerRenamed },
   ...summaryFromOutside,
 })

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { policySchema, policySettingsSchema } from '../values/policy.js'
 import type { ValuesByField } from './event-definition.js'
 import { count, id } from './fields.js'
-import { within } from './upcast.js'
+import { inOrder, renamed, within } from './upcast.js'
 
 export const configurationSchema = z.object({
   policy: policySchema,
@@ -25,6 +25,12 @@ export const namesInConfiguration = ({ scope, estimator, settings }: Configurati
 
 /** Upcasts a stored configuration: contexts of older programs followed the rules of OpenAI's API. */
 export const upcastConfiguration = within('policy', (policy) => ({ ...policy, shape: 'openai' }))
+
+/** The step to the version whose settings have the usual names. */
+export const configurationRenamed = inOrder(
+  within('policy', renamed('standIn', 'fallback')),
+  within('settings', renamed('standIn', 'fallback')),
+)
 
 /** Upcasts the field `configuration` of an event. */
 export const withShape = within('configuration', upcastConfiguration)

@@ -1,11 +1,16 @@
-import { configurationSchema, namesInConfiguration, upcastConfiguration } from './configuration.js'
+import {
+  configurationRenamed,
+  configurationSchema,
+  namesInConfiguration,
+  upcastConfiguration,
+} from './configuration.js'
 import { defineEvent } from './event-definition.js'
 
-// Version 2: the shape of contexts.
+// Version 2: the shape of contexts. Version 3: another name of a setting.
 export const conversationConfigured = defineEvent({
   description: 'the settings of the conversation from here on; first in every stream, and again after each change',
-  version: 2,
+  version: 3,
   schema: configurationSchema,
-  upcasters: { 1: upcastConfiguration },
+  upcasters: { 1: upcastConfiguration, 2: configurationRenamed },
   namesFromOutside: namesInConfiguration,
 })

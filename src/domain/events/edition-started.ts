@@ -1,14 +1,15 @@
 import { z } from 'zod'
-import { configurationSchema, namesInConfiguration, withShape } from './configuration.js'
+import { configurationRenamed, configurationSchema, namesInConfiguration, withShape } from './configuration.js'
 import { defineEvent } from './event-definition.js'
 import { id, revision } from './fields.js'
 import { namesOfSummarizer } from './summarizer-record.js'
+import { within } from './upcast.js'
 
-// Version 2: the shape of contexts.
+// Version 2: the shape of contexts. Version 3: another name of a setting.
 export const editionStarted = defineEvent({
   description:
     'an edition started: it compacts the same history with this configuration and this summarizer; first in the stream of an edition, and again when a dropped one is resumed',
-  version: 2,
+  version: 3,
   schema: z.object({
     editionId: id,
     conversationId: id,
@@ -23,7 +24,7 @@ export const editionStarted = defineEvent({
      */
     pinned: z.array(revision),
   }),
-  upcasters: { 1: withShape },
+  upcasters: { 1: withShape, 2: within('configuration', configurationRenamed) },
   namesFromOutside: ({ configuration, summarizer }) => ({
     ...namesInConfiguration(configuration),
     ...namesOfSummarizer(summarizer),

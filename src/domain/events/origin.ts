@@ -4,7 +4,7 @@
  */
 import { carryForwardSchema } from './carry-forward.js'
 import { count, hash, revision } from './fields.js'
-import { withShape } from './configuration.js'
+import { configurationRenamed, withShape } from './configuration.js'
 import { upcastSections } from './sections.js'
 import { inOrder, isRecord, renamed, saysNoMore, within, type Upcast, type Upcasters } from './upcast.js'
 
@@ -43,5 +43,9 @@ export const replacementWithShape: Upcast = (data) => {
 /** The step to the version whose carried fields have the usual names. */
 export const carriedRenamed = within(
   'carried',
-  inOrder(renamed('foldedCalls', 'compactedCalls'), renamed('line', 'lineage')),
+  inOrder(
+    within('configuration', configurationRenamed),
+    renamed('foldedCalls', 'compactedCalls'),
+    renamed('line', 'lineage'),
+  ),
 )

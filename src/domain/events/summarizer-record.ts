@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import type { ValuesByField } from './event-definition.js'
 import { count, hash, id } from './fields.js'
+import { renamed, within } from './upcast.js'
 
 /** A paid answer that was rejected. */
 export const rejectedAnswerSchema = z.object({
@@ -33,7 +34,7 @@ export const summarizerRecordSchema = z.object({
   usage: z.object({ promptTokens: count, completionTokens: count, cachedTokens: count.optional() }).optional(),
   durationMs: z.number().nonnegative(),
   /** True if the extractive strategy made the summary as the fallback: the summarizer failed at the hard limit. */
-  standIn: z.boolean().optional(),
+  fallback: z.boolean().optional(),
   /**
    * True if no model was called: the summary was recorded earlier for the same `requestHash`, or comes from an edition
    * of this conversation.
@@ -52,6 +53,9 @@ export const summarizerRecordSchema = z.object({
 })
 /** Which strategy, model, prompt and parameters produced a summary, and its usage. */
 export type SummarizerRecord = z.infer<typeof summarizerRecordSchema>
+
+/** The step to the version whose field `summarizer` has the usual names. */
+export const summarizerRenamed = within('summarizer', renamed('standIn', 'fallback'))
 
 /** The names that identify a summarizer. */
 export const namesOfSummarizer = ({

@@ -2,14 +2,14 @@ import { z } from 'zod'
 import { defineEvent } from './event-definition.js'
 import { id } from './fields.js'
 import { sectionsSchema, withSections } from './sections.js'
-import { summarizerRecordSchema } from './summarizer-record.js'
+import { summarizerRecordSchema, summarizerRenamed } from './summarizer-record.js'
 
 /** Exactly one of the two lists is present: the messages of a chunk, or batches. */
-// Version 2: eleven sections, and paid answers before the accepted one.
+// Version 2: eleven sections, and paid answers before the accepted one. Version 3: another name of a field.
 export const summarySetAside = defineEvent({
   description:
     'a paid summary came too late: its messages or batches had been compacted in the meantime; it is reused for the same request, or once its messages are live again',
-  version: 2,
+  version: 3,
   schema: z.object({
     messageIds: z.array(id).min(1).optional(),
     sourceBatchIds: z.array(id).min(2).optional(),
@@ -19,5 +19,5 @@ export const summarySetAside = defineEvent({
     sections: sectionsSchema.optional(),
     summarizer: summarizerRecordSchema,
   }),
-  upcasters: { 1: withSections },
+  upcasters: { 1: withSections, 2: summarizerRenamed },
 })

@@ -5,9 +5,9 @@ const number = (value: number): string => value.toLocaleString('en-US')
 
 /** The phrases that apply, without punctuation; empty for an ordinary summary. */
 export function summarizerNotes(record: SummarizerRecord): readonly string[] {
-  const { standIn, reused, rejectedAnswers = [], overLimit, shortened, asPlainText } = record
+  const { fallback, reused, rejectedAnswers = [], overLimit, shortened, asPlainText } = record
   return [
-    ...(standIn === true ? ['fallback: the summarizer gave no usable answer'] : []),
+    ...(fallback === true ? ['fallback: the summarizer gave no usable answer'] : []),
     ...(reused === true ? ['reused at no cost'] : []),
     ...rejectedAnswers.map(({ failure }) => `an answer before it was rejected (${failure})`),
     ...(overLimit === undefined

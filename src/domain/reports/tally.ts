@@ -62,7 +62,7 @@ export interface Tally {
   readonly tokensSent: number
   readonly tokensSentUncompacted: number
   /** Fallback summaries of the extractive strategy, made at the hard limit after a summarizer had failed. */
-  readonly standIns: number
+  readonly fallbacks: number
   /** Summaries that were reused as recorded, at no cost. */
   readonly reused: number
   readonly failures: Readonly<Record<string, number>>
@@ -87,7 +87,7 @@ export const EMPTY_TALLY: Tally = {
   answers: 0,
   tokensSent: 0,
   tokensSentUncompacted: 0,
-  standIns: 0,
+  fallbacks: 0,
   reused: 0,
   failures: {},
   couldNotHelp: {},
@@ -149,7 +149,7 @@ export function addTallies(a: Tally, b: Partial<Tally>): Tally {
     answers: a.answers + (b.answers ?? 0),
     tokensSent: a.tokensSent + (b.tokensSent ?? 0),
     tokensSentUncompacted: a.tokensSentUncompacted + (b.tokensSentUncompacted ?? 0),
-    standIns: a.standIns + (b.standIns ?? 0),
+    fallbacks: a.fallbacks + (b.fallbacks ?? 0),
     reused: a.reused + (b.reused ?? 0),
     failures: b.failures === undefined ? a.failures : addCounts(a.failures, b.failures),
     couldNotHelp: b.couldNotHelp === undefined ? a.couldNotHelp : addCounts(a.couldNotHelp, b.couldNotHelp),
@@ -171,7 +171,7 @@ export const isUnreported = (summarizer: SummarizerRecord): boolean =>
  */
 function purchase(summarizer: SummarizerRecord, estimate: () => TokenUsage): Partial<Tally> {
   if (isReused(summarizer)) return { reused: 1 }
-  const { provider, model, durationMs, standIn } = summarizer
+  const { provider, model, durationMs, fallback } = summarizer
   const usage = summarizer.usage ?? (isWithoutModel(summarizer) ? { promptTokens: 0, completionTokens: 0 } : estimate())
   const use: ModelUse = {
     provider,
@@ -182,7 +182,7 @@ function purchase(summarizer: SummarizerRecord, estimate: () => TokenUsage): Par
     completionTokens: usage.completionTokens,
     durationMs,
   }
-  return { models: [use], summarizingMs: durationMs, standIns: standIn === true ? 1 : 0 }
+  return { models: [use], summarizingMs: durationMs, fallbacks: fallback === true ? 1 : 0 }
 }
 
 /** The cost of a failed compaction: the rejected answers, if their usage was reported. */

@@ -45,7 +45,7 @@ export const policySettingsSchema = z.strictObject({
   view: z.enum(VIEWS).optional(),
   shape: z.enum(SHAPES).optional(),
   /** The fallback at the hard limit if the summarizer fails. */
-  standIn: z.enum(['extractive', 'none']).optional(),
+  fallback: z.enum(['extractive', 'none']).optional(),
 })
 /** The settings as set and recorded. Tokens, messages and batches are whole numbers. */
 export interface PolicySettings {
@@ -92,7 +92,7 @@ export interface PolicySettings {
    */
   shape?: Shape | undefined
   /** The fallback at the hard limit if the summarizer fails: `extractive` (the default), or `none`. */
-  standIn?: 'extractive' | 'none' | undefined
+  fallback?: 'extractive' | 'none' | undefined
 }
 
 /** The policy in force: a value for every setting. */
@@ -114,7 +114,7 @@ export const policySchema = z.strictObject({
   temperature: z.number(),
   view: z.enum(VIEWS),
   shape: z.enum(SHAPES),
-  standIn: z.enum(['extractive', 'none']),
+  fallback: z.enum(['extractive', 'none']),
 })
 /** The settings, with all defaults filled in. */
 export type Policy = z.infer<typeof policySchema>
@@ -213,6 +213,6 @@ export function resolvePolicy(
     temperature: settings.temperature ?? 0,
     view: settings.view ?? 'clip-archive',
     shape: settings.shape ?? 'strict',
-    standIn: settings.standIn ?? 'extractive',
+    fallback: settings.fallback ?? 'extractive',
   })
 }

@@ -27,7 +27,7 @@ const summarizer = z.object({
   requestHash: z.string(),
   promptTokens: count.optional(),
   completionTokens: count.optional(),
-  standIn: z.boolean().optional(),
+  fallback: z.boolean().optional(),
 })
 
 const batch = z.object({
@@ -111,7 +111,7 @@ function quoteBatch(origin: BatchOrigin, maxCharacters: number): z.input<typeof 
             prompt: summarizedBy.prompt,
             requestHash: summarizedBy.requestHash,
             ...summarizedBy.usage,
-            ...(summarizedBy.standIn === undefined ? {} : { standIn: summarizedBy.standIn }),
+            ...(summarizedBy.fallback === undefined ? {} : { fallback: summarizedBy.fallback }),
           },
         }),
     ...(cycle === undefined

@@ -24,6 +24,16 @@ it('a version from the future, or one whose step is missing, is not guessed', ()
   expect(upcast({}, {}, 1, 2)).toBeUndefined()
 })
 
+it('settings of older versions have today’s names', () => {
+  const old = { policy: { standIn: 'none', view: 'clip-archive' }, settings: { standIn: 'none' }, rendererVersion: 4 }
+  const now = { policy: { view: 'clip-archive', fallback: 'none' }, settings: { fallback: 'none' }, rendererVersion: 4 }
+  const { version, upcasters = {} } = eventTypes.ConversationConfigured
+  expect(upcast(upcasters, old, 2, version)).toEqual(now)
+  expect(upcast(eventTypes.EditionStarted.upcasters ?? {}, { configuration: old }, 2, 3)).toEqual({
+    configuration: now,
+  })
+})
+
 it.each(Object.entries(eventTypes))(
   '%s has a step from each version before today’s',
   (_type, { version, upcasters }) => {
