@@ -5,41 +5,41 @@ import type { DamageItem, TranscriptItem } from '../importers/transcript.js'
 
 /** How a transcript is imported. */
 export interface ImportTranscriptOptions {
-  /** The program that wrote it; left out, it is recognized by what it holds. */
+  /** The program that wrote it. Default: recognized by the content. */
   readonly from?: string
   /** Tenant or owner of new conversations. */
   readonly scope?: string
-  /** Settings that its conversations go by once an edition of ours is adopted. */
+  /** Settings of its conversations, used after an edition is adopted. */
   readonly policy?: PolicySettings
   /** Actor of the events. Default: the actor of the ledger. */
   readonly actor?: string
-  /** The request that it belongs to; default: one of its own. */
+  /** Id of the request. Default: a new one. */
   readonly correlationId?: string
   /** Ends the import after the current record. Recorded events stay. */
   readonly signal?: AbortSignal
-  /** Hears of every item as it is read. */
+  /** Called with each item as it is read. */
   readonly onItem?: (item: TranscriptItem) => void
   /**
-   * True keeps in memory where the file ended and what it takes to go on there, so that the next import that says so
-   * reads only what was appended. That is for files of lines, which grow; others are read whole, and so is a file that
-   * is not the one any more that was read. Default: false.
+   * If true, the end of the file and the state of the reader stay in memory, and the next import with this option
+   * reads only the appended lines. A file that does not grow by lines, or that was replaced, is read from the
+   * beginning. Default: false.
    */
   readonly resumable?: boolean
 }
 
-/** What became of a transcript. */
+/** The result of an import. */
 export interface ImportedTranscript {
-  /** Its path, as it was given. */
+  /** The path of the file, as passed to the import. */
   readonly file: string
   /** The program that wrote it, as `from` takes it. */
   readonly program: string
-  /** True where it was imported before and has not changed since: it was not read. */
+  /** True if the file has not changed since an earlier import, and was not read. */
   readonly unchanged: boolean
-  /** What became of each conversation in it. */
+  /** The result for each conversation of the file. */
   readonly conversations: readonly RecordedConversation[]
-  /** Records that say nothing of a conversation, by their kind. */
+  /** Number of records without content of a conversation, by kind. */
   readonly leftOut: Readonly<Record<string, number>>
-  /** Records that could not be read; one that is cut off at the end of the file among them. */
+  /** Records that could not be read, including an incomplete one at the end of the file. */
   readonly damage: readonly DamageItem[]
 }
 

@@ -26,7 +26,7 @@ export const namesInConfiguration = ({ scope, estimator, settings }: Configurati
 /** Upcasts a stored configuration: contexts of older programs followed the rules of OpenAI's API. */
 export const upcastConfiguration = within('policy', (policy) => ({ ...policy, shape: 'openai' }))
 
-/** The step to the version whose settings have the usual names. */
+/** Upcasts a configuration to the version with today's names of settings. */
 export const configurationRenamed = inOrder(
   within('policy', renamed('standIn', 'fallback')),
   within('settings', renamed('standIn', 'fallback')),

@@ -40,7 +40,7 @@ export const replacementWithShape: Upcast = (data) => {
   }
 }
 
-/** The step to the version whose carried fields have the usual names. */
+/** Upcasts to the version with today's names of carried fields. */
 export const carriedRenamed = within(
   'carried',
   inOrder(

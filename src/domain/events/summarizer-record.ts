@@ -54,7 +54,7 @@ export const summarizerRecordSchema = z.object({
 /** Which strategy, model, prompt and parameters produced a summary, and its usage. */
 export type SummarizerRecord = z.infer<typeof summarizerRecordSchema>
 
-/** The step to the version whose field `summarizer` has the usual names. */
+/** Upcasts the field `summarizer` to the version with today's names. */
 export const summarizerRenamed = within('summarizer', renamed('standIn', 'fallback'))
 
 /** The names that identify a summarizer. */
