@@ -1,8 +1,9 @@
 /** The settings of a conversation or an edition. */
+import { isRecord } from '../../lib/is-record.js'
 import { z } from 'zod'
 import { policySchema, policySettingsSchema } from '../values/policy.js'
 import { count, id } from './fields.js'
-import { isRecord, type Upcast } from './upcast.js'
+import { type Upcast } from './upcast.js'
 
 export const configurationSchema = z.object({
   policy: policySchema,

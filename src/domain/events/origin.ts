@@ -2,11 +2,12 @@
  * The common data of checkpoint events. A load starts at the last one and needs nothing before it except the events
  * that it refers to.
  */
+import { isRecord } from '../../lib/is-record.js'
 import { carryForwardSchema } from './carry-forward.js'
 import { count, hash, revision } from './fields.js'
 import { withShape } from './configuration.js'
 import { upcastSections } from './sections.js'
-import { isRecord, saysNoMore, type Upcast, type Upcasters } from './upcast.js'
+import { saysNoMore, type Upcast, type Upcasters } from './upcast.js'
 
 export const origin = {
   /** The live window now starts at this revision. */
