@@ -11,7 +11,7 @@ import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
-import { basename, dirname, join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { brotliCompress, constants } from 'node:zlib'
@@ -51,8 +51,10 @@ async function makeTemplate() {
 const words = process.argv.slice(2).filter((word) => word !== '--without-types')
 const withTypes = !process.argv.includes('--without-types')
 const types = join(dist, 'types')
+/** Files for browsers. */
+const assets = join(dist, 'src/page/assets')
 
-function checkTypes() {
+function runCompiler() {
   const compiler = spawn(
     process.execPath,
     [
@@ -83,13 +85,28 @@ const entries = () => [
   'src/library/row-thread-main.ts',
 ]
 
-/** Keeps the declarations of what the entry points export, and of what these name, and deletes the others. */
+/** Checks the types, and writes the declarations that the package needs. Returns the status of the compiler. */
+async function writeTypes() {
+  const status = await runCompiler()
+  if (status !== 0 || (await pruneTypes())) return status
+  // An incremental build does not write again what an earlier one deleted.
+  await rm(join(dist, '.tsbuildinfo'), { force: true })
+  const again = await runCompiler()
+  if (again === 0) await pruneTypes()
+  return again
+}
+
+/**
+ * Keeps the declarations of what the entry points export, and of what these name, and deletes the others. Returns false
+ * if one of them is missing.
+ */
 async function pruneTypes() {
   const pending = entries()
     .filter((file) => file.endsWith('index.ts'))
     .map((file) => file.replace(/\.ts$/u, '.d.ts'))
   const kept = new Set(pending)
   for (let file = pending.pop(); file !== undefined; file = pending.pop()) {
+    if (!existsSync(join(types, file))) return false
     const text = await readFile(join(types, file), 'utf8')
     for (const [, module] of text.matchAll(/(?:from |import\()["'](\.[^"']+)\.js["']/gu)) {
       const named = join(dirname(file), `${module}.d.ts`)
@@ -99,8 +116,7 @@ async function pruneTypes() {
   }
   for (const file of await readdir(types, { recursive: true }))
     if (file.endsWith('.d.ts') && !kept.has(file)) await rm(join(types, file))
-  // Of an incremental build, which would not write the deleted ones again.
-  await rm(join(dist, '.tsbuildinfo'), { force: true })
+  return true
 }
 
 async function writeJavaScript() {
@@ -108,7 +124,7 @@ async function writeJavaScript() {
 }
 
 /**
- * The program in few files: Node.js takes 0.7 s to load several hundred. What several entry points share is in
+ * The program in few files, because Node.js loads several hundred slowly. What several entry points share is in
  * `dist/src/chunks`, and what a command imports when it runs stays a file of its own. Dependencies are not included.
  */
 async function forNode() {
@@ -127,10 +143,14 @@ async function forNode() {
     jsx: 'automatic',
     jsxImportSource: 'hono/jsx',
     metafile: true,
+    absWorkingDir: root,
   })
-  const written = new Set(Object.keys(metafile.outputs).map((file) => basename(file)))
-  const chunks = join(dist, 'src/chunks')
-  for (const file of await readdir(chunks)) if (!written.has(file)) await rm(join(chunks, file), { force: true })
+  // Files of earlier builds would be in the package too.
+  const written = new Set(Object.keys(metafile.outputs).map((file) => join(root, file)))
+  for (const file of await readdir(join(dist, 'src'), { recursive: true, withFileTypes: true })) {
+    const path = join(file.parentPath, file.name)
+    if (file.isFile() && file.parentPath !== assets && !written.has(path)) await rm(path, { force: true })
+  }
 }
 
 /** The examples as a user has them: they import the package by its name. */
@@ -153,7 +173,7 @@ async function examples() {
 async function forBrowsers() {
   const client = join(root, 'src/page/client')
   const options = {
-    outdir: join(dist, 'src/page/assets'),
+    outdir: assets,
     bundle: true,
     format: 'esm',
     platform: 'browser',
@@ -169,7 +189,7 @@ async function forBrowsers() {
   ])
 }
 
-const checked = withTypes ? checkTypes() : Promise.resolve(0)
+const checked = withTypes ? writeTypes() : Promise.resolve(0)
 await writeJavaScript()
 await makeTemplate().catch((error) => {
   // The program works without the template.
@@ -178,4 +198,3 @@ await makeTemplate().catch((error) => {
   )
 })
 process.exitCode = await checked
-if (withTypes && process.exitCode === 0 && !words.includes('--incremental')) await pruneTypes()

@@ -188,7 +188,7 @@ export const statementLimits = ({ isServer }: Pick<Database, 'isServer'>): State
   isServer ? ON_SERVER : IN_PROCESS
 
 // `unnest` takes one array for each column. Types whose arrays not every driver supports are sent as text and then cast.
-const ELEMENT: Readonly<Record<ColumnType, string>> = {
+export const ELEMENT: Readonly<Record<ColumnType, string>> = {
   text: 'text',
   int8: 'int8',
   int4: 'int4',

@@ -4,8 +4,8 @@ import type { Database, Sql } from '../../src/ports/sql.js'
 import { hasCheckpoints, liveOf, readGenerations, type Generation } from './checkpoints.js'
 import { keyWithin, type ComparedTable, type ExpectedRow } from './expected-rows.js'
 import { rowKey } from './fold.js'
-import type { Cell, ColumnType, Projection, Row } from './projection.js'
-import { physicalName } from './store.js'
+import type { Cell, Projection, Row } from './projection.js'
+import { ELEMENT, physicalName } from './store.js'
 
 /** How often a snapshot is tried if a rebuild drops the tables meanwhile. */
 const SNAPSHOT_ATTEMPTS = 5
@@ -30,16 +30,6 @@ function rangeCondition([after, upTo]: Range): { readonly where: string; readonl
 }
 
 const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`
-const ELEMENT: Readonly<Record<ColumnType, string>> = {
-  text: 'text',
-  int8: 'int8',
-  int4: 'int4',
-  float8: 'float8',
-  boolean: 'boolean',
-  jsonb: 'text',
-  tsvector: 'text',
-}
-
 /** The column list of a select; `jsonb` and `tsvector` are compared as text. */
 const selectedColumns = ({ table, columns }: ComparedTable, alias: string): string =>
   columns

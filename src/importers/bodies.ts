@@ -5,9 +5,6 @@ import { parseMessage, type ContentPart, type MessageBody } from '../domain/valu
 
 export type Fields = Readonly<Record<string, unknown>>
 
-export const isFields = (value: unknown): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-
 /** A non-empty string; undefined for any other value. */
 export const textIn = (value: unknown): string | undefined =>
   typeof value === 'string' && value !== '' ? value : undefined

@@ -4,10 +4,11 @@
  * branch (a regenerated answer, an edited prompt) is emitted at its branching point and withdrawn immediately. ChatGPT
  * records neither compactions nor token counts.
  */
+import { isRecord } from '../lib/is-record.js'
 import { basename } from 'node:path'
 import { z } from 'zod'
 import type { ContentPart, MessageBody, ToolCall } from '../domain/values/message.js'
-import { contentOf, isFields, refusalOf, textIn, timeIn, type Fields } from './bodies.js'
+import { contentOf, refusalOf, textIn, timeIn, type Fields } from './bodies.js'
 import { toContentPart, textPart } from './content-part.js'
 import type {
   Head,
@@ -117,8 +118,8 @@ function newestOf(nodes: ReadonlyMap<string, Node>): string | undefined {
 
 function partOf(part: unknown): ContentPart {
   if (typeof part === 'string') return textPart(part)
-  const type = isFields(part) ? textIn(part['content_type']) : undefined
-  if (!isFields(part) || type === undefined) return toContentPart(part)
+  const type = isRecord(part) ? textIn(part['content_type']) : undefined
+  if (!isRecord(part) || type === undefined) return toContentPart(part)
   // The transcription replaces the audio.
   return toContentPart({ ...part, type: type === 'audio_transcription' ? 'text' : type })
 }
@@ -146,7 +147,7 @@ function contentIn({ content }: Message): string | readonly ContentPart[] | unde
 
 const isJsonObject = (words: string): boolean => {
   try {
-    return isFields(JSON.parse(words))
+    return isRecord(JSON.parse(words))
   } catch {
     return false
   }
@@ -171,7 +172,7 @@ interface NodeState {
 
 const failed = ({ content, metadata }: Message): boolean => {
   const result = metadata?.['aggregate_result']
-  const status = isFields(result) ? textIn(result['status']) : undefined
+  const status = isRecord(result) ? textIn(result['status']) : undefined
   return content?.['content_type'] === 'system_error' || status?.startsWith('failed') === true
 }
 
@@ -276,8 +277,8 @@ function* conversationItems(
 }
 
 const isConversation = (value: unknown): boolean =>
-  isFields(value) &&
-  isFields(value['mapping']) &&
+  isRecord(value) &&
+  isRecord(value['mapping']) &&
   ('current_node' in value || 'conversation_id' in value || 'create_time' in value)
 
 /** @param path the export file; its name gives ids to conversations without one */

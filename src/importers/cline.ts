@@ -5,9 +5,10 @@
  *   context after the last compaction in `<session>.compaction.json`. An agent of a team has its own messages file in
  *   the same directory.
  */
+import { isRecord } from '../lib/is-record.js'
 import { basename, dirname, join } from 'node:path'
 import { z } from 'zod'
-import { countIn, isFields, textIn, timeIn } from './bodies.js'
+import { countIn, textIn, timeIn } from './bodies.js'
 import { createTaskReader, itemsOf, type RetainedContext } from './task.js'
 import { existingPaths, extensionHomes, isOfRoo, taskFileAt, taskFileOf, taskSiblings } from './task-files.js'
 import { emptyNotes } from './task-notes.js'
@@ -43,7 +44,7 @@ function sessionFileOf(value: unknown): SessionFile | undefined {
   const session = sessionSchema.safeParse(value).data
   if (session === undefined || 'projectHash' in session) return undefined
   const [first] = session.messages
-  return first === undefined || (isFields(first) && 'role' in first && 'content' in first) ? 'messages' : undefined
+  return first === undefined || (isRecord(first) && 'role' in first && 'content' in first) ? 'messages' : undefined
 }
 
 function isSession({ records, text: begin }: Head): boolean {
@@ -71,7 +72,7 @@ function parentOf(
 ): Parent | undefined {
   const folder = basename(dirname(path.replaceAll('\\', '/')))
   const fork = manifest?.metadata?.['fork']
-  const forkedFrom = isFields(fork) ? textIn(fork['forkedFromSessionId']) : undefined
+  const forkedFrom = isRecord(fork) ? textIn(fork['forkedFromSessionId']) : undefined
   if (forkedFrom !== undefined) return { sourceId: forkedFrom, how: 'fork' }
   const isOfTeam = textIn(session.origin?.['subagent']) !== undefined
   const caller = textIn(session.origin?.['parentThreadId']) ?? (isOfTeam ? folder : undefined)
@@ -99,7 +100,7 @@ function createSessionReader(path: string): TranscriptReader {
       parent: parentOf(session, path, manifest),
       title: textIn(manifest?.metadata?.['title']),
       cwd: manifest?.cwd ?? manifest?.workspace_root,
-      startedAt: timeIn(manifest?.started_at) ?? timeIn(isFields(first) ? countIn(first['ts']) : undefined),
+      startedAt: timeIn(manifest?.started_at) ?? timeIn(isRecord(first) ? countIn(first['ts']) : undefined),
       where,
     }
     yield* itemsOf({ messages: session.messages, path: 'messages', where, notes: emptyNotes(), retained })

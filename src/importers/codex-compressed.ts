@@ -3,13 +3,13 @@
  * reader reports damage that says what to do. Damage is passed on as a record, because the interface accepts only
  * records.
  */
+import { isRecord } from '../lib/is-record.js'
 import { sentenceOf } from '../ports/store-error.js'
 import { open } from 'node:fs/promises'
 import { createReadStream } from 'node:fs'
 import { pipeline, type Duplex } from 'node:stream'
 import * as zlib from 'node:zlib'
 import { byteLines } from '../lib/byte-lines.js'
-import { isFields } from './bodies.js'
 import { recordOfLine, recordsOf, type RecordOrDamage } from './records-of.js'
 import type { DamageItem, TranscriptRecord } from './transcript.js'
 
@@ -24,8 +24,8 @@ const DAMAGE = Symbol('damage')
 
 /** The damage that a record carries; undefined for an ordinary record. */
 export function damageIn(value: unknown): Pick<DamageItem, 'detail' | 'isCut'> | undefined {
-  const damage: unknown = isFields(value) ? Reflect.get(value, DAMAGE) : undefined
-  return isFields(damage) && typeof damage['detail'] === 'string'
+  const damage: unknown = isRecord(value) ? Reflect.get(value, DAMAGE) : undefined
+  return isRecord(damage) && typeof damage['detail'] === 'string'
     ? { detail: damage['detail'], isCut: damage['isCut'] === true }
     : undefined
 }

@@ -2,8 +2,9 @@
  * The state of a Codex conversation: the live messages, the turns that a rollback counts, and the compactions. It
  * stores only ids and hashes, so that a long conversation needs little memory.
  */
+import { isRecord } from '../lib/is-record.js'
 import { contentText } from '../domain/values/message.js'
-import { isFields, refusalOf } from './bodies.js'
+import { refusalOf } from './bodies.js'
 import { isHandedOn, isSealed, isSilentItem, messageOfItem, unknownItem, type CodexMessage } from './codex-items.js'
 import type { ContextEntry, Summary } from './transcript.js'
 
@@ -132,11 +133,11 @@ function summaryAt(values: readonly unknown[], items: readonly CodexMessage[], m
 export function compactTo(history: History, id: string, replacement: readonly unknown[], message: string): Compacted {
   const values = replacement.filter(
     (value) =>
-      isFields(value) &&
+      isRecord(value) &&
       !isSilentItem(value) &&
       refusalOf((messageOfItem(value) ?? unknownItem(value)).body) === undefined,
   )
-  const items = values.flatMap((value) => (isFields(value) ? [messageOfItem(value) ?? unknownItem(value)] : []))
+  const items = values.flatMap((value) => (isRecord(value) ? [messageOfItem(value) ?? unknownItem(value)] : []))
   const retained = matchLive(history.live, items)
   const at = summaryAt(values, items, message)
   const context = items.map(({ body }, place): ContextEntry => {

@@ -2,10 +2,11 @@
  * Converts items of a Codex rollout to messages. Codex stores what it sends and receives in the format of the Responses
  * API: messages, calls, outputs and reasoning are separate items, and most have no id.
  */
+import { isRecord } from '../lib/is-record.js'
 import { z } from 'zod'
 import { hashOf } from '../domain/values/hash.js'
 import { contentText, messageHash, type ContentPart, type MessageBody, type Role } from '../domain/values/message.js'
-import { contentOf, isFields, jsonText, textIn, type Fields } from './bodies.js'
+import { contentOf, jsonText, textIn, type Fields } from './bodies.js'
 import { toContentPart, textPart } from './content-part.js'
 
 /** The message of an item. */
@@ -50,7 +51,7 @@ const wrapped = (type: string, item: Fields): ContentPart => ({ type, item })
 
 function partOf(part: unknown): ContentPart {
   if (typeof part === 'string') return textPart(part)
-  if (!isFields(part)) return toContentPart(part)
+  if (!isRecord(part)) return toContentPart(part)
   const { type, text, image_url: url, detail, file_id: id, filename, file_data: data } = part
   if (typeof type === 'string' && TEXTS.has(type) && typeof text === 'string') return textPart(text)
   if (type === 'input_image' && typeof url === 'string')
@@ -65,7 +66,7 @@ const partsOf = (content: unknown): readonly ContentPart[] =>
 
 const turnIdOf = (item: Fields): string | undefined => {
   for (const metadata of [item['internal_chat_message_metadata_passthrough'], item['metadata']])
-    if (isFields(metadata) && typeof metadata['turn_id'] === 'string') return metadata['turn_id']
+    if (isRecord(metadata) && typeof metadata['turn_id'] === 'string') return metadata['turn_id']
   return undefined
 }
 
@@ -78,7 +79,7 @@ const TRANSIENT_FIELDS = new Set([
   'internal_metadata',
 ])
 function withoutTransientFields(part: unknown): unknown {
-  if (!isFields(part)) return part
+  if (!isRecord(part)) return part
   const fields = Object.entries(part).filter(([field]) => !TRANSIENT_FIELDS.has(field))
   // An item that is not a valid part is wrapped whole in one.
   return Object.fromEntries(
@@ -169,7 +170,7 @@ const STOPPED = /^(?:exec command|patch) rejected by user|^aborted(?: by user|$)
 
 /** Whether the output shows that the call failed, was rejected or was stopped. */
 function hasFailed(output: unknown, text: string): boolean {
-  if (isFields(output) && output['success'] === false) return true
+  if (isRecord(output) && output['success'] === false) return true
   const code = EXIT.exec(text)?.[1] ?? EXIT_AT_END.exec(text)?.[1]
   return (code !== undefined && Number(code) !== 0) || STOPPED.test(text)
 }
@@ -177,9 +178,9 @@ function hasFailed(output: unknown, text: string): boolean {
 function fromOutput(item: Fields, output: unknown): CodexMessage | undefined {
   const id = textIn(item['call_id'])
   if (id === undefined) return undefined
-  const inner = isFields(output) && typeof output['type'] !== 'string' ? output['content'] : output
+  const inner = isRecord(output) && typeof output['type'] !== 'string' ? output['content'] : output
   const content =
-    typeof inner === 'string' || Array.isArray(inner) || (isFields(inner) && typeof inner['type'] === 'string')
+    typeof inner === 'string' || Array.isArray(inner) || (isRecord(inner) && typeof inner['type'] === 'string')
       ? contentOf(partsOf(inner))
       : jsonText(output ?? '')
   return messageOf(
@@ -195,7 +196,7 @@ const SILENT = new Set(['ghost_snapshot', 'compaction_trigger', 'additional_tool
 /** The message of an item; undefined if it has none or its type is unknown. */
 export function messageOfItem(value: unknown): CodexMessage | undefined {
   const parsed = itemSchema.safeParse(value)
-  if (!parsed.success || !isFields(value)) return undefined
+  if (!parsed.success || !isRecord(value)) return undefined
   const item = value
   const { type } = parsed.data
   if (SILENT.has(type)) return undefined
@@ -235,7 +236,7 @@ export function messageOfItem(value: unknown): CodexMessage | undefined {
 
 /** Whether an item of a compacted context is encrypted for its provider. */
 export const isSealed = (value: unknown): boolean =>
-  isFields(value) &&
+  isRecord(value) &&
   (value['type'] === 'message'
     ? textIn(value['encrypted_content']) !== undefined
     : value['type'] === 'compaction' ||
@@ -246,4 +247,4 @@ export const isSealed = (value: unknown): boolean =>
 export const unknownItem = (item: Fields): CodexMessage => partMessage(item, toContentPart(item))
 
 /** Whether an item contributes nothing to a context. */
-export const isSilentItem = (value: unknown): boolean => isFields(value) && SILENT.has(String(value['type']))
+export const isSilentItem = (value: unknown): boolean => isRecord(value) && SILENT.has(String(value['type']))

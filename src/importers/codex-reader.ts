@@ -7,10 +7,11 @@
  * where the copy ends, as a sub-agent's file does, the copy is skipped. Otherwise the copied messages count as messages
  * of this conversation too: they cannot be distinguished from its own, and they are its context.
  */
+import { isRecord } from '../lib/is-record.js'
 import { z } from 'zod'
 import { exactText } from '../lib/json.js'
 import { isTooDeep, MAX_LEVELS } from '../lib/nesting.js'
-import { countIn, isFields, refusalOf, textIn, timeIn, type Fields } from './bodies.js'
+import { countIn, refusalOf, textIn, timeIn, type Fields } from './bodies.js'
 import { damageIn } from './codex-compressed.js'
 import {
   beginTurn,
@@ -53,9 +54,9 @@ const BARE_ITEM = /^(?:message|reasoning|ghost_snapshot|\w+_call(?:_output)?)$/u
 /** A record in the current line format; undefined if Codex does not write such records. */
 export function lineOf(value: unknown): Line | undefined {
   const parsed = lineSchema.safeParse(value)
-  if (parsed.success && isFields(value) && isFields(value['payload']))
+  if (parsed.success && isRecord(value) && isRecord(value['payload']))
     return { type: parsed.data.type, at: timeIn(parsed.data.timestamp), payload: value['payload'] }
-  if (!isFields(value)) return undefined
+  if (!isRecord(value)) return undefined
   const { type, id, timestamp } = value
   if (typeof type === 'string')
     return BARE_ITEM.test(type) ? { type: 'response_item', at: timeIn(timestamp), payload: value } : undefined
@@ -73,9 +74,9 @@ function idInName(path: string): string {
 
 /** The parent of a conversation, from its first record. */
 function parentOf(meta: Fields, id: string): Parent | undefined {
-  const source = isFields(meta['source']) ? meta['source']['subagent'] : undefined
-  const spawn = isFields(source) && isFields(source['thread_spawn']) ? source['thread_spawn'] : {}
-  const base = isFields(meta['history_base']) ? meta['history_base']['thread_id'] : undefined
+  const source = isRecord(meta['source']) ? meta['source']['subagent'] : undefined
+  const spawn = isRecord(source) && isRecord(source['thread_spawn']) ? source['thread_spawn'] : {}
+  const base = isRecord(meta['history_base']) ? meta['history_base']['thread_id'] : undefined
   const caller = textIn(spawn['parent_thread_id']) ?? textIn(meta['parent_thread_id'])
   // A sub-agent has its caller's session id.
   const session = source === undefined ? undefined : textIn(meta['session_id'])
@@ -151,7 +152,7 @@ function begin(
   const id = textIn(meta?.['id']) ?? textIn(meta?.['session_id']) ?? idInName(state.path)
   state.id = id
   state.firstOwnOrdinal = countIn(meta?.['subagent_history_start_ordinal']) ?? 0
-  state.isSliced = meta === undefined || isFields(meta['history_base'])
+  state.isSliced = meta === undefined || isRecord(meta['history_base'])
   const conversation: ConversationItem = {
     kind: 'conversation',
     sourceId: id,
@@ -165,7 +166,7 @@ function begin(
         }),
     where,
   }
-  const prompt = isFields(meta?.['base_instructions']) ? textIn(meta['base_instructions']['text']) : undefined
+  const prompt = isRecord(meta?.['base_instructions']) ? textIn(meta['base_instructions']['text']) : undefined
   if (prompt === undefined) return [conversation]
   state.base = ownId(state, 'base_instructions', where)
   return [
@@ -264,10 +265,10 @@ function compacted(state: State, payload: Fields, at: string | undefined, where:
  */
 function countTokens(state: State, payload: Fields): void {
   const { usage } = state
-  const info = isFields(payload['info']) ? payload['info'] : {}
+  const info = isRecord(payload['info']) ? payload['info'] : {}
   const last = info['last_token_usage']
   const total = exactText(info['total_token_usage'])
-  if (!isFields(last) || total === usage.lastTotal) return
+  if (!isRecord(last) || total === usage.lastTotal) return
   usage.lastTotal = total
   const counts = usageOf(last)
   usage.lastTokens = countIn(last['total_tokens']) ?? usage.lastTokens
@@ -323,11 +324,11 @@ function event(state: State, payload: Fields, at: string | undefined, where: Sou
 function read(state: State, { value, where }: TranscriptRecord): TranscriptItem[] {
   const line = lineOf(value)
   if (line === undefined) {
-    const fields = isFields(value) ? value : {}
+    const fields = isRecord(value) ? value : {}
     return [leftOut(textIn(fields['type']) ?? textIn(fields['record_type']) ?? 'unknown', where)]
   }
   const { type, at, payload } = line
-  const ordinal = isFields(value) ? countIn(value['ordinal']) : undefined
+  const ordinal = isRecord(value) ? countIn(value['ordinal']) : undefined
   if (ordinal !== undefined && ordinal < state.firstOwnOrdinal) {
     // A compaction covers the skipped lines as well.
     state.isSliced = true

@@ -2,7 +2,8 @@
  * Codex CLI: rollouts in `sessions/<year>/<month>/<day>/` and `archived_sessions/` of its directory, one file per
  * conversation. Codex compresses files after a week.
  */
-import { isFields, textIn, timeIn } from './bodies.js'
+import { isRecord } from '../lib/is-record.js'
+import { textIn, timeIn } from './bodies.js'
 import { beginsCompressed, rolloutRecords } from './codex-compressed.js'
 import { lineOf, readRollout } from './codex-reader.js'
 import type { Head, Importer, Layout } from './transcript.js'
@@ -11,7 +12,7 @@ const TYPES = new Set(['session_meta', 'response_item', 'turn_context', 'event_m
 
 /** The first line of the oldest files: a header without a type. */
 const isOldHeader = (record: unknown): boolean =>
-  isFields(record) &&
+  isRecord(record) &&
   record['type'] === undefined &&
   typeof record['id'] === 'string' &&
   timeIn(record['timestamp']) !== undefined &&
@@ -22,7 +23,7 @@ function recognize({ path, records, text }: Head): Layout | undefined {
   if (beginsCompressed(text)) return /\/rollout-[^/]+\.jsonl\.zst$/u.test(path) ? 'own' : undefined
   if (isOldHeader(records[0])) return 'lines'
   return records.some((record) => {
-    const line = isFields(record) && 'payload' in record ? lineOf(record) : undefined
+    const line = isRecord(record) && 'payload' in record ? lineOf(record) : undefined
     return line !== undefined && line.at !== undefined && TYPES.has(line.type)
   })
     ? 'lines'

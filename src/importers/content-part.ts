@@ -1,15 +1,15 @@
 /** Converts parts of another program's messages to content parts, without loss. */
+import { isRecord } from '../lib/is-record.js'
 import { exactText } from '../lib/json.js'
 import { foreignMessage } from '../domain/values/foreign-messages.js'
 import type { ContentPart } from '../domain/values/message.js'
 import { isTooDeep, MAX_LEVELS } from '../lib/nesting.js'
-import { isFields } from './bodies.js'
 
 /** Maximum nesting depth of a part, so that the content that contains it stays below the limit. */
 const LEVELS = MAX_LEVELS - 10
 
 const isPart = (value: unknown): value is ContentPart =>
-  isFields(value) && typeof value['type'] === 'string' && foreignMessage({ content: [value] }) === undefined
+  isRecord(value) && typeof value['type'] === 'string' && foreignMessage({ content: [value] }) === undefined
 
 /** A value as JSON text; a fixed text if it is nested too deeply. */
 function textOf(value: unknown): string {

@@ -3,10 +3,11 @@
  * calls and, later, the results of the calls. Contents are parts of Gemini's API, which have one field that names their
  * type, or a plain string.
  */
+import { isRecord } from '../lib/is-record.js'
 import { z } from 'zod'
 import { sha256 } from '../domain/values/hash.js'
 import type { ContentPart, MessageBody, ToolCall } from '../domain/values/message.js'
-import { contentOf, countIn, isFields, roundedText, textIn, timeIn, type Fields } from './bodies.js'
+import { contentOf, countIn, roundedText, textIn, timeIn, type Fields } from './bodies.js'
 import { argumentsOf, toContentPart, textPart } from './content-part.js'
 import type { Usage } from './transcript.js'
 
@@ -48,14 +49,14 @@ const listOf = (content: unknown): readonly unknown[] =>
   Array.isArray(content) ? content : content === undefined || content === null || content === '' ? [] : [content]
 
 const fieldOf = (part: unknown, name: string): Fields | undefined => {
-  const value = isFields(part) ? part[name] : undefined
-  return isFields(value) ? value : undefined
+  const value = isRecord(part) ? part[name] : undefined
+  return isRecord(value) ? value : undefined
 }
 
 /** A part of Gemini's API. It has no type; the name of its only field is its type. */
 function partOf(part: unknown): ContentPart {
   if (typeof part === 'string') return textPart(part)
-  if (!isFields(part) || typeof part['type'] === 'string') return toContentPart(part)
+  if (!isRecord(part) || typeof part['type'] === 'string') return toContentPart(part)
   if (typeof part['text'] === 'string')
     return toContentPart({ type: part['thought'] === true ? 'thought' : 'text', ...part })
   const [name] = Object.keys(part)
@@ -69,7 +70,7 @@ const isResponse = (part: unknown): boolean => fieldOf(part, 'functionResponse')
 function responseOf(part: unknown): { readonly parts: readonly ContentPart[]; readonly isError: boolean } {
   const functionResponse = fieldOf(part, 'functionResponse')
   const response = functionResponse?.['response']
-  const { output, error } = isFields(response) ? response : {}
+  const { output, error } = isRecord(response) ? response : {}
   const isError = error !== undefined && error !== null
   const reply = isError ? error : output
   const words = reply === undefined || reply === null ? response : reply
@@ -112,7 +113,7 @@ const callOf = (id: string, name: unknown, args: unknown): ToolCall => ({
 function callsOf(record: Fields, id: string): readonly Call[] {
   const calls = new Map<string, Call>()
   for (const [at, toolCall] of listOf(record['toolCalls']).entries()) {
-    if (!isFields(toolCall)) continue
+    if (!isRecord(toolCall)) continue
     const callId = textIn(toolCall['id']) ?? `${id}-call-${String(at + 1)}`
     calls.set(callId, {
       call: callOf(callId, toolCall['name'], toolCall['args']),
@@ -135,7 +136,7 @@ const PROGRAM_TEXT =
   /^\s*(?:<session_context>|<hook_context>|<state_snapshot>|This is the Gemini CLI\. We are setting up the context|Here is (?:the user's editor context|a summary of changes in the user's editor))/u
 
 function usageOf(tokens: unknown): Usage | undefined {
-  if (!isFields(tokens)) return undefined
+  if (!isRecord(tokens)) return undefined
   return {
     inputTokens: countIn(tokens['input']),
     outputTokens: countIn(tokens['output']),
@@ -145,7 +146,7 @@ function usageOf(tokens: unknown): Usage | undefined {
 }
 
 const thoughtOf = (thought: unknown): ContentPart =>
-  toContentPart(isFields(thought) ? { ...thought, type: 'thought' } : { type: 'thought', thought })
+  toContentPart(isRecord(thought) ? { ...thought, type: 'thought' } : { type: 'thought', thought })
 
 /** A fingerprint of a value: equal values have the same one. */
 export function fingerprintOf(value: unknown): string {
@@ -168,7 +169,7 @@ function textFingerprint(parts: readonly ContentPart[]): string {
 /** The message of a record; undefined if the record is not a message of the conversation. */
 export function messageIn(value: unknown): GeminiMessage | undefined {
   const record = recordSchema.safeParse(value).data
-  if (record === undefined || !isFields(value)) return undefined
+  if (record === undefined || !isRecord(value)) return undefined
   const { id, type, timestamp } = record
   const isAnswer = type === 'gemini'
   const content = listOf(value['content'])

@@ -7,10 +7,11 @@
  *   list. If the list lacks messages, it is a compaction, and its new messages are the replacement. If only contents
  *   differ, outputs were masked.
  */
+import { isRecord } from '../lib/is-record.js'
 import { basename, dirname } from 'node:path'
 import { z } from 'zod'
 import { contentText, type MessageBody } from '../domain/values/message.js'
-import { isFields, refusalOf, textIn, timeIn, type Fields } from './bodies.js'
+import { refusalOf, textIn, timeIn, type Fields } from './bodies.js'
 import { messageIn, fingerprintOf, type Call, type GeminiMessage } from './gemini-messages.js'
 import type {
   ConversationItem,
@@ -84,7 +85,7 @@ class GeminiReader implements TranscriptReader {
   constructor(private readonly path: string) {}
 
   *take({ value, where }: TranscriptRecord): Generator<TranscriptItem> {
-    if (!isFields(value)) {
+    if (!isRecord(value)) {
       yield { kind: 'left-out', what: 'record', where }
       return
     }
@@ -92,7 +93,7 @@ class GeminiReader implements TranscriptReader {
     if (typeof rewindTo === 'string') {
       // Gemini CLI removes everything if it does not know the message.
       yield* this.withdraw(this.live.slice(Math.max(this.live.indexOf(rewindTo), 0)), undefined, where)
-    } else if (isFields(changes)) {
+    } else if (isRecord(changes)) {
       yield* this.ensureBegun(where)
       const { messages, summary, lastUpdated } = changes
       if (textIn(summary) !== undefined && this.conversation !== undefined)
@@ -357,7 +358,7 @@ class GeminiReader implements TranscriptReader {
   private *record(value: unknown, why: Why, where: SourceLocation): Generator<TranscriptItem> {
     const message = messageIn(value)
     if (message === undefined) {
-      yield { kind: 'left-out', what: (isFields(value) ? textIn(value['type']) : undefined) ?? 'record', where }
+      yield { kind: 'left-out', what: (isRecord(value) ? textIn(value['type']) : undefined) ?? 'record', where }
       return
     }
     const state = this.known.get(message.id)

@@ -1,16 +1,17 @@
 /** Gemini CLI: sessions in `~/.gemini/tmp/<project>/chats/`, as one JSON object or, since 2026, as JSON Lines. */
+import { isRecord } from '../lib/is-record.js'
 import { join } from 'node:path'
-import { isFields, textIn } from './bodies.js'
+import { textIn } from './bodies.js'
 import { createGeminiReader } from './gemini-reader.js'
 import type { Head, Importer, Layout } from './transcript.js'
 
 const isHeader = (record: unknown): boolean =>
-  isFields(record) && typeof record['sessionId'] === 'string' && typeof record['projectHash'] === 'string'
+  isRecord(record) && typeof record['sessionId'] === 'string' && typeof record['projectHash'] === 'string'
 
 // Lines that no other program writes. A file that begins in the middle of a session has no header.
 const isLine = (record: unknown): boolean =>
-  isFields(record) &&
-  (isFields(record['$set']) ||
+  isRecord(record) &&
+  (isRecord(record['$set']) ||
     typeof record['$rewindTo'] === 'string' ||
     (record['type'] === 'gemini' && typeof record['id'] === 'string' && typeof record['timestamp'] === 'string'))
 
@@ -19,7 +20,7 @@ function recognize({ records, text }: Head): Layout | undefined {
   // For an object that is too large to parse here, only the first 4,096 characters are checked.
   if (first === undefined)
     return /^\s*\{\s*"sessionId"\s*:\s*"[^"]+"\s*,\s*"projectHash"\s*:/u.test(text) ? 'json' : undefined
-  if (isHeader(first)) return isFields(first) && Array.isArray(first['messages']) ? 'json' : 'lines'
+  if (isHeader(first)) return isRecord(first) && Array.isArray(first['messages']) ? 'json' : 'lines'
   return records.some(isLine) ? 'lines' : undefined
 }
 

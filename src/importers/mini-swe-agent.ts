@@ -4,10 +4,11 @@
  * Messages are those of the chat API, or items of the Responses API. The last message has the role `exit` and ends the
  * run.
  */
+import { isRecord } from '../lib/is-record.js'
 import { z } from 'zod'
 import { hashOf } from '../domain/values/hash.js'
 import type { MessageBody, ToolCall } from '../domain/values/message.js'
-import { contentOf, countIn, isFields, refusalOf, textIn, timeIn, type Fields } from './bodies.js'
+import { contentOf, countIn, refusalOf, textIn, timeIn, type Fields } from './bodies.js'
 import { argumentsOf, toContentPart, textPart } from './content-part.js'
 import { callsOf, partsOf } from './swe-agent.js'
 import type { Head, Importer, Layout, TranscriptItem, TranscriptReader, TranscriptRecord, Usage } from './transcript.js'
@@ -24,7 +25,7 @@ const trajectorySchema = z.looseObject({
 type Trajectory = z.infer<typeof trajectorySchema>
 
 const inside = (value: unknown, ...path: readonly string[]): unknown =>
-  path.reduce<unknown>((found, field) => (isFields(found) ? found[field] : undefined), value)
+  path.reduce<unknown>((found, field) => (isRecord(found) ? found[field] : undefined), value)
 
 /** The usage, from the format of the chat API or the Responses API. */
 function usageOf(response: unknown, cost: unknown): Usage | undefined {
@@ -55,7 +56,7 @@ const timeOf = (seconds: unknown): string | undefined => {
 function responseBody(output: readonly unknown[], place: string): MessageBody {
   const calls: ToolCall[] = []
   const parts = output.flatMap((item, at) => {
-    if (!isFields(item)) return []
+    if (!isRecord(item)) return []
     if (item['type'] === 'function_call') {
       const id = textIn(item['call_id']) ?? `${place}.output[${String(at)}]`
       const name = textIn(item['name']) ?? 'unknown'
@@ -64,7 +65,7 @@ function responseBody(output: readonly unknown[], place: string): MessageBody {
     }
     if (item['type'] !== 'message' || !Array.isArray(item['content'])) return [toContentPart(item)]
     return item['content'].map((part: unknown) =>
-      isFields(part) && typeof part['text'] === 'string' ? textPart(part['text']) : toContentPart(part),
+      isRecord(part) && typeof part['text'] === 'string' ? textPart(part['text']) : toContentPart(part),
     )
   })
   return {
@@ -110,7 +111,7 @@ function bodyOf(message: Fields, place: string): MessageBody | undefined {
   if (role !== 'system' && role !== 'developer' && role !== 'user') return undefined
   const parts = Array.isArray(content)
     ? content.map((part: unknown) =>
-        isFields(part) && typeof part['text'] === 'string' ? textPart(part['text']) : toContentPart(part),
+        isRecord(part) && typeof part['text'] === 'string' ? textPart(part['text']) : toContentPart(part),
       )
     : partsOf(content)
   return { role, content: contentOf(parts) }
@@ -121,7 +122,7 @@ function isByProgram(message: Fields, body: MessageBody, hasTask: boolean): bool
   if (message['role'] === 'exit') return true
   if (body.role !== 'user' || !hasTask) return false
   const extra = message['extra']
-  if (!isFields(extra)) return true
+  if (!isRecord(extra)) return true
   const interrupt = textIn(extra['interrupt_type'])
   return interrupt === undefined ? 'returncode' in extra || 'raw_output' in extra : interrupt !== 'UserInterruption'
 }
@@ -130,7 +131,7 @@ const titleOf = (file: string): string => (file.split(/[\\/]/u).at(-1) ?? file).
 
 function* readTrajectory({ messages, info }: Trajectory, where: TranscriptRecord['where']): Generator<TranscriptItem> {
   const bodies = messages.map((message, at) =>
-    isFields(message) ? bodyOf(message, `messages[${String(at)}]`) : undefined,
+    isRecord(message) ? bodyOf(message, `messages[${String(at)}]`) : undefined,
   )
   const firstAnswer = bodies.findIndex((body) => body?.role === 'assistant')
   const opening = bodies.slice(0, firstAnswer === -1 ? bodies.length : firstAnswer + 1)
@@ -149,7 +150,7 @@ function* readTrajectory({ messages, info }: Trajectory, where: TranscriptRecord
   for (const [at, message] of messages.entries()) {
     const location = { ...where, path: `messages[${String(at)}]` }
     const body = bodies[at]
-    if (!isFields(message) || body === undefined) {
+    if (!isRecord(message) || body === undefined) {
       yield {
         kind: 'left-out',
         what: `message of the role ${textIn(inside(message, 'role')) ?? 'unknown'}`,
@@ -190,7 +191,7 @@ function* take({ value, where }: TranscriptRecord): Generator<TranscriptItem> {
 
 function recognize({ records, text }: Head): Layout | undefined {
   const [first] = records
-  if (isFields(first))
+  if (isRecord(first))
     return FORMAT.test(textIn(first['trajectory_format']) ?? '') && Array.isArray(first['messages'])
       ? 'json'
       : undefined

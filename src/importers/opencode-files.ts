@@ -2,11 +2,12 @@
  * The storage of opencode: in older versions the `storage/` tree with one file per record, later a SQLite database. The
  * database is read with Node's built-in `node:sqlite`, which Node 20 does not have.
  */
+import { isRecord } from '../lib/is-record.js'
 import { sentenceOf } from '../ports/store-error.js'
 import { open, readdir, readFile } from 'node:fs/promises'
 import { dirname, join, sep } from 'node:path'
 import { exactJson } from '../lib/json.js'
-import { countIn, isFields, textIn, type Fields } from './bodies.js'
+import { countIn, textIn, type Fields } from './bodies.js'
 import type { Unreadable } from './opencode-reader.js'
 import type { TranscriptRecord } from './transcript.js'
 
@@ -27,7 +28,7 @@ const jsonFilesIn = async (folder: string): Promise<readonly string[]> =>
 async function fieldsOf(file: string): Promise<Fields> {
   try {
     const value = exactJson(await readFile(file, 'utf8'))
-    return isFields(value) ? value : {}
+    return isRecord(value) ? value : {}
   } catch {
     return {}
   }
@@ -134,7 +135,7 @@ export function openDatabase(path: string): Database | undefined {
       database
         .prepare(sql)
         .all(...values)
-        .filter((row): row is Fields => isFields(row)),
+        .filter((row): row is Fields => isRecord(row)),
     close: () => {
       database.close()
     },
@@ -166,7 +167,7 @@ async function isOfGoByText(path: string): Promise<boolean> {
 function jsonIn(value: unknown): Fields | undefined {
   try {
     const parsed = typeof value === 'string' ? exactJson(value) : value
-    return isFields(parsed) ? parsed : undefined
+    return isRecord(parsed) ? parsed : undefined
   } catch {
     return undefined
   }

@@ -2,9 +2,10 @@
  * Converts a message of opencode, which is one record with many parts, to chat messages: one assistant message for each
  * step of an answer, and one tool message for each result.
  */
+import { isRecord } from '../lib/is-record.js'
 import { z } from 'zod'
 import type { ContentPart, MessageBody, ToolCall } from '../domain/values/message.js'
-import { contentOf, countIn, isFields, textIn, timeIn, type Fields } from './bodies.js'
+import { contentOf, countIn, textIn, timeIn, type Fields } from './bodies.js'
 import { argumentsOf, toContentPart, textPart } from './content-part.js'
 import type { Usage } from './transcript.js'
 
@@ -80,8 +81,8 @@ export interface RecordContent {
 
 /** Converts token counts. opencode does not include cached tokens in the input; here they are part of it. */
 export function usageOf(tokens: unknown, cost: unknown): Usage | undefined {
-  const counted = isFields(tokens) ? tokens : {}
-  const cache = isFields(counted['cache']) ? counted['cache'] : {}
+  const counted = isRecord(tokens) ? tokens : {}
+  const cache = isRecord(counted['cache']) ? counted['cache'] : {}
   const input = countIn(counted['input'])
   const read = countIn(cache['read'])
   const write = countIn(cache['write'])
@@ -268,12 +269,12 @@ export function compactionRequestIn(parts: readonly unknown[]): CompactionReques
 /** The texts of a summary, joined. */
 export const summaryIn = (parts: readonly unknown[]): string =>
   parts
-    .filter((part): part is Fields => isFields(part) && part['type'] === 'text')
+    .filter((part): part is Fields => isRecord(part) && part['type'] === 'text')
     .flatMap((part) => textIn(part['text']) ?? [])
     .join('\n')
 
 const hasContent = (part: unknown): boolean =>
-  isFields(part) && part['type'] !== 'step-start' && part['type'] !== 'reasoning'
+  isRecord(part) && part['type'] !== 'step-start' && part['type'] !== 'reasoning'
 
 /**
  * Whether the program includes a message in later requests. It omits an answer that ended with an error, unless the

@@ -5,8 +5,9 @@
  * A compaction is a user's message with a part `compaction`, followed by an answer that is a summary. The context after
  * it is a fixed question, the summary, and the messages from `tail_start_id` on.
  */
+import { isRecord } from '../lib/is-record.js'
 import type { MessageBody } from '../domain/values/message.js'
-import { isFields, refusalOf, textIn, timeIn, type Fields } from './bodies.js'
+import { refusalOf, textIn, timeIn, type Fields } from './bodies.js'
 import {
   compactionRequestIn,
   infoSchema,
@@ -126,8 +127,8 @@ function* prunedUntil(session: Session, time: number, where: SourceLocation): Ge
 }
 
 function revertIn(value: unknown): Revert | undefined {
-  const recordId = isFields(value) ? (textIn(value['messageID']) ?? textIn(value['to'])) : undefined
-  if (recordId === undefined || !isFields(value)) return undefined
+  const recordId = isRecord(value) ? (textIn(value['messageID']) ?? textIn(value['to'])) : undefined
+  if (recordId === undefined || !isRecord(value)) return undefined
   return { recordId, isInside: textIn(value['partID']) !== undefined }
 }
 
@@ -246,7 +247,7 @@ function* compact(
     { kind: 'inserted', body: { role: 'assistant', content: text }, isSummary: true },
   ]
   session.effects.push({ recordId: info.id ?? sourceId, sourceId, effect: 'compaction' })
-  for (const part of parts) if (isFields(part) && part['type'] !== 'text') yield leftOut(String(part['type']), where)
+  for (const part of parts) if (isRecord(part) && part['type'] !== 'text') yield leftOut(String(part['type']), where)
   yield {
     kind: 'compaction',
     sourceId,
@@ -327,14 +328,14 @@ function* takeV2Message(
   onChild: (sessionId: string, callId: string) => void,
 ): Generator<TranscriptItem> {
   const recordId = textIn(raw['id']) ?? placeOf(where)
-  const created = isFields(raw['time']) ? raw['time']['created'] : undefined
+  const created = isRecord(raw['time']) ? raw['time']['created'] : undefined
   yield* prunedUntil(session, typeof created === 'number' ? created : -1, where)
   if (raw['type'] === 'compaction') {
     const isDone = raw['status'] === undefined || raw['status'] === 'completed'
     const checkpoint = {
       at: timeIn(created),
       trigger: triggerOf(raw['reason']),
-      model: isFields(raw['model']) ? textIn(raw['model']['id']) : undefined,
+      model: isRecord(raw['model']) ? textIn(raw['model']['id']) : undefined,
       usage: usageOf(raw['tokens'], raw['cost']),
     }
     if (isDone) yield* takeCheckpoint(session, checkpoint, recordId, textIn(raw['summary']) ?? '', raw['recent'], where)
@@ -442,7 +443,7 @@ export function opencodeReader(): TranscriptReader {
         : { parent: { sourceId: caller, how: 'sub-agent', ...(callId === undefined ? {} : { callId }) } }),
       title: textIn(info['title']),
       cwd: textIn(info['directory']),
-      startedAt: timeIn(isFields(info['time']) ? info['time']['created'] : undefined),
+      startedAt: timeIn(isRecord(info['time']) ? info['time']['created'] : undefined),
       where,
     }
     yield item
@@ -469,7 +470,7 @@ export function opencodeReader(): TranscriptReader {
   }
 
   function* takeOne(value: unknown, where: SourceLocation): Generator<TranscriptItem> {
-    if (!isFields(value)) {
+    if (!isRecord(value)) {
       yield leftOut(Array.isArray(value) ? 'list' : typeof value, where)
       return
     }
@@ -479,12 +480,12 @@ export function opencodeReader(): TranscriptReader {
     }
     const { info, messages, parts } = value
     if (Array.isArray(messages)) {
-      yield* takeInfo(isFields(info) ? info : value, where)
+      yield* takeInfo(isRecord(info) ? info : value, where)
       for (const [at, message] of messages.entries())
         yield* takeOne(message, { ...where, path: `messages[${String(at)}]` })
       return
     }
-    if (isFields(info)) {
+    if (isRecord(info)) {
       if (!Array.isArray(parts)) {
         yield* takeInfo(info, where)
         return
@@ -496,7 +497,7 @@ export function opencodeReader(): TranscriptReader {
     const event = eventIn(value)
     if (event !== undefined) {
       const sessionId = textIn(event.data['sessionID'])
-      if (event.name === 'created' && isFields(event.data['info'])) yield* takeInfo(event.data['info'], where)
+      if (event.name === 'created' && isRecord(event.data['info'])) yield* takeInfo(event.data['info'], where)
       else if (sessionId === undefined) yield leftOut(event.type, where)
       if (sessionId === undefined) return
       const current = yield* inSession(sessionId, where)
@@ -538,7 +539,7 @@ export function opencodeReader(): TranscriptReader {
     if (session !== undefined) yield* closing(session)
     for (const { parts, where } of waiting.values())
       for (const part of parts)
-        yield leftOut(`${String(isFields(part) ? part['type'] : 'part')} without its message`, where)
+        yield leftOut(`${String(isRecord(part) ? part['type'] : 'part')} without its message`, where)
   }
 
   return { take, end }

@@ -2,8 +2,9 @@
  * The newer formats of opencode: messages with a `type` instead of a role, and the durable events `session.next.*` from
  * which the program builds them. Both are read only if a file contains them.
  */
+import { isRecord } from '../lib/is-record.js'
 import type { ContentPart, MessageBody } from '../domain/values/message.js'
-import { contentOf, countIn, isFields, textIn, timeIn, type Fields } from './bodies.js'
+import { contentOf, countIn, textIn, timeIn, type Fields } from './bodies.js'
 import { argumentsOf, toContentPart, textPart } from './content-part.js'
 import {
   callIdIn,
@@ -16,12 +17,12 @@ import {
 } from './opencode-parts.js'
 
 const listIn = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
-const inside = (value: unknown, field: string): unknown => (isFields(value) ? value[field] : undefined)
+const inside = (value: unknown, field: string): unknown => (isRecord(value) ? value[field] : undefined)
 
 /** Texts as text parts, all other values unchanged. */
 const contentPart = (value: unknown): ContentPart => {
   const text = inside(value, 'text')
-  return isFields(value) && value['type'] === 'text' && typeof text === 'string' ? textPart(text) : toContentPart(value)
+  return isRecord(value) && value['type'] === 'text' && typeof text === 'string' ? textPart(text) : toContentPart(value)
 }
 
 /** A prompt with its files, agents and references. */
@@ -29,7 +30,7 @@ function promptBody(prompt: unknown): MessageBody {
   const text = textIn(inside(prompt, 'text'))
   const hanging = ['files', 'agents', 'references'].flatMap((field) =>
     listIn(inside(prompt, field)).map((value) =>
-      toContentPart(isFields(value) ? { type: field.slice(0, -1), ...value } : value),
+      toContentPart(isRecord(value) ? { type: field.slice(0, -1), ...value } : value),
     ),
   )
   return { role: 'user', content: contentOf([...(text === undefined ? [] : [textPart(text)]), ...hanging]) }
@@ -73,7 +74,7 @@ function answer(message: Fields, place: string): RecordContent {
   const leftOut: string[] = []
   const children: (readonly [sessionId: string, callId: string])[] = []
   for (const [at, part] of listIn(message['content']).entries()) {
-    if (!isFields(part) || part['type'] !== 'tool') {
+    if (!isRecord(part) || part['type'] !== 'tool') {
       if (inside(part, 'ignored') === true) leftOut.push('ignored text')
       else if (inside(part, 'text') !== '') step.parts.push(contentPart(part))
       continue
@@ -107,7 +108,7 @@ const MESSAGE_TYPES = new Set(['user', 'synthetic', 'skill', 'system', 'shell', 
 
 /** Whether a value is a message of this format. */
 export const isV2Message = (value: Fields): boolean =>
-  typeof value['type'] === 'string' && MESSAGE_TYPES.has(value['type']) && isFields(value['time'])
+  typeof value['type'] === 'string' && MESSAGE_TYPES.has(value['type']) && isRecord(value['time'])
 
 /** The content of a message; empty for a compaction. */
 export function contentOfV2(message: Fields, place: string): RecordContent {
@@ -150,7 +151,7 @@ export function eventIn(value: Fields): OpencodeEvent | undefined {
   const type = textIn(value['type'])
   if (type === undefined || !type.startsWith('session.')) return undefined
   const data = value['data'] ?? value['properties']
-  if (!isFields(data)) return undefined
+  if (!isRecord(data)) return undefined
   const name = type.replace(/^session\.(?:next\.)?/u, '').replace(/\.\d+$/u, '')
   return { name, type, id: textIn(value['id']), data }
 }

@@ -2,8 +2,9 @@
  * opencode (anomalyco/opencode): the JSON of `opencode export`, the `storage/` tree of older versions, its database if
  * this version of Node.js can read SQLite, and the newer events if a file contains them.
  */
+import { isRecord } from '../lib/is-record.js'
 import { join } from 'node:path'
-import { isFields, textIn } from './bodies.js'
+import { textIn } from './bodies.js'
 import { filesOfSession, isDatabase, isInTree, recordsOfDatabase, SQLITE } from './opencode-files.js'
 import { opencodeReader } from './opencode-reader.js'
 import { eventIn, isV2Message } from './opencode-v2.js'
@@ -17,10 +18,10 @@ const TABLES = /CREATE TABLE [`"]?(?:session|part|session_v2|session_message)[`"
 const PART_PATH = /\/part\/[^/]+\/[^/]+\.json$/u
 
 const isMessage = (value: unknown): boolean =>
-  isFields(value) && ((isFields(value['info']) && Array.isArray(value['parts'])) || isV2Message(value))
+  isRecord(value) && ((isRecord(value['info']) && Array.isArray(value['parts'])) || isV2Message(value))
 
 function isExport(value: unknown): boolean {
-  if (!isFields(value) || !isFields(value['info']) || !Array.isArray(value['messages'])) return false
+  if (!isRecord(value) || !isRecord(value['info']) || !Array.isArray(value['messages'])) return false
   const { info, messages } = value
   return textIn(info['id']) !== undefined && (messages.length === 0 || isMessage(messages[0]))
 }
@@ -29,17 +30,17 @@ const isId = (value: unknown, prefix: RegExp): boolean => prefix.test(textIn(val
 
 /** Whether a value is a file of the `storage/` tree. */
 function isOfTree(value: unknown, path: string): boolean {
-  if (!isFields(value) || textIn(value['id']) === undefined) return false
+  if (!isRecord(value) || textIn(value['id']) === undefined) return false
   const { type, role, sessionID, projectID, directory, messageID, time } = value
   if (typeof type === 'string') return typeof messageID === 'string' || PART_PATH.test(path)
-  if (role === 'user' || role === 'assistant') return typeof sessionID === 'string' && isFields(time)
-  return typeof projectID === 'string' && typeof directory === 'string' && isFields(time)
+  if (role === 'user' || role === 'assistant') return typeof sessionID === 'string' && isRecord(time)
+  return typeof projectID === 'string' && typeof directory === 'string' && isRecord(time)
 }
 
 /** Whether the records are durable events, and at least one names a session. */
 const isEvents = (records: readonly unknown[]): boolean =>
   records.some((record) => {
-    const event = isFields(record) ? eventIn(record) : undefined
+    const event = isRecord(record) ? eventIn(record) : undefined
     return event !== undefined && (event.type.startsWith('session.next.') || isId(event.data['sessionID'], /^ses_/u))
   })
 

@@ -2,9 +2,10 @@
  * Converts events of the OpenHands SDK (V1) to messages: one message for each event that the model sees. The calls of
  * one answer are separate events that share the answer's id.
  */
+import { isRecord } from '../lib/is-record.js'
 import { z } from 'zod'
 import type { ContentPart, MessageBody, Role, ToolCall } from '../domain/values/message.js'
-import { contentOf, isFields, textIn, timeIn, type Fields } from './bodies.js'
+import { contentOf, textIn, timeIn, type Fields } from './bodies.js'
 import { argumentsOf, toContentPart, textPart } from './content-part.js'
 
 /** The message of an event. */
@@ -40,7 +41,7 @@ function partsOf(content: unknown): readonly ContentPart[] {
   if (typeof content === 'string') return content === '' ? [] : [textPart(content)]
   if (!Array.isArray(content)) return content === undefined || content === null ? [] : [toContentPart(content)]
   return content.map((part: unknown) =>
-    isFields(part) && part['type'] === 'text' && typeof part['text'] === 'string'
+    isRecord(part) && part['type'] === 'text' && typeof part['text'] === 'string'
       ? textPart(part['text'])
       : toContentPart(part),
   )
@@ -50,7 +51,7 @@ function partsOf(content: unknown): readonly ContentPart[] {
 function thoughtsIn(holder: Fields): readonly ContentPart[] {
   const { thinking_blocks: blocks, responses_reasoning_item: item, reasoning_content: thought } = holder
   if (Array.isArray(blocks) && blocks.length > 0) return blocks.map(toContentPart)
-  if (isFields(item)) return [toContentPart({ type: 'reasoning', ...item })]
+  if (isRecord(item)) return [toContentPart({ type: 'reasoning', ...item })]
   return textIn(thought) === undefined ? [] : [{ type: 'reasoning', text: textIn(thought) }]
 }
 
@@ -59,7 +60,7 @@ function callOf(raw: unknown, otherId: string | undefined, otherName: string | u
   const call = parsed.success ? parsed.data : {}
   const id = otherId ?? textIn(call['id'])
   if (id === undefined) return undefined
-  const inner = isFields(call['function']) ? call['function'] : {}
+  const inner = isRecord(call['function']) ? call['function'] : {}
   return {
     id,
     type: 'function',
@@ -81,7 +82,7 @@ function assistant(parts: readonly ContentPart[], toolCalls: readonly ToolCall[]
 
 /** The content of a result, from its own content or from the fields of older tools. */
 function resultContent(observation: unknown, added: readonly ContentPart[]): MessageBody['content'] {
-  if (!isFields(observation)) return contentOf([...partsOf(observation), ...added])
+  if (!isRecord(observation)) return contentOf([...partsOf(observation), ...added])
   for (const field of ['content', 'output', 'text', 'message', 'error'] as const)
     if (observation[field] !== undefined && observation[field] !== null)
       return contentOf([...partsOf(observation[field]), ...added])
@@ -93,7 +94,7 @@ const isRole = (role: unknown): role is Role =>
 
 function fromMessage(event: OpenHandsEvent): Pick<EventMessage, 'body' | 'byProgram'> | undefined {
   const message = event['llm_message']
-  if (!isFields(message) || !isRole(message['role'])) return undefined
+  if (!isRecord(message) || !isRole(message['role'])) return undefined
   const { role } = message
   const parts = [...thoughtsIn(message), ...partsOf(message['content']), ...partsOf(event['extended_content'])]
   if (role === 'assistant') {
@@ -124,7 +125,7 @@ function resultOf(event: OpenHandsEvent): Pick<EventMessage, 'body' | 'isError'>
   if (event.kind === 'UserRejectObservation')
     return result(`Action rejected: ${textIn(event['rejection_reason']) ?? ''}`, true)
   const { observation } = event
-  const isError = isFields(observation) && observation['is_error'] === true
+  const isError = isRecord(observation) && observation['is_error'] === true
   return result(resultContent(observation, partsOf(event['extended_content'])), isError)
 }
 
@@ -133,7 +134,7 @@ const systemSchema = z.looseObject({ system_prompt: z.unknown().optional(), dyna
 function fromSystem(event: OpenHandsEvent): Pick<EventMessage, 'body'> {
   const parsed = systemSchema.safeParse(event)
   const { system_prompt: prompt, dynamic_context: context } = parsed.success ? parsed.data : {}
-  const parts = [prompt, context].flatMap((part) => partsOf(isFields(part) ? [part] : part))
+  const parts = [prompt, context].flatMap((part) => partsOf(isRecord(part) ? [part] : part))
   return { body: { role: 'system', content: contentOf(parts) } }
 }
 

@@ -4,9 +4,10 @@
  *
  * A condensation names the events to forget, and the index of the summary in the remaining events.
  */
+import { isRecord } from '../lib/is-record.js'
 import { hashOf } from '../domain/values/hash.js'
 import type { MessageBody } from '../domain/values/message.js'
-import { isFields, refusalOf, textIn, timeIn, type Fields } from './bodies.js'
+import { refusalOf, textIn, timeIn, type Fields } from './bodies.js'
 import { createRecentItems } from './recent-items.js'
 import { createBranch, type Node, type Step } from './openhands-branch.js'
 import { condensationOf, eventSchema, messageOfV1, type Condensation, type OpenHandsEvent } from './openhands-events.js'
@@ -93,9 +94,9 @@ const baseId = (base: Fields | undefined): string | undefined => {
 
 /** Whether a value is the state of a conversation, which is a separate file in the conversation's directory. */
 export const isBaseState = (value: unknown): value is Fields =>
-  isFields(value) &&
+  isRecord(value) &&
   typeof value['id'] === 'string' &&
-  isFields(value['agent']) &&
+  isRecord(value['agent']) &&
   value['execution_status'] !== undefined
 
 /** An event before its position in the tree is known. */
@@ -140,7 +141,7 @@ class OpenHandsReader implements TranscriptReader {
     yield {
       kind: 'conversation',
       sourceId,
-      cwd: isFields(workspace) ? textIn(workspace['working_dir']) : undefined,
+      cwd: isRecord(workspace) ? textIn(workspace['working_dir']) : undefined,
       startedAt,
       where,
     }
@@ -302,7 +303,7 @@ class OpenHandsReader implements TranscriptReader {
     }
     const first = v0Schema.safeParse(value)
     if (first.success) yield* this.takeV0(first.data, where)
-    else yield leftOut(isFields(value) ? 'event of no kind' : typeof value, where)
+    else yield leftOut(isRecord(value) ? 'event of no kind' : typeof value, where)
   }
 }
 

@@ -2,9 +2,10 @@
  * Converts events of the first OpenHands version (V0): numbered actions and observations. An action contains the
  * model's complete answer. Several actions of one answer repeat it.
  */
+import { isRecord } from '../lib/is-record.js'
 import { z } from 'zod'
 import type { MessageBody, ToolCall } from '../domain/values/message.js'
-import { contentOf, countIn, isFields, textIn, timeIn, type Fields } from './bodies.js'
+import { contentOf, countIn, textIn, timeIn, type Fields } from './bodies.js'
 import { argumentsOf, toContentPart, textPart } from './content-part.js'
 import type { Condensation, EventMessage } from './openhands-events.js'
 import type { Usage } from './transcript.js'
@@ -50,9 +51,9 @@ export const newPast = (): V0Past => ({ answers: new Set(), calls: new Set() })
 const generatedCallId = (id: number): string => `event-${String(id)}`
 
 function usageIn(response: Fields): Usage | undefined {
-  const usage = isFields(response['usage']) ? response['usage'] : {}
-  const input = isFields(usage['prompt_tokens_details']) ? usage['prompt_tokens_details'] : {}
-  const output = isFields(usage['completion_tokens_details']) ? usage['completion_tokens_details'] : {}
+  const usage = isRecord(response['usage']) ? response['usage'] : {}
+  const input = isRecord(usage['prompt_tokens_details']) ? usage['prompt_tokens_details'] : {}
+  const output = isRecord(usage['completion_tokens_details']) ? usage['completion_tokens_details'] : {}
   const found = {
     inputTokens: countIn(usage['prompt_tokens']),
     outputTokens: countIn(usage['completion_tokens']),
@@ -96,8 +97,8 @@ function answerIn(response: Fields): Answer {
 }
 
 function callIn(calls: readonly unknown[], id: string, name: string, args: unknown): ToolCall {
-  const found = calls.find((call) => isFields(call) && call['id'] === id)
-  const called = isFields(found) && isFields(found['function']) ? found['function'] : {}
+  const found = calls.find((call) => isRecord(call) && call['id'] === id)
+  const called = isRecord(found) && isRecord(found['function']) ? found['function'] : {}
   return {
     id,
     type: 'function',
@@ -170,7 +171,7 @@ function recalled(event: V0Event): string {
   const knowledge = Array.isArray(extras['microagent_knowledge']) ? extras['microagent_knowledge'] : []
   return [
     ...KNOWLEDGE.map((field) => textIn(extras[field])),
-    ...knowledge.map((agent: unknown) => (isFields(agent) ? textIn(agent['content']) : undefined)),
+    ...knowledge.map((agent: unknown) => (isRecord(agent) ? textIn(agent['content']) : undefined)),
   ]
     .filter((content) => content !== undefined)
     .join('\n\n')
@@ -184,7 +185,7 @@ function messageOfObservation(event: V0Event, past: V0Past): MessageV0 | undefin
     return content === '' ? undefined : { body: { role: 'user', content }, at: at(event), byProgram: true }
   }
   const outputs = extras?.['outputs']
-  const content = textIn(isFields(outputs) ? outputs['content'] : undefined) ?? event.content ?? event.message ?? ''
+  const content = textIn(isRecord(outputs) ? outputs['content'] : undefined) ?? event.content ?? event.message ?? ''
   const failed = observation === 'error' || observation === 'user_rejected'
   const rest = { at: at(event), ...(failed ? { isError: true as const } : {}) }
   const generatedId = cause !== undefined && past.calls.has(cause) ? generatedCallId(cause) : undefined

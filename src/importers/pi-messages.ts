@@ -1,9 +1,10 @@
 /**
  * Converts messages of pi to chat messages: its own roles, its parts, and the templates for texts that pi generates.
  */
+import { isRecord } from '../lib/is-record.js'
 import { z } from 'zod'
 import type { ContentPart, MessageBody, ToolCall } from '../domain/values/message.js'
-import { contentOf, countIn, isFields, jsonText, textIn, timeIn, type Fields } from './bodies.js'
+import { contentOf, countIn, jsonText, textIn, timeIn, type Fields } from './bodies.js'
 import { argumentsOf, toContentPart, textPart } from './content-part.js'
 import type { Usage } from './transcript.js'
 
@@ -30,7 +31,7 @@ export const contentIn = (content: unknown): string | readonly ContentPart[] => 
 
 function callOf(part: unknown): ToolCall | undefined {
   const parsed = callSchema.safeParse(part)
-  if (!parsed.success || !isFields(part)) return undefined
+  if (!parsed.success || !isRecord(part)) return undefined
   const { type: _type, id: _id, name: _name, arguments: args, ...rest } = part
   return {
     ...rest,
@@ -42,9 +43,9 @@ function callOf(part: unknown): ToolCall | undefined {
 
 /** The usage of an answer. pi counts cached tokens separately; here they are part of the input. */
 export function usageOf(value: unknown): Usage | undefined {
-  if (!isFields(value)) return undefined
+  if (!isRecord(value)) return undefined
   const [input, read, written] = [value['input'], value['cacheRead'], value['cacheWrite']].map(countIn)
-  const cost = isFields(value['cost']) ? countIn(value['cost']['total']) : undefined
+  const cost = isRecord(value['cost']) ? countIn(value['cost']['total']) : undefined
   const usage = {
     inputTokens: input === undefined ? undefined : input + (read ?? 0) + (written ?? 0),
     outputTokens: countIn(value['output']),
@@ -78,7 +79,7 @@ function fromAssistant(message: Fields): Omit<PiMessage, 'at'> {
 
 /** A system prompt, or a change to it: sections by name (null removes a section), and tools. */
 function fromSystem(message: Fields): MessageBody {
-  const sections = isFields(message['sections']) ? Object.entries(message['sections']) : []
+  const sections = isRecord(message['sections']) ? Object.entries(message['sections']) : []
   const tools = (field: string, type: string): ContentPart[] =>
     Array.isArray(message[field]) && message[field].length > 0 ? [{ type, tools: message[field] }] : []
   return {
@@ -163,7 +164,7 @@ function messageByRole(message: Fields, role: string): Omit<PiMessage, 'at'> | u
 /** The chat message; undefined if the model does not receive it or its role is unknown. */
 export function messageIn(value: unknown): PiMessage | undefined {
   const parsed = messageSchema.safeParse(value)
-  if (!parsed.success || !isFields(value)) return undefined
+  if (!parsed.success || !isRecord(value)) return undefined
   const message = messageByRole(value, parsed.data.role)
   return message === undefined ? undefined : { ...message, at: timeIn(value['timestamp']) }
 }

@@ -3,10 +3,11 @@
  * one. A user who returns to an earlier entry abandons a branch. The first version has neither ids nor a tree: its
  * entries are identified by their index and follow each other.
  */
+import { isRecord } from '../lib/is-record.js'
 import { sentenceOf } from '../ports/store-error.js'
 import { messageHash, type MessageBody } from '../domain/values/message.js'
 import { isTooDeep, MAX_LEVELS } from '../lib/nesting.js'
-import { countIn, isFields, refusalOf, textIn, timeIn, type Fields } from './bodies.js'
+import { countIn, refusalOf, textIn, timeIn, type Fields } from './bodies.js'
 import { readLines } from './reread-lines.js'
 import {
   branchText,
@@ -220,7 +221,7 @@ function compaction(state: State, entry: Entry, value: Fields, at: string | unde
 /** The content that replaces an edited message; undefined if it is not valid. */
 function replacementIn(value: unknown): EditItem['content'] | undefined {
   if (value === null) return null
-  const content = contentIn(isFields(value) && 'content' in value ? value['content'] : value)
+  const content = contentIn(isRecord(value) && 'content' in value ? value['content'] : value)
   return value !== undefined && refusalOf({ role: 'user', content }) === undefined ? content : undefined
 }
 
@@ -246,7 +247,7 @@ function itemOf(state: State, entry: Entry, value: Fields): TranscriptItem {
       const message = messageIn(value['message'])
       state.model = message?.model ?? state.model
       if (message !== undefined) return messageItem(entry, message, at)
-      const role = isFields(value['message']) ? textIn(value['message']['role']) : undefined
+      const role = isRecord(value['message']) ? textIn(value['message']['role']) : undefined
       return leftOut(`message/${role ?? 'unknown'}`, where)
     }
     case 'custom_message':
@@ -284,7 +285,7 @@ function reread(entries: readonly Entry[]): readonly (readonly [Entry, Fields])[
     const lines = readLines(file, new Set(fileEntries.flatMap(({ where }) => where.line ?? [])))
     for (const entry of fileEntries) {
       const value = entry.where.line === undefined ? undefined : lines.get(entry.where.line)
-      if (isFields(value)) values.set(entry, value)
+      if (isRecord(value)) values.set(entry, value)
     }
   }
   return entries.flatMap((entry) => {
@@ -374,7 +375,7 @@ function take(state: State, { value, where }: TranscriptRecord): TranscriptItem[
   const index = state.records
   state.records += 1
   if (isTooDeep(value)) return [tooDeep(where)]
-  const fields = isFields(value) ? value : {}
+  const fields = isRecord(value) ? value : {}
   const type = textIn(fields['type'])
   if (type === 'session') {
     if (state.hasHeader) return [leftOut(type, where)]

@@ -1,22 +1,23 @@
 /** pi: one JSON Lines file per session, in `sessions/<directory in which it ran>/` of its own directory. */
-import { isFields, textIn, timeIn } from './bodies.js'
+import { isRecord } from '../lib/is-record.js'
+import { textIn, timeIn } from './bodies.js'
 import { readSession } from './pi-reader.js'
 import type { Head, Importer, Layout } from './transcript.js'
 
 const ROLES = new Set<unknown>(['user', 'assistant', 'toolResult', 'system', 'bashExecution', 'custom', 'hookMessage'])
 
 const isHeader = (record: unknown): boolean =>
-  isFields(record) &&
+  isRecord(record) &&
   record['type'] === 'session' &&
   typeof record['id'] === 'string' &&
   timeIn(record['timestamp']) !== undefined
 
 /** An entry with a message: in pi both have a time, one as text and one as a number. */
 const isMessage = (record: unknown): boolean =>
-  isFields(record) &&
+  isRecord(record) &&
   record['type'] === 'message' &&
   typeof record['timestamp'] === 'string' &&
-  isFields(record['message']) &&
+  isRecord(record['message']) &&
   ROLES.has(record['message']['role']) &&
   typeof record['message']['timestamp'] === 'number'
 

@@ -2,7 +2,7 @@
  * Up to 0.9.0 an integer with many digits was recorded after rounding to a double. A file that has grown is imported
  * again, and now yields the integer with all its digits: that is the same message.
  */
-import { isFields } from './bodies.js'
+import { isRecord } from '../lib/is-record.js'
 
 /** A double has at most 309 digits. */
 const DIGITS = /(\d{16,309})/u
@@ -32,7 +32,7 @@ export function wasRounded(recorded: unknown, now: unknown): boolean {
       recorded.length === now.length &&
       now.every((item, at) => wasRounded(recorded[at], item))
     )
-  if (!isFields(now) || !isFields(recorded)) return false
+  if (!isRecord(now) || !isRecord(recorded)) return false
   const names = Object.keys(now).filter((name) => now[name] !== undefined)
   return names.length === Object.keys(recorded).length && names.every((name) => wasRounded(recorded[name], now[name]))
 }

@@ -2,10 +2,11 @@
  * SWE-agent: a `.traj` file with the chat history and each step of the agent. It contains no times. If a step contains
  * the query to the model, changes that a history processor made to earlier messages are recorded as edits.
  */
+import { isRecord } from '../lib/is-record.js'
 import { z } from 'zod'
 import { hashOf } from '../domain/values/hash.js'
 import { contentText, type ContentPart, type MessageBody, type ToolCall } from '../domain/values/message.js'
-import { contentOf, isFields, refusalOf, textIn, type Fields } from './bodies.js'
+import { contentOf, refusalOf, textIn, type Fields } from './bodies.js'
 import { argumentsOf, toContentPart, textPart } from './content-part.js'
 import type {
   Head,
@@ -52,7 +53,7 @@ export function partsOf(content: unknown): readonly ContentPart[] {
   if (typeof content === 'string') return content === '' ? [] : [textPart(content)]
   if (!Array.isArray(content)) return content === undefined || content === null ? [] : [toContentPart(content)]
   return content.map((part: unknown) =>
-    isFields(part) && part['type'] === 'text' && typeof part['text'] === 'string'
+    isRecord(part) && part['type'] === 'text' && typeof part['text'] === 'string'
       ? textPart(part['text'])
       : toContentPart(part),
   )
@@ -62,8 +63,8 @@ export function partsOf(content: unknown): readonly ContentPart[] {
 export function callsOf(calls: readonly unknown[], place: string): readonly ToolCall[] {
   const usedIds = new Set<string>()
   return calls.flatMap((call, at) => {
-    const called = isFields(call) && isFields(call['function']) ? call['function'] : undefined
-    if (!isFields(call) || called === undefined) return []
+    const called = isRecord(call) && isRecord(call['function']) ? call['function'] : undefined
+    if (!isRecord(call) || called === undefined) return []
     const callId = textIn(call['id']) ?? `${place}.tool_calls[${String(at)}]`
     const id = usedIds.has(callId) ? `${callId}#${String(at + 1)}` : callId
     usedIds.add(id)
@@ -169,9 +170,9 @@ function* stepAlone(
 }
 
 const modelIn = (config: unknown): string | undefined => {
-  const agent = isFields(config) ? config['agent'] : undefined
-  const model = isFields(agent) ? agent['model'] : undefined
-  return isFields(model) ? textIn(model['name']) : undefined
+  const agent = isRecord(config) ? config['agent'] : undefined
+  const model = isRecord(agent) ? agent['model'] : undefined
+  return isRecord(model) ? textIn(model['name']) : undefined
 }
 
 /** The configuration of a run. Some versions write it as a JSON string. */
@@ -308,10 +309,10 @@ function* take({ value, where }: TranscriptRecord): Generator<TranscriptItem> {
 const TRAJECTORY = /^\s*\{\s*(?:"environment"\s*:\s*"[^"]*"\s*,\s*)?"(?:trajectory|attempts)"\s*:\s*\[/u
 
 const isStep = (value: unknown): value is Fields =>
-  isFields(value) && typeof value['action'] === 'string' && typeof value['observation'] === 'string'
+  isRecord(value) && typeof value['action'] === 'string' && typeof value['observation'] === 'string'
 
 function isTrajectory(value: unknown): boolean {
-  if (!isFields(value)) return false
+  if (!isRecord(value)) return false
   const { trajectory, history, attempts } = value
   if (Array.isArray(attempts) && attempts.length > 0) return isTrajectory(attempts[0])
   if (!Array.isArray(trajectory)) return false

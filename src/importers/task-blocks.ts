@@ -3,10 +3,11 @@
  * or in newer versions of Roo parts of the AI SDK. One record with the role user may contain the results of several
  * calls and additional text.
  */
+import { isRecord } from '../lib/is-record.js'
 import { sha256 } from '../domain/values/hash.js'
 import type { ContentPart, MessageBody, ToolCall } from '../domain/values/message.js'
 import { isTooDeep } from '../lib/nesting.js'
-import { contentOf, isFields, jsonText, roundedText, textIn, type Fields } from './bodies.js'
+import { contentOf, jsonText, roundedText, textIn, type Fields } from './bodies.js'
 import { argumentsOf, toContentPart, textPart } from './content-part.js'
 
 /** One message of a record. */
@@ -56,9 +57,9 @@ function callsOf(calls: readonly RawCall[], fallback: string): readonly ToolCall
 }
 
 const isCall = (block: unknown): block is Fields =>
-  isFields(block) && /^(?:(?:server_|mcp_)?tool_use|tool-call)$/u.test(textIn(block['type']) ?? '')
+  isRecord(block) && /^(?:(?:server_|mcp_)?tool_use|tool-call)$/u.test(textIn(block['type']) ?? '')
 const isResult = (block: unknown): block is Fields =>
-  isFields(block) && /^(?:(?:\w+_)?tool_result|tool-result)$/u.test(textIn(block['type']) ?? '')
+  isRecord(block) && /^(?:(?:\w+_)?tool_result|tool-result)$/u.test(textIn(block['type']) ?? '')
 
 const rawCall = (block: Fields): RawCall => {
   const { type: _type, id, toolCallId, name, toolName, input, ...more } = block
@@ -70,12 +71,12 @@ const rawCall = (block: Fields): RawCall => {
  */
 function resultOf(block: Fields): Omit<RecordMessage, 'byProgram'> & { readonly callId: string | undefined } {
   const output = block['output']
-  const value = block['content'] ?? (isFields(output) && 'value' in output ? output['value'] : output)
+  const value = block['content'] ?? (isRecord(output) && 'value' in output ? output['value'] : output)
   const content =
     value === undefined || value === null ? '' : Array.isArray(value) ? contentOf(value.map(partOf)) : textOf(value)
   const isError =
     block['is_error'] === true ||
-    (isFields(output) && /^(?:error|execution-denied)/u.test(textIn(output['type']) ?? '')) ||
+    (isRecord(output) && /^(?:error|execution-denied)/u.test(textIn(output['type']) ?? '')) ||
     // Roo marks failed results with this prefix, because its AI SDK parts have no field for it.
     (block['type'] === 'tool-result' && typeof content === 'string' && content.trimStart().startsWith('[ERROR]'))
   const callId = textIn(block['tool_use_id']) ?? textIn(block['toolCallId'])

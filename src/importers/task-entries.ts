@@ -1,7 +1,8 @@
 /** The records of a task of Cline or Roo, with their messages and ids. */
+import { isRecord } from '../lib/is-record.js'
 import { z } from 'zod'
 import { contentText } from '../domain/values/message.js'
-import { isFields, textIn, type Fields } from './bodies.js'
+import { textIn, type Fields } from './bodies.js'
 import { createContentIds, messagesIn, type RecordMessage } from './task-blocks.js'
 
 const text = z.string().optional().catch(undefined)
@@ -62,7 +63,7 @@ export function entriesOf(messages: readonly unknown[]): readonly (Entry | undef
   const contentId = createContentIds()
   const usedIds = new Set<string>()
   return messages.map((message) => {
-    if (!isFields(message)) return undefined
+    if (!isRecord(message)) return undefined
     const parsed = messageSchema.safeParse(message)
     if (!parsed.success) return undefined
     const record = parsed.data

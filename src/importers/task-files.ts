@@ -2,9 +2,10 @@
  * The files of a task of Cline's extension or Roo Code: the messages that are sent, and companion files in the same
  * directory. Roo began as a copy of Cline, so both use the same file names, and many files could belong to either.
  */
+import { isRecord } from '../lib/is-record.js'
 import { access } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import { isFields, textIn, type Fields } from './bodies.js'
+import { textIn, type Fields } from './bodies.js'
 import type { Head } from './transcript.js'
 
 /** Names of the companion files. They contain no conversation. */
@@ -30,20 +31,20 @@ const nameOf = (path: string): string => basename(path.replaceAll('\\', '/'))
 
 function hasTags(messages: readonly unknown[]): boolean {
   for (const message of messages.slice(0, 3)) {
-    const content = isFields(message) ? message['content'] : undefined
+    const content = isRecord(message) ? message['content'] : undefined
     const blocks = Array.isArray(content) ? content : [content]
-    if (blocks.some((block) => TAGS.test(textIn(isFields(block) ? block['text'] : block) ?? ''))) return true
+    if (blocks.some((block) => TAGS.test(textIn(isRecord(block) ? block['text'] : block) ?? ''))) return true
   }
   return false
 }
 
 const isMessage = (value: unknown): boolean =>
-  isFields(value) &&
+  isRecord(value) &&
   (value['role'] === 'user' || value['role'] === 'assistant') &&
   (typeof value['content'] === 'string' || Array.isArray(value['content']))
 
 const isHistoryItem = (value: unknown): value is Fields =>
-  isFields(value) &&
+  isRecord(value) &&
   typeof value['id'] === 'string' &&
   typeof value['ts'] === 'number' &&
   typeof value['task'] === 'string'
@@ -59,7 +60,7 @@ function ofList(list: readonly unknown[], path: string): TaskFile | undefined {
   if (first === undefined) return nameOf(path) === MESSAGES ? 'messages' : companionNamed(path)
   if (isMessage(first)) return nameOf(path) === MESSAGES || hasTags(list) ? 'messages' : undefined
   if (isHistoryItem(first)) return 'taskHistory.json'
-  if (isFields(first) && typeof first['ts'] === 'number' && (first['type'] === 'ask' || first['type'] === 'say'))
+  if (isRecord(first) && typeof first['ts'] === 'number' && (first['type'] === 'ask' || first['type'] === 'say'))
     return 'ui_messages.json'
   if (Array.isArray(first) && typeof first[0] === 'number' && Array.isArray(first[1])) return 'context_history.json'
   return undefined
@@ -68,7 +69,7 @@ function ofList(list: readonly unknown[], path: string): TaskFile | undefined {
 /** The kind of a task file, by its content; undefined if it is not one. */
 export function taskFileOf(value: unknown, path: string): TaskFile | undefined {
   if (Array.isArray(value)) return ofList(value, path)
-  if (!isFields(value)) return undefined
+  if (!isRecord(value)) return undefined
   const { version, messages, entries } = value
   if (version === 2 && Array.isArray(messages) && !('sessionId' in value))
     return messages.length === 0 || messages.slice(0, 3).some(isMessage) ? 'messages' : undefined
@@ -97,7 +98,7 @@ const ROO_PATH = /rooveterinaryinc|roo-cline|roo-code|\/\.?roo\//iu
 const CLINE_PATH = /saoudrizwan\.claude-dev|\/\.?cline\//iu
 
 const isRooMessage = (value: unknown): boolean =>
-  isFields(value) &&
+  isRecord(value) &&
   ['condenseParent', 'condenseId', 'isSummary', 'truncationParent', 'truncationId', 'type'].some(
     (field) => field in value,
   )
@@ -108,7 +109,7 @@ const isRooMessage = (value: unknown): boolean =>
  */
 export function isOfRoo({ path, records, text }: Head): boolean {
   const [value] = records
-  if (ROO_TEXT.test(text) || (isFields(value) && typeof value['number'] === 'number' && 'workspace' in value))
+  if (ROO_TEXT.test(text) || (isRecord(value) && typeof value['number'] === 'number' && 'workspace' in value))
     return true
   if (CLINE_TEXT.test(text) || CLINE_PATH.test(path)) return false
   if (taskFileAt({ path, records, text }) === 'messages' && Array.isArray(value) && value.some(isRooMessage))

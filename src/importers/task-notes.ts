@@ -2,8 +2,9 @@
  * Reads the companion files of a task of Cline or Roo: the messages in the user interface with their times, the range
  * that requests omit, and replaced blocks. Only the data about the messages is kept.
  */
+import { isRecord } from '../lib/is-record.js'
 import { z } from 'zod'
-import { countIn, isFields, textIn, timeIn, type Fields } from './bodies.js'
+import { countIn, textIn, timeIn, type Fields } from './bodies.js'
 import { taskFileOf } from './task-files.js'
 import type { TranscriptRecord, Usage } from './transcript.js'
 
@@ -110,7 +111,7 @@ export function usageFrom(present: Readonly<Record<keyof Usage, unknown>>): Usag
 function jsonIn(json: string | undefined): Fields | undefined {
   try {
     const value: unknown = JSON.parse(json ?? '')
-    return isFields(value) ? value : undefined
+    return isRecord(value) ? value : undefined
   } catch {
     return undefined
   }
@@ -184,7 +185,7 @@ export function note(notes: Notes, taskId: string, { value, where }: TranscriptR
   if (file === 'taskHistory.json')
     noteItem(
       notes,
-      list.find((item) => isFields(item) && item['id'] === taskId),
+      list.find((item) => isRecord(item) && item['id'] === taskId),
     )
   if (file === 'history_item.json') noteItem(notes, value)
   if (file === 'ui_messages.json') notes.uiMessages = list.flatMap((message) => uiMessageIn(message) ?? [])

@@ -2,8 +2,9 @@
  * Reads a task of Cline or Roo Code: one list of messages, which the program rewrites each time, and from which a
  * compaction deletes nothing. Companion files contain times, costs and replaced blocks.
  */
+import { isRecord } from '../lib/is-record.js'
 import { basename, dirname } from 'node:path'
-import { countIn, isFields, jsonText, refusalOf, textIn, timeIn } from './bodies.js'
+import { countIn, jsonText, refusalOf, textIn, timeIn } from './bodies.js'
 import type { RecordMessage } from './task-blocks.js'
 import { entriesOf, messagesOf, summaryTextOf, type Entry, type TaskRecord } from './task-entries.js'
 import { taskFileOf } from './task-files.js'
@@ -60,7 +61,7 @@ const insertedBy = ({ messages, isSummary }: Entry): readonly ContextEntry[] =>
 function withBlock(record: TaskRecord, { block, text: replacement }: BlockEdit): TaskRecord | undefined {
   const content: readonly unknown[] = Array.isArray(record['content']) ? record['content'] : []
   const old = content[block]
-  if (!isFields(old) || old['type'] !== 'text') return undefined
+  if (!isRecord(old) || old['type'] !== 'text') return undefined
   return { ...record, content: content.with(block, { ...old, text: replacement }) }
 }
 
@@ -130,7 +131,7 @@ function answerOf({ modelInfo, metrics }: TaskRecord): {
   readonly model: string | undefined
   readonly usage: Usage | undefined
 } {
-  const tokens = isFields(metrics?.['tokens']) ? metrics['tokens'] : {}
+  const tokens = isRecord(metrics?.['tokens']) ? metrics['tokens'] : {}
   return {
     model: textIn(modelInfo?.['id']) ?? textIn(modelInfo?.['modelId']),
     usage: usageFrom({
@@ -249,7 +250,7 @@ export function* itemsOf({ messages, path, where, notes, retained }: Task): Gene
 /** The message list of a file, and its path. */
 function listIn(value: unknown): { readonly messages: readonly unknown[]; readonly path: string } {
   if (Array.isArray(value)) return { messages: value, path: '' }
-  const messages = isFields(value) ? value['messages'] : undefined
+  const messages = isRecord(value) ? value['messages'] : undefined
   return { messages: Array.isArray(messages) ? messages : [], path: 'messages' }
 }
 

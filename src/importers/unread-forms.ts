@@ -2,7 +2,8 @@
  * Recognizes files of programs without an importer, so that the error names the format of the file. To add a format,
  * add an entry and a test with the beginning of a file.
  */
-import { isFields, textIn } from './bodies.js'
+import { isRecord } from '../lib/is-record.js'
+import { textIn } from './bodies.js'
 import type { Head } from './transcript.js'
 
 /** A format that is recognized and rejected. */
@@ -21,17 +22,17 @@ const IFLOW_SESSION = /^session-[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/iu
 
 /** Whether a record is one of iFlow CLI, whose records have the fields of Claude Code's and other meanings. */
 export const isOfIFlow = (value: unknown): boolean =>
-  isFields(value) &&
+  isRecord(value) &&
   typeof value['uuid'] === 'string' &&
   IFLOW_SESSION.test(textIn(value['sessionId']) ?? '') &&
-  isFields(value['message'])
+  isRecord(value['message'])
 
 /** Text in UTF-16, read as UTF-8, has a zero next to most letters. */
 const isUtf16 = (text: string): boolean =>
   text.length > 3 && !text.startsWith('SQLite format 3') && (text.match(/\0/gu)?.length ?? 0) > text.length * 0.3
 
 const someRecord = (head: Head, test: (record: Readonly<Record<string, unknown>>) => boolean): boolean =>
-  head.records.some((record) => isFields(record) && test(record))
+  head.records.some((record) => isRecord(record) && test(record))
 
 const isKimiRole = (role: unknown): boolean => role === '_checkpoint' || role === '_usage' || role === '_system_prompt'
 
@@ -66,7 +67,7 @@ const FORMS: readonly Known[] = [
     matches: (head) =>
       head.path.includes('/agent-transcripts/') ||
       (/\/\.cursor\//u.test(head.path) &&
-        someRecord(head, ({ role, message }) => typeof role === 'string' && isFields(message))),
+        someRecord(head, ({ role, message }) => typeof role === 'string' && isRecord(message))),
   },
   {
     name: 'a session of Kimi CLI',
@@ -76,7 +77,7 @@ const FORMS: readonly Known[] = [
         ({ role, message, timestamp }) =>
           isKimiRole(role) ||
           (typeof timestamp === 'number' &&
-            isFields(message) &&
+            isRecord(message) &&
             /^(?:TurnBegin|StepBegin|StatusUpdate|ContentPart)$/u.test(textIn(message['type']) ?? '')),
       ),
   },

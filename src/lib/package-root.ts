@@ -2,7 +2,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { z } from 'zod'
 
 /** The nearest folder above a file that has a package.json; undefined if there is none. */
 export function packageFolderOf(file: string): string | undefined {
@@ -21,12 +20,17 @@ export function builtFile(...path: string[]): string {
   return join(root, 'dist', ...path)
 }
 
-const OwnPackage = z.object({ name: z.literal('context-ledger'), version: z.string() })
-
 /** The version of this package; `unknown` if this module was copied into another one. */
 export function packageVersion(): string {
   const root = packageFolderOf(fileURLToPath(import.meta.url))
   if (root === undefined) return 'unknown'
-  const { success, data } = OwnPackage.safeParse(JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')))
-  return success ? data.version : 'unknown'
+  // Every command reads it, so a schema is not worth its loading.
+  const found: unknown = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+  return typeof found === 'object' &&
+    found !== null &&
+    'name' in found &&
+    found.name === 'context-ledger' &&
+    'version' in found
+    ? String(found.version)
+    : 'unknown'
 }

@@ -1,8 +1,8 @@
 /** Passes the bytes of an answer from upstream to the client. */
+import { isRecord } from '../lib/is-record.js'
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
 import { ServerResponse, type IncomingMessage } from 'node:http'
 import type { AnswerCopy } from './answer-copy.js'
-import { isFields } from './json.js'
 import type { AnswerEnding } from './recorded-input.js'
 
 /** Bytes of an answer that are buffered while its head waits. */
@@ -115,7 +115,7 @@ export function readAnswerInto({ incoming, copy, abort, onChunk, onEnd }: Answer
 
 /** The client's own connection, if the server is Node's. */
 export function outgoingOf(environment: unknown): ServerResponse | undefined {
-  const outgoing = isFields(environment) ? environment['outgoing'] : undefined
+  const outgoing = isRecord(environment) ? environment['outgoing'] : undefined
   return outgoing instanceof ServerResponse ? outgoing : undefined
 }
 

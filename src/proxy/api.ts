@@ -2,6 +2,7 @@
  * The interface to an API: it reads requests and answers into messages of the ledger, and writes a context of the ledger
  * as a request. Each file in `apis/` implements one API; no other module depends on the fields of an API.
  */
+import { isRecord } from '../lib/is-record.js'
 import { hash } from 'node:crypto'
 import { recordable } from '../lib/json.js'
 import type { SentEvent } from '../domain/text/sent-events.js'
@@ -9,7 +10,7 @@ import { withoutUndefined } from '../lib/without-undefined.js'
 import { foreignMessage } from '../domain/values/foreign-messages.js'
 import { parseMessage, type ChatMessage, type MessageInput } from '../domain/values/message.js'
 import { isTooDeep, MAX_LEVELS } from '../lib/nesting.js'
-import { fieldsOf, isFields, jsonText, listOf, parseJson, textOf, type Fields } from './json.js'
+import { fieldsOf, jsonText, listOf, parseJson, textOf, type Fields } from './json.js'
 
 /** A message of a request in the ledger's form, with the elements of the request that it was read from. */
 export interface SourceMessage {
@@ -153,8 +154,8 @@ function mergeUnknownFields(known: MessageInput, unknown: Fields): MessageInput 
 
 /** A content part for the ledger. A part that the ledger would misread is wrapped. */
 export function toLedgerPart(part: unknown): { readonly type: string; readonly [field: string]: unknown } {
-  const type = isFields(part) ? textOf(part['type']) : undefined
-  if (!isFields(part) || type === undefined || isTooDeep(part, MAX_LEVELS - 2))
+  const type = isRecord(part) ? textOf(part['type']) : undefined
+  if (!isRecord(part) || type === undefined || isTooDeep(part, MAX_LEVELS - 2))
     return { type: 'as_sent', as_sent: isTooDeep(part, MAX_LEVELS - 2) ? '[nested too deep]' : part }
   return foreignMessage({ content: [part] }) === undefined ? { ...part, type } : { type: 'as_sent', as_sent: part }
 }
@@ -270,7 +271,7 @@ export const openaiErrorBody = (message: string, kind: string): Fields => ({
 export function contentOf(parts: readonly unknown[]): MessageInput['content'] {
   const [only] = parts
   if (parts.length === 0) return ''
-  if (parts.length === 1 && isFields(only) && only['type'] === 'text' && Object.keys(only).length === 2) {
+  if (parts.length === 1 && isRecord(only) && only['type'] === 'text' && Object.keys(only).length === 2) {
     const text = textOf(only['text'])
     if (text !== undefined) return text
   }

@@ -2,6 +2,7 @@
  * The proxy. It passes requests to upstream and answers to the client byte for byte and without delay, and records a copy
  * of both. In the mode `compact` it sends the ledger's context upstream instead of the client's list.
  */
+import { isRecord } from '../lib/is-record.js'
 import { Hono } from 'hono'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { either as E } from 'fp-ts'
@@ -28,7 +29,7 @@ import { chatCompletions } from './apis/chat-completions.js'
 import { openaiResponses } from './apis/openai-responses.js'
 import { decodeBody, readBody } from './body.js'
 import { ANY_CALLER, CONVERSATION_HEADER, type Caller } from './identify-request.js'
-import { isFields, jsonText, parseJson, type Fields } from './json.js'
+import { jsonText, parseJson, type Fields } from './json.js'
 import { hasTool, sendWithMemory, type BufferedAnswer } from './memory-tool.js'
 import { BYPASSED, Recorder, type AnswerEnding, type RequestRecord } from './recorder.js'
 import { RecordingStart } from './recording-start.js'
@@ -345,7 +346,7 @@ class RequestHandler {
     const plain = await decodeBody(bytes, headers.get('content-encoding'), this.maxBodyBytes * 4)
     if (plain === undefined) return undefined
     const body = parseJson(Buffer.from(plain).toString('utf8'))
-    if (!isFields(body)) return undefined
+    if (!isRecord(body)) return undefined
     try {
       const request = api.readRequest(body)
       return request === undefined ? undefined : { body, request }

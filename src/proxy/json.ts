@@ -1,13 +1,11 @@
 /** Reads unvalidated JSON field by field: a missing value, or one of another type, is undefined. */
+import { isRecord } from '../lib/is-record.js'
 import { exactJson, exactText } from '../lib/json.js'
 
 /** A JSON object. */
 export type Fields = Readonly<Record<string, unknown>>
 
-export const isFields = (value: unknown): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-
-export const fieldsOf = (value: unknown): Fields => (isFields(value) ? value : {})
+export const fieldsOf = (value: unknown): Fields => (isRecord(value) ? value : {})
 export const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
 export const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined)
 export const numberOf = (value: unknown): number | undefined =>

@@ -2,14 +2,12 @@
  * Sections in an answer of a model: JSON as it should be, or inside other text, or broken. Broken JSON is repaired by
  * `jsonrepair`; values of another type are converted if nothing is lost.
  */
+import { isRecord } from '../lib/is-record.js'
 import { jsonrepair } from 'jsonrepair'
 import { NO_SECTIONS, type Sections } from '../domain/events/index.js'
 
 type Entries = string[]
 type Work = Sections['completedWork'][number]
-
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** Keys are compared without case, spaces and underscores. `pendingWork` is the name before version 2. */
 const keyOf = (name: string): string => name.replaceAll(/[\s_-]/gu, '').toLowerCase()
@@ -40,12 +38,12 @@ const itemsOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? 
 
 const entriesOf = (value: unknown): Entries => {
   // An object instead of a list: each of its fields is an entry.
-  const items = isObject(value) ? Object.entries(value).map(([name, each]) => ({ [name]: each })) : itemsOf(value)
+  const items = isRecord(value) ? Object.entries(value).map(([name, each]) => ({ [name]: each })) : itemsOf(value)
   return items.map((item) => sentenceOf(item)).filter((entry) => entry !== '')
 }
 
 function workOf(item: unknown): Work[] {
-  if (!isObject(item)) {
+  if (!isRecord(item)) {
     const description = sentenceOf(item)
     return description === '' ? [] : [{ file: '', action: '', description }]
   }
@@ -62,9 +60,9 @@ const looksLikeWork = (value: Readonly<Record<string, unknown>>): boolean =>
   ['file', 'action', 'description'].some((name) => name in value)
 
 const workEntries = (value: unknown): Work[] =>
-  isObject(value) && !looksLikeWork(value)
+  isRecord(value) && !looksLikeWork(value)
     ? Object.entries(value).flatMap(([file, each]) =>
-        workOf(isObject(each) ? { file, ...each } : { file, description: each }),
+        workOf(isRecord(each) ? { file, ...each } : { file, description: each }),
       )
     : itemsOf(value).flatMap(workOf)
 
@@ -99,7 +97,7 @@ const hasSection = (value: Readonly<Record<string, unknown>>): boolean =>
 function sectionsObject(value: unknown, levels = 3): Readonly<Record<string, unknown>> | undefined {
   if (levels === 0) return undefined
   if (Array.isArray(value)) return firstSections(value, levels - 1)
-  if (!isObject(value)) return undefined
+  if (!isRecord(value)) return undefined
   if (hasSection(value)) return value
   const fields = Object.values(value)
   return fields.length === 1 ? firstSections(fields, levels - 1) : undefined

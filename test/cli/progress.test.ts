@@ -1,21 +1,10 @@
 /** Progress output: on a terminal it changes no modes, otherwise it prints occasional lines. */
-import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals'
+import { afterEach, describe, expect, it, jest } from '@jest/globals'
 import { startProgress } from '../../src/cli/progress.js'
+import { captureStandardError } from '../support/standard-error.js'
 
-let written: string
-let spy: ReturnType<typeof jest.spyOn>
-const { isTTY, columns } = process.stderr
-beforeEach(() => {
-  written = ''
-  spy = jest.spyOn(process.stderr, 'write').mockImplementation((text: string | Uint8Array) => {
-    written += String(text)
-    return true
-  })
-})
+const standardError = captureStandardError()
 afterEach(() => {
-  process.stderr.isTTY = isTTY
-  process.stderr.columns = columns
-  spy.mockRestore()
   jest.useRealTimers()
 })
 
@@ -25,10 +14,10 @@ describe('progress', () => {
     const bar = await startProgress('replaying', 100)
     bar.update(50, 'half of it')
     bar.stop()
-    expect(written).toContain('replaying')
+    expect(standardError.text()).toContain('replaying')
     // Neither cursor visibility nor line wrapping changes.
     // oxlint-disable-next-line no-control-regex -- the test is about escape sequences
-    expect(written).not.toMatch(/\x1b\[\?/u)
+    expect(standardError.text()).not.toMatch(/\x1b\[\?/u)
   })
 
   it('keeps its time left at 80 columns, whatever else there is to tell, in one line', async () => {
@@ -41,6 +30,7 @@ describe('progress', () => {
       4_000,
     )
     bar.stop()
+    const written = standardError.text()
     // oxlint-disable-next-line no-control-regex -- the test is about escape sequences
     const lines = written.replaceAll(/\x1b\[[0-9;]*[A-Za-z]/gu, '\n').split(/[\r\n]+/u)
     expect(lines).toContainEqual(expect.stringMatching(/ 50%, 1 h 6 min left, 1 of 20/u))
@@ -52,9 +42,9 @@ describe('progress', () => {
     process.stderr.isTTY = false
     const lines = await startProgress('replaying', 100)
     lines.update(1, 'one call')
-    expect(written).toBe('')
+    expect(standardError.text()).toBe('')
     jest.advanceTimersByTime(60_000)
-    expect(written).toMatch(/^replaying: one call.*\n$/u)
+    expect(standardError.text()).toMatch(/^replaying: one call.*\n$/u)
     lines.stop()
   })
 
@@ -64,10 +54,10 @@ describe('progress', () => {
     const lines = await startProgress('importing', 1_000)
     jest.advanceTimersByTime(20_000)
     lines.update(5, '5 messages')
-    expect(written).toBe('importing: 5 messages\n')
+    expect(standardError.text()).toBe('importing: 5 messages\n')
     jest.advanceTimersByTime(20_000)
     lines.update(100, '100 messages')
-    expect(written).toMatch(/100 messages, .* left\n$/u)
+    expect(standardError.text()).toMatch(/100 messages, .* left\n$/u)
     lines.stop()
   })
 })

@@ -2,22 +2,13 @@ import { afterEach, beforeEach, expect, it, jest } from '@jest/globals'
 import { startProgress } from '../../src/cli/progress.js'
 import { Waiting } from '../../src/cli/waiting.js'
 import type { SummaryRequest } from '../../src/library/ledger.js'
+import { captureStandardError } from '../support/standard-error.js'
 
-let written: string
-let spy: ReturnType<typeof jest.spyOn>
-const { isTTY, columns } = process.stderr
+const standardError = captureStandardError()
 beforeEach(() => {
-  written = ''
   jest.useFakeTimers()
-  spy = jest.spyOn(process.stderr, 'write').mockImplementation((text: string | Uint8Array) => {
-    written += String(text)
-    return true
-  })
 })
 afterEach(() => {
-  process.stderr.isTTY = isTTY
-  process.stderr.columns = columns
-  spy.mockRestore()
   jest.useRealTimers()
 })
 
@@ -54,14 +45,14 @@ it('counts a repeated request once, and forgets what was answered', async () => 
   expect(waiting.text()).toContain('chunk 2,')
 })
 
-it('is written every ten seconds in a log', async () => {
+it('is standardError.text() every ten seconds in a log', async () => {
   process.stderr.isTTY = false
   const waiting = new Waiting()
   const progress = await startProgress('compacting', 0, () => waiting.text())
   waiting.add(request('a'))
   jest.advanceTimersByTime(23_000)
   progress.stop()
-  expect(written.split('\n')).toEqual([
+  expect(standardError.text().split('\n')).toEqual([
     'compacting: chunk 1, waiting 2 s, 20,591 tokens, gpt-4o',
     'compacting: chunk 1, waiting 12 s, 20,591 tokens, gpt-4o',
     'compacting: chunk 1, waiting 22 s, 20,591 tokens, gpt-4o',
@@ -79,5 +70,5 @@ it('is brought up to date on a terminal, though nothing else happens', async () 
   waiting.add(request('a'))
   jest.advanceTimersByTime(7_000)
   progress.stop()
-  expect(written).toContain('chunk 1 of up to 40, waiting 5 s')
+  expect(standardError.text()).toContain('chunk 1 of up to 40, waiting 5 s')
 })

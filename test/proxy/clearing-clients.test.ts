@@ -3,6 +3,7 @@
  * result gives way to a short text, and the last six stay whole. The ledger shortens every request, and a request begins
  * like the one before it unless a cycle was recorded between the two or the hard limit made the context shorter.
  */
+import { isRecord } from '../../src/lib/is-record.js'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { openLedger, type Ledger } from '../../src/index.js'
 import { startProxy, type ProxyServer } from '../../src/proxy/server.js'
@@ -44,7 +45,6 @@ afterAll(async () => {
 })
 
 type Fields = Record<string, unknown>
-const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null
 
 /** A tool result of a request, and the field that has its content. */
 interface Result {
@@ -55,7 +55,7 @@ interface Result {
 /** The tool results in a request of any API, in their order. */
 function resultsIn(value: unknown): Result[] {
   if (Array.isArray(value)) return value.flatMap(resultsIn)
-  if (!isFields(value)) return []
+  if (!isRecord(value)) return []
   if (value['type'] === 'function_call_output') return [{ result: value, field: 'output' }]
   if (value['type'] === 'tool_result' || value['role'] === 'tool') return [{ result: value, field: 'content' }]
   return Object.values(value).flatMap(resultsIn)
@@ -65,21 +65,21 @@ function resultsIn(value: unknown): Result[] {
 function textOf({ result, field }: Result): string {
   const content = result[field]
   if (typeof content === 'string') return content
-  return Array.isArray(content) && isFields(content[0]) ? String(content[0]['text']) : ''
+  return Array.isArray(content) && isRecord(content[0]) ? String(content[0]['text']) : ''
 }
 
 /** The tool calls in a request of any API, in their order. */
 function callsIn(value: unknown): Fields[] {
   if (Array.isArray(value)) return value.flatMap(callsIn)
-  if (!isFields(value)) return []
-  const isCall = value['type'] === 'function_call' || value['type'] === 'tool_use' || isFields(value['function'])
+  if (!isRecord(value)) return []
+  const isCall = value['type'] === 'function_call' || value['type'] === 'tool_use' || isRecord(value['function'])
   return isCall && !('parameters' in Object(value['function'])) ? [value] : Object.values(value).flatMap(callsIn)
 }
 
 /** Drops the arguments of a call. */
 function clearArguments(call: Fields): void {
   if (call['type'] === 'tool_use') call['input'] = {}
-  else if (isFields(call['function'])) call['function']['arguments'] = '{}'
+  else if (isRecord(call['function'])) call['function']['arguments'] = '{}'
   else call['arguments'] = '{}'
 }
 
@@ -106,7 +106,7 @@ const createAgent = (name: string): Agent => {
  */
 function clearedRequest(agent: Agent, standIn: StandIn, batch: number, withCalls: boolean): Fields {
   const body: unknown = structuredClone(agent.request())
-  if (!isFields(body)) throw new Error('not a request')
+  if (!isRecord(body)) throw new Error('not a request')
   const results = resultsIn(body)
   const old = Math.max(0, Math.floor((results.length - WHOLE_RESULTS) / batch) * batch)
   for (const each of results.slice(0, old)) each.result[each.field] = standIn(textOf(each))

@@ -7,6 +7,7 @@
  * The id on the wire is a hash of the whole event. The server treats the same id at the same revision as a repetition
  * and does not compare the content; with this id, its success means that exactly this event is recorded there.
  */
+import { isRecord } from '../../lib/is-record.js'
 import { uuidOf } from '../../domain/values/hash.js'
 import type { EventToAppend, StoredEvent } from '../../domain/events/stored-event.js'
 import type { Recorded, EventToSend } from './wire.js'
@@ -31,9 +32,6 @@ interface WireMetadata {
   readonly claim?: Claim
 }
 
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-
 /** The parsed text if `JSON.stringify` restores it exactly; otherwise undefined. */
 function losslessJson(text: string): { readonly value: unknown } | undefined {
   try {
@@ -49,12 +47,12 @@ export function toWire(stream: string, event: EventToAppend, replacement: BodyRe
   const { id, type, data, metadata: text } = event
   const parsed = losslessJson(text)?.value
   const metadata: WireMetadata = {
-    ...(isObject(parsed) && typeof parsed['correlationId'] === 'string'
+    ...(isRecord(parsed) && typeof parsed['correlationId'] === 'string'
       ? { $correlationId: parsed['correlationId'] }
       : {}),
-    ...(isObject(parsed) && typeof parsed['causationId'] === 'string' ? { $causationId: parsed['causationId'] } : {}),
+    ...(isRecord(parsed) && typeof parsed['causationId'] === 'string' ? { $causationId: parsed['causationId'] } : {}),
     eventId: id,
-    metadata: isObject(parsed) ? parsed : text,
+    metadata: isRecord(parsed) ? parsed : text,
     ...(replacement === undefined ? {} : { claim: { sha256: replacement.sha256, bytes: replacement.bytes } }),
   }
   return {
@@ -71,7 +69,7 @@ export const dataOfPreview = (preview: string): Record<string, string> => (previ
 
 const claimIn = (metadata: Readonly<Record<string, unknown>>): Claim | undefined => {
   const claim = metadata['claim']
-  if (!isObject(claim) || typeof claim['sha256'] !== 'string' || typeof claim['bytes'] !== 'number') return undefined
+  if (!isRecord(claim) || typeof claim['sha256'] !== 'string' || typeof claim['bytes'] !== 'number') return undefined
   return { sha256: claim['sha256'], bytes: claim['bytes'] }
 }
 
@@ -100,7 +98,7 @@ function readMetadata(text: string): ParsedMetadata {
       return { eventId: match[1], metadata: text.slice(from, to), claim: undefined }
   }
   const parsed = valueIn(text)
-  if (!isObject(parsed) || typeof parsed['eventId'] !== 'string')
+  if (!isRecord(parsed) || typeof parsed['eventId'] !== 'string')
     return { eventId: undefined, metadata: text, claim: undefined }
   const { metadata } = parsed
   return {

@@ -3,6 +3,7 @@
  * file, and one message per line on standard input. Each message has its place, for error messages. The ledger
  * validates the messages.
  */
+import { isRecord } from '../../lib/is-record.js'
 import { LedgerError } from '../../lib/ledger-error.js'
 import { createReadStream } from 'node:fs'
 import { readFile } from 'node:fs/promises'
@@ -21,14 +22,12 @@ export type Item =
   /** The file has records of another kind: the first line has no field of a message. */
   | { readonly kind: 'no-conversation' }
 
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 const isHeader = (value: unknown): value is Record<string, unknown> =>
-  isObject(value) && value['type'] === 'conversation' && !('role' in value)
+  isRecord(value) && value['type'] === 'conversation' && !('role' in value)
 
 /** An object without any field of a message, in our format or in that of another API. */
 const isOtherRecord = (value: unknown): boolean =>
-  isObject(value) &&
+  isRecord(value) &&
   !['role', 'content', 'tool_calls'].some((key) => key in value) &&
   foreignMessage(value) === undefined
 
@@ -65,7 +64,7 @@ async function* jsonLines(chunks: AsyncIterable<Buffer>, name: string): AsyncIte
     } else if (isHeader(value)) throw bad(where, 'a second conversation starts here: a file contains one conversation')
     if (Array.isArray(value))
       throw bad(where, 'is an array: a line contains one message; a chat array must be in a .json file')
-    if (isObject(value) && !('role' in value)) {
+    if (isRecord(value) && !('role' in value)) {
       const foreign = foreignMessage(value)
       throw bad(
         where,
@@ -88,7 +87,7 @@ function checkMessages(messages: readonly unknown[], prefix: string): void {
   for (const [at, message] of messages.entries()) {
     const where = `${prefix}[${String(at)}]`
     // An id of null counts as missing, as in every import.
-    const parsed = parseMessage(isObject(message) && message['id'] === null ? { ...message, id: undefined } : message)
+    const parsed = parseMessage(isRecord(message) && message['id'] === null ? { ...message, id: undefined } : message)
     if (E.isLeft(parsed)) {
       const { kind, field, detail } = parsed.left
       throw new LedgerError(kind, `${where}: ${field} ${detail}; nothing from this file was recorded`)
@@ -120,11 +119,11 @@ async function* chatArray(path: string): AsyncIterable<Item> {
     throw bad(at === undefined ? path : `${path}:${String(text.slice(0, at).split('\n').length)}`, detail)
   }
   const value = read.right
-  const messages = isObject(value) ? value['messages'] : value
+  const messages = isRecord(value) ? value['messages'] : value
   if (!Array.isArray(messages))
     throw bad(path, 'is neither an array of messages nor an object with an array in "messages"')
   if (isHeader(value)) yield headerOf(value, path)
-  const prefix = isObject(value) ? 'messages' : ''
+  const prefix = isRecord(value) ? 'messages' : ''
   checkMessages(messages, `${path}: ${prefix}`)
   for (const [at, message] of messages.entries()) {
     yield {

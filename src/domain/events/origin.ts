@@ -2,11 +2,12 @@
  * The common data of checkpoint events. A load starts at the last one and needs nothing before it except the events
  * that it refers to.
  */
+import { isRecord } from '../../lib/is-record.js'
 import { carryForwardSchema } from './carry-forward.js'
 import { count, hash, revision } from './fields.js'
 import { configurationRenamed, withShape } from './configuration.js'
 import { upcastSections } from './sections.js'
-import { inOrder, isRecord, renamed, saysNoMore, within, type Upcast, type Upcasters } from './upcast.js'
+import { inOrder, renamed, saysNoMore, within, type Upcast, type Upcasters } from './upcast.js'
 
 export const origin = {
   /** The live window now starts at this revision. */

@@ -1,6 +1,7 @@
 /** The named sections of a summary, if the strategy writes them. */
+import { isRecord } from '../../lib/is-record.js'
 import { z } from 'zod'
-import { isRecord, type Upcast } from './upcast.js'
+import { type Upcast } from './upcast.js'
 
 const entries = z.array(z.string())
 

@@ -3,12 +3,10 @@
  * never changed or removed. Each step is in the file of its event.
  */
 
+import { isRecord } from '../../lib/is-record.js'
+
 /** Takes the data as stored by one version, and returns it in the form of the next. */
 export type Upcast = (data: Record<string, unknown>) => Record<string, unknown>
-
-/** Whether a stored value is an object with fields. */
-export const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null
 
 /** The steps of one event, by the version that each starts from. */
 export type Upcasters = Readonly<Record<number, Upcast>>

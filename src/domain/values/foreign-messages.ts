@@ -4,6 +4,7 @@
  * or an unreadable text. So it is rejected, and the error names the right field of a chat message. All other unknown
  * parts pass unchanged: reasoning with its signatures, images, files.
  */
+import { isRecord } from '../../lib/is-record.js'
 
 /** A field that is rejected, and how to write it as a chat message. */
 export interface Foreign {
@@ -66,9 +67,6 @@ const items: readonly (readonly [RegExp, string, string])[] = [
   ],
 ]
 
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-
 function ofType(field: string, type: unknown, known: typeof families): Foreign | undefined {
   if (typeof type !== 'string') return undefined
   const found = known.find(([pattern]) => pattern.test(type))
@@ -79,7 +77,7 @@ function ofType(field: string, type: unknown, known: typeof families): Foreign |
 
 /** The first field of a message that belongs to another API; undefined if there is none. */
 export function foreignMessage(input: unknown): Foreign | undefined {
-  if (!isObject(input)) return undefined
+  if (!isRecord(input)) return undefined
   const { type, role, content, parts } = input
   const item = ofType('type', type, [...families, ...items])
   if (item !== undefined) return item
@@ -90,14 +88,14 @@ export function foreignMessage(input: unknown): Foreign | undefined {
     }
   if (Array.isArray(content)) {
     for (const [at, part] of content.entries()) {
-      const foreign = isObject(part) ? ofType(`content.${String(at)}.type`, part['type'], families) : undefined
+      const foreign = isRecord(part) ? ofType(`content.${String(at)}.type`, part['type'], families) : undefined
       if (foreign !== undefined) return foreign
     }
   }
   const calls = input['tool_calls']
   if (Array.isArray(calls)) {
     for (const [at, call] of calls.entries()) {
-      const foreign = isObject(call) ? ofType(`tool_calls.${String(at)}.type`, call['type'], families) : undefined
+      const foreign = isRecord(call) ? ofType(`tool_calls.${String(at)}.type`, call['type'], families) : undefined
       if (foreign !== undefined) return foreign
     }
   }

@@ -2,6 +2,7 @@
  * Anthropic's Messages API: messages of the user and the assistant alternate and consist of blocks. The results of tool
  * calls are blocks of the next user message.
  */
+import { isRecord } from '../../lib/is-record.js'
 import type { ChatMessage, MessageInput } from '../../domain/values/message.js'
 import {
   chatCalls,
@@ -23,7 +24,6 @@ import {
 import {
   fieldsOf,
   indexOf,
-  isFields,
   jsonText,
   listOf,
   numberOf,
@@ -107,7 +107,7 @@ function messagesOf(message: unknown): SourceMessage[] {
       ),
     ]
   const results = blocks.flatMap((block) =>
-    isFields(block) &&
+    isRecord(block) &&
     block['type'] === 'tool_result' &&
     typeof block['tool_use_id'] === 'string' &&
     block['tool_use_id'] !== ''
@@ -268,7 +268,7 @@ function blockFor(part: unknown): readonly unknown[] {
   return textOf(fields['text']) === '' ? [] : [part]
 }
 
-const hasMark = (block: unknown): boolean => isFields(block) && 'cache_control' in block
+const hasMark = (block: unknown): boolean => isRecord(block) && 'cache_control' in block
 
 /**
  * Recorded blocks without their cache marks if the client no longer sets one in this message: the API accepts four marks
@@ -281,7 +281,7 @@ function blocksFor(blocks: readonly unknown[], message: SourceMessage | undefine
 
 const inputFor = (text: unknown): unknown => {
   const input = parseJson(textOf(text) ?? '')
-  return isFields(input) ? input : { arguments: text }
+  return isRecord(input) ? input : { arguments: text }
 }
 
 /** A shortened answer: its blocks in their order, with thinking blocks and cache marks. */

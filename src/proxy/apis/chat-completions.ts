@@ -1,4 +1,5 @@
 /** OpenAI's Chat Completions API: a list of messages; the answer is a message, or deltas of one. */
+import { isRecord } from '../../lib/is-record.js'
 import { withoutUndefined } from '../../lib/without-undefined.js'
 import type { MessageInput } from '../../domain/values/message.js'
 import {
@@ -18,24 +19,14 @@ import {
   type SourceMessage,
   type OutgoingMessage,
 } from '../api.js'
-import {
-  fieldsOf,
-  indexOf,
-  isFields,
-  listOf,
-  numberOf,
-  withoutFields,
-  parseJson,
-  textOf,
-  type Fields,
-} from '../json.js'
+import { fieldsOf, indexOf, listOf, numberOf, withoutFields, parseJson, textOf, type Fields } from '../json.js'
 
 const ROLES = new Set(['system', 'developer', 'user', 'assistant', 'tool'])
 const KNOWN = new Set(['role', 'content', 'name', 'tool_calls', 'tool_call_id'])
 
 /** Whether a call has a name and its arguments as text. Some servers send the arguments as an object. */
 const isFunctionCall = (call: unknown): boolean =>
-  isFields(call) && (textOf(call['name']) ?? '') !== '' && textOf(call['arguments']) !== undefined
+  isRecord(call) && (textOf(call['name']) ?? '') !== '' && textOf(call['arguments']) !== undefined
 
 /** The calls; undefined if the ledger does not accept one of them. All are then recorded as they were sent. */
 function callsOf(value: unknown): readonly Fields[] | undefined {
@@ -104,7 +95,7 @@ function read(body: Fields): ProxyRequest | undefined {
 }
 
 function usage(value: unknown): Fields | undefined {
-  if (!isFields(value)) return undefined
+  if (!isRecord(value)) return undefined
   const cached = fieldsOf(value['prompt_tokens_details'])['cached_tokens']
   const reasoning = fieldsOf(value['completion_tokens_details'])['reasoning_tokens']
   return usageOf(
@@ -120,7 +111,7 @@ function answerOf(body: unknown): Answer {
   const { id, model, choices, error, usage: tokens } = fieldsOf(body)
   const [first, ...rest] = listOf(choices)
   const choice = fieldsOf(first)
-  const message = isFields(choice['message']) ? choice['message'] : undefined
+  const message = isRecord(choice['message']) ? choice['message'] : undefined
   const finish = textOf(choice['finish_reason'])
   return {
     message:
@@ -160,7 +151,7 @@ function takeCall(choice: Choice, delta: Fields): void {
   const call = (choice.calls[index] ??= { id: undefined, type: 'function' })
   for (const [name, value] of Object.entries(delta)) {
     if (name === 'index') continue
-    if (!isFields(value)) {
+    if (!isRecord(value)) {
       if (value !== null && value !== undefined) call[name] = value
       continue
     }

@@ -2,6 +2,7 @@
  * OpenAI's Responses API: a list of items. The items of one answer (reasoning, text, calls) are one message of the ledger,
  * so that they stay together.
  */
+import { isRecord } from '../../lib/is-record.js'
 import { withoutUndefined } from '../../lib/without-undefined.js'
 import type { ChatMessage, MessageInput } from '../../domain/values/message.js'
 import {
@@ -27,7 +28,6 @@ import {
 import {
   fieldsOf,
   indexOf,
-  isFields,
   jsonText,
   listOf,
   numberOf,
@@ -201,7 +201,7 @@ function read(body: Fields): ProxyRequest | undefined {
 }
 
 function usage(value: unknown): Fields | undefined {
-  if (!isFields(value)) return undefined
+  if (!isRecord(value)) return undefined
   const cached = fieldsOf(value['input_tokens_details'])['cached_tokens']
   const reasoning = fieldsOf(value['output_tokens_details'])['reasoning_tokens']
   return usageOf(
@@ -219,7 +219,7 @@ const ENDED = new Set(['completed', 'incomplete'])
 function answerOf(body: unknown): Answer {
   const { id, model, output, status, usage: tokens, error, incomplete_details } = fieldsOf(body)
   const raw = listOf(output)
-  const isComplete = typeof status === 'string' && ENDED.has(status) && !(isFields(error) && raw.length === 0)
+  const isComplete = typeof status === 'string' && ENDED.has(status) && !(isRecord(error) && raw.length === 0)
   return {
     message: raw.length === 0 ? undefined : answerMessage(raw),
     raw,

@@ -3,6 +3,7 @@
  * together (reasoning, text, calls) are one message, so that a compaction never separates a call from the reasoning that
  * it needs. Data without a field in the chat API is recorded in the field `openai_agents` of the message, by item.
  */
+import { isRecord } from '../../lib/is-record.js'
 import type { AgentInputItem } from '@openai/agents'
 import { z } from 'zod'
 import type { ChatMessage, MessageInput, MessagePart } from '../../domain/values/chat-message.js'
@@ -30,7 +31,6 @@ const extraSchema = z.looseObject({
 })
 type ItemExtra = z.infer<typeof extraSchema>['items'][number]
 
-const isObject = (value: unknown): value is Item => typeof value === 'object' && value !== null && !Array.isArray(value)
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : (JSON.stringify(value) ?? ''))
 
 const BYTES = '$bytes'
@@ -41,7 +41,7 @@ export const asJson = (value: unknown): unknown =>
   )
 const fromJson = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(fromJson)
-  if (!isObject(value)) return value
+  if (!isRecord(value)) return value
   if (typeof value[BYTES] === 'string') return new Uint8Array(Buffer.from(value[BYTES], 'base64'))
   return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, fromJson(each)]))
 }
@@ -49,7 +49,7 @@ const fromJson = (value: unknown): unknown => {
 const TEXTS = new Set(['input_text', 'output_text', 'text'])
 
 function partToLedger(part: unknown): { readonly part: MessagePart; readonly extra: Item } {
-  if (!isObject(part)) return { part: { type: 'sdk_part', part }, extra: {} }
+  if (!isRecord(part)) return { part: { type: 'sdk_part', part }, extra: {} }
   const { text, image, ...rest } = part
   if (TEXTS.has(textOf(part['type'])) && typeof text === 'string') return { part: { type: 'text', text }, extra: rest }
   if (part['type'] === 'input_image' && typeof image === 'string')
@@ -60,7 +60,7 @@ function partToLedger(part: unknown): { readonly part: MessagePart; readonly ext
 function partFromLedger(ledgerPart: MessagePart, extra: Item, textType: string): unknown {
   const part: Item = { ...ledgerPart }
   if (part['type'] === 'sdk_part') return part['part']
-  if (part['type'] === 'image_url' && isObject(part['image_url']))
+  if (part['type'] === 'image_url' && isRecord(part['image_url']))
     return { type: 'input_image', ...extra, image: part['image_url']['url'] }
   return {
     ...(extra['type'] === 'input_image' ? {} : extra),
@@ -96,7 +96,7 @@ function resultOf(item: Item): MessageInput {
   if (item['type'] !== 'function_call_result')
     return { ...base, content: [{ type: 'sdk_part', part: item }], ...extraField([{ as: 'output', rest: {} }]) }
   if (typeof output === 'string') return { ...base, content: output, ...extraField([{ as: 'output', rest }]) }
-  const isSinglePart = isObject(output)
+  const isSinglePart = isRecord(output)
   const converted = (isSinglePart ? [output] : Array.isArray(output) ? output : []).map(partToLedger)
   const form = isSinglePart ? { one: true } : {}
   return {
@@ -179,7 +179,7 @@ export function toMessages(items: readonly unknown[]): MessageInput[] {
   }
   for (const value of items) {
     const item = asJson(value)
-    if (!isObject(item)) continue
+    if (!isRecord(item)) continue
     const role = roleOf(item)
     if (role === 'user' || role === 'system') {
       end()
@@ -209,7 +209,7 @@ function answerItems(message: Extract<ChatMessage, { role: 'assistant' }>, extra
   const nextCall = (rest: Item): unknown => {
     const call = calls.shift()
     const named = call?.['function']
-    if (!isObject(named)) return call?.['item']
+    if (!isRecord(named)) return call?.['item']
     return { ...rest, type: 'function_call', callId: call?.['id'], name: named['name'], arguments: named['arguments'] }
   }
   // The parts of a shortened answer may have been joined to one text.
