@@ -1,9 +1,9 @@
-/** The service's API as functions, one per route, typed by the service's own schemas in `contract/`. */
+/** The service's API as functions, one per route, typed by the service's own schemas in `src/schema/`. */
 import { LedgerError } from '../lib/ledger-error.js'
 import type { z } from 'zod'
-import { routes, type RouteName } from '../service/contract/index.js'
-import type { accepted } from '../service/contract/jobs.js'
-import type { Route } from '../service/contract/route.js'
+import { routes, type RouteName } from '../schema/index.js'
+import type { accepted } from '../schema/jobs.js'
+import type { Route } from '../schema/route.js'
 import { readEvents, type CloudEvent } from './event-stream.js'
 import {
   createTransport,

@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { backoffMs } from '../lib/backoff.js'
 import { isLedgerError, LedgerError, type Fault } from '../lib/ledger-error.js'
 import { codeOf, sentenceOf } from '../ports/store-error.js'
-import type { Route } from '../service/contract/route.js'
+import type { Route } from '../schema/route.js'
 import { withWholeNumbers } from './whole-numbers.js'
 
 /** How to reach a service. */

@@ -4,7 +4,7 @@
  */
 import { isLedgerError } from '../lib/ledger-error.js'
 import { faultOf, kindOf } from '../library/problem.js'
-import { PROBLEM } from './contract/problem.js'
+import { PROBLEM } from '../schema/problem.js'
 
 /** Failures that only a request meets, with their status. */
 const STATUS = {

@@ -3,7 +3,7 @@ import type { z } from 'zod'
 import type { Ledger } from '../library/ledger.js'
 import type { KeyStore } from '../ports/service-state.js'
 import type { Access, Bounds } from './access.js'
-import type { RouteName, routes } from './contract/index.js'
+import type { RouteName, routes } from '../schema/index.js'
 import type { Feed, FeedDelivery } from './feed.js'
 import type { Jobs } from './jobs.js'
 

@@ -1,7 +1,7 @@
 /** Conversations, and their context. */
 import { z } from 'zod'
-import { SHAPES } from '../../domain/values/context-shapes.js'
-import { VIEWS } from '../../domain/values/view-names.js'
+import { SHAPES } from '../domain/values/context-shapes.js'
+import { VIEWS } from '../domain/values/view-names.js'
 import { at, cursor, limit, next, ofConversation, report, revision, time, wait } from './fields.js'
 import { route } from './route.js'
 

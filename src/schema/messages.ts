@@ -1,6 +1,6 @@
 /** Messages: appended, read, pinned. */
 import { z } from 'zod'
-import { roleSchema } from '../../domain/values/message.js'
+import { roleSchema } from '../domain/values/message.js'
 import { at, cursor, limit, next, ofConversation, policy, revision, time, wait } from './fields.js'
 import { route } from './route.js'
 

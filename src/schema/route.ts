@@ -3,7 +3,7 @@
  * same definitions.
  */
 import { z } from 'zod'
-import type { Role } from '../../ports/service-state.js'
+import type { Role } from '../ports/service-state.js'
 
 /**
  * Reach of a route. `conversation`: the conversation in the address, which must be within the key's bound. `some`:
