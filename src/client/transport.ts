@@ -7,7 +7,7 @@ import { backoffMs } from '../lib/backoff.js'
 import { isLedgerError, LedgerError, type Fault } from '../lib/ledger-error.js'
 import { codeOf, sentenceOf } from '../ports/store-error.js'
 import type { Route } from '../schema/route.js'
-import { withWholeNumbers } from './whole-numbers.js'
+import { failureDetails } from '../schema/failure.js'
 
 /** How to reach a service. */
 export interface ClientOptions {
@@ -259,9 +259,7 @@ export function errorOfProblem({
   fault,
   ...about
 }: ProblemDocument): LedgerError {
-  // Revisions and positions are strings in JSON.
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a record stays one
-  const details = withWholeNumbers(about) as Record<string, unknown>
+  const details = failureDetails.parse(about)
   return new LedgerError(kind, isFault(fault) ? fault : faultOfStatus(status), detail, { status, details })
 }
 

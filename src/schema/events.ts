@@ -8,7 +8,7 @@ export const EVENT_TYPE = 'org.context-ledger.'
 
 /** A fact in CloudEvents' JSON shape, 1.0. */
 export const cloudEvent = z
-  .object({
+  .looseObject({
     specversion: z.literal('1.0'),
     id: z.string().meta({ description: 'Id of the event' }),
     source: z.string().meta({ description: 'The ledger' }),

@@ -8,7 +8,7 @@ import { conversationOf } from '../domain/values/ids.js'
 import type { Ledger } from '../library/ledger.js'
 import { sleep } from '../ports/clock.js'
 import { EVENT_TYPE } from '../schema/events.js'
-import { toWire } from './wire.js'
+import { toWire } from '../lib/json.js'
 
 /** An event, ready to send. */
 interface FeedItem {

@@ -8,7 +8,7 @@ import { sleep } from '../ports/clock.js'
 import type { Access } from './access.js'
 import { Refused, type Problem } from './problems.js'
 import type { Room } from './limits.js'
-import { toWire } from './wire.js'
+import { toWire } from '../lib/json.js'
 
 const BEAT_MS = 1_000
 const JOB_ID = /^[0-9a-f-]{36}$/u

@@ -54,19 +54,3 @@ export type Handlers<Name extends RouteName = RouteName> = { readonly [N in Name
 
 /** An ETag of a revision. */
 export const etagOf = (revision: bigint): Readonly<Record<string, string>> => ({ etag: `"${String(revision)}"` })
-
-/** A whole number that came as a text. */
-export const bigintOf = (text: string | undefined): bigint | undefined =>
-  text === undefined ? undefined : BigInt(text)
-
-/** What to wait for, as the library takes it. */
-export const waitOf = ({
-  waitFor,
-  timeout,
-}: {
-  readonly waitFor?: string | undefined
-  readonly timeout?: number | undefined
-}): { readonly waitFor?: bigint; readonly timeout?: number } => ({
-  ...(waitFor === undefined ? {} : { waitFor: BigInt(waitFor) }),
-  ...(timeout === undefined ? {} : { timeout }),
-})

@@ -2,7 +2,7 @@
 import { withoutUndefined } from '../../lib/without-undefined.js'
 import { cursorOf, placeOf } from '../cursors.js'
 import { Refused } from '../problems.js'
-import { etagOf, waitOf, type Handlers, type Parts } from '../service.js'
+import { etagOf, type Handlers, type Parts } from '../service.js'
 import type { Access } from '../access.js'
 import type { ConversationList, ListOptions } from '../../library/ledger.js'
 import { problem } from '../../library/problem.js'
@@ -46,7 +46,8 @@ export function conversationHandlers({
         sort,
         after,
         limit: limit + 1,
-        ...waitOf(query),
+        waitFor: query.waitFor,
+        timeout: query.timeout,
       })
       const { conversations, unlisted, behind }: ConversationList = await ledger.list(options)
       const page = conversations.slice(0, limit)
@@ -65,14 +66,16 @@ export function conversationHandlers({
 
     async getConversation({ params: { conversation }, query }) {
       // By their bytes, no id that begins with this one comes before it.
-      const { conversations } = await ledger.list({ prefix: conversation, sort: 'id', limit: 1, ...waitOf(query) })
+      const { conversations } = await ledger.list(
+        withoutUndefined({ prefix: conversation, sort: 'id' as const, limit: 1, ...query }),
+      )
       const found = conversations.find(({ conversationId }) => conversationId === conversation)
       if (found === undefined) throw problem({ kind: 'NoSuchConversation', conversationId: conversation })
       return { body: found, headers: etagOf(found.revision) }
     },
 
-    async getContext({ params: { conversation }, query: { at, view, ...wait } }) {
-      const context = await ledger.context(conversation, withoutUndefined({ at, view, ...waitOf(wait) }))
+    async getContext({ params: { conversation }, query }) {
+      const context = await ledger.context(conversation, withoutUndefined(query))
       return { body: context, headers: etagOf(context.revision) }
     },
 

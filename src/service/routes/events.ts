@@ -1,7 +1,7 @@
 /** Facts as server-sent events. */
 import type { FeedDelivery } from '../feed.js'
 import { Refused } from '../problems.js'
-import { bigintOf, type Handlers, type Parts } from '../service.js'
+import type { Handlers, Parts } from '../service.js'
 
 /** The position after which a client resumes, if it sends one. */
 function lastOf(headers: Readonly<Record<string, string | undefined>>): bigint | undefined {
@@ -15,10 +15,8 @@ function lastOf(headers: Readonly<Record<string, string | undefined>>): bigint |
 }
 
 /** Start of the stream. The header of a reconnecting client overrides its address. */
-function afterOf(headers: Readonly<Record<string, string | undefined>>, from: string | undefined): bigint | undefined {
-  const last = lastOf(headers)
-  const first = bigintOf(from)
-  return last ?? (first === undefined ? undefined : first - 1n)
+function afterOf(headers: Readonly<Record<string, string | undefined>>, from: bigint | undefined): bigint | undefined {
+  return lastOf(headers) ?? (from === undefined ? undefined : from - 1n)
 }
 
 /** The handlers. */

@@ -4,7 +4,7 @@ import type { RecordedEvent } from '../../domain/events/index.js'
 import type { ConversationStats, ForgottenCycle } from '../../library/ledger.js'
 import { cursorOf, numberOf } from '../cursors.js'
 import { Refused } from '../problems.js'
-import { bigintOf, waitOf, type Handlers, type Parts } from '../service.js'
+import type { Handlers, Parts } from '../service.js'
 
 const PAGE = 100
 /** Facts that one page of cycles looks through. */
@@ -67,7 +67,7 @@ export function historyHandlers({
         throw new Refused('BadRequest', 'from goes with the first page alone', { field: 'from' })
       const facts: RecordedEvent[] = []
       let next: bigint | undefined
-      const begin = numberOf(cursor) ?? bigintOf(from)
+      const begin = numberOf(cursor) ?? from
       for await (const fact of ledger.log(
         conversation,
         withoutUndefined({ from: begin, limit: limit + 1, direction }),
@@ -125,7 +125,7 @@ export function historyHandlers({
       if (cycle !== undefined && (from !== undefined || to !== undefined))
         throw new Refused('BadRequest', 'cycle goes without from and to', { field: 'cycle' })
       const options = cycle !== undefined ? { cycle } : { from: from ?? '', ...withoutUndefined({ to }) }
-      return { body: await ledger.diff(conversation, { ...options, ...waitOf(wait) }) }
+      return { body: await ledger.diff(conversation, { ...options, ...withoutUndefined(wait) }) }
     },
 
     async explain({ params: { conversation }, body }) {

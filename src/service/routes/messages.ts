@@ -6,7 +6,7 @@ import { kindOf, problem } from '../../library/problem.js'
 import { cursorOf, placeOf, wrongCursor } from '../cursors.js'
 import { Refused } from '../problems.js'
 import type { Access } from '../access.js'
-import { etagOf, waitOf, type Answer, type Handlers, type Parts } from '../service.js'
+import { etagOf, type Answer, type Handlers, type Parts } from '../service.js'
 
 const PAGE = 1_000
 
@@ -163,7 +163,7 @@ export function messageHandlers({
       if (cursorParts !== undefined && !cursorParts.every((part) => /^\d{1,18}$/u.test(part))) throw wrongCursor()
       // Pages are of one moment, so that none is missed while messages come and go.
       const [moment, after] = cursorParts?.map(BigInt) ?? []
-      const live = await ledger.messages(conversation, withoutUndefined({ at: moment ?? at, ...waitOf(wait) }))
+      const live = await ledger.messages(conversation, withoutUndefined({ at: moment ?? at, ...wait }))
       const left = after === undefined ? live.messages : live.messages.filter(({ revision }) => revision > after)
       const page = left.slice(0, limit)
       const last = page.at(-1)
@@ -200,10 +200,7 @@ export function messageHandlers({
         throw new Refused('KeyBound', 'the key is bound to another scope', { field: 'scope' })
       const within = conversationId === undefined && bound !== undefined && 'scope' in bound ? bound.scope : scope
       return {
-        body: await ledger.search(
-          query,
-          withoutUndefined({ conversationId, scope: within, limit, include, ...waitOf(wait) }),
-        ),
+        body: await ledger.search(query, withoutUndefined({ conversationId, scope: within, limit, include, ...wait })),
       }
     },
   }

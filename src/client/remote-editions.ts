@@ -1,0 +1,54 @@
+/** Editions, prompts and projections of a service, call by call. */
+import type { Ledger } from '../library/ledger.js'
+import { elsewhere, withoutActor, type Remote } from './remote.js'
+
+const EVALUATED_AT_THE_STORE = 'evaluate on the machine of the store: the candidates have models and keys of their own'
+
+/** A listener for the progress of a job that goes through conversations. */
+export const doneOf = (
+  listener: ((done: number, of: number) => void) | undefined,
+): ((progress: { readonly done: number; readonly of: number }) => void) | undefined =>
+  listener === undefined
+    ? undefined
+    : ({ done, of }) => {
+        listener(done, of)
+      }
+
+/** Editions. */
+export const remoteEditions = ({ value, result }: Remote): Ledger['editions'] => ({
+  estimate: async ({ signal, ...body }) => await result('estimateReplay', { body }, { signal }),
+  replay: async ({ signal, onProgress, ...options }) =>
+    await result('replay', { body: withoutActor(options) }, { signal, onProgress }),
+  list: async () => (await value('listEditions', {})).editions,
+  show: async (edition) => await value('getEdition', { params: { edition } }),
+  adopt: async (conversation, edition, { signal, ...options } = {}) =>
+    await result('adoptEdition', { params: { conversation, edition }, body: withoutActor(options) }, { signal }),
+  async revert(conversation, editionId, options = {}) {
+    withoutActor(options)
+    return await value('revertEdition', { params: { conversation }, body: { editionId } })
+  },
+  async drop(conversation, edition, options = {}) {
+    withoutActor(options)
+    return await value('dropEdition', { params: { conversation, edition } })
+  },
+  estimateEvaluation: () => Promise.reject(elsewhere('editions.estimateEvaluation', EVALUATED_AT_THE_STORE)),
+  evaluate: () => Promise.reject(elsewhere('editions.evaluate', EVALUATED_AT_THE_STORE)),
+  async compare(conversations, edition, { onConversation, waitFor, timeout, ...options } = {}) {
+    if (waitFor !== undefined || timeout !== undefined)
+      throw elsewhere('waitFor', 'a job waits for what the service recorded')
+    const body = { ...withoutActor(options), conversations }
+    return await result('compareEdition', { params: { edition }, body }, { onProgress: doneOf(onConversation) })
+  },
+})
+
+/** Read models. */
+export const remoteProjections = ({ value, result }: Remote): Ledger['projections'] => ({
+  status: async () => (await value('getProjections', {})).projections,
+  async rebuild(names, { signal, onProgress, fresh, batchSize } = {}) {
+    if (batchSize !== undefined) throw elsewhere('batchSize', 'the service has its own')
+    await result('rebuildProjections', { body: { names, fresh } }, { signal, onProgress })
+  },
+  catchUp: async () => (await value('catchUpProjections', {})).position,
+  fillVectors: async ({ limit, signal, onProgress } = {}) =>
+    await result('fillVectors', { body: { limit } }, { signal, onProgress }),
+})
