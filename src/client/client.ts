@@ -1,8 +1,7 @@
 /** The service's API as functions, one per route. Requests, answers and types derive from the routes in `src/schema/`. */
 import { LedgerError } from '../lib/ledger-error.js'
 import type { z } from 'zod'
-import { routes, type RouteName } from '../schema/index.js'
-import type { job as anyJob } from '../schema/jobs.js'
+import { routes, type Job, type RouteName } from '../schema/index.js'
 import type { Immutable } from '../schema/answer.js'
 import type { Route } from '../schema/route.js'
 import { toWire } from '../lib/json.js'
@@ -18,22 +17,12 @@ import {
   errorOfProblem,
 } from './transport.js'
 
-/** A job of the service. */
-export type Job = z.output<typeof anyJob>
+export type { Job } from '../schema/index.js'
 
 type Routes = typeof routes
 type Streams = { [Name in RouteName]: Routes[Name] extends { readonly stream: 'events' } ? Name : never }[RouteName]
 /** The routes that answer at once. */
 export type CallName = Exclude<RouteName, Streams>
-/** The routes that start a job. */
-export type JobName = {
-  [Name in CallName]: Name extends 'getJob' | 'cancelJob'
-    ? never
-    : Answered<Routes[Name]>['value'] extends Job
-      ? Name
-      : never
-}[CallName]
-
 // In an address everything is a text; a number and a bigint become one.
 type InAddress<T> = T extends string ? T | (string extends T ? number | bigint : never) : T
 type Fields<Schema extends z.ZodObject> = { [Key in keyof z.input<Schema>]: InAddress<z.input<Schema>[Key]> }

@@ -3,25 +3,20 @@ import { isLedgerError } from '../lib/ledger-error.js'
 import type { ActorOptions } from '../library/ledger.js'
 import { problem } from '../library/problem.js'
 import { storeError } from '../ports/store-error.js'
-import type { routes } from '../schema/index.js'
-import type { Answered, CallName, Client, EndedOptions, Given, Job, JobName } from './client.js'
+import type { AnswerOf, JobName, ResultOf, routes } from '../schema/index.js'
+import type { CallName, Client, EndedOptions, Given } from './client.js'
 
 type Routes = typeof routes
-type JobOf<Name extends JobName> = Answered<Routes[Name]>['value'] & Job
-type ResultOf<Name extends JobName> = JobOf<Name>['result'] & ({} | null)
 
 /** A service, as the store of a ledger. */
 export interface Remote {
   /** The answer of a call. */
-  readonly value: <Name extends CallName>(
-    name: Name,
-    given: Given<Routes[Name]>,
-  ) => Promise<Answered<Routes[Name]>['value']>
+  readonly value: <Name extends CallName>(name: Name, given: Given<Routes[Name]>) => Promise<AnswerOf<Name>>
   /** Starts a job and waits for its result. If the signal aborts, the job is cancelled. */
   readonly result: <Name extends JobName>(
     name: Name,
     given: Given<Routes[Name]>,
-    options?: EndedOptions<JobOf<Name>>,
+    options?: EndedOptions<AnswerOf<Name>>,
   ) => Promise<ResultOf<Name>>
   /** New events, until the signal aborts. */
   readonly events: Client['events']

@@ -26,7 +26,7 @@ import { createCompactionMetrics } from './compaction-metrics.js'
 import { routes, type RouteName } from '../schema/index.js'
 import type { Route } from '../schema/route.js'
 import { createFeed } from './feed.js'
-import { createJobs } from './jobs.js'
+import { Jobs } from './jobs.js'
 import { createKeyCheck } from './keys.js'
 import { createRate, Room, USUAL, type Limits } from './limits.js'
 import { createServiceMetrics } from './metrics.js'
@@ -100,6 +100,17 @@ interface Under {
   status: number | undefined
 }
 
+/** What answers each route. */
+const handlers: Handlers = {
+  ...conversationHandlers,
+  ...messageHandlers,
+  ...agentHandlers,
+  ...historyHandlers,
+  ...editionHandlers,
+  ...operatingHandlers,
+  ...eventHandlers,
+}
+
 /** Routes with an optional body. */
 const MAY_BE_EMPTY: ReadonlySet<string> = new Set(
   Object.entries<Route>(routes).flatMap(([name, { body }]) => (body?.safeParse({}).success === true ? [name] : [])),
@@ -149,7 +160,7 @@ export function createService(options: ServiceOptions): Service {
         { 'retry-after': '10' },
       ),
   )
-  const jobs = createJobs({ store: stores.jobs, room: jobRoom, problemOf: reportedProblem })
+  const jobs = new Jobs({ store: stores.jobs, room: jobRoom, problemOf: reportedProblem })
   const register = new Registry()
   const metrics = createServiceMetrics(register, () => ({
     requests: requestRoom.taken,
@@ -171,16 +182,6 @@ export function createService(options: ServiceOptions): Service {
       metrics.recorded(count)
     },
   }
-  const handlers: Handlers = {
-    ...conversationHandlers(parts),
-    ...messageHandlers(parts),
-    ...agentHandlers(parts),
-    ...historyHandlers(parts),
-    ...editionHandlers(parts),
-    ...operatingHandlers(parts),
-    ...eventHandlers(parts),
-  }
-
   function reportedProblem(error: unknown, requestId: string): ReturnType<typeof problemOf> {
     const problemData = problemOf(error, requestId)
     if (problemData.status >= 500 && !(error instanceof Refused)) onProblem(error, requestId)
@@ -303,9 +304,12 @@ export function createService(options: ServiceOptions): Service {
     refuseConditions(route, headers)
     // Each handler takes what its own route gives; the compiler sees only that there are many of them.
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-    const handle = handlers[name] as (asked: object) => Promise<Answer>
+    const handle = handlers[name] as (parts: Parts, asked: object) => Promise<Answer>
     // The body had a time of its own.
-    const answer = await withinTime(handle({ params, query, body, raw, headers: heeded, access }), limits.requestMs)
+    const answer = await withinTime(
+      handle(parts, { params, query, body, raw, headers: heeded, access }),
+      limits.requestMs,
+    )
     return send(context, route, answer, { under, access })
   }
 

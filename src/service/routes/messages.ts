@@ -1,12 +1,12 @@
 /** Messages: appended, read, pinned, searched. */
 import { withoutUndefined } from '../../lib/without-undefined.js'
 import { createHash } from 'node:crypto'
-import type { AmendOptions, MessageInput, Observation } from '../../library/ledger.js'
+import type { AmendOptions, AppendResult, Ledger, MessageInput, Observation } from '../../library/ledger.js'
 import { kindOf, problem } from '../../library/problem.js'
 import { cursorOf, placeOf, wrongCursor } from '../cursors.js'
 import { Refused } from '../problems.js'
 import type { Access } from '../access.js'
-import { etagOf, type Answer, type Handlers, type Parts } from '../service.js'
+import { etagOf, type Answer, type Handlers } from '../service.js'
 
 const PAGE = 1_000
 
@@ -59,149 +59,129 @@ function idempotencyOf(access: Access, conversationId: string, header: string | 
     .slice(0, 32)
 }
 
-/** The handlers. */
-export function messageHandlers({
-  ledger,
-  bounds,
-  recorded: countRecorded,
-}: Parts): Handlers<'appendMessages' | 'amend' | 'observe' | 'getMessages' | 'pinMessage' | 'unpinMessage' | 'search'> {
-  /** What the first request answered, for one that was recorded already. */
-  async function answerOfFirst(
-    conversationId: string,
-    ids: readonly string[],
-    ownCorrelation: string | undefined,
-  ): Promise<Answer> {
-    const last = ids.at(-1) ?? ''
-    const { revision } = await ledger.messages(conversationId, { at: `message:${last}` })
-    let position: bigint | undefined
-    for await (const fact of ledger.log(conversationId, { from: revision, limit: 2 })) {
-      if (fact.revision === revision) ({ position } = fact)
-      else if (fact.type === 'MessageAppended' && fact.metadata.correlationId === ownCorrelation) throw reused()
-    }
-    return { body: { conversationId, revision, recorded: ids, position }, headers: etagOf(revision) }
+const reused = (): Refused =>
+  new Refused(
+    'IdempotencyKeyReused',
+    'this idempotency-key came before with other messages: a key stands for one request',
+    { field: 'idempotency-key' },
+  )
+
+/** The answer of the first request, for one that was recorded already. */
+async function answerOfFirst(
+  ledger: Ledger,
+  conversationId: string,
+  ids: readonly string[],
+  ownCorrelation: string | undefined,
+): Promise<AppendResult> {
+  const { revision } = await ledger.messages(conversationId, { at: `message:${ids.at(-1) ?? ''}` })
+  let position: bigint | undefined
+  for await (const event of ledger.log(conversationId, { from: revision, limit: 2 })) {
+    if (event.revision === revision) ({ position } = event)
+    else if (event.type === 'MessageAppended' && event.metadata.correlationId === ownCorrelation) throw reused()
   }
-
-  const reused = (): Refused =>
-    new Refused(
-      'IdempotencyKeyReused',
-      'this idempotency-key came before with other messages: a key stands for one request',
-      { field: 'idempotency-key' },
-    )
-
-  return {
-    async appendMessages({ params: { conversation }, body, raw, headers, access }) {
-      const { bound } = access
-      const scope = scopeWithin(access, body.scope)
-      const key = idempotencyOf(access, conversation, headers['idempotency-key'])
-      const expectedRevision = expectedOf(headers)
-      // As received, because parsed values have the keys of parts and calls in another order.
-      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the ledger parses them
-      const rawMessages = (raw as { readonly messages: readonly MessageInput[] }).messages
-      const messages =
-        key === undefined
-          ? rawMessages
-          : rawMessages.map((message, at) => ({ ...message, id: message.id ?? `k-${key}-${String(at)}` }))
-      const ownCorrelation = key === undefined || body.correlationId !== undefined ? undefined : `idempotency-${key}`
-      const correlationId = body.correlationId ?? ownCorrelation
-      const appended = await ledger
-        .append(
-          conversation,
-          messages,
-          withoutUndefined({
-            policy: body.policy,
-            scope,
-            correlationId,
-            expectedRevision,
-            actor: access.actor,
-            together: key === undefined ? undefined : true,
-          }),
-        )
-        .catch((error: unknown) => {
-          const kind = kindOf(error)
-          // Another process began it in another scope, a moment ago.
-          if (kind === 'ScopeChanged' && bound !== undefined)
-            throw problem({ kind: 'NoSuchConversation', conversationId: conversation })
-          const isOwnId = kind === 'MessageIdTaken' && key !== undefined && String(error).includes(`k-${key}-`)
-          if (isOwnId || (kind === 'PartlyRecorded' && key !== undefined)) throw reused()
-          throw error
-        })
-      countRecorded(appended.recorded.length)
-      if (key !== undefined && appended.recorded.length === 0)
-        return await answerOfFirst(
-          conversation,
-          messages.map(({ id = '' }) => id),
-          ownCorrelation,
-        )
-      return { body: appended, headers: etagOf(appended.revision) }
-    },
-
-    async amend({ params: { conversation }, body, raw, headers, access }) {
-      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- as it came, and the ledger parses it
-      const { append, compaction } = raw as Pick<AmendOptions, 'append' | 'compaction'>
-      const amended = await ledger.amend(
-        conversation,
-        withoutUndefined({ ...body, append, compaction, expectedRevision: expectedOf(headers), actor: access.actor }),
-      )
-      countRecorded(amended.recorded.length)
-      return { body: amended, headers: etagOf(amended.revision) }
-    },
-
-    async observe({ params: { conversation }, body: { policy, scope, correlationId }, raw, access }) {
-      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- as it came, and the ledger parses it
-      const { observation } = raw as { readonly observation: Observation }
-      const observed = await ledger.observe(
-        conversation,
-        observation,
-        withoutUndefined({ policy, scope: scopeWithin(access, scope), correlationId, actor: access.actor }),
-      )
-      countRecorded(observed.recorded.length)
-      return { body: observed, headers: etagOf(observed.revision) }
-    },
-
-    async getMessages({ params: { conversation }, query: { at, cursor, limit = PAGE, ...wait } }) {
-      const cursorParts = placeOf(cursor, 2)
-      if (cursorParts !== undefined && !cursorParts.every((part) => /^\d{1,18}$/u.test(part))) throw wrongCursor()
-      // Pages are of one moment, so that none is missed while messages come and go.
-      const [moment, after] = cursorParts?.map(BigInt) ?? []
-      const live = await ledger.messages(conversation, withoutUndefined({ at: moment ?? at, ...wait }))
-      const left = after === undefined ? live.messages : live.messages.filter(({ revision }) => revision > after)
-      const page = left.slice(0, limit)
-      const last = page.at(-1)
-      return {
-        body: {
-          ...live,
-          messages: page,
-          ...(left.length > limit && last !== undefined
-            ? { next: cursorOf(String(live.revision), String(last.revision)) }
-            : {}),
-        },
-        headers: etagOf(live.revision),
-      }
-    },
-
-    async pinMessage({ params: { conversation, message }, query, access: { actor } }) {
-      await ledger.pin(conversation, message, withoutUndefined({ ...query, actor }))
-      return {}
-    },
-
-    async unpinMessage({ params: { conversation, message }, query, access: { actor } }) {
-      await ledger.unpin(conversation, message, withoutUndefined({ ...query, actor }))
-      return {}
-    },
-
-    async search({ body: { query, conversationId, scope, limit, include, ...wait }, access }) {
-      const { bound } = access
-      if (conversationId !== undefined) await bounds.check(access, conversationId)
-      else if (bound !== undefined && 'prefix' in bound)
-        throw new Refused('KeyBound', 'the key is bound to a prefix of ids: name a conversation to search', {
-          field: 'conversationId',
-        })
-      if (bound !== undefined && 'scope' in bound && scope !== undefined && scope !== bound.scope)
-        throw new Refused('KeyBound', 'the key is bound to another scope', { field: 'scope' })
-      const within = conversationId === undefined && bound !== undefined && 'scope' in bound ? bound.scope : scope
-      return {
-        body: await ledger.search(query, withoutUndefined({ conversationId, scope: within, limit, include, ...wait })),
-      }
-    },
-  }
+  return { conversationId, revision, recorded: ids, position }
 }
+
+/** Rethrows the error of an append as the caller of a route may see it. */
+function throwAppendError(error: unknown, { bound }: Access, conversationId: string, key: string | undefined): never {
+  const kind = kindOf(error)
+  // Another process began it in another scope, a moment ago.
+  if (kind === 'ScopeChanged' && bound !== undefined) throw problem({ kind: 'NoSuchConversation', conversationId })
+  const isOwnId = kind === 'MessageIdTaken' && key !== undefined && String(error).includes(`k-${key}-`)
+  if (isOwnId || (kind === 'PartlyRecorded' && key !== undefined)) throw reused()
+  throw error
+}
+
+const appended = (result: AppendResult): Answer<AppendResult> => ({ body: result, headers: etagOf(result.revision) })
+
+/** The handlers. */
+export const messageHandlers = {
+  async appendMessages({ ledger, recorded: countRecorded }, { params: { conversation }, body, raw, headers, access }) {
+    const key = idempotencyOf(access, conversation, headers['idempotency-key'])
+    // As received, because parsed values have the keys of parts and calls in another order.
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the ledger parses them
+    const rawMessages = (raw as { readonly messages: readonly MessageInput[] }).messages
+    const messages =
+      key === undefined
+        ? rawMessages
+        : rawMessages.map((message, at) => ({ ...message, id: message.id ?? `k-${key}-${String(at)}` }))
+    const ownCorrelation = key === undefined || body.correlationId !== undefined ? undefined : `idempotency-${key}`
+    const options = withoutUndefined({
+      policy: body.policy,
+      scope: scopeWithin(access, body.scope),
+      correlationId: body.correlationId ?? ownCorrelation,
+      expectedRevision: expectedOf(headers),
+      actor: access.actor,
+      together: key === undefined ? undefined : true,
+    })
+    const result = await ledger
+      .append(conversation, messages, options)
+      .catch((error: unknown) => throwAppendError(error, access, conversation, key))
+    countRecorded(result.recorded.length)
+    if (key === undefined || result.recorded.length > 0) return appended(result)
+    const ids = messages.map(({ id = '' }) => id)
+    return appended(await answerOfFirst(ledger, conversation, ids, ownCorrelation))
+  },
+
+  async amend({ ledger, recorded: countRecorded }, { params: { conversation }, body, raw, headers, access }) {
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- as it came, and the ledger parses it
+    const { append, compaction } = raw as Pick<AmendOptions, 'append' | 'compaction'>
+    const result = await ledger.amend(
+      conversation,
+      withoutUndefined({ ...body, append, compaction, expectedRevision: expectedOf(headers), actor: access.actor }),
+    )
+    countRecorded(result.recorded.length)
+    return appended(result)
+  },
+
+  async observe({ ledger, recorded: countRecorded }, { params: { conversation }, body, raw, access }) {
+    const { policy, scope, correlationId } = body
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- as it came, and the ledger parses it
+    const { observation } = raw as { readonly observation: Observation }
+    const result = await ledger.observe(
+      conversation,
+      observation,
+      withoutUndefined({ policy, scope: scopeWithin(access, scope), correlationId, actor: access.actor }),
+    )
+    countRecorded(result.recorded.length)
+    return appended(result)
+  },
+
+  async getMessages({ ledger }, { params: { conversation }, query: { at, cursor, limit = PAGE, ...wait } }) {
+    const cursorParts = placeOf(cursor, 2)
+    if (cursorParts !== undefined && !cursorParts.every((part) => /^\d{1,18}$/u.test(part))) throw wrongCursor()
+    // Pages are of one moment, so that none is missed while messages come and go.
+    const [moment, after] = cursorParts?.map(BigInt) ?? []
+    const live = await ledger.messages(conversation, withoutUndefined({ at: moment ?? at, ...wait }))
+    const left = after === undefined ? live.messages : live.messages.filter(({ revision }) => revision > after)
+    const page = left.slice(0, limit)
+    const last = page.at(-1)
+    const next =
+      left.length > limit && last !== undefined ? { next: cursorOf(String(live.revision), String(last.revision)) } : {}
+    return { body: { ...live, messages: page, ...next }, headers: etagOf(live.revision) }
+  },
+
+  async pinMessage({ ledger }, { params: { conversation, message }, query, access: { actor } }) {
+    await ledger.pin(conversation, message, withoutUndefined({ ...query, actor }))
+    return {}
+  },
+
+  async unpinMessage({ ledger }, { params: { conversation, message }, query, access: { actor } }) {
+    await ledger.unpin(conversation, message, withoutUndefined({ ...query, actor }))
+    return {}
+  },
+
+  async search({ ledger, bounds }, { body: { query, scope, ...options }, access }) {
+    const { bound } = access
+    const { conversationId } = options
+    if (conversationId !== undefined) await bounds.check(access, conversationId)
+    else if (bound !== undefined && 'prefix' in bound)
+      throw new Refused('KeyBound', 'the key is bound to a prefix of ids: name a conversation to search', {
+        field: 'conversationId',
+      })
+    if (bound !== undefined && 'scope' in bound && scope !== undefined && scope !== bound.scope)
+      throw new Refused('KeyBound', 'the key is bound to another scope', { field: 'scope' })
+    const within = conversationId === undefined && bound !== undefined && 'scope' in bound ? bound.scope : scope
+    return { body: await ledger.search(query, withoutUndefined({ ...options, scope: within })) }
+  },
+} satisfies Partial<Handlers>
