@@ -57,6 +57,26 @@ export class Room {
   }
 }
 
+/** Room for requests. */
+export const requestRoom = (most: number): Room =>
+  new Room(most, () => new Refused('TooBusy', `${String(most)} requests are under way: try again in a second`))
+
+const LATER = { 'retry-after': '10' }
+
+/** Room for event streams. */
+export const streamRoom = (most: number): Room =>
+  new Room(most, () => {
+    const sentence = `${String(most)} event streams are open: close one, or try again later`
+    return new Refused('TooManyStreams', sentence, {}, LATER)
+  })
+
+/** Room for jobs. */
+export const jobRoom = (most: number): Room =>
+  new Room(most, () => {
+    const sentence = `${String(most)} jobs run here: try again when one has ended`
+    return new Refused('TooManyJobs', sentence, {}, LATER)
+  })
+
 /** Requests per minute of each key: a token budget that counts requests. */
 export function createRate(
   perMinute: number,
@@ -78,5 +98,26 @@ export function createRate(
       { limit: perMinute },
       { 'retry-after': String(seconds) },
     )
+  }
+}
+
+/** The result, or a refusal after the time limit. Work that has started continues. */
+export async function withinTime<T>(work: Promise<T>, ms: number): Promise<T> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => {
+      reject(
+        new Refused(
+          'TookTooLong',
+          `it took more than ${String(ms / 1_000)} seconds, and may still be done: send the same again (an append with the same idempotency-key records nothing twice)`,
+        ),
+      )
+    }, ms)
+  })
+  try {
+    return await Promise.race([work, late])
+  } finally {
+    clearTimeout(timer)
+    work.catch(() => undefined)
   }
 }

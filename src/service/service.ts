@@ -24,17 +24,6 @@ type RouteOf<Name extends RouteName> = (typeof routes)[Name]
 type BodyOf<Name extends RouteName> =
   NonNullable<RouteOf<Name>['body']> extends z.ZodType ? z.output<NonNullable<RouteOf<Name>['body']>> : undefined
 
-/** A request, parsed by its route. */
-export interface Asked<Name extends RouteName> {
-  readonly params: z.output<RouteOf<Name>['params']>
-  readonly query: z.output<RouteOf<Name>['query']>
-  readonly body: BodyOf<Name>
-  /** The body as received, because parsed values have their keys in another order. */
-  readonly raw: unknown
-  readonly headers: Readonly<Record<string, string | undefined>>
-  readonly access: Access
-}
-
 /** The answer of a handler: a value, or a stream of events. */
 export interface Answer<Body = unknown> {
   readonly status?: number
@@ -47,10 +36,20 @@ export interface Answer<Body = unknown> {
   }
 }
 
-/** Answers a route. A job has its result as text in the store, so its answer is any job. */
+/**
+ * Answers a request, which is parsed by the schemas of its route. `raw` is the body as received, because parsed values
+ * have their keys in another order. A job has its result as text in the store, so its answer is any job.
+ */
 type Handler<Name extends RouteName> = (
   parts: Parts,
-  asked: Asked<Name>,
+  asked: {
+    readonly params: z.output<RouteOf<Name>['params']>
+    readonly query: z.output<RouteOf<Name>['query']>
+    readonly body: BodyOf<Name>
+    readonly raw: unknown
+    readonly headers: Readonly<Record<string, string | undefined>>
+    readonly access: Access
+  },
 ) => Promise<Answer<Immutable<Name extends JobName ? Job : AnswerOf<Name>>>>
 
 /** The handlers of all routes, by their names. */
