@@ -13,7 +13,7 @@ import type { Route } from '../schema/route.js'
 import { checkRoles, createBounds, EVERYTHING, type Access } from './access.js'
 import { Authentication } from './authentication.js'
 import { createCompactionMetrics } from './compaction-metrics.js'
-import { createFeed } from './feed.js'
+import { Feed } from './feed.js'
 import { Jobs } from './jobs.js'
 import { createKeyCheck } from './keys.js'
 import { createRate, jobRoom, requestRoom, streamRoom, USUAL, withinTime, type Limits } from './limits.js'
@@ -97,7 +97,7 @@ export function createService(options: ServiceOptions): Service {
     room: rooms.jobs,
     problemOf: (error, requestId) => requests.problem(error, requestId),
   })
-  const feed = createFeed(ledger, onProblem)
+  const feed = new Feed(ledger, onProblem)
   const authentication = new Authentication({
     check: createKeyCheck(stores.keys, pepper),
     rate: createRate(limits.requestsPerMinute, stores.budget),

@@ -36,12 +36,6 @@ interface ReadFeed {
   readonly heartbeatMs: number
 }
 
-/** The facts of a ledger for many readers. */
-export interface Feed {
-  read(options: ReadFeed): AsyncIterable<FeedDelivery>
-  stop(): Promise<void>
-}
-
 /** What the ring holds at most. */
 const RING_ITEMS = 4_096
 const RING_CHARACTERS = 16_000_000
@@ -70,47 +64,160 @@ function cloudEvent(source: string, event: RecordedEvent, conversationId: string
   })
 }
 
-/** Builds the feed of one process. */
-export function createFeed(
-  ledger: Pick<Ledger, 'follow' | 'log' | 'identity'>,
-  onProblem: (error: unknown) => void,
-): Feed {
-  const stopped = new AbortController()
-  const waiting = new Set<() => void>()
-  let ring: FeedItem[] = []
-  let characters = 0
-  /** Everything from here (exclusive) up to `upTo` is in the ring; undefined until that is known. */
-  let from: bigint | undefined
-  let upTo = -1n
-  let following: Promise<void> | undefined
-  let source: Promise<string> | undefined
+/** The newest events of the log, as far as they fit. */
+class Ring {
+  private items: FeedItem[] = []
+  private characters = 0
+  /** All events after this position, up to `upTo`, are in the ring; undefined until that is known. */
+  from: bigint | undefined
+  upTo = -1n
 
-  // The first event identifies a log.
-  const sourceOf = (): Promise<string> =>
-    (source ??= ledger.identity().then(({ origin }) => `urn:context-ledger:${origin?.id ?? 'empty'}`))
+  add(item: FeedItem): void {
+    this.from ??= item.position - 1n
+    this.upTo = item.position
+    this.items.push(item)
+    this.characters += item.text.length
+    while (this.items.length > RING_ITEMS || (this.characters > RING_CHARACTERS && this.items.length > 1)) {
+      const oldest = this.items.shift()
+      this.characters -= oldest?.text.length ?? 0
+      this.from = oldest?.position ?? this.from
+    }
+  }
 
-  async function itemOf(event: RecordedEvent): Promise<FeedItem> {
+  /** The log has no further event up to a position. */
+  extendTo(position: bigint): void {
+    this.from ??= position
+    if (position > this.upTo) this.upTo = position
+  }
+
+  clear(): void {
+    this.items = []
+    this.characters = 0
+    this.from = undefined
+  }
+
+  /** The first item after a position. */
+  after(position: bigint): FeedItem | undefined {
+    let low = 0
+    let high = this.items.length
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if ((this.items[middle]?.position ?? 0n) > position) high = middle
+      else low = middle + 1
+    }
+    return this.items[low]
+  }
+}
+
+/** How far a reader is: the position in the log, and the revision in its conversation. */
+interface ReaderPlace {
+  position: bigint
+  revision: bigint
+}
+
+/** The events of a ledger for many readers of one process. */
+export class Feed {
+  private readonly stopped = new AbortController()
+  private readonly waiting = new Set<() => void>()
+  private readonly ring = new Ring()
+  private following: Promise<void> | undefined
+  private source: Promise<string> | undefined
+  constructor(
+    private readonly ledger: Pick<Ledger, 'follow' | 'log' | 'identity'>,
+    private readonly onProblem: (error: unknown) => void,
+  ) {}
+
+  async *read(options: ReadFeed): AsyncGenerator<FeedDelivery> {
+    const { after, conversation, heartbeatMs } = options
+    const signal = AbortSignal.any([options.signal, this.stopped.signal])
+    await this.followed(signal)
+    const place = { position: after === 'now' ? this.ring.upTo : after, revision: conversation?.afterRevision ?? -1n }
+    // The conversation's own stream is read first; then the ring.
+    let readsStream = conversation !== undefined
+    while (!signal.aborted) {
+      await this.followed(signal)
+      if (this.ring.from === undefined) return
+      if (readsStream || place.position < this.ring.from) {
+        readsStream = false
+        yield* this.readRecorded(options, place, signal)
+        continue
+      }
+      const item = this.ring.after(place.position)
+      if (item !== undefined) {
+        place.position = item.position
+        if (!(await isFor(item, options, place))) continue
+        place.revision = item.revision
+        yield { kind: 'fact', item }
+        continue
+      }
+      if (this.ring.upTo > place.position) place.position = this.ring.upTo
+      if ((await this.news(signal, heartbeatMs)) === 'quiet')
+        yield { kind: 'quiet', position: conversation === undefined ? place.position : undefined }
+    }
+  }
+
+  async stop(): Promise<void> {
+    this.stopped.abort()
+    this.notify()
+    await this.following
+  }
+
+  /** The events from a place up to the end of the ring, from the log. */
+  private async *readRecorded(
+    { conversation, wants }: ReadFeed,
+    place: ReaderPlace,
+    signal: AbortSignal,
+  ): AsyncGenerator<FeedDelivery> {
+    if (conversation !== undefined) {
+      // The stream includes everything recorded up to this position when it is read.
+      const head = this.ring.upTo
+      for await (const event of this.ledger.log(conversation.id, { from: place.revision + 1n })) {
+        if (signal.aborted) return
+        place.revision = event.revision
+        yield { kind: 'fact', item: await this.itemOf(event) }
+      }
+      place.position = head
+      return
+    }
+    for await (const followed of this.ledger.follow({ after: place.position, untilHead: true, signal })) {
+      if (followed.kind === 'caught-up') {
+        if (followed.position > place.position) place.position = followed.position
+        continue
+      }
+      place.position = followed.event.position
+      const item = await this.itemOf(followed.event)
+      if (await wants(item)) yield { kind: 'fact', item }
+    }
+  }
+
+  private async itemOf(event: RecordedEvent): Promise<FeedItem> {
     const conversationId = conversationOf(event.stream) ?? event.stream
     return {
       position: event.position,
       revision: event.revision,
       conversationId,
-      text: cloudEvent(await sourceOf(), event, conversationId),
+      text: cloudEvent(await this.sourceOf(), event, conversationId),
     }
   }
 
-  function notify(): void {
-    for (const wake of waiting) wake()
+  /** The name of the log, which its first event identifies. */
+  private sourceOf(): Promise<string> {
+    this.source ??= this.ledger.identity().then(({ origin }) => `urn:context-ledger:${origin?.id ?? 'empty'}`)
+    return this.source
   }
 
-  /** Resolves when something came, when the time is over, or at the end. */
-  async function news(signal: AbortSignal, ms: number): Promise<'news' | 'quiet'> {
+  private notify(): void {
+    for (const wake of this.waiting) wake()
+  }
+
+  /** Resolves when an event was added, when the time is over, or at the end. */
+  private async news(signal: AbortSignal, ms: number): Promise<'news' | 'quiet'> {
     return await new Promise((resolve) => {
-      const settle = (what: 'news' | 'quiet'): void => {
+      const settle = (result: 'news' | 'quiet'): void => {
         clearTimeout(timer)
         signal.removeEventListener('abort', wake)
-        waiting.delete(wake)
-        resolve(what)
+        this.waiting.delete(wake)
+        resolve(result)
       }
       const wake = (): void => {
         settle('news')
@@ -118,130 +225,39 @@ export function createFeed(
       const timer = setTimeout(() => {
         settle('quiet')
       }, ms)
-      waiting.add(wake)
+      this.waiting.add(wake)
       signal.addEventListener('abort', wake, { once: true })
       if (signal.aborted) wake()
     })
   }
 
-  function take(item: FeedItem): void {
-    from ??= item.position - 1n
-    upTo = item.position
-    ring.push(item)
-    characters += item.text.length
-    while (ring.length > RING_ITEMS || (characters > RING_CHARACTERS && ring.length > 1)) {
-      const left = ring.shift()
-      characters -= left?.text.length ?? 0
-      from = left?.position ?? from
-    }
-  }
-
-  async function follow(): Promise<void> {
+  private async follow(): Promise<void> {
     try {
-      for await (const heard of ledger.follow({ after: 'head', signal: stopped.signal })) {
-        if (heard.kind === 'event') take(await itemOf(heard.event))
-        else {
-          from ??= heard.position
-          if (heard.position > upTo) upTo = heard.position
-        }
-        notify()
+      for await (const followed of this.ledger.follow({ after: 'head', signal: this.stopped.signal })) {
+        if (followed.kind === 'event') this.ring.add(await this.itemOf(followed.event))
+        else this.ring.extendTo(followed.position)
+        this.notify()
       }
     } catch (error) {
-      if (!stopped.signal.aborted) onProblem(error)
+      if (!this.stopped.signal.aborted) this.onProblem(error)
     }
-    ring = []
-    characters = 0
-    from = undefined
+    this.ring.clear()
     // A store that is down is not asked again at once.
-    await sleep(RESTS_MS, stopped.signal)
-    following = undefined
-    notify()
+    await sleep(RESTS_MS, this.stopped.signal)
+    this.following = undefined
+    this.notify()
   }
 
   /** Follows the log from now on, and resolves when it is known up to where that is. */
-  async function followed(signal: AbortSignal): Promise<void> {
-    while (from === undefined && !signal.aborted) {
-      following ??= follow()
-      await news(signal, RESTS_MS)
+  private async followed(signal: AbortSignal): Promise<void> {
+    while (this.ring.from === undefined && !signal.aborted) {
+      this.following ??= this.follow()
+      await this.news(signal, RESTS_MS)
     }
-  }
-
-  /** Index in the ring of the first item after a position. */
-  function indexAfter(position: bigint): number {
-    let low = 0
-    let high = ring.length
-    while (low < high) {
-      const middle = (low + high) >> 1
-      if ((ring[middle]?.position ?? 0n) > position) high = middle
-      else low = middle + 1
-    }
-    return low
-  }
-
-  async function* read({
-    after,
-    conversation,
-    wants,
-    signal: given,
-    heartbeatMs,
-  }: ReadFeed): AsyncGenerator<FeedDelivery> {
-    const signal = AbortSignal.any([given, stopped.signal])
-    await followed(signal)
-    let lastPosition = after === 'now' ? upTo : after
-    let revision = conversation?.afterRevision ?? -1n
-    // The conversation's own stream is read first; then the ring.
-    let readsStream = conversation !== undefined
-    while (!signal.aborted) {
-      await followed(signal)
-      if (from === undefined) return
-      if (readsStream || lastPosition < from) {
-        readsStream = false
-        if (conversation !== undefined) {
-          // The stream includes everything recorded up to this position when it is read.
-          const head = upTo
-          for await (const event of ledger.log(conversation.id, { from: revision + 1n })) {
-            if (signal.aborted) return
-            revision = event.revision
-            yield { kind: 'fact', item: await itemOf(event) }
-          }
-          lastPosition = head
-        } else
-          for await (const heard of ledger.follow({ after: lastPosition, untilHead: true, signal })) {
-            lastPosition =
-              heard.kind === 'event'
-                ? heard.event.position
-                : heard.position > lastPosition
-                  ? heard.position
-                  : lastPosition
-            if (heard.kind === 'caught-up') continue
-            const item = await itemOf(heard.event)
-            if (await wants(item)) yield { kind: 'fact', item }
-          }
-        continue
-      }
-      const item = ring[indexAfter(lastPosition)]
-      if (item !== undefined) {
-        lastPosition = item.position
-        // Skip what the conversation's stream already delivered.
-        const isOther =
-          conversation !== undefined && (item.conversationId !== conversation.id || item.revision <= revision)
-        if (isOther || !(await wants(item))) continue
-        revision = item.revision
-        yield { kind: 'fact', item }
-        continue
-      }
-      if (upTo > lastPosition) lastPosition = upTo
-      if ((await news(signal, heartbeatMs)) === 'quiet')
-        yield { kind: 'quiet', position: conversation === undefined ? lastPosition : undefined }
-    }
-  }
-
-  return {
-    read,
-    async stop() {
-      stopped.abort()
-      notify()
-      await following
-    },
   }
 }
+
+/** Whether a reader wants an item that its conversation's stream did not already deliver. */
+const isFor = async (item: FeedItem, { conversation, wants }: ReadFeed, { revision }: ReaderPlace): Promise<boolean> =>
+  (conversation === undefined || (item.conversationId === conversation.id && item.revision > revision)) &&
+  (await wants(item))
