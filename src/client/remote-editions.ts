@@ -1,6 +1,6 @@
 /** Editions, prompts and projections of a service, call by call. */
 import type { Ledger } from '../library/ledger.js'
-import { elsewhere, withoutActor, type Remote } from './remote.js'
+import { notSupportedRemotely, withoutActor, type Remote } from './remote.js'
 
 const EVALUATED_AT_THE_STORE = 'evaluate on the machine of the store: the candidates have models and keys of their own'
 
@@ -31,11 +31,11 @@ export const remoteEditions = ({ value, result }: Remote): Ledger['editions'] =>
     withoutActor(options)
     return await value('dropEdition', { params: { conversation, edition } })
   },
-  estimateEvaluation: () => Promise.reject(elsewhere('editions.estimateEvaluation', EVALUATED_AT_THE_STORE)),
-  evaluate: () => Promise.reject(elsewhere('editions.evaluate', EVALUATED_AT_THE_STORE)),
+  estimateEvaluation: () => Promise.reject(notSupportedRemotely('editions.estimateEvaluation', EVALUATED_AT_THE_STORE)),
+  evaluate: () => Promise.reject(notSupportedRemotely('editions.evaluate', EVALUATED_AT_THE_STORE)),
   async compare(conversations, edition, { onConversation, waitFor, timeout, ...options } = {}) {
     if (waitFor !== undefined || timeout !== undefined)
-      throw elsewhere('waitFor', 'a job waits for what the service recorded')
+      throw notSupportedRemotely('waitFor', 'a job waits for what the service recorded')
     const body = { ...withoutActor(options), conversations }
     return await result('compareEdition', { params: { edition }, body }, { onProgress: doneOf(onConversation) })
   },
@@ -45,7 +45,7 @@ export const remoteEditions = ({ value, result }: Remote): Ledger['editions'] =>
 export const remoteProjections = ({ value, result }: Remote): Ledger['projections'] => ({
   status: async () => (await value('getProjections', {})).projections,
   async rebuild(names, { signal, onProgress, fresh, batchSize } = {}) {
-    if (batchSize !== undefined) throw elsewhere('batchSize', 'the service has its own')
+    if (batchSize !== undefined) throw notSupportedRemotely('batchSize', 'the service has its own')
     await result('rebuildProjections', { body: { names, fresh } }, { signal, onProgress })
   },
   catchUp: async () => (await value('catchUpProjections', {})).position,

@@ -4,7 +4,7 @@ import { conversationStream } from '../domain/values/ids.js'
 import type { Followed, FollowOptions, LogOptions } from '../library/ledger.js'
 import { storeError } from '../ports/store-error.js'
 import type { CloudEvent } from './event-stream.js'
-import { elsewhere, type Remote } from './remote.js'
+import { notSupportedRemotely, type Remote } from './remote.js'
 
 /** Most events of a page. */
 const PAGE = 1_000
@@ -34,7 +34,7 @@ export async function* followEvents(
   remote: Remote,
   { after = -1n, untilHead = false, signal }: FollowOptions,
 ): AsyncGenerator<Followed> {
-  if (untilHead) throw elsewhere('follow with untilHead', 'read the logs of the conversations')
+  if (untilHead) throw notSupportedRemotely('follow with untilHead', 'read the logs of the conversations')
   for await (const event of remote.events({ ...(after === 'head' ? {} : { from: after + 1n }), signal }))
     yield { kind: 'event', event: recordedEvent(fromCloudEvent(event)) }
 }

@@ -8,7 +8,7 @@ import { doneOf, remoteEditions, remoteProjections } from './remote-editions.js'
 import { followEvents, readLog } from './remote-events.js'
 import { listConversations, liveMessages, momentOf } from './remote-lists.js'
 import { compressRemotely, remoteTools } from './remote-tools.js'
-import { createRemote, elsewhere, withoutActor, type Remote } from './remote.js'
+import { createRemote, notSupportedRemotely, withoutActor, type Remote } from './remote.js'
 import type { ClientOptions } from './transport.js'
 
 /** How to reach the service, and what goes with what is appended. */
@@ -43,7 +43,7 @@ const recordingCalls = ({ value }: Remote, ownPolicy: AppendOptions['policy']) =
   ({
     async append(conversation, messages, options = {}) {
       const { together, expectedRevision, policy, ...rest } = withoutActor(options)
-      if (together !== undefined) throw elsewhere('together', 'an idempotency-key is for that')
+      if (together !== undefined) throw notSupportedRemotely('together', 'an idempotency-key is for that')
       return await value('appendMessages', {
         params: { conversation },
         body: {
@@ -65,9 +65,11 @@ const recordingCalls = ({ value }: Remote, ownPolicy: AppendOptions['policy']) =
         body: { ...rest, policy: mergedPolicy(ownPolicy, policy), observation },
       })
     },
-    openTranscript: () => Promise.reject(elsewhere('openTranscript', 'record where the store is')),
+    openTranscript: () => Promise.reject(notSupportedRemotely('openTranscript', 'record where the store is')),
     importTranscript: () =>
-      Promise.reject(elsewhere('importTranscript', 'import where the store is, or give the messages to append')),
+      Promise.reject(
+        notSupportedRemotely('importTranscript', 'import where the store is, or give the messages to append'),
+      ),
     async pin(conversation, message, options = {}) {
       await value('pinMessage', { params: { conversation, message }, query: withoutActor(options) })
     },
@@ -128,7 +130,7 @@ const operatingCalls = ({ value, result }: Remote) =>
     },
     async verify(conversation, { onProgress, onStream, against } = {}) {
       if (onStream !== undefined || against !== undefined)
-        throw elsewhere('a manifest', 'take it, and hold the log against it, beside the store')
+        throw notSupportedRemotely('a manifest', 'take it, and hold the log against it, beside the store')
       return conversation === undefined
         ? await result('verifyAll', {}, { onProgress })
         : await result('verify', { params: { conversation } }, { onProgress })

@@ -84,11 +84,11 @@ const quiet =
   }
 
 /** The error for an option or a function that a service does not have; `detail` says what to do instead. */
-export const elsewhere = (field: string, detail: string): Error =>
+export const notSupportedRemotely = (field: string, detail: string): Error =>
   problem({ kind: 'BadInput', field, detail: `does not go through a service: ${detail}` })
 
 /** The options without `actor`. The service records the name of the key, so another name is rejected. */
 export function withoutActor<Options extends ActorOptions>({ actor, ...rest }: Options): Omit<Options, 'actor'> {
-  if (actor !== undefined) throw elsewhere('actor', 'the service records the name of the key')
+  if (actor !== undefined) throw notSupportedRemotely('actor', 'the service records the name of the key')
   return rest
 }
