@@ -2,7 +2,8 @@
 export { openLedger } from './library/open-ledger.js'
 export { createCompactor, type Compactor, type CompactorOptions } from './library/compactor.js'
 export type * from './library/ledger.js'
-export { LedgerError, type Fault } from './lib/ledger-error.js'
+export type { FailureKind, Fault } from './lib/failure-kinds.js'
+export { LedgerError } from './lib/ledger-error.js'
 export type { Failure } from './library/problem.js'
 export type {
   Event,

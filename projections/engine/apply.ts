@@ -10,6 +10,7 @@
  * The stop is recorded, and later events of that conversation are skipped until its rows are rebuilt. All other
  * conversations continue, and the checkpoint moves.
  */
+import { isLedgerError } from '../../src/lib/ledger-error.js'
 import { dataLengthOf } from '../../src/domain/events/codec.js'
 import type { RecordedEvent } from '../../src/domain/events/index.js'
 import { conversationStream, EDITION_PREFIX } from '../../src/domain/values/ids.js'
@@ -305,8 +306,7 @@ async function prepare(reader: Reader, targets: readonly Target[], limit: number
 // A failure that says nothing about the event: the body store is unavailable, or an SQL state of class 08 (connection),
 // 53 (resources), 57 (operator intervention) or 58 (system error).
 const isInfrastructureFailure = (error: unknown): boolean =>
-  (error instanceof Error && 'kind' in error && error.kind === 'StoreUnavailable') ||
-  /^(08|53|57|58)/.test(sqlState(error))
+  isLedgerError(error, 'StoreUnavailable') || /^(08|53|57|58)/.test(sqlState(error))
 
 class CheckpointMoved extends Error {}
 

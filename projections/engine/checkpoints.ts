@@ -48,6 +48,7 @@ interface Checkpoint {
   readonly position: bigint
   /** The last applied event; undefined if there is none. */
   readonly event?: EventMark
+  /** Its rows were made from another log. An event that cannot be applied stops only its conversation (`stopped`). */
   readonly stop?: Stop
   /** Fence of the claim under which it last moved; 0n if there was no claim. */
   readonly fence: bigint
@@ -385,7 +386,10 @@ export async function removeStopped(
   )
 }
 
-/** Records why a checkpoint stopped, for `status` in any process. Does nothing if the checkpoint has moved. */
+/**
+ * Records that the rows of a checkpoint were made from another log, for `status` in any process. Does nothing if the
+ * checkpoint has moved.
+ */
 export async function recordStop(sql: Sql, at: ExpectedCheckpoint, stop: Stop): Promise<void> {
   await sql.query(`update ${CHECKPOINTS} set stop = $6, updated_at = clock_timestamp() where ${AT_EXPECTED_POSITION}`, [
     at.name,
@@ -403,8 +407,7 @@ export async function clearStops(sql: Sql, names: readonly string[]): Promise<vo
 }
 
 /** The checkpoints have a larger fence: another process has the claim. */
-export const fenced = (): LedgerError =>
-  new LedgerError('Fenced', 'world', 'another process has taken over the read models')
+export const fenced = (): LedgerError => new LedgerError('Fenced', 'another process has taken over the read models')
 
 /**
  * Raises the fence of all checkpoints of these projections, so that a process with a smaller fence can no longer move

@@ -72,17 +72,12 @@ export interface RebuildOptions {
   readonly fresh?: boolean
 }
 
-/**
- * A rebuild did not finish. The next one resumes it; readers use the old rows.
- * @param stop the event that could not be applied, if that is the reason
- */
-const rebuildFailed = (message: string, stop?: Stop): LedgerError =>
-  new LedgerError(
-    'RebuildFailed',
-    stop === undefined ? 'world' : 'data',
-    message,
-    stop === undefined ? {} : { details: { stop } },
-  )
+/** A rebuild did not finish. The next one resumes it; readers use the old rows. */
+const rebuildFailed = (message: string): LedgerError => new LedgerError('RebuildFailed', message)
+
+/** A rebuild reached an event that cannot be applied. Readers use the old rows. */
+const rebuildStopped = (stop: Stop): LedgerError =>
+  new LedgerError('RebuildStopped', stop.reason, { details: { stop } })
 
 const SERVER_BATCH = 8_000
 // On the embedded engine everything else waits for the transaction: 1,000 events take 150 to 190 ms.
@@ -164,7 +159,7 @@ class Rebuild {
     if (this.options.signal?.aborted === true)
       throw rebuildFailed('the rebuild was stopped; the next rebuild resumes it')
     const stop = this.targets.find((target) => target.stop !== undefined)?.stop
-    if (stop !== undefined) throw rebuildFailed(stop.reason, stop)
+    if (stop !== undefined) throw rebuildStopped(stop)
   }
 
   /** Reads the targets again after a checkpoint has moved. Returns true if another rebuild has already swapped them. */

@@ -89,7 +89,6 @@ export interface ProjectionStatus {
 export const projectionStopped = (projection: string, stop: Stop): LedgerError =>
   new LedgerError(
     'ProjectionStopped',
-    'data',
     `${projection} ${stop.reason}${stop.advice === undefined ? '' : `; ${stop.advice}`}`,
     { details: { projection, stop } },
   )

@@ -1,5 +1,5 @@
 /** The arguments of a command, read by name and type. yargs has already checked names and choices. */
-import { InputError } from './errors.js'
+import { LedgerError } from '../lib/ledger-error.js'
 import type { Flags } from './flags.js'
 
 export interface CommandArgs {
@@ -46,7 +46,7 @@ export function readArgs(flags: Flags): CommandArgs {
     const value = text(name)
     if (value === undefined) return undefined
     if (!/^\d{1,15}$/u.test(value.trim()))
-      throw new InputError('Usage', `--${name} must be a whole number; got "${value}"`)
+      throw new LedgerError('Usage', `--${name} must be a whole number; got "${value}"`)
     return Number(value)
   }
   return {
@@ -67,7 +67,7 @@ export function readArgs(flags: Flags): CommandArgs {
     whole,
     atLeastOne(name) {
       const number = whole(name)
-      if (number === 0) throw new InputError('Usage', `--${name} must be at least 1`)
+      if (number === 0) throw new LedgerError('Usage', `--${name} must be at least 1`)
       return number
     },
     positive(name) {
@@ -75,7 +75,7 @@ export function readArgs(flags: Flags): CommandArgs {
       if (value === undefined) return undefined
       const number = value.trim() === '' ? Number.NaN : Number(value)
       if (!Number.isFinite(number) || number <= 0)
-        throw new InputError('Usage', `--${name} must be a number above 0; got "${value}"`)
+        throw new LedgerError('Usage', `--${name} must be a number above 0; got "${value}"`)
       return number
     },
     oneOf(name, choices) {

@@ -1,21 +1,13 @@
 /** The exit status of a command, and its error message on standard error (with `--json`, an error document). */
-import { isLedgerError, type Fault, type LedgerError } from '../lib/ledger-error.js'
-import { OutputFailed } from './output.js'
+import type { FailureKind, Fault } from '../lib/failure-kinds.js'
+import { isLedgerError, type LedgerError } from '../lib/ledger-error.js'
 
 export const EXIT = { ok: 0, bug: 1, input: 2, world: 3, untrusted: 4, interrupted: 130 } as const
 
-/** The command line, a file or a setting is wrong. */
-export class InputError extends Error {
-  override readonly name = 'InputError'
-  constructor(
-    readonly kind: string,
-    message: string,
-  ) {
-    super(message)
-  }
-}
-
-/** Ends the command with an exit status, without another message. */
+/**
+ * Ends the command with an exit status, without another message. It is thrown, so that the ledger and the output are
+ * closed on the way, and never leaves the command line.
+ */
 export class CommandExit extends Error {
   override readonly name = 'CommandExit'
   constructor(readonly exitCode: number) {
@@ -38,7 +30,7 @@ const exitOf: Readonly<Record<Fault | 'bug', number>> = {
   bug: EXIT.bug,
 }
 
-const hints: Partial<Record<string, string>> = {
+const hints: Partial<Record<FailureKind, string>> = {
   KeyMissing: '; set CONTEXT_LEDGER_SERVICE_KEY',
   NoSuchConversation: '; `context-ledger list` lists the conversations',
   NoSuchBatch: '; `context-ledger explain CONV` lists the batches',
@@ -59,22 +51,22 @@ const argumentNames: Partial<Record<string, string>> = {
   importTranscript: 'a transcript of another program',
 }
 
-/** Replaces the library's field name at the start of the message with the name of the argument. */
-function withArgumentName(details: LedgerError['details'], message: string): string {
-  const field = typeof details['field'] === 'string' ? details['field'] : ''
+/** The message with the name of the argument in place of the library's field name, with which these kinds begin. */
+function withArgumentName(error: LedgerError): string {
+  const { message } = error
+  if (!isLedgerError(error, 'BadInput', 'BadId', 'BadMessage')) return message
+  const field = String(error.details['field'])
   const argumentName = Object.hasOwn(argumentNames, field) ? argumentNames[field] : undefined
-  return argumentName === undefined || !message.startsWith(`${field} `)
-    ? message
-    : `${argumentName}${message.slice(field.length)}`
+  return argumentName === undefined ? message : `${argumentName}${message.slice(field.length)}`
 }
 
 /** The exit status, kind and message of an error. Loads `problem.ts` only when needed. */
 export async function describeError(error: unknown): Promise<ErrorReport> {
-  if (error instanceof InputError) return { exitCode: EXIT.input, kind: error.kind, message: error.message }
-  if (error instanceof OutputFailed) return { exitCode: EXIT.world, kind: error.name, message: error.message }
+  if (isLedgerError(error)) {
+    const { kind, fault } = error
+    return { exitCode: exitOf[fault], kind, message: `${withArgumentName(error)}${hints[kind] ?? ''}` }
+  }
   const { faultOf, kindOf } = await import('../library/problem.js')
   const { fault, message } = faultOf(error)
-  const kind = kindOf(error)
-  const ownMessage = isLedgerError(error) ? withArgumentName(error.details, message) : message
-  return { exitCode: exitOf[fault], kind, message: `${ownMessage}${hints[kind] ?? ''}` }
+  return { exitCode: exitOf[fault], kind: kindOf(error), message }
 }

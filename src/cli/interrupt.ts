@@ -1,9 +1,6 @@
 /** Ctrl-C for a command that can stop between steps. */
 import { EXIT } from './errors.js'
 
-/** The user interrupted the command. */
-export class Interrupted extends Error {}
-
 /** The first Ctrl-C aborts the signal; the second ends the process immediately. */
 export function watchInterrupt(onInterrupt: () => void = () => undefined): {
   readonly signal: AbortSignal
@@ -12,7 +9,7 @@ export function watchInterrupt(onInterrupt: () => void = () => undefined): {
   const controller = new AbortController()
   const onSignal = (): void => {
     if (controller.signal.aborted) process.exit(EXIT.interrupted)
-    controller.abort(new Interrupted())
+    controller.abort()
     onInterrupt()
   }
   process.on('SIGINT', onSignal)

@@ -8,19 +8,12 @@ import type { Writable } from 'node:stream'
 import { isatty } from 'node:tty'
 import pc from 'picocolors'
 import { count } from '../domain/text/count.js'
+import { isLedgerError, LedgerError } from '../lib/ledger-error.js'
+import { CommandExit, EXIT } from './errors.js'
 import { pagerOf, startPager, type Pager } from './pager.js'
 
-/** The reader of standard output closed the pipe. */
-export class OutputClosed extends Error {
-  override readonly name = 'OutputClosed'
-}
-
-/** Standard output cannot be written. */
-export class OutputFailed extends Error {
-  override readonly name = 'OutputFailed'
-}
-
-let ended: OutputClosed | OutputFailed | undefined
+/** The reader closed the pipe, which ends a command that only prints, or standard output cannot be written. */
+let ended: CommandExit | LedgerError | undefined
 let hasWritten = false
 
 /** Wraps lines. Loaded only if standard error is a terminal. */
@@ -31,8 +24,8 @@ export async function watchOutput(): Promise<void> {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     ended ??=
       error.code === 'EPIPE'
-        ? new OutputClosed('standard output was closed')
-        : new OutputFailed(`standard output cannot be written: ${error.message}`)
+        ? new CommandExit(EXIT.ok)
+        : new LedgerError('OutputFailed', `standard output cannot be written: ${error.message}`)
   })
   process.stderr.on('error', () => undefined)
   if (process.stderr.isTTY) fit = (await import('./layout.js')).fitted
@@ -48,7 +41,7 @@ export function ignoreClosedReader(): void {
   ignoresClosedReader = true
 }
 
-const mustStop = (): boolean => ended !== undefined && !(ignoresClosedReader && ended instanceof OutputClosed)
+const mustStop = (): boolean => ended !== undefined && (isLedgerError(ended) || !ignoresClosedReader)
 
 let pager: readonly string[] | undefined
 /** Standard output, or the input of the pager. */
@@ -63,7 +56,7 @@ export function usePager(): void {
 async function opened(): Promise<Writable> {
   if (pager === undefined) return process.stdout
   paging = await startPager(pager, () => {
-    ended ??= new OutputClosed('the pager was closed')
+    ended ??= new CommandExit(EXIT.ok)
   })
   return paging?.input ?? process.stdout
 }
@@ -92,7 +85,7 @@ export async function allWritten(): Promise<void> {
     await new Promise((resolve) => {
       process.stdout.write('', resolve)
     })
-  if (ended instanceof OutputFailed) throw ended
+  if (isLedgerError(ended)) throw ended
 }
 
 /** For machine-readable output: turns off wrapping, also on a terminal. */

@@ -1,8 +1,8 @@
 /** Defines the commands and flags for yargs: help of a command, strict checks, suggestions, completion. */
+import { LedgerError } from '../lib/ledger-error.js'
 import yargs, { type Argv } from 'yargs'
 import type { CliCommand } from './command.js'
 import { commands, groups } from './commands/index.js'
-import { InputError } from './errors.js'
 import { settingsFor, type Flags } from './flags.js'
 import { asWord, readArgs } from './command-args.js'
 import { ABOUT, COMPLETION, EPILOGUE_OF_COMMAND, globalFlags } from './help.js'
@@ -65,7 +65,7 @@ function define(parser: Argv, command: CliCommand, policyFlags: readonly PolicyF
   )
 }
 
-/** The parser for these words. An invalid word throws an `InputError`. @param runs called with the command */
+/** The parser for these words. An invalid word throws a `LedgerError`. @param runs called with the command */
 export async function parserOf(words: readonly string[], runs: Run = run): Promise<Argv> {
   // The policy flags come from the policy schema. Only commands that accept them load it.
   const called = (command: CliCommand): boolean =>
@@ -90,8 +90,8 @@ export async function parserOf(words: readonly string[], runs: Run = run): Promi
     .fail((message, error: Error | undefined) => {
       // For its own errors yargs passes a message; for an error of a command only the error.
       throw typeof message === 'string' && message !== ''
-        ? new InputError('Usage', usageSentence(message, words, policyFlags))
-        : (error ?? new InputError('Usage', 'the command line is not valid'))
+        ? new LedgerError('Usage', usageSentence(message, words, policyFlags))
+        : (error ?? new LedgerError('Usage', 'the command line is not valid'))
     })
     .option('json', { type: 'boolean', default: false, group: 'Output:', describe: globalFlags.json })
     .option('color', { type: 'boolean', nargs: 0, group: 'Output:', describe: globalFlags.color })

@@ -1,6 +1,6 @@
 /** The `--port` flag, and errors of a port that cannot be used. */
+import { LedgerError } from '../lib/ledger-error.js'
 import { codeOf } from '../ports/store-error.js'
-import { InputError } from './errors.js'
 import type { CommandArgs } from './command-args.js'
 
 const LAST_PORT = 65_535
@@ -9,11 +9,11 @@ const LAST_PORT = 65_535
 export function portOf(args: CommandArgs): number | undefined {
   const port = args.whole('port')
   if (port !== undefined && port > LAST_PORT)
-    throw new InputError('Usage', `--port must be at most 65535; got ${String(port)}`)
+    throw new LedgerError('Usage', `--port must be at most 65535; got ${String(port)}`)
   return port
 }
 
-/** An `InputError` with the reason why the port cannot be used, if the reason is known. */
+/** A `LedgerError` with the reason why the port cannot be used, if the reason is known. */
 export function unusablePort(error: unknown, what: string, port: number | undefined): unknown {
   const code = codeOf(error)
   const reason =
@@ -24,7 +24,7 @@ export function unusablePort(error: unknown, what: string, port: number | undefi
         : undefined
   return reason === undefined || port === undefined
     ? error
-    : new InputError(
+    : new LedgerError(
         'PortUnusable',
         `cannot serve ${what} on port ${String(port)}: ${reason}; choose another with --port`,
       )

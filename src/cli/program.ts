@@ -1,11 +1,11 @@
 /** Runs one command and returns its exit status. Help, the parser and each command are loaded on demand. */
+import { LedgerError } from '../lib/ledger-error.js'
 import { stripVTControlCharacters } from 'node:util'
-import { CommandExit, EXIT, InputError, describeError } from './errors.js'
-import { allWritten, keepLinesWhole, line, note, noteColours, OutputClosed, printable, watchOutput } from './output.js'
+import { CommandExit, EXIT, describeError } from './errors.js'
+import { allWritten, keepLinesWhole, line, note, noteColours, printable, watchOutput } from './output.js'
 
 /** Prints the error and returns the exit status. */
 async function report(error: unknown, words: readonly string[]): Promise<number> {
-  if (error instanceof OutputClosed) return EXIT.ok
   if (error instanceof CommandExit) return error.exitCode
   const { exitCode, kind, message } = await describeError(error)
   if (words.includes('--json')) {
@@ -30,7 +30,7 @@ async function run(words: readonly string[]): Promise<void> {
   const commandWords = words[0] === 'help' ? [...words.slice(1), '--help'] : words
   if (commandWords.includes('--help') || commandWords.includes('-h')) {
     const wrong = noSuchCommand(commandWords)
-    if (wrong !== undefined) throw new InputError('Usage', wrong)
+    if (wrong !== undefined) throw new LedgerError('Usage', wrong)
     return await line(await helpOf(commandWords))
   }
   await (await parserOf(commandWords)).parseAsync()

@@ -1,5 +1,5 @@
 /** The proxy flags that `proxy` and `serve` share. */
-import { InputError } from './errors.js'
+import { LedgerError } from '../lib/ledger-error.js'
 import type { CommandArgs } from './command-args.js'
 
 export interface ProxyFlags {
@@ -15,14 +15,14 @@ export function proxyFlagsOf(args: CommandArgs): ProxyFlags | undefined {
   const [mode, fail, offerMemory] = [args.text('mode'), args.text('fail'), args.is('offer-memory')]
   if (upstream === undefined) {
     const flag = mode !== undefined ? 'mode' : fail !== undefined ? 'fail' : offerMemory ? 'offer-memory' : undefined
-    if (flag !== undefined) throw new InputError('Usage', `--${flag} requires --upstream`)
+    if (flag !== undefined) throw new LedgerError('Usage', `--${flag} requires --upstream`)
     return undefined
   }
   const address = URL.canParse(upstream) ? new URL(upstream) : undefined
   if (address === undefined || !/^https?:$/u.test(address.protocol))
-    throw new InputError('Usage', `--upstream must be an http or https address; got ${upstream}`)
+    throw new LedgerError('Usage', `--upstream must be an http or https address; got ${upstream}`)
   if (offerMemory && mode !== 'compact')
-    throw new InputError('Usage', '--offer-memory requires --mode compact: observe does not change requests')
+    throw new LedgerError('Usage', '--offer-memory requires --mode compact: observe does not change requests')
   return {
     upstream: address,
     mode: mode === 'compact' ? 'compact' : 'observe',

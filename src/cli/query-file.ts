@@ -1,10 +1,9 @@
 /** The file of `search --queries`: one query per line. */
-import { isLedgerError } from '../lib/ledger-error.js'
+import { isLedgerError, LedgerError } from '../lib/ledger-error.js'
 import { createReadStream } from 'node:fs'
 import { z } from 'zod'
 
 import { sentenceOf } from '../ports/store-error.js'
-import { InputError } from './errors.js'
 import { parseJsonLine } from './json-line.js'
 import { textLines } from './text-lines.js'
 
@@ -29,7 +28,7 @@ export async function answerQueries(file: string, answer: (query: Query) => Prom
       await answer(query)
     } catch (error) {
       throw isLedgerError(error) && error.fault === 'input'
-        ? new InputError(error.kind, `${where}: ${error.message}`)
+        ? new LedgerError(error.kind, `${where}: ${error.message}`)
         : error
     }
   }
@@ -39,6 +38,6 @@ async function* chunksOf(file: string): AsyncIterable<Buffer> {
   try {
     yield* file === '-' ? process.stdin : createReadStream(file)
   } catch (error) {
-    throw new InputError('FileUnusable', `--queries ${file} cannot be read: ${sentenceOf(error)}`)
+    throw new LedgerError('FileUnusable', `--queries ${file} cannot be read: ${sentenceOf(error)}`)
   }
 }

@@ -1,6 +1,6 @@
 /** Writes the report file of `--html`. */
+import { LedgerError } from '../lib/ledger-error.js'
 import { codeOf, sentenceOf } from '../ports/store-error.js'
-import { InputError } from './errors.js'
 
 /** Writes the text that `make` returns to a new file. Returns the size in bytes. */
 export async function writeReportFile(file: string, make: () => Promise<string>): Promise<number> {
@@ -19,12 +19,12 @@ export async function writeReportFile(file: string, make: () => Promise<string>)
   }
 }
 
-/** An `InputError` with the reason why the file cannot be written. */
+/** A `LedgerError` with the reason why the file cannot be written. */
 function unwritable(error: unknown, file: string): unknown {
   const code = codeOf(error)
-  if (code === 'EEXIST') return new InputError('FileExists', `${file} already exists: choose another file`)
+  if (code === 'EEXIST') return new LedgerError('FileExists', `${file} already exists: choose another file`)
   return code === undefined
     ? error
     : // The message ends with the name of a temporary file, which is removed.
-      new InputError('FileUnusable', `${file} cannot be written: ${sentenceOf(error).replace(/, \w+ '.*$/u, '')}`)
+      new LedgerError('FileUnusable', `${file} cannot be written: ${sentenceOf(error).replace(/, \w+ '.*$/u, '')}`)
 }

@@ -3,8 +3,7 @@ import type { Config } from './config/load-config.js'
 import { isService } from '../library/addresses.js'
 import type { Ledger, LedgerOptions } from '../library/ledger.js'
 import type { ServiceStores } from '../library/processes.js'
-import { isLedgerError } from '../lib/ledger-error.js'
-import { InputError } from './errors.js'
+import { isLedgerError, LedgerError } from '../lib/ledger-error.js'
 import type { Flags } from './flags.js'
 import { note, noteColours } from './output.js'
 
@@ -61,7 +60,7 @@ async function withService<T>(config: Config, work: (session: Session) => Promis
   // Values from the environment or the config file may be for local ledgers; a flag is for this call.
   const ignored = OF_THE_SERVICE.find((key) => config.origins[key]?.startsWith('--') === true)
   if (ignored !== undefined)
-    throw new InputError(
+    throw new LedgerError(
       'Usage',
       `${config.origins[ignored] ?? ignored} has no effect with a service, which uses its own settings`,
     )
@@ -75,12 +74,12 @@ async function withService<T>(config: Config, work: (session: Session) => Promis
     })
   } catch (error) {
     if (!(error instanceof TypeError)) throw error
-    throw new InputError('Usage', `${config.origins['store'] ?? '--store'}: ${error.message}`)
+    throw new LedgerError('Usage', `${config.origins['store'] ?? '--store'}: ${error.message}`)
   }
   const session: Session = {
     ledger,
     get stores(): never {
-      throw new InputError(
+      throw new LedgerError(
         'Usage',
         `${new URL(config.store).origin} is a service: run this command on the machine of its store`,
       )
@@ -116,7 +115,7 @@ export async function withLedger<T>(
   ])
   const missingStore = needs.creates === true ? undefined : await nameWithoutLedger(config.store)
   if (missingStore !== undefined) {
-    throw new InputError(
+    throw new LedgerError(
       'NoLedger',
       `there is no ledger in ${missingStore}: create one with \`context-ledger import FILE\`, or choose another with --store or CONTEXT_LEDGER_STORE`,
     )

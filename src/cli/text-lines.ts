@@ -1,6 +1,6 @@
 /** The lines of a text file, each with its number and its size in bytes for progress displays. */
+import { LedgerError } from '../lib/ledger-error.js'
 import { byteLines } from '../lib/byte-lines.js'
-import { InputError } from './errors.js'
 
 export interface TextLine {
   readonly text: string
@@ -22,7 +22,7 @@ export async function* textLines(chunks: AsyncIterable<Buffer>, name: string): A
     try {
       text = decoder.decode(bytes).replace(/\r$/u, '')
     } catch {
-      throw new InputError('MalformedInput', `${name}:${String(number)}: is not valid UTF-8`)
+      throw new LedgerError('MalformedInput', `${name}:${String(number)}: is not valid UTF-8`)
     }
     yield { text, number, bytes: bytes.length + 1 }
   }

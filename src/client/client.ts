@@ -230,9 +230,7 @@ function throwUnlessEnded({ state, problem }: Job, signal: AbortSignal | undefin
   if (state === 'lost')
     throw new LedgerError(
       'JobLost',
-      'world',
       'the process of the service that ran the job has ended: the same request resumes it',
     )
-  if (state === 'cancelled' && signal?.aborted !== true)
-    throw new LedgerError('JobCancelled', 'state', 'the job was cancelled')
+  if (state === 'cancelled' && signal?.aborted !== true) throw new LedgerError('JobCancelled', 'the job was cancelled')
 }

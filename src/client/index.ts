@@ -10,5 +10,6 @@ export {
 } from './client.js'
 export type { CloudEvent } from './event-stream.js'
 export { openRemoteLedger, type RemoteLedgerOptions } from './remote-ledger.js'
-export { LedgerError, type Fault } from '../lib/ledger-error.js'
+export type { FailureKind, Fault } from '../lib/failure-kinds.js'
+export { LedgerError } from '../lib/ledger-error.js'
 export type { ClientOptions } from './transport.js'

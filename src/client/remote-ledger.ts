@@ -43,7 +43,8 @@ const recordingCalls = ({ value }: Remote, ownPolicy: AppendOptions['policy']) =
   ({
     async append(conversation, messages, options = {}) {
       const { together, expectedRevision, policy, ...rest } = withoutActor(options)
-      if (together !== undefined) throw notSupportedRemotely('together', 'an idempotency-key is for that')
+      if (together !== undefined)
+        throw notSupportedRemotely('together', 'send the request again with the same Idempotency-Key instead')
       return await value('appendMessages', {
         params: { conversation },
         body: {
@@ -65,10 +66,10 @@ const recordingCalls = ({ value }: Remote, ownPolicy: AppendOptions['policy']) =
         body: { ...rest, policy: mergedPolicy(ownPolicy, policy), observation },
       })
     },
-    openTranscript: () => Promise.reject(notSupportedRemotely('openTranscript', 'record where the store is')),
+    openTranscript: () => Promise.reject(notSupportedRemotely('openTranscript', 'record on the machine of the store')),
     importTranscript: () =>
       Promise.reject(
-        notSupportedRemotely('importTranscript', 'import where the store is, or give the messages to append'),
+        notSupportedRemotely('importTranscript', 'import on the machine of the store, or append the messages'),
       ),
     async pin(conversation, message, options = {}) {
       await value('pinMessage', { params: { conversation, message }, query: withoutActor(options) })
@@ -130,7 +131,7 @@ const operatingCalls = ({ value, result }: Remote) =>
     },
     async verify(conversation, { onProgress, onStream, against } = {}) {
       if (onStream !== undefined || against !== undefined)
-        throw notSupportedRemotely('a manifest', 'take it, and hold the log against it, beside the store')
+        throw notSupportedRemotely('a manifest', 'create and verify manifests on the machine of the store')
       return conversation === undefined
         ? await result('verifyAll', {}, { onProgress })
         : await result('verify', { params: { conversation } }, { onProgress })

@@ -83,9 +83,9 @@ const quiet =
     }
   }
 
-/** The error for an option or a function that a service does not have; `detail` says what to do instead. */
+/** The error for what a service does not offer; `detail` says what to do instead. */
 export const notSupportedRemotely = (field: string, detail: string): Error =>
-  problem({ kind: 'BadInput', field, detail: `does not go through a service: ${detail}` })
+  problem({ kind: 'BadInput', field, detail: `is not available through a service: ${detail}` })
 
 /** The options without `actor`. The service records the name of the key, so another name is rejected. */
 export function withoutActor<Options extends ActorOptions>({ actor, ...rest }: Options): Omit<Options, 'actor'> {

@@ -4,7 +4,8 @@
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import { backoffMs } from '../lib/backoff.js'
-import { isLedgerError, LedgerError, type Fault } from '../lib/ledger-error.js'
+import { isFailureKind, type Fault } from '../lib/failure-kinds.js'
+import { isLedgerError, LedgerError } from '../lib/ledger-error.js'
 import { codeOf, sentenceOf } from '../ports/store-error.js'
 import type { Route } from '../schema/route.js'
 import { failureDetails } from '../schema/failure.js'
@@ -26,7 +27,7 @@ export interface ClientOptions {
 const FAULTS: readonly unknown[] = ['input', 'state', 'world', 'data'] satisfies Fault[]
 const isFault = (value: unknown): value is Fault => FAULTS.includes(value)
 
-/** The fault of an answer without one, as of an older service. */
+/** The fault of an answer without one. */
 const faultOfStatus = (status: number): Fault =>
   status === 429 || status >= 500 ? 'world' : status === 409 || status === 412 ? 'state' : 'input'
 
@@ -35,7 +36,7 @@ export const unavailable = (
   kind: 'ServiceUnreachable' | 'NotAService',
   message: string,
   cause?: unknown,
-): LedgerError => new LedgerError(kind, 'world', message, { cause })
+): LedgerError => new LedgerError(kind, message, { cause })
 
 /** A request, ready to be sent. */
 interface Sent {
@@ -260,7 +261,9 @@ export function errorOfProblem({
   ...about
 }: ProblemDocument): LedgerError {
   const details = failureDetails.parse(about)
-  return new LedgerError(kind, isFault(fault) ? fault : faultOfStatus(status), detail, { status, details })
+  if (isFailureKind(kind)) return new LedgerError(kind, detail, { details })
+  const reported = { fault: isFault(fault) ? fault : faultOfStatus(status), status }
+  return new LedgerError('UnknownKind', detail, { details: { ...details, kind }, reported })
 }
 
 function recordOf(text: string): Record<string, unknown> {

@@ -23,12 +23,12 @@ import type { Clock } from '../ports/clock.js'
 import { takeLease, type Lease } from '../ports/lease.js'
 import {
   backgroundOf,
+  failedRun,
   Summarization,
-  Postponed,
   policyOf,
-  Aborted,
   type SummarizationDependencies,
   type CompactFailure,
+  type RunEnd,
 } from './summarization.js'
 import type { Conversations } from '../recording/handle-command.js'
 
@@ -106,230 +106,241 @@ const MAX_CYCLES = 8
 
 const idsOf = ({ messages }: ChunkAhead): string => JSON.stringify(messages.map((message) => message.messageId))
 
+const CONFLICTS: ReadonlySet<CompactFailure['kind']> = new Set([
+  'CutInsideCallGroup',
+  'MessagePinned',
+  'NotAtHead',
+  'MessageNotLive',
+  'NotArchivedYet',
+  'BatchesNotActive',
+])
+
 /**
  * A late result, a pin or another compactor (after a lease expired) changed the conversation meanwhile: recorded data
  * stays, and the next round plans on the current state.
  */
-function ignoreConflict(stop: unknown): { batches: number; messages: number } {
-  const kinds: readonly string[] = [
-    'CutInsideCallGroup',
-    'MessagePinned',
-    'NotAtHead',
-    'MessageNotLive',
-    'NotArchivedYet',
-    'BatchesNotActive',
-  ]
-  if (stop instanceof Aborted && kinds.includes(stop.failure.kind)) return { batches: 0, messages: 0 }
-  throw stop
+function ignoreConflict<Result>(cycle: E.Either<RunEnd, Result>, nothing: Result): E.Either<RunEnd, Result> {
+  const isConflict = E.isLeft(cycle) && cycle.left.kind === 'Failed' && CONFLICTS.has(cycle.left.failure.kind)
+  return isConflict ? E.right(nothing) : cycle
 }
 
-export function createCompact(deps: CompactDependencies): Compact {
-  const { conversations, clock } = deps
-  const ownProvenance = (): Provenance => {
-    const correlationId = clock.newId()
-    return { actor: deps.actor, correlationId, causationId: correlationId }
+/** One compaction of one conversation. */
+class Run {
+  private readonly provenance: Provenance
+  private readonly owner: string
+  private readonly summarization: Summarization
+  private lease: Lease | undefined
+
+  constructor(
+    private readonly deps: CompactDependencies,
+    private readonly conversationId: string,
+    private readonly mode: CompactMode,
+    private readonly options: CompactOptions,
+  ) {
+    this.owner = deps.clock.newId()
+    const correlationId = deps.clock.newId()
+    this.provenance = options.provenance ?? { actor: deps.actor, correlationId, causationId: correlationId }
+    this.summarization = new Summarization(deps, {
+      conversationId,
+      provenance: this.provenance,
+      record: (command) => this.record(command),
+      signal: options.signal,
+      goOn: () => this.lease?.lost.aborted !== true && options.goOn?.() !== false,
+    })
   }
 
-  /** One compaction of one conversation. */
-  class Run {
-    private readonly provenance: Provenance
-    private readonly owner = clock.newId()
-    private readonly summarization: Summarization
-    private lease: Lease | undefined
+  private async record(command: Command): Promise<E.Either<RunEnd, Conversation>> {
+    const handled = await this.deps.conversations.handle(this.conversationId, [command], this.provenance)
+    return E.isLeft(handled) ? failedRun(handled.left) : E.right(handled.right.state)
+  }
 
-    constructor(
-      private readonly conversationId: string,
-      private readonly mode: CompactMode,
-      private readonly options: CompactOptions,
-    ) {
-      this.provenance = options.provenance ?? ownProvenance()
-      this.summarization = new Summarization(deps, {
-        conversationId,
-        provenance: this.provenance,
-        record: (command) => this.record(command),
-        signal: options.signal,
-        goOn: () => this.lease?.lost.aborted !== true && options.goOn?.() !== false,
-      })
+  /** The limit for which this run works, and whether only the fallback may be used. */
+  private trigger(state: Conversation): { readonly trigger: Trigger | undefined; readonly standIn: boolean } {
+    const reached = triggerOf(state)
+    if (this.mode === 'force') return { trigger: reached ?? 'manual', standIn: false }
+    if (this.mode === 'now') return { trigger: reached, standIn: false }
+    const standIn =
+      reached === 'hard' &&
+      policyOf(state).standIn === 'extractive' &&
+      (this.mode === 'without-model' || isBackingOff(state))
+    return { trigger: standIn || this.mode === 'without-model' ? reached : dueTrigger(state), standIn }
+  }
+
+  /** Runs one cycle and returns what it compacted, or undefined if there was nothing to compact. */
+  private async cycle(state: Conversation, trigger: Trigger): Promise<E.Either<RunEnd, Compacted | undefined>> {
+    let plan = planCycle(state, trigger)
+    if (plan.kind === 'none' && this.mode === 'force') plan = planCycle(state, 'manual')
+    if (plan.kind === 'none') {
+      if (trigger === 'manual') return E.right(undefined)
+      const recorded = await this.record({ type: 'RecordCouldNotHelp', trigger })
+      return E.isLeft(recorded) ? recorded : E.right(undefined)
     }
-
-    private async record(command: Command): Promise<Conversation> {
-      const handled = await conversations.handle(this.conversationId, [command], this.provenance)
-      if (E.isLeft(handled)) throw new Aborted(handled.left)
-      return handled.right.state
-    }
-
-    /** The limit for which this run works, and whether only the fallback may be used. */
-    private trigger(state: Conversation): { readonly trigger: Trigger | undefined; readonly standIn: boolean } {
-      const reached = triggerOf(state)
-      if (this.mode === 'force') return { trigger: reached ?? 'manual', standIn: false }
-      if (this.mode === 'now') return { trigger: reached, standIn: false }
-      const standIn =
-        reached === 'hard' &&
-        policyOf(state).standIn === 'extractive' &&
-        (this.mode === 'without-model' || isBackingOff(state))
-      return { trigger: standIn || this.mode === 'without-model' ? reached : dueTrigger(state), standIn }
-    }
-
-    /** Runs one cycle and returns what it compacted, or undefined if there was nothing to compact. */
-    private async cycle(
-      state: Conversation,
-      trigger: Trigger,
-    ): Promise<{ batches: number; messages: number } | undefined> {
-      let plan = planCycle(state, trigger)
-      if (plan.kind === 'none' && this.mode === 'force') plan = planCycle(state, 'manual')
-      if (plan.kind === 'none') {
-        if (trigger !== 'manual') await this.record({ type: 'RecordCouldNotHelp', trigger })
-        return undefined
-      }
-      let background = backgroundOf(state, undefined)
-      for (const planned of plan.chunks) {
-        if (planned.kind === 'recorded' && this.summarization.reusable(state, planned, background)) {
-          background = backgroundOf(state, planned.chunk)
-        } else if (this.mode === 'without-model' && !this.summarization.usesFallback) return undefined
-        else background = await this.summarization.summarizeChunk(state, planned.messages, background, trigger)
-      }
-      const compacted = new Set(plan.chunks.flatMap((chunk) => chunk.messages.map((message) => message.messageId)))
-      const now = await conversations.load(this.conversationId)
-      const chunkIds = now.chunks
-        .filter((chunk) => chunk.messageIds.every((id) => compacted.has(id)))
-        .map((chunk) => chunk.chunkId)
-      const pruned = await conversations.handle(
-        this.conversationId,
-        [{ type: 'ArchiveAndPrune', chunkIds, trigger }],
-        this.provenance,
-      )
-      if (E.isRight(pruned)) return { batches: chunkIds.length, messages: compacted.size }
-      throw new Aborted(pruned.left)
-    }
-
-    private async resummarize(state: Conversation): Promise<void> {
-      const policy = policyOf(state)
-      let now = state
-      for (;;) {
-        const sources = planResummarization(now.batches, policy)
-        if (sources === undefined || (isBackingOff(now) && (this.mode === 'due' || this.mode === 'ahead'))) return
-        now = await this.summarization.resummarize(now, sources, triggerOf(now) ?? 'soft')
+    let background = backgroundOf(state, undefined)
+    for (const planned of plan.chunks) {
+      if (planned.kind === 'recorded' && this.summarization.reusable(state, planned, background)) {
+        background = backgroundOf(state, planned.chunk)
+      } else if (this.mode === 'without-model' && !this.summarization.usesFallback) return E.right(undefined)
+      else {
+        const summarized = await this.summarization.summarizeChunk(state, planned.messages, background, trigger)
+        if (E.isLeft(summarized)) return summarized
+        background = summarized.right
       }
     }
+    const compacted = new Set(plan.chunks.flatMap((chunk) => chunk.messages.map((message) => message.messageId)))
+    const now = await this.deps.conversations.load(this.conversationId)
+    const chunkIds = now.chunks
+      .filter((chunk) => chunk.messageIds.every((id) => compacted.has(id)))
+      .map((chunk) => chunk.chunkId)
+    const pruned = await this.deps.conversations.handle(
+      this.conversationId,
+      [{ type: 'ArchiveAndPrune', chunkIds, trigger }],
+      this.provenance,
+    )
+    return E.isLeft(pruned) ? failedRun(pruned.left) : E.right({ batches: chunkIds.length, messages: compacted.size })
+  }
 
-    /**
-     * Summarizes full chunks before a limit is reached. Nothing is archived or pruned, and the context does not change.
-     */
-    private async ahead(): Promise<void> {
-      const attempted = new Set<string>()
-      for (;;) {
-        const state = await conversations.load(this.conversationId)
-        const next = isBackingOff(state) ? undefined : planAhead(state)
-        if (next === undefined) return
-        // Already attempted by this run, or recorded where the plan cannot use it (for example before a chunk that was
-        // summarized later, after a message was unpinned). Another attempt would record nothing and repeat in each
-        // round, so the cycle handles it.
-        const chunk = idsOf(next)
-        if (attempted.has(chunk) || state.chunks.some((recorded) => JSON.stringify(recorded.messageIds) === chunk))
-          return
-        attempted.add(chunk)
-        await this.summarization.summarizeChunk(state, next.messages, backgroundOf(state, next.continues), 'ahead')
-      }
-    }
-
-    private async cycles(done: Done): Promise<void> {
-      let state = await conversations.load(this.conversationId)
-      for (let count = 0; count < MAX_CYCLES; count += 1) {
-        if (state.configuration === undefined) break
-        const { trigger, standIn } = this.trigger(state)
-        if (trigger === undefined) break
-        if (standIn) this.summarization.usesFallback = true
-        const compacted = await this.cycle(state, trigger).catch(ignoreConflict)
-        if (compacted === undefined) break
-        done.cycles += compacted.batches > 0 ? 1 : 0
-        done.batches += compacted.batches
-        done.messages += compacted.messages
-        state = await conversations.load(this.conversationId)
-        if (this.mode === 'force' && compacted.messages > 0) break
-      }
-      // The fallback does not merge batches: that waits until a model answers.
-      if (state.configuration !== undefined && !this.summarization.usesFallback && this.mode !== 'without-model')
-        await this.resummarize(state).catch(ignoreConflict)
-    }
-
-    private async work(done: Done): Promise<void> {
-      await this.cycles(done)
-      if (this.mode !== 'ahead' || this.summarization.usesFallback) return
-      await this.ahead().catch(ignoreConflict)
-      // Messages arrived while chunks were summarized, and may have reached a limit.
-      await this.cycles(done)
-    }
-
-    async run(): Promise<CompactionRun> {
-      const before = await conversations.load(this.conversationId)
-      const done: Done = { cycles: 0, batches: 0, messages: 0 }
-      let ended: Pick<CompactionRun, 'failure' | 'postponedMs' | 'busy'> = {}
-      if (this.mode === 'force' || this.hasWork(before)) {
-        this.lease = await this.takeLease()
-        if (this.lease === undefined) ended = { busy: true }
-        else ended = await this.holding(this.lease, () => this.work(done))
-      }
-      const after = await conversations.load(this.conversationId)
-      return {
-        batchesCreated: done.batches,
-        messagesCompressed: done.messages,
-        tokensBefore: before.tokens,
-        tokensAfter: after.tokens,
-        cycles: done.cycles,
-        summaries: this.summarization.summaries,
-        calls: this.summarization.spent.calls,
-        tokensSpent: this.summarization.spent.tokens,
-        callSeconds: this.summarization.spent.seconds,
-        ...ended,
-        ...(this.summarization.fallbackFor === undefined ? {} : { fallbackFor: this.summarization.fallbackFor }),
-      }
-    }
-
-    /** Whether there is any work, so that no lease is taken without need. */
-    private hasWork(state: Conversation): boolean {
-      if (state.configuration === undefined) return false
-      if (this.trigger(state).trigger !== undefined) return true
-      if (this.mode === 'without-model') return false
-      const isResting = this.mode !== 'now' && isBackingOff(state)
-      return (
-        !isResting &&
-        (planResummarization(state.batches, policyOf(state)) !== undefined ||
-          (this.mode === 'ahead' && planAhead(state) !== undefined))
-      )
-    }
-
-    /** Works under the lease, and always releases it. */
-    private async holding(
-      lease: Lease,
-      work: () => Promise<void>,
-    ): Promise<Pick<CompactionRun, 'failure' | 'postponedMs'>> {
-      try {
-        await work()
-        return {}
-      } catch (stop) {
-        if (stop instanceof Postponed) return { postponedMs: stop.ms }
-        if (stop instanceof Aborted) return { failure: stop.failure }
-        throw stop
-      } finally {
-        await lease.release()
-      }
-    }
-
-    /** Waits for another process that compacts this conversation. The following plan shows whether work remains. */
-    private takeLease(): Promise<Lease | undefined> {
-      return takeLease({
-        claims: deps.claims,
-        key: `compaction:${this.conversationId}`,
-        owner: this.owner,
-        ttlMs: CLAIM_TTL_MS,
-        pollMs: CLAIM_POLL_MS,
-        signal: this.options.signal,
-        ...(this.options.wait === false ? { patienceMs: 0 } : {}),
-      })
+  private async resummarize(state: Conversation): Promise<E.Either<RunEnd, undefined>> {
+    const policy = policyOf(state)
+    let now = state
+    for (;;) {
+      const sources = planResummarization(now.batches, policy)
+      if (sources === undefined || (isBackingOff(now) && (this.mode === 'due' || this.mode === 'ahead')))
+        return E.right(undefined)
+      const merged = await this.summarization.resummarize(now, sources, triggerOf(now) ?? 'soft')
+      if (E.isLeft(merged)) return merged
+      now = merged.right
     }
   }
 
-  return (conversationId, mode, options = {}) => new Run(conversationId, mode, options).run()
+  /**
+   * Summarizes full chunks before a limit is reached. Nothing is archived or pruned, and the context does not change.
+   */
+  private async ahead(): Promise<E.Either<RunEnd, undefined>> {
+    const attempted = new Set<string>()
+    for (;;) {
+      const state = await this.deps.conversations.load(this.conversationId)
+      const next = isBackingOff(state) ? undefined : planAhead(state)
+      if (next === undefined) return E.right(undefined)
+      // Already attempted by this run, or recorded where the plan cannot use it (for example before a chunk that was
+      // summarized later, after a message was unpinned). Another attempt would record nothing and repeat in each
+      // round, so the cycle handles it.
+      const chunk = idsOf(next)
+      if (attempted.has(chunk) || state.chunks.some((recorded) => JSON.stringify(recorded.messageIds) === chunk))
+        return E.right(undefined)
+      attempted.add(chunk)
+      const background = backgroundOf(state, next.continues)
+      const summarized = await this.summarization.summarizeChunk(state, next.messages, background, 'ahead')
+      if (E.isLeft(summarized)) return summarized
+    }
+  }
+
+  private async cycles(done: Done): Promise<E.Either<RunEnd, undefined>> {
+    let state = await this.deps.conversations.load(this.conversationId)
+    for (let count = 0; count < MAX_CYCLES; count += 1) {
+      if (state.configuration === undefined) break
+      const { trigger, standIn } = this.trigger(state)
+      if (trigger === undefined) break
+      if (standIn) this.summarization.usesFallback = true
+      const cycle = ignoreConflict(await this.cycle(state, trigger), { batches: 0, messages: 0 })
+      if (E.isLeft(cycle)) return cycle
+      const compacted = cycle.right
+      if (compacted === undefined) break
+      done.cycles += compacted.batches > 0 ? 1 : 0
+      done.batches += compacted.batches
+      done.messages += compacted.messages
+      state = await this.deps.conversations.load(this.conversationId)
+      if (this.mode === 'force' && compacted.messages > 0) break
+    }
+    // The fallback does not merge batches: that waits until a model answers.
+    const merges =
+      state.configuration !== undefined && !this.summarization.usesFallback && this.mode !== 'without-model'
+    return merges ? ignoreConflict(await this.resummarize(state), undefined) : E.right(undefined)
+  }
+
+  private async work(done: Done): Promise<E.Either<RunEnd, undefined>> {
+    const cycles = await this.cycles(done)
+    if (E.isLeft(cycles) || this.mode !== 'ahead' || this.summarization.usesFallback) return cycles
+    const ahead = ignoreConflict(await this.ahead(), undefined)
+    // Messages arrived while chunks were summarized, and may have reached a limit.
+    return E.isLeft(ahead) ? ahead : this.cycles(done)
+  }
+
+  async run(): Promise<CompactionRun> {
+    const before = await this.deps.conversations.load(this.conversationId)
+    const done: Done = { cycles: 0, batches: 0, messages: 0 }
+    let ended: Pick<CompactionRun, 'failure' | 'postponedMs' | 'busy'> = {}
+    if (this.mode === 'force' || this.hasWork(before)) {
+      this.lease = await this.takeLease()
+      if (this.lease === undefined) ended = { busy: true }
+      else ended = await this.holding(this.lease, () => this.work(done))
+    }
+    const after = await this.deps.conversations.load(this.conversationId)
+    return {
+      batchesCreated: done.batches,
+      messagesCompressed: done.messages,
+      tokensBefore: before.tokens,
+      tokensAfter: after.tokens,
+      cycles: done.cycles,
+      summaries: this.summarization.summaries,
+      calls: this.summarization.spent.calls,
+      tokensSpent: this.summarization.spent.tokens,
+      callSeconds: this.summarization.spent.seconds,
+      ...ended,
+      ...(this.summarization.fallbackFor === undefined ? {} : { fallbackFor: this.summarization.fallbackFor }),
+    }
+  }
+
+  /** Whether there is any work, so that no lease is taken without need. */
+  private hasWork(state: Conversation): boolean {
+    if (state.configuration === undefined) return false
+    if (this.trigger(state).trigger !== undefined) return true
+    if (this.mode === 'without-model') return false
+    const isResting = this.mode !== 'now' && isBackingOff(state)
+    return (
+      !isResting &&
+      (planResummarization(state.batches, policyOf(state)) !== undefined ||
+        (this.mode === 'ahead' && planAhead(state) !== undefined))
+    )
+  }
+
+  /** Works under the lease, and always releases it. */
+  private async holding(
+    lease: Lease,
+    work: () => Promise<E.Either<RunEnd, undefined>>,
+  ): Promise<Pick<CompactionRun, 'failure' | 'postponedMs'>> {
+    try {
+      const worked = await work()
+      if (E.isRight(worked)) return {}
+      return worked.left.kind === 'Postponed' ? { postponedMs: worked.left.ms } : { failure: worked.left.failure }
+    } finally {
+      await lease.release()
+    }
+  }
+
+  /** Waits for another process that compacts this conversation. The following plan shows whether work remains. */
+  private takeLease(): Promise<Lease | undefined> {
+    return takeLease({
+      claims: this.deps.claims,
+      key: `compaction:${this.conversationId}`,
+      owner: this.owner,
+      ttlMs: CLAIM_TTL_MS,
+      pollMs: CLAIM_POLL_MS,
+      signal: this.options.signal,
+      ...(this.options.wait === false ? { patienceMs: 0 } : {}),
+    })
+  }
+}
+
+/** Creates the function that compacts a conversation. */
+export const createCompact =
+  (deps: CompactDependencies): Compact =>
+  async (conversationId, mode, options = {}) =>
+    await new Run(deps, conversationId, mode, options).run()
+
+/** What a cycle compacted. */
+interface Compacted {
+  readonly batches: number
+  readonly messages: number
 }
 
 /** The progress of a run. */

@@ -79,203 +79,241 @@ const BACKOFF = { firstMs: 500, mostMs: 30_000 }
 /** The maximum number of requests that are remembered until their conversations run. */
 const MAX_PENDING_REQUESTS = 10_000
 
-/** Creates a worker. It is idle until `start` or `wake`. */
-export function createCompactionWorker(options: CompactionWorkerOptions): CompactionWorker {
-  const {
-    queue,
-    load,
-    compact,
-    clock,
-    concurrency,
-    follow,
-    backsOffByTime,
-    tokensPerDay,
-    leaseMs = LEASE_MS,
-    pollMs = POLL_MS,
-  } = options
-  const mode = options.ahead === false ? 'due' : 'ahead'
-  const { onCompaction = () => undefined, onProblem = () => undefined, onOtherLog = () => undefined } = options
-  const running = new Map<string, Promise<void>>()
-  /** The callers that wait until all work is settled, with the errors that occurred meanwhile. */
-  const settling = new Set<{ readonly conversationId: string | undefined; readonly errors: unknown[] }>()
+/** A caller that waits until work is settled, with the errors that occurred meanwhile. */
+interface Waiting {
+  /** Undefined: all work. */
+  readonly conversationId: string | undefined
+  readonly errors: unknown[]
+}
+
+class Worker implements CompactionWorker {
+  private readonly queue: CompactionWorkerOptions['queue']
+  private readonly load: CompactionWorkerOptions['load']
+  private readonly compact: CompactionWorkerOptions['compact']
+  private readonly concurrency: number
+  private readonly follow: CompactionWorkerOptions['follow']
+  private readonly backsOffByTime: boolean
+  private readonly tokensPerDay: CompactionWorkerOptions['tokensPerDay']
+  private readonly leaseMs: number
+  private readonly pollMs: number
+  private readonly mode: 'due' | 'ahead'
+  private readonly onCompaction: NonNullable<CompactionWorkerOptions['onCompaction']>
+  private readonly onProblem: NonNullable<CompactionWorkerOptions['onProblem']>
+  private readonly onOtherLog: NonNullable<CompactionWorkerOptions['onOtherLog']>
+  private readonly running = new Map<string, Promise<void>>()
+  private readonly settling = new Set<Waiting>()
   /** The request for the next run of each conversation. Another process may execute that run. */
-  const requestOf = new LRUCache<string, Provenance>({ max: MAX_PENDING_REQUESTS })
-  const ending = new AbortController()
-  const aborting = new AbortController()
-  let polling: NodeJS.Timeout | undefined
-  let following: Promise<void> | undefined
+  private readonly requestOf = new LRUCache<string, Provenance>({ max: MAX_PENDING_REQUESTS })
+  private readonly taking = new Mutex()
+  private readonly ending = new AbortController()
+  private readonly aborting = new AbortController()
+  private polling: NodeJS.Timeout | undefined
+  private following: Promise<void> | undefined
   /** A summarizer that failed for every conversation is not called for the next one immediately. */
-  let outage = { failures: 0, until: 0 }
+  private outage = { failures: 0, until: 0 }
 
-  // --- One conversation ---
+  constructor(private readonly options: CompactionWorkerOptions) {
+    this.queue = options.queue
+    this.load = options.load
+    this.compact = options.compact
+    this.concurrency = options.concurrency
+    this.follow = options.follow
+    this.backsOffByTime = options.backsOffByTime
+    this.tokensPerDay = options.tokensPerDay
+    this.leaseMs = options.leaseMs ?? LEASE_MS
+    this.pollMs = options.pollMs ?? POLL_MS
+    this.mode = options.ahead === false ? 'due' : 'ahead'
+    this.onCompaction = options.onCompaction ?? (() => undefined)
+    this.onProblem = options.onProblem ?? (() => undefined)
+    this.onOtherLog = options.onOtherLog ?? (() => undefined)
+  }
 
-  const now = (): number => clock.now().getTime()
+  start(): void {
+    if (this.ending.signal.aborted || this.polling !== undefined) return
+    this.polling = setInterval(() => {
+      this.pump()
+    }, this.pollMs)
+    this.pump()
+    if (this.follow !== undefined) this.following = this.followOn(this.follow)
+  }
+
+  wake(conversationId: string, provenance?: Provenance): void {
+    if (this.ending.signal.aborted) return
+    if (provenance !== undefined) this.requestOf.set(conversationId, provenance)
+    this.pump(() => this.queue.note([conversationId]))
+  }
+
+  async settled(conversationId?: string): Promise<void> {
+    const waiting: Waiting = { conversationId, errors: [] }
+    this.settling.add(waiting)
+    await this.idle(conversationId)
+    this.settling.delete(waiting)
+    const [error] = waiting.errors
+    if (error !== undefined) throw error
+  }
+
+  async stop(graceMs = 0): Promise<void> {
+    clearInterval(this.polling)
+    this.ending.abort()
+    const ended = Promise.all([this.following, this.taking.waitForUnlock()]).then(() =>
+      Promise.all(this.running.values()),
+    )
+    if (this.running.size > 0 && graceMs > 0) await Promise.race([ended, sleep(graceMs, this.aborting.signal)])
+    this.aborting.abort()
+    await ended
+  }
+
+  async status(): Promise<QueueStatus> {
+    return await this.queue.status()
+  }
+
+  private now(): number {
+    return this.options.clock.now().getTime()
+  }
 
   /** Does the work of one conversation and returns when to look again; undefined if nothing is left. */
-  async function compactOne(
+  private async compactOne(
     work: Work,
     goOn: () => boolean,
     provenance: Provenance | undefined,
   ): Promise<{ ms: number; failures: number; tokensPerDay?: number | undefined } | 'released' | undefined> {
-    const state = await load(work.conversationId)
-    const { signal } = aborting
+    const state = await this.load(work.conversationId)
+    const { signal } = this.aborting
     if (work.resting) {
       // It waits after a failure, but existing summaries may be used, and at the hard limit the fallback needs no
       // model.
       if (triggerOf(state) !== undefined)
-        onCompaction(
+        this.onCompaction(
           work.conversationId,
-          await compact(work.conversationId, 'without-model', { signal, goOn, wait: false }),
+          await this.compact(work.conversationId, 'without-model', { signal, goOn, wait: false }),
         )
       return 'released'
     }
-    if (!isCompactionDue(state, mode)) return undefined
-    if (backsOffByTime && outage.until > now()) return { ms: outage.until - now(), failures: work.failures }
-    const run = await compact(work.conversationId, mode, { signal, goOn, wait: !backsOffByTime, provenance })
-    onCompaction(work.conversationId, run)
+    if (!isCompactionDue(state, this.mode)) return undefined
+    if (this.backsOffByTime && this.outage.until > this.now())
+      return { ms: this.outage.until - this.now(), failures: work.failures }
+    const run = await this.compact(work.conversationId, this.mode, {
+      signal,
+      goOn,
+      wait: !this.backsOffByTime,
+      provenance,
+    })
+    this.onCompaction(work.conversationId, run)
     const failure: CompactFailure | undefined = run.failure ?? run.fallbackFor
     if (run.busy === true) return { ms: BUSY_MS, failures: work.failures }
     if (run.postponedMs !== undefined) return { ms: run.postponedMs, failures: work.failures }
-    if (!backsOffByTime) return undefined
+    if (!this.backsOffByTime) return undefined
     if (failure === undefined) {
-      if (run.calls > 0) outage = { failures: 0, until: 0 }
+      if (run.calls > 0) this.outage = { failures: 0, until: 0 }
       return undefined
     }
     // The log counts failures in a row, across workers; the queue counts errors that are not recorded.
     const failures = Math.max(work.failures, state.failures?.attempts ?? 0) + 1
     const backoff = backoffAfter(failure, failures, work.conversationId)
     if (backoff.everywhere)
-      outage = {
-        failures: outage.failures + 1,
-        until: now() + Math.min(LONGEST_OUTAGE_MS, backoffAfter(failure, outage.failures + 1, '').ms),
+      this.outage = {
+        failures: this.outage.failures + 1,
+        until: this.now() + Math.min(LONGEST_OUTAGE_MS, backoffAfter(failure, this.outage.failures + 1, '').ms),
       }
     const limited = failure.kind === 'SummarizerFailed' && failure.failure === 'limit-reached'
-    return { ms: backoff.ms, failures, ...(limited ? { tokensPerDay } : {}) }
+    return { ms: backoff.ms, failures, ...(limited ? { tokensPerDay: this.tokensPerDay } : {}) }
   }
 
-  async function process(work: Work): Promise<void> {
-    const extending = keepExtending(() => queue.extend(work, leaseMs), leaseMs)
-    const provenance = requestOf.get(work.conversationId)
-    requestOf.delete(work.conversationId)
+  private async process(work: Work): Promise<void> {
+    const extending = keepExtending(() => this.queue.extend(work, this.leaseMs), this.leaseMs)
+    const provenance = this.requestOf.get(work.conversationId)
+    this.requestOf.delete(work.conversationId)
     try {
-      const next = await compactOne(work, () => !extending.lost.aborted && !ending.signal.aborted, provenance)
-      if (next === undefined) await queue.finish(work)
-      else if (next === 'released') await queue.release(work)
-      else await queue.backOff(work, next)
+      const next = await this.compactOne(work, () => !extending.lost.aborted && !this.ending.signal.aborted, provenance)
+      if (next === undefined) await this.queue.finish(work)
+      else if (next === 'released') await this.queue.release(work)
+      else await this.queue.backOff(work, next)
     } catch (error) {
-      onProblem(error, work.conversationId)
-      for (const waiting of settling)
+      this.onProblem(error, work.conversationId)
+      for (const waiting of this.settling)
         if (waiting.conversationId === undefined || waiting.conversationId === work.conversationId)
           waiting.errors.push(error)
       const failures = work.failures + 1
-      if (backsOffByTime)
-        await queue
+      if (this.backsOffByTime)
+        await this.queue
           .backOff(work, { ms: backoffAfter(undefined, failures, work.conversationId).ms, failures })
           .catch(() => undefined)
-      else await queue.finish(work)
+      else await this.queue.finish(work)
     } finally {
       await extending.end()
     }
   }
 
-  // --- Taking work ---
-
-  const taking = new Mutex()
-
-  async function takeAll(): Promise<void> {
-    while (!ending.signal.aborted && running.size < concurrency) {
-      const work = await queue.take({ leaseMs, except: [...running.keys()], tokensPerDay })
+  private async takeAll(): Promise<void> {
+    while (!this.ending.signal.aborted && this.running.size < this.concurrency) {
+      const work = await this.queue.take({
+        leaseMs: this.leaseMs,
+        except: [...this.running.keys()],
+        tokensPerDay: this.tokensPerDay,
+      })
       if (work === undefined) return
       const { conversationId } = work
-      const done = process(work)
-        .catch(onProblem)
-        .finally(() => {
-          running.delete(conversationId)
-          pump()
+      const done = this.process(work)
+        .catch((error: unknown) => {
+          this.onProblem(error)
         })
-      running.set(conversationId, done)
+        .finally(() => {
+          this.running.delete(conversationId)
+          this.pump()
+        })
+      this.running.set(conversationId, done)
     }
   }
 
   /** Takes available work, after running calls of this function. */
-  function pump(before: () => Promise<unknown> = () => Promise.resolve()): void {
-    void taking
+  private pump(before: () => Promise<unknown> = () => Promise.resolve()): void {
+    void this.taking
       .runExclusive(async () => {
         await before()
-        await takeAll()
+        await this.takeAll()
       })
       .catch((error: unknown) => {
-        onProblem(error)
+        this.onProblem(error)
       })
   }
 
-  async function idle(conversationId: string | undefined): Promise<void> {
+  private async idle(conversationId: string | undefined): Promise<void> {
     for (;;) {
-      await taking.waitForUnlock()
-      const all = [...running.values()]
-      const one = conversationId === undefined ? undefined : running.get(conversationId)
+      await this.taking.waitForUnlock()
+      const all = [...this.running.values()]
+      const one = conversationId === undefined ? undefined : this.running.get(conversationId)
       if (one !== undefined) await one
       else if (conversationId === undefined && all.length > 0) await Promise.all(all)
       // If all slots are busy, it may wait for one.
-      else if (conversationId !== undefined && all.length >= concurrency) await Promise.race(all)
+      else if (conversationId !== undefined && all.length >= this.concurrency) await Promise.race(all)
       else return
     }
   }
 
-  async function followOn(store: EventStore): Promise<void> {
-    const { signal } = ending
+  private async followOn(store: EventStore): Promise<void> {
+    const { signal } = this.ending
     let failures = 0
     while (!signal.aborted) {
       try {
         await followLog({
           store,
-          queue,
+          queue: this.queue,
           signal,
-          onOtherLog,
+          onOtherLog: this.onOtherLog,
           onNoted: () => {
             failures = 0
-            pump()
+            this.pump()
           },
         })
       } catch (error) {
         if (signal.aborted) return
-        onProblem(error)
+        this.onProblem(error)
         failures += 1
         await sleep(backoffMs(failures, BACKOFF), signal)
       }
     }
   }
-
-  return {
-    start() {
-      if (ending.signal.aborted || polling !== undefined) return
-      polling = setInterval(() => {
-        pump()
-      }, pollMs)
-      pump()
-      if (follow !== undefined) following = followOn(follow)
-    },
-    wake(conversationId, provenance) {
-      if (ending.signal.aborted) return
-      if (provenance !== undefined) requestOf.set(conversationId, provenance)
-      pump(() => queue.note([conversationId]))
-    },
-    async settled(conversationId) {
-      const waiting = { conversationId, errors: [] }
-      settling.add(waiting)
-      await idle(conversationId)
-      settling.delete(waiting)
-      const [error] = waiting.errors
-      if (error !== undefined) throw error
-    },
-    async stop(graceMs = 0) {
-      clearInterval(polling)
-      ending.abort()
-      const ended = Promise.all([following, taking.waitForUnlock()]).then(() => Promise.all(running.values()))
-      if (running.size > 0 && graceMs > 0) await Promise.race([ended, sleep(graceMs, aborting.signal)])
-      aborting.abort()
-      await ended
-    },
-    status: () => queue.status(),
-  }
 }
+
+/** Creates a worker. It is idle until `start` or `wake`. */
+export const createCompactionWorker = (options: CompactionWorkerOptions): CompactionWorker => new Worker(options)

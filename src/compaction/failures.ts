@@ -12,16 +12,10 @@ export const runSentences: Sentences<CompactFailure> = { ...decisionSentences, .
 
 /** Messages for failures of `compress`, `amend` and `compact`. */
 export const compactionSentences: Sentences<HistoryDiverged | ContextObserved | MessageNotFound> = {
-  ContextObserved: (failure) => [
-    'state',
+  ContextObserved: (failure) =>
     `the context of "${failure.conversationId}" is the one that ${failure.program} makes, which compacts it by itself: \`replay\` makes an edition of it, and \`editions adopt\` puts that into force`,
-  ],
-  NotSaid: (failure) => [
-    'input',
+  NotSaid: (failure) =>
     `conversation "${failure.conversationId}" has no message "${failure.messageId}" that could be taken back`,
-  ],
-  HistoryDiverged: (failure) => [
-    'state',
+  HistoryDiverged: (failure) =>
     `message "${failure.messageId}" of conversation "${failure.conversationId}" is compacted, and the list has it no more: ${failure.detail}`,
-  ],
 }

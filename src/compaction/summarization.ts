@@ -31,19 +31,14 @@ import {
 
 export type CompactFailure = SummarizerFailure | CommandFailure
 
-/** Ends the whole run with a failure. */
-export class Aborted extends Error {
-  constructor(readonly failure: CompactFailure) {
-    super(failure.kind)
-  }
-}
+/** Why a run ends before its work is done: a failure, or a pause of so many milliseconds, after which it continues. */
+export type RunEnd =
+  | { readonly kind: 'Failed'; readonly failure: CompactFailure }
+  | { readonly kind: 'Postponed'; readonly ms: number }
 
-/** Ends the run early without a failure; it must continue in this many milliseconds. */
-export class Postponed extends Error {
-  constructor(readonly ms: number) {
-    super('later')
-  }
-}
+/** The run ends with a failure. */
+export const failedRun = (failure: CompactFailure): E.Either<RunEnd, never> => E.left({ kind: 'Failed', failure })
+const postponedRun = (ms: number): E.Either<RunEnd, never> => E.left({ kind: 'Postponed', ms })
 
 /** The limit for which a summary is made. */
 type CompactionTrigger = EventData<'CompactionFailed'>['trigger']
@@ -83,12 +78,18 @@ export interface SummarizationOptions {
   readonly conversationId: string
   /** The provenance of prompts, which are recorded outside the conversation. */
   readonly provenance: Provenance
-  /** Records the result of a command; throws `Aborted` if it is rejected. */
-  readonly record: (command: Command) => Promise<Conversation>
+  /** Records the result of a command. A rejection ends the run. */
+  readonly record: (command: Command) => Promise<E.Either<RunEnd, Conversation>>
   readonly signal: AbortSignal | undefined
   /** Called before each request; false ends the run. */
   readonly goOn: () => boolean
 }
+
+/** The failure, if the run ended because a request was too large. */
+const failureOfSize = (end: RunEnd): SummarizerFailure | undefined =>
+  end.kind === 'Failed' && end.failure.kind === 'SummarizerFailed' && end.failure.failure === 'request-too-large'
+    ? end.failure
+    : undefined
 
 /** The summaries of one run. */
 export class Summarization {
@@ -135,19 +136,20 @@ export class Summarization {
     job: SummaryJob,
     trigger: CompactionTrigger,
     step: 'chunk' | 'resummarize',
-  ): Promise<SummaryResult> {
-    if (!this.options.goOn()) throw new Postponed(0)
+  ): Promise<E.Either<RunEnd, SummaryResult>> {
+    if (!this.options.goOn()) return postponedRun(0)
     if (this.usesFallback) return this.fallBack(job)
     const answer = await this.askSummarizer(state, job)
-    if (E.isRight(answer)) return answer.right
+    if (E.isRight(answer)) return answer
     const { left } = answer
-    if (left.kind === 'NoRoomYet') throw new Postponed(left.opensInMs)
+    if (left.kind === 'NoRoomYet') return postponedRun(left.opensInMs)
     const isPaid = (left.rejectedAnswers ?? []).length > 0
-    if (this.options.signal?.aborted === true && !isPaid) throw new Postponed(0)
+    if (this.options.signal?.aborted === true && !isPaid) return postponedRun(0)
     if (left.failure === 'request-too-large' && step === 'chunk' && job.kind === 'chunk' && job.messages.length > 1)
-      throw new Aborted(left)
+      return failedRun(left)
     const after = await this.recordFailure(job, left, trigger, step)
-    if (!this.mayFallBack(after, trigger, step, left)) throw new Aborted(left)
+    if (E.isLeft(after)) return after
+    if (!this.mayFallBack(after.right, trigger, step, left)) return failedRun(left)
     // An outage affects every request of this run; an unusable answer only this job.
     if (!isUnusableAnswer(left)) this.usesFallback = true
     this.fallbackFor = left
@@ -170,13 +172,13 @@ export class Summarization {
     })
   }
 
-  private async fallBack(job: SummaryJob): Promise<SummaryResult> {
+  private async fallBack(job: SummaryJob): Promise<E.Either<RunEnd, SummaryResult>> {
     const { fallback = this.deps.summarizer } = this.deps
     const { spent } = this
     const { signal, provenance } = this.options
     const answer = await summarizeStep(this.deps, fallback, job, { isFallback: true, spent, signal, provenance })
-    if (E.isRight(answer)) return answer.right
-    throw answer.left.kind === 'NoRoomYet' ? new Postponed(answer.left.opensInMs) : new Aborted(answer.left)
+    if (E.isRight(answer)) return answer
+    return answer.left.kind === 'NoRoomYet' ? postponedRun(answer.left.opensInMs) : failedRun(answer.left)
   }
 
   /**
@@ -201,7 +203,7 @@ export class Summarization {
     failure: StepFailure,
     trigger: CompactionTrigger,
     step: 'chunk' | 'resummarize',
-  ): Promise<Conversation> {
+  ): Promise<E.Either<RunEnd, Conversation>> {
     const { strategy, provider, model, timeoutMs } = this.deps.summarizer
     const prepared = prepare(this.deps.summarizer, job)
     const request = E.isRight(prepared) ? { requestHash: prepared.right.requestHash } : {}
@@ -227,7 +229,7 @@ export class Summarization {
     messages: readonly LiveMessage[],
     background: Background,
     trigger: CompactionTrigger,
-  ): Promise<SummaryResult> {
+  ): Promise<E.Either<RunEnd, SummaryResult>> {
     return this.summarize(state, this.chunkJob(state, messages, background.summary), trigger, 'chunk')
   }
 
@@ -237,25 +239,19 @@ export class Summarization {
    */
   private async recordSummary(
     command: Extract<Command, { type: 'RecordChunk' | 'RecordResummarization' }>,
-  ): Promise<Conversation> {
-    try {
-      return await this.options.record(command)
-    } catch (stop) {
-      const { summary, sections, summarizer } = command
-      const isPaid = !isWithoutModel(summarizer) && summarizer.reused !== true
-      if (
-        !isPaid ||
-        !(stop instanceof Aborted) ||
-        (stop.failure.kind !== 'MessageNotLive' && stop.failure.kind !== 'BatchesNotActive')
-      )
-        throw stop
-      const of =
-        command.type === 'RecordChunk'
-          ? { messageIds: command.messageIds, continues: command.continues }
-          : { sourceBatchIds: command.sourceBatchIds }
-      await this.options.record({ type: 'SetSummaryAside', of, summary, sections, summarizer })
-      throw stop
-    }
+  ): Promise<E.Either<RunEnd, Conversation>> {
+    const recorded = await this.options.record(command)
+    if (E.isRight(recorded) || recorded.left.kind !== 'Failed') return recorded
+    const { summary, sections, summarizer } = command
+    const isPaid = !isWithoutModel(summarizer) && summarizer.reused !== true
+    const { kind } = recorded.left.failure
+    if (!isPaid || (kind !== 'MessageNotLive' && kind !== 'BatchesNotActive')) return recorded
+    const of =
+      command.type === 'RecordChunk'
+        ? { messageIds: command.messageIds, continues: command.continues }
+        : { sourceBatchIds: command.sourceBatchIds }
+    const aside = await this.options.record({ type: 'SetSummaryAside', of, summary, sections, summarizer })
+    return E.isLeft(aside) ? aside : recorded
   }
 
   /** Summarizes one chunk and records it. A request that is too large is retried once, as two. */
@@ -265,42 +261,60 @@ export class Summarization {
     background: Background,
     trigger: CompactionTrigger,
     halves = true,
-  ): Promise<Background> {
-    let result: SummaryResult
-    try {
-      result = await this.chunk(state, messages, background, trigger)
-    } catch (stop) {
-      if (
-        !(stop instanceof Aborted) ||
-        stop.failure.kind !== 'SummarizerFailed' ||
-        stop.failure.failure !== 'request-too-large'
-      )
-        throw stop
-      const parts = halves
-        ? splitChunk([...state.retained, ...state.window], messages, policyOf(state).chunkSize)
-        : [messages]
-      if (parts.length > 1) {
-        let last = background
-        for (const part of parts) last = await this.summarizeChunk(state, part, last, trigger, false)
-        return last
-      }
-      const job = this.chunkJob(state, messages, background.summary)
-      await this.recordFailure(job, stop.failure, trigger, 'chunk')
-      if (!this.mayFallBack(state, trigger, 'chunk', stop.failure)) throw stop
-      this.usesFallback = true
-      this.fallbackFor = stop.failure
-      result = await this.chunk(state, messages, background, trigger)
+  ): Promise<E.Either<RunEnd, Background>> {
+    let result = await this.chunk(state, messages, background, trigger)
+    const tooLarge = E.isLeft(result) ? failureOfSize(result.left) : undefined
+    if (tooLarge !== undefined) {
+      const parts = halves ? splitChunk([...state.retained, ...state.window], messages, policyOf(state).chunkSize) : []
+      if (parts.length > 1) return this.summarizeParts(state, parts, background, trigger)
+      result = await this.afterTooLarge(state, messages, background, trigger, tooLarge)
     }
+    if (E.isLeft(result)) return result
     const messageIds = messages.map((message) => message.messageId)
+    const { summary, summarizer } = result.right
     const after = await this.recordSummary({
       type: 'RecordChunk',
       messageIds,
       continues: background.chunkId,
-      ...result,
+      ...result.right,
     })
+    if (E.isLeft(after)) return after
     this.summaries += 1
     // Uses the lineage in which it was recorded: other batches may have become active meanwhile.
-    return { summary: result.summary, chunkId: chunkIdOf(lineageOf(after), messageIds, result.summarizer.requestHash) }
+    return E.right({ summary, chunkId: chunkIdOf(lineageOf(after.right), messageIds, summarizer.requestHash) })
+  }
+
+  /** Summarizes the parts of a chunk, each with the summary of the part before as its background. */
+  private async summarizeParts(
+    state: Conversation,
+    parts: readonly (readonly LiveMessage[])[],
+    background: Background,
+    trigger: CompactionTrigger,
+  ): Promise<E.Either<RunEnd, Background>> {
+    let last = background
+    for (const part of parts) {
+      const summarized = await this.summarizeChunk(state, part, last, trigger, false)
+      if (E.isLeft(summarized)) return summarized
+      last = summarized.right
+    }
+    return E.right(last)
+  }
+
+  /** A chunk that cannot be divided is too large: records the failure, and uses the fallback if the policy allows it. */
+  private async afterTooLarge(
+    state: Conversation,
+    messages: readonly LiveMessage[],
+    background: Background,
+    trigger: CompactionTrigger,
+    failure: SummarizerFailure,
+  ): Promise<E.Either<RunEnd, SummaryResult>> {
+    const job = this.chunkJob(state, messages, background.summary)
+    const recorded = await this.recordFailure(job, failure, trigger, 'chunk')
+    if (E.isLeft(recorded)) return recorded
+    if (!this.mayFallBack(state, trigger, 'chunk', failure)) return failedRun(failure)
+    this.usesFallback = true
+    this.fallbackFor = failure
+    return this.chunk(state, messages, background, trigger)
   }
 
   /**
@@ -321,7 +335,11 @@ export class Summarization {
   }
 
   /** Merges batches into one summary and records it. */
-  async resummarize(state: Conversation, sources: readonly Batch[], trigger: CompactionTrigger): Promise<Conversation> {
+  async resummarize(
+    state: Conversation,
+    sources: readonly Batch[],
+    trigger: CompactionTrigger,
+  ): Promise<E.Either<RunEnd, Conversation>> {
     const summaries = sources.map((batch) => ({
       text: summaryOf(batch),
       startTime: batch.startTime,
@@ -342,12 +360,13 @@ export class Summarization {
       trigger,
       'resummarize',
     )
+    if (E.isLeft(result)) return result
     const after = await this.recordSummary({
       type: 'RecordResummarization',
       sourceBatchIds,
-      ...result,
+      ...result.right,
     })
-    this.summaries += 1
+    if (E.isRight(after)) this.summaries += 1
     return after
   }
 }

@@ -268,29 +268,54 @@ async function readable<A>(
 /** How often a comparison is repeated if the edition changed meanwhile. */
 const ATTEMPTS = 5
 
-export function createCompareEditions({
-  log,
-  clock,
-  claims,
-  search,
-  actor,
-}: CompareDependencies): (request: CompareRequest) => Promise<E.Either<CompareFailure, EditionComparisons>> {
+class Comparing {
+  constructor(private readonly deps: CompareDependencies) {}
+
+  async run(request: CompareRequest): Promise<E.Either<CompareFailure, EditionComparisons>> {
+    const { editionId, against = IN_FORCE } = request
+    const conversationIds = request.conversationIds ?? (await conversationsOfEdition(this.deps.log, editionId))
+    if (conversationIds.length === 0) return E.left({ kind: 'NoSuchEdition', editionId })
+    // A named conversation that cannot be compared is reported before anything is recorded for the others.
+    for (const conversationId of request.conversationIds ?? []) {
+      const refusal = await this.refusalOf(conversationId, request)
+      if (refusal !== undefined) return E.left(refusal)
+    }
+    const conversations: EditionComparison[] = []
+    const skipped: SkippedConversation[] = []
+    for (const conversationId of conversationIds) {
+      const compared = await readable(conversationId, this.compareAndRecord(conversationId, request))
+      if (E.isRight(compared)) conversations.push(compared.right)
+      else if (request.conversationIds === undefined && isSkipped(compared.left)) skipped.push(compared.left)
+      else return compared
+      request.onConversation?.(conversations.length + skipped.length, conversationIds.length)
+    }
+    const [first] = skipped
+    if (conversations.length === 0 && first !== undefined) return E.left(first)
+    return E.right({
+      editionId,
+      against,
+      conversations,
+      skipped,
+      totals: totalsOf(conversations.map(({ report }) => report)),
+    })
+  }
+
   /** Why a conversation cannot be compared, determined without comparing it. */
-  async function refusalOf(
+  private async refusalOf(
     conversationId: string,
     { editionId, against = IN_FORCE }: CompareRequest,
   ): Promise<SkippedConversation | undefined> {
     for (const id of against === IN_FORCE ? [editionId] : [editionId, against]) {
-      if ((await log.store.streamRevision(editionStream(id, conversationId))) < 0n)
+      if ((await this.deps.log.store.streamRevision(editionStream(id, conversationId))) < 0n)
         return { kind: 'NoSuchEdition', editionId: id, conversationId }
     }
-    return (await isDropped(log, conversationId, editionId))
+    return (await isDropped(this.deps.log, conversationId, editionId))
       ? { kind: 'EditionIsDropped', editionId, conversationId }
       : undefined
   }
 
   /** The other side as of the edition's conversation revision, with its recorded cost. */
-  async function otherSide(
+  private async otherSide(
     conversationId: string,
     against: string,
     edition: Conversation,
@@ -298,42 +323,42 @@ export function createCompareEditions({
     E.Either<CompareFailure, { state: Conversation; bought: TokensBought; editionRevision: bigint | undefined }>
   > {
     if (against !== IN_FORCE) {
-      const otherEdition = await storedEdition(log, conversationId, against)
+      const otherEdition = await storedEdition(this.deps.log, conversationId, against)
       if (otherEdition === undefined) return E.left({ kind: 'NoSuchEdition', editionId: against, conversationId })
       // Messages that it has not seen yet are live in it, as in the context of an agent that uses it.
       return E.right({
-        state: await seeUntil(log, otherEdition.state, edition.conversationRevision),
+        state: await seeUntil(this.deps.log, otherEdition.state, edition.conversationRevision),
         bought: otherEdition.bought,
         editionRevision: otherEdition.revision,
       })
     }
-    const state = await loadConversation(log, conversationId, edition.conversationRevision)
+    const state = await loadConversation(this.deps.log, conversationId, edition.conversationRevision)
     const adopted =
       state.lineage?.edition === undefined
         ? undefined
-        : await storedEdition(log, conversationId, state.lineage.edition.editionId)
+        : await storedEdition(this.deps.log, conversationId, state.lineage.edition.editionId)
     return E.right({ state, bought: { ...(adopted?.bought ?? { calls: 0, tokens: 0 }) }, editionRevision: undefined })
   }
 
-  async function compareOne(
+  private async compareOne(
     conversationId: string,
     { editionId, against = IN_FORCE, questions }: CompareRequest,
   ): Promise<E.Either<CompareFailure, EditionComparison & { readonly stored: StoredEdition }>> {
-    const stored = await storedEdition(log, conversationId, editionId)
+    const stored = await storedEdition(this.deps.log, conversationId, editionId)
     if (stored === undefined) return E.left({ kind: 'NoSuchEdition', editionId, conversationId })
     if (stored.dropped) return E.left({ kind: 'EditionIsDropped', editionId, conversationId })
-    const found = await otherSide(conversationId, against, stored.state)
+    const found = await this.otherSide(conversationId, against, stored.state)
     if (E.isLeft(found)) return found
     const { state: other, bought, editionRevision } = found.right
     // Of two editions, the one that lags is advanced to the revision of the other.
-    const edition = await seeUntil(log, stored.state, other.conversationRevision)
+    const edition = await seeUntil(this.deps.log, stored.state, other.conversationRevision)
     const sides = { against: sideOf(other), edition: sideOf(edition) }
     const losses = createLossReport(sides.against, sides.edition, new Set([...pinnedIn(other), ...pinnedIn(edition)]))
     const messages: EvidenceMessage[] = []
-    for await (const storedEvent of log.store.readStream(conversationStream(conversationId), {
+    for await (const storedEvent of this.deps.log.store.readStream(conversationStream(conversationId), {
       limit: Number(edition.conversationRevision + 1n),
     })) {
-      const event = await decodeEvent(storedEvent, log.bodies)
+      const event = await decodeEvent(storedEvent, this.deps.log.bodies)
       if (against === IN_FORCE) addBought(bought, event)
       if (!isOfType(event, 'MessageAppended')) continue
       losses.add(event.data)
@@ -344,7 +369,7 @@ export function createCompareEditions({
       questions === undefined
         ? undefined
         : await evidenceReach(
-            search,
+            this.deps.search,
             { against: { state: other, side: sides.against }, edition: { state: edition, side: sides.edition } },
             questions,
             messages,
@@ -364,15 +389,15 @@ export function createCompareEditions({
   }
 
   /** Compares and records the result; repeats both if the edition changed meanwhile. */
-  async function compareAndRecord(
+  private async compareAndRecord(
     conversationId: string,
     request: CompareRequest,
   ): Promise<E.Either<CompareFailure, EditionComparison>> {
     const { editionId } = request
-    const correlationId = clock.newId()
-    const provenance: Provenance = { actor, correlationId, causationId: correlationId }
+    const correlationId = this.deps.clock.newId()
+    const provenance: Provenance = { actor: this.deps.actor, correlationId, causationId: correlationId }
     for (let tries = 1; ; tries += 1) {
-      const compared = await compareOne(conversationId, request)
+      const compared = await this.compareOne(conversationId, request)
       if (E.isLeft(compared)) return compared
       const { stored, ...comparison } = compared.right
       if (request.record === false) return E.right(comparison)
@@ -380,11 +405,11 @@ export function createCompareEditions({
         canonicalJson(JSON.parse(encodeData({ type: 'EditionCompared', data: report })))
       if (stored.compared.some((before) => known(before) === known(comparison.report))) return E.right(comparison)
       // A process that builds an edition holds its lease: an event of ours in between would stop it.
-      const lease = await holdEdition(claims, editionId, conversationId, correlationId)
+      const lease = await holdEdition(this.deps.claims, editionId, conversationId, correlationId)
       if (lease === undefined) return E.left({ kind: 'EditionBusy', editionId, conversationId })
       try {
         const stream = createEditionConversation(
-          { log, clock, recording: true },
+          { log: this.deps.log, clock: this.deps.clock, recording: true },
           stored.state,
           stored.state.conversationRevision,
         )
@@ -400,36 +425,12 @@ export function createCompareEditions({
       }
     }
   }
-
-  return async (request) => {
-    const { editionId, against = IN_FORCE } = request
-    const conversationIds = request.conversationIds ?? (await conversationsOfEdition(log, editionId))
-    if (conversationIds.length === 0) return E.left({ kind: 'NoSuchEdition', editionId })
-    // A named conversation that cannot be compared is reported before anything is recorded for the others.
-    for (const conversationId of request.conversationIds ?? []) {
-      const refusal = await refusalOf(conversationId, request)
-      if (refusal !== undefined) return E.left(refusal)
-    }
-    const conversations: EditionComparison[] = []
-    const skipped: SkippedConversation[] = []
-    for (const conversationId of conversationIds) {
-      const compared = await readable(conversationId, compareAndRecord(conversationId, request))
-      if (E.isRight(compared)) conversations.push(compared.right)
-      else if (request.conversationIds === undefined && isSkipped(compared.left)) skipped.push(compared.left)
-      else return compared
-      request.onConversation?.(conversations.length + skipped.length, conversationIds.length)
-    }
-    const [first] = skipped
-    if (conversations.length === 0 && first !== undefined) return E.left(first)
-    return E.right({
-      editionId,
-      against,
-      conversations,
-      skipped,
-      totals: totalsOf(conversations.map(({ report }) => report)),
-    })
-  }
 }
+
+export const createCompareEditions =
+  (deps: CompareDependencies) =>
+  async (request: CompareRequest): Promise<E.Either<CompareFailure, EditionComparisons>> =>
+    await new Comparing(deps).run(request)
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((all, one) => all + one, 0)
 

@@ -60,20 +60,45 @@ function longestAnswer({ parameters, job }: PreparedSummary): number {
   return Math.max(job.maxSummaryTokens, ...limits)
 }
 
-/** Makes summarizers share one spending limit, and adds up their cost. */
-export function createMetered({ editionId, spending, bound, onNoRoom, onCall, goOn, wait }: MeteredOptions) {
-  const paid = { calls: 0, promptTokens: 0, completionTokens: 0 }
+const NO_ROOM: SummarizerFailure = {
+  kind: 'SummarizerFailed',
+  failure: 'limit-reached',
+  detail: 'the bound on spending leaves no room for this call',
+}
+
+/** Summarizers that share one spending limit, with their total cost. */
+class Metered {
+  private readonly spent = { calls: 0, promptTokens: 0, completionTokens: 0 }
   /** The largest factor by which the model's own count exceeded our estimate; later estimates are multiplied by it. */
-  let above = 1
-  let underWay = 0
-  let settled: (() => void)[] = []
+  private above = 1
+  private underWay = 0
+  private settled: (() => void)[] = []
 
-  const mostOf = (prepared: PreparedSummary): TokenUsage => ({
-    promptTokens: Math.ceil(requestTokens(prepared) * above),
-    completionTokens: longestAnswer(prepared),
-  })
+  constructor(private readonly options: MeteredOptions) {}
 
-  function usageOf(
+  paid(): Paid {
+    return { ...this.spent }
+  }
+
+  /** The same summarizer within the limit. A strategy without a model is returned unchanged. */
+  paying(summarizer: Summarizer): Summarizer {
+    return isWithoutModel(summarizer)
+      ? summarizer
+      : {
+          ...summarizer,
+          prepare: (job) => summarizer.prepare(job),
+          summarize: (prepared, signal) => () => this.summarize(summarizer, prepared, signal),
+        }
+  }
+
+  private mostOf(prepared: PreparedSummary): TokenUsage {
+    return {
+      promptTokens: Math.ceil(requestTokens(prepared) * this.above),
+      completionTokens: longestAnswer(prepared),
+    }
+  }
+
+  private usageOf(
     prepared: PreparedSummary,
     most: TokenUsage,
     answer: E.Either<SummarizerFailure, Summary>,
@@ -83,7 +108,7 @@ export function createMetered({ editionId, spending, bound, onNoRoom, onCall, go
     const { usage, text } = answer.right
     if (usage === undefined)
       return { promptTokens: requestTokens(prepared), completionTokens: defaultEstimator.text(text) }
-    above = Math.max(above, usage.promptTokens / Math.max(1, requestTokens(prepared)))
+    this.above = Math.max(this.above, usage.promptTokens / Math.max(1, requestTokens(prepared)))
     return usage
   }
 
@@ -91,83 +116,67 @@ export function createMetered({ editionId, spending, bound, onNoRoom, onCall, go
    * Reserves the cost of a call. While other calls are running, they may cost less than reserved, so it waits for them
    * before it gives up.
    */
-  async function reserve(prepared: PreparedSummary) {
+  private async reserve(prepared: PreparedSummary) {
     for (;;) {
-      const limit = mostOf(prepared)
-      const reservation = await spending.reserve(editionId, limit, bound)
+      const limit = this.mostOf(prepared)
+      const reservation = await this.options.spending.reserve(this.options.editionId, limit, this.options.bound)
       if (reservation.kind === 'set-aside') return { most: limit, given: reservation }
-      if (underWay === 0 || !goOn()) {
-        onNoRoom(reservation)
+      if (this.underWay === 0 || !this.options.goOn()) {
+        this.options.onNoRoom(reservation)
         return undefined
       }
       await new Promise<void>((resolve) => {
-        settled.push(resolve)
+        this.settled.push(resolve)
       })
     }
   }
 
-  async function attempt(
+  private async attempt(
     summarizer: Summarizer,
     prepared: PreparedSummary,
     signal: AbortSignal | undefined,
   ): Promise<E.Either<SummarizerFailure, Summary> | undefined> {
-    const found = await reserve(prepared)
+    const found = await this.reserve(prepared)
     if (found === undefined) return undefined
     const { most, given } = found
-    underWay += 1
-    paid.calls += 1
-    onCall?.()
+    this.underWay += 1
+    this.spent.calls += 1
+    this.options.onCall?.()
     try {
       const answer = await summarizer.summarize(prepared, signal)()
-      const took = usageOf(prepared, most, answer)
-      paid.promptTokens += took.promptTokens
-      paid.completionTokens += took.completionTokens
+      const took = this.usageOf(prepared, most, answer)
+      this.spent.promptTokens += took.promptTokens
+      this.spent.completionTokens += took.completionTokens
       // If settling fails, the reservation stays. The paid answer is still used.
       await given.settle(took).catch(() => undefined)
       return answer
     } finally {
-      underWay -= 1
-      const waiting = settled
-      settled = []
+      this.underWay -= 1
+      const waiting = this.settled
+      this.settled = []
       for (const wake of waiting) wake()
     }
   }
 
-  const noRoom: SummarizerFailure = {
-    kind: 'SummarizerFailed',
-    failure: 'limit-reached',
-    detail: 'the bound on spending leaves no room for this call',
-  }
-
-  async function summarize(
+  private async summarize(
     summarizer: Summarizer,
     prepared: PreparedSummary,
     signal: AbortSignal | undefined,
   ): Promise<E.Either<SummarizerFailure, Summary>> {
     let timesSent = 0
     for (let tried = 1; ; tried += 1) {
-      const attempted = await attempt(summarizer, prepared, signal)
-      if (attempted === undefined) return E.left(noRoom)
+      const attempted = await this.attempt(summarizer, prepared, signal)
+      if (attempted === undefined) return E.left(NO_ROOM)
       if (E.isRight(attempted)) return attempted
       if (!wasFree(attempted.left)) timesSent += attempted.left.timesSent ?? 1
       const failure = { ...attempted.left, ...(timesSent > 1 ? { timesSent } : {}) }
       const isLast = tried === FREE_ATTEMPTS || timesSent >= MOST_SENDS || signal?.aborted === true
       if (isLast || !TRANSIENT.has(failure.failure)) return E.left(failure)
-      if (goOn()) await wait(backoffAfter(failure, tried, prepared.requestHash).ms)
-      if (!goOn()) return E.left(failure)
+      if (this.options.goOn()) await this.options.wait(backoffAfter(failure, tried, prepared.requestHash).ms)
+      if (!this.options.goOn()) return E.left(failure)
     }
   }
-
-  return {
-    paid: (): Paid => ({ ...paid }),
-    /** The same summarizer within the limit. A strategy without a model is returned unchanged. */
-    paying: (summarizer: Summarizer): Summarizer =>
-      isWithoutModel(summarizer)
-        ? summarizer
-        : {
-            ...summarizer,
-            prepare: (job) => summarizer.prepare(job),
-            summarize: (prepared, signal) => () => summarize(summarizer, prepared, signal),
-          },
-  }
 }
+
+/** Makes summarizers share one spending limit, and adds up their cost. */
+export const createMetered = (options: MeteredOptions): Metered => new Metered(options)

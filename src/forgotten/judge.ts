@@ -17,6 +17,7 @@ import {
   remainingPassages,
   summaryPassages,
   unescaped,
+  type Passage,
   type PassageSource,
 } from './passages.js'
 import type { Proof } from './quote.js'
@@ -92,217 +93,264 @@ const SCRIPTS = [
 ] as const
 const lettersOf = (text: string): number[] => SCRIPTS.map((script) => text.match(script)?.length ?? 0)
 
-/** @returns a function that judges one of these items */
-export function createJudge(input: ReportInput, items: readonly Item[]): (item: Item) => Judgement {
-  const { summary, remaining } = input
-  const lines = linesOf(input)
-  const inSummary = summaryPassages(lines)
-  const inRemaining = remainingPassages(remaining)
-  const passages = [...inSummary, ...inRemaining]
-  const terms = new Map<Item, readonly string[]>()
-  const termsOf = (item: Item): readonly string[] => {
-    const known = terms.get(item) ?? tellingTerms(item.kind === 'error' ? withoutPaths(item.text) : item.text)
-    terms.set(item, known)
+/** Judges the items of one compaction. */
+class Judge {
+  private readonly lines: readonly string[]
+  private readonly inSummary: readonly Passage[]
+  private readonly passages: readonly Passage[]
+  private readonly terms = new Map<Item, readonly string[]>()
+  private readonly isRare: (term: string) => boolean
+  private readonly stretches: ReturnType<typeof createStretches>
+  private readonly names: ReturnType<typeof namesOf>
+  private readonly findLine: (letters: string) => PassageSource | undefined
+  private readonly findRemaining: (letters: string) => PassageSource | undefined
+  /** Stems in the summary, with the passages that have them. */
+  private readonly words: ReturnType<typeof stemsIn>
+  /** Letters of the summary by script. */
+  private readonly script: readonly number[]
+  private readonly numbers: ReturnType<typeof numbersOf>
+  /** The first passage of each line of the summary. */
+  private readonly firstPassages: ReadonlyMap<number, number>
+
+  constructor(
+    private readonly input: ReportInput,
+    items: readonly Item[],
+  ) {
+    const lines = linesOf(input)
+    const inRemaining = remainingPassages(input.remaining)
+    this.lines = lines
+    this.inSummary = summaryPassages(lines)
+    this.passages = [...this.inSummary, ...inRemaining]
+    const sentences = items.filter(({ kind }) => kind !== 'file' && kind !== 'identifier' && kind !== 'number')
+    const { weigh, isRare } = weightsOf(
+      this.passages,
+      sentences.map((item) => this.termsOf(item)),
+    )
+    this.isRare = isRare
+    this.stretches = createStretches(this.passages, weigh)
+    const paths = items.flatMap(({ kind, key }) => (kind === 'file' ? [key] : []))
+    this.names = namesOf(input, lines, items, isEnoughOf(paths))
+    this.findLine = finderOf(
+      lines.flatMap((text, at) => (isGeneral(text) ? [] : [{ text, source: { kind: 'line', line: at + 1, text } }])),
+    )
+    this.findRemaining = finderOf(inRemaining)
+    this.words = stemsIn(this.inSummary)
+    this.script = lettersOf(lines.join('\n'))
+    this.numbers = numbersOf(this.passages)
+    this.firstPassages = new Map(
+      this.inSummary.map(({ source }, at) => [source.kind === 'line' ? source.line : 0, at] as const).toReversed(),
+    )
+  }
+
+  judge(item: Item): Judgement {
+    switch (item.kind) {
+      case 'file':
+        return this.judgeFile(item)
+      case 'identifier':
+        return this.judgeIdentifier(item)
+      case 'number':
+        return this.judgeNumber(item)
+      case 'error':
+        return this.judgeError(item)
+      case 'request':
+      case 'constraint':
+      case 'decision':
+        return this.judgeSentence(item)
+      case 'openCall':
+      case 'subAgent':
+        return this.judgeRunning(item)
+    }
+  }
+
+  private termsOf(item: Item): readonly string[] {
+    const known = this.terms.get(item) ?? tellingTerms(item.kind === 'error' ? withoutPaths(item.text) : item.text)
+    this.terms.set(item, known)
     return known
   }
-  const sentences = items.filter(({ kind }) => kind !== 'file' && kind !== 'identifier' && kind !== 'number')
-  const { weigh, isRare } = weightsOf(passages, sentences.map(termsOf))
-  const stretches = createStretches(passages, weigh)
-  const paths = items.flatMap(({ kind, key }) => (kind === 'file' ? [key] : []))
-  const names = namesOf(input, lines, items, isEnoughOf(paths))
-  const findLine = finderOf(
-    lines.flatMap((text, at) => (isGeneral(text) ? [] : [{ text, source: { kind: 'line', line: at + 1, text } }])),
-  )
-  const findRemaining = finderOf(inRemaining)
-  const findAnywhere = (letters: string): PassageSource | undefined => findLine(letters) ?? findRemaining(letters)
-  const words = stemsIn(inSummary)
-  const script = lettersOf(lines.join('\n'))
-  const numbers = numbersOf(passages)
-  /** The first passage of each line of the summary. */
-  const firstPassages = new Map(
-    inSummary.map(({ source }, at) => [source.kind === 'line' ? source.line : 0, at] as const).toReversed(),
-  )
+
+  private findAnywhere(letters: string): PassageSource | undefined {
+    return this.findLine(letters) ?? this.findRemaining(letters)
+  }
 
   /**
    * The judgement if no text proves anything: there is no summary, it cannot be read, or the evidence is not
    * sufficient.
    */
-  const otherwise = (verdict: Verdict, why: WhyUnjudged = 'unsure'): Judgement => {
+  private otherwise(verdict: Verdict, why: WhyUnjudged = 'unsure'): Judgement {
+    const { summary } = this.input
     if (summary.kind === 'none') return { verdict: 'gone' }
     if (summary.kind === 'opaque') return { verdict: 'unknown', why: 'opaque' }
     return verdict === 'unknown' ? { verdict, why } : { verdict }
   }
 
-  const lineWith = (text: string): PassageSource | undefined => findLine(squash(text))
+  private lineWith(text: string): PassageSource | undefined {
+    return this.findLine(squash(text))
+  }
 
-  function isOtherScript(text: string): boolean {
+  private isOtherScript(text: string): boolean {
     const letters = lettersOf(text)
     const mainScript = letters.indexOf(Math.max(...letters))
-    const all = script.reduce((sum, count) => sum + count, 0)
-    return (script[mainScript] ?? 0) < all * 0.15
+    const all = this.script.reduce((sum, count) => sum + count, 0)
+    return (this.script[mainScript] ?? 0) < all * 0.15
   }
 
   /** Judges by the exact text, ignoring punctuation and spaces. */
-  function verbatimOf(item: Item): Judgement | undefined {
+  private verbatimOf(item: Item): Judgement | undefined {
     const wording = item.answer ?? item.text
-    const source = squash(wording).length < LEAST_LETTERS ? undefined : findAnywhere(squash(wording))
+    const source = squash(wording).length < LEAST_LETTERS ? undefined : this.findAnywhere(squash(wording))
     if (source !== undefined && !hasWords(source, wording)) return undefined
     return source === undefined ? undefined : { verdict: 'kept', proof: proofOf(source, wording) }
   }
 
   /** Judges by the words of one stretch. */
-  function stretchOf(item: Item, isAbout: (found: Found) => boolean): Judgement {
-    const found = stretches.find(termsOf(item))
+  private stretchOf(item: Item, isAbout: (found: Found) => boolean): Judgement {
+    const found = this.stretches.find(this.termsOf(item))
     const isFound = found.share >= SOME && found.words >= LEAST_TERMS
     // Three words of a long sentence may be about something else.
     const isSome = isAll(found) || found.words >= LEAST_TERMS_OF_SOME
-    const isShort = termsOf(item).length < LEAST_TERMS || !termsOf(item).some((term) => isRare(term) && !isEnding(term))
-    if (isShort) return isFound ? { verdict: 'unknown', why: 'short' } : otherwise('unknown', 'short')
+    const isShort =
+      this.termsOf(item).length < LEAST_TERMS ||
+      !this.termsOf(item).some((term) => this.isRare(term) && !isEnding(term))
+    if (isShort) return isFound ? { verdict: 'unknown', why: 'short' } : this.otherwise('unknown', 'short')
     const overlap = Math.round(found.share * 100) / 100
     const foundTerms = new Set(found.passages.flatMap(({ text }) => tellingTerms(text)))
-    const hasRare = termsOf(item).some((term) => isRare(term) && foundTerms.has(term))
+    const hasRare = this.termsOf(item).some((term) => this.isRare(term) && foundTerms.has(term))
     if (isFound && isSome && hasRare && isAbout(found) && found.best !== undefined) {
       const proof = proofOf(found.best.source, found.best.text)
       return isAll(found) && hasSameMeaning(item.text, found)
         ? { verdict: 'kept', proof }
         : { verdict: 'blurred', proof, overlap }
     }
-    if (isOtherScript(item.text)) return otherwise('unknown', 'script')
+    if (this.isOtherScript(item.text)) return this.otherwise('unknown', 'script')
     const isNothing =
       found.share <= NOTHING && found.words <= MOST_WORDS_OF_NOTHING && found.anywhere <= NOTHING_ANYWHERE
-    return { ...otherwise(isNothing && !found.isCut && !isCurt(item) ? 'gone' : 'unknown'), overlap }
+    return { ...this.otherwise(isNothing && !found.isCut && !isCurt(item) ? 'gone' : 'unknown'), overlap }
   }
 
-  const judgeSentence = (item: Item): Judgement => verbatimOf(item) ?? stretchOf(item, () => true)
+  private judgeSentence(item: Item): Judgement {
+    return this.verbatimOf(item) ?? this.stretchOf(item, () => true)
+  }
 
   /**
    * A call that still runs is kept if the context has its command or its subject verbatim; single words prove nothing.
    */
-  function judgeRunning(item: Item): Judgement {
+  private judgeRunning(item: Item): Judgement {
     const subject = squash(item.work?.query.subject ?? '').slice(0, MOST_SUBJECT_LETTERS)
-    const source = subject.length < LEAST_LETTERS ? undefined : findAnywhere(subject)
+    const source = subject.length < LEAST_LETTERS ? undefined : this.findAnywhere(subject)
     if (source !== undefined) return { verdict: 'kept', proof: proofOf(source) }
-    const judged = stretchOf(item, () => true)
-    return judged.verdict === 'kept' || judged.verdict === 'blurred' ? otherwise('unknown') : judged
+    const judged = this.stretchOf(item, () => true)
+    return judged.verdict === 'kept' || judged.verdict === 'blurred' ? this.otherwise('unknown') : judged
   }
 
   /** The passages of the summary from a proof on that may still be about the same thing. */
-  function passagesFrom(proof: Proof, from: string): string {
+  private passagesFrom(proof: Proof, from: string): string {
     if (proof.kind !== 'summary') return ''
     const letters = squash(from)
-    const first = firstPassages.get(proof.line) ?? 0
-    const nextPassages = inSummary.slice(first, first + MOST_PASSAGES_OF_A_LINE)
+    const first = this.firstPassages.get(proof.line) ?? 0
+    const nextPassages = this.inSummary.slice(first, first + MOST_PASSAGES_OF_A_LINE)
     const at = nextPassages.findIndex(
       ({ text, source }) =>
         source.kind === 'line' && source.line === proof.line && letters.startsWith(squash(text).slice(0, 12)),
     )
-    return inSummary
+    return this.inSummary
       .slice(first + Math.max(0, at), first + Math.max(0, at) + PASSAGES_OF_A_FIX)
       .map(({ text }) => text)
       .join('\n')
   }
 
   /** Whether the passages after an error report what resolved it. */
-  function reportsFix({ text, resolvedBy }: Item, { proof }: Judgement): boolean {
+  private reportsFix({ text, resolvedBy }: Item, { proof }: Judgement): boolean {
     if (resolvedBy === undefined || proof === undefined) return true
-    const around = passagesFrom(proof, text)
+    const around = this.passagesFrom(proof, text)
     return cuesOf(around).outcome || resolvedBy.query.files.some((file) => around.includes(nameOf(file)))
   }
 
   /** Whether the summary reports that the call failed, without the details. */
-  function reportsFailure({ work }: Item): boolean {
+  private reportsFailure({ work }: Item): boolean {
     const subject = squash(work?.query.subject ?? '').slice(0, MOST_SUBJECT_LETTERS)
-    return lines.some((line, at) => {
+    return this.lines.some((line, at) => {
       const about = squash(line).includes(subject)
-      return about && subject !== '' && cuesOf(`${line} ${lines[at + 1] ?? ''}`).error
+      return about && subject !== '' && cuesOf(`${line} ${this.lines[at + 1] ?? ''}`).error
     })
   }
 
-  function judgeError(item: Item): Judgement {
+  private judgeError(item: Item): Judgement {
     const files = [
       ...(item.text.match(FILE_NAME) ?? []),
       ...Array.from(item.text.matchAll(PATH), ([, name = '']) => name),
     ]
     const hasFiles = (found: Found): boolean =>
       files.every((file) => found.passages.some(({ text }) => text.includes(file)))
-    const judged = [verbatimOf(item), stretchOf(item, hasFiles)].filter((judgement) => judgement !== undefined)
+    const judged = [this.verbatimOf(item), this.stretchOf(item, hasFiles)].filter(
+      (judgement) => judgement !== undefined,
+    )
     const keptJudgements = judged.filter(({ verdict }) => verdict === 'kept')
     const [first] = keptJudgements.length > 0 ? keptJudgements : judged
-    if (first?.verdict === 'gone' && reportsFailure(item)) return otherwise('unknown')
-    if (first === undefined || keptJudgements.length === 0) return first ?? otherwise('unknown')
-    return keptJudgements.find((judgement) => reportsFix(item, judgement)) ?? { ...first, verdict: 'blurred' }
+    if (first?.verdict === 'gone' && this.reportsFailure(item)) return this.otherwise('unknown')
+    if (first === undefined || keptJudgements.length === 0) return first ?? this.otherwise('unknown')
+    return keptJudgements.find((judgement) => this.reportsFix(item, judgement)) ?? { ...first, verdict: 'blurred' }
   }
 
-  function judgeFile({ key }: Item): Judgement {
-    const match = names.find({ kind: 'file', key })
+  private judgeFile({ key }: Item): Judgement {
+    const match = this.names.find({ kind: 'file', key })
     if (match?.nearness === 'whole') return { verdict: 'kept', proof: proofOf(match.source, match.text) }
     if (match?.nearness === 'stem' || (match !== undefined && isTellingStem(stemOfFile(key))))
-      return otherwise('unknown')
-    return otherwise(!hasAllParts(stemOfFile(key)) && lineWith(stemOfFile(key)) === undefined ? 'gone' : 'unknown')
+      return this.otherwise('unknown')
+    return this.otherwise(
+      !this.hasAllParts(stemOfFile(key)) && this.lineWith(stemOfFile(key)) === undefined ? 'gone' : 'unknown',
+    )
   }
 
   /** Whether one passage has all words of a name, in any order. */
-  function hasAllParts(name: string): boolean {
+  private hasAllParts(name: string): boolean {
     const [first, ...others] = partsOfName(name)
-      .map((part) => words.get(stemOf(part)) ?? new Set<number>())
+      .map((part) => this.words.get(stemOf(part)) ?? new Set<number>())
       .toSorted((a, b) => a.size - b.size)
     return [...(first ?? [])].some((at) => others.every((other) => other.has(at)))
   }
 
-  function judgeIdentifier({ key }: Item): Judgement {
-    const match = names.find({ kind: 'identifier', key })
+  private judgeIdentifier({ key }: Item): Judgement {
+    const match = this.names.find({ kind: 'identifier', key })
     if (match?.nearness === 'whole') return { verdict: 'kept', proof: proofOf(match.source, match.text) }
     const parts = partsOfName(key)
-    const written = parts.length < 2 ? undefined : lineWith(key)
+    const written = parts.length < 2 ? undefined : this.lineWith(key)
     if (written?.kind === 'line' && isSpelt(key, parts, written.text))
       return { verdict: 'blurred', proof: proofOf(written) }
     // The first seven digits identify a hash.
     if (/^[0-9a-f]{8,40}$/u.test(key)) {
       const short = new RegExp(`(?<![0-9a-z])${key.slice(0, 7)}[0-9a-f]*(?![0-9a-z])`, 'iu')
-      const at = passages.find(({ text }) => short.test(text))
+      const at = this.passages.find(({ text }) => short.test(text))
       if (at !== undefined) return { verdict: 'kept', proof: proofOf(at.source, at.text) }
     }
-    return otherwise(match === undefined && lineWith(key) === undefined && !hasAllParts(key) ? 'gone' : 'unknown')
+    return this.otherwise(
+      match === undefined && this.lineWith(key) === undefined && !this.hasAllParts(key) ? 'gone' : 'unknown',
+    )
   }
 
-  function judgeNumber(item: Item): Judgement {
-    const sameNumber = numbers.get(item.key)
+  private judgeNumber(item: Item): Judgement {
+    const sameNumber = this.numbers.get(item.key)
     if (sameNumber !== undefined) {
       const same = sameNumber.find(({ text }) => sharesWords(item, text))
       if (same !== undefined) return { verdict: 'kept', proof: proofOf(same.source, same.text) }
-      return otherwise('unknown')
+      return this.otherwise('unknown')
     }
-    if (names.find({ kind: 'number', key: item.text }) !== undefined) return otherwise('unknown')
+    if (this.names.find({ kind: 'number', key: item.text }) !== undefined) return this.otherwise('unknown')
     const inWords = NUMBER_WORDS[item.key]
-    if (inWords !== undefined && passages.some(({ text }) => inWords.test(text))) return otherwise('unknown')
-    const rounded = roundedIn(item.key, numbers)
+    if (inWords !== undefined && this.passages.some(({ text }) => inWords.test(text))) return this.otherwise('unknown')
+    const rounded = roundedIn(item.key, this.numbers)
     const about = rounded.find(
       ({ written, passage }) => isRough(written, passage.text) && sharesWords(item, passage.text, 2),
     )
     if (about !== undefined) return { verdict: 'blurred', proof: proofOf(about.passage.source, about.passage.text) }
-    if (rounded.some(({ passage }) => sharesWords(item, passage.text))) return otherwise('unknown')
-    return otherwise(lineWith(item.text) === undefined ? 'gone' : 'unknown')
+    if (rounded.some(({ passage }) => sharesWords(item, passage.text))) return this.otherwise('unknown')
+    return this.otherwise(this.lineWith(item.text) === undefined ? 'gone' : 'unknown')
   }
+}
 
-  return (item) => {
-    switch (item.kind) {
-      case 'file':
-        return judgeFile(item)
-      case 'identifier':
-        return judgeIdentifier(item)
-      case 'number':
-        return judgeNumber(item)
-      case 'error':
-        return judgeError(item)
-      case 'request':
-      case 'constraint':
-      case 'decision':
-        return judgeSentence(item)
-      case 'openCall':
-      case 'subAgent':
-        return judgeRunning(item)
-    }
-  }
+/** @returns a function that judges one of these items */
+export function createJudge(input: ReportInput, items: readonly Item[]): (item: Item) => Judgement {
+  const judge = new Judge(input, items)
+  return (item) => judge.judge(item)
 }
 
 /** Shorter texts may be inside other words: `continue` in `discontinued`. */

@@ -36,19 +36,13 @@ const locationText = ({ file, line, path }: SourcePlace): string =>
 
 /** The messages of import failures. */
 export const importSentences: Sentences<ImportFailure> = {
-  UnknownTranscript: (failure) => [
-    'input',
+  UnknownTranscript: (failure) =>
     failure.form !== undefined
       ? refusalOfForm(failure.file, failure.form, failure.programs)
       : `${failure.file} is not a transcript of a supported program (${failure.programs.join(', ')}); it begins with ${failure.begins}`,
-  ],
-  NotOfProgram: (failure) => ['input', `${failure.file} is not a transcript of ${failure.program}`],
-  NoSuchProgram: (failure) => [
-    'input',
+  NotOfProgram: (failure) => `${failure.file} is not a transcript of ${failure.program}`,
+  NoSuchProgram: (failure) =>
     `there is no importer for "${failure.program}"; the programs are ${failure.programs.join(', ')}`,
-  ],
-  TranscriptsContradict: (failure) => [
-    'input',
+  TranscriptsContradict: (failure) =>
     `${locationText(failure.where)}: message "${failure.messageId}" of ${failure.conversationId} differs from the one recorded${failure.recorded === undefined ? '' : ` from ${failure.recorded.file}`}; the rest of this transcript was not imported`,
-  ],
 }

@@ -68,48 +68,79 @@ function parentOf(path: string, kind: string | undefined, sessionId: string): Pa
   return { sourceId: folder, how: 'sub-agent' }
 }
 
-/**
- * Reads one session.
- * @param givenPath path of the session. The file name is the session id if no record has one.
- */
-export function createGeminiReader(givenPath: string): TranscriptReader {
-  const path = givenPath.replaceAll('\\', '/')
-  const known = new Map<string, RecordState>()
+class GeminiReader implements TranscriptReader {
+  private readonly known = new Map<string, RecordState>()
   /** Calls that have a result in any record. */
-  const answered = new Set<string>()
+  private readonly answered = new Set<string>()
   /** Ids of the records in the model's context, in order. */
-  let live: string[] = []
+  private live: string[] = []
   /** Record id → messages that a compression inserted. */
-  let inserted = new Map<string, readonly MessageBody[]>()
-  let conversation: ConversationItem | undefined
-  let snapshots = 0
+  private inserted = new Map<string, readonly MessageBody[]>()
+  private conversation: ConversationItem | undefined
+  private snapshots = 0
   /** Usage that was reported after its answer was emitted, for the next message. */
-  let earlierUsage: EarlierUsage | undefined
+  private earlierUsage: EarlierUsage | undefined
 
-  function* begin(header: Fields, where: SourceLocation): Generator<TranscriptItem> {
+  constructor(private readonly path: string) {}
+
+  *take({ value, where }: TranscriptRecord): Generator<TranscriptItem> {
+    if (!isFields(value)) {
+      yield { kind: 'left-out', what: 'record', where }
+      return
+    }
+    const { $set: changes, $rewindTo: rewindTo } = value
+    if (typeof rewindTo === 'string') {
+      // Gemini CLI removes everything if it does not know the message.
+      yield* this.withdraw(this.live.slice(Math.max(this.live.indexOf(rewindTo), 0)), undefined, where)
+    } else if (isFields(changes)) {
+      yield* this.ensureBegun(where)
+      const { messages, summary, lastUpdated } = changes
+      if (textIn(summary) !== undefined && this.conversation !== undefined)
+        yield* this.begin({ sessionId: this.conversation.sourceId, summary }, where)
+      const items = Array.isArray(messages) ? [...this.replace(messages, timeIn(lastUpdated), where)] : []
+      yield* items
+      if (items.length === 0 && textIn(summary) === undefined) yield { kind: 'left-out', what: '$set', where }
+    } else if (textIn(value['sessionId']) !== undefined && value['id'] === undefined) {
+      yield* this.begin(value, where)
+      const { messages } = value
+      if (!Array.isArray(messages)) return
+      for (const [index, one] of messages.entries())
+        yield* this.record(one, 'replaced', { ...where, path: `messages[${String(index)}]` })
+    } else {
+      yield* this.ensureBegun(where)
+      yield* this.record(value, 'replaced', where)
+    }
+  }
+
+  end(): [] {
+    return []
+  }
+
+  private *begin(header: Fields, where: SourceLocation): Generator<TranscriptItem> {
     const { sessionId, startTime, kind, summary } = headerSchema.parse(header)
-    if (conversation?.sourceId === sessionId && (summary === undefined || conversation.title === summary)) {
+    if (this.conversation?.sourceId === sessionId && (summary === undefined || this.conversation.title === summary)) {
       yield { kind: 'left-out', what: 'metadata', where }
       return
     }
-    conversation = {
+    this.conversation = {
       kind: 'conversation',
       sourceId: sessionId,
-      parent: parentOf(path, kind, sessionId) ?? conversation?.parent,
+      parent: parentOf(this.path, kind, sessionId) ?? this.conversation?.parent,
       title: textIn(summary),
-      startedAt: timeIn(startTime) ?? conversation?.startedAt,
+      startedAt: timeIn(startTime) ?? this.conversation?.startedAt,
       where,
     }
-    yield conversation
+    yield this.conversation
   }
 
-  function* ensureBegun(where: SourceLocation): Generator<TranscriptItem> {
-    if (conversation === undefined) yield* begin({ sessionId: basename(path).replace(/\.jsonl?$/u, '') }, where)
+  private *ensureBegun(where: SourceLocation): Generator<TranscriptItem> {
+    if (this.conversation === undefined)
+      yield* this.begin({ sessionId: basename(this.path).replace(/\.jsonl?$/u, '') }, where)
   }
 
   /** Yields further messages of a record. */
-  function* emit(message: GeminiMessage, replies: readonly Reply[], where: SourceLocation): Generator<TranscriptItem> {
-    const state = known.get(message.id)
+  private *emit(message: GeminiMessage, replies: readonly Reply[], where: SourceLocation): Generator<TranscriptItem> {
+    const state = this.known.get(message.id)
     if (state === undefined) return
     for (const { body, isError } of replies) {
       const part = state.parts
@@ -122,8 +153,8 @@ export function createGeminiReader(givenPath: string): TranscriptReader {
       const { id, at, model, usage } = message
       const answer = body.role === 'assistant' ? { answerId: id, model, usage } : {}
       if (body.role === 'assistant' && usage !== undefined) state.hasUsage = true
-      const earlier = earlierUsage
-      earlierUsage = undefined
+      const earlier = this.earlierUsage
+      this.earlierUsage = undefined
       yield {
         kind: 'message',
         sourceId: id,
@@ -140,32 +171,33 @@ export function createGeminiReader(givenPath: string): TranscriptReader {
   }
 
   /** The results that are new. */
-  function results(message: GeminiMessage, state: RecordState): readonly Reply[] {
+  private results(message: GeminiMessage, state: RecordState): readonly Reply[] {
     const first = state.parts
     return message.calls
       .filter(
-        ({ call, result }) => result !== undefined && state.calls.get(call.id) === undefined && !answered.has(call.id),
+        ({ call, result }) =>
+          result !== undefined && state.calls.get(call.id) === undefined && !this.answered.has(call.id),
       )
       .map(({ call, result }, at) => {
         const content = result?.content ?? ''
         state.calls.set(call.id, { part: first + at, fingerprint: fingerprintOf(content) })
-        answered.add(call.id)
+        this.answered.add(call.id)
         state.answers.push(call.id)
         return { body: { role: 'tool', content, toolCallId: call.id }, isError: result?.isError }
       })
   }
 
   /** Yields the messages of a new record. */
-  function* open(message: GeminiMessage, where: SourceLocation): Generator<TranscriptItem> {
+  private *open(message: GeminiMessage, where: SourceLocation): Generator<TranscriptItem> {
     const state = newRecordState()
-    known.set(message.id, state)
-    yield* extend(message, state, where)
-    if (state.parts > 0) live.push(message.id)
+    this.known.set(message.id, state)
+    yield* this.extend(message, state, where)
+    if (state.parts > 0) this.live.push(message.id)
     else yield { kind: 'left-out', what: message.role === 'user' ? 'user' : 'gemini', where }
   }
 
   /** Yields the additions to a record. */
-  function* extend(message: GeminiMessage, state: RecordState, where: SourceLocation): Generator<TranscriptItem> {
+  private *extend(message: GeminiMessage, state: RecordState, where: SourceLocation): Generator<TranscriptItem> {
     const { role, content, calls } = message
     const fresh = calls.filter(({ call }) => !state.calls.has(call.id))
     for (const { call } of fresh) state.calls.set(call.id, undefined)
@@ -174,13 +206,13 @@ export function createGeminiReader(givenPath: string): TranscriptReader {
     if (role === 'assistant') {
       const words = isFirst ? content : undefined
       if (words !== undefined || fresh.length > 0)
-        yield* emit(message, [{ body: answerBody(words ?? null, fresh) }], where)
-      yield* emit(message, results(message, state), where)
+        yield* this.emit(message, [{ body: answerBody(words ?? null, fresh) }], where)
+      yield* this.emit(message, this.results(message, state), where)
       return
     }
-    const newResults = message.results.filter(({ callId }) => !answered.has(callId))
+    const newResults = message.results.filter(({ callId }) => !this.answered.has(callId))
     for (const { callId } of newResults) {
-      answered.add(callId)
+      this.answered.add(callId)
       state.answers.push(callId)
     }
     const replies = newResults.map((result): Reply => ({
@@ -188,11 +220,11 @@ export function createGeminiReader(givenPath: string): TranscriptReader {
       isError: result.isError,
     }))
     const words: readonly Reply[] = isFirst && content !== undefined ? [{ body: { role, content } }] : []
-    yield* emit(message, [...replies, ...words], where)
+    yield* this.emit(message, [...replies, ...words], where)
   }
 
   /** Yields the changes of a known record. */
-  function* update(
+  private *update(
     message: GeminiMessage,
     state: RecordState,
     why: Why,
@@ -220,51 +252,51 @@ export function createGeminiReader(givenPath: string): TranscriptReader {
     }
     const parts = state.parts
     const before = state.hasUsage
-    yield* extend(message, state, where)
+    yield* this.extend(message, state, where)
     // The usage of a message may be in its second record.
     if (message.usage !== undefined && !before && !state.hasUsage && parts > 0) {
       state.hasUsage = true
-      earlierUsage = { answerId: id, usage: message.usage }
+      this.earlierUsage = { answerId: id, usage: message.usage }
     }
-    if (parts === 0 && state.parts > 0) live.push(id)
+    if (parts === 0 && state.parts > 0) this.live.push(id)
   }
 
   /** Forgets records, so that they are emitted again if they return. */
-  function forget(ids: readonly string[]): void {
+  private forget(ids: readonly string[]): void {
     for (const id of ids) {
-      for (const callId of known.get(id)?.answers ?? []) answered.delete(callId)
-      known.delete(id)
-      inserted.delete(id)
+      for (const callId of this.known.get(id)?.answers ?? []) this.answered.delete(callId)
+      this.known.delete(id)
+      this.inserted.delete(id)
     }
   }
 
   /** Withdraws messages that the model no longer receives and that nothing replaces. */
-  function* withdraw(ids: readonly string[], at: string | undefined, where: SourceLocation): Generator<TranscriptItem> {
+  private *withdraw(ids: readonly string[], at: string | undefined, where: SourceLocation): Generator<TranscriptItem> {
     const removed = new Set(ids)
-    live = live.filter((id) => !removed.has(id))
-    const sourceIds = ids.filter((id) => !inserted.has(id))
-    forget(ids)
+    this.live = this.live.filter((id) => !removed.has(id))
+    const sourceIds = ids.filter((id) => !this.inserted.has(id))
+    this.forget(ids)
     if (sourceIds.length > 0) yield { kind: 'withdrawal', sourceIds, at, where }
     // A summary cannot be withdrawn, because it is not a message: a compaction records the remaining context.
-    if (sourceIds.length < ids.length) yield compaction(undefined, at, where)
+    if (sourceIds.length < ids.length) yield this.compaction(undefined, at, where)
     if (ids.length === 0) yield { kind: 'left-out', what: '$rewindTo', where }
   }
 
   /** A compaction with the current context. @param summary the record that replaces the removed messages */
-  function compaction(
+  private compaction(
     summary: GeminiMessage | undefined,
     at: string | undefined,
     where: SourceLocation,
   ): TranscriptItem {
-    snapshots += 1
+    this.snapshots += 1
     return {
       kind: 'compaction',
-      sourceId: `$set-${String(snapshots)}`,
+      sourceId: `$set-${String(this.snapshots)}`,
       at,
       trigger: 'unknown',
       summary: summary === undefined ? { kind: 'none' } : { kind: 'text', text: contentText(summary.content) },
-      context: live.flatMap((id): readonly ContextEntry[] => {
-        const bodies = inserted.get(id)
+      context: this.live.flatMap((id): readonly ContextEntry[] => {
+        const bodies = this.inserted.get(id)
         if (bodies === undefined) return [{ kind: 'message', sourceId: id }]
         return bodies.map((body, part) => ({
           kind: 'inserted',
@@ -277,14 +309,14 @@ export function createGeminiReader(givenPath: string): TranscriptReader {
   }
 
   /** The messages of a record that a compression inserted, with the results of its calls. */
-  function bodiesOf({ role, content, calls, results: responses }: GeminiMessage): readonly MessageBody[] {
+  private bodiesOf({ role, content, calls, results: responses }: GeminiMessage): readonly MessageBody[] {
     const tools = [
       ...calls.map(({ call, result }) => ({ callId: call.id, result })),
       ...responses.map((result) => ({ callId: result.callId, result })),
     ]
     const answers = tools.flatMap(({ callId, result }): readonly MessageBody[] => {
-      if (result === undefined || answered.has(callId)) return []
-      answered.add(callId)
+      if (result === undefined || this.answered.has(callId)) return []
+      this.answered.add(callId)
       return [{ role: 'tool', content: result.content, toolCallId: callId }]
     })
     if (role === 'user') return [...answers, ...(content === undefined ? [] : [{ role, content }])]
@@ -292,86 +324,59 @@ export function createGeminiReader(givenPath: string): TranscriptReader {
   }
 
   /** Replaces the message list. */
-  function* replace(
-    list: readonly unknown[],
-    at: string | undefined,
-    where: SourceLocation,
-  ): Generator<TranscriptItem> {
+  private *replace(list: readonly unknown[], at: string | undefined, where: SourceLocation): Generator<TranscriptItem> {
     const messages = list.flatMap((value) => messageIn(value) ?? [])
     const ids = new Set(messages.map(({ id }) => id))
-    const removed = live.filter((id) => !ids.has(id))
-    const isNew = ({ id, content }: GeminiMessage): boolean => !known.has(id) && content !== undefined
+    const removed = this.live.filter((id) => !ids.has(id))
+    const isNew = ({ id, content }: GeminiMessage): boolean => !this.known.has(id) && content !== undefined
     // If only the last messages are missing and nothing is new, the user took them back.
-    const isCompaction = removed.length > 0 && (messages.some(isNew) || !isTail(removed, live))
-    if (removed.length > 0 && !isCompaction) yield* withdraw(removed, at, where)
+    const isCompaction = removed.length > 0 && (messages.some(isNew) || !isTail(removed, this.live))
+    if (removed.length > 0 && !isCompaction) yield* this.withdraw(removed, at, where)
     if (isCompaction) {
       const bodies = messages.map(
-        (one) => [one.id, inserted.get(one.id) ?? (known.has(one.id) ? [] : bodiesOf(one))] as const,
+        (one) => [one.id, this.inserted.get(one.id) ?? (this.known.has(one.id) ? [] : this.bodiesOf(one))] as const,
       )
-      inserted = new Map(bodies.filter(([, messageBodies]) => messageBodies.length > 0))
-      for (const id of inserted.keys()) known.set(id, newRecordState())
-      live = messages.map(({ id }) => id).filter((id) => inserted.has(id) || (known.get(id)?.parts ?? 0) > 0)
-      yield compaction(
-        messages.find(({ id, role, content }) => inserted.has(id) && role === 'user' && content !== undefined),
+      this.inserted = new Map(bodies.filter(([, messageBodies]) => messageBodies.length > 0))
+      for (const id of this.inserted.keys()) this.known.set(id, newRecordState())
+      this.live = messages
+        .map(({ id }) => id)
+        .filter((id) => this.inserted.has(id) || (this.known.get(id)?.parts ?? 0) > 0)
+      yield this.compaction(
+        messages.find(({ id, role, content }) => this.inserted.has(id) && role === 'user' && content !== undefined),
         at,
         where,
       )
     }
     for (const [index, value] of list.entries()) {
       const id = messageIn(value)?.id
-      if (id === undefined || !inserted.has(id))
-        yield* record(value, 'masked', { ...where, path: `$set.messages[${String(index)}]` })
+      if (id === undefined || !this.inserted.has(id))
+        yield* this.record(value, 'masked', { ...where, path: `$set.messages[${String(index)}]` })
     }
   }
 
-  function* record(value: unknown, why: Why, where: SourceLocation): Generator<TranscriptItem> {
+  private *record(value: unknown, why: Why, where: SourceLocation): Generator<TranscriptItem> {
     const message = messageIn(value)
     if (message === undefined) {
       yield { kind: 'left-out', what: (isFields(value) ? textIn(value['type']) : undefined) ?? 'record', where }
       return
     }
-    const state = known.get(message.id)
+    const state = this.known.get(message.id)
     if (state === undefined) {
-      yield* open(message, where)
+      yield* this.open(message, where)
       return
     }
-    const items = inserted.has(message.id) ? [] : [...update(message, state, why, where)]
+    const items = this.inserted.has(message.id) ? [] : [...this.update(message, state, why, where)]
     yield* items
     // The record repeats an earlier one; at most its usage is new.
     if (items.length === 0) yield { kind: 'left-out', what: message.role === 'user' ? 'user' : 'gemini', where }
   }
-
-  function* take({ value, where }: TranscriptRecord): Generator<TranscriptItem> {
-    if (!isFields(value)) {
-      yield { kind: 'left-out', what: 'record', where }
-      return
-    }
-    const { $set: changes, $rewindTo: rewindTo } = value
-    if (typeof rewindTo === 'string') {
-      // Gemini CLI removes everything if it does not know the message.
-      yield* withdraw(live.slice(Math.max(live.indexOf(rewindTo), 0)), undefined, where)
-    } else if (isFields(changes)) {
-      yield* ensureBegun(where)
-      const { messages, summary, lastUpdated } = changes
-      if (textIn(summary) !== undefined && conversation !== undefined)
-        yield* begin({ sessionId: conversation.sourceId, summary }, where)
-      const items = Array.isArray(messages) ? [...replace(messages, timeIn(lastUpdated), where)] : []
-      yield* items
-      if (items.length === 0 && textIn(summary) === undefined) yield { kind: 'left-out', what: '$set', where }
-    } else if (textIn(value['sessionId']) !== undefined && value['id'] === undefined) {
-      yield* begin(value, where)
-      const { messages } = value
-      if (!Array.isArray(messages)) return
-      for (const [index, one] of messages.entries())
-        yield* record(one, 'replaced', { ...where, path: `messages[${String(index)}]` })
-    } else {
-      yield* ensureBegun(where)
-      yield* record(value, 'replaced', where)
-    }
-  }
-
-  return { take, end: () => [] }
 }
+
+/**
+ * Reads one session.
+ * @param path path of the session. The file name is the session id if no record has one.
+ */
+export const createGeminiReader = (path: string): TranscriptReader => new GeminiReader(path.replaceAll('\\', '/'))
 
 /** Whether `tail` is the end of `all`. */
 const isTail = (tail: readonly string[], all: readonly string[]): boolean =>

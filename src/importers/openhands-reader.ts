@@ -109,19 +109,34 @@ interface IncomingEvent {
   readonly at: string | undefined
 }
 
-export function openhandsReader(): TranscriptReader {
-  const branch = createBranch()
-  const recentItems = createRecentItems()
-  const past = newPast()
-  let base: Fields | undefined
-  let view: ViewEntry[] = []
-  let lastRead: string | undefined
-  let isFirstVersion = false
-  let trigger: CompactionItem['trigger'] = 'auto'
-  let lastWhere: SourceLocation | undefined
+class OpenHandsReader implements TranscriptReader {
+  private readonly branch = createBranch()
+  private readonly recentItems = createRecentItems()
+  private readonly past = newPast()
+  private base: Fields | undefined
+  private view: ViewEntry[] = []
+  private lastRead: string | undefined
+  private isFirstVersion = false
+  private trigger: CompactionItem['trigger'] = 'auto'
+  private lastWhere: SourceLocation | undefined;
 
-  function* begin(sourceId: string, startedAt: string | undefined, where: SourceLocation): Generator<TranscriptItem> {
-    const workspace = base?.['workspace']
+  *take({ value, where }: TranscriptRecord): Generator<TranscriptItem> {
+    if (!Array.isArray(value)) yield* this.takeOne(value, where)
+    else
+      for (const [at, one] of value.entries())
+        yield* this.takeOne(one, { ...where, path: `${where.path ?? ''}[${String(at)}]` })
+  }
+
+  /** Switches to the agent's current event, which only the state file contains. */
+  *end(): Generator<TranscriptItem> {
+    if (this.base === undefined || this.lastWhere === undefined) return
+    const leaf = textIn(this.base['leaf_event_id'])
+    if (leaf === undefined ? this.base['head_is_empty'] !== true : !this.branch.has(leaf)) return
+    yield* this.switchItems(this.branch.stepTo(leaf), this.lastWhere)
+  }
+
+  private *begin(sourceId: string, startedAt: string | undefined, where: SourceLocation): Generator<TranscriptItem> {
+    const workspace = this.base?.['workspace']
     yield {
       kind: 'conversation',
       sourceId,
@@ -132,17 +147,17 @@ export function openhandsReader(): TranscriptReader {
   }
 
   /** The model's view of a branch, from its beginning. */
-  function viewOf(nodes: readonly Node[]): ViewEntry[] {
+  private viewOf(nodes: readonly Node[]): ViewEntry[] {
     let all: ViewEntry[] = []
     for (const { id, condensation, isMessage, hasPlace: takesPlace } of nodes) {
       if (takesPlace) all.push({ id, isMessage })
-      if (condensation !== undefined) all = condensedView(all, id, condensation, isFirstVersion)
+      if (condensation !== undefined) all = condensedView(all, id, condensation, this.isFirstVersion)
     }
     return all
   }
 
   /** Yields the changes of a switch to another branch: undone compactions, withdrawn messages and restored items. */
-  function* switchItems({ left, joined }: Step, where: SourceLocation): Generator<TranscriptItem> {
+  private *switchItems({ left, joined }: Step, where: SourceLocation): Generator<TranscriptItem> {
     const ids = (nodes: readonly Node[]): string[] => nodes.map(({ id }) => id)
     const undone = ids(left.filter(({ condensation }) => condensation !== undefined)).toReversed()
     const withdrawn = ids(left.filter(({ isMessage }) => isMessage))
@@ -150,36 +165,36 @@ export function openhandsReader(): TranscriptReader {
     if (withdrawn.length > 0) yield { kind: 'withdrawal', sourceIds: withdrawn, where }
     for (const { id, isMessage, condensation } of joined) {
       if (!isMessage && condensation === undefined) continue
-      const items = recentItems.of(id)
-      if (items === undefined) yield leftOut('return to a branch that was left long ago', where)
+      const items = this.recentItems.of(id)
+      if (items === undefined) yield leftOut('return to a this.branch that was left long ago', where)
       else yield* items
     }
   }
 
-  function* goTo(parent: string | undefined, where: SourceLocation): Generator<TranscriptItem> {
-    if (parent === branch.tip()) return
-    const step = branch.stepTo(parent)
-    yield* switchItems(step, where)
-    branch.go(step)
+  private *goTo(parent: string | undefined, where: SourceLocation): Generator<TranscriptItem> {
+    if (parent === this.branch.tip()) return
+    const step = this.branch.stepTo(parent)
+    yield* this.switchItems(step, where)
+    this.branch.go(step)
     const changesView = [...step.left, ...step.joined].some((node) => node.hasPlace || node.condensation !== undefined)
-    if (changesView) view = viewOf(branch.nodes())
+    if (changesView) this.view = this.viewOf(this.branch.nodes())
   }
 
-  function compactionOf(
+  private compactionOf(
     { id, node, at }: IncomingEvent,
     condensation: Condensation,
     where: SourceLocation,
   ): CompactionItem {
     const { summary, forgotten } = condensation
     const isKnown = (event: string): boolean =>
-      branch.has(event) || (event.endsWith('-summary') && branch.has(event.slice(0, -'-summary'.length)))
+      this.branch.has(event) || (event.endsWith('-summary') && this.branch.has(event.slice(0, -'-summary'.length)))
     return {
       kind: 'compaction',
       sourceId: id,
       at,
-      trigger,
+      trigger: this.trigger,
       summary: summary === undefined ? { kind: 'none' } : { kind: 'text', text: summary },
-      context: condensedView(view, id, node.condensation ?? condensation, isFirstVersion).flatMap((entry) =>
+      context: condensedView(this.view, id, node.condensation ?? condensation, this.isFirstVersion).flatMap((entry) =>
         entryOf(entry, summaryId(id)),
       ),
       ...([...forgotten].every(isKnown) ? {} : { coversMissing: true }),
@@ -187,46 +202,54 @@ export function openhandsReader(): TranscriptReader {
     }
   }
 
-  function* add(incoming: IncomingEvent, where: SourceLocation): Generator<TranscriptItem> {
+  private *add(incoming: IncomingEvent, where: SourceLocation): Generator<TranscriptItem> {
     const { id, message, node, what } = incoming
-    if (branch.has(id)) {
+    if (this.branch.has(id)) {
       yield leftOut(`${what}, repeated`, where)
       return
     }
-    if (lastRead === undefined) {
-      isFirstVersion = incoming.isFirstVersion
-      const derivedId = isFirstVersion ? hashOf([id, incoming.at ?? '', message?.body.content ?? '']).slice(0, 16) : id
-      yield* begin(baseId(base) ?? folderId(where.file) ?? derivedId, incoming.at, where)
+    if (this.lastRead === undefined) {
+      this.isFirstVersion = incoming.isFirstVersion
+      const derivedId = this.isFirstVersion
+        ? hashOf([id, incoming.at ?? '', message?.body.content ?? '']).slice(0, 16)
+        : id
+      yield* this.begin(baseId(this.base) ?? folderId(where.file) ?? derivedId, incoming.at, where)
     }
-    lastWhere = where
+    this.lastWhere = where
     // An unknown parent was in a damaged record, or before the beginning of the file.
     const named = incoming.parent
     const isRoot = named === '__root__'
-    const parent = isRoot ? undefined : named === undefined ? lastRead : branch.has(named) ? named : branch.tip()
-    lastRead = id
-    yield* goTo(parent, where)
+    const parent = isRoot
+      ? undefined
+      : named === undefined
+        ? this.lastRead
+        : this.branch.has(named)
+          ? named
+          : this.branch.tip()
+    this.lastRead = id
+    yield* this.goTo(parent, where)
     const refusal = message === undefined ? undefined : refusalOf(message.body)
     const isMessage = message !== undefined && refusal === undefined
     if (node.condensation !== undefined) {
-      const item = compactionOf(incoming, node.condensation, where)
-      trigger = 'auto'
+      const item = this.compactionOf(incoming, node.condensation, where)
+      this.trigger = 'auto'
       yield item
-      recentItems.keep(id, [item])
-      view = condensedView(view, id, node.condensation, isFirstVersion)
+      this.recentItems.keep(id, [item])
+      this.view = condensedView(this.view, id, node.condensation, this.isFirstVersion)
     } else if (isMessage) {
       const item: MessageItem = { kind: 'message', sourceId: id, part: 0, ...message, where }
       yield item
-      recentItems.keep(id, [item])
+      this.recentItems.keep(id, [item])
     } else if (refusal === undefined) yield leftOut(what, where)
     else yield { kind: 'damage', detail: `says what no message can hold: ${refusal}`, isCut: false, where }
-    if (node.hasPlace) view.push({ id, isMessage })
-    branch.append({ ...node, id, parent, isMessage })
+    if (node.hasPlace) this.view.push({ id, isMessage })
+    this.branch.append({ ...node, id, parent, isMessage })
   }
 
-  function* takeV1(event: OpenHandsEvent, where: SourceLocation): Generator<TranscriptItem> {
-    if (event.kind === 'CondensationRequest') trigger = triggerOf(event['reason'], event.source)
+  private *takeV1(event: OpenHandsEvent, where: SourceLocation): Generator<TranscriptItem> {
+    if (event.kind === 'CondensationRequest') this.trigger = triggerOf(event['reason'], event.source)
     const message = messageOfV1(event)
-    yield* add(
+    yield* this.add(
       {
         id: event.id ?? where.path ?? `${where.file}:${String(where.line ?? 0)}`,
         node: {
@@ -244,17 +267,17 @@ export function openhandsReader(): TranscriptReader {
     )
   }
 
-  function* takeV0(event: V0Event, where: SourceLocation): Generator<TranscriptItem> {
-    if (event.action === 'condensation_request') trigger = triggerOf(undefined, event.source)
-    const message = messageOfV0(event, past)
+  private *takeV0(event: V0Event, where: SourceLocation): Generator<TranscriptItem> {
+    if (event.action === 'condensation_request') this.trigger = triggerOf(undefined, event.source)
+    const message = messageOfV0(event, this.past)
     const isCondensation = event.action === 'condensation'
-    yield* add(
+    yield* this.add(
       {
         id: String(event.id),
         node: {
           isMessage: message !== undefined,
           hasPlace: hasPlace(event),
-          condensation: isCondensation ? condensationOfV0(event, branch.ids()) : undefined,
+          condensation: isCondensation ? condensationOfV0(event, this.branch.ids()) : undefined,
         },
         parent: undefined,
         message,
@@ -266,36 +289,21 @@ export function openhandsReader(): TranscriptReader {
     )
   }
 
-  function* takeOne(value: unknown, where: SourceLocation): Generator<TranscriptItem> {
+  private *takeOne(value: unknown, where: SourceLocation): Generator<TranscriptItem> {
     if (isBaseState(value)) {
-      base = value
+      this.base = value
       yield leftOut('base_state', where)
       return
     }
     const event = eventSchema.safeParse(value)
     if (event.success) {
-      yield* takeV1(event.data, where)
+      yield* this.takeV1(event.data, where)
       return
     }
     const first = v0Schema.safeParse(value)
-    if (first.success) yield* takeV0(first.data, where)
+    if (first.success) yield* this.takeV0(first.data, where)
     else yield leftOut(isFields(value) ? 'event of no kind' : typeof value, where)
   }
-
-  function* take({ value, where }: TranscriptRecord): Generator<TranscriptItem> {
-    if (!Array.isArray(value)) yield* takeOne(value, where)
-    else
-      for (const [at, one] of value.entries())
-        yield* takeOne(one, { ...where, path: `${where.path ?? ''}[${String(at)}]` })
-  }
-
-  /** Switches to the agent's current event, which only the state file contains. */
-  function* end(): Generator<TranscriptItem> {
-    if (base === undefined || lastWhere === undefined) return
-    const leaf = textIn(base['leaf_event_id'])
-    if (leaf === undefined ? base['head_is_empty'] !== true : !branch.has(leaf)) return
-    yield* switchItems(branch.stepTo(leaf), lastWhere)
-  }
-
-  return { take, end }
 }
+
+export const openhandsReader = (): TranscriptReader => new OpenHandsReader()

@@ -6,6 +6,7 @@ import type { SearchPorts } from '../retrieval/search.js'
 import { unknownName } from '../domain/text/known-names.js'
 import { isWithoutModel } from '../domain/reports/prices.js'
 import { hashOf } from '../domain/values/hash.js'
+import { modelUnusable } from '../editions/failures.js'
 import type { AdoptDependencies } from '../editions/adopt.js'
 import { estimateEvaluation, evaluate, type Candidate, type EvaluateDependencies } from '../editions/evaluate.js'
 import type { LabelledQuestion } from '../editions/evidence-reach.js'
@@ -68,8 +69,8 @@ function endpointOf({ summarizer }: CandidateOptions): ModelEndpoint | undefined
 }
 
 /**
- * Checks endpoints, each once: an estimate and its evaluation share the checks. The check throws `ModelUnusable` if the
- * model cannot be used.
+ * Checks endpoints, each once: an estimate and its evaluation share the checks. The check throws `ModelUnusable`
+ * or `ModelUnavailable` if the model cannot be used.
  */
 function createModelChecks(
   checkModel: LedgerParts['checkModel'],
@@ -85,7 +86,7 @@ function createModelChecks(
     // The next call checks again: the endpoint may be repaired by then.
     checks.delete(key)
     const { model, baseUrl } = endpoint
-    throw problem({ kind: 'ModelUnusable', model, baseUrl, failure: check.failure, detail: check.detail })
+    throw problem(modelUnusable({ model, baseUrl, failure: check.failure, detail: check.detail }))
   }
 }
 

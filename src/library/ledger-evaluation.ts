@@ -51,7 +51,8 @@ export interface EvaluateOptions extends EvaluationRequest, EditionBound, ActorO
 export interface EditionsEvaluated {
   /**
    * The most that the candidates would buy. Records nothing. Models are checked: the endpoint's list of models is read, or,
-   * if it has none, one request of a few tokens is sent. Throws `ModelUnusable` if a model cannot be used.
+   * if it has none, one request of a few tokens is sent. Throws `ModelUnusable` or
+   * `ModelUnavailable` if a model cannot be used.
    */
   estimateEvaluation(request: EvaluationRequest): Promise<EvaluationEstimate>
   /**

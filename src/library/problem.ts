@@ -1,9 +1,7 @@
-/**
- * Failures as errors: finds the sentence and the fault of a failure. The command line maps the fault to an exit
- * status, the service to an HTTP status.
- */
+/** Failures as errors: finds the sentence of a failure. */
 import { either as E } from 'fp-ts'
-import { isLedgerError, LedgerError, type Fault } from '../lib/ledger-error.js'
+import type { FailureKind, Fault } from '../lib/failure-kinds.js'
+import { isLedgerError, LedgerError } from '../lib/ledger-error.js'
 import { decisionSentences } from '../domain/decide/failures.js'
 import { portSentences } from '../ports/failures.js'
 import type { EmbeddingFailure } from '../ports/embedding-model.js'
@@ -78,32 +76,23 @@ const SENTENCES: Sentences<Failure> = {
   ...importSentences,
   ...historySentences,
   ...editionSentences,
-  BadInput: (failure) => ['input', `${failure.field} ${failure.detail}`],
-  ProjectionsBehind: (failure) => ['world', failure.detail],
-  UnknownModelWindow: (failure) => [
-    'input',
+  BadInput: (failure) => `${failure.field} ${failure.detail}`,
+  ProjectionsBehind: (failure) => failure.detail,
+  UnknownModelWindow: (failure) =>
     `the window of the model "${failure.model}" is not known: ${count(failure.assumed)} tokens are assumed; modelMaxTokens (--model-max-tokens) sets it`,
-  ],
-  RevisionNotExpected: (failure) => [
-    'state',
+  RevisionNotExpected: (failure) =>
     `conversation "${failure.conversationId}" ${failure.actual < 0n ? 'is not there' : `stands at revision ${String(failure.actual)}`}, and ${failure.expected < 0n ? 'was expected to be a new one' : `was expected at revision ${String(failure.expected)}`}: nothing was recorded`,
-  ],
-  LedgerClosed: () => ['input', 'the ledger is closed'],
-  LedgerBeingWritten: (failure) => [
-    'world',
+  LedgerClosed: () => 'the ledger is closed',
+  LedgerBeingWritten: (failure) =>
     `verify holds every row against the facts, and ${failure.name} is open in ${failure.keptBy}, which goes on writing both: verify in that process, or when it has ended`,
-  ],
-  LedgerReadOnly: (failure) => [
-    'input',
+  LedgerReadOnly: (failure) =>
     `${failure.call} writes, and ${failure.name} was opened with readOnly${failure.keptBy === undefined ? '' : ` while it is open in ${failure.keptBy}: write by way of that process, or when it has ended`}`,
-  ],
 }
 
 /** Returns the error for a failure. */
 export function problem(failure: Failure): LedgerError {
-  const [fault, message] = sentenceOf(SENTENCES, failure)
   const { kind, ...details } = failure
-  return new LedgerError(kind, fault, message, { details })
+  return new LedgerError(kind, sentenceOf(SENTENCES, failure), { details })
 }
 
 /** The value of a Right; a Left is thrown by `raise`. */
@@ -128,8 +117,7 @@ const isServersNo = (error: unknown): error is Error =>
  * Whether the error is about rows and not about the log: a projection stopped, or no process runs the projections.
  */
 export const isRowsFailure = (error: unknown): error is LedgerError =>
-  isLedgerError(error, 'ProjectionStopped', 'ProjectionsBehind') ||
-  (isLedgerError(error, 'RebuildFailed') && error.details['stop'] !== undefined)
+  isLedgerError(error, 'ProjectionStopped', 'ProjectionsBehind', 'RebuildStopped')
 
 /** A problem as data, for listeners: its kind, a sentence, and its details. */
 export interface ProblemData {
@@ -151,7 +139,7 @@ export function dataOfProblem(given: unknown): ProblemData {
 }
 
 /** Name of an error's kind, for programs. */
-export function kindOf(error: unknown): string {
+export function kindOf(error: unknown): FailureKind {
   if (isLedgerError(error)) return error.kind
   return isServersNo(error) ? 'StoreUnavailable' : 'Bug'
 }
@@ -167,5 +155,5 @@ const isFailure = (given: unknown): given is Failure =>
 /** One sentence for a background problem: a failure, an error, or any other value. */
 export function sentenceOfProblem(given: unknown): string {
   if (given instanceof Error) return faultOf(given).message
-  return isFailure(given) ? sentenceOf(SENTENCES, given)[1] : thrownSentence(given)
+  return isFailure(given) ? sentenceOf(SENTENCES, given) : thrownSentence(given)
 }

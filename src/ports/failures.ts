@@ -6,13 +6,11 @@ import type { SummarizerFailure } from './summarizer.js'
 
 /** A fault and a sentence for each kind of failure. */
 export const portSentences: Sentences<AppendFailure | SummarizerFailure | EmbeddingFailure> = {
-  RevisionConflict: (failure) => ['world', `other writers changed ${failure.stream} at every attempt`],
-  IdsRecorded: (failure) => [
-    'input',
+  RevisionConflict: (failure) => `other writers changed ${failure.stream} at every attempt`,
+  IdsRecorded: (failure) =>
     `${failure.stream} already has events with these ids, but with other content: ${failure.ids.join(', ')}`,
-  ],
-  StoreUnavailable: (failure) => ['world', `the store does not answer: ${failure.detail}`],
-  AppendRefused: (failure) => ['input', `the store refuses the events: ${failure.detail}`],
-  EmbeddingFailed: (failure) => ['world', `the embedding model failed: ${failure.detail}`],
-  SummarizerFailed: (failure) => ['world', `the summarizer failed (${failure.failure}): ${failure.detail}`],
+  StoreUnavailable: (failure) => `the store does not answer: ${failure.detail}`,
+  AppendRefused: (failure) => `the store refuses the events: ${failure.detail}`,
+  EmbeddingFailed: (failure) => `the embedding model failed: ${failure.detail}`,
+  SummarizerFailed: (failure) => `the summarizer failed (${failure.failure}): ${failure.detail}`,
 }

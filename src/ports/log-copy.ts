@@ -3,6 +3,7 @@
  * first event that names it.
  */
 import type { StoredEvent } from '../domain/events/stored-event.js'
+import type { FailureKind } from '../lib/failure-kinds.js'
 import { isLedgerError, LedgerError } from '../lib/ledger-error.js'
 
 export interface LogEntry {
@@ -56,34 +57,24 @@ export interface BulkTarget {
   appendInOrder(events: readonly CopiedEvent[]): Promise<void>
 }
 
-/** The fault of each kind: the input, the state of the ledger, the environment, or corrupt data. */
-const faults = {
-  /** The target contains another log. */
-  TargetDiffers: 'state',
-  /** Another process wrote to the target during the copy. */
-  TargetChanged: 'world',
-  /** The target can never store these events. */
-  TargetRefuses: 'input',
-  TargetUnavailable: 'world',
-  /** The file already exists. */
-  FileExists: 'input',
-  /** The file cannot be opened, read or written. */
-  FileUnusable: 'world',
-  DiskFull: 'world',
-  /** The file differs from what was written; the message names the line. */
-  DamagedFile: 'data',
-  /** The file is not a log file, or a later version of this program wrote it. */
-  NoLogFile: 'input',
-  /** The body of an event is missing or differs. */
-  BodyLost: 'data',
-} as const
+const LOG_COPY_ERRORS = [
+  'TargetDiffers',
+  'TargetChanged',
+  'TargetRefuses',
+  'TargetUnavailable',
+  'FileExists',
+  'FileUnusable',
+  'DiskFull',
+  'DamagedFile',
+  'NoLogFile',
+  'BodyLost',
+] as const satisfies readonly FailureKind[]
 
-export type LogCopyErrorKind = keyof typeof faults
+type LogCopyErrorKind = (typeof LOG_COPY_ERRORS)[number]
 
 /** A log could not be copied. `message` is one sentence. */
 export const logCopyError = (kind: LogCopyErrorKind, message: string, cause?: unknown): LedgerError =>
-  new LedgerError(kind, faults[kind], message, { cause })
+  new LedgerError(kind, message, { cause })
 
 /** Whether a log copy failed. */
-export const isLogCopyError = (error: unknown): error is LedgerError & { readonly kind: LogCopyErrorKind } =>
-  isLedgerError(error) && Object.hasOwn(faults, error.kind)
+export const isLogCopyError = (error: unknown): error is LedgerError => isLedgerError(error, ...LOG_COPY_ERRORS)

@@ -3,6 +3,7 @@
  * cannot: a chain that was recomputed by a user with write access to the database, or a truncated one. The format is
  * described in `docs/guides/auditing.md`.
  */
+import type { FailureKind } from '../lib/failure-kinds.js'
 import { isLedgerError, LedgerError } from '../lib/ledger-error.js'
 
 /** The last event of a stream. The stream has an event for each revision from 0. */
@@ -54,29 +55,21 @@ export interface ManifestDraft {
   abandon(): Promise<void>
 }
 
-const faults = {
-  /** The file already exists. */
-  FileExists: 'input',
-  /** The file cannot be read or written. */
-  FileUnusable: 'input',
-  /** Writing began and failed, for example because the disk is full. */
-  WriteFailed: 'world',
-  /** The file is not a manifest, or is one of a later version. */
-  NoManifest: 'input',
-  /** The file was changed after it was signed. */
-  ManifestChanged: 'data',
-  /** The signature is valid, but not of the expected signer. */
-  OtherSigner: 'data',
-  /** The key is missing or is not an Ed25519 key. */
-  BadKey: 'input',
-} as const
+const MANIFEST_ERRORS = [
+  'FileExists',
+  'FileUnusable',
+  'WriteFailed',
+  'NoManifest',
+  'ManifestChanged',
+  'OtherSigner',
+  'BadKey',
+] as const satisfies readonly FailureKind[]
 
-export type ManifestErrorKind = keyof typeof faults
+type ManifestErrorKind = (typeof MANIFEST_ERRORS)[number]
 
 /** A manifest could not be written, or failed verification. `message` is one sentence. */
 export const manifestError = (kind: ManifestErrorKind, message: string, cause?: unknown): LedgerError =>
-  new LedgerError(kind, faults[kind], message, { cause })
+  new LedgerError(kind, message, { cause })
 
 /** Whether a manifest failed. */
-export const isManifestError = (error: unknown): error is LedgerError & { readonly kind: ManifestErrorKind } =>
-  isLedgerError(error) && Object.hasOwn(faults, error.kind)
+export const isManifestError = (error: unknown): error is LedgerError => isLedgerError(error, ...MANIFEST_ERRORS)

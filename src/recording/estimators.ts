@@ -10,7 +10,7 @@ import { builtInEstimators, MAX_TOKENS, type Estimator, type FindEstimator } fro
 
 /** An estimator failed: it threw, or returned something other than a whole number of tokens. */
 const estimatorFailed = (estimator: string, detail: string, cause?: unknown): LedgerError =>
-  new LedgerError('EstimatorFailed', 'input', `token estimator "${estimator}" ${detail}`, {
+  new LedgerError('EstimatorFailed', `token estimator "${estimator}" ${detail}`, {
     details: { estimator },
     cause,
   })
@@ -98,7 +98,6 @@ export const isRegisteredEstimator = (name: string): boolean => estimators.has(n
 const estimatorNotRegistered = (estimator: string): LedgerError =>
   new LedgerError(
     'EstimatorNotRegistered',
-    'data',
     `token estimator "${estimator}" is not registered: only a program that calls registerEstimator with it can continue this conversation`,
     { details: { estimator } },
   )

@@ -9,12 +9,8 @@ export type NotRecorded =
 
 /** Their messages. */
 export const recordingSentences: Sentences<NotRecorded> = {
-  NoSuchConversation: (failure) => [
-    'input',
+  NoSuchConversation: (failure) =>
     `there is no conversation "${failure.conversationId}" in this ledger${didYouMean(failure.nearest)}`,
-  ],
-  NoSuchPrompt: (failure) => [
-    'input',
+  NoSuchPrompt: (failure) =>
     `there is no prompt "${failure.which}" in the registry${didYouMean(failure.nearest)}; \`prompts\` lists them`,
-  ],
 }

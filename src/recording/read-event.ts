@@ -13,7 +13,6 @@ import type { StoredEvent } from '../ports/event-store.js'
 export const unreadableEvent = ({ kind, ...details }: Unreadable): LedgerError =>
   new LedgerError(
     kind,
-    'data',
     `${details.stream} revision ${details.revision.toString()} (${details.type}): ${details.detail}`,
     { details },
   )

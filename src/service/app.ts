@@ -2,27 +2,46 @@
  * The service as a function from requests to answers: authentication, routing, limits, and problem responses. It
  * contains no domain rule; each route calls one function of the ledger.
  */
-import { Hono } from 'hono'
+import type { HttpBindings } from '@hono/node-server'
+import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
+import { SpanKind } from '@opentelemetry/api'
+import { either as E } from 'fp-ts'
+import { Hono, type Context } from 'hono'
 import { randomUUID } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
 import { Registry } from 'prom-client'
+import { checkId } from '../domain/values/ids.js'
+import { inSpan } from '../library/spans.js'
 import type { Ledger } from '../library/ledger.js'
+import { problem } from '../library/problem.js'
 import type { ServiceStores } from '../library/processes.js'
+import { isOwnHost } from '../page/security.js'
 import type { Role } from '../ports/service-state.js'
+import { answerBeforeEnd } from '../lib/unread-body.js'
+import { accessOf, checkRoles, createBounds, EVERYTHING, keyGiven, type Access } from './access.js'
+import { valueOf } from './body.js'
+import { createCompactionMetrics } from './compaction-metrics.js'
 import { routes, type RouteName } from '../schema/index.js'
 import type { Route } from '../schema/route.js'
-import { checkRoles, createBounds, EVERYTHING, type Access } from './access.js'
-import { Authentication } from './authentication.js'
-import { createCompactionMetrics } from './compaction-metrics.js'
-import { Feed } from './feed.js'
+import { createFeed } from './feed.js'
 import { Jobs } from './jobs.js'
 import { createKeyCheck } from './keys.js'
-import { createRate, jobRoom, requestRoom, streamRoom, USUAL, withinTime, type Limits } from './limits.js'
+import { createRate, roomsOf, USUAL, type Limits, type Room } from './limits.js'
 import { createServiceMetrics } from './metrics.js'
 import { describeApi } from './openapi.js'
-import { Refused } from './problems.js'
-import { Requests, type RequestContext, type ServiceBindings } from './requests.js'
-import { RouteAnswers } from './route-answers.js'
+import { problemOf, Refused } from './problems.js'
+import { MAY_BE_EMPTY, parsed, queryOf, refuseConditions } from './request-input.js'
+import { agentHandlers } from './routes/agent.js'
+import { conversationHandlers } from './routes/conversations.js'
+import { editionHandlers } from './routes/editions.js'
+import { eventHandlers } from './routes/events.js'
+import { historyHandlers } from './routes/history.js'
+import { messageHandlers } from './routes/messages.js'
+import { operatingHandlers } from './routes/operating.js'
+import type { Answer, Handlers, Parts } from './service.js'
+import { eventStream } from './sse.js'
 import { createUses } from './uses.js'
+import { toWire } from '../lib/json.js'
 
 /** Another interface under its own path. It is called after authentication. */
 export interface Mount {
@@ -61,13 +80,41 @@ export interface ServiceOptions {
 
 /** A service. */
 export interface Service {
-  readonly app: Hono<ServiceBindings>
+  readonly app: Hono<{ Bindings: Partial<HttpBindings> }>
   /** From now on it says that it is not ready, and ends the streams. */
   drain(): void
   /** Ends streams and jobs, and writes what is to be written. The ledger stays open. */
   stop(): Promise<void>
 }
 
+type Ctx = Context<{ Bindings: Partial<HttpBindings> }>
+
+/** What is known of a request while it is answered. */
+interface Under {
+  readonly requestId: string
+  readonly route: string
+  access: Access | undefined
+  conversationId: string | undefined
+  /** The status of an answer that is written already. */
+  status: number | undefined
+}
+
+/** What answers each route. */
+const handlers: Handlers = {
+  ...conversationHandlers,
+  ...messageHandlers,
+  ...agentHandlers,
+  ...historyHandlers,
+  ...editionHandlers,
+  ...operatingHandlers,
+  ...eventHandlers,
+}
+
+/** Whether a route may begin a conversation. A list that is compressed names no scope, so none begins within one by it. */
+const mayBegin = (name: RouteName, { bound }: Access): boolean =>
+  name === 'appendMessages' || name === 'observe' || (name === 'compress' && (bound === undefined || 'prefix' in bound))
+
+const REQUEST_ID = /^[\w.:-]{1,128}$/u
 const READY_MS = 2_000
 
 const patternOf = (path: string): RegExp => new RegExp(`^${path.replaceAll(/\{\w+\}/gu, '[^/]+')}$`, 'u')
@@ -75,163 +122,413 @@ const PATHS = Object.values<Route>(routes).map(({ path, method }) => ({ pattern:
 
 /** Builds a service. */
 export function createService(options: ServiceOptions): Service {
-  const { ledger, stores, pepper, ownPort, onProblem = () => undefined } = options
-  const limits: Limits = { ...USUAL, ...options.limits }
-  const draining = new AbortController()
-  const register = new Registry()
-  const rooms = {
-    requests: requestRoom(limits.requestsAtOnce),
-    streams: streamRoom(limits.streams),
-    jobs: jobRoom(limits.jobs),
-  }
-  const metrics = createServiceMetrics(register, () => ({
-    requests: rooms.requests.taken,
-    streams: rooms.streams.taken,
-    jobs: jobs.running(),
-  }))
-  stores.onCompaction(createCompactionMetrics(register).began)
-  const uses = createUses(stores.keys, onProblem)
-  const requests = new Requests({ room: rooms.requests, metrics, uses, draining: draining.signal, onProblem })
-  const jobs = new Jobs({
-    store: stores.jobs,
-    room: rooms.jobs,
-    problemOf: (error, requestId) => requests.problem(error, requestId),
-  })
-  const feed = new Feed(ledger, onProblem)
-  const authentication = new Authentication({
-    check: createKeyCheck(stores.keys, pepper),
-    rate: createRate(limits.requestsPerMinute, stores.budget),
-    ownPort,
-  })
-  const parts = {
-    ledger,
-    bounds: createBounds(ledger),
-    jobs,
-    feed,
-    keys: stores.keys,
-    heartbeatMs: limits.heartbeatMs,
-    recorded: (count: number) => {
-      metrics.recorded(count)
-    },
-  }
-  const answers = new RouteAnswers({
-    parts,
-    authentication,
-    limits,
-    streamRoom: rooms.streams,
-    draining: draining.signal,
-    onProblem,
-  })
-  const app = createApp({ ...options, limits, requests, answers, authentication, register, draining: draining.signal })
+  const service = new ServiceApp(options)
   return {
-    app,
+    app: service.app,
     drain() {
-      draining.abort()
+      service.drain()
     },
-    async stop() {
-      draining.abort()
-      await feed.stop()
-      await jobs.stop()
-      await uses.stop()
+    stop: async () => {
+      await service.stop()
     },
   }
 }
 
-/** What the addresses of a service need. */
-interface Addresses extends Pick<ServiceOptions, 'stores' | 'mounts' | 'page' | 'version'> {
-  readonly limits: Limits
-  readonly requests: Requests
-  readonly answers: RouteAnswers
-  readonly authentication: Authentication
-  readonly register: Registry
-  readonly draining: AbortSignal
+/** Rejects names of other machines and pages of other sites; for a service without keys. */
+function checkHost(headers: Headers, port: number): void {
+  if (!isOwnHost(headers.get('host') ?? undefined, port))
+    throw new Refused('WrongHost', 'this service runs without keys and answers to the names of this machine alone')
+  // A page of another site can make a browser of this machine send requests without reading the answers.
+  const origin = headers.get('origin')
+  if (origin !== null && (!URL.canParse(origin) || new URL(origin).host !== headers.get('host')))
+    throw new Refused('WrongHost', 'this service runs without keys and answers no pages of other sites')
 }
 
-type App = Service['app']
+/** The routes with their keys, limits, metrics and answers. */
+class ServiceApp {
+  readonly app = new Hono<{ Bindings: Partial<HttpBindings> }>()
+  private readonly limits: Limits
+  private readonly ownPort: ServiceOptions['ownPort']
+  private readonly onProblem: NonNullable<ServiceOptions['onProblem']>
+  private readonly check: ReturnType<typeof createKeyCheck>
+  private readonly bounds: ReturnType<typeof createBounds>
+  private readonly rate: ReturnType<typeof createRate>
+  private readonly uses: ReturnType<typeof createUses>
+  private readonly feed: ReturnType<typeof createFeed>
+  private readonly jobs: Jobs
+  private readonly requestRoom: Room
+  private readonly streamRoom: Room
+  private readonly register = new Registry()
+  private readonly metrics: ReturnType<typeof createServiceMetrics>
+  private readonly draining = new AbortController()
+  private readonly parts: Parts
 
-/** All addresses of a service. */
-function createApp(addresses: Addresses): App {
-  const app: App = new Hono()
-  const { requests, answers } = addresses
-  for (const [name, { method, path }] of Object.entries<Route>(routes))
-    app.on(method.toUpperCase(), path.replaceAll(/\{(\w+)\}/gu, ':$1'), (context) =>
-      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a name of that very list
-      requests.answer(context, name, (state) => answers.answer(context, name as RouteName, state)),
-    )
-  addDescription(app, addresses)
-  addHealth(app, addresses)
-  addMounts(app, addresses)
-  addOtherAddresses(app, addresses)
-  app.onError((error) => requests.problemResponse(error, randomUUID()))
-  return app
-}
-
-function addDescription(app: App, { requests, version = 'unknown' }: Addresses): void {
-  let description: string | undefined
-  app.get('/openapi.json', (context) =>
-    requests.answer(context, 'openapi', async (state) => {
-      state.access = EVERYTHING
-      description ??= JSON.stringify(describeApi(version))
-      return new Response(description, { headers: { 'content-type': 'application/json' } })
-    }),
-  )
-}
-
-/** Health and metrics. Health checks need no key, and reveal nothing about the ledger. */
-function addHealth(app: App, { requests, authentication, register, stores, draining }: Addresses): void {
-  app.get('/healthz', () => Response.json({ status: 'ok' }))
-  app.get('/readyz', async () => {
-    const isReady =
-      !draining.aborted &&
-      (await withinTime(stores.ping(), READY_MS).then(
-        () => true,
-        () => false,
-      ))
-    return Response.json({ status: isReady ? 'ready' : 'not ready' }, { status: isReady ? 200 : 503 })
-  })
-  app.get('/metrics', (context) =>
-    requests.answer(context, 'metrics', async (state) => {
-      state.access = await authentication.identify(context.req.raw.headers, 'authorization')
-      checkRoles(state.access, { roles: ['audit', 'operate'], reach: 'ledger' })
-      return new Response(await register.metrics(), { headers: { 'content-type': register.contentType } })
-    }),
-  )
-}
-
-function addMounts(app: App, { requests, authentication, mounts = [] }: Addresses): void {
-  for (const { path, keyHeader, roles, fetch } of mounts) {
-    const handle = (context: RequestContext): Promise<Response> =>
-      requests.answer(context, `mount ${path}`, async (state) => {
-        state.access = await authentication.identify(context.req.raw.headers, keyHeader)
-        checkRoles(state.access, { roles, reach: 'some' })
-        return await fetch(context.req.raw, state.access, context.env)
-      })
-    app.all(path, handle)
-    app.all(`${path}/*`, handle)
-  }
-}
-
-/** The page, and addresses that do not exist. */
-function addOtherAddresses(app: App, { requests, authentication, page, limits }: Addresses): void {
-  app.all('*', (context) => {
-    const { path, method } = context.req
-    const { headers } = context.req.raw
-    const otherMethods = PATHS.filter(({ pattern }) => pattern.test(path)).map((other) => other.method.toUpperCase())
-    const isApi = path === '/v1' || path.startsWith('/v1/') || otherMethods.length > 0
-    return requests.answer(context, isApi || page === undefined ? 'none' : 'page', async (state) => {
-      if (!isApi && page !== undefined) {
-        state.access = await authentication.identifyForPage(headers)
-        return await withinTime(Promise.resolve(page(context.req.raw)), limits.requestMs)
-      }
-      state.access = await authentication.identify(headers, 'authorization')
-      if (otherMethods.length > 0)
-        throw new Refused(
-          'MethodNotAllowed',
-          `${method} does not fit this address, which takes ${otherMethods.join(', ')}`,
-          {},
-          { allow: otherMethods.join(', ') },
-        )
-      throw new Refused('NoSuchRoute', 'there is no such address; /openapi.json describes those that there are')
+  constructor(options: ServiceOptions) {
+    const { ledger, stores, pepper } = options
+    this.limits = { ...USUAL, ...options.limits }
+    this.ownPort = options.ownPort
+    this.onProblem = options.onProblem ?? (() => undefined)
+    this.check = createKeyCheck(stores.keys, pepper)
+    this.bounds = createBounds(ledger)
+    this.rate = createRate(this.limits.requestsPerMinute, stores.budget)
+    this.uses = createUses(stores.keys, this.onProblem)
+    this.feed = createFeed(ledger, this.onProblem)
+    const rooms = roomsOf(this.limits)
+    this.requestRoom = rooms.requests
+    this.streamRoom = rooms.streams
+    this.jobs = new Jobs({
+      store: stores.jobs,
+      room: rooms.jobs,
+      problemOf: (error, requestId) => this.reportedProblem(error, requestId),
     })
+    this.metrics = createServiceMetrics(this.register, () => ({
+      requests: rooms.requests.taken,
+      streams: rooms.streams.taken,
+      jobs: this.jobs.running(),
+    }))
+    stores.onCompaction(createCompactionMetrics(this.register).began)
+    this.parts = this.partsOf(options)
+    this.addRoutes()
+    this.addDescription(options.version ?? 'unknown')
+    this.addHealth(stores)
+    this.addMounts(options.mounts ?? [])
+    this.addPage(options.page)
+    this.app.onError((error) => this.problemResponse(error, randomUUID()))
+  }
+
+  /** Rejects further requests. */
+  drain(): void {
+    this.draining.abort()
+  }
+
+  async stop(): Promise<void> {
+    this.drain()
+    await this.feed.stop()
+    await this.jobs.stop()
+    await this.uses.stop()
+  }
+
+  private partsOf({ ledger, stores }: ServiceOptions): Parts {
+    return {
+      ledger,
+      bounds: this.bounds,
+      jobs: this.jobs,
+      feed: this.feed,
+      keys: stores.keys,
+      heartbeatMs: this.limits.heartbeatMs,
+      recorded: (count) => {
+        this.metrics.recorded(count)
+      },
+    }
+  }
+
+  private addRoutes(): void {
+    for (const [name, { method, path }] of Object.entries<Route>(routes))
+      this.app.on(method.toUpperCase(), path.replaceAll(/\{(\w+)\}/gu, ':$1'), (context) =>
+        // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a name of that very list
+        this.answered(context, name, (under) => this.answerRoute(context, name as RouteName, under)),
+      )
+  }
+
+  private addDescription(version: string): void {
+    let description: string | undefined
+    this.app.get('/openapi.json', (context) =>
+      this.answered(context, 'openapi', async (under) => {
+        under.access = EVERYTHING
+        description ??= JSON.stringify(describeApi(version))
+        return new Response(description, { headers: { 'content-type': 'application/json' } })
+      }),
+    )
+    this.app.get('/metrics', (context) =>
+      this.answered(context, 'metrics', async (under) => {
+        under.access = await this.whoAsks(context.req.raw.headers, 'authorization')
+        checkRoles(under.access, { roles: ['audit', 'operate'], reach: 'ledger' })
+        return new Response(await this.register.metrics(), { headers: { 'content-type': this.register.contentType } })
+      }),
+    )
+  }
+
+  private addHealth(stores: ServiceOptions['stores']): void {
+    // Health checks need no key. They reveal nothing about the ledger.
+    this.app.get('/healthz', () => Response.json({ status: 'ok' }))
+    this.app.get('/readyz', async () => {
+      const isReady =
+        !this.draining.signal.aborted &&
+        (await withinTime(stores.ping(), READY_MS).then(
+          () => true,
+          () => false,
+        ))
+      return Response.json({ status: isReady ? 'ready' : 'not ready' }, { status: isReady ? 200 : 503 })
+    })
+  }
+
+  private addMounts(mounts: NonNullable<ServiceOptions['mounts']>): void {
+    for (const mount of mounts) {
+      const handle = (context: Ctx): Promise<Response> =>
+        this.answered(context, `mount ${mount.path}`, async (under) => {
+          under.access = await this.whoAsks(context.req.raw.headers, mount.keyHeader)
+          checkRoles(under.access, { roles: mount.roles, reach: 'some' })
+          return await mount.fetch(context.req.raw, under.access, context.env)
+        })
+      this.app.all(mount.path, handle)
+      this.app.all(`${mount.path}/*`, handle)
+    }
+  }
+
+  /** The page, and refusals of unknown addresses. */
+  private addPage(page: ServiceOptions['page']): void {
+    this.app.all('*', (context) => {
+      const { path, method } = context.req
+      const otherMethods = PATHS.filter(({ pattern }) => pattern.test(path)).map((other) => other.method.toUpperCase())
+      const isApi = path === '/v1' || path.startsWith('/v1/') || otherMethods.length > 0
+      return this.answered(context, isApi || page === undefined ? 'none' : 'page', async (under) => {
+        if (!isApi && page !== undefined) {
+          under.access = await this.whoSeesThePage(context.req.raw.headers)
+          return await withinTime(Promise.resolve(page(context.req.raw)), this.limits.requestMs)
+        }
+        under.access = await this.whoAsks(context.req.raw.headers, 'authorization')
+        if (otherMethods.length > 0)
+          throw new Refused(
+            'MethodNotAllowed',
+            `${method} does not fit this address, which takes ${otherMethods.join(', ')}`,
+            {},
+            { allow: otherMethods.join(', ') },
+          )
+        throw new Refused('NoSuchRoute', 'there is no such address; /openapi.json describes those that there are')
+      })
+    })
+  }
+
+  private reportedProblem(error: unknown, requestId: string): ReturnType<typeof problemOf> {
+    const problemData = problemOf(error, requestId)
+    if (problemData.status >= 500 && !(error instanceof Refused)) this.onProblem(error, requestId)
+    return problemData
+  }
+
+  private problemResponse(error: unknown, requestId: string): Response {
+    const { status, headers, body } = this.reportedProblem(error, requestId)
+    const all = { 'content-type': 'application/problem+json', 'x-request-id': requestId, ...headers }
+    const rest = error instanceof Refused ? error.rest : undefined
+    return rest === undefined
+      ? new Response(toWire(body), { status, headers: all })
+      : answerBeforeEnd(toWire(body), rest, status, all)
+  }
+
+  /** Identity of the request; throws if its credentials are not accepted. */
+  private async whoAsks(headers: Headers, header: string): Promise<Access> {
+    if (!(await this.check.areNeeded()) && this.ownPort !== undefined) {
+      checkHost(headers, this.ownPort())
+      return EVERYTHING
+    }
+    const challenge = { 'www-authenticate': 'Bearer realm="context-ledger"' }
+    const key = keyGiven(headers, header)
+    if (key === undefined)
+      throw new Refused(
+        'KeyMissing',
+        `give a key: \`${header}: Bearer KEY\`; \`context-ledger keys create\` makes one`,
+        {},
+        challenge,
+      )
+    const record = await this.check.check(key)
+    if (record === undefined)
+      throw new Refused('KeyRefused', 'this key is not known here, or it was revoked', {}, challenge)
+    const access = accessOf(record, async () => (await this.check.check(key)) !== undefined)
+    await this.rate(record.id)
+    return access
+  }
+
+  /** Answers within the limits, and keeps account of it. */
+  private async answered(context: Ctx, route: string, work: (under: Under) => Promise<Response>): Promise<Response> {
+    const began = performance.now()
+    const given = context.req.header('x-request-id') ?? ''
+    const requestId = REQUEST_ID.test(given) ? given : randomUUID()
+    const under: Under = { requestId, route, access: undefined, conversationId: undefined, status: undefined }
+    const { method } = context.req
+    let response: Response
+    try {
+      if (this.draining.signal.aborted)
+        throw new Refused(
+          'ShuttingDown',
+          'this process is shutting down: ask again, and another answers',
+          {},
+          { connection: 'close' },
+        )
+      const leave = this.requestRoom.take()
+      response = await inSpan(
+        `${method} ${route}`,
+        { kind: SpanKind.SERVER, attributes: { 'http.request.method': method, 'http.route': route } },
+        async (span) => {
+          const answer = await work(under)
+          span.setAttribute('http.response.status_code', under.status ?? answer.status)
+          if (under.conversationId !== undefined) span.setAttribute('gen_ai.conversation.id', under.conversationId)
+          return answer
+        },
+      ).finally(leave)
+    } catch (error) {
+      under.status = undefined
+      response = this.problemResponse(error, requestId)
+    }
+    this.account(under, response, (performance.now() - began) / 1_000)
+    return response
+  }
+
+  /** Counts the request, and records the use of its key. */
+  private account(under: Under, response: Response, seconds: number): void {
+    const { route, requestId, status = response.status } = under
+    this.metrics.answered({ route, status, seconds })
+    // Without keys there is no identity to record.
+    if (under.access?.keyId !== undefined || under.access === undefined)
+      this.uses.note({
+        at: new Date().toISOString(),
+        keyId: under.access?.keyId,
+        route,
+        conversationId: under.conversationId?.slice(0, 1_000),
+        status,
+        requestId,
+      })
+  }
+
+  private async answerRoute(context: Ctx, name: RouteName, under: Under): Promise<Response> {
+    const route: Route = routes[name]
+    const { headers } = context.req.raw
+    const conversation = route.reach === 'conversation' ? context.req.param('conversation') : undefined
+    const checked = conversation === undefined ? undefined : checkId('conversationId', conversation)
+    // An invalid conversation id is in no table, including the uses of keys.
+    if (checked !== undefined && E.isRight(checked)) under.conversationId = checked.right
+    const access = await this.whoAsks(headers, 'authorization')
+    under.access = access
+    checkRoles(access, route)
+    if (checked !== undefined && E.isLeft(checked)) throw problem(checked.left)
+    if (context.req.raw.method === 'HEAD' && route.stream !== undefined)
+      throw new Refused('MethodNotAllowed', 'a stream is read by GET', {}, { allow: 'GET' })
+    const params = parsed(route.params, context.req.param(), 'the address')
+    const query = parsed(route.query, queryOf(context.req.url, route), 'the address')
+    if (conversation !== undefined) await this.bounds.check(access, conversation, mayBegin(name, access))
+    const incoming: IncomingMessage | undefined = context.env.incoming
+    const raw =
+      route.body === undefined
+        ? undefined
+        : await valueOf(
+            context.req.raw,
+            incoming,
+            { bytes: this.limits.bodyBytes, ms: this.limits.requestMs },
+            MAY_BE_EMPTY.has(name),
+          )
+    const body = route.body === undefined ? undefined : parsed(route.body, raw ?? {}, 'the body')
+    const heeded = Object.fromEntries(
+      Object.keys(route.headers).map((header) => [header, headers.get(header) ?? undefined]),
+    )
+    refuseConditions(route, headers)
+    // Each handler takes what its own route gives; the compiler sees only that there are many of them.
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+    const handle = handlers[name] as (parts: Parts, asked: object) => Promise<Answer>
+    // The body had a time of its own.
+    const answer = await withinTime(
+      handle(this.parts, { params, query, body, raw, headers: heeded, access }),
+      this.limits.requestMs,
+    )
+    return this.send(context, route, answer, { under, access })
+  }
+
+  private send(
+    context: Ctx,
+    route: Route,
+    answer: Answer,
+    { under, access }: { readonly under: Under; readonly access: Access },
+  ): Response {
+    const headers = { 'x-request-id': under.requestId, 'cache-control': 'no-store', ...answer.headers }
+    if (answer.stream !== undefined) {
+      const leave = this.streamRoom.take()
+      const { idOf, read } = answer.stream
+      return eventStream(
+        { idOf, read: (signal) => whileCurrent(read(signal), access) },
+        {
+          headers,
+          leave,
+          ended: this.draining.signal,
+          stallMs: this.limits.stallMs,
+          outgoing: context.env.outgoing,
+          onProblem: this.onProblem,
+        },
+      )
+    }
+    if (route.headers['if-none-match'] !== undefined && route.method === 'get') {
+      const etag = answer.headers?.['etag']
+      if (etag !== undefined && isAmong(context.req.header('if-none-match'), etag))
+        return write(context, under, 304, headers)
+    }
+    if (answer.body === undefined) return write(context, under, 204, headers)
+    return write(
+      context,
+      under,
+      answer.status ?? route.status,
+      { 'content-type': 'application/json', ...headers },
+      toWire(answer.body),
+    )
+  }
+
+  /** The page shows the whole ledger: it takes a key that may read and audit all of it. */
+  private async whoSeesThePage(headers: Headers): Promise<Access> {
+    try {
+      const access = await this.whoAsks(headers, 'authorization')
+      checkRoles(access, { roles: ['read'], reach: 'ledger' })
+      checkRoles(access, { roles: ['audit'], reach: 'ledger' })
+      return access
+    } catch (error) {
+      if (!(error instanceof Refused) || error.status !== 401) throw error
+      // A browser asks for a name and a password: the key is the password.
+      throw new Refused(error.kind, error.message, error.details, {
+        'www-authenticate': 'Basic realm="context-ledger", charset="UTF-8"',
+      })
+    }
+  }
+}
+
+/** The items of a stream until its key is revoked. Each item waits for the check, which reads the store every two seconds. */
+async function* whileCurrent<Item>(items: AsyncIterable<Item>, access: Access): AsyncGenerator<Item> {
+  for await (const item of items) {
+    if (!(await access.isCurrent())) return
+    yield item
+  }
+}
+
+/** Writes a complete answer. On Node's server it goes directly to the connection, without a web stream. */
+function write(
+  { env: { outgoing } }: Ctx,
+  under: Under,
+  status: number,
+  headers: Readonly<Record<string, string>>,
+  text?: string,
+): Response {
+  if (outgoing === undefined) return new Response(text ?? null, { status, headers })
+  under.status = status
+  if (text === undefined) outgoing.writeHead(status, headers).end()
+  else outgoing.writeHead(status, { ...headers, 'content-length': Buffer.byteLength(text) }).end(text)
+  return RESPONSE_ALREADY_SENT
+}
+
+/** Whether an ETag is among those of a header. */
+const isAmong = (header: string | undefined, etag: string): boolean =>
+  header !== undefined &&
+  (header.trim() === '*' || header.split(',').some((one) => one.trim().replace(/^W\//u, '') === etag))
+
+/** The result, or a refusal after the time limit. Work that has started continues. */
+async function withinTime<T>(work: Promise<T>, ms: number): Promise<T> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => {
+      reject(
+        new Refused(
+          'TookTooLong',
+          `it took more than ${String(ms / 1_000)} seconds, and may still be done: send the same again (an append with the same idempotency-key records nothing twice)`,
+        ),
+      )
+    }, ms)
   })
+  try {
+    return await Promise.race([work, late])
+  } finally {
+    clearTimeout(timer)
+    work.catch(() => undefined)
+  }
 }

@@ -36,6 +36,12 @@ interface ReadFeed {
   readonly heartbeatMs: number
 }
 
+/** The facts of a ledger for many readers. */
+export interface Feed {
+  read(options: ReadFeed): AsyncIterable<FeedDelivery>
+  stop(): Promise<void>
+}
+
 /** What the ring holds at most. */
 const RING_ITEMS = 4_096
 const RING_CHARACTERS = 16_000_000
@@ -64,95 +70,71 @@ function cloudEvent(source: string, event: RecordedEvent, conversationId: string
   })
 }
 
-/** The newest events of the log, as far as they fit. */
-class Ring {
-  private items: FeedItem[] = []
-  private characters = 0
-  /** All events after this position, up to `upTo`, are in the ring; undefined until that is known. */
-  from: bigint | undefined
-  upTo = -1n
-
-  add(item: FeedItem): void {
-    this.from ??= item.position - 1n
-    this.upTo = item.position
-    this.items.push(item)
-    this.characters += item.text.length
-    while (this.items.length > RING_ITEMS || (this.characters > RING_CHARACTERS && this.items.length > 1)) {
-      const oldest = this.items.shift()
-      this.characters -= oldest?.text.length ?? 0
-      this.from = oldest?.position ?? this.from
-    }
-  }
-
-  /** The log has no further event up to a position. */
-  extendTo(position: bigint): void {
-    this.from ??= position
-    if (position > this.upTo) this.upTo = position
-  }
-
-  clear(): void {
-    this.items = []
-    this.characters = 0
-    this.from = undefined
-  }
-
-  /** The first item after a position. */
-  after(position: bigint): FeedItem | undefined {
-    let low = 0
-    let high = this.items.length
-    while (low < high) {
-      const middle = (low + high) >> 1
-      if ((this.items[middle]?.position ?? 0n) > position) high = middle
-      else low = middle + 1
-    }
-    return this.items[low]
-  }
-}
-
-/** How far a reader is: the position in the log, and the revision in its conversation. */
-interface ReaderPlace {
-  position: bigint
-  revision: bigint
-}
-
-/** The events of a ledger for many readers of one process. */
-export class Feed {
+class ProcessFeed implements Feed {
   private readonly stopped = new AbortController()
   private readonly waiting = new Set<() => void>()
-  private readonly ring = new Ring()
+  private ring: FeedItem[] = []
+  private characters = 0
+  /** Everything from here (exclusive) up to `upTo` is in the ring; undefined until that is known. */
+  private from: bigint | undefined
+  private upTo = -1n
   private following: Promise<void> | undefined
   private source: Promise<string> | undefined
+
   constructor(
     private readonly ledger: Pick<Ledger, 'follow' | 'log' | 'identity'>,
     private readonly onProblem: (error: unknown) => void,
   ) {}
 
-  async *read(options: ReadFeed): AsyncGenerator<FeedDelivery> {
-    const { after, conversation, heartbeatMs } = options
-    const signal = AbortSignal.any([options.signal, this.stopped.signal])
+  async *read({ after, conversation, wants, signal: given, heartbeatMs }: ReadFeed): AsyncGenerator<FeedDelivery> {
+    const signal = AbortSignal.any([given, this.stopped.signal])
     await this.followed(signal)
-    const place = { position: after === 'now' ? this.ring.upTo : after, revision: conversation?.afterRevision ?? -1n }
+    let lastPosition = after === 'now' ? this.upTo : after
+    let revision = conversation?.afterRevision ?? -1n
     // The conversation's own stream is read first; then the ring.
     let readsStream = conversation !== undefined
     while (!signal.aborted) {
       await this.followed(signal)
-      if (this.ring.from === undefined) return
-      if (readsStream || place.position < this.ring.from) {
+      if (this.from === undefined) return
+      if (readsStream || lastPosition < this.from) {
         readsStream = false
-        yield* this.readRecorded(options, place, signal)
+        if (conversation !== undefined) {
+          // The stream includes everything recorded up to this position when it is read.
+          const head = this.upTo
+          for await (const event of this.ledger.log(conversation.id, { from: revision + 1n })) {
+            if (signal.aborted) return
+            revision = event.revision
+            yield { kind: 'fact', item: await this.itemOf(event) }
+          }
+          lastPosition = head
+        } else
+          for await (const heard of this.ledger.follow({ after: lastPosition, untilHead: true, signal })) {
+            lastPosition =
+              heard.kind === 'event'
+                ? heard.event.position
+                : heard.position > lastPosition
+                  ? heard.position
+                  : lastPosition
+            if (heard.kind === 'caught-up') continue
+            const item = await this.itemOf(heard.event)
+            if (await wants(item)) yield { kind: 'fact', item }
+          }
         continue
       }
-      const item = this.ring.after(place.position)
+      const item = this.ring[this.indexAfter(lastPosition)]
       if (item !== undefined) {
-        place.position = item.position
-        if (!(await isFor(item, options, place))) continue
-        place.revision = item.revision
+        lastPosition = item.position
+        // Skip what the conversation's stream already delivered.
+        const isOther =
+          conversation !== undefined && (item.conversationId !== conversation.id || item.revision <= revision)
+        if (isOther || !(await wants(item))) continue
+        revision = item.revision
         yield { kind: 'fact', item }
         continue
       }
-      if (this.ring.upTo > place.position) place.position = this.ring.upTo
+      if (this.upTo > lastPosition) lastPosition = this.upTo
       if ((await this.news(signal, heartbeatMs)) === 'quiet')
-        yield { kind: 'quiet', position: conversation === undefined ? place.position : undefined }
+        yield { kind: 'quiet', position: conversation === undefined ? lastPosition : undefined }
     }
   }
 
@@ -162,32 +144,10 @@ export class Feed {
     await this.following
   }
 
-  /** The events from a place up to the end of the ring, from the log. */
-  private async *readRecorded(
-    { conversation, wants }: ReadFeed,
-    place: ReaderPlace,
-    signal: AbortSignal,
-  ): AsyncGenerator<FeedDelivery> {
-    if (conversation !== undefined) {
-      // The stream includes everything recorded up to this position when it is read.
-      const head = this.ring.upTo
-      for await (const event of this.ledger.log(conversation.id, { from: place.revision + 1n })) {
-        if (signal.aborted) return
-        place.revision = event.revision
-        yield { kind: 'fact', item: await this.itemOf(event) }
-      }
-      place.position = head
-      return
-    }
-    for await (const followed of this.ledger.follow({ after: place.position, untilHead: true, signal })) {
-      if (followed.kind === 'caught-up') {
-        if (followed.position > place.position) place.position = followed.position
-        continue
-      }
-      place.position = followed.event.position
-      const item = await this.itemOf(followed.event)
-      if (await wants(item)) yield { kind: 'fact', item }
-    }
+  /** The first event identifies a log. */
+  private async sourceOf(): Promise<string> {
+    this.source ??= this.ledger.identity().then(({ origin }) => `urn:context-ledger:${origin?.id ?? 'empty'}`)
+    return await this.source
   }
 
   private async itemOf(event: RecordedEvent): Promise<FeedItem> {
@@ -200,24 +160,18 @@ export class Feed {
     }
   }
 
-  /** The name of the log, which its first event identifies. */
-  private sourceOf(): Promise<string> {
-    this.source ??= this.ledger.identity().then(({ origin }) => `urn:context-ledger:${origin?.id ?? 'empty'}`)
-    return this.source
-  }
-
   private notify(): void {
     for (const wake of this.waiting) wake()
   }
 
-  /** Resolves when an event was added, when the time is over, or at the end. */
+  /** Resolves when something came, when the time is over, or at the end. */
   private async news(signal: AbortSignal, ms: number): Promise<'news' | 'quiet'> {
     return await new Promise((resolve) => {
-      const settle = (result: 'news' | 'quiet'): void => {
+      const settle = (what: 'news' | 'quiet'): void => {
         clearTimeout(timer)
         signal.removeEventListener('abort', wake)
         this.waiting.delete(wake)
-        resolve(result)
+        resolve(what)
       }
       const wake = (): void => {
         settle('news')
@@ -231,17 +185,34 @@ export class Feed {
     })
   }
 
+  private take(item: FeedItem): void {
+    this.from ??= item.position - 1n
+    this.upTo = item.position
+    this.ring.push(item)
+    this.characters += item.text.length
+    while (this.ring.length > RING_ITEMS || (this.characters > RING_CHARACTERS && this.ring.length > 1)) {
+      const left = this.ring.shift()
+      this.characters -= left?.text.length ?? 0
+      this.from = left?.position ?? this.from
+    }
+  }
+
   private async follow(): Promise<void> {
     try {
-      for await (const followed of this.ledger.follow({ after: 'head', signal: this.stopped.signal })) {
-        if (followed.kind === 'event') this.ring.add(await this.itemOf(followed.event))
-        else this.ring.extendTo(followed.position)
+      for await (const heard of this.ledger.follow({ after: 'head', signal: this.stopped.signal })) {
+        if (heard.kind === 'event') this.take(await this.itemOf(heard.event))
+        else {
+          this.from ??= heard.position
+          if (heard.position > this.upTo) this.upTo = heard.position
+        }
         this.notify()
       }
     } catch (error) {
       if (!this.stopped.signal.aborted) this.onProblem(error)
     }
-    this.ring.clear()
+    this.ring = []
+    this.characters = 0
+    this.from = undefined
     // A store that is down is not asked again at once.
     await sleep(RESTS_MS, this.stopped.signal)
     this.following = undefined
@@ -250,14 +221,27 @@ export class Feed {
 
   /** Follows the log from now on, and resolves when it is known up to where that is. */
   private async followed(signal: AbortSignal): Promise<void> {
-    while (this.ring.from === undefined && !signal.aborted) {
+    while (this.from === undefined && !signal.aborted) {
       this.following ??= this.follow()
       await this.news(signal, RESTS_MS)
     }
   }
+
+  /** Index in the ring of the first item after a position. */
+  private indexAfter(position: bigint): number {
+    let low = 0
+    let high = this.ring.length
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if ((this.ring[middle]?.position ?? 0n) > position) high = middle
+      else low = middle + 1
+    }
+    return low
+  }
 }
 
-/** Whether a reader wants an item that its conversation's stream did not already deliver. */
-const isFor = async (item: FeedItem, { conversation, wants }: ReadFeed, { revision }: ReaderPlace): Promise<boolean> =>
-  (conversation === undefined || (item.conversationId === conversation.id && item.revision > revision)) &&
-  (await wants(item))
+/** Builds the feed of one process. */
+export const createFeed = (
+  ledger: Pick<Ledger, 'follow' | 'log' | 'identity'>,
+  onProblem: (error: unknown) => void,
+): Feed => new ProcessFeed(ledger, onProblem)

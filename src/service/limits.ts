@@ -57,26 +57,6 @@ export class Room {
   }
 }
 
-/** Room for requests. */
-export const requestRoom = (most: number): Room =>
-  new Room(most, () => new Refused('TooBusy', `${String(most)} requests are under way: try again in a second`))
-
-const LATER = { 'retry-after': '10' }
-
-/** Room for event streams. */
-export const streamRoom = (most: number): Room =>
-  new Room(most, () => {
-    const sentence = `${String(most)} event streams are open: close one, or try again later`
-    return new Refused('TooManyStreams', sentence, {}, LATER)
-  })
-
-/** Room for jobs. */
-export const jobRoom = (most: number): Room =>
-  new Room(most, () => {
-    const sentence = `${String(most)} jobs run here: try again when one has ended`
-    return new Refused('TooManyJobs', sentence, {}, LATER)
-  })
-
 /** Requests per minute of each key: a token budget that counts requests. */
 export function createRate(
   perMinute: number,
@@ -101,23 +81,33 @@ export function createRate(
   }
 }
 
-/** The result, or a refusal after the time limit. Work that has started continues. */
-export async function withinTime<T>(work: Promise<T>, ms: number): Promise<T> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => {
-      reject(
+/** How many requests, streams and jobs run at once. */
+export function roomsOf(limits: Limits): { readonly requests: Room; readonly streams: Room; readonly jobs: Room } {
+  const retryLater = { 'retry-after': '10' }
+  return {
+    requests: new Room(
+      limits.requestsAtOnce,
+      () => new Refused('TooBusy', `${String(limits.requestsAtOnce)} requests are running: try again in a second`),
+    ),
+    streams: new Room(
+      limits.streams,
+      () =>
         new Refused(
-          'TookTooLong',
-          `it took more than ${String(ms / 1_000)} seconds, and may still be done: send the same again (an append with the same idempotency-key records nothing twice)`,
+          'TooManyStreams',
+          `${String(limits.streams)} event streams are open: close one, or try again later`,
+          {},
+          retryLater,
         ),
-      )
-    }, ms)
-  })
-  try {
-    return await Promise.race([work, late])
-  } finally {
-    clearTimeout(timer)
-    work.catch(() => undefined)
+    ),
+    jobs: new Room(
+      limits.jobs,
+      () =>
+        new Refused(
+          'TooManyJobs',
+          `${String(limits.jobs)} jobs are running: try again when one has ended`,
+          {},
+          retryLater,
+        ),
+    ),
   }
 }

@@ -69,7 +69,7 @@ describe('compaction run', () => {
     'on %s says that the process which has it compacts by itself',
     async (store) => {
       await expect(runCompaction({ store }, options, never)).rejects.toMatchObject({
-        name: 'InputError',
+        name: 'LedgerError',
         message: expect.stringContaining('the process that opens it also compacts'),
       })
     },
@@ -83,7 +83,7 @@ describe('compaction run', () => {
     ['--metrics-port', { metricsPort: 70_000 }],
   ] as const)('refuses a %s that is none', async (flag, invalid) => {
     await expect(runCompaction({ store: SERVER }, { ...options, ...invalid }, never)).rejects.toMatchObject({
-      name: 'InputError',
+      name: 'LedgerError',
       message: expect.stringContaining(flag),
     })
   })
@@ -154,7 +154,7 @@ describe('compaction run', () => {
       expect.stringContaining('the prompt mine has no {messages}'),
     ])
     await expect(runCompaction({ ...byModel, prompt: 'nobody’s' }, options, opening)).rejects.toMatchObject({
-      name: 'InputError',
+      name: 'LedgerError',
       message: expect.stringContaining('the ledger has no prompt "nobody’s"'),
     })
   })

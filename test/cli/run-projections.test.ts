@@ -2,7 +2,7 @@
 import { expect, test } from '@jest/globals'
 import { createServer } from 'node:net'
 import { createPostgresEventStore } from '../../src/adapters/postgres/event-store.js'
-import { InputError } from '../../src/cli/errors.js'
+import { LedgerError } from '../../src/lib/ledger-error.js'
 import { runProjections } from '../../src/cli/workers/projections.js'
 import { appended as message } from '../support/builders.js'
 import { startChild, type Child } from '../support/child.js'
@@ -15,7 +15,7 @@ const untouched = async (): Promise<never> => await Promise.reject(new Error('no
 const options = { partitions: undefined, metricsPort: undefined, metricsHost: '127.0.0.1', json: false }
 
 test('a folder belongs to the process that has it open', async () => {
-  await expect(runProjections({ store: 'some-folder' }, options, untouched)).rejects.toThrow(InputError)
+  await expect(runProjections({ store: 'some-folder' }, options, untouched)).rejects.toThrow(LedgerError)
   await expect(runProjections({ store: 'some-folder' }, options, untouched)).rejects.toThrow(
     'the process that opens it also updates the read models',
   )

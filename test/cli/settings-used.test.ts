@@ -57,7 +57,7 @@ describe('settings', () => {
   longTest('a file of queries that is a folder is told, and is no bug', async () => {
     await (await openLedger({ store: join(cwd, 'searched') })).close()
     await expect(search.run(readArgs({ store: join(cwd, 'searched'), queries: cwd }))).rejects.toMatchObject({
-      name: 'InputError',
+      name: 'LedgerError',
       message: expect.stringMatching(/^--queries .* cannot be read: /u),
     })
   })
@@ -78,7 +78,7 @@ describe('settings', () => {
         },
       )
       await expect(importing).rejects.toMatchObject({
-        name: 'InputError',
+        name: 'LedgerError',
         kind: 'LeadingTooLarge',
         message: expect.stringMatching(
           /^large is recorded but has no context: the leading system messages .*--model-max-tokens/u,

@@ -177,9 +177,14 @@ describe('a ledger behind a service', () => {
     expect(followed.filter(({ stream }) => stream.endsWith('-followed'))).toEqual(recorded)
   })
 
-  it('says what does not go through a service, and that it is closed', async () => {
-    await expect(remote.importTranscript('x.jsonl')).rejects.toThrow('does not go through a service')
-    await expect(remote.verify(undefined, { onStream: () => Promise.resolve() })).rejects.toThrow('beside the store')
+  it('rejects what a service does not offer, and every call after it was closed', async () => {
+    await expect(remote.importTranscript('x.jsonl')).rejects.toMatchObject({
+      kind: 'BadInput',
+      details: { field: 'importTranscript' },
+    })
+    await expect(remote.verify(undefined, { onStream: () => Promise.resolve() })).rejects.toMatchObject({
+      details: { field: 'a manifest' },
+    })
     const second = openRemoteLedger({ url: server.url })
     await second.close()
     await expect(second.context(ID)).rejects.toThrow('the ledger is closed')

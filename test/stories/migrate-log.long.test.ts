@@ -170,7 +170,7 @@ describe('the output', () => {
     const copying = (): Promise<unknown> =>
       migrate(options.from ?? file, options.to ?? join(folder, 'other.clog.gz'), options)
     await expect(copying()).rejects.toMatchObject({
-      name: 'InputError',
+      name: 'LedgerError',
       message: expect.stringMatching(sentence),
     })
     await expect(copying()).rejects.not.toMatchObject({
@@ -185,7 +185,7 @@ describe('the output', () => {
   ])('is an error if source and target are the same log: %s', async (_case, spellings) => {
     const [from = '', to = ''] = spellings(folder)
     await expect(migrate(from, to)).rejects.toMatchObject({
-      name: 'InputError',
+      name: 'LedgerError',
       message: '--from and --to name the same log',
     })
   })

@@ -5,10 +5,10 @@ import type { Sql } from '../../../src/ports/sql.js'
 import { messageIdsProjection } from './projection.js'
 
 // One statement reads rows and checkpoints from one snapshot. The slowest partition's checkpoint is a safe lower bound for
-// every conversation; a stopped conversation is covered only up to its stop. A checkpoint of another log
-// (`projections/engine/log-identity.ts`) covers nothing.
+// every conversation; a stopped conversation is covered only up to its stop. A checkpoint with a stop has rows of another
+// log (`recordStop`) and covers nothing.
 const FIND = `
-  select (select min(case when c.stop like '%another log%' then -1 else least(c.position, s.position - 1) end)
+  select (select min(case when c.stop is not null then -1 else least(c.position, s.position - 1) end)
       from projection_checkpoints c left join projection_stops s on s.name = c.name and s.generation = c.generation and s.conversation_id = $1
       where c.name = $3 and c.state = 'live') as "upTo",
     coalesce((select string_agg(revision::text, ' ' order by revision) from message_ids where conversation_id = $1 and event_id = any($2::text[])), '') as revisions`

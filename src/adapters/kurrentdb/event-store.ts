@@ -13,6 +13,7 @@ import {
   recordedAtOf,
   type Appended,
   type AppendFailure,
+  type EventPosition,
   type EventStore,
   type EventToAppend,
   type ExpectedRevision,
@@ -30,7 +31,7 @@ import { parseAddress } from './connection.js'
 import { follow } from './follow.js'
 import { firstFrom, lastOf, lastOfAll, streamBatches } from './reads.js'
 import { eventIdOf, fromWire, toWire } from './recorded-event.js'
-import { createSession } from './session.js'
+import { createSession, type Session } from './session.js'
 import { StreamNames } from './stream-names.js'
 import { withTimeout } from './waiting.js'
 import type { Recorded } from './wire.js'
@@ -64,50 +65,143 @@ const WAITING_SHARE = 0.9
 const MAX_GAP = 30n
 const LAST_POSITION = 2n ** 63n - 1n
 
-/** Opens the log at an address; throws a `StoreError` if the server does not answer. */
-export async function openKurrentDbEventStore(
-  address: string,
-  { bodies, eventIds, laterTypes = [], prefixes = [], deadlineMs }: KurrentDbOptions,
-): Promise<KurrentDbEventStore> {
-  const parsed = parseAddress(address)
-  const session = createSession(parsed, deadlineMs ?? parsed.defaultDeadline ?? 10_000)
+class EventStoreOnServer implements KurrentDbEventStore {
+  readonly name: string
+  readonly recognizes = 'at-its-revision'
+  private readonly bodies: BodyStore
+  private readonly eventIds: KurrentDbOptions['eventIds']
+  private readonly laterTypes: readonly string[]
   /** Appends to one stream run one after another, because concurrent calls may reach the server in any order. */
-  const turns = createTurns()
-  const names = new StreamNames(session, prefixes, laterTypes)
+  private readonly turns = createTurns()
+  private readonly names: StreamNames
+
+  constructor(
+    private readonly session: Session,
+    { bodies, eventIds, laterTypes = [], prefixes = [] }: KurrentDbOptions,
+  ) {
+    this.name = session.name
+    this.bodies = bodies
+    this.eventIds = eventIds
+    this.laterTypes = laterTypes
+    this.names = new StreamNames(session, prefixes, laterTypes)
+  }
+
+  append(
+    stream: string,
+    expected: ExpectedRevision,
+    events: readonly EventToAppend[],
+  ): TE.TaskEither<AppendFailure, Appended> {
+    return async () => await this.appendInTurn(stream, expected, events)
+  }
+
+  async *readStream(
+    stream: string,
+    options: Parameters<EventStore['readStream']>[1] = {},
+  ): AsyncGenerator<StoredEvent> {
+    this.session.checkOpen()
+    for await (const batch of streamBatches(this.session, stream, options)) {
+      for (const event of await this.toStoredEvents(batch)) yield event
+    }
+  }
+
+  async findByIds(stream: string, ids: readonly string[]): Promise<StoredEvent[]> {
+    return ids.length === 0 ? [] : [...(await this.lookUp(stream, ids)).found]
+  }
+
+  async eventAt(position: bigint): Promise<StoredEvent | undefined> {
+    this.session.checkOpen()
+    if (position < 0n || position > LAST_POSITION) return undefined
+    const found = await firstFrom(this.session, position).catch((error: unknown) => {
+      // A position between two events.
+      if (isStoreError(error) && isBadPosition(error.cause)) return undefined
+      throw error
+    })
+    return found === undefined || found.position !== position ? undefined : (await this.toStoredEvents([found]))[0]
+  }
+
+  readAll(options?: ReadAllOptions): AsyncGenerator<StoredEvent> {
+    return this.readToHead(options, (recorded) => this.toStoredEvents(recorded))
+  }
+
+  // The server sends whole events; data in the body store is not fetched.
+  readPositions(options?: ReadAllOptions): ReturnType<EventStore['readPositions']> {
+    return this.readToHead(options, (recorded) => Promise.resolve(recorded.map(placeOf)))
+  }
+
+  async *subscribe({
+    after = -1n,
+    prefix = '',
+    limit = Infinity,
+    signal,
+  }: Parameters<EventStore['subscribe']>[0]): ReturnType<EventStore['subscribe']> {
+    this.session.checkOpen()
+    let remaining = limit
+    if (remaining <= 0) return
+    for await (const { events, position, caughtUp } of follow(this.session, {
+      after,
+      prefixes: prefixesOf(prefix),
+      signal,
+      patienceMs: Infinity,
+    })) {
+      for (const event of await this.toStoredEvents(events)) {
+        if (signal.aborted) return
+        yield { kind: 'event', event }
+        if (--remaining <= 0) return
+      }
+      if (signal.aborted) return
+      if (caughtUp) yield { kind: 'caught-up', position }
+    }
+    if (!signal.aborted) this.session.checkOpen()
+  }
+
+  // A stream that has no events because it was truncated may be missing.
+  async *streams(prefix: string): AsyncGenerator<string> {
+    this.session.checkOpen()
+    const known = this.names.covers(prefix) ? this.names : new StreamNames(this.session, [prefix], this.laterTypes)
+    yield* inByteOrder([...(await known.all())].filter((name) => name.startsWith(prefix)))
+  }
+
+  async streamRevision(stream: string): Promise<bigint> {
+    return (await lastOf(this.session, stream))?.revision ?? -1n
+  }
+
+  async close(): Promise<void> {
+    await this.session.close()
+  }
 
   /** Converts recorded events to ours, with their data from the body store. */
-  async function toStoredEvents(recorded: readonly Recorded[]): Promise<readonly StoredEvent[]> {
+  private async toStoredEvents(recorded: readonly Recorded[]): Promise<readonly StoredEvent[]> {
     const read = recorded.map(fromWire)
     const last = read.at(-1)
-    if (last !== undefined) session.notePosition(last.event.position)
+    if (last !== undefined) this.session.notePosition(last.event.position)
     if (read.every(({ claim }) => claim === undefined)) return read.map(({ event }) => event)
     return await mapConcurrently(read, async ({ event, claim }) =>
-      claim === undefined ? event : await withBody(event, claim, bodies),
+      claim === undefined ? event : await withBody(event, claim, this.bodies),
     )
   }
 
-  async function head(): Promise<bigint> {
-    const last = await lastOfAll(session)
+  async head(): Promise<bigint> {
+    const last = await lastOfAll(this.session)
     if (last === undefined) return -1n
-    session.notePosition(last.position)
+    this.session.notePosition(last.position)
     return last.position
   }
 
   /** Yields all events up to the end of the log, converted by `convert`. */
-  async function* readToHead<Result extends { readonly position: bigint }>(
+  private async *readToHead<Result extends { readonly position: bigint }>(
     { after = -1n, prefix = '', limit = Infinity }: ReadAllOptions = {},
     convert: (recorded: readonly Recorded[]) => Promise<readonly Result[]>,
   ): AsyncGenerator<Result> {
-    session.checkOpen()
+    this.session.checkOpen()
     let remaining = limit
-    const upTo = remaining > 0 ? await head() : -1n
+    const upTo = remaining > 0 ? await this.head() : -1n
     if (after >= upTo) return
     const { signal } = new AbortController()
-    for await (const { events, position, caughtUp } of follow(session, {
+    for await (const { events, position, caughtUp } of follow(this.session, {
       after,
       prefixes: prefixesOf(prefix),
       signal,
-      patienceMs: session.deadlineMs,
+      patienceMs: this.session.deadlineMs,
     })) {
       for (const event of await convert(events)) {
         if (event.position > upTo) return
@@ -116,11 +210,11 @@ export async function openKurrentDbEventStore(
       }
       if (caughtUp || position >= upTo) return
     }
-    session.checkOpen()
+    this.session.checkOpen()
   }
 
-  async function readRevisions(stream: string, revisions: readonly bigint[]): Promise<StoredEvent[]> {
-    session.checkOpen()
+  async readRevisions(stream: string, revisions: readonly bigint[]): Promise<StoredEvent[]> {
+    this.session.checkOpen()
     const requested = new Set(revisions.filter((revision) => revision >= 0n))
     const runs: { readonly from: bigint; to: bigint }[] = []
     for (const revision of [...requested].toSorted((a, b) => (a < b ? -1 : 1))) {
@@ -130,26 +224,26 @@ export async function openKurrentDbEventStore(
     }
     const found = await mapConcurrently(runs, async ({ from, to }) => {
       const events: Recorded[] = []
-      for await (const batch of streamBatches(session, stream, { from, limit: Number(to - from) + 1 }))
+      for await (const batch of streamBatches(this.session, stream, { from, limit: Number(to - from) + 1 }))
         events.push(...batch.filter((event) => requested.has(event.revision)))
-      return await toStoredEvents(events)
+      return await this.toStoredEvents(events)
     })
     return found.flat()
   }
 
   /** The last revision of the stream, and its events that have these ids, in ascending order. */
-  async function lookUp(
+  private async lookUp(
     stream: string,
     ids: readonly string[],
   ): Promise<{ readonly last: bigint; readonly found: readonly StoredEvent[] }> {
-    session.checkOpen()
+    this.session.checkOpen()
     const requested = new Set(ids)
-    const { revisions, upTo: indexedUpTo } = await eventIds.find(stream, ids)
+    const { revisions, upTo: indexedUpTo } = await this.eventIds.find(stream, ids)
     // An index beyond the end of this log was built from another log, so this log is read from its start.
-    const upTo = indexedUpTo > session.highestPosition() && indexedUpTo > (await head()) ? -1n : indexedUpTo
+    const upTo = indexedUpTo > this.session.highestPosition() && indexedUpTo > (await this.head()) ? -1n : indexedUpTo
     let last = -1n
     const recent: Recorded[] = []
-    reading: for await (const batch of streamBatches(session, stream, { direction: 'backwards' })) {
+    reading: for await (const batch of streamBatches(this.session, stream, { direction: 'backwards' })) {
       for (const event of batch) {
         if (last < 0n) last = event.revision
         if (event.position <= upTo) break reading
@@ -157,15 +251,18 @@ export async function openKurrentDbEventStore(
       }
     }
     // Indexed events are read and compared: a wrong index may hide an event, but never adds a false one.
-    const older = await readRevisions(
+    const older = await this.readRevisions(
       stream,
       revisions.filter((revision) => recent[0] === undefined || revision < recent[0].revision),
     )
-    return { last, found: [...older.filter((event) => requested.has(event.id)), ...(await toStoredEvents(recent))] }
+    return {
+      last,
+      found: [...older.filter((event) => requested.has(event.id)), ...(await this.toStoredEvents(recent))],
+    }
   }
 
   /** The result of an append to a stream that has another revision: a repetition or a conflict. */
-  async function resolveConflict(
+  private async resolveConflict(
     stream: string,
     expected: ExpectedRevision,
     events: readonly EventToAppend[],
@@ -175,10 +272,10 @@ export async function openKurrentDbEventStore(
     const ids = new Set(events.map((event) => event.id))
     let known = false
     if (actual > after) {
-      for await (const batch of streamBatches(session, stream, { from: after + 1n, limit: events.length }))
+      for await (const batch of streamBatches(this.session, stream, { from: after + 1n, limit: events.length }))
         known ||= batch.some((event) => ids.has(eventIdOf(event)))
     }
-    const { found } = known ? await lookUp(stream, [...ids]) : { found: [] }
+    const { found } = known ? await this.lookUp(stream, [...ids]) : { found: [] }
     return repetition(stream, events, found) ?? E.left({ kind: 'RevisionConflict', stream, expected, actual })
   }
 
@@ -186,86 +283,86 @@ export async function openKurrentDbEventStore(
    * Throws if the stream was deleted. The server accepts events for a deleted stream but continues its revisions, so
    * they would not start at 0. The stream's metadata still records the deletion.
    */
-  async function throwIfDeleted(stream: string, until: number): Promise<void> {
-    const settings = (await lastOf(session, `$$${stream}`, until))?.data
+  private async throwIfDeleted(stream: string, until: number): Promise<void> {
+    const settings = (await lastOf(this.session, `$$${stream}`, until))?.data
     if (settings !== undefined && isTruncated(settings)) {
       throw storeError(
         'StoreRefused',
-        `${session.name}: the stream ${stream} was deleted or truncated, so new events would not start at revision 0; use another name`,
+        `${this.session.name}: the stream ${stream} was deleted or truncated, so new events would not start at revision 0; use another name`,
       )
     }
   }
 
-  async function record(
+  private async record(
     stream: string,
     expected: ExpectedRevision,
     events: readonly EventToAppend[],
     until: number,
   ): Promise<E.Either<AppendFailure, Appended>> {
-    session.checkOpen()
+    this.session.checkOpen()
     const replacements = planReplacements(events)
-    if (replacements.size > 0) await putBodies(events, replacements, bodies)
+    if (replacements.size > 0) await putBodies(events, replacements, this.bodies)
     const wire = events.map((event, index) => toWire(stream, event, replacements.get(index)))
     if (expected !== 'any') {
       const after = expected === 'no_stream' ? -1n : expected
-      if (after < 0n) await throwIfDeleted(stream, until)
-      const sent = await send(session, stream, after, wire, until)
-      return E.isRight(sent) ? sent : await resolveConflict(stream, expected, events, after, sent.left)
+      if (after < 0n) await this.throwIfDeleted(stream, until)
+      const sent = await send(this.session, stream, after, wire, until)
+      return E.isRight(sent) ? sent : await this.resolveConflict(stream, expected, events, after, sent.left)
     }
     for (;;) {
-      const { last, found } = await lookUp(
+      const { last, found } = await this.lookUp(
         stream,
         events.map((event) => event.id),
       )
       const known = repetition(stream, events, found)
       if (known !== undefined) return known
-      if (last < 0n) await throwIfDeleted(stream, performance.now() + session.deadlineMs)
+      if (last < 0n) await this.throwIfDeleted(stream, performance.now() + this.session.deadlineMs)
       // The lookup may take long in a long stream, so sending has a new deadline.
-      const sent = await send(session, stream, last, wire, performance.now() + session.deadlineMs)
+      const sent = await send(this.session, stream, last, wire, performance.now() + this.session.deadlineMs)
       if (E.isRight(sent)) return sent
     }
   }
 
-  function append(
+  private async appendInTurn(
     stream: string,
     expected: ExpectedRevision,
     events: readonly EventToAppend[],
-  ): TE.TaskEither<AppendFailure, Appended> {
-    return async () => {
-      const from = performance.now()
-      const until = from + session.deadlineMs
-      const checked = checkAppend(stream, expected, events)
-      if (E.isLeft(checked)) return checked
-      if (stream.startsWith('$'))
-        return E.left({
-          kind: 'AppendRefused',
-          detail: `the stream name ${JSON.stringify(stream)} begins with $, which is reserved for the server's own streams`,
+  ): Promise<E.Either<AppendFailure, Appended>> {
+    const from = performance.now()
+    const until = from + this.session.deadlineMs
+    const checked = checkAppend(stream, expected, events)
+    if (E.isLeft(checked)) return checked
+    if (stream.startsWith('$'))
+      return E.left({
+        kind: 'AppendRefused',
+        detail: `the stream name ${JSON.stringify(stream)} begins with $, which is reserved for the server's own streams`,
+      })
+    const large = tooLarge(events)
+    if (large !== undefined) return E.left({ kind: 'AppendRefused', detail: large })
+    const isFree = !this.turns.isTaken(stream)
+    const turn = this.turns.take(stream)
+    try {
+      // Usually no other append to the stream is pending, and this one starts without waiting.
+      if (!isFree)
+        await withTimeout(
+          turn,
+          from + WAITING_SHARE * this.session.deadlineMs - performance.now(),
+          this.session.waits,
+        ).catch(() => {
+          throw this.session.timeoutError()
         })
-      const large = tooLarge(events)
-      if (large !== undefined) return E.left({ kind: 'AppendRefused', detail: large })
-      const isFree = !turns.isTaken(stream)
-      const turn = turns.take(stream)
-      try {
-        // Usually no other append to the stream is pending, and this one starts without waiting.
-        if (!isFree)
-          await withTimeout(turn, from + WAITING_SHARE * session.deadlineMs - performance.now(), session.waits).catch(
-            () => {
-              throw session.timeoutError()
-            },
-          )
-        return await record(stream, expected, events, until)
-      } catch (error) {
-        return E.left(failureOf(error))
-      } finally {
-        // An append that timed out still ends its turn only when the turn comes, so that no later one overtakes.
-        void turn.then((end) => end())
-      }
+      return await this.record(stream, expected, events, until)
+    } catch (error) {
+      return E.left(this.failureOf(error))
+    } finally {
+      // An append that timed out still ends its turn only when the turn comes, so that no later one overtakes.
+      void turn.then((end) => end())
     }
   }
 
   /** If the store was closed in the meantime, that is the reported failure. */
-  function failureOf(failure: unknown): AppendFailure {
-    if (session.closing.aborted) return { kind: 'StoreUnavailable', detail: `${session.name} is closed` }
+  private failureOf(failure: unknown): AppendFailure {
+    if (this.session.closing.aborted) return { kind: 'StoreUnavailable', detail: `${this.session.name} is closed` }
     const detail = sentenceOf(failure)
     // Failures of the body store and of the id index were not retried.
     if (!isStoreError(failure)) return { kind: 'StoreUnavailable', detail }
@@ -273,85 +370,27 @@ export async function openKurrentDbEventStore(
       ? { kind: 'AppendRefused', detail }
       : { kind: 'StoreUnavailable', detail, triedAgain: true }
   }
+}
 
-  const store: KurrentDbEventStore = {
-    name: session.name,
-    recognizes: 'at-its-revision',
-    append,
+/** The server sends whole events; data in the body store is not fetched. */
+function placeOf(recorded: Recorded): EventPosition {
+  const { id, type, stream, revision, position, metadata } = fromWire(recorded).event
+  return { id, type, stream, revision, position, ...recordedAtOf(metadata) }
+}
 
-    async *readStream(stream, options = {}) {
-      session.checkOpen()
-      for await (const batch of streamBatches(session, stream, options)) {
-        for (const event of await toStoredEvents(batch)) yield event
-      }
-    },
-
-    readRevisions,
-    findByIds: async (stream, ids) => (ids.length === 0 ? [] : [...(await lookUp(stream, ids)).found]),
-
-    async eventAt(position) {
-      session.checkOpen()
-      if (position < 0n || position > LAST_POSITION) return undefined
-      const found = await firstFrom(session, position).catch((error: unknown) => {
-        // A position between two events.
-        if (isStoreError(error) && isBadPosition(error.cause)) return undefined
-        throw error
-      })
-      return found === undefined || found.position !== position ? undefined : (await toStoredEvents([found]))[0]
-    },
-
-    readAll: (options) => readToHead(options, toStoredEvents),
-    // The server sends whole events; data in the body store is not fetched.
-    readPositions: (options) =>
-      readToHead(options, async (recorded) =>
-        recorded.map(fromWire).map(({ event: { id, type, stream, revision, position, metadata } }) => ({
-          id,
-          type,
-          stream,
-          revision,
-          position,
-          ...recordedAtOf(metadata),
-        })),
-      ),
-
-    async *subscribe({ after = -1n, prefix = '', limit = Infinity, signal }) {
-      session.checkOpen()
-      let remaining = limit
-      if (remaining <= 0) return
-      for await (const { events, position, caughtUp } of follow(session, {
-        after,
-        prefixes: prefixesOf(prefix),
-        signal,
-        patienceMs: Infinity,
-      })) {
-        for (const event of await toStoredEvents(events)) {
-          if (signal.aborted) return
-          yield { kind: 'event', event }
-          if (--remaining <= 0) return
-        }
-        if (signal.aborted) return
-        if (caughtUp) yield { kind: 'caught-up', position }
-      }
-      if (!signal.aborted) session.checkOpen()
-    },
-
-    // A stream that has no events because it was truncated may be missing.
-    async *streams(prefix) {
-      session.checkOpen()
-      const known = names.covers(prefix) ? names : new StreamNames(session, [prefix], laterTypes)
-      yield* inByteOrder([...(await known.all())].filter((name) => name.startsWith(prefix)))
-    },
-    head,
-    streamRevision: async (stream) => (await lastOf(session, stream))?.revision ?? -1n,
-    close: () => session.close(),
-  }
-
+/** Opens the log at an address; throws a `LedgerError` if the server does not answer. */
+export async function openKurrentDbEventStore(
+  address: string,
+  options: KurrentDbOptions,
+): Promise<KurrentDbEventStore> {
+  const parsed = parseAddress(address)
+  const session = createSession(parsed, options.deadlineMs ?? parsed.defaultDeadline ?? 10_000)
   try {
     // Fails at once if nothing listens at the address; waits for a server that is starting.
     const last = await lastOfAll(session, { patient: false })
     // Every event in the log now is older than any append of this process.
     if (last !== undefined) session.notePosition(last.position)
-    return store
+    return new EventStoreOnServer(session, options)
   } catch (error) {
     await session.close()
     throw error

@@ -6,7 +6,9 @@
 import type { Socket } from 'node:net'
 import { deserialize, serialize } from 'node:v8'
 import { z } from 'zod'
-import { codeOf, sentenceOf, storeError, isStoreError, type StoreErrorKind } from '../../ports/store-error.js'
+import { isFailureKind, type FailureKind } from '../../lib/failure-kinds.js'
+import { isLedgerError, LedgerError } from '../../lib/ledger-error.js'
+import { codeOf, sentenceOf, storeError } from '../../ports/store-error.js'
 
 /** Increases with each change of the protocol. Readers and owners of different versions do not connect. */
 export const PROTOCOL_VERSION = 1
@@ -26,21 +28,10 @@ export const Request = z.discriminatedUnion('kind', [
 ])
 export type Request = z.infer<typeof Request>
 
-const STORE_ERROR_KINDS = {
-  StoreUnavailable: true,
-  StoreRefused: true,
-  FolderLocked: true,
-  FolderTaken: true,
-  FolderUnusable: true,
-  NotALedger: true,
-  NewerSchema: true,
-  DiskFull: true,
-} satisfies Record<StoreErrorKind, true>
-
 const Failure = z.object({
   message: z.string(),
   code: z.string().optional(),
-  kind: z.custom<StoreErrorKind>((kind) => typeof kind === 'string' && kind in STORE_ERROR_KINDS).optional(),
+  kind: z.custom<FailureKind>((kind) => typeof kind === 'string' && isFailureKind(kind)).optional(),
 })
 type Failure = z.infer<typeof Failure>
 export const Answer = z.union([
@@ -54,14 +45,14 @@ export function failureOf(error: unknown): Failure {
   const code = codeOf(error)
   return {
     message: sentenceOf(error),
-    ...(isStoreError(error) ? { kind: error.kind } : {}),
+    ...(isLedgerError(error) ? { kind: error.kind } : {}),
     ...(code === undefined ? {} : { code }),
   }
 }
 
 /** Restores the error from a failure that was sent. */
 export function errorOf({ message, code, kind }: Failure): Error {
-  if (kind !== undefined) return storeError(kind, message)
+  if (kind !== undefined) return new LedgerError(kind, message)
   return Object.assign(new Error(message), code === undefined ? {} : { code })
 }
 

@@ -481,8 +481,8 @@ function clearer(error: unknown, name: string): unknown {
           `${name} cannot be read or written (error ${String(error.errno)} of the engine's file layer)`,
           error,
         )
-  // The engine aborts (abort, unreachable code) when Postgres would end its process; the instance is unusable after
-  // that.
+  // The engine aborts when Postgres would end its process; the instance is unusable after that. Its errors have no code.
+  // Their messages: "Program terminated with exit(1)" and "Aborted(…)" (Emscripten), "PGlite is closed" (PGlite).
   if (error instanceof Error && (error.name === 'RuntimeError' || /abort|closed|exit/i.test(message)))
     return storeError('StoreUnavailable', `${name} has stopped: ${message}`, error)
   return error

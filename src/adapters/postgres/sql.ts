@@ -202,11 +202,17 @@ function releaseClient(client: pg.PoolClient, broken: Error | boolean = false): 
   client.release(broken)
 }
 
+// Errors of `pg` and `pg-pool` have no code if the server did not send them. Their messages, quoted from
+// pg/lib/client.js, pg-pool/index.js and, for a broken connection, both:
+const QUERY_TIMEOUT = 'Query read timeout'
+const CONNECT_TIMEOUT = 'timeout exceeded when trying to connect'
+const CONNECTION_BROKEN = /^Connection terminated|not queryable|Cannot use a pool/
+
 /**
  * Whether the server did not answer in time. A rollback would time out as well, so the connection is closed instead,
  * which ends the transaction.
  */
-const isTimeout = (error: unknown): boolean => error instanceof Error && error.message === 'Query read timeout'
+const isTimeout = (error: unknown): boolean => error instanceof Error && error.message === QUERY_TIMEOUT
 
 async function rollBack(client: pg.PoolClient): Promise<void> {
   try {
@@ -393,7 +399,7 @@ function openError(error: unknown, name: string): LedgerError {
 function clearer(error: unknown, name: string, connectTimeoutMs: number): unknown {
   if (!(error instanceof Error)) return error
   if (codeOf(error)?.length === 5 && !/^E[A-Z]{4}$/.test(codeOf(error) ?? '')) return error
-  if (error.message.startsWith('timeout exceeded when trying to connect')) {
+  if (error.message.startsWith(CONNECT_TIMEOUT)) {
     return storeError(
       'StoreUnavailable',
       `no connection to ${name} within ${String(connectTimeoutMs / 1_000)} s`,
@@ -401,7 +407,7 @@ function clearer(error: unknown, name: string, connectTimeoutMs: number): unknow
     )
   }
   if (isTimeout(error)) return storeError('StoreUnavailable', `${name} did not answer in time`, error)
-  if (codeOf(error) !== undefined || /^Connection terminated|not queryable|Cannot use a pool/.test(error.message)) {
+  if (codeOf(error) !== undefined || CONNECTION_BROKEN.test(error.message)) {
     return storeError('StoreUnavailable', `the connection to ${name} broke: ${sentenceOf(error)}`, error)
   }
   return error

@@ -1,9 +1,9 @@
 /**
  * `append`: records one message from flags, standard input or JSON. Waits for the compaction that the message triggers.
  */
+import { LedgerError } from '../../lib/ledger-error.js'
 import type { MessageInput } from '../../library/ledger.js'
 import { conversation, text, toggle, type CliCommand } from '../command.js'
-import { InputError } from '../errors.js'
 import type { CommandArgs } from '../command-args.js'
 import { valueOf } from '../json-line.js'
 import { count, line, printable, toJson } from '../output.js'
@@ -12,7 +12,7 @@ import { withLedger } from '../session.js'
 const ROLES = ['user', 'assistant', 'system', 'developer', 'tool'] as const
 
 async function standardInput(what: string): Promise<string> {
-  if (process.stdin.isTTY) throw new InputError('Usage', `pass ${what}, or pipe it to standard input`)
+  if (process.stdin.isTTY) throw new LedgerError('Usage', `pass ${what}, or pipe it to standard input`)
   const { text: textOf } = await import('node:stream/consumers')
   return await textOf(process.stdin)
 }
@@ -35,14 +35,14 @@ async function messageOf(args: CommandArgs): Promise<object> {
     // Piped text ends with a line break that is not part of the message.
     const content = textFlag ?? (await standardInput('--text')).replace(/\r?\n$/u, '')
     if (content === '')
-      throw new InputError('Usage', 'the message is empty: pass --text, or pipe text to standard input')
+      throw new LedgerError('Usage', 'the message is empty: pass --text, or pipe text to standard input')
     return { role: role ?? 'user', content, ...fields }
   }
   if (textFlag !== undefined || role !== undefined)
-    throw new InputError('Usage', '--message cannot be combined with --text or --role: it is a complete message')
+    throw new LedgerError('Usage', '--message cannot be combined with --text or --role: it is a complete message')
   const message = valueOf(messageJson === '-' ? await standardInput('--message JSON') : messageJson, '--message')
   if (typeof message !== 'object' || message === null || Array.isArray(message))
-    throw new InputError('MalformedInput', '--message must be a JSON object with role and content')
+    throw new LedgerError('MalformedInput', '--message must be a JSON object with role and content')
   return { ...message, ...fields }
 }
 

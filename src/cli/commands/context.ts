@@ -1,6 +1,6 @@
+import { LedgerError } from '../../lib/ledger-error.js'
 import { VIEWS } from '../../domain/values/view-names.js'
 import { conversation, text, toggle, waiting, waitOf, type CliCommand } from '../command.js'
-import { InputError } from '../errors.js'
 import { withLedger } from '../session.js'
 
 const FORMATS = ['text', 'json', 'openai'] as const
@@ -32,7 +32,7 @@ export const context: CliCommand = {
     const format = formatFlag === 'text' && args.json ? 'json' : formatFlag
     const live = args.is('live')
     if (live && view !== undefined)
-      throw new InputError('Usage', '--view cannot be combined with --live: live messages are not part of a view')
+      throw new LedgerError('Usage', '--view cannot be combined with --live: live messages are not part of a view')
     const readOptions = { ...(at === undefined ? {} : { at }), ...waitOf(args) }
     const { showContext, showLive } = await import('../reports/context.js')
     await withLedger(args.flags, { reads: true }, async ({ ledger }) => {

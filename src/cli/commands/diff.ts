@@ -1,6 +1,6 @@
+import { LedgerError } from '../../lib/ledger-error.js'
 import type { DiffOptions } from '../../library/ledger.js'
 import { conversation, text, waiting, waitOf, type CliCommand } from '../command.js'
-import { InputError } from '../errors.js'
 import type { CommandArgs } from '../command-args.js'
 import { line, toJson } from '../output.js'
 import { withLedger } from '../session.js'
@@ -10,10 +10,10 @@ function optionsOf(args: CommandArgs): DiffOptions {
   const to = args.text('to')
   const cycle = args.whole('cycle')
   if (cycle !== undefined && (from !== undefined || to !== undefined))
-    throw new InputError('Usage', '--cycle cannot be combined with --from or --to')
+    throw new LedgerError('Usage', '--cycle cannot be combined with --from or --to')
   if (cycle !== undefined) return { cycle, ...waitOf(args) }
   if (from === undefined)
-    throw new InputError('Usage', 'pass --from and --to (each a revision, a time or a message), or --cycle N')
+    throw new LedgerError('Usage', 'pass --from and --to (each a revision, a time or a message), or --cycle N')
   return { from, ...(to === undefined ? {} : { to }), ...waitOf(args) }
 }
 

@@ -1,5 +1,5 @@
+import { LedgerError } from '../../lib/ledger-error.js'
 import { conversation, text, toggle, type CliCommand } from '../command.js'
-import { InputError } from '../errors.js'
 import { line, toJson } from '../output.js'
 import { withLedger } from '../session.js'
 
@@ -24,7 +24,7 @@ export const explain: CliCommand = {
     const contextLine = args.text('line')
     const open = args.is('open')
     if (batchId !== undefined && contextLine !== undefined)
-      throw new InputError('Usage', 'pass --batch or --line, not both')
+      throw new LedgerError('Usage', 'pass --batch or --line, not both')
     const { showExplanation } = await import('../reports/explanation.js')
     await withLedger(args.flags, { reads: true }, async ({ ledger }) => {
       const explanation = await ledger.explain(args.word('conversation'), {

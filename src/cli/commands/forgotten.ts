@@ -1,6 +1,6 @@
+import { LedgerError } from '../../lib/ledger-error.js'
 import type { ForgottenCycle } from '../../library/ledger.js'
 import { text, toggle, type CliCommand } from '../command.js'
-import { InputError } from '../errors.js'
 import type { CommandArgs } from '../command-args.js'
 import { line, many, note, noteColours, printable, toJson, write } from '../output.js'
 import { withLedger } from '../session.js'
@@ -26,8 +26,8 @@ export const forgotten: CliCommand = {
     const cycle = args.atLeastOne('cycle')
     const all = args.is('all')
     if ((conversationId === undefined) !== all)
-      throw new InputError('Usage', 'name a conversation (see `list`), or pass --all')
-    if (all && cycle !== undefined) throw new InputError('Usage', '--cycle requires a conversation')
+      throw new LedgerError('Usage', 'name a conversation (see `list`), or pass --all')
+    if (all && cycle !== undefined) throw new LedgerError('Usage', '--cycle requires a conversation')
     const file = args.text('html')
     if (file !== undefined) {
       await writeForgotten(args, file, conversationId, cycle)
@@ -80,7 +80,7 @@ async function writeForgotten(
   conversationId: string | undefined,
   cycle: number | undefined,
 ): Promise<void> {
-  if (file.trim() === '') throw new InputError('Usage', '--html needs a file name')
+  if (file.trim() === '') throw new LedgerError('Usage', '--html needs a file name')
   const [{ writeReportFile }, { forgottenReportOf }] = await Promise.all([
     import('../report-file.js'),
     import('../../page/forgotten-report.js'),
@@ -90,7 +90,7 @@ async function writeForgotten(
     const bytes = await writeReportFile(file, async () => {
       const { found, text: report } = await forgottenReportOf({ ledger, conversationId, cycle, now: new Date() })
       compactions = found.rows.length
-      if (cycle !== undefined && compactions === 0) throw new InputError('NoSuchCycle', noSuchCycle(cycle))
+      if (cycle !== undefined && compactions === 0) throw new LedgerError('NoSuchCycle', noSuchCycle(cycle))
       return report
     })
     const subject = conversationId ?? 'all conversations'

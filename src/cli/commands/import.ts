@@ -1,5 +1,5 @@
+import { LedgerError } from '../../lib/ledger-error.js'
 import { text, toggle, type CliCommand } from '../command.js'
-import { InputError } from '../errors.js'
 
 export const importFiles: CliCommand = {
   words: 'import [files..]',
@@ -30,7 +30,8 @@ export const importFiles: CliCommand = {
     ['my-agent --log | $0 import --conversation run-7', 'read one message per line'],
   ],
   async run(args) {
-    if (args.text('poll') !== undefined && !args.is('follow')) throw new InputError('Usage', '--poll requires --follow')
+    if (args.text('poll') !== undefined && !args.is('follow'))
+      throw new LedgerError('Usage', '--poll requires --follow')
     const { runImport } = await import('../import/import-files.js')
     await runImport(args.flags, {
       files: args.words('files'),

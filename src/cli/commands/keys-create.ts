@@ -1,6 +1,6 @@
+import { LedgerError } from '../../lib/ledger-error.js'
 import { ROLES, type Bound, type Role } from '../../ports/service-state.js'
 import { text, type CliCommand } from '../command.js'
-import { InputError } from '../errors.js'
 import type { CommandArgs } from '../command-args.js'
 import { line, note, toJson } from '../output.js'
 
@@ -9,8 +9,8 @@ const MAX_NAME_LENGTH = 100
 function rolesOf(args: CommandArgs): readonly Role[] {
   const named = args.several('role')
   const wrong = named.find((name) => !ROLES.some((role) => role === name))
-  if (wrong !== undefined) throw new InputError('Usage', `--role must be one of ${ROLES.join(', ')}; got "${wrong}"`)
-  if (named.length === 0) throw new InputError('Usage', `--role is required: one or more of ${ROLES.join(', ')}`)
+  if (wrong !== undefined) throw new LedgerError('Usage', `--role must be one of ${ROLES.join(', ')}; got "${wrong}"`)
+  if (named.length === 0) throw new LedgerError('Usage', `--role is required: one or more of ${ROLES.join(', ')}`)
   return ROLES.filter((role) => named.includes(role))
 }
 
@@ -18,10 +18,10 @@ function boundOf(args: CommandArgs): Bound {
   const scope = args.text('scope')
   const prefix = args.text('prefix')
   if (scope !== undefined && prefix !== undefined)
-    throw new InputError('Usage', '--scope cannot be combined with --prefix: a key has one restriction')
+    throw new LedgerError('Usage', '--scope cannot be combined with --prefix: a key has one restriction')
   for (const [flag, value] of Object.entries({ scope, prefix }))
     if (value !== undefined && (value === '' || /\p{Cc}/u.test(value) || !value.isWellFormed()))
-      throw new InputError('Usage', `--${flag} must not be empty or contain control characters or unpaired surrogates`)
+      throw new LedgerError('Usage', `--${flag} must not be empty or contain control characters or unpaired surrogates`)
   return scope !== undefined ? { scope } : prefix !== undefined ? { prefix } : undefined
 }
 
@@ -39,9 +39,9 @@ export const keysCreate: CliCommand = {
   async run(args) {
     const name = args.text('name')
     if (name === undefined || name.trim() === '')
-      throw new InputError('Usage', '--name is required: the owner of the key')
+      throw new LedgerError('Usage', '--name is required: the owner of the key')
     if (name.length > MAX_NAME_LENGTH || /\p{Cc}/u.test(name) || !name.isWellFormed())
-      throw new InputError(
+      throw new LedgerError(
         'Usage',
         `--name must be 1 to ${String(MAX_NAME_LENGTH)} characters without control characters`,
       )

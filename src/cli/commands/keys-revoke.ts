@@ -1,5 +1,5 @@
+import { LedgerError } from '../../lib/ledger-error.js'
 import type { CliCommand } from '../command.js'
-import { InputError } from '../errors.js'
 import { line, toJson } from '../output.js'
 import { parseKeyId } from './keys-rotate.js'
 
@@ -13,7 +13,7 @@ export const keysRevoke: CliCommand = {
     const { withKeys } = await import('../keys.js')
     await withKeys(args.flags, async (keys) => {
       if (!(await keys.revoke(parseKeyId(id))))
-        throw new InputError('NoSuchKey', `no active key "${id}"; \`keys list\` lists the keys`)
+        throw new LedgerError('NoSuchKey', `no active key "${id}"; \`keys list\` lists the keys`)
       await line(args.json ? toJson({ id, revoked: true }) : `revoked key ${id}`)
     })
   },

@@ -1,5 +1,5 @@
+import { LedgerError } from '../../lib/ledger-error.js'
 import { text, type CliCommand } from '../command.js'
-import { InputError } from '../errors.js'
 import { line, note, toJson } from '../output.js'
 
 const MAX_GRACE_SECONDS = 30 * 86_400
@@ -13,7 +13,7 @@ export const keysRotate: CliCommand = {
   async run(args) {
     const id = args.word('key')
     const grace = args.whole('grace') ?? 0
-    if (grace > MAX_GRACE_SECONDS) throw new InputError('Usage', '--grace must be at most 2592000 seconds (30 days)')
+    if (grace > MAX_GRACE_SECONDS) throw new LedgerError('Usage', '--grace must be at most 2592000 seconds (30 days)')
     const [{ withKeys }, { pepperForKeys }, { rotateKey }] = await Promise.all([
       import('../keys.js'),
       import('../config/pepper.js'),
@@ -21,7 +21,7 @@ export const keysRotate: CliCommand = {
     ])
     await withKeys(args.flags, async (keys, config) => {
       const made = await rotateKey(keys, await pepperForKeys(config), parseKeyId(id), grace)
-      if (made === undefined) throw new InputError('NoSuchKey', `no active key "${id}"; \`keys list\` lists the keys`)
+      if (made === undefined) throw new LedgerError('NoSuchKey', `no active key "${id}"; \`keys list\` lists the keys`)
       if (args.json) await line(toJson(made))
       else {
         await line(made.key)
@@ -33,6 +33,6 @@ export const keysRotate: CliCommand = {
 
 export function parseKeyId(id: string): string {
   if (!/^[0-9a-f]{16}$/u.test(id))
-    throw new InputError('NoSuchKey', `"${id}" is not a key id (16 hexadecimal digits); \`keys list\` lists the keys`)
+    throw new LedgerError('NoSuchKey', `"${id}" is not a key id (16 hexadecimal digits); \`keys list\` lists the keys`)
   return id
 }

@@ -1,7 +1,7 @@
 /** `mcp`: serves the ledger to Model Context Protocol clients, on standard input and output or on a port. */
+import { LedgerError } from '../../lib/ledger-error.js'
 import { setTimeout as delay } from 'node:timers/promises'
 import { text, toggle, type CliCommand } from '../command.js'
-import { InputError } from '../errors.js'
 import type { CommandArgs } from '../command-args.js'
 import { failureNotes, line, note, noteColours, toJson } from '../output.js'
 import { portOf, unusablePort } from '../port.js'
@@ -40,7 +40,7 @@ export const mcp: CliCommand = {
     const scope = args.text('scope')
     const port = portOf(args)
     if (conversationId !== undefined && scope !== undefined)
-      throw new InputError('Usage', '--conversation cannot be combined with --scope')
+      throw new LedgerError('Usage', '--conversation cannot be combined with --scope')
     const [{ createMcp }, { ledgerOnDemand }, { sentenceOfProblem }, { packageVersion }, { loadConfig }] =
       await Promise.all([
         import('../../mcp/create-mcp.js'),
@@ -105,12 +105,7 @@ function openWithRetries(args: CommandArgs, isFolder: boolean): Open {
       try {
         return await openOnce(writes)
       } catch (error) {
-        const [{ kindOf }, { storeError }] = await Promise.all([
-          import('../../library/problem.js'),
-          import('../../ports/store-error.js'),
-        ])
-        // An invalid setting is not an internal error: report it to the client.
-        if (error instanceof InputError) throw storeError('StoreRefused', error.message, error)
+        const { kindOf } = await import('../../library/problem.js')
         if (!isFolder || !RETRYABLE_KINDS.has(kindOf(error)) || performance.now() > until) throw error
         await delay(RETRY_MS)
       }

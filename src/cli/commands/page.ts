@@ -1,7 +1,7 @@
 /** `page`: serves the web page of the ledger, or writes the report of one conversation to an HTML file. */
+import { LedgerError } from '../../lib/ledger-error.js'
 import { withoutPassword } from '../../library/addresses.js'
 import { text, type CliCommand } from '../command.js'
-import { InputError } from '../errors.js'
 import { line, note, toJson } from '../output.js'
 import { portOf, unusablePort } from '../port.js'
 import { withLedger } from '../session.js'
@@ -26,9 +26,10 @@ export const page: CliCommand = {
     const file = args.text('html')
     const port = portOf(args)
     if (file !== undefined && conversation === undefined)
-      throw new InputError('Usage', '--html requires a conversation')
-    if (file?.trim() === '') throw new InputError('Usage', '--html needs a file name')
-    if (file !== undefined && port !== undefined) throw new InputError('Usage', '--html cannot be combined with --port')
+      throw new LedgerError('Usage', '--html requires a conversation')
+    if (file?.trim() === '') throw new LedgerError('Usage', '--html needs a file name')
+    if (file !== undefined && port !== undefined)
+      throw new LedgerError('Usage', '--html cannot be combined with --port')
     const [{ describeEvent }, { contextNotes }] = await Promise.all([
       import('../reports/describe-event.js'),
       import('../reports/context.js'),

@@ -1,5 +1,5 @@
+import { LedgerError } from '../../lib/ledger-error.js'
 import type { CliCommand } from '../command.js'
-import { InputError } from '../errors.js'
 import { count, line, toJson } from '../output.js'
 import { withLedger } from '../session.js'
 import { showStopped } from '../stopped-conversations.js'
@@ -22,7 +22,7 @@ export const projectionsRebuild: CliCommand = {
       const known = status.map(({ name }) => name)
       const unknown = names.find((name) => !known.includes(name))
       if (unknown !== undefined)
-        throw new InputError(
+        throw new LedgerError(
           'NoSuchProjection',
           `there is no projection "${unknown}"${didYouMean(nameMeant(unknown, known))}; the projections are ${known.join(', ')}`,
         )

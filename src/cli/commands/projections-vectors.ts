@@ -1,5 +1,5 @@
+import { LedgerError } from '../../lib/ledger-error.js'
 import type { CliCommand } from '../command.js'
-import { InputError } from '../errors.js'
 import { line, many, toJson } from '../output.js'
 import { withLedger } from '../session.js'
 
@@ -11,7 +11,7 @@ export const projectionsVectors: CliCommand = {
     const { startProgress } = await import('../progress.js')
     await withLedger(args.flags, { searches: true, ahead: false }, async ({ ledger, config }) => {
       if (config.embeddingModel === undefined)
-        throw new InputError(
+        throw new LedgerError(
           'Usage',
           'no embedding model is configured: set --embedding-model or CONTEXT_LEDGER_EMBEDDING_MODEL',
         )

@@ -1,6 +1,7 @@
 /** `prompts`: lists the recorded prompt templates by name, version and hash. */
+import { LedgerError } from '../../lib/ledger-error.js'
 import type { CliCommand } from '../command.js'
-import { CommandExit, EXIT, InputError } from '../errors.js'
+import { CommandExit, EXIT } from '../errors.js'
 import type { CommandArgs } from '../command-args.js'
 import { count, line, many, note, noteColours, printable, showTable, toJson } from '../output.js'
 import { withLedger } from '../session.js'
@@ -55,7 +56,7 @@ export const prompts: CliCommand = {
     if (action === undefined || (action === 'list' && which === undefined)) await list(args)
     else if (action === 'show' && which !== undefined && more.length === 0) await show(args, which)
     else
-      throw new InputError(
+      throw new LedgerError(
         'Usage',
         `unknown arguments "${words.join(' ')}": use \`prompts\`, or \`prompts show\` with NAME, NAME@VERSION or a hash`,
       )

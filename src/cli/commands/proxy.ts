@@ -1,6 +1,6 @@
 /** `proxy`: forwards an agent's requests to its model API and records the conversation. */
+import { LedgerError } from '../../lib/ledger-error.js'
 import { text, toggle, type CliCommand } from '../command.js'
-import { InputError } from '../errors.js'
 import { line, note, noteColours, toJson } from '../output.js'
 import { portOf, unusablePort } from '../port.js'
 import { proxyFlagsOf } from '../proxy-flags.js'
@@ -36,7 +36,7 @@ export const proxy: CliCommand = {
     const scope = args.text('scope')
     const proxyFlags = proxyFlagsOf(args)
     if (proxyFlags === undefined)
-      throw new InputError('Usage', '--upstream is required: the API that requests are forwarded to')
+      throw new LedgerError('Usage', '--upstream is required: the API that requests are forwarded to')
     const { upstream: address, mode, fail } = proxyFlags
     await withLedger(args.flags, { creates: true, writes: true }, async ({ ledger, config }) => {
       const [{ startProxy }, { endSignals }, { sentenceOfProblem }] = await Promise.all([

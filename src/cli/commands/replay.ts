@@ -1,5 +1,5 @@
+import { LedgerError } from '../../lib/ledger-error.js'
 import { bounds, conversations, text, toggle, yes, type CliCommand } from '../command.js'
-import { InputError } from '../errors.js'
 
 const SUMMARIES = ['recorded', 'extractive'] as const
 
@@ -35,9 +35,9 @@ export const replay: CliCommand = {
       await runWhatIf(args, args.oneOf('summaries', SUMMARIES))
       return
     }
-    if (args.text('summaries') !== undefined) throw new InputError('Usage', '--summaries requires --dry-run')
+    if (args.text('summaries') !== undefined) throw new LedgerError('Usage', '--summaries requires --dry-run')
     if (args.several('policy').length > 1)
-      throw new InputError(
+      throw new LedgerError(
         'Usage',
         '--policy can be given only once: an edition has one policy. --dry-run compares several',
       )

@@ -1,6 +1,6 @@
+import { LedgerError } from '../../lib/ledger-error.js'
 import type { Ledger } from '../../library/ledger.js'
 import { text, waiting, waitOf, type CliCommand } from '../command.js'
-import { InputError } from '../errors.js'
 import { line, toJson } from '../output.js'
 import { withLedger } from '../session.js'
 
@@ -30,10 +30,10 @@ export const search: CliCommand = {
     const conversation = args.text('conversation')
     const scope = args.text('scope')
     const wait = waitOf(args)
-    if (words.length === 0 && file === undefined) throw new InputError('Usage', 'pass a query or --queries FILE')
-    if (words.length > 0 && file !== undefined) throw new InputError('Usage', 'pass a query or --queries, not both')
+    if (words.length === 0 && file === undefined) throw new LedgerError('Usage', 'pass a query or --queries FILE')
+    if (words.length > 0 && file !== undefined) throw new LedgerError('Usage', 'pass a query or --queries, not both')
     if (maxHits !== undefined && (maxHits < 1 || maxHits > MAX_HITS))
-      throw new InputError('Usage', '--limit must be a whole number from 1 to 10000')
+      throw new LedgerError('Usage', '--limit must be a whole number from 1 to 10000')
     const optionsOf = (
       conversationId: string | undefined,
       limit: number | undefined,

@@ -2,11 +2,11 @@
  * `serve`: the ledger over HTTP. A loopback address may run without keys. Any other address needs keys, and either TLS
  * or `--behind-tls-proxy`.
  */
+import { LedgerError } from '../../lib/ledger-error.js'
 import type { X509Certificate } from 'node:crypto'
 import { withoutPassword } from '../../library/addresses.js'
 import { codeOf, sentenceOf } from '../../ports/store-error.js'
 import { text, toggle, type CliCommand } from '../command.js'
-import { InputError } from '../errors.js'
 import type { CommandArgs } from '../command-args.js'
 import { line, note, noteColours, toJson } from '../output.js'
 import { portOf } from '../port.js'
@@ -54,18 +54,18 @@ export const serve: CliCommand = {
   ],
   async run(args) {
     const host = args.text('host') ?? '127.0.0.1'
-    if (host.trim() === '') throw new InputError('Usage', '--host is empty')
+    if (host.trim() === '') throw new LedgerError('Usage', '--host is empty')
     const port = portOf(args) ?? DEFAULT_PORT
     const proxy = args.text('behind-tls-proxy')
-    if (proxy?.trim() === '') throw new InputError('Usage', '--behind-tls-proxy needs the name of the proxy')
+    if (proxy?.trim() === '') throw new LedgerError('Usage', '--behind-tls-proxy needs the name of the proxy')
     const limits = limitsOf(args)
     const proxyFlags = proxyFlagsOf(args)
     const tls = await tlsOf(args)
     if (tls !== undefined && proxy !== undefined)
-      throw new InputError('Usage', '--behind-tls-proxy cannot be combined with --tls-cert')
+      throw new LedgerError('Usage', '--behind-tls-proxy cannot be combined with --tls-cert')
     const isLocal = LOOPBACK.test(host)
     if (!isLocal && tls === undefined && proxy === undefined)
-      throw new InputError(
+      throw new LedgerError(
         'NoTls',
         `${host} is reachable from other machines, and keys would be sent unencrypted: pass --tls-cert and --tls-key, or --behind-tls-proxy NAME if a reverse proxy terminates TLS`,
       )
@@ -97,12 +97,12 @@ export const serve: CliCommand = {
       const hasKeys = await stores.keys.hasAny()
       const pepper = await pepperOf(config)
       if (hasKeys && pepper === undefined)
-        throw new InputError(
+        throw new LedgerError(
           'NoPepper',
           'the ledger has keys, but the pepper that checks them is missing: set CONTEXT_LEDGER_PEPPER, or restore the pepper file next to the store',
         )
       if (!hasKeys && !isLocal)
-        throw new InputError(
+        throw new LedgerError(
           'NoKeys',
           `${host} is reachable from other machines, and the ledger has no keys: create one with \`context-ledger keys create\``,
         )
@@ -176,7 +176,7 @@ function limitsOf(args: CommandArgs): Readonly<Record<string, number>> {
   const streams = args.atLeastOne('max-streams')
   // Timers have 32 bits: a longer one fires immediately.
   if (seconds !== undefined && seconds > 86_400)
-    throw new InputError('Usage', '--request-timeout must be at most 86400 seconds (one day)')
+    throw new LedgerError('Usage', '--request-timeout must be at most 86400 seconds (one day)')
   return {
     ...(body === undefined ? {} : { bodyBytes: body }),
     ...(rate === undefined ? {} : { requestsPerMinute: rate }),
@@ -189,8 +189,8 @@ async function tlsOf(args: CommandArgs): Promise<{ readonly cert: string; readon
   const certFile = args.text('tls-cert')
   const keyFile = args.text('tls-key')
   if (certFile === undefined && keyFile === undefined) return undefined
-  if (certFile === undefined) throw new InputError('Usage', '--tls-key requires --tls-cert')
-  if (keyFile === undefined) throw new InputError('Usage', '--tls-cert requires --tls-key')
+  if (certFile === undefined) throw new LedgerError('Usage', '--tls-key requires --tls-cert')
+  if (keyFile === undefined) throw new LedgerError('Usage', '--tls-cert requires --tls-key')
   const cert = await pem('--tls-cert', certFile)
   const key = await pem('--tls-key', keyFile)
   const [{ createSecureContext }, { createPrivateKey, X509Certificate }] = await Promise.all([
@@ -202,17 +202,17 @@ async function tlsOf(args: CommandArgs): Promise<{ readonly cert: string; readon
     try {
       return make()
     } catch {
-      throw new InputError('BadCertificate', what)
+      throw new LedgerError('BadCertificate', what)
     }
   }
   const certificate = read(`--tls-cert ${certFile} is not a PEM certificate`, () => new X509Certificate(cert))
   const secret = read(`--tls-key ${keyFile} is not a PEM private key, or has a passphrase`, () => createPrivateKey(key))
   if (!certificate.checkPrivateKey(secret))
-    throw new InputError('BadCertificate', `--tls-key ${keyFile} is not the key of --tls-cert ${certFile}`)
+    throw new LedgerError('BadCertificate', `--tls-key ${keyFile} is not the key of --tls-cert ${certFile}`)
   try {
     createSecureContext({ cert, key })
   } catch (error) {
-    throw new InputError(
+    throw new LedgerError(
       'BadCertificate',
       `--tls-cert ${certFile} and --tls-key ${keyFile} cannot be used: ${sentenceOf(error)}`,
     )
@@ -247,11 +247,11 @@ async function pem(flag: string, file: string): Promise<string> {
   try {
     return await readFile(file, 'utf8')
   } catch (error) {
-    throw new InputError('FileUnusable', `${flag} ${file} cannot be read: ${sentenceOf(error)}`)
+    throw new LedgerError('FileUnusable', `${flag} ${file} cannot be read: ${sentenceOf(error)}`)
   }
 }
 
-/** An `InputError` with the reason why the server cannot listen, if the reason is known. */
+/** A `LedgerError` with the reason why the server cannot listen, if the reason is known. */
 function unusable(error: unknown, host: string, port: number): unknown {
   const reasons: Readonly<Record<string, string>> = {
     EADDRINUSE: 'another program uses this port',
@@ -264,7 +264,7 @@ function unusable(error: unknown, host: string, port: number): unknown {
   const reason = reasons[codeOf(error) ?? '']
   return reason === undefined
     ? error
-    : new InputError(
+    : new LedgerError(
         'PortUnusable',
         `cannot listen on ${host}, port ${String(port)}: ${reason}; choose another with --host and --port`,
       )

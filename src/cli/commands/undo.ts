@@ -1,5 +1,5 @@
+import { LedgerError } from '../../lib/ledger-error.js'
 import { conversation, text, type CliCommand } from '../command.js'
-import { InputError } from '../errors.js'
 import { count, line, many, toJson } from '../output.js'
 import { withLedger } from '../session.js'
 
@@ -12,7 +12,7 @@ export const undo: CliCommand = {
   async run(args) {
     const cycle = args.whole('cycle')
     if (cycle === undefined)
-      throw new InputError(
+      throw new LedgerError(
         'Usage',
         '--cycle is required: the first cycle to undo, as shown by `log`; later cycles are undone too',
       )

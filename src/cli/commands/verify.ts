@@ -2,11 +2,12 @@
  * `verify`: exits with its own status if it finds problems. `--export` writes a signed manifest of a log without
  * problems, `--against` compares the log with a manifest, and `--new-key` creates a signing key.
  */
+import { LedgerError } from '../../lib/ledger-error.js'
 import type { KeyObject } from 'node:crypto'
 import type { Verification, VerifyOptions } from '../../audit/verify.js'
 import type { Ledger } from '../../library/ledger.js'
 import { text, type CliCommand } from '../command.js'
-import { CommandExit, EXIT, InputError } from '../errors.js'
+import { CommandExit, EXIT } from '../errors.js'
 import { count, line, many, note, noteColours, toJson } from '../output.js'
 import type { Exported } from '../reports/verification.js'
 import { withLedger } from '../session.js'
@@ -26,7 +27,7 @@ const KEY_VARIABLE = 'CONTEXT_LEDGER_SIGNING_KEY'
 
 function rejectConflicts({ conversation, exportTo, key, against, publicKey, newKey }: VerifyFlags): void {
   const no = (sentence: string): never => {
-    throw new InputError('Usage', sentence)
+    throw new LedgerError('Usage', sentence)
   }
   const empty = Object.entries({ export: exportTo, key, against, 'public-key': publicKey, 'new-key': newKey }).find(
     ([, file]) => file?.trim() === '',
@@ -48,7 +49,7 @@ async function signingKey(
   const fromEnvironment = process.env[KEY_VARIABLE]
   if (keyFile !== undefined) return await readPrivateKey(keyFile)
   if (fromEnvironment === undefined || fromEnvironment.trim() === '')
-    throw new InputError(
+    throw new LedgerError(
       'Usage',
       `--export needs a key: pass --key FILE or set ${KEY_VARIABLE}; \`verify --new-key FILE\` creates one`,
     )
@@ -145,7 +146,7 @@ export const verify: CliCommand = {
     await withLedger(args.flags, { reads: true }, async ({ ledger }) => {
       const { name, origin } = await ledger.identity()
       if (exportTo !== undefined && origin === undefined)
-        throw new InputError('NoLedger', 'the ledger is empty: there is nothing to sign')
+        throw new LedgerError('NoLedger', 'the ledger is empty: there is nothing to sign')
       const draft =
         exportTo === undefined || key === undefined || origin === undefined
           ? undefined

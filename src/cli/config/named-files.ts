@@ -1,15 +1,15 @@
 /** Reads files named in settings. Errors name the setting. */
+import { LedgerError } from '../../lib/ledger-error.js'
 import { readdir, readFile } from 'node:fs/promises'
 import { basename, dirname, resolve } from 'node:path'
 import { either as E } from 'fp-ts'
 import { strictJson } from '../../lib/json.js'
 import { didYouMean, nameMeant } from '../../domain/text/known-names.js'
 import { codeOf, sentenceOf } from '../../ports/store-error.js'
-import { InputError } from '../errors.js'
 
 /** An error for an invalid setting. `source` is the flag, variable or config entry. */
-export const badConfig = (source: string, detail: string): InputError =>
-  new InputError('BadConfig', `${source} ${detail}`)
+export const badConfig = (source: string, detail: string): LedgerError =>
+  new LedgerError('BadConfig', `${source} ${detail}`)
 
 function unreadable(error: unknown): string {
   const code = codeOf(error)
@@ -46,6 +46,6 @@ export async function readNamed(file: string, from: string, what: string): Promi
 
 export function parseJson(content: string, path: string): unknown {
   const read = strictJson(content)
-  if (E.isLeft(read)) throw new InputError('BadConfig', `${path} ${read.left.detail}`)
+  if (E.isLeft(read)) throw new LedgerError('BadConfig', `${path} ${read.left.detail}`)
   return read.right
 }

@@ -1,8 +1,8 @@
 /** The configured summarizer: model, prompt and persona. */
+import { LedgerError } from '../../lib/ledger-error.js'
 import { access } from 'node:fs/promises'
 import { basename, extname, resolve } from 'node:path'
 import type { SummarizerConfig } from '../../summarizers/index.js'
-import { InputError } from '../errors.js'
 import { printable } from '../output.js'
 import type { Config } from './load-config.js'
 import { badConfig, similarFile, readNamed } from './named-files.js'
@@ -36,7 +36,7 @@ export async function summarizerOf(
     return 'extractive'
   }
   if (config.model === undefined)
-    throw new InputError(
+    throw new LedgerError(
       'BadConfig',
       'no summarizer model is configured: pass --model, or set CONTEXT_LEDGER_MODEL or OPENAI_MODEL',
     )
@@ -53,7 +53,7 @@ export async function summarizerOf(
 }
 
 /**
- * A prompt from a file, or a recorded prompt by name or hash. Throws `InputError` if neither exists or the file is
+ * A prompt from a file, or a recorded prompt by name or hash. Throws `LedgerError` if neither exists or the file is
  * empty.
  * @param reference a path relative to the directory of the setting, or a name
  */
@@ -76,7 +76,7 @@ export async function promptOf(
       `names ${path}, which does not exist${await similarFile(path)}${findPrompt === undefined ? '' : `, and the ledger has no prompt "${reference}"; \`context-ledger prompts\` lists the prompts`}`,
     )
   const template = await readNamed(reference, config.baseOf('prompt'), origin)
-  if (template.trim() === '') throw new InputError('BadConfig', `the prompt ${path} is empty`)
+  if (template.trim() === '') throw new LedgerError('BadConfig', `the prompt ${path} is empty`)
   return { name: promptName ?? (basename(path, extname(path)) || 'prompt'), text: template }
 }
 

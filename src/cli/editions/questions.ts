@@ -1,9 +1,9 @@
 /** The file of `editions compare --questions`: one labelled question per line. */
+import { LedgerError } from '../../lib/ledger-error.js'
 import { readFile } from 'node:fs/promises'
 import { z } from 'zod'
 import { codeOf } from '../../ports/store-error.js'
 import type { LabelledQuestion } from '../../library/ledger.js'
-import { InputError } from '../errors.js'
 import { parseJsonLine } from '../json-line.js'
 
 const questionLine = z.looseObject({
@@ -15,7 +15,7 @@ const questionLine = z.looseObject({
 /** Reads labelled questions. Questions without an answer or without evidence are skipped. */
 export async function readQuestions(file: string): Promise<LabelledQuestion[]> {
   const content = await readFile(file, 'utf8').catch((error: unknown) => {
-    throw new InputError(
+    throw new LedgerError(
       'FileUnusable',
       `--questions ${file} ${codeOf(error) === 'ENOENT' ? 'does not exist' : `cannot be read: ${error instanceof Error ? error.message : String(error)}`}`,
     )

@@ -3,6 +3,7 @@
  * has
  * no model and no prompt, so it makes one candidate for each policy; it is always included as the baseline.
  */
+import { LedgerError } from '../../lib/ledger-error.js'
 import { basename } from 'node:path'
 import type { CandidateOptions, Ledger, PriceTable } from '../../library/ledger.js'
 import { templateMeant } from '../../recording/list-prompts.js'
@@ -12,7 +13,6 @@ import type { Config } from '../config/load-config.js'
 import { policiesOf } from '../config/policy-settings.js'
 import { pricesOf } from '../config/prices.js'
 import { warningForPrompt, promptOf } from '../config/summarizer.js'
-import { InputError } from '../errors.js'
 import type { CommandArgs } from '../command-args.js'
 import { note, noteColours, typed } from '../output.js'
 import { policyFlags } from '../policy-flags.js'
@@ -68,16 +68,16 @@ function endpointOf(value: string, config: Config, env: NodeJS.ProcessEnv): Endp
       flags: ['--model', value, ...(config.baseUrl === undefined ? [] : ['--base-url', config.baseUrl])],
     }
   const [model, address] = [value.slice(0, at), value.slice(at + 1)]
-  if (model.trim() === '') throw new InputError('Usage', `--model ${value} has no model name before the address`)
+  if (model.trim() === '') throw new LedgerError('Usage', `--model ${value} has no model name before the address`)
   if (!URL.canParse(address))
-    throw new InputError('Usage', `--model ${model}: ${address} is not an http or https address`)
+    throw new LedgerError('Usage', `--model ${model}: ${address} is not an http or https address`)
   const url = new URL(address)
   if (url.username !== '' || url.password !== '')
-    throw new InputError('Usage', `--model ${model}: the address contains a key; set ${keyVariable(url)} instead`)
+    throw new LedgerError('Usage', `--model ${model}: the address contains a key; set ${keyVariable(url)} instead`)
   const apiKey = env[keyVariable(url)] ?? (address === config.baseUrl ? config.apiKey : undefined)
   const isLoopback = /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/u.test(url.hostname)
   if (apiKey === undefined && !isLoopback)
-    throw new InputError(
+    throw new LedgerError(
       'BadConfig',
       `--model ${model}: the key of ${url.host} is missing: set ${keyVariable(url)} ("none" if it needs no key)`,
     )
@@ -134,13 +134,13 @@ function chooseStrategies(args: CommandArgs, config: Config): readonly StrategyN
   const wantsModel = strategies.length > 0 || unused !== undefined
   if (named.length > 0 && strategies.length === 0) {
     if (unused === undefined) return []
-    throw new InputError(
+    throw new LedgerError(
       'Usage',
       `--${unused} has no effect with --strategy ${EXTRACTIVE} alone: name another strategy too`,
     )
   }
   if (args.text('summarizer') === EXTRACTIVE && wantsModel)
-    throw new InputError('Usage', '--summarizer extractive excludes candidates with a model: remove it')
+    throw new LedgerError('Usage', '--summarizer extractive excludes candidates with a model: remove it')
   if (strategies.length > 0) return strategies
   return wantsModel || config.summarizer === 'openai' ? [config.strategy ?? DEFAULT_STRATEGY] : []
 }
@@ -149,7 +149,7 @@ function readEndpoints(args: CommandArgs, config: Config): readonly Endpoint[] {
   const named = args.several('model')
   const models = named.length > 0 ? named : config.model === undefined ? [] : [config.model]
   if (models.length === 0)
-    throw new InputError(
+    throw new LedgerError(
       'BadConfig',
       'no model is configured for the candidates: pass --model, or set CONTEXT_LEDGER_MODEL or OPENAI_MODEL',
     )
@@ -193,7 +193,7 @@ function modelCandidate(
   }
 }
 
-/** All candidates, checked as far as the command line and its files go. Throws `InputError`. */
+/** All candidates, checked as far as the command line and its files go. Throws `LedgerError`. */
 export async function candidatesOf(
   args: CommandArgs,
   config: Config,

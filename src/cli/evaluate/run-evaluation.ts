@@ -1,9 +1,10 @@
 /** `evaluate`: checks every candidate, shows their estimates, makes their editions, and prints the measures. */
+import { LedgerError } from '../../lib/ledger-error.js'
 import { tokensOf } from '../../domain/reports/prices.js'
 import type { EvaluateOptions, EvaluationProgress, Ledger } from '../../library/ledger.js'
 import { requestedConversations } from '../requested-conversations.js'
 import { readQuestions } from '../editions/questions.js'
-import { CommandExit, EXIT, InputError } from '../errors.js'
+import { CommandExit, EXIT } from '../errors.js'
 import type { CommandArgs } from '../command-args.js'
 import { count, line, many, note, noteColours, printable, toJson } from '../output.js'
 import { startProgress, type Progress } from '../progress.js'
@@ -81,10 +82,10 @@ function checkPrices(candidates: readonly TypedCandidate[], maxCost: number | un
   if (maxCost === undefined) return
   const withModel = candidates.filter(({ summarizer }) => typeof summarizer === 'object')
   if (withModel.length === 0)
-    throw new InputError('Usage', '--max-cost requires candidates with a model; extractive candidates cost nothing')
+    throw new LedgerError('Usage', '--max-cost requires candidates with a model; extractive candidates cost nothing')
   const unpriced = withModel.find(({ price }) => price === undefined)
   if (unpriced !== undefined)
-    throw new InputError(
+    throw new LedgerError(
       'Usage',
       `--max-cost needs the price of every model, and "${unpriced.name}" has none: pass a JSON file of prices with --prices`,
     )
@@ -158,7 +159,7 @@ export async function runEvaluation(args: CommandArgs): Promise<void> {
     if (evaluation !== undefined) endWith(evaluation)
     return
   }
-  if (file.trim() === '') throw new InputError('Usage', '--html needs a file name')
+  if (file.trim() === '') throw new LedgerError('Usage', '--html needs a file name')
   const [{ writeReportFile }, { evaluationReportOf }] = await Promise.all([
     import('../report-file.js'),
     import('../../page/evaluation-report.js'),

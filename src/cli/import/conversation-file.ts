@@ -3,6 +3,7 @@
  * file, and one message per line on standard input. Each message has its place, for error messages. The ledger
  * validates the messages.
  */
+import { LedgerError } from '../../lib/ledger-error.js'
 import { createReadStream } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { basename, extname } from 'node:path'
@@ -10,7 +11,6 @@ import { either as E } from 'fp-ts'
 import { strictJson } from '../../lib/json.js'
 import { foreignMessage } from '../../domain/values/foreign-messages.js'
 import { messageHash, parseMessage } from '../../domain/values/message.js'
-import { InputError } from '../errors.js'
 import { valueOf } from '../json-line.js'
 import { textLines } from '../text-lines.js'
 
@@ -32,7 +32,7 @@ const isOtherRecord = (value: unknown): boolean =>
   !['role', 'content', 'tool_calls'].some((key) => key in value) &&
   foreignMessage(value) === undefined
 
-const bad = (where: string, detail: string): InputError => new InputError('MalformedInput', `${where}: ${detail}`)
+const bad = (where: string, detail: string): LedgerError => new LedgerError('MalformedInput', `${where}: ${detail}`)
 
 function headerOf(value: Record<string, unknown>, where: string): Item {
   const { id } = value
@@ -81,7 +81,7 @@ async function* jsonLines(chunks: AsyncIterable<Buffer>, name: string): AsyncIte
 
 /**
  * Checks all messages of a file first, so that a file with an invalid message records nothing.
- * @throws InputError for the first invalid message, or for one with the id of an earlier message and other content
+ * @throws LedgerError for the first invalid message, or for one with the id of an earlier message and other content
  */
 function checkMessages(messages: readonly unknown[], prefix: string): void {
   const hashes = new Map<string, string>()
@@ -91,7 +91,7 @@ function checkMessages(messages: readonly unknown[], prefix: string): void {
     const parsed = parseMessage(isObject(message) && message['id'] === null ? { ...message, id: undefined } : message)
     if (E.isLeft(parsed)) {
       const { kind, field, detail } = parsed.left
-      throw new InputError(kind, `${where}: ${field} ${detail}; nothing from this file was recorded`)
+      throw new LedgerError(kind, `${where}: ${field} ${detail}; nothing from this file was recorded`)
     }
     const { messageId } = parsed.right
     if (messageId === undefined) continue

@@ -1,9 +1,9 @@
 /** Finds transcripts of other programs in their default directories on this machine. */
+import { LedgerError } from '../../lib/ledger-error.js'
 import { stat } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { resolve } from 'node:path'
 import { importers } from '../../importers/index.js'
-import { InputError } from '../errors.js'
 import { colours, count, line, many, printable, showTable, toJson } from '../output.js'
 import { planImport, type PlannedFile } from './import-plan.js'
 
@@ -100,5 +100,5 @@ export async function showDiscovered(found: readonly Discovered[], json: boolean
 /** Rejects an unknown program in `--from`. */
 export function checkProgram(from: string | undefined): void {
   if (from !== undefined && !importers.some(({ program }) => program === from))
-    throw new InputError('Usage', `--from must be one of ${importers.map(({ program }) => program).join(', ')}`)
+    throw new LedgerError('Usage', `--from must be one of ${importers.map(({ program }) => program).join(', ')}`)
 }

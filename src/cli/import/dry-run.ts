@@ -1,10 +1,10 @@
 /** Counts what an import would record. Reads every transcript completely, without a ledger. */
+import { LedgerError } from '../../lib/ledger-error.js'
 import { messageTokens, defaultEstimator } from '../../domain/values/tokens.js'
 import { emptyResult, type RecordedConversation } from '../../importers/record-transcript.js'
 import { importers, readTranscript, recognizeTranscript } from '../../importers/index.js'
 import type { DamageItem, TranscriptItem } from '../../importers/transcript.js'
 import type { ImportedTranscript } from '../../library/ledger.js'
-import { InputError } from '../errors.js'
 
 /** A counted transcript, with the tokens of its messages by the default estimator. */
 export interface CountedTranscript extends ImportedTranscript {
@@ -21,7 +21,7 @@ export async function countTranscript(
   const recognized = await recognizeTranscript(file)
   const importer = importers.find((each) => each.program === program)
   if (recognized === undefined || importer === undefined || recognized.importer !== importer)
-    throw new InputError('NotOfProgram', `${file} is not a ${program} transcript`)
+    throw new LedgerError('NotOfProgram', `${file} is not a ${program} transcript`)
   const conversations = new Map<string, RecordedConversation>()
   const leftOut: Record<string, number> = {}
   const damage: DamageItem[] = []

@@ -1,5 +1,5 @@
 /** `import`: checks the flags, then imports files, imports discovered transcripts, or follows transcripts. */
-import { InputError } from '../errors.js'
+import { LedgerError } from '../../lib/ledger-error.js'
 import type { Flags } from '../flags.js'
 import { note, noteColours } from '../output.js'
 import { withLedger } from '../session.js'
@@ -26,9 +26,9 @@ export interface ImportOptions {
 /** Runs the command. */
 export async function runImport(flags: Flags, options: ImportOptions): Promise<void> {
   checkProgram(options.from)
-  if (options.all === true && options.discovers !== true) throw new InputError('Usage', '--yes requires --discover')
+  if (options.all === true && options.discovers !== true) throw new LedgerError('Usage', '--yes requires --discover')
   if (options.discovers === true && options.files.length > 0)
-    throw new InputError('Usage', '--discover cannot be combined with files')
+    throw new LedgerError('Usage', '--discover cannot be combined with files')
   if (options.follow !== undefined) {
     await runFollow(flags, options, options.follow)
     return
@@ -44,14 +44,14 @@ export async function runImport(flags: Flags, options: ImportOptions): Promise<v
   }
   const paths = options.files.length === 0 ? ['-'] : options.files
   if (paths.includes('-') && process.stdin.isTTY)
-    throw new InputError('Usage', 'name a file or a directory, or pipe messages to standard input')
+    throw new LedgerError('Usage', 'name a file or a directory, or pipe messages to standard input')
   await importPlanned(flags, await planImport(paths, options.from), options)
 }
 
 /** Follows the named paths, or the default directories of known programs. */
 async function runFollow(flags: Flags, options: ImportOptions, pollSeconds: number): Promise<void> {
   const reject = (message: string): never => {
-    throw new InputError('Usage', message)
+    throw new LedgerError('Usage', message)
   }
   if (options.dryRun === true) reject('--follow cannot be combined with --dry-run')
   if (options.conversation !== undefined)
@@ -83,7 +83,7 @@ async function runFollow(flags: Flags, options: ImportOptions, pollSeconds: numb
 
 async function importPlanned(flags: Flags, { files, skipped }: ImportPlan, options: ImportOptions): Promise<void> {
   if (options.conversation !== undefined && (files.length > 1 || files.some(({ program }) => program !== undefined)))
-    throw new InputError('Usage', '--conversation requires exactly one file of messages')
+    throw new LedgerError('Usage', '--conversation requires exactly one file of messages')
   if (options.dryRun === true) {
     await new ImportRun(undefined, files, skipped, options).run()
     return

@@ -1,10 +1,10 @@
 /** Selects the files of an import: named files and files in named directories, each with its program. */
+import { isLedgerError, LedgerError } from '../../lib/ledger-error.js'
 import { lstat, readdir, realpath, stat } from 'node:fs/promises'
 import { join, relative, resolve, sep } from 'node:path'
 import { importers, recognizeTranscript, type RecognizedTranscript } from '../../importers/index.js'
 import { codeOf, sentenceOf } from '../../ports/store-error.js'
 import { similarFile } from '../config/named-files.js'
-import { InputError } from '../errors.js'
 
 /** A file to import: a transcript of a program, or messages in our own format. */
 export interface PlannedFile {
@@ -30,15 +30,15 @@ const EXTENSIONS = /\.(?:jsonl|json|md|traj|db|zst)$/iu
 const OUR_EXTENSIONS = /\.jsonl$/iu
 
 async function existing(path: string): Promise<{ readonly bytes: number; readonly isFolder: boolean }> {
-  if (path.trim() === '') throw new InputError('Usage', `a file name is empty: "${path}"`)
+  if (path.trim() === '') throw new LedgerError('Usage', `a file name is empty: "${path}"`)
   try {
     const found = await stat(path)
     if (!found.isFile() && !found.isDirectory())
-      throw new InputError('FileUnusable', `${path} is neither a file nor a directory`)
+      throw new LedgerError('FileUnusable', `${path} is neither a file nor a directory`)
     return { bytes: found.size, isFolder: found.isDirectory() }
   } catch (error) {
-    if (error instanceof InputError) throw error
-    throw new InputError(
+    if (isLedgerError(error)) throw error
+    throw new LedgerError(
       'FileUnusable',
       codeOf(error) === 'ENOENT'
         ? `${path} does not exist${await similarFile(path)}`

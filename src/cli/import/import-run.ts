@@ -1,10 +1,11 @@
 /** One run of `import` over its planned files: progress, results and output. */
+import { isLedgerError, LedgerError } from '../../lib/ledger-error.js'
 import { importers } from '../../importers/index.js'
 import { headOf } from '../../importers/records-of.js'
 import type { TranscriptItem } from '../../importers/transcript.js'
 import type { ImportedTranscript, Ledger } from '../../library/ledger.js'
-import { CommandExit, EXIT, InputError } from '../errors.js'
-import { Interrupted, watchInterrupt } from '../interrupt.js'
+import { CommandExit, EXIT } from '../errors.js'
+import { watchInterrupt } from '../interrupt.js'
 import { colours, count, line, many, note, noteColours, printable, toJson } from '../output.js'
 import { duration, startProgress, type Progress } from '../progress.js'
 import { ByteEstimate } from './byte-estimate.js'
@@ -101,7 +102,9 @@ export class ImportRun {
       }
     } catch (error) {
       progress.stop()
-      throw this.asImportError(error)
+      if (error !== interrupt.signal.reason) throw error
+      note(`stopped after ${many(this.messages, 'message')}; run the same import again to continue`)
+      throw new CommandExit(EXIT.interrupted)
     } finally {
       progress.stop()
       interrupt.forget()
@@ -127,8 +130,8 @@ export class ImportRun {
           : await importMessageFile(this.ledger, path, this.options, tick, signal)
       return imported === undefined ? { kind: 'skipped' } : { kind: 'messages', imported }
     } catch (error) {
-      if (isFound && error instanceof InputError && error.kind === 'MalformedInput') return { kind: 'skipped' }
-      throw error
+      if (isFound && isLedgerError(error, 'MalformedInput')) return { kind: 'skipped' }
+      throw this.withRecorded(error)
     }
   }
 
@@ -179,40 +182,35 @@ export class ImportRun {
     if (this.showsLines) for (const each of result.imported.conversations) await line(conversationLine(each))
   }
 
-  /** Adds to the error that the messages before it stay recorded. */
-  private asImportError(error: unknown): unknown {
-    const messages = many(this.messages, 'message')
-    if (error instanceof Interrupted) {
-      note(`stopped after ${messages}; run the same import again to continue`)
-      return new CommandExit(EXIT.interrupted)
-    }
-    if (error instanceof InputError && error.kind !== 'Usage' && this.messages > 0)
-      return new InputError(
-        error.kind,
-        `${error.message} (${messages} before it ${this.messages === 1 ? 'stays' : 'stay'} recorded; run the same import again to continue)`,
-      )
-    return error
+  /** Adds to the error of a file that the messages before it stay recorded. */
+  private withRecorded(error: unknown): unknown {
+    const isOfFile = isLedgerError(error) && (error.fault === 'input' || error.fault === 'state')
+    if (!isOfFile || error.kind === 'Usage' || this.messages === 0) return error
+    return new LedgerError(
+      error.kind,
+      `${error.message} (${many(this.messages, 'message')} before it ${this.messages === 1 ? 'stays' : 'stay'} recorded; run the same import again to continue)`,
+    )
   }
 
-  private async nothingToImport(): Promise<InputError> {
+  private async nothingToImport(): Promise<LedgerError> {
     const [only] = this.planned
     if (only === undefined || this.planned.length > 1 || only.isFound)
-      return new InputError(
+      return new LedgerError(
         'MalformedInput',
         `nothing to import: skipped ${many(this.skipped.length, 'file')} without a conversation`,
       )
     const programs = importers.map(({ program }) => program).join(', ')
-    return new InputError(
+    return new LedgerError(
       'MalformedInput',
       `${this.skipped.join(', ')} contains no conversation: the first line is neither a header nor a message, and the file is not a transcript of ${programs}; it begins with ${await beginning(only.path)}`,
     )
   }
 
   /** The error for a recorded conversation that cannot have a context. */
-  private contextRefusal(): InputError | undefined {
+  private contextRefusal(): LedgerError | undefined {
     for (const { conversationId, unusable } of this.files)
       if (unusable !== undefined)
-        return new InputError(
+        return new LedgerError(
           unusable.kind,
           `${conversationId} is recorded but has no context: ${unusable.message}; set a larger window with --model-max-tokens`,
         )

@@ -3,6 +3,7 @@
  * the next one, as in a live conversation, so a file always produces the same log. Recorded messages are recognized, so
  * a repeated import continues where an interrupted one stopped.
  */
+import { LedgerError } from '../../lib/ledger-error.js'
 import { either as E } from 'fp-ts'
 import { derivedMessageId } from '../../domain/values/ids.js'
 import { parseMessage } from '../../domain/values/message.js'
@@ -11,7 +12,6 @@ import { importers } from '../../importers/index.js'
 import { headOf } from '../../importers/records-of.js'
 import { refusalOfForm, unreadFormOf } from '../../importers/unread-forms.js'
 import type { Ledger, MessageInput } from '../../library/ledger.js'
-import { InputError } from '../errors.js'
 import { idFromName, readConversationFile, type Item } from './conversation-file.js'
 import { countRecorded, nothingImported, revisionBefore, type ImportedFile } from './imported-file.js'
 import { MessageImporter } from './message-importer.js'
@@ -63,7 +63,7 @@ export async function importMessageFile(
   let id = options.conversation
   const createImporter = async (): Promise<MessageImporter> => {
     if (id === undefined && file === '-')
-      throw new InputError('Usage', 'standard input has no header with the conversation id: pass --conversation')
+      throw new LedgerError('Usage', 'standard input has no header with the conversation id: pass --conversation')
     const conversationId = id ?? idFromName(file)
     before = await revisionBefore(ledger, conversationId)
     return new MessageImporter(ledger, nothingImported(file, conversationId, before), options.scope)
@@ -80,7 +80,7 @@ export async function importMessageFile(
     tick(item.bytes)
   }
   if (importer === undefined)
-    throw new InputError('MalformedInput', `${file === '-' ? 'standard input' : file} contains no message`)
+    throw new LedgerError('MalformedInput', `${file === '-' ? 'standard input' : file} contains no message`)
   await importer.flush()
   await countRecorded(ledger, importer.imported, before)
   return importer.imported
@@ -114,10 +114,10 @@ export async function countMessageFile(
   return { ...nothingImported(file, id ?? idFromName(file), -1n), recorded: messages, messageTokens: tokens }
 }
 
-/** @throws InputError for a file of a known program whose format has no importer */
+/** @throws LedgerError for a file of a known program whose format has no importer */
 export async function rejectUnsupportedFormat(path: string): Promise<void> {
   const form = path === '-' ? undefined : unreadFormOf(await headOf(path))
   if (form === undefined) return
   const programs = importers.map(({ program }) => program)
-  throw new InputError('MalformedInput', refusalOfForm(path, form, programs))
+  throw new LedgerError('MalformedInput', refusalOfForm(path, form, programs))
 }

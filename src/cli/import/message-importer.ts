@@ -1,15 +1,14 @@
 /** Records the messages of one file in its conversation. */
-import { isLedgerError } from '../../lib/ledger-error.js'
+import { isLedgerError, LedgerError } from '../../lib/ledger-error.js'
 import { either as E } from 'fp-ts'
 import { messageHash, parseMessage } from '../../domain/values/message.js'
 import type { Ledger, MessageInput } from '../../library/ledger.js'
 
-import { InputError } from '../errors.js'
 import type { ImportedFile } from './imported-file.js'
 
 function withPlace(error: unknown, where: string): unknown {
   if (!isLedgerError(error) || (error.fault !== 'input' && error.fault !== 'state')) return error
-  return new InputError(error.kind, `${where}: ${error.message}`)
+  return new LedgerError(error.kind, `${where}: ${error.message}`)
 }
 
 /** Hashes of the recorded messages by id, to skip recorded messages without a store call for each. */

@@ -3,6 +3,7 @@
  * identical, or exits with its own status. Running the command again continues an interrupted copy and adds newer
  * events.
  */
+import { LedgerError } from '../../lib/ledger-error.js'
 import {
   copyLog,
   storeSource,
@@ -12,8 +13,8 @@ import {
   type OpenedLog,
 } from '../../backup/migrate-log.js'
 import type { LogSource, LogTarget } from '../../ports/log-copy.js'
-import { CommandExit, EXIT, InputError } from '../errors.js'
-import { Interrupted, watchInterrupt } from '../interrupt.js'
+import { CommandExit, EXIT } from '../errors.js'
+import { watchInterrupt } from '../interrupt.js'
 import { colours, count, line, many, note, noteColours, printable, toJson } from '../output.js'
 import { duration, startProgress } from '../progress.js'
 import { addressOf, rejectUnusedDatabase, type LogAddress } from './log-address.js'
@@ -118,11 +119,11 @@ async function withEnds<T>(
 export async function runMigrateLog(command: MigrateLogCommand, places: LogPlaces): Promise<void> {
   const from = await addressOf(command.from, '--from')
   const to = await addressOf(command.to, '--to')
-  if (from.identity === to.identity) throw new InputError('Usage', '--from and --to name the same log')
+  if (from.identity === to.identity) throw new LedgerError('Usage', '--from and --to name the same log')
   rejectUnusedDatabase(from, '--from-database', command.fromDatabase)
   rejectUnusedDatabase(to, '--to-database', command.toDatabase)
   if (command.overwrite && to.kind === 'store')
-    throw new InputError(
+    throw new LedgerError(
       'Usage',
       '--overwrite requires a file as target: a copy into a store continues the last copy and never overwrites events',
     )
@@ -143,7 +144,7 @@ export async function runMigrateLog(command: MigrateLogCommand, places: LogPlace
       if (copied.difference !== undefined) throw new CommandExit(EXIT.untrusted)
     })
   } catch (error) {
-    if (!(error instanceof Interrupted)) throw error
+    if (error !== interrupt.signal.reason) throw error
     progress.stop()
     note(
       noteColours.dim(

@@ -3,13 +3,14 @@
  * bound and, without `--yes`, asks for confirmation. Limits and prices are read here too, so that all commands behave
  * alike.
  */
+import { LedgerError } from '../../lib/ledger-error.js'
 import { createInterface } from 'node:readline/promises'
 import { tokensOf } from '../../domain/reports/prices.js'
 import { pricesOf } from '../config/prices.js'
 import type { EditionBound, EditionSpending, Price, ReplayEstimate } from '../../library/ledger.js'
 import { sentenceOfProblem } from '../../library/problem.js'
 import { endSignals } from '../end-signals.js'
-import { CommandExit, EXIT, InputError } from '../errors.js'
+import { CommandExit, EXIT } from '../errors.js'
 import { colours, count, line, many, note, printable, toJson } from '../output.js'
 import type { Session } from '../session.js'
 
@@ -26,12 +27,12 @@ export async function priceOf(config: Session['config'], maxCost: number | undef
   const { model = '' } = config
   const price = Object.hasOwn(prices, model) ? prices[model] : undefined
   if (maxCost !== undefined && config.summarizer === 'extractive')
-    throw new InputError(
+    throw new LedgerError(
       'Usage',
       '--max-cost requires a summarizer with a model; the extractive one costs nothing: remove it, or add --summarizer openai',
     )
   if (maxCost !== undefined && price === undefined)
-    throw new InputError(
+    throw new LedgerError(
       'Usage',
       `--max-cost needs the price of the model "${model}": pass a JSON file of prices with --prices`,
     )
@@ -214,6 +215,6 @@ export function boundsOf({
   readonly maxTokens: number | undefined
   readonly maxCost: number | undefined
 }): EditionBound {
-  if (maxTokens === 0) throw new InputError('Usage', '--max-tokens must be at least 1')
+  if (maxTokens === 0) throw new LedgerError('Usage', '--max-tokens must be at least 1')
   return { ...(maxTokens === undefined ? {} : { maxTokens }), ...(maxCost === undefined ? {} : { maxCost }) }
 }

@@ -2,11 +2,12 @@
  * `replay`: creates an edition of conversations. Prints an upper bound, asks for confirmation without `--yes`, shows
  * progress, and suggests the next commands.
  */
+import { LedgerError } from '../../lib/ledger-error.js'
 import { tokensOf } from '../../domain/reports/prices.js'
 import type { Ledger, Price, Replay, ReplayEstimate, ReplayOptions } from '../../library/ledger.js'
 import { sentenceOfProblem } from '../../library/problem.js'
 import { requestedConversations } from '../requested-conversations.js'
-import { CommandExit, EXIT, InputError } from '../errors.js'
+import { CommandExit, EXIT } from '../errors.js'
 import {
   boundsOf,
   documentOfEstimate,
@@ -154,7 +155,7 @@ const documentOf = ({ conversations, ...replayed }: Replay, estimate: ReplayEsti
 export async function runReplay(flags: Flags, command: ReplayCommand): Promise<void> {
   const { promptName, concurrency, maxCost, yes, json } = command
   const conversations = requestedConversations(command, 'every conversation')
-  if (concurrency === 0) throw new InputError('Usage', '--concurrency must be at least 1')
+  if (concurrency === 0) throw new LedgerError('Usage', '--concurrency must be at least 1')
   const bounds = boundsOf(command)
   const waiting = new Waiting()
   await withLedger(flags, { writes: true, promptName, onRequest: waiting.add }, async ({ ledger, config }) => {

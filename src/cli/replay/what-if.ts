@@ -1,9 +1,10 @@
 /** `replay --dry-run`: simulates policies and prints a table and a plot for each, without model calls. */
+import { LedgerError } from '../../lib/ledger-error.js'
 import { basename } from 'node:path'
 import { plot } from 'simple-ascii-chart'
 import { totalOf } from '../../editions/what-if.js'
 import type { TriedPolicy, WhatIf, WhatIfRow } from '../../library/ledger.js'
-import { CommandExit, EXIT, InputError } from '../errors.js'
+import { CommandExit, EXIT } from '../errors.js'
 import type { CommandArgs } from '../command-args.js'
 import { colours, count, line, many, noteColours, note, printable, showTable, toJson } from '../output.js'
 import { startProgress } from '../progress.js'
@@ -139,14 +140,14 @@ export async function runWhatIf(args: CommandArgs, summaries: 'recorded' | 'extr
   const all = args.is('all')
   const unused = UNUSED_FLAGS.find((flag) => args.flags[flag] !== undefined && args.flags[flag] !== false)
   if (unused !== undefined)
-    throw new InputError('Usage', `--${unused} has no effect with --dry-run, which calls no model and records nothing`)
-  if (named.length === 0 && !all) throw new InputError('Usage', 'name a conversation, or pass --all')
-  if (named.length > 0 && all) throw new InputError('Usage', '--all cannot be combined with conversation ids')
+    throw new LedgerError('Usage', `--${unused} has no effect with --dry-run, which calls no model and records nothing`)
+  if (named.length === 0 && !all) throw new LedgerError('Usage', 'name a conversation, or pass --all')
+  if (named.length > 0 && all) throw new LedgerError('Usage', '--all cannot be combined with conversation ids')
   const names = files.length === 0 ? ['from flags'] : namesOf(files)
   const { policiesOf } = await import('../config/policy-settings.js')
   const settings = await policiesOf({ flags: args.flags, env: process.env, cwd: process.cwd() }, files)
   if (settings.length === 0)
-    throw new InputError(
+    throw new LedgerError(
       'Usage',
       '--dry-run needs policy settings to simulate: pass --policy FILE, or flags such as --keep-recent',
     )

@@ -2,6 +2,7 @@
  * `compaction run`: a worker that follows the log and compacts ahead of need, until a signal arrives. Several workers
  * share the work.
  */
+import { LedgerError } from '../../lib/ledger-error.js'
 import { Gauge, Registry } from 'prom-client'
 import { createCompact, type CompactionRun } from '../../compaction/compact.js'
 import { createCompactionWorker, type CompactionWorker } from '../../compaction/compaction-worker.js'
@@ -22,7 +23,6 @@ import { sentenceOf, type WorkerEvent } from './compaction-events.js'
 import { notifyingCompact, tracedCompact } from '../../library/spans.js'
 import { createCompactionMetrics } from '../../service/compaction-metrics.js'
 import { endSignals } from '../end-signals.js'
-import { InputError } from '../errors.js'
 import type { Flags } from '../flags.js'
 import { failureNotes, note, toJson } from '../output.js'
 
@@ -50,7 +50,7 @@ const ACTOR = 'compaction-worker'
 
 const checkRange = (flag: string, value: number | undefined, max = Number.MAX_SAFE_INTEGER): void => {
   if (value !== undefined && (value < 1 || value > max))
-    throw new InputError(
+    throw new LedgerError(
       'Usage',
       `--${flag} must be ${max === Number.MAX_SAFE_INTEGER ? 'at least 1' : `from 1 to ${String(max)}`}; got ${String(value)}`,
     )
@@ -67,11 +67,11 @@ export async function runCompaction(
   checkRange('tokens-per-minute', tokensPerMinute)
   checkRange('tokens-per-day', tokensPerDay)
   if (metricsPort !== undefined && metricsPort > 65_535)
-    throw new InputError('Usage', `--metrics-port must be at most 65535; got ${String(metricsPort)}`)
+    throw new LedgerError('Usage', `--metrics-port must be at most 65535; got ${String(metricsPort)}`)
   const config = await loadConfig({ flags, env: process.env, cwd: process.cwd() }, { writes: true })
   const shared = config.database ?? config.store
   if (isFolder(shared)) {
-    throw new InputError(
+    throw new LedgerError(
       'Usage',
       `${shared} is a directory: the process that opens it also compacts, so it needs no worker. This command requires a server: --store postgres://…`,
     )

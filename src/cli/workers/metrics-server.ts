@@ -2,11 +2,11 @@
  * `/metrics` and `/health` of a worker process, for Prometheus and container orchestration. There is no authentication;
  * by default the server listens on the loopback address only.
  */
+import { LedgerError } from '../../lib/ledger-error.js'
 import { createServer, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Registry } from 'prom-client'
 import { codeOf, sentenceOf } from '../../ports/store-error.js'
-import { InputError } from '../errors.js'
 import { toJson } from '../output.js'
 
 export interface Health {
@@ -30,7 +30,7 @@ export interface MetricsServer {
   close(): Promise<void>
 }
 
-/** Serves metrics and health until `close`. Throws an `InputError` if it cannot listen. */
+/** Serves metrics and health until `close`. Throws a `LedgerError` if it cannot listen. */
 export async function startMetricsServer({
   host,
   port,
@@ -102,7 +102,7 @@ async function listen(server: Server, host: string, port: number): Promise<void>
             ? 'this user has no permission'
             : sentenceOf(error)
       reject(
-        new InputError(
+        new LedgerError(
           'PortUnusable',
           `cannot serve metrics on ${address}: ${reason}; choose another with --metrics-port`,
         ),

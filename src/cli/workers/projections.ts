@@ -6,6 +6,7 @@
  * projection that cannot continue at all (its rows belong to another log or a newer version) does not end the process,
  * which would then be restarted in a loop. Instead `/health` returns 503.
  */
+import { LedgerError } from '../../lib/ledger-error.js'
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import { Registry } from 'prom-client'
@@ -16,7 +17,6 @@ import { startMetricsServer, type Health, type MetricsServer } from './metrics-s
 import { sentenceOfProblem } from '../../library/problem.js'
 import type { OpenProjectionProcess } from '../../library/processes.js'
 import { endSignals } from '../end-signals.js'
-import { InputError } from '../errors.js'
 import type { Flags } from '../flags.js'
 import { failureNotes, note, toJson } from '../output.js'
 
@@ -40,13 +40,16 @@ export async function runProjections(
 ): Promise<void> {
   const { partitions, metricsPort, metricsHost, json } = options
   if (partitions !== undefined && (partitions < 1 || partitions > MAX_PARTITIONS))
-    throw new InputError('Usage', `--partitions must be from 1 to ${String(MAX_PARTITIONS)}; got ${String(partitions)}`)
+    throw new LedgerError(
+      'Usage',
+      `--partitions must be from 1 to ${String(MAX_PARTITIONS)}; got ${String(partitions)}`,
+    )
   if (metricsPort !== undefined && metricsPort > 65_535)
-    throw new InputError('Usage', `--metrics-port must be at most 65535; got ${String(metricsPort)}`)
+    throw new LedgerError('Usage', `--metrics-port must be at most 65535; got ${String(metricsPort)}`)
   const config = await loadConfig({ flags, env: process.env, cwd: process.cwd() }, { writes: false })
   const rows = config.database ?? config.store
   if (isFolder(rows)) {
-    throw new InputError(
+    throw new LedgerError(
       'Usage',
       `${rows} is a directory: the process that opens it also updates the read models, so it needs no worker. This command requires a server: --store postgres://…`,
     )

@@ -1,12 +1,9 @@
 /**
- * Maps each failure to a message and a fault. Each capability has a `failures.ts` with the messages of its own
+ * Maps each failure to a message. Each capability has a `failures.ts` with the messages of its own
  * failures; the library looks them up.
  */
-import type { Fault } from '../../lib/ledger-error.js'
+import type { FailureKind } from '../../lib/failure-kinds.js'
 import { count } from '../text/count.js'
-
-/** The fault, and a description of the failure. */
-export type Sentence = readonly [Fault, string]
 
 /** The failures of one kind. */
 type OfKind<Failure, Kind> = Failure extends { readonly kind: infer Kinds }
@@ -16,19 +13,19 @@ type OfKind<Failure, Kind> = Failure extends { readonly kind: infer Kinds }
   : never
 
 /** One entry for each kind of failure. The compiler reports a missing one. */
-export type Sentences<Failure extends { readonly kind: string }> = {
-  readonly [Kind in Failure['kind']]: (failure: OfKind<Failure, Kind>) => Sentence
+export type Sentences<Failure extends { readonly kind: FailureKind }> = {
+  readonly [Kind in Failure['kind']]: (failure: OfKind<Failure, Kind>) => string
 }
 
 /** The message of a failure. */
-export function sentenceOf<Failure extends { readonly kind: string }>(
+export function sentenceOf<Failure extends { readonly kind: FailureKind }>(
   sentences: Sentences<Failure>,
   failure: Failure,
-): Sentence {
+): string {
   const kind: Failure['kind'] = failure.kind
   // TypeScript cannot see that the function under a kind accepts the failures of that kind.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-  return (sentences[kind] as (failure: Failure) => Sentence)(failure)
+  return (sentences[kind] as (failure: Failure) => string)(failure)
 }
 
 const MAX_LISTED = 12

@@ -33,6 +33,7 @@ export function issueSentence(issue: Issue | undefined): string {
   if (!PARSER_DEFAULT.test(issue.message)) return issue.message
   switch (issue.code) {
     case 'invalid_type': {
+      // The issue has no field for the received type; zod's message is "Invalid input: expected string, received undefined".
       if (issue.message.endsWith('received undefined')) return 'is missing'
       return `must be ${NOUNS[issue.expected] ?? issue.expected}`
     }

@@ -2,7 +2,8 @@
 import { withoutUndefined } from '../../lib/without-undefined.js'
 import { createHash } from 'node:crypto'
 import type { AmendOptions, AppendResult, Ledger, MessageInput, Observation } from '../../library/ledger.js'
-import { kindOf, problem } from '../../library/problem.js'
+import { isLedgerError } from '../../lib/ledger-error.js'
+import { problem } from '../../library/problem.js'
 import { cursorOf, placeOf, wrongCursor } from '../cursors.js'
 import { Refused } from '../problems.js'
 import type { Access } from '../access.js'
@@ -82,14 +83,20 @@ async function answerOfFirst(
   return { conversationId, revision, recorded: ids, position }
 }
 
+/** Ids of messages that came without one, in a request with an idempotency key. */
+const idPrefix = (key: string): string => `k-${key}-`
+
+/** Whether an append failed because its idempotency key was used for other messages. */
+const isReuse = (error: unknown, key: string): boolean =>
+  isLedgerError(error, 'PartlyRecorded') ||
+  (isLedgerError(error, 'MessageIdTaken') && String(error.details['messageId']).startsWith(idPrefix(key)))
+
 /** Rethrows the error of an append as the caller of a route may see it. */
 function throwAppendError(error: unknown, { bound }: Access, conversationId: string, key: string | undefined): never {
-  const kind = kindOf(error)
   // Another process began it in another scope, a moment ago.
-  if (kind === 'ScopeChanged' && bound !== undefined) throw problem({ kind: 'NoSuchConversation', conversationId })
-  const isOwnId = kind === 'MessageIdTaken' && key !== undefined && String(error).includes(`k-${key}-`)
-  if (isOwnId || (kind === 'PartlyRecorded' && key !== undefined)) throw reused()
-  throw error
+  if (isLedgerError(error, 'ScopeChanged') && bound !== undefined)
+    throw problem({ kind: 'NoSuchConversation', conversationId })
+  throw key !== undefined && isReuse(error, key) ? reused() : error
 }
 
 const appended = (result: AppendResult): Answer<AppendResult> => ({ body: result, headers: etagOf(result.revision) })
@@ -104,7 +111,7 @@ export const messageHandlers = {
     const messages =
       key === undefined
         ? rawMessages
-        : rawMessages.map((message, at) => ({ ...message, id: message.id ?? `k-${key}-${String(at)}` }))
+        : rawMessages.map((message, at) => ({ ...message, id: message.id ?? `${idPrefix(key)}${String(at)}` }))
     const ownCorrelation = key === undefined || body.correlationId !== undefined ? undefined : `idempotency-${key}`
     const options = withoutUndefined({
       policy: body.policy,
