@@ -10,6 +10,7 @@
  * The stop is recorded, and later events of that conversation are skipped until its rows are rebuilt. All other
  * conversations continue, and the checkpoint moves.
  */
+import { codeOf } from '../../src/ports/store-error.js'
 import { isLedgerError } from '../../src/lib/ledger-error.js'
 import { dataLengthOf } from '../../src/domain/events/codec.js'
 import type { RecordedEvent } from '../../src/domain/events/index.js'
@@ -31,7 +32,7 @@ import {
 } from './checkpoints.js'
 import { createChangeCollector, type NetChanges } from './fold.js'
 import { partitionOfStream } from './partitions.js'
-import { CellRefused, changesOf, type Projection } from './projection.js'
+import { changesOf, type Projection } from './projection.js'
 import { statementLimits, writeNetChanges } from './store.js'
 import { PROJECTED_PREFIXES, stoppedAt } from './streams.js'
 
@@ -308,17 +309,19 @@ async function prepare(reader: Reader, targets: readonly Target[], limit: number
 const isInfrastructureFailure = (error: unknown): boolean =>
   isLedgerError(error, 'StoreUnavailable') || /^(08|53|57|58)/.test(sqlState(error))
 
+/** Another process moved a checkpoint. Thrown, so that the transaction is rolled back; `applyUntil` returns `moved`. */
 class CheckpointMoved extends Error {}
 
 /** The SQL state of a database failure; empty for any other failure. */
 const sqlState = (error: unknown): string => {
-  const code: unknown = error instanceof Error && 'code' in error ? error.code : undefined
-  return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) ? code : ''
+  const code = codeOf(error) ?? ''
+  return /^[0-9A-Z]{5}$/.test(code) ? code : ''
 }
 
 // 22: a value outside its type. 23: a constraint. 54: a program limit, such as a key too long for its index. The same
 // rows would always fail.
-const isRefusedRow = (error: unknown): boolean => error instanceof CellRefused || /^(22|23|54)/.test(sqlState(error))
+const isRefusedRow = (error: unknown): boolean =>
+  isLedgerError(error, 'CellRefused') || /^(22|23|54)/.test(sqlState(error))
 // 40: a deadlock or a serialization failure. 42P01: a concurrent swap of generations dropped the table.
 const isRace = (error: unknown): boolean => error instanceof CheckpointMoved || /^(40|42P01)/.test(sqlState(error))
 

@@ -6,6 +6,7 @@
  * `verify` and the property tests). A projection declares 'ignore' for each event type that it does not use. If a table
  * or a handler changes, increment `version`; the runner then rebuilds the rows.
  */
+import { LedgerError } from '../../src/lib/ledger-error.js'
 import type { EventType, RecordedEvent } from '../../src/domain/events/index.js'
 
 /**
@@ -49,14 +50,6 @@ export interface Projection {
   readonly handlers: { readonly [Type in EventType]: Handler<Type> | 'ignore' }
 }
 
-/** A cell that Postgres would refuse or store differently. */
-export class CellRefused extends Error {
-  constructor(table: string, column: string, detail: string) {
-    super(`${table}.${column} ${detail}`)
-    this.name = 'CellRefused'
-  }
-}
-
 const INTEGERS = { int4: [-(2n ** 31n), 2n ** 31n - 1n], int8: [-(2n ** 63n), 2n ** 63n - 1n] } as const
 
 /** Why a column cannot store a cell; undefined if it can. */
@@ -78,7 +71,7 @@ function checkCells(tables: readonly Table[], name: string, row: Row): void {
     const type = columns?.[column]
     if (type === undefined) throw new Error(`There is no column ${column} in ${name}.`)
     const refusal = refusalOf(type, row[column] ?? null)
-    if (refusal !== undefined) throw new CellRefused(name, column, refusal)
+    if (refusal !== undefined) throw new LedgerError('CellRefused', `${name}.${column} ${refusal}`)
   }
 }
 

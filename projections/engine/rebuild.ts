@@ -10,6 +10,7 @@
  *
  * Limitation: a REPEATABLE READ transaction that began before the rows were written sees the new tables as empty.
  */
+import { codeOf } from '../../src/ports/store-error.js'
 import { Mutex } from 'async-mutex'
 import { LedgerError } from '../../src/lib/ledger-error.js'
 import { sleep } from '../../src/ports/clock.js'
@@ -87,8 +88,7 @@ const EMBEDDED_BATCH = 1_000
 const SWAP_LOCK_MS = 250
 const SWAP_TIMEOUT_MS = 60_000
 
-const isLockTimeout = (error: unknown): boolean =>
-  error instanceof Error && 'code' in error && (error.code === '55P03' || error.code === '40P01')
+const isLockTimeout = (error: unknown): boolean => ['55P03', '40P01'].includes(codeOf(error) ?? '')
 
 /**
  * Rebuilds the named projections, or all of them, in one pass over the log. Resolves when readers use the new rows and
@@ -502,8 +502,8 @@ function within(db: Database, sql: Sql): Database {
 }
 
 /**
- * The last events could not be applied during the swap. They are applied outside of it, which reports the reason, and
- * the swap is tried again.
+ * The last events could not be applied during the swap. Thrown, so that its transaction is rolled back. They are applied
+ * outside of it, which reports the reason, and the swap is tried again.
  */
 class SwapFailed extends Error {}
 

@@ -1,4 +1,5 @@
 /** Reads projected rows from the live tables in one snapshot of the database, in the form in which they are compared. */
+import { codeOf } from '../../src/ports/store-error.js'
 import type { Database, Sql } from '../../src/ports/sql.js'
 import { hasCheckpoints, liveOf, readGenerations, type Generation } from './checkpoints.js'
 import { keyWithin, type ComparedTable, type ExpectedRow } from './expected-rows.js'
@@ -86,7 +87,7 @@ function spanOf({ table }: ComparedTable, expected: readonly ExpectedRow[]): Spa
 }
 
 /** True if a statement failed because a rebuild dropped its table. */
-const isTableMissing = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === '42P01'
+const isTableMissing = (error: unknown): boolean => codeOf(error) === '42P01'
 
 /**
  * Runs `work` on the live tables in one snapshot. It reads the physical tables; if a rebuild drops them meanwhile, the

@@ -4,7 +4,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import { backoffMs } from '../lib/backoff.js'
-import { isFailureKind, type Fault } from '../lib/failure-kinds.js'
+import { isFailureKind, type FailureKind, type Fault } from '../lib/failure-kinds.js'
 import { isLedgerError, LedgerError } from '../lib/ledger-error.js'
 import { codeOf, sentenceOf } from '../ports/store-error.js'
 import type { Route } from '../schema/route.js'
@@ -79,7 +79,7 @@ const MOST_PATIENCE_MS = 30_000
 /** POSTs that come to the same when they are sent twice. */
 const HARMLESS: ReadonlySet<string> = new Set(['search', 'explain', 'settle', 'appendMessages', 'catchUpProjections'])
 /** The service did nothing before it said one of these. */
-const NOT_BEGUN: ReadonlySet<string> = new Set([
+const NOT_BEGUN: ReadonlySet<FailureKind> = new Set([
   'TooManyRequests',
   'TooManyStreams',
   'TooManyJobs',

@@ -3,6 +3,7 @@
  * reader reports damage that says what to do. Damage is passed on as a record, because the interface accepts only
  * records.
  */
+import { sentenceOf } from '../ports/store-error.js'
 import { open } from 'node:fs/promises'
 import { createReadStream } from 'node:fs'
 import { pipeline, type Duplex } from 'node:stream'
@@ -68,7 +69,7 @@ async function* ofCompressed(path: string, decompressor: Duplex): AsyncGenerator
       if (record !== undefined) yield asRecord(record)
     }
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error)
+    const reason = sentenceOf(error)
     yield damaged({ file: path, line: line + 1 }, `cannot be decompressed: ${reason}`, false)
   }
 }

@@ -2,6 +2,7 @@
  * The storage of opencode: in older versions the `storage/` tree with one file per record, later a SQLite database. The
  * database is read with Node's built-in `node:sqlite`, which Node 20 does not have.
  */
+import { sentenceOf } from '../ports/store-error.js'
 import { open, readdir, readFile } from 'node:fs/promises'
 import { dirname, join, sep } from 'node:path'
 import { exactJson } from '../lib/json.js'
@@ -160,8 +161,6 @@ async function isOfGoByText(path: string): Promise<boolean> {
     await file.close()
   }
 }
-
-const sentence = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
 /** Parses a JSON column; undefined if it is not JSON. */
 function jsonIn(value: unknown): Fields | undefined {
@@ -334,7 +333,7 @@ export async function* recordsOfDatabase(
     for (const [name, value] of rowsIn(database))
       yield { value, where: name === undefined ? where : { ...where, path: name } }
   } catch (error) {
-    yield { value: unreadable(`cannot be read as a database: ${sentence(error)}. ${HOW_ELSE}`), where }
+    yield { value: unreadable(`cannot be read as a database: ${sentenceOf(error)}. ${HOW_ELSE}`), where }
   } finally {
     database?.close()
   }

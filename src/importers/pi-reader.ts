@@ -3,6 +3,7 @@
  * one. A user who returns to an earlier entry abandons a branch. The first version has neither ids nor a tree: its
  * entries are identified by their index and follow each other.
  */
+import { sentenceOf } from '../ports/store-error.js'
 import { messageHash, type MessageBody } from '../domain/values/message.js'
 import { isTooDeep, MAX_LEVELS } from '../lib/nesting.js'
 import { countIn, isFields, refusalOf, textIn, timeIn, type Fields } from './bodies.js'
@@ -350,7 +351,7 @@ function goTo(
     for (const [entry, value] of found) items.push(itemOf(state, entry, value))
     if (found.length < back.length) items.push(unreadable(`${String(back.length - found.length)} of its lines`, where))
   } catch (error) {
-    items.push(unreadable(error instanceof Error ? error.message : String(error), where))
+    items.push(unreadable(sentenceOf(error), where))
   }
   state.tip = target
   return items

@@ -1,4 +1,5 @@
 /** Reads the records of a file by its layout, and the head by which an importer recognizes it. */
+import { sentenceOf } from '../ports/store-error.js'
 import { open, readFile } from 'node:fs/promises'
 import { createReadStream } from 'node:fs'
 import { exactJson } from '../lib/json.js'
@@ -21,7 +22,6 @@ const damage = (where: SourceLocation, detail: string, isCut = false): DamageIte
   isCut,
   where,
 })
-const sentence = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
 /** Decodes UTF-8; undefined if the bytes are not valid. */
 function textOf(bytes: Uint8Array): string | undefined {
@@ -47,7 +47,7 @@ export function recordOfLine(
   try {
     return { value: exactJson(text), where }
   } catch (error) {
-    return damage(where, `is no JSON: ${sentence(error)}`, !isEnded)
+    return damage(where, `is no JSON: ${sentenceOf(error)}`, !isEnded)
   }
 }
 
@@ -83,7 +83,7 @@ async function* ofJson(path: string): AsyncGenerator<RecordOrDamage> {
   try {
     yield { value: exactJson(text), where }
   } catch (error) {
-    yield damage(where, `is no JSON: ${sentence(error)}`)
+    yield damage(where, `is no JSON: ${sentenceOf(error)}`)
   }
 }
 

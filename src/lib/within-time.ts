@@ -1,10 +1,8 @@
 /** Time limits for calls to other systems, such as a summarizer, a model or a server that may never answer. */
-
-/** The time limit was reached before an answer. */
-export class LateError extends Error {}
+import { LedgerError } from './ledger-error.js'
 
 /**
- * Runs work with a signal. Rejects at the limit or when the caller aborts, even if the work ignores the signal. Does not
+ * Runs work with a signal. Rejects at the limit (`TookTooLong`) or when the caller aborts, even if the work ignores the signal. Does not
  * use `AbortSignal.any`: in Node 20 the combined signal can be garbage collected, and then it never aborts.
  */
 export async function withinTime<A>(
@@ -18,7 +16,7 @@ export async function withinTime<A>(
     limit.abort(signal?.reason)
   }
   const timer = setTimeout(() => {
-    limit.abort(new LateError(`no answer within ${String(ms)} ms`))
+    limit.abort(new LedgerError('TookTooLong', `no answer within ${String(ms)} ms`))
   }, ms)
   signal?.addEventListener('abort', stop, { once: true })
   try {

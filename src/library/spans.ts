@@ -3,6 +3,7 @@
  * {conversation}`, a call to a model is `chat {model}` by the conventions for generative AI. Spans contain no text
  * of a conversation unless OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT is set.
  */
+import { isLedgerError } from '../lib/ledger-error.js'
 import { SpanKind, SpanStatusCode, trace, type Attributes, type Span } from '@opentelemetry/api'
 import { either as E } from 'fp-ts'
 import type { Compact } from '../compaction/compact.js'
@@ -20,7 +21,10 @@ export async function inSpan<T>(
       return await work(span)
     } catch (error) {
       span.setStatus({ code: SpanStatusCode.ERROR })
-      span.setAttribute('error.type', error instanceof Error ? error.name : 'unknown')
+      span.setAttribute(
+        'error.type',
+        isLedgerError(error) ? error.kind : error instanceof Error ? error.name : 'unknown',
+      )
       throw error
     } finally {
       span.end()

@@ -7,7 +7,7 @@ import { html } from 'hono/html'
 import type { Child } from 'hono/jsx'
 import { CONVERSATION_ORDERS } from '../../projections/read-models/live-messages/queries.js'
 import type { ConversationOrder, DiffOptions, ExplainOptions, Ledger } from '../library/ledger.js'
-import { isLedgerError } from '../lib/ledger-error.js'
+import { isLedgerError, LedgerError } from '../lib/ledger-error.js'
 import { faultOf } from '../library/problem.js'
 import type { RecordedEvent } from '../domain/events/index.js'
 import { asset } from './assets.js'
@@ -89,8 +89,7 @@ class PageRoutes {
     const app = new Hono()
     app.use(this.options.guard)
     app.onError(async (error, context) => {
-      const { fault, message } =
-        error instanceof BadAddress ? { fault: 'input' as const, message: error.message } : faultOf(error)
+      const { fault, message } = faultOf(error)
       const status =
         isLedgerError(error) && error.status === 404 ? 404 : fault === 'input' ? 400 : fault === 'bug' ? 500 : 503
       return await this.answer(
@@ -419,14 +418,14 @@ class PageRoutes {
   private async edition(context: Context): Promise<Response> {
     const c = conversation(context)
     const editionId = param(context, 'e')
-    if (editionId === undefined) throw new BadAddress('the address has no edition id')
+    if (editionId === undefined) throw new LedgerError('BadRequest', 'the address has no edition id')
     const against = param(context, 'against')
     const compared = await this.options.ledger.editions.compare([c], editionId, {
       record: false,
       ...(against === undefined ? {} : { against }),
     })
     const [comparison] = compared.conversations
-    if (comparison === undefined) throw new BadAddress('the conversation is not in this edition')
+    if (comparison === undefined) throw new LedgerError('BadRequest', 'the conversation is not in this edition')
     const editions = (await this.editionsOf(c)).map(({ edition }) => edition.editionId)
     return await this.answer(
       context,
@@ -508,13 +507,13 @@ class PageRoutes {
   private async headOf(c: string): Promise<{ readonly revision: bigint }> {
     for await (const { revision } of this.options.ledger.log(c, { direction: 'backwards', limit: 1 }))
       return { revision }
-    throw new BadAddress('this conversation has no events')
+    throw new LedgerError('BadRequest', 'this conversation has no events')
   }
 
   private async event(context: Context): Promise<Response> {
     const c = conversation(context)
     const [event] = await this.eventsOf(c, wholeNumber(context, 'r') ?? 0, 1)
-    if (event === undefined) throw new BadAddress('the event does not exist: the log ends before it')
+    if (event === undefined) throw new LedgerError('BadRequest', 'the event does not exist: the log ends before it')
     return await this.answer(context, { title: 'Event', c, tab: 'log' }, <EventDetails c={c} event={event} />)
   }
 
@@ -557,7 +556,7 @@ const wholeNumber = (context: Context, field: string): number | undefined => {
 
 const conversation = (context: Context): string => {
   const c = param(context, 'c')
-  if (c === undefined) throw new BadAddress('the address has no conversation id')
+  if (c === undefined) throw new LedgerError('BadRequest', 'the address has no conversation id')
   return c
 }
 
@@ -572,13 +571,8 @@ function diffOptions(context: Context): DiffOptions {
   const from = param(context, 'from')
   const to = param(context, 'to')
   if (from !== undefined) return { from, ...(to === undefined ? {} : { to }) }
-  if (cycle === undefined) throw new BadAddress('the address has neither a cycle nor a revision')
+  if (cycle === undefined) throw new LedgerError('BadRequest', 'the address has neither a cycle nor a revision')
   return { cycle }
-}
-
-/** A parameter is missing or not valid. */
-class BadAddress extends Error {
-  override readonly name = 'BadAddress'
 }
 
 /** Reads the history in the background. A later request reports errors. */

@@ -19,7 +19,8 @@ import {
   type Summary,
   type SummaryJob,
 } from '../ports/summarizer.js'
-import { LateError, withinTime } from '../lib/within-time.js'
+import { isLedgerError } from '../lib/ledger-error.js'
+import { withinTime } from '../lib/within-time.js'
 import { failed, overLong, salvage, type ReadAnswer } from './accept-answer.js'
 import { isBareRefusal, REFUSED } from './judge-answer.js'
 import { mostTokens } from './length-limit.js'
@@ -179,7 +180,7 @@ export function guarded(summarizer: Summarizer, longestMs = LONGEST_MS): Summari
           request.job.maxSummaryTokens,
         )
       } catch (error) {
-        return E.left(failed(error instanceof LateError ? 'timeout' : 'threw', thrownSentence(error)))
+        return E.left(failed(isLedgerError(error, 'TookTooLong') ? 'timeout' : 'threw', thrownSentence(error)))
       }
     },
     prepareRetry: (request, failure) => {

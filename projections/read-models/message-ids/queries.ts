@@ -1,4 +1,5 @@
 /** Implements `EventIdIndex` on the read model `message-ids`. */
+import { codeOf } from '../../../src/ports/store-error.js'
 import { conversationOf } from '../../../src/domain/values/ids.js'
 import type { EventIdIndex } from '../../../src/ports/event-id-index.js'
 import type { Sql } from '../../../src/ports/sql.js'
@@ -34,8 +35,7 @@ export function createEventIdIndex(sql: Sql): EventIdIndex {
           upTo: BigInt(row?.upTo ?? -1),
         }
       } catch (error) {
-        if (typeof error === 'object' && error !== null && 'code' in error && error.code === NO_SUCH_TABLE)
-          return { revisions: [], upTo: -1n }
+        if (codeOf(error) === NO_SUCH_TABLE) return { revisions: [], upTo: -1n }
         throw error
       }
     },

@@ -40,6 +40,10 @@ const STARTING = /not ready|too busy|no leader info/iu
 const NO_POSITION = /invalid ?position/iu
 // The server's authentication or authorization failed internally; gRPC reports it with code 2.
 const FAILED_INSIDE = /HTTP status code 5\d\d/iu
+// The client has no type for this answer to an append; its message is "Could not recognize BadRequest".
+const BAD_REQUEST = 'BadRequest'
+// The client's message is "Failed to discover after 10 attempts." if no node reports the leader.
+const NO_LEADER = 'Failed to discover'
 
 interface ClientError {
   readonly type?: unknown
@@ -66,7 +70,7 @@ export function meaningOf(error: unknown): Meaning {
     }
   if (type === 'stream-deleted') return { kind: 'deleted-stream', sentence: 'the stream was deleted permanently' }
   if (type === 'access-denied') return { kind: 'denied', isKnown: code !== UNAUTHENTICATED }
-  if (REFUSED_TYPES.has(type) || REFUSED_CODES.has(code) || sentence.includes('BadRequest'))
+  if (REFUSED_TYPES.has(type) || REFUSED_CODES.has(code) || sentence.includes(BAD_REQUEST))
     return { kind: 'refused', sentence }
   return { kind: 'unknown', starting: false }
 }
@@ -81,7 +85,7 @@ export function reasonOf(error: unknown): string {
     return [connecting[1] ?? '', connecting[2] ?? '']
       .filter((part) => part.trim() !== '' && part !== 'null' && part !== 'undefined')
       .join('; ')
-  if (text.startsWith('Failed to discover')) return 'no node reports the leader of the cluster'
+  if (text.startsWith(NO_LEADER)) return 'no node reports the leader of the cluster'
   if (/^deadline exceeded/iu.test(text)) return 'it did not answer in time'
   return text.trim() === '' ? 'no reason was given' : text
 }

@@ -10,13 +10,6 @@ const MAX_BODY_BYTES = 64 * 1024 * 1024
 
 export const BODY_TOO_LARGE = 'ERR_BODY_TOO_LARGE'
 
-class BodyTooLargeError extends Error {
-  readonly code = BODY_TOO_LARGE
-  constructor() {
-    super(`the server's answer is larger than ${String(MAX_BODY_BYTES / 1024 / 1024)} MiB`)
-  }
-}
-
 /** Statuses of responses that cannot have a body. */
 const WITHOUT_BODY = new Set([204, 205, 304])
 
@@ -26,12 +19,15 @@ async function readWhole(body: AsyncIterable<Uint8Array>): Promise<Uint8Array<Ar
   try {
     for await (const chunk of body) {
       bytes += chunk.byteLength
-      if (bytes > MAX_BODY_BYTES) throw new BodyTooLargeError()
+      if (bytes > MAX_BODY_BYTES) break
       chunks.push(chunk)
     }
   } catch (error) {
-    if (error instanceof BodyTooLargeError) throw error
     throw new Error(`the connection broke after ${String(bytes)} bytes of the answer`, { cause: error })
+  }
+  if (bytes > MAX_BODY_BYTES) {
+    const message = `the server's answer is larger than ${String(MAX_BODY_BYTES / 1024 / 1024)} MiB`
+    throw Object.assign(new Error(message), { code: BODY_TOO_LARGE })
   }
   const whole = new Uint8Array(bytes)
   let at = 0

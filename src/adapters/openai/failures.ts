@@ -110,6 +110,7 @@ function rejectedParameter({ status, code, param, message }: ApiError): Optional
   if (status === undefined || !REJECTING_STATUSES.has(status) || code === 'json_validate_failed') return undefined
   if (/^response_format\b/u.test(param)) return 'response_format'
   if (param === 'max_tokens' && code === 'unsupported_parameter') return 'max_tokens'
+  // OpenAI: "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."
   if (/max_completion_tokens/iu.test(message)) return 'max_tokens'
   return FORMAT_WORDS.test(message) ? 'response_format' : undefined
 }

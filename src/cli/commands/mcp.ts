@@ -1,4 +1,5 @@
 /** `mcp`: serves the ledger to Model Context Protocol clients, on standard input and output or on a port. */
+import type { FailureKind } from '../../lib/failure-kinds.js'
 import { LedgerError } from '../../lib/ledger-error.js'
 import { setTimeout as delay } from 'node:timers/promises'
 import { text, toggle, type CliCommand } from '../command.js'
@@ -18,7 +19,7 @@ const IDLE_MS = 2_000
  */
 const PATIENCE_MS = { reads: 30_000, writes: 5 * IDLE_MS } as const
 /** Another process has locked the directory, or released it during our request to that process. */
-const RETRYABLE_KINDS: ReadonlySet<string> = new Set(['FolderLocked', 'StoreUnavailable'])
+const RETRYABLE_KINDS: ReadonlySet<FailureKind> = new Set(['FolderLocked', 'StoreUnavailable'])
 const RETRY_MS = 100
 
 export const mcp: CliCommand = {

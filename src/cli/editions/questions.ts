@@ -2,7 +2,7 @@
 import { LedgerError } from '../../lib/ledger-error.js'
 import { readFile } from 'node:fs/promises'
 import { z } from 'zod'
-import { codeOf } from '../../ports/store-error.js'
+import { codeOf, sentenceOf } from '../../ports/store-error.js'
 import type { LabelledQuestion } from '../../library/ledger.js'
 import { parseJsonLine } from '../json-line.js'
 
@@ -17,7 +17,7 @@ export async function readQuestions(file: string): Promise<LabelledQuestion[]> {
   const content = await readFile(file, 'utf8').catch((error: unknown) => {
     throw new LedgerError(
       'FileUnusable',
-      `--questions ${file} ${codeOf(error) === 'ENOENT' ? 'does not exist' : `cannot be read: ${error instanceof Error ? error.message : String(error)}`}`,
+      `--questions ${file} ${codeOf(error) === 'ENOENT' ? 'does not exist' : `cannot be read: ${sentenceOf(error)}`}`,
     )
   })
   return content.split('\n').flatMap((text, at) => {

@@ -3,6 +3,7 @@
  * cannot be applied stops only its conversation.
  */
 import { beforeEach, expect, test } from '@jest/globals'
+import { storeError } from '../../../src/ports/store-error.js'
 import { createMemoryEventStore } from '../../../src/adapters/memory/event-store.js'
 import type { EventStore } from '../../../src/ports/event-store.js'
 import type { Database } from '../../../src/ports/sql.js'
@@ -221,7 +222,7 @@ describeOnDatabases('partitions', (database) => {
 
   test('a body that is temporarily unavailable stops no conversation', async () => {
     await record(store, 'a', [message('m0'), message('m1')])
-    const unavailable = Object.assign(new Error('no connection'), { kind: 'StoreUnavailable' })
+    const unavailable = storeError('StoreUnavailable', 'no connection')
     await expect(
       runner({
         decode: async (stored) => {

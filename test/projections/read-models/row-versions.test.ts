@@ -4,13 +4,14 @@
  * each stored event makes. If this test fails, raise the `version` of the read model that it names, and write the file
  * again with `CONTEXT_LEDGER_TEST_WRITE_ROWS=1 npm test -- row-versions`.
  */
+import { isLedgerError } from '../../../src/lib/ledger-error.js'
 import { describe, expect, it } from '@jest/globals'
 import { either as E } from 'fp-ts'
 import { createHash } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
-import { CellRefused, changesOf, type Projection } from '../../../projections/engine/projection.js'
+import { changesOf, type Projection } from '../../../projections/engine/projection.js'
 import { projectionsFor } from '../../../projections/index.js'
 import { decode } from '../../../src/domain/events/codec.js'
 import { fixtureNames, readStoredEvent } from '../../support/stored-events.js'
@@ -30,7 +31,7 @@ function digestOf(projection: Projection, name: string): string {
     )
     return createHash('sha256').update(changes).digest('hex').slice(0, 16)
   } catch (error) {
-    if (error instanceof CellRefused) return 'refused'
+    if (isLedgerError(error, 'CellRefused')) return 'refused'
     throw error
   }
 }
