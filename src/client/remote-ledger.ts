@@ -42,9 +42,9 @@ export function openRemoteLedger({ policy, ...reach }: RemoteLedgerOptions): Led
 const recordingCalls = ({ value }: Remote, ownPolicy: AppendOptions['policy']) =>
   ({
     async append(conversation, messages, options = {}) {
-      const { together, expectedRevision, policy, ...rest } = withoutActor(options)
-      if (together !== undefined)
-        throw notSupportedRemotely('together', 'send the request again with the same Idempotency-Key instead')
+      const { atomic, expectedRevision, policy, ...rest } = withoutActor(options)
+      if (atomic !== undefined)
+        throw notSupportedRemotely('atomic', 'send the request again with the same Idempotency-Key instead')
       return await value('appendMessages', {
         params: { conversation },
         body: {

@@ -119,7 +119,7 @@ export const messageHandlers = {
       correlationId: body.correlationId ?? ownCorrelation,
       expectedRevision: expectedOf(headers),
       actor: access.actor,
-      together: key === undefined ? undefined : true,
+      atomic: key === undefined ? undefined : true,
     })
     const result = await ledger
       .append(conversation, messages, options)
