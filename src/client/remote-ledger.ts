@@ -126,7 +126,7 @@ const operatingCalls = ({ value, result }: Remote) =>
       await result('compact', { params: { conversation }, body: withoutActor(options) }),
     undo: async (conversation, options) =>
       await value('undo', { params: { conversation }, body: withoutActor(options) }),
-    async settled(conversation) {
+    async waitForCompaction(conversation) {
       if (conversation !== undefined) await value('settle', { params: { conversation } })
     },
     async verify(conversation, { onProgress, onStream, against } = {}) {

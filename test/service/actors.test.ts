@@ -168,7 +168,7 @@ it('every fact that a request records names its key, and what only reads records
     const answer = await ask(name, input)
     expect([name, answer.status < 300, answer.body?.problem]).toEqual([name, true, undefined])
     if (name === 'replay') edition.id = answer.body.result.editionId
-    await ledger.settled()
+    await ledger.waitForCompaction()
     const recorded = await recordedAfter(before)
     expect([name, recorded.filter(({ actor }) => actor !== `key:${name}`)]).toEqual([name, []])
     const types = recorded.map(({ type }) => type)

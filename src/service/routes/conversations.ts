@@ -64,7 +64,7 @@ export const conversationHandlers = {
   },
 
   async settle({ ledger }, { params: { conversation } }) {
-    await ledger.settled(conversation)
+    await ledger.waitForCompaction(conversation)
     return {}
   },
 } satisfies Partial<Handlers>
