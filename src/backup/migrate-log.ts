@@ -57,7 +57,7 @@ const APPEND_CHARACTERS = 200_000
 const PROGRESS_EVERY = 500
 
 /**
- * Copies the log of `from` to `to` and verifies that both are equal. Throws a `LogCopyError` if it cannot copy; returns
+ * Copies the log of `from` to `to` and verifies that both are equal. Throws a `LedgerError` if it cannot copy; returns
  * the difference if verification finds one.
  */
 export async function copyLog(from: LogSource, to: LogTarget, options: CopyOptions = {}): Promise<Copied> {

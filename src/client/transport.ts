@@ -55,7 +55,7 @@ export interface Answering {
   readonly status: number
   readonly headers: Headers
   /**
-   * Its body as it comes, for one reader. Throws the signal's reason where it aborts, and a `ServiceError` where the
+   * Its body as it comes, for one reader. Throws the signal's reason where it aborts, and a `LedgerError` where the
    * answer breaks off or takes too long.
    */
   readonly chunks: AsyncIterable<Uint8Array>

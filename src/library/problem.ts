@@ -1,6 +1,6 @@
 /** Failures as errors: finds the sentence of a failure. */
 import { either as E } from 'fp-ts'
-import type { FailureKind, Fault } from '../lib/failure-kinds.js'
+import { statusOfKind, type FailureKind, type Fault } from '../lib/failure-kinds.js'
 import { isLedgerError, LedgerError } from '../lib/ledger-error.js'
 import { decisionSentences } from '../domain/decide/failures.js'
 import { portSentences } from '../ports/failures.js'
@@ -108,6 +108,10 @@ export function faultOf(error: unknown): { fault: Fault | 'bug'; message: string
   return { fault: 'bug', message: thrownSentence(error) }
 }
 
+/** HTTP status of an error. */
+export const statusOf = (error: unknown): number =>
+  isLedgerError(error) ? error.status : isServersNo(error) ? statusOfKind('StoreUnavailable') : 500
+
 // Classes of Postgres: connection (08), authorization (28), resources such as a full disk (53), somebody stepped in
 // (57), its system (58).
 const isServersNo = (error: unknown): error is Error =>
@@ -121,7 +125,7 @@ export const isRowsFailure = (error: unknown): error is LedgerError =>
 
 /** A problem as data, for listeners: its kind, a sentence, and its details. */
 export interface ProblemData {
-  /** The same names as those of a `LedgerError`'s failure and of a `StoreError`; `Bug` for a mistake of ours. */
+  /** The kind of a `LedgerError`; `Bug` for an internal error. */
   readonly kind: string
   /** One sentence for people. */
   readonly message: string

@@ -14,7 +14,7 @@ import {
 } from '@modelcontextprotocol/server'
 import { toChatMessage } from '../domain/values/message.js'
 import { isLedgerError } from '../lib/ledger-error.js'
-import { faultOf, problem } from '../library/problem.js'
+import { faultOf, problem, statusOf } from '../library/problem.js'
 import { asText, QUOTATION, quoteMessage, CharacterBudget, maxTextCharacters, type McpLimits } from './quotation.js'
 import { errorText, type Host, type McpLedger } from './tool.js'
 import { contextAt } from './tools/conversation-at.js'
@@ -98,7 +98,7 @@ async function completeMessage(
 
 /** Nothing is there under this address: no such conversation, message or batch, or no state at that time. */
 const isNotFound = (error: unknown): boolean =>
-  isLedgerError(error) && (error.status === 404 || ['BeforeFirstEvent', 'AfterNow'].includes(error.kind))
+  statusOf(error) === 404 || isLedgerError(error, 'BeforeFirstEvent', 'AfterNow')
 
 /** Adds the resources to a server. */
 export function registerResources(server: McpServer, host: Host): void {

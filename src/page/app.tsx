@@ -7,8 +7,8 @@ import { html } from 'hono/html'
 import type { Child } from 'hono/jsx'
 import { CONVERSATION_ORDERS } from '../../projections/read-models/live-messages/queries.js'
 import type { ConversationOrder, DiffOptions, ExplainOptions, Ledger } from '../library/ledger.js'
-import { isLedgerError, LedgerError } from '../lib/ledger-error.js'
-import { faultOf } from '../library/problem.js'
+import { LedgerError } from '../lib/ledger-error.js'
+import { faultOf, statusOf } from '../library/problem.js'
 import type { RecordedEvent } from '../domain/events/index.js'
 import { asset } from './assets.js'
 import { link } from './links.js'
@@ -70,6 +70,9 @@ export function createApp(options: AppOptions): Hono {
   return new PageRoutes(options).register()
 }
 
+/** HTTP statuses of pages. */
+const STATUSES = [200, 400, 404, 409, 500, 503] as const
+
 class PageRoutes {
   private readonly histories: Histories
   private readonly steps: Steps
@@ -89,12 +92,10 @@ class PageRoutes {
     const app = new Hono()
     app.use(this.options.guard)
     app.onError(async (error, context) => {
-      const { fault, message } = faultOf(error)
-      const status =
-        isLedgerError(error) && error.status === 404 ? 404 : fault === 'input' ? 400 : fault === 'bug' ? 500 : 503
+      const { message } = faultOf(error)
       return await this.answer(
         context,
-        { title: 'Error', status },
+        { title: 'Error', status: STATUSES.find((status) => status === statusOf(error)) ?? 500 },
         <section class="verdict">
           <h1 class="bad">Cannot show this page</h1>
           <p>{visible(message)}</p>
@@ -541,7 +542,7 @@ interface PageOf {
   readonly c?: string | undefined
   readonly tab?: Tab | undefined
   readonly query?: string | undefined
-  readonly status?: 200 | 400 | 404 | 500 | 503
+  readonly status?: (typeof STATUSES)[number]
 }
 
 const param = (context: Context, field: string): string | undefined => {

@@ -45,7 +45,7 @@ export interface Conversations {
   loadAt(conversationId: string, revision: bigint): Promise<Conversation>
   /**
    * Decides the commands in order and records their events in one append.
-   * @throws StoreError if the store cannot be read, or did not answer an earlier call; nothing is recorded then
+   * @throws LedgerError if the store cannot be read, or did not answer an earlier call; nothing is recorded then
    */
   handle(
     conversationId: string,

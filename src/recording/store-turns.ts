@@ -12,7 +12,7 @@ export interface StoreTurns {
    * Runs the work in order of the calls.
    * @param unanswered returns the error detail of a result that the store did not answer; undefined for any other
    * result
-   * @throws StoreError with the kind `StoreUnavailable`, without running the work, if the previous work timed out and
+   * @throws LedgerError with the kind `StoreUnavailable`, without running the work, if the previous work timed out and
    * this call waited for at least half of that time
    */
   inTurn<T>(name: string, work: () => Promise<T>, unanswered?: (result: T) => string | undefined): Promise<T>

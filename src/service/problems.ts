@@ -4,7 +4,7 @@
  */
 import type { FailureKind } from '../lib/failure-kinds.js'
 import { isLedgerError, LedgerError } from '../lib/ledger-error.js'
-import { faultOf, kindOf } from '../library/problem.js'
+import { faultOf, kindOf, statusOf } from '../library/problem.js'
 import { PROBLEM } from '../schema/problem.js'
 
 /** A request that is refused, with what the answer needs in addition. It never leaves the service. */
@@ -61,7 +61,7 @@ export function problemOf(error: unknown, requestId: string): Problem {
   const kind = kindOf(error)
   const { fault, message } = faultOf(error)
   const isBug = fault === 'bug'
-  const status = isLedgerError(error) ? error.status : isBug ? 500 : 503
+  const status = statusOf(error)
   const retryHeaders: Readonly<Record<string, string>> = status === 503 ? { 'retry-after': '1' } : {}
   return {
     status,

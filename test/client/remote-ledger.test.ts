@@ -314,6 +314,24 @@ describe('the way to a service', () => {
     )
   })
 
+  it('of a later version reports kinds that this client does not know', async () => {
+    const later = { kind: 'MoonTooFull', detail: 'wait for another moon', fault: 'state', moon: 'full' }
+    await withServer(
+      (_request, response) => {
+        response.writeHead(423, { 'content-type': 'application/problem+json' }).end(JSON.stringify(later))
+      },
+      async (url) => {
+        await expect(createClient({ url }).calls.getLedger({})).rejects.toMatchObject({
+          kind: 'UnknownKind',
+          fault: 'state',
+          status: 423,
+          message: 'wait for another moon',
+          details: { kind: 'MoonTooFull', moon: 'full' },
+        })
+      },
+    )
+  })
+
   it('takes a key: without it, and beyond its roles, it is refused', async () => {
     const { ledger: keyed, ...stores } = await openService({ store: 'memory' })
     await keyed.append(ID, talk(2))

@@ -172,7 +172,7 @@ async function syncFolder(folder: string): Promise<void> {
   await handle?.close()
 }
 
-/** Runs work on the file at `path`; errors of the system become `LogCopyError`s. */
+/** Runs work on the file at `path`; errors of the system become `LedgerError`s. */
 async function writing<T>(path: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()

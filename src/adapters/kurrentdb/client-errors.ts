@@ -101,7 +101,7 @@ function accessDenied(name: string, isKnown: boolean): string {
   return `access denied to ${subject}: it needs permission to read $all, and to read and write the streams of the ledger; by default a server grants this only to $admins`
 }
 
-/** The error as a `StoreError`. */
+/** The error as a `LedgerError`. */
 export function storeErrorOf(error: unknown, name: string): LedgerError {
   if (isStoreError(error)) return error
   const meaning = meaningOf(error)

@@ -155,7 +155,7 @@ function parseParameters(query: string): ReadonlyMap<ParameterName, string | num
   return parameters
 }
 
-/** Parses an address; throws a `StoreError` that names the problem and never contains the password. */
+/** Parses an address; throws a `LedgerError` that names the problem and never contains the password. */
 export function parseAddress(address: string): KurrentDbAddress {
   const [, scheme = '', discover, rest = ''] = /^([a-z]+)(\+discover)?:\/\/(.*)$/isu.exec(address.trim()) ?? []
   if (!SCHEMES.has(scheme.toLowerCase()))

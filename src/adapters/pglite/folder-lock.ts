@@ -60,7 +60,7 @@ const BEAT_MS = 2_000
 const QUIET_MS = 10_000
 
 /**
- * Takes the folder for this process and creates it if it is missing. Throws a `StoreError` that names the owner, or the
+ * Takes the folder for this process and creates it if it is missing. Throws a `LedgerError` that names the owner, or the
  * reason that the folder cannot be used.
  */
 export async function lockFolder(folder: string, options: LockOptions = {}): Promise<FolderLock> {

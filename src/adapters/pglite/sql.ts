@@ -469,7 +469,7 @@ function inside(tx: Transaction, checkSpace: CheckSpace): Sql {
   }
 }
 
-/** Returns errors of the database unchanged, with their code, and turns failures of the engine into `StoreError`s. */
+/** Returns errors of the database unchanged, with their code, and turns failures of the engine into `LedgerError`s. */
 function clearer(error: unknown, name: string): unknown {
   if (isStoreError(error) || /^[\dA-Z]{5}$/.test(codeOf(error) ?? '')) return error
   const message = sentenceOf(error)

@@ -393,7 +393,7 @@ function openError(error: unknown, name: string): LedgerError {
 }
 
 /**
- * Turns connection failures and timeouts into `StoreError`s that name the database; returns errors of the database
+ * Turns connection failures and timeouts into `LedgerError`s that name the database; returns errors of the database
  * unchanged, with their code.
  */
 function clearer(error: unknown, name: string, connectTimeoutMs: number): unknown {
