@@ -36,7 +36,7 @@ type Body<Schema extends z.ZodType> = Schema extends z.ZodUndefined
   ? unknown
   : { readonly body: Immutable<z.input<Schema> | z.output<Schema>> }
 
-/** What a route takes. */
+/** Input of a route. */
 export type Given<R extends Route> = Part<'params', Fields<R['params']>> &
   Part<'query', Fields<R['query']>> &
   Body<NonNullable<R['body']>> & {
@@ -45,10 +45,10 @@ export type Given<R extends Route> = Part<'params', Fields<R['params']>> &
     readonly signal?: AbortSignal | undefined
   }
 
-/** What a route answered. */
+/** Answer of a route. */
 export interface Answered<R extends Route> {
   readonly status: number
-  /** The revision of what was read or written, for `if-match` and `if-none-match`. */
+  /** The revision that was read or written, for `if-match` and `if-none-match`. */
   readonly etag: string | undefined
   /**
    * The body, decoded by the route's schema: revisions and positions are bigints. Undefined if the answer has no body:

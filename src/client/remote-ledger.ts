@@ -13,7 +13,7 @@ import type { ClientOptions } from './transport.js'
 
 /** How to reach the service, and what goes with what is appended. */
 export interface RemoteLedgerOptions extends ClientOptions {
-  /** Settings for what is appended through this ledger; they are recorded. */
+  /** Settings for appends through this ledger; they are recorded. */
   readonly policy?: AppendOptions['policy']
 }
 

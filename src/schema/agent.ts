@@ -1,4 +1,4 @@
-/** What an agent does that keeps a list of its own: compaction as one call, and its tools. */
+/** Calls of an agent that keeps its own message list: compaction as one call, and its tools. */
 import { z } from 'zod'
 import { count, optional, parsedByLedger, record } from './answer.js'
 import { answers, chatMessage } from './answers/context.js'

@@ -46,7 +46,7 @@ export const getEdition = route({
   answer: results.editionInFull,
 })
 
-/** What a replay would come to. */
+/** Estimates a replay. */
 export const estimateReplay = route({
   id: 'estimateReplay',
   method: 'post',
@@ -140,7 +140,7 @@ export const dropEdition = route({
   }),
 })
 
-/** What would have been. */
+/** Simulates other policies. */
 export const whatIf = route({
   id: 'whatIf',
   method: 'post',

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { ofConversation, revision, time } from './fields.js'
 import { route } from './route.js'
 
-/** What `type` of a fact begins with; its name and the version of its schema follow. */
+/** Prefix of the `type` of an event, before its name and the version of its schema. */
 export const EVENT_TYPE = 'org.context-ledger.'
 
 /** A fact in CloudEvents' JSON shape, 1.0. */

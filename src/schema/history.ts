@@ -1,4 +1,4 @@
-/** What happened, and why: the log, cycles, differences, origins, proofs. */
+/** The history of conversations: log, cycles, differences, origins, verification. */
 import { z } from 'zod'
 import type { PriceTable } from '../domain/reports/prices.js'
 import { metadataSchema } from '../domain/events/index.js'
@@ -115,7 +115,7 @@ export const undo = route({
   }).meta({ id: 'Undone' }),
 })
 
-/** What changed. */
+/** Differences. */
 export const diff = route({
   id: 'diff',
   method: 'get',
@@ -147,7 +147,7 @@ export const explain = route({
   answer: explanation,
 })
 
-/** What compactions forgot. */
+/** Losses of a conversation. */
 export const forgotten = route({
   id: 'forgotten',
   method: 'get',
@@ -160,7 +160,7 @@ export const forgotten = route({
   answer: results.forgotten,
 })
 
-/** What compactions forgot, everywhere. */
+/** Losses of all conversations. */
 export const forgottenAll = route({
   id: 'forgottenAll',
   method: 'post',
@@ -173,7 +173,7 @@ export const forgottenAll = route({
   status: 202,
 })
 
-/** What a conversation came to. */
+/** Statistics of a conversation. */
 export const stats = route({
   id: 'stats',
   method: 'get',
@@ -185,7 +185,7 @@ export const stats = route({
   answer: totalStats,
 })
 
-/** What all conversations came to. */
+/** Statistics of all conversations. */
 export const statsAll = route({
   id: 'statsAll',
   method: 'post',

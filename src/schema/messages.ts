@@ -29,7 +29,7 @@ export const message = parsedByLedger<MessageInput>(
     .meta({ id: 'Message' }),
 )
 
-/** What an append takes. */
+/** Body of an append. */
 const appendBody = z
   .strictObject({
     messages: z.array(message).min(1).max(10_000),
@@ -39,7 +39,7 @@ const appendBody = z
   })
   .meta({ id: 'Append' })
 
-/** What an append answers. */
+/** Result of an append. */
 const appended = record({
   conversationId: z.string(),
   revision,
@@ -125,7 +125,7 @@ export const getMessages = route({
   reach: 'conversation',
   params: ofConversation,
   query: z.object({ at: at.optional(), cursor, limit: limit(10_000, 1_000), ...wait }),
-  headers: { 'if-none-match': 'An ETag: 304 where it is still the one' },
+  headers: { 'if-none-match': 'An ETag: 304 if it is still current' },
   answer: record({ ...liveMessages, next }).meta({ id: 'LiveMessages' }),
 })
 

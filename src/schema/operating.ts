@@ -1,4 +1,4 @@
-/** What an operator asks: read models, uses of keys. */
+/** Calls of an operator: read models, uses of keys. */
 import { z } from 'zod'
 import { record } from './answer.js'
 import { filled, fillProgress, projectionStatus, rebuildProgress } from './answers/projections.js'

@@ -24,7 +24,7 @@ const MOST_JOBS = 10_000
 /** The longest wait for a job, in seconds. */
 const LONGEST_WAIT_S = 50
 
-/** What a job works with. */
+/** Signal and progress of a job. */
 interface JobWork<Name extends JobName> {
   /** Ends it. */
   readonly signal: AbortSignal
@@ -39,7 +39,7 @@ export interface JobAnswer {
   readonly body: Immutable<Job>
 }
 
-/** Who starts a job, and for how long the caller waits for its end. */
+/** The access of the caller, and how long it waits for the end of the job. */
 interface JobRequest {
   readonly access: Access
   readonly conversationId?: string | undefined
