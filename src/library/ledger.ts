@@ -293,7 +293,7 @@ export interface AppendOptions extends RequestOptions {
    * If true, the messages are one unit: if some of their ids are already recorded and others are not, nothing is
    * appended (`PartlyRecorded`). Every message needs an id.
    */
-  readonly together?: boolean
+  readonly atomic?: boolean
 }
 
 /** Size limits of the tools' answers, and the actor of their calls. */
@@ -312,7 +312,7 @@ export interface UndoOptions extends RequestOptions {
 }
 
 /** Options of an observation; recorded with it. */
-export type ObserveOptions = Omit<AppendOptions, 'expectedRevision' | 'together'>
+export type ObserveOptions = Omit<AppendOptions, 'expectedRevision' | 'atomic'>
 
 /** Another program's compaction of a conversation that the ledger manages. */
 export interface AmendingCompaction
@@ -600,7 +600,7 @@ export interface Ledger {
    * Waits for background compaction of this ledger, or of one conversation. Returns immediately if another process
    * compacts.
    */
-  settled(conversationId?: string): Promise<void>
+  waitForCompaction(conversationId?: string): Promise<void>
   /**
    * Searches batches and messages of one conversation or one scope, best hit first. By default it searches the
    * conversations without a scope.
