@@ -81,7 +81,7 @@ async function blocks(
         times.push(await timed(async () => await ledger.append(conversation, input)))
       }
       // Waits for background work after the appends, so that it does not affect the next measurement.
-      await ledger.settled()
+      await ledger.waitForCompaction()
       await ledger.projections.catchUp()
       return times
     },

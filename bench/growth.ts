@@ -63,13 +63,13 @@ async function ledgerCosts(
         await ledger.append(conversation, givenAt(at, random))
       }
       const settled = async (): Promise<void> => {
-        await ledger.settled()
+        await ledger.waitForCompaction()
         await ledger.projections.catchUp()
       }
       const upTo = async (from: number, to: number): Promise<void> => {
         for (let at = from; at < to; at += 1) {
           await append(at)
-          if (at % 10 === 0) await ledger.settled()
+          if (at % 10 === 0) await ledger.waitForCompaction()
         }
       }
       await upTo(0, EARLY)

@@ -38,7 +38,7 @@ async function importAll(folder: string, store: string, policy: PolicySettings):
     for (const message of next.value.messages) {
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- `append` parses it
       await ledger.append(next.value.id, message as typeof message & MessageInput)
-      await ledger.settled(next.value.id)
+      await ledger.waitForCompaction(next.value.id)
       messages += 1
     }
   }

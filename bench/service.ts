@@ -153,7 +153,7 @@ async function run(bench: Bench): Promise<Figure[]> {
   try {
     const finishBackgroundWork = async (): Promise<void> => {
       // Waits for background work after the appends, so that it does not affect the next measurement.
-      await ledger.settled()
+      await ledger.waitForCompaction()
       await ledger.projections.catchUp()
     }
     // Runs first, so that the service is warmed up.

@@ -112,7 +112,7 @@ async function importOwn(path: string, store: string): Promise<Omit<Measured, 'm
   const started = performance.now()
   for (const message of messages) {
     await ledger.append('own', message)
-    await ledger.settled('own')
+    await ledger.waitForCompaction('own')
   }
   await ledger.projections.catchUp()
   const seconds = (performance.now() - started) / 1_000

@@ -42,7 +42,7 @@ export async function agentLoop(model: Model = scripted, say: (line: string) => 
       })
     }
     await ledger.append(id, { role: 'user', content: 'Which port was it again?' })
-    await ledger.settled(id)
+    await ledger.waitForCompaction(id)
 
     for (;;) {
       const context = await ledger.context(id)

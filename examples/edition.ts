@@ -80,7 +80,7 @@ export async function edition(say: (line: string) => void = console.log): Promis
           content: `Sure, I looked. The build of part ${String(turn)} fails with E_${String(turn * 7)} and was started again.`,
         },
       ])
-      await ledger.settled(CONVERSATION)
+      await ledger.waitForCompaction(CONVERSATION)
     }
     const before = await shown()
 

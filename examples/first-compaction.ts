@@ -29,7 +29,7 @@ export async function firstCompaction(store = 'memory', say: (line: string) => v
       ])
     }
     // Appends never wait for a summary; whoever wants to see the result does.
-    await ledger.settled(id)
+    await ledger.waitForCompaction(id)
 
     const context = await ledger.context(id)
     say(

@@ -67,7 +67,7 @@ export async function ownSummarizer(say: (line: string) => void = console.log): 
         },
       ])
     }
-    await ledger.settled()
+    await ledger.waitForCompaction()
     const strategies: string[] = []
     for await (const event of ledger.log('own')) {
       if (event.type === 'ChunkSummarized') strategies.push(event.data.summarizer.strategy)

@@ -48,9 +48,9 @@ const LEFT_OF: Readonly<Record<string, readonly string[]>> = {
   ],
   'src/sdk': [...CORE, 'src/importers', 'src/library'],
   'src/page': [...CORE, 'src/recording', 'src/history', 'src/forgotten', 'projections/read-models', 'src/library'],
-  'src/service/contract': CORE,
-  'src/service': [...CORE, 'src/service/contract', 'src/library', 'src/page'],
-  'src/client': [...CORE, 'src/service/contract', 'src/library'],
+  'src/schema': CORE,
+  'src/service': [...CORE, 'src/schema', 'src/library', 'src/page'],
+  'src/client': [...CORE, 'src/schema', 'src/library'],
   'src/proxy': [...CORE, 'src/library'],
   'src/cli': [
     ...CORE,

@@ -1,9 +1,10 @@
-/** The service's API as functions, one per route, typed by the service's own schemas in `contract/`. */
+/** The service's API as functions, one per route. Requests, answers and types derive from the routes in `src/schema/`. */
 import { LedgerError } from '../lib/ledger-error.js'
 import type { z } from 'zod'
-import { routes, type RouteName } from '../service/contract/index.js'
-import type { accepted } from '../service/contract/jobs.js'
-import type { Route } from '../service/contract/route.js'
+import { routes, type Job, type RouteName } from '../schema/index.js'
+import type { Immutable } from '../schema/answer.js'
+import type { Route } from '../schema/route.js'
+import { toWire } from '../lib/json.js'
 import { readEvents, type CloudEvent } from './event-stream.js'
 import {
   createTransport,
@@ -16,12 +17,12 @@ import {
   errorOfProblem,
 } from './transport.js'
 
-/** A job of the service. */
-export type Job = z.infer<typeof accepted>
+export type { Job } from '../schema/index.js'
 
 type Routes = typeof routes
 type Streams = { [Name in RouteName]: Routes[Name] extends { readonly stream: 'events' } ? Name : never }[RouteName]
-
+/** The routes that answer at once. */
+export type CallName = Exclude<RouteName, Streams>
 // In an address everything is a text; a number and a bigint become one.
 type InAddress<T> = T extends string ? T | (string extends T ? number | bigint : never) : T
 type Fields<Schema extends z.ZodObject> = { [Key in keyof z.input<Schema>]: InAddress<z.input<Schema>[Key]> }
@@ -30,28 +31,35 @@ type Part<Name extends string, Value> = string extends keyof Value
   : Partial<Value> extends Value
     ? { readonly [Key in Name]?: Value }
     : { readonly [Key in Name]: Value }
+// A revision is a bigint here, and becomes a text like everywhere in JSON.
+type Body<Schema extends z.ZodType> = Schema extends z.ZodUndefined
+  ? unknown
+  : { readonly body: Immutable<z.input<Schema> | z.output<Schema>> }
 
-/** What a route takes. */
+/** Input of a route. */
 export type Given<R extends Route> = Part<'params', Fields<R['params']>> &
   Part<'query', Fields<R['query']>> &
-  (NonNullable<R['body']> extends z.ZodUndefined ? unknown : { readonly body: z.input<NonNullable<R['body']>> }) & {
+  Body<NonNullable<R['body']>> & {
     /** Headers that the route heeds: `if-match`, `if-none-match`, `idempotency-key`, `prefer`. */
-    readonly headers?: Readonly<Record<string, string>>
+    readonly headers?: Readonly<Record<string, string>> | undefined
     readonly signal?: AbortSignal | undefined
   }
 
-/** What a route answered. */
+/** Answer of a route. */
 export interface Answered<R extends Route> {
   readonly status: number
-  /** The revision of what was read or written, for `if-match` and `if-none-match`. */
+  /** The revision that was read or written, for `if-match` and `if-none-match`. */
   readonly etag: string | undefined
-  /** Undefined where the answer has no body: 204, and 304 where `if-none-match` was given. */
+  /**
+   * The body, decoded by the route's schema: revisions and positions are bigints. Undefined if the answer has no body:
+   * 204, and 304 if `if-none-match` was given.
+   */
   readonly value: z.output<NonNullable<R['answer']>>
 }
 
 /** A function a route. */
 export type Calls = {
-  readonly [Name in Exclude<RouteName, Streams>]: (given: Given<Routes[Name]>) => Promise<Answered<Routes[Name]>>
+  readonly [Name in CallName]: (given: Given<Routes[Name]>) => Promise<Answered<Routes[Name]>>
 }
 
 /** Which facts to hear of. */
@@ -75,13 +83,21 @@ export interface Client {
    */
   events(options?: EventsOptions): AsyncIterable<CloudEvent>
   /**
+<<<<<<< HEAD
+   * Waits until a job has ended and returns it, with the result of its route. Throws the error of a failed job. If the
+=======
    * Waits until a job has ended and returns it. Throws a `LedgerError` with the problem of a failed job. If the
+>>>>>>> main
    * signal aborts, the job is cancelled.
    */
-  ended(
-    job: Job,
-    options?: { readonly signal?: AbortSignal | undefined; readonly onProgress?: (progress: unknown) => void },
-  ): Promise<Job>
+  ended<Begun extends Job>(job: Begun, options?: EndedOptions<Begun>): Promise<Begun>
+}
+
+/** How to wait for a job. */
+export interface EndedOptions<Begun extends Job> {
+  readonly signal?: AbortSignal | undefined
+  /** Called with the progress when it has changed. */
+  readonly onProgress?: ((progress: NonNullable<Begun['progress']>) => void) | undefined
 }
 
 /**
@@ -95,7 +111,7 @@ export function createClient(options: ClientOptions): Client {
   const calls = Object.fromEntries(
     Object.entries(routes).map(([name, route]) => [
       name,
-      async (given: AnyGiven = {}): Promise<unknown> => await call(transport, route, given),
+      async (given: AnyGiven = {}): Promise<Answered<Route>> => await call(transport, route, given),
     ]),
   ) as unknown as Calls
   return {
@@ -103,7 +119,7 @@ export function createClient(options: ClientOptions): Client {
     calls,
     events: ({ conversationId, from, signal } = {}) =>
       readEvents(transport, { conversationId, from: from === undefined ? undefined : BigInt(from), signal }),
-    ended: async (begun, { signal, onProgress } = {}) => await ended(calls, begun, signal, onProgress),
+    ended: async (job, how = {}) => await ended(transport, job, how),
   }
 }
 
@@ -115,31 +131,14 @@ interface AnyGiven {
   readonly signal?: AbortSignal | undefined
 }
 
-async function call(
-  transport: Transport,
-  route: Route,
-  given: AnyGiven,
-): Promise<{ readonly status: number; readonly etag: string | undefined; readonly value: unknown }> {
+async function call(transport: Transport, route: Route, given: AnyGiven): Promise<Answered<Route>> {
   const query = new URLSearchParams()
   for (const [name, value] of Object.entries(given.query ?? {})) if (value !== undefined) query.set(name, String(value))
   const response = await transport.send(route, {
     path: pathOf(route, given.params),
     query,
-    headers: {
-      // With this key, a repeated request records nothing twice. If every message has an id, the ledger recognizes
-      // them by id and reports those that it already has.
-      ...(route.id === 'appendMessages' && !namesAll(given.body)
-        ? { 'idempotency-key': globalThis.crypto.randomUUID() }
-        : {}),
-      ...given.headers,
-    },
-    ...(given.body === undefined
-      ? {}
-      : {
-          body: JSON.stringify(given.body, (_key, part: unknown) =>
-            typeof part === 'bigint' ? part.toString() : part,
-          ),
-        }),
+    headers: { ...repeatable(route, given.body), ...given.headers },
+    ...(given.body === undefined ? {} : { body: toWire(given.body) }),
     signal: given.signal,
   })
   const answered = { status: response.status, etag: response.headers.get('etag') ?? undefined }
@@ -148,15 +147,26 @@ async function call(
     return { ...answered, value: undefined }
   }
   const value = await jsonOf(response, transport.name).finally(response.done)
-  const parsed = route.answer?.safeParse(value)
-  if (parsed?.success === false)
-    throw unavailable(
-      'NotAService',
-      `${transport.name} answered ${route.id} in a shape that this version does not know: ${parsed.error.issues[0]?.path.join('.') ?? ''} ${parsed.error.issues[0]?.message ?? ''}`,
-    )
-  // As received, because parsed values have their fields in another order.
-  return { ...answered, value }
+  return { ...answered, value: decoded(transport, route, value) }
 }
+
+/** The answer of a route by its schema. */
+function decoded({ name }: Transport, { id, answer }: Route, value: unknown): unknown {
+  const read = answer?.safeParse(value)
+  if (read?.success !== false) return read?.data
+  const [issue] = read.error.issues
+  throw unavailable(
+    'NotAService',
+    `${name} answered ${id} in a shape that this version does not know: ${issue?.path.join('.') ?? ''} ${issue?.message ?? ''}`,
+  )
+}
+
+/**
+ * With this key, a repeated append records nothing twice. If every message has an id, the ledger recognizes them by id
+ * and reports those that it already has.
+ */
+const repeatable = ({ id }: Route, body: unknown): Readonly<Record<string, string>> =>
+  id === 'appendMessages' && !namesAll(body) ? { 'idempotency-key': globalThis.crypto.randomUUID() } : {}
 
 /** Whether each message of an append has an id. */
 function namesAll(body: unknown): boolean {
@@ -178,50 +188,53 @@ async function jsonOf(response: Answering, name: string): Promise<unknown> {
   }
 }
 
-/** Seconds that the service is asked to wait for a job's end before it answers how far it is. */
+/** Seconds that the service waits for the end of a job before it answers. */
 const JOB_WAIT = 'wait=20'
+/** A caller with `onProgress` wants the state sooner than one that only waits for the end. */
+const PROGRESS_WAIT = 'wait=1'
 
-async function ended(
-  calls: Calls,
-  begun: Job,
-  signal: AbortSignal | undefined,
-  onProgress: ((progress: unknown) => void) | undefined,
-): Promise<Job> {
+async function ended<Begun extends Job>(
+  transport: Transport,
+  begun: Begun,
+  { signal, onProgress }: EndedOptions<Begun>,
+): Promise<Begun> {
+  const params = { job: begun.id }
+  const headers = { prefer: onProgress === undefined ? JOB_WAIT : PROGRESS_WAIT }
   let job = begun
   let isCancelled = false
   let lastProgress: string | undefined
   while (job.state === 'running') {
-    const params = { job: job.id }
     if (signal?.aborted === true && !isCancelled) {
       isCancelled = true
-      await calls.cancelJob({ params })
+      await call(transport, routes.cancelJob, { params })
     }
-    job = (
-      await calls
-        .getJob({
-          params,
-          // A caller with `onProgress` wants the state sooner than one that only waits for the end.
-          headers: { prefer: onProgress === undefined ? JOB_WAIT : 'wait=1' },
-          signal: isCancelled ? undefined : signal,
-        })
-        .catch((error: unknown) => {
-          if (signal?.aborted === true && !isCancelled) return { value: job }
-          throw error
-        })
-    ).value
-    const progress = JSON.stringify(job.progress)
-    if (progress !== undefined && progress !== lastProgress) onProgress?.(job.progress)
-    lastProgress = progress
+    try {
+      const polled = await call(transport, routes.getJob, { params, headers, signal: isCancelled ? undefined : signal })
+      // The route that started the job decodes its progress and its result.
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+      job = decoded(transport, routeOf(begun), polled.value) as Begun
+    } catch (error) {
+      if (signal?.aborted !== true || isCancelled) throw error
+    }
+    const { progress } = job
+    const progressText = toWire(progress)
+    if (progress !== undefined && progress !== null && progressText !== lastProgress) onProgress?.(progress)
+    lastProgress = progressText
   }
-  if (job.state === 'failed') {
-    throw errorOfProblem({ kind: 'Bug', detail: 'the job failed', status: 500, ...job.problem })
-  }
-  if (job.state === 'lost')
+  throwUnlessEnded(job, signal)
+  return job
+}
+
+/** The route that started a job. */
+const routeOf = ({ kind }: Job): Route => Object.values<Route>(routes).find(({ id }) => id === kind) ?? routes.getJob
+
+/** Throws if a job ended in another way than its caller wanted. */
+function throwUnlessEnded({ state, problem }: Job, signal: AbortSignal | undefined): void {
+  if (state === 'failed') throw errorOfProblem({ kind: 'Bug', detail: 'the job failed', status: 500, ...problem })
+  if (state === 'lost')
     throw new LedgerError(
       'JobLost',
       'the process of the service that ran the job has ended: the same request resumes it',
     )
-  if (job.state === 'cancelled' && signal?.aborted !== true)
-    throw new LedgerError('JobCancelled', 'the job was cancelled')
-  return job
+  if (state === 'cancelled' && signal?.aborted !== true) throw new LedgerError('JobCancelled', 'the job was cancelled')
 }

@@ -4,8 +4,8 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { z } from 'zod'
 import { createSentEventReader, type SentEvent } from '../domain/text/sent-events.js'
 import { backoffMs } from '../lib/backoff.js'
-import { cloudEvent } from '../service/contract/events.js'
-import { routes } from '../service/contract/index.js'
+import { cloudEvent } from '../schema/events.js'
+import { routes } from '../schema/index.js'
 import { pathOf, unavailable, type Transport } from './transport.js'
 
 /** An event of the log in the form of CloudEvents. */

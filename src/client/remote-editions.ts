@@ -1,63 +1,54 @@
-/** The functions of a remote ledger about editions. */
-import { withoutUndefined } from '../lib/without-undefined.js'
+/** Editions, prompts and projections of a service, call by call. */
 import type { Ledger } from '../library/ledger.js'
-import { bodyOf, notSupportedRemotely, ofKey, withoutActor, type RemoteCalls } from './remote-calls.js'
+import { notSupportedRemotely, withoutActor, type Remote } from './remote.js'
 
-/** What a service cannot do, and what does it. */
 const EVALUATED_AT_THE_STORE = 'evaluate on the machine of the store: the candidates have models and keys of their own'
 
-/** Progress as two numbers. */
-export const progressOf =
-  (listener: (done: number, of: number) => void) =>
-  ({ done, of }: { readonly done: number; readonly of: number }): void => {
-    listener(done, of)
-  }
+/** A listener for the progress of a job that goes through conversations. */
+export const doneOf = (
+  listener: ((done: number, of: number) => void) | undefined,
+): ((progress: { readonly done: number; readonly of: number }) => void) | undefined =>
+  listener === undefined
+    ? undefined
+    : ({ done, of }) => {
+        listener(done, of)
+      }
 
-export function editionCalls(remote: RemoteCalls): Ledger['editions'] {
-  const { calls } = remote
-  return {
-    estimate: async ({ signal, ...request }) =>
-      await remote.job(() => calls.estimateReplay({ body: bodyOf(request) }), { signal }),
-    replay: async ({ signal, onProgress, ...request }) =>
-      await remote.job(() => calls.replay({ body: bodyOf(ofKey(request)) }), { signal, onProgress }),
-    async list() {
-      return (
-        await remote.value<{ readonly editions: Awaited<ReturnType<Ledger['editions']['list']>> }>(() =>
-          calls.listEditions({}),
-        )
-      ).editions
-    },
-    show: async (editionId) => await remote.value(() => calls.getEdition({ params: { edition: editionId } })),
-    adopt: async (conversationId, editionId, { signal, ...rest } = {}) =>
-      await remote.job(
-        () =>
-          calls.adoptEdition({
-            params: { conversation: conversationId, edition: editionId },
-            body: bodyOf(ofKey(rest)),
-          }),
-        { signal },
-      ),
-    async revert(conversationId, editionId, { actor } = {}) {
-      withoutActor(actor)
-      const params = { conversation: conversationId }
-      return await remote.value(() => calls.revertEdition({ params, body: withoutUndefined({ editionId }) }))
-    },
-    async drop(conversationId, editionId, { actor } = {}) {
-      withoutActor(actor)
-      return await remote.value(() =>
-        calls.dropEdition({ params: { conversation: conversationId, edition: editionId } }),
-      )
-    },
-    estimateEvaluation: () =>
-      Promise.reject(notSupportedRemotely('editions.estimateEvaluation', EVALUATED_AT_THE_STORE)),
-    evaluate: () => Promise.reject(notSupportedRemotely('editions.evaluate', EVALUATED_AT_THE_STORE)),
-    compare: async (conversations, editionId, { onConversation, waitFor, timeout, ...rest } = {}) => {
-      if (waitFor !== undefined || timeout !== undefined)
-        throw notSupportedRemotely('waitFor', 'a job waits for what the service recorded')
-      return await remote.job(
-        () => calls.compareEdition({ params: { edition: editionId }, body: bodyOf({ ...ofKey(rest), conversations }) }),
-        { onProgress: onConversation === undefined ? undefined : progressOf(onConversation) },
-      )
-    },
-  }
-}
+/** Editions. */
+export const remoteEditions = ({ value, result }: Remote): Ledger['editions'] => ({
+  estimate: async ({ signal, ...body }) => await result('estimateReplay', { body }, { signal }),
+  replay: async ({ signal, onProgress, ...options }) =>
+    await result('replay', { body: withoutActor(options) }, { signal, onProgress }),
+  list: async () => (await value('listEditions', {})).editions,
+  show: async (edition) => await value('getEdition', { params: { edition } }),
+  adopt: async (conversation, edition, { signal, ...options } = {}) =>
+    await result('adoptEdition', { params: { conversation, edition }, body: withoutActor(options) }, { signal }),
+  async revert(conversation, editionId, options = {}) {
+    withoutActor(options)
+    return await value('revertEdition', { params: { conversation }, body: { editionId } })
+  },
+  async drop(conversation, edition, options = {}) {
+    withoutActor(options)
+    return await value('dropEdition', { params: { conversation, edition } })
+  },
+  estimateEvaluation: () => Promise.reject(notSupportedRemotely('editions.estimateEvaluation', EVALUATED_AT_THE_STORE)),
+  evaluate: () => Promise.reject(notSupportedRemotely('editions.evaluate', EVALUATED_AT_THE_STORE)),
+  async compare(conversations, edition, { onConversation, waitFor, timeout, ...options } = {}) {
+    if (waitFor !== undefined || timeout !== undefined)
+      throw notSupportedRemotely('waitFor', 'a job waits for what the service recorded')
+    const body = { ...withoutActor(options), conversations }
+    return await result('compareEdition', { params: { edition }, body }, { onProgress: doneOf(onConversation) })
+  },
+})
+
+/** Read models. */
+export const remoteProjections = ({ value, result }: Remote): Ledger['projections'] => ({
+  status: async () => (await value('getProjections', {})).projections,
+  async rebuild(names, { signal, onProgress, fresh, batchSize } = {}) {
+    if (batchSize !== undefined) throw notSupportedRemotely('batchSize', 'the service has its own')
+    await result('rebuildProjections', { body: { names, fresh } }, { signal, onProgress })
+  },
+  catchUp: async () => (await value('catchUpProjections', {})).position,
+  fillVectors: async ({ limit, signal, onProgress } = {}) =>
+    await result('fillVectors', { body: { limit } }, { signal, onProgress }),
+})

@@ -1,95 +1,78 @@
-/** The events of a remote ledger: the log of a conversation, and the feed of all of them. */
-import type { RecordedEvent } from '../domain/events/index.js'
-import { eventTypes, isEventType } from '../domain/events/index.js'
-import { withoutUndefined } from '../lib/without-undefined.js'
-import type { Ledger, LogOptions } from '../library/ledger.js'
+/** The events of a service as recorded events. */
+import { eventTypes, isEventType, type RecordedEvent } from '../domain/events/index.js'
+import { conversationStream } from '../domain/values/ids.js'
+import type { Followed, FollowOptions, LogOptions } from '../library/ledger.js'
 import { storeError } from '../ports/store-error.js'
 import type { CloudEvent } from './event-stream.js'
-import { asStoreError, notSupportedRemotely, type RemoteCalls } from './remote-calls.js'
+import { notSupportedRemotely, type Remote } from './remote.js'
 
-/** Events in an answer, at most. */
+/** Most events of a page. */
 const PAGE = 1_000
 
 /** The events of a conversation, page by page. */
 export async function* readLog(
-  remote: RemoteCalls,
-  conversationId: string,
-  { from, limit, direction }: LogOptions = {},
+  remote: Remote,
+  conversation: string,
+  { from, limit = Number.POSITIVE_INFINITY, direction }: LogOptions = {},
 ): AsyncGenerator<RecordedEvent> {
-  let left = limit ?? Number.POSITIVE_INFINITY
+  let missing = limit
   let cursor: string | undefined
-  while (left > 0) {
-    const query = withoutUndefined({
-      from: cursor === undefined ? from : undefined,
-      cursor,
-      direction,
-      limit: Math.min(PAGE, left),
+  while (missing > 0) {
+    const { facts, next } = await remote.value('getLog', {
+      params: { conversation },
+      query: { ...(cursor === undefined ? { from } : { cursor }), direction, limit: Math.min(PAGE, missing) },
     })
-    const page = (await remote.answer(({ calls }) => calls.getLog({ params: { conversation: conversationId }, query })))
-      .value
-    for (const fact of page.facts) yield eventOf(fact)
-    left -= page.facts.length
-    cursor = page.next
+    for (const event of facts) yield recordedEvent(event)
+    missing -= facts.length
+    cursor = next
     if (cursor === undefined) return
   }
 }
 
-/** The events of all conversations, until the signal aborts. */
+/** New events of all conversations. */
 export async function* followEvents(
-  remote: RemoteCalls,
-  { after = -1n, untilHead = false, signal }: Parameters<Ledger['follow']>[0],
-): ReturnType<Ledger['follow']> {
+  remote: Remote,
+  { after = -1n, untilHead = false, signal }: FollowOptions,
+): AsyncGenerator<Followed> {
   if (untilHead) throw notSupportedRemotely('follow with untilHead', 'read the logs of the conversations')
-  const client = remote.open()
-  try {
-    const events = client.events({ ...(after === 'head' ? {} : { from: after + 1n }), signal })
-    for await (const event of events) yield { kind: 'event', event: eventOfCloudEvent(event) }
-  } catch (error) {
-    throw asStoreError(error)
-  }
+  for await (const event of remote.events({ ...(after === 'head' ? {} : { from: after + 1n }), signal }))
+    yield { kind: 'event', event: recordedEvent(fromCloudEvent(event)) }
 }
 
-const eventOfCloudEvent = ({ subject, sequence, revision, id, data, type, ...rest }: CloudEvent): RecordedEvent =>
-  eventOf({
-    type: nameOf(type),
+/** `org.context-ledger.MessageAppended.v1`: the name of the event and its version. */
+const TYPE = /(?<name>[A-Z]\w*)\.v(?<version>\d+)$/u
+
+function fromCloudEvent({ type, subject, sequence, revision, id, data, ...about }: CloudEvent): ReceivedEvent {
+  const { name = type, version } = TYPE.exec(type)?.groups ?? {}
+  return {
+    type: name,
     data,
-    stream: `conversation-${subject}`,
+    stream: conversationStream(subject),
     revision,
     position: sequence,
     id,
     metadata: {
-      schemaVersion: Number(type.slice(type.lastIndexOf('.v') + 2)),
-      correlationId: rest.correlationid,
-      causationId: rest.causationid,
-      actor: rest.actor,
-      recordedAt: rest.time,
-      hash: rest.hash,
-      previousHash: rest.previoushash,
+      schemaVersion: Number(version),
+      correlationId: about.correlationid,
+      causationId: about.causationid,
+      actor: about.actor,
+      recordedAt: about.time,
+      hash: about.hash,
+      previousHash: about.previoushash,
     },
-  })
+  }
+}
 
-/** `org.context-ledger.MessageAppended.v1` → `MessageAppended` */
-const nameOf = (type: string): string => type.replace(/^.*\.(?=[A-Z])/u, '').replace(/\.v\d+$/u, '')
+type ReceivedEvent = Omit<RecordedEvent, 'type' | 'data'> & { readonly type: string; readonly data: object }
 
-/** An event of the service, read as one of a store is. */
-function eventOf(recorded: {
-  readonly type: string
-  readonly data: object
-  readonly revision: string
-  readonly position: string
-  readonly [field: string]: unknown
-}): RecordedEvent {
-  if (!isEventType(recorded.type))
+/** An event of the service, with its data by the schema of its type. */
+function recordedEvent(event: ReceivedEvent): RecordedEvent {
+  if (!isEventType(event.type))
     throw storeError(
       'StoreUnavailable',
-      `the service has events of the type "${recorded.type}", which is not known here: upgrade context-ledger`,
+      `the service has facts of the type "${event.type}", which is not known here: a newer version reads them`,
     )
-  const data = eventTypes[recorded.type].schema.parse(recorded.data)
+  const data = eventTypes[event.type].schema.parse(event.data)
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the schema was chosen by the type, which the union cannot follow
-  return {
-    ...recorded,
-    data,
-    revision: BigInt(recorded.revision),
-    position: BigInt(recorded.position),
-  } as unknown as RecordedEvent
+  return { ...event, data } as RecordedEvent
 }

@@ -2,38 +2,27 @@
  * A `Ledger` over a service, so that programs and the command line work with both. A function that the service
  * cannot offer throws an error that says so.
  */
-import { thrownSentence } from '../domain/values/thrown.js'
-import { withoutUndefined } from '../lib/without-undefined.js'
-import { createAgentTools } from '../library/agent-tools.js'
-import type { ActorOptions, AppendOptions, Compressed, Ledger } from '../library/ledger.js'
-import { dataOfProblem, problem } from '../library/problem.js'
-import { bodyOf, notSupportedRemotely, ofKey, RemoteCalls, withoutActor } from './remote-calls.js'
-import { editionCalls, progressOf } from './remote-editions.js'
+import type { AppendOptions, Ledger } from '../library/ledger.js'
+import { createClient } from './client.js'
+import { doneOf, remoteEditions, remoteProjections } from './remote-editions.js'
 import { followEvents, readLog } from './remote-events.js'
-import { listConversations } from './remote-list.js'
-import { readingCalls } from './remote-reading.js'
-import { recordingCalls } from './remote-recording.js'
+import { listConversations, liveMessages, momentOf } from './remote-lists.js'
+import { compressRemotely, remoteTools } from './remote-tools.js'
+import { createRemote, notSupportedRemotely, withoutActor, type Remote } from './remote.js'
 import type { ClientOptions } from './transport.js'
 
 /** How to reach the service, and what goes with what is appended. */
 export interface RemoteLedgerOptions extends ClientOptions {
-  /** Settings for what is appended through this ledger; they are recorded. */
+  /** Settings for appends through this ledger; they are recorded. */
   readonly policy?: AppendOptions['policy']
 }
-
-/** Tool definitions for the model; the service answers the calls. */
-const toolDefinitions = createAgentTools({
-  memoryRead: () => Promise.resolve([]),
-  compact: () => Promise.reject(new Error('the service answers it')),
-})
 
 /**
  * Opens a ledger over a service. It sends no request before the first call.
  * @throws TypeError if an option is invalid
  */
-export function openRemoteLedger({ policy, ...options }: RemoteLedgerOptions): Ledger {
-  const remote = new RemoteCalls(options)
-  const { calls } = remote
+export function openRemoteLedger({ policy, ...reach }: RemoteLedgerOptions): Ledger {
+  const remote = createRemote(createClient(reach))
   const close = (): Promise<void> => {
     remote.close()
     return Promise.resolve()
@@ -41,106 +30,122 @@ export function openRemoteLedger({ policy, ...options }: RemoteLedgerOptions): L
   return {
     ...recordingCalls(remote, policy),
     ...readingCalls(remote),
-    log: (conversationId, range) => readLog(remote, conversationId, range),
-    follow: (range) => followEvents(remote, range),
-    list: async (filter) => await listConversations(remote, filter),
-    editions: editionCalls(remote),
-    prompts: {
-      list: async () => await remote.value(() => calls.listPrompts({})),
-      show: async (which) => await remote.value(() => calls.getPrompt({ params: { prompt: which } })),
-    },
-    projections: projectionCalls(remote),
-    whatIf: async (conversations, { onConversation, ...rest }) =>
-      await remote.job(() => calls.whatIf({ body: bodyOf({ ...rest, conversations }) }), {
-        onProgress: onConversation === undefined ? undefined : progressOf(onConversation),
-      }),
-    tools: (conversationId, limits) => toolsOf(remote, conversationId, limits),
-    compress: async (history, conversationId, actor) => await compressHistory(remote, history, conversationId, actor),
+    ...operatingCalls(remote),
+    editions: remoteEditions(remote),
+    projections: remoteProjections(remote),
     close,
     [Symbol.asyncDispose]: close,
   }
 }
 
-function projectionCalls(remote: RemoteCalls): Ledger['projections'] {
-  const { calls } = remote
+/** Calls that record what an agent does. */
+const recordingCalls = ({ value }: Remote, ownPolicy: AppendOptions['policy']) =>
+  ({
+    async append(conversation, messages, options = {}) {
+      const { atomic, expectedRevision, policy, ...rest } = withoutActor(options)
+      if (atomic !== undefined)
+        throw notSupportedRemotely('atomic', 'send the request again with the same Idempotency-Key instead')
+      return await value('appendMessages', {
+        params: { conversation },
+        body: {
+          ...rest,
+          policy: mergedPolicy(ownPolicy, policy),
+          messages: Array.isArray(messages) ? messages : [messages],
+        },
+        headers: expectedOf(expectedRevision),
+      })
+    },
+    async amend(conversation, options) {
+      const { expectedRevision, ...body } = withoutActor(options)
+      return await value('amend', { params: { conversation }, body, headers: expectedOf(expectedRevision) })
+    },
+    async observe(conversation, observation, options = {}) {
+      const { policy, ...rest } = withoutActor(options)
+      return await value('observe', {
+        params: { conversation },
+        body: { ...rest, policy: mergedPolicy(ownPolicy, policy), observation },
+      })
+    },
+    openTranscript: () => Promise.reject(notSupportedRemotely('openTranscript', 'record on the machine of the store')),
+    importTranscript: () =>
+      Promise.reject(
+        notSupportedRemotely('importTranscript', 'import on the machine of the store, or append the messages'),
+      ),
+    async pin(conversation, message, options = {}) {
+      await value('pinMessage', { params: { conversation, message }, query: withoutActor(options) })
+    },
+    async unpin(conversation, message, options = {}) {
+      await value('unpinMessage', { params: { conversation, message }, query: withoutActor(options) })
+    },
+  }) satisfies Partial<Ledger>
+
+/** Calls that read. */
+const readingCalls = (remote: Remote) => {
+  const { value, result } = remote
   return {
-    async status() {
-      type Status = Awaited<ReturnType<Ledger['projections']['status']>>
-      return (await remote.value<{ readonly projections: Status }>(() => calls.getProjections({}))).projections
+    context: async (conversation, { at, ...rest } = {}) =>
+      await value('getContext', { params: { conversation }, query: { at: momentOf(at), ...rest } }),
+    messages: async (conversation, options) => await liveMessages(remote, conversation, options),
+    async diff(conversation, { waitFor, timeout, ...between }) {
+      const moments =
+        'cycle' in between ? { cycle: between.cycle } : { from: momentOf(between.from), to: momentOf(between.to) }
+      return await value('diff', { params: { conversation }, query: { ...moments, waitFor, timeout } })
     },
-    async rebuild(names, { signal, onProgress, fresh, batchSize } = {}) {
-      if (batchSize !== undefined) throw notSupportedRemotely('batchSize', 'the service has its own')
-      await remote.job(() => calls.rebuildProjections({ body: bodyOf({ names, fresh }) }), { signal, onProgress })
+    search: async (query, options = {}) => await value('search', { body: { query, ...options } }),
+    log: (conversation, options) => readLog(remote, conversation, options),
+    follow: (options) => followEvents(remote, options),
+    explain: async (conversation, body = {}) => await value('explain', { params: { conversation }, body }),
+    async forgotten(conversation, { cycle, onCycle } = {}) {
+      const { cycles, ...totals } =
+        conversation === undefined
+          ? await result('forgottenAll', {})
+          : await value('forgotten', { params: { conversation }, query: { cycle } })
+      for (const each of cycles) await onCycle?.(each)
+      return totals
     },
-    async catchUp() {
-      return (await remote.value<{ readonly position: bigint }>(() => calls.catchUpProjections({}))).position
+    async stats(conversationId, { prices, onConversation } = {}) {
+      const { conversations, total } = await result('statsAll', { body: { prices, conversationId } })
+      for (const each of conversations) await onConversation?.(each)
+      return total
     },
-    fillVectors: async ({ limit, signal, onProgress } = {}) =>
-      await remote.job(() => calls.fillVectors({ body: withoutUndefined({ limit }) }), { signal, onProgress }),
-  }
+    list: async (options) => await listConversations(remote, options),
+    identity: async () => await value('getLedger', {}),
+    prompts: {
+      list: async () => await value('listPrompts', {}),
+      show: async (prompt) => await value('getPrompt', { params: { prompt } }),
+    },
+    tools: (conversation, options) => remoteTools(remote, conversation, options),
+    compress: async (history, conversation, options) => await compressRemotely(remote, history, conversation, options),
+  } satisfies Partial<Ledger>
 }
 
-function toolsOf(
-  remote: RemoteCalls,
-  conversationId: string,
-  options: Parameters<Ledger['tools']>[1] = {},
-): ReturnType<Ledger['tools']> {
-  const { calls } = remote
-  const limits = ofKey(options)
-  return toolDefinitions.map((tool) => {
-    const use = async (body: object): Promise<string> => {
-      const params = { conversation: conversationId, tool: tool.name }
-      return (await remote.answer(() => calls.useTool(bodyOf({ params, query: withoutUndefined(limits), body })))).value
-        .content
-    }
-    return {
-      ...tool,
-      async execute(args) {
-        try {
-          const body: unknown = typeof args === 'string' ? JSON.parse(args === '' ? '{}' : args) : (args ?? {})
-          return await use(objectOf(body))
-        } catch (error) {
-          return JSON.stringify({ error: thrownSentence(error) })
-        }
-      },
-      async call(args) {
-        const answer: unknown = JSON.parse(await use(objectOf(args)))
-        if (typeof answer === 'object' && answer !== null && 'error' in answer)
-          throw problem({ kind: 'BadInput', field: tool.name, detail: `says: ${String(answer.error)}` })
-        return answer
-      },
-    }
-  })
-}
+/** Calls that compact, undo, verify and simulate. */
+const operatingCalls = ({ value, result }: Remote) =>
+  ({
+    compact: async (conversation, options = {}) =>
+      await result('compact', { params: { conversation }, body: withoutActor(options) }),
+    undo: async (conversation, options) =>
+      await value('undo', { params: { conversation }, body: withoutActor(options) }),
+    async waitForCompaction(conversation) {
+      if (conversation !== undefined) await value('settle', { params: { conversation } })
+    },
+    async verify(conversation, { onProgress, onStream, against } = {}) {
+      if (onStream !== undefined || against !== undefined)
+        throw notSupportedRemotely('a manifest', 'create and verify manifests on the machine of the store')
+      return conversation === undefined
+        ? await result('verifyAll', {}, { onProgress })
+        : await result('verify', { params: { conversation } }, { onProgress })
+    },
+    whatIf: async (conversations, { onConversation, ...options }) =>
+      await result('whatIf', { body: { ...options, conversations } }, { onProgress: doneOf(onConversation) }),
+  }) satisfies Partial<Ledger>
 
-async function compressHistory<Message extends object>(
-  remote: RemoteCalls,
-  history: readonly Message[],
-  conversationId: string,
-  { actor }: ActorOptions = {},
-): Promise<Compressed<Message>> {
-  const { calls } = remote
-  try {
-    withoutActor(actor)
-    const { value: compressed } = await remote.answer(() =>
-      calls.compress({ params: { conversation: conversationId }, body: bodyOf({ messages: history }) }),
-    )
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- as the service's own ledger gave it
-    return compressed as unknown as Compressed<Message>
-  } catch (error) {
-    return {
-      history: [...history],
-      batchesCreated: 0,
-      messagesCompressed: 0,
-      tokensEstimateBefore: 0,
-      tokensEstimateAfter: 0,
-      error: dataOfProblem(error),
-    }
-  }
-}
+/** Settings of an append over those of the ledger; undefined if there are none. */
+const mergedPolicy = (ownPolicy: AppendOptions['policy'], policy: AppendOptions['policy']): AppendOptions['policy'] =>
+  ownPolicy === undefined && policy === undefined ? undefined : { ...ownPolicy, ...policy }
 
-/** The arguments of a tool. */
-function objectOf(args: unknown): object {
-  if (typeof args === 'object' && args !== null && !Array.isArray(args)) return args
-  throw problem({ kind: 'BadInput', field: 'the arguments', detail: 'must be an object' })
+/** The headers of an expected revision. */
+function expectedOf(revision: bigint | undefined): Readonly<Record<string, string>> {
+  if (revision === undefined) return {}
+  return revision === -1n ? { 'if-none-match': '*' } : { 'if-match': `"${revision.toString()}"` }
 }

@@ -7,8 +7,8 @@ import { backoffMs } from '../lib/backoff.js'
 import { isFailureKind, type FailureKind, type Fault } from '../lib/failure-kinds.js'
 import { isLedgerError, LedgerError } from '../lib/ledger-error.js'
 import { codeOf, sentenceOf } from '../ports/store-error.js'
-import type { Route } from '../service/contract/route.js'
-import { withWholeNumbers } from './whole-numbers.js'
+import type { Route } from '../schema/route.js'
+import { failureDetails } from '../schema/failure.js'
 
 /** How to reach a service. */
 export interface ClientOptions {
@@ -260,9 +260,7 @@ export function errorOfProblem({
   fault,
   ...about
 }: ProblemDocument): LedgerError {
-  // Revisions and positions are strings in JSON.
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a record stays one
-  const details = withWholeNumbers(about) as Record<string, unknown>
+  const details = failureDetails.parse(about)
   if (isFailureKind(kind)) return new LedgerError(kind, detail, { details })
   const reported = { fault: isFault(fault) ? fault : faultOfStatus(status), status }
   return new LedgerError('UnknownKind', detail, { details: { ...details, kind }, reported })

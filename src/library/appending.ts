@@ -25,7 +25,7 @@ const APPEND: Names<AppendOptions> = {
   actor: true,
   correlationId: true,
   expectedRevision: true,
-  together: true,
+  atomic: true,
 }
 const REQUEST: Names<RequestOptions> = { actor: true, correlationId: true }
 const AMEND: Names<AmendOptions> = {
@@ -75,8 +75,8 @@ const movedOf =
       ? problem({ kind: 'RevisionNotExpected', conversationId, expected: left.known, actual: left.revision })
       : problem(left)
 
-function togetherOf(value: boolean | undefined): boolean {
-  if (value !== undefined && typeof value !== 'boolean') throw bad('together', 'must be true or false')
+function atomicOf(value: boolean | undefined): boolean {
+  if (value !== undefined && typeof value !== 'boolean') throw bad('atomic', 'must be true or false')
   return value === true
 }
 
@@ -161,10 +161,10 @@ export function createAppending(parts: AppendingParts): Pick<Ledger, 'append' | 
         scope: parsedOptions.scope === undefined ? undefined : nameOf('scope', parsedOptions.scope),
         provenance: provenanceOf(parsedOptions),
         expectedRevision: expectedOf(parsedOptions.expectedRevision),
-        together: togetherOf(parsedOptions.together),
+        atomic: atomicOf(parsedOptions.atomic),
       }
-      if (command.together && command.messages.some(({ messageId }) => messageId === undefined))
-        throw bad('together', 'needs an id of every message')
+      if (command.atomic && command.messages.some(({ messageId }) => messageId === undefined))
+        throw bad('atomic', 'needs an id of every message')
       gate.writes('append')
       freshness.follow()
       const settings =

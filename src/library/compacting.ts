@@ -55,7 +55,7 @@ export interface CompactingParts extends Pick<
 }
 
 export interface Compacting {
-  readonly calls: Pick<Ledger, 'compact' | 'undo' | 'settled'>
+  readonly calls: Pick<Ledger, 'compact' | 'undo' | 'waitForCompaction'>
   /**
    * Starts background work after an append: vectors, and compaction if this process compacts. Compaction is recorded
    * with the correlation id of the append.
@@ -117,7 +117,7 @@ export function createCompacting(parts: CompactingParts): Compacting {
         freshness.recordedHere(handled)
         return undoneBy(handled)
       },
-      async settled(conversationId) {
+      async waitForCompaction(conversationId) {
         gate.open()
         await worker.settled(conversationId)
       },

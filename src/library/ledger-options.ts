@@ -133,11 +133,11 @@ export interface AppendOptions extends RequestOptions {
    * If true, the messages are one unit: if some of their ids are already recorded and others are not, nothing is
    * appended (`PartlyRecorded`). Every message needs an id.
    */
-  readonly together?: boolean
+  readonly atomic?: boolean
 }
 
 /** Options of an observation; recorded with it. */
-export type ObserveOptions = Omit<AppendOptions, 'expectedRevision' | 'together'>
+export type ObserveOptions = Omit<AppendOptions, 'expectedRevision' | 'atomic'>
 
 /** Result of an append. */
 export interface AppendResult {

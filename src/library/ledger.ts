@@ -452,7 +452,7 @@ export interface Ledger {
    * Waits for background compaction of this ledger, or of one conversation. Returns immediately if another process
    * compacts.
    */
-  settled(conversationId?: string): Promise<void>
+  waitForCompaction(conversationId?: string): Promise<void>
   /**
    * Searches batches and messages of one conversation or one scope, best hit first. By default it searches the
    * conversations without a scope.

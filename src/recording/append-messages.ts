@@ -29,7 +29,7 @@ export interface AppendCommand {
   /** The required revision of the conversation; -1n for a new one. */
   readonly expectedRevision?: bigint | undefined
   /** The messages are recorded all together or not at all. */
-  readonly together?: boolean
+  readonly atomic?: boolean
 }
 
 export interface AppendedMessages {
@@ -50,7 +50,7 @@ function unknownModelIn(events: readonly RecordedEvent[]): string | undefined {
 
 export function createAppendMessages({ conversations, clock, summarizerWindowTokens, estimator }: AppendDependencies) {
   return async (command: AppendCommand): Promise<E.Either<CommandFailure, AppendedMessages>> => {
-    const { conversationId, messages, settings, scope, provenance, expectedRevision, together } = command
+    const { conversationId, messages, settings, scope, provenance, expectedRevision, atomic } = command
     const id = checkId('conversationId', conversationId)
     if (E.isLeft(id)) return id
     const handled = await conversations.handle(
@@ -62,7 +62,7 @@ export function createAppendMessages({ conversations, clock, summarizerWindowTok
           type: 'AppendMessages',
           messages,
           now: clock.now().toISOString(),
-          ...(together === true ? { requestSize: messages.length } : {}),
+          ...(atomic === true ? { requestSize: messages.length } : {}),
         },
       ],
       provenance,

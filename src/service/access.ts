@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache'
 import type { Bound, KeyRecord, Role } from '../ports/service-state.js'
 import type { Ledger } from '../library/ledger.js'
 import { kindOf } from '../library/problem.js'
-import type { Route } from './contract/route.js'
+import type { Route } from '../schema/route.js'
 import { Refused } from './problems.js'
 
 /** The identity of a request. */

@@ -21,10 +21,10 @@ import { answerBeforeEnd } from '../lib/unread-body.js'
 import { accessOf, checkRoles, createBounds, EVERYTHING, keyGiven, type Access } from './access.js'
 import { valueOf } from './body.js'
 import { createCompactionMetrics } from './compaction-metrics.js'
-import { routes, type RouteName } from './contract/index.js'
-import type { Route } from './contract/route.js'
+import { routes, type RouteName } from '../schema/index.js'
+import type { Route } from '../schema/route.js'
 import { createFeed } from './feed.js'
-import { createJobs } from './jobs.js'
+import { Jobs } from './jobs.js'
 import { createKeyCheck } from './keys.js'
 import { createRate, roomsOf, USUAL, type Limits, type Room } from './limits.js'
 import { createServiceMetrics } from './metrics.js'
@@ -41,7 +41,7 @@ import { operatingHandlers } from './routes/operating.js'
 import type { Answer, Handlers, Parts } from './service.js'
 import { eventStream } from './sse.js'
 import { createUses } from './uses.js'
-import { toWire } from './wire.js'
+import { toWire } from '../lib/json.js'
 
 /** Another interface under its own path. It is called after authentication. */
 export interface Mount {
@@ -99,6 +99,17 @@ interface Under {
   status: number | undefined
 }
 
+/** What answers each route. */
+const handlers: Handlers = {
+  ...conversationHandlers,
+  ...messageHandlers,
+  ...agentHandlers,
+  ...historyHandlers,
+  ...editionHandlers,
+  ...operatingHandlers,
+  ...eventHandlers,
+}
+
 /** Whether a route may begin a conversation. A list that is compressed names no scope, so none begins within one by it. */
 const mayBegin = (name: RouteName, { bound }: Access): boolean =>
   name === 'appendMessages' || name === 'observe' || (name === 'compress' && (bound === undefined || 'prefix' in bound))
@@ -144,13 +155,13 @@ class ServiceApp {
   private readonly rate: ReturnType<typeof createRate>
   private readonly uses: ReturnType<typeof createUses>
   private readonly feed: ReturnType<typeof createFeed>
-  private readonly jobs: ReturnType<typeof createJobs>
+  private readonly jobs: Jobs
   private readonly requestRoom: Room
   private readonly streamRoom: Room
   private readonly register = new Registry()
   private readonly metrics: ReturnType<typeof createServiceMetrics>
   private readonly draining = new AbortController()
-  private readonly handlers: Handlers
+  private readonly parts: Parts
 
   constructor(options: ServiceOptions) {
     const { ledger, stores, pepper } = options
@@ -165,7 +176,7 @@ class ServiceApp {
     const rooms = roomsOf(this.limits)
     this.requestRoom = rooms.requests
     this.streamRoom = rooms.streams
-    this.jobs = createJobs({
+    this.jobs = new Jobs({
       store: stores.jobs,
       room: rooms.jobs,
       problemOf: (error, requestId) => this.reportedProblem(error, requestId),
@@ -176,7 +187,7 @@ class ServiceApp {
       jobs: this.jobs.running(),
     }))
     stores.onCompaction(createCompactionMetrics(this.register).began)
-    this.handlers = this.handlersOf(options)
+    this.parts = this.partsOf(options)
     this.addRoutes()
     this.addDescription(options.version ?? 'unknown')
     this.addHealth(stores)
@@ -197,8 +208,8 @@ class ServiceApp {
     await this.uses.stop()
   }
 
-  private handlersOf({ ledger, stores }: ServiceOptions): Handlers {
-    const parts: Parts = {
+  private partsOf({ ledger, stores }: ServiceOptions): Parts {
+    return {
       ledger,
       bounds: this.bounds,
       jobs: this.jobs,
@@ -208,15 +219,6 @@ class ServiceApp {
       recorded: (count) => {
         this.metrics.recorded(count)
       },
-    }
-    return {
-      ...conversationHandlers(parts),
-      ...messageHandlers(parts),
-      ...agentHandlers(parts),
-      ...historyHandlers(parts),
-      ...editionHandlers(parts),
-      ...operatingHandlers(parts),
-      ...eventHandlers(parts),
     }
   }
 
@@ -419,10 +421,10 @@ class ServiceApp {
     refuseConditions(route, headers)
     // Each handler takes what its own route gives; the compiler sees only that there are many of them.
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-    const handle = this.handlers[name] as (asked: object) => Promise<Answer>
+    const handle = handlers[name] as (parts: Parts, asked: object) => Promise<Answer>
     // The body had a time of its own.
     const answer = await withinTime(
-      handle({ params, query, body, raw, headers: heeded, access }),
+      handle(this.parts, { params, query, body, raw, headers: heeded, access }),
       this.limits.requestMs,
     )
     return this.send(context, route, answer, { under, access })

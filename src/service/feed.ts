@@ -7,8 +7,8 @@ import type { RecordedEvent } from '../domain/events/index.js'
 import { conversationOf } from '../domain/values/ids.js'
 import type { Ledger } from '../library/ledger.js'
 import { sleep } from '../ports/clock.js'
-import { EVENT_TYPE } from './contract/events.js'
-import { toWire } from './wire.js'
+import { EVENT_TYPE } from '../schema/events.js'
+import { toWire } from '../lib/json.js'
 
 /** An event, ready to send. */
 interface FeedItem {

@@ -8,9 +8,14 @@ import { sleep } from '../ports/clock.js'
 import type { Access } from './access.js'
 import { Refused, type Problem } from './problems.js'
 import type { Room } from './limits.js'
-import { toWire } from './wire.js'
+import { toWire } from '../lib/json.js'
+import { withoutUndefined } from '../lib/without-undefined.js'
+import type { Immutable } from '../schema/answer.js'
+import type { Job, JobName, ProgressOf, ResultOf } from '../schema/index.js'
 
 const BEAT_MS = 1_000
+type JobOutcome = Parameters<JobStore['end']>[1]
+
 const JOB_ID = /^[0-9a-f-]{36}$/u
 /** A process that says nothing for so long has ended. */
 const ALIVE_MS = 15_000
@@ -19,57 +24,44 @@ const MOST_JOBS = 10_000
 /** The longest wait for a job, in seconds. */
 const LONGEST_WAIT_S = 50
 
-/** What a job works with. */
-interface JobWork {
+/** Signal and progress of a job. */
+interface JobWork<Name extends JobName> {
   /** Ends it. */
   readonly signal: AbortSignal
   /** Reports progress. */
-  readonly progress: (progress: unknown) => void
+  readonly progress: (progress: Immutable<ProgressOf<Name>>) => void
 }
 
 /** A job as it is answered. */
-interface JobAnswer {
+export interface JobAnswer {
   readonly status: 200 | 202
   readonly headers: Readonly<Record<string, string>>
-  readonly body: Readonly<Record<string, unknown>>
+  readonly body: Immutable<Job>
 }
 
-/** The jobs of a service. */
-export interface Jobs {
-  /** Starts a job. Answers when it is recorded, or when it has ended if the caller wants to wait. */
-  start(
-    kind: string,
-    asked: {
-      readonly access: Access
-      readonly conversationId?: string | undefined
-      readonly prefer: string | undefined
-    },
-    work: (work: JobWork) => Promise<unknown>,
-  ): Promise<JobAnswer>
-  get(access: Access, id: string, prefer: string | undefined): Promise<JobAnswer>
-  list(access: Access, limit: number): Promise<readonly Readonly<Record<string, unknown>>[]>
-  cancel(access: Access, id: string): Promise<JobAnswer>
-  /** How many this process works on. */
-  readonly running: () => number
-  /** Ends those of this process, and waits for that. */
-  stop(): Promise<void>
+/** The access of the caller, and how long it waits for the end of the job. */
+interface JobRequest {
+  readonly access: Access
+  readonly conversationId?: string | undefined
+  readonly prefer: string | undefined
 }
 
+// The texts in the store were written by a process of this service.
 const parsed = (text: string | undefined): unknown => (text === undefined ? undefined : (JSON.parse(text) as unknown))
 
-function shown(job: JobRecord): Readonly<Record<string, unknown>> {
-  const { id, kind, conversationId, state, createdAt, endedAt } = job
-  return {
+function shown({ id, kind, conversationId, state, progress, result, problem, createdAt, endedAt }: JobRecord) {
+  return withoutUndefined({
     id,
     kind,
     conversationId,
     state,
-    progress: parsed(job.progress),
-    result: parsed(job.result),
-    problem: parsed(job.problem),
+    progress: parsed(progress),
+    result: parsed(result),
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- as `outcomeOf` wrote it
+    problem: parsed(problem) as Job['problem'],
     createdAt,
     endedAt,
-  }
+  })
 }
 
 const answerOf = (job: JobRecord): JobAnswer => ({
@@ -87,31 +79,40 @@ function waitOf(prefer: string | undefined): number {
   return seconds === undefined ? 0 : Math.min(Number(seconds), LONGEST_WAIT_S)
 }
 
+type Work<Name extends JobName> = (work: JobWork<Name>) => Promise<Immutable<ResultOf<Name>>>
+
+interface RunningJob {
+  readonly ended: Promise<void>
+  readonly controller: AbortController
+}
+
 interface JobsOptions {
   readonly store: JobStore
   readonly room: Room
   readonly problemOf: (error: unknown, requestId: string) => Problem
 }
 
-class ProcessJobs implements Jobs {
-  private readonly store: JobStore
-  private readonly places: Room
-  private readonly problemOf: JobsOptions['problemOf']
-  private readonly runs = new Map<string, { readonly ended: Promise<void>; readonly controller: AbortController }>()
+/** The jobs of one process, and what the store knows of those of the others. */
+export class Jobs {
+  private readonly runningJobs = new Map<string, RunningJob>()
+  constructor(private readonly options: JobsOptions) {}
 
-  constructor({ store, room, problemOf }: JobsOptions) {
-    this.store = store
-    this.places = room
-    this.problemOf = problemOf
+  /** How many this process works on. */
+  running(): number {
+    return this.runningJobs.size
   }
 
-  async start(
-    ...[kind, { access, conversationId, prefer }, work]: Parameters<Jobs['start']>
-  ): ReturnType<Jobs['start']> {
-    const leave = this.places.take()
+  /** Starts a job. Answers when it is recorded, or when it has ended if the caller wants to wait. */
+  async start<Name extends JobName>(
+    kind: Name,
+    { access, conversationId, prefer }: JobRequest,
+    work: Work<Name>,
+  ): Promise<JobAnswer> {
+    const { store, room } = this.options
+    const leave = room.take()
     const id = randomUUID()
     try {
-      await this.store.add({ id, kind, keyId: access.keyId, conversationId }, ALIVE_MS)
+      await store.add({ id, kind, keyId: access.keyId, conversationId }, ALIVE_MS)
     } catch (error) {
       leave()
       throw error
@@ -119,80 +120,84 @@ class ProcessJobs implements Jobs {
     const controller = new AbortController()
     const ended = this.run(id, controller, work).finally(() => {
       leave()
-      this.runs.delete(id)
-      this.store.forget(MOST_JOBS).catch(() => undefined)
+      this.runningJobs.delete(id)
+      store.forget(MOST_JOBS).catch(() => undefined)
     })
-    this.runs.set(id, { ended, controller })
-    await this.waited(id, prefer)
-    return answerOf(await this.found(access, id))
+    this.runningJobs.set(id, { ended, controller })
+    await this.wait(id, prefer)
+    return answerOf(await this.find(access, id))
   }
 
-  async get(...[access, id, prefer]: Parameters<Jobs['get']>): ReturnType<Jobs['get']> {
-    await this.found(access, id)
-    await this.waited(id, prefer)
-    return { ...answerOf(await this.found(access, id)), status: 200 }
+  async get(access: Access, id: string, prefer: string | undefined): Promise<JobAnswer> {
+    await this.find(access, id)
+    await this.wait(id, prefer)
+    return { ...answerOf(await this.find(access, id)), status: 200 }
   }
 
-  async list(...[access, limit]: Parameters<Jobs['list']>): ReturnType<Jobs['list']> {
-    return (await this.store.list({ limit, ...(access.bound === undefined ? {} : { keyId: access.keyId }) })).map(shown)
+  async list({ bound, keyId }: Access, limit: number): Promise<readonly Immutable<Job>[]> {
+    return (await this.options.store.list({ limit, ...(bound === undefined ? {} : { keyId }) })).map(shown)
   }
 
-  async cancel(...[access, id]: Parameters<Jobs['cancel']>): ReturnType<Jobs['cancel']> {
-    const job = await this.found(access, id)
-    this.runs.get(id)?.controller.abort(new Error('the job was cancelled'))
-    if (!(await this.store.cancel(id)) && job.state !== 'cancelled')
+  async cancel(access: Access, id: string): Promise<JobAnswer> {
+    const job = await this.find(access, id)
+    this.runningJobs.get(id)?.controller.abort(new Error('the job was cancelled'))
+    if (!(await this.options.store.cancel(id)) && job.state !== 'cancelled')
       throw new Refused('JobEnded', `the job has ended already: it is ${job.state}`)
-    await this.runs.get(id)?.ended
-    return { ...answerOf(await this.found(access, id)), status: 202 }
+    await this.runningJobs.get(id)?.ended
+    return { ...answerOf(await this.find(access, id)), status: 202 }
   }
 
-  running(): number {
-    return this.runs.size
-  }
-
+  /** Ends the jobs of this process, and waits until they have ended. */
   async stop(): Promise<void> {
-    for (const { controller } of this.runs.values()) controller.abort(new Error('the service is shutting down'))
-    await Promise.all(Array.from(this.runs.values(), ({ ended }) => ended))
+    const jobs = [...this.runningJobs.values()]
+    for (const { controller } of jobs) controller.abort(new Error('the service is shutting down'))
+    await Promise.all(jobs.map(({ ended }) => ended))
   }
 
-  private async run(id: string, controller: AbortController, work: (work: JobWork) => Promise<unknown>): Promise<void> {
-    let lastProgress: unknown
-    let isReported = true
-    const progressNow = (): string | undefined => {
-      if (isReported) return undefined
-      isReported = true
-      return toWire(lastProgress)
+  /** Does the work of a job, reports its progress with each heartbeat, and records how it ended. */
+  private async run<Name extends JobName>(id: string, controller: AbortController, work: Work<Name>): Promise<void> {
+    const { store } = this.options
+    let unreported: { readonly progress: unknown } | undefined
+    const takeProgress = (): string | undefined => {
+      const text = unreported === undefined ? undefined : toWire(unreported.progress)
+      unreported = undefined
+      return text
     }
-    const tellTheStore = async (): Promise<void> => {
-      const { isCancelled } = await this.store.beat(id, progressNow(), ALIVE_MS)
+    const report = async (): Promise<void> => {
+      const { isCancelled } = await store.beat(id, takeProgress(), ALIVE_MS)
       if (isCancelled) controller.abort(new Error('the job was cancelled'))
     }
     const beat = setInterval(() => {
       // If the database is unavailable for a moment, the next heartbeat reports the progress.
-      tellTheStore().catch(() => undefined)
+      report().catch(() => undefined)
     }, BEAT_MS)
-    let outcome: Parameters<JobStore['end']>[1]
-    try {
-      const result = await work({
+    const outcome = await this.outcomeOf(id, controller.signal, () =>
+      work({
         signal: controller.signal,
         progress: (progress) => {
-          lastProgress = progress
-          isReported = false
+          unreported = { progress }
         },
-      })
-      outcome = { state: 'succeeded', result: toWire(result ?? null) }
-    } catch (error) {
-      outcome = controller.signal.aborted
-        ? { state: 'cancelled' }
-        : { state: 'failed', problem: toWire(this.problemOf(error, id).body) }
-    } finally {
+      }),
+    ).finally(() => {
       clearInterval(beat)
+    })
+    await this.recordEnd(id, { ...outcome, progress: takeProgress() })
+  }
+
+  private async outcomeOf(id: string, signal: AbortSignal, work: () => Promise<unknown>): Promise<JobOutcome> {
+    try {
+      return { state: 'succeeded', result: toWire(await work()) }
+    } catch (error) {
+      if (signal.aborted) return { state: 'cancelled' }
+      return { state: 'failed', problem: toWire(this.options.problemOf(error, id).body) }
     }
-    const ended = { ...outcome, progress: progressNow() }
-    // The result was paid for. If the database is unavailable for a moment, try again.
+  }
+
+  /** The result was paid for. If the database is unavailable for a moment, this tries again. */
+  private async recordEnd(id: string, outcome: JobOutcome): Promise<void> {
     for (let tries = 0; ; tries += 1) {
       try {
-        await this.store.end(id, ended)
+        await this.options.store.end(id, outcome)
         return
       } catch {
         if (tries >= 5) return
@@ -201,32 +206,30 @@ class ProcessJobs implements Jobs {
     }
   }
 
-  private async found(access: Access, id: string): Promise<JobRecord> {
+  private async find(access: Access, id: string): Promise<JobRecord> {
     // Do not send an invalid id to the database, which rejects some texts.
-    const job = JOB_ID.test(id) ? await this.store.find(id) : undefined
+    const job = JOB_ID.test(id) ? await this.options.store.find(id) : undefined
     // A job of another key does not exist for this one, unless the key reaches everything.
     if (job === undefined || !(access.bound === undefined || job.keyId === access.keyId))
       throw new Refused('NoSuchJob', `there is no job "${id}"; jobs that have ended are forgotten when there are many`)
     return job
   }
 
-  private async waited(id: string, prefer: string | undefined): Promise<void> {
+  /** Waits for the end of a job as long as the caller wants. */
+  private async wait(id: string, prefer: string | undefined): Promise<void> {
     const seconds = waitOf(prefer)
     if (seconds === 0) return
     const until = performance.now() + seconds * 1_000
-    const runningJob = this.runs.get(id)
-    if (runningJob !== undefined) {
+    const job = this.runningJobs.get(id)
+    if (job !== undefined) {
       const timeout = new AbortController()
-      await Promise.race([runningJob.ended, sleep(seconds * 1_000, timeout.signal)])
+      await Promise.race([job.ended, sleep(seconds * 1_000, timeout.signal)])
       timeout.abort()
       return
     }
     while (performance.now() < until) {
-      if ((await this.store.find(id))?.state !== 'running') return
+      if ((await this.options.store.find(id))?.state !== 'running') return
       await sleep(250)
     }
   }
 }
-
-/** Builds the jobs of one process. */
-export const createJobs = (options: JobsOptions): Jobs => new ProcessJobs(options)

@@ -1,10 +1,10 @@
 /** The description of the service, OpenAPI 3.1, made of the schemas that requests are parsed by. */
 import { OpenAPIHono, type RouteConfig } from '@hono/zod-openapi'
 import { z } from 'zod'
-import { routes } from './contract/index.js'
-import { cloudEvent } from './contract/events.js'
-import { problem } from './contract/problem.js'
-import type { Route } from './contract/route.js'
+import { routes } from '../schema/index.js'
+import { cloudEvent } from '../schema/events.js'
+import { problem } from '../schema/problem.js'
+import type { Route } from '../schema/route.js'
 
 const json = (schema: z.ZodType): { 'application/json': { schema: z.ZodType } } => ({ 'application/json': { schema } })
 

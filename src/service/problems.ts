@@ -5,7 +5,7 @@
 import type { FailureKind } from '../lib/failure-kinds.js'
 import { isLedgerError, LedgerError } from '../lib/ledger-error.js'
 import { faultOf, kindOf, statusOf } from '../library/problem.js'
-import { PROBLEM } from './contract/problem.js'
+import { PROBLEM } from '../schema/problem.js'
 
 /** A request that is refused, with what the answer needs in addition. It never leaves the service. */
 export class Refused extends LedgerError {

@@ -1,8 +1,8 @@
 /** Validates what a request gives for its route: conditions, query and body. */
 import { unknownName } from '../domain/text/known-names.js'
 import { issueSentence } from '../domain/values/issue-sentence.js'
-import { routes } from './contract/index.js'
-import type { Route } from './contract/route.js'
+import { routes } from '../schema/index.js'
+import type { Route } from '../schema/route.js'
 import { Refused } from './problems.js'
 
 /** Routes with an optional body. */

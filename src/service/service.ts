@@ -3,7 +3,8 @@ import type { z } from 'zod'
 import type { Ledger } from '../library/ledger.js'
 import type { KeyStore } from '../ports/service-state.js'
 import type { Access, Bounds } from './access.js'
-import type { RouteName, routes } from './contract/index.js'
+import type { Immutable } from '../schema/answer.js'
+import type { AnswerOf, Job, JobName, RouteName, routes } from '../schema/index.js'
 import type { Feed, FeedDelivery } from './feed.js'
 import type { Jobs } from './jobs.js'
 
@@ -23,22 +24,11 @@ type RouteOf<Name extends RouteName> = (typeof routes)[Name]
 type BodyOf<Name extends RouteName> =
   NonNullable<RouteOf<Name>['body']> extends z.ZodType ? z.output<NonNullable<RouteOf<Name>['body']>> : undefined
 
-/** A request, parsed by its route. */
-interface Asked<Name extends RouteName> {
-  readonly params: z.output<RouteOf<Name>['params']>
-  readonly query: z.output<RouteOf<Name>['query']>
-  readonly body: BodyOf<Name>
-  /** The body as received, because parsed values have their keys in another order. */
-  readonly raw: unknown
-  readonly headers: Readonly<Record<string, string | undefined>>
-  readonly access: Access
-}
-
-/** What a handler answers: a value, or a stream of facts. */
-export interface Answer {
+/** The answer of a handler: a value, or a stream of events. */
+export interface Answer<Body = unknown> {
   readonly status?: number
   readonly headers?: Readonly<Record<string, string>>
-  readonly body?: unknown
+  readonly body?: Body
   /** Events until the signal aborts. `idOf` is the id after which a client resumes. */
   readonly stream?: {
     readonly read: (signal: AbortSignal) => AsyncIterable<FeedDelivery>
@@ -46,27 +36,24 @@ export interface Answer {
   }
 }
 
-/** What answers a route. */
-type Handler<Name extends RouteName> = (asked: Asked<Name>) => Promise<Answer>
+/**
+ * Answers a request, which is parsed by the schemas of its route. `raw` is the body as received, because parsed values
+ * have their keys in another order. A job has its result as text in the store, so its answer is any job.
+ */
+type Handler<Name extends RouteName> = (
+  parts: Parts,
+  asked: {
+    readonly params: z.output<RouteOf<Name>['params']>
+    readonly query: z.output<RouteOf<Name>['query']>
+    readonly body: BodyOf<Name>
+    readonly raw: unknown
+    readonly headers: Readonly<Record<string, string | undefined>>
+    readonly access: Access
+  },
+) => Promise<Answer<Immutable<Name extends JobName ? Job : AnswerOf<Name>>>>
 
-/** The handlers of some routes, by their names. */
-export type Handlers<Name extends RouteName = RouteName> = { readonly [N in Name]: Handler<N> }
+/** The handlers of all routes, by their names. */
+export type Handlers = { readonly [Name in RouteName]: Handler<Name> }
 
 /** An ETag of a revision. */
 export const etagOf = (revision: bigint): Readonly<Record<string, string>> => ({ etag: `"${String(revision)}"` })
-
-/** A whole number that came as a text. */
-export const bigintOf = (text: string | undefined): bigint | undefined =>
-  text === undefined ? undefined : BigInt(text)
-
-/** What to wait for, as the library takes it. */
-export const waitOf = ({
-  waitFor,
-  timeout,
-}: {
-  readonly waitFor?: string | undefined
-  readonly timeout?: number | undefined
-}): { readonly waitFor?: bigint; readonly timeout?: number } => ({
-  ...(waitFor === undefined ? {} : { waitFor: BigInt(waitFor) }),
-  ...(timeout === undefined ? {} : { timeout }),
-})

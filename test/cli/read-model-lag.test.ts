@@ -117,7 +117,7 @@ describe('memory_read', () => {
       { id: 'answer c2', role: 'tool', tool_call_id: 'c2', content: 'one giraffe' },
       ...talk(30, 10),
     ])
-    await ledger.settled('a')
+    await ledger.waitForCompaction('a')
     await ledger.compact('a', { force: true })
     const [memoryRead] = ledger.tools('a')
     const answer = await memoryRead?.execute({ query: 'giraffe', limit: 50 })

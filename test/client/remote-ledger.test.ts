@@ -26,7 +26,7 @@ beforeAll(async () => {
   remote = openRemoteLedger({ url: server.url })
   for (const message of talk(60)) {
     await remote.append(ID, { ...message, attributes: { revision: '12', at: '7' } })
-    await ledger.settled()
+    await ledger.waitForCompaction()
   }
   await remote.append('other', { id: 'only', role: 'user', content: [{ type: 'text', text: 'hi', position: '3' }] })
 })
@@ -121,7 +121,7 @@ describe('a ledger behind a service', () => {
   it('compacts, undoes, pins, replays, compares, adopts and reverts', async () => {
     const id = 'operated'
     for (const message of talk(24)) await remote.append(id, message)
-    await remote.settled(id)
+    await remote.waitForCompaction(id)
     const forced = await remote.compact(id, { force: true })
     expect(forced.failure).toBeUndefined()
     const { messages } = await remote.messages(id)

@@ -31,7 +31,7 @@ describe('reports on compactions', () => {
     await ledger.importTranscript(file)
     const { messages } = sampleConversation()
     await ledger.append('ours', messages.slice(0, 120))
-    await ledger.settled('ours')
+    await ledger.waitForCompaction('ours')
   })
 
   afterAll(async () => {

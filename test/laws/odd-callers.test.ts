@@ -230,7 +230,7 @@ const entries: Readonly<Record<string, Entry>> = {
   'compact.conversationId': (ledger, value) => ledger.compact(value),
   'compact.force': (ledger, value) => ledger.compact('odd', { force: value }),
   'undo.cycle': (ledger, value) => ledger.undo('odd', { cycle: value }),
-  'settled.conversationId': (ledger, value) => ledger.settled(value),
+  'settled.conversationId': (ledger, value) => ledger.waitForCompaction(value),
   'search.query': (ledger, value) => ledger.search(value),
   'search.conversationId': (ledger, value) => ledger.search('harbour', { conversationId: value }),
   'search.scope': (ledger, value) => ledger.search('harbour', { scope: value }),
@@ -395,7 +395,7 @@ async function tryOne(ledger: Ledger, entry: string, name: string, value: unknow
     })
     estimators += 1
     await withSummarizer.append(`odd-${String(estimators)}-summarized`, talk(25))
-    await withSummarizer.settled()
+    await withSummarizer.waitForCompaction()
     await withSummarizer.close()
   }
 }
@@ -467,7 +467,7 @@ async function faultsAfter(group: typeof all): Promise<string[]> {
       if ((await ledger.context('good')).messages.at(-1)?.content !== `Still here, ${String(at)}.`)
         wrong.push('the other conversation does not work')
     }
-    await ledger.settled()
+    await ledger.waitForCompaction()
   } finally {
     await ledger.close()
   }

@@ -45,7 +45,7 @@ it('takes back what is compacted, and the cycles that compacted it', async () =>
       content: `${String(at)}: ${'the crane at the west quay is out. '.repeat(5)}`,
     })),
   )
-  await ledger.settled('c')
+  await ledger.waitForCompaction('c')
   expect((await ledger.context('c')).viewAt).toBe(0)
   await ledger.amend('c', { withdraw: 'all', append: [{ role: 'user', content: 'Anew.' }] })
   const { messages, viewAt } = await ledger.context('c')

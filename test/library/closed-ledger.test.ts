@@ -25,7 +25,7 @@ const ARGUMENTS: Readonly<Record<string, readonly unknown[]>> = {
   diff: ['a', { from: 0n }],
   compact: ['a'],
   undo: ['a', { cycle: 1 }],
-  settled: [],
+  waitForCompaction: [],
   search: ['berth', { conversationId: 'a' }],
   log: ['a'],
   follow: [{}],

@@ -7,7 +7,7 @@ let ledger: Ledger
 beforeEach(async () => {
   ledger = await openLedger({ store: 'memory', policy: SMALL })
   for (const id of ['a-x', 'x']) await ledger.append(id, talk(30))
-  await ledger.settled()
+  await ledger.waitForCompaction()
 })
 afterEach(async () => {
   await ledger.close()
@@ -152,7 +152,7 @@ describe('an edition', () => {
     const { editionId } = await ledger.editions.replay({ conversations: ['x'] })
     await ledger.editions.adopt('x', editionId)
     await ledger.append('x', talk(40, 100))
-    await ledger.settled()
+    await ledger.waitForCompaction()
     const before = await ledger.context('x')
     const put = await ledger.editions.revert('x')
     const context = await ledger.context('x')
@@ -164,7 +164,7 @@ describe('an edition', () => {
     })
     expect(put.tokensAfter).toBeLessThanOrEqual(1_000)
     await ledger.append('x', talk(1, 200))
-    await ledger.settled()
+    await ledger.waitForCompaction()
     expect((await ledger.context('x')).overBudget).toBeUndefined()
   })
 

@@ -58,7 +58,7 @@ wholeTest(
     await withLedger({ estimator: 'words-1', policy: { ...SMALL, modelMaxTokens: 500 } }, async (ledger) => {
       for (const message of talk(60)) await ledger.append('a', message)
       await ledger.append('a', [calling('c', ['x', 'y']), answering('rx', 'x'), say(90), answering('ry', 'y')])
-      await ledger.settled()
+      await ledger.waitForCompaction()
       const { estimators, tokens } = await counted(ledger, 'a')
       expect(estimators).toEqual(['words-1'])
       expect(tokens.slice(0, 60)).toEqual(talk(60).map((message) => ROLE + wordsIn(textOf(message))))
@@ -72,7 +72,7 @@ wholeTest(
       const { editionId } = await ledger.editions.replay({ conversations: ['a'], policy: { buffer: 2 } })
       await ledger.editions.adopt('a', editionId)
       await ledger.append('a', talk(10, 100))
-      await ledger.settled()
+      await ledger.waitForCompaction()
       expect((await counted(ledger, 'a')).estimators).toEqual(['words-1'])
       expect(await ledger.verify()).toMatchObject({ ok: true, problems: [] })
     })
@@ -113,12 +113,12 @@ wholeTest(
       await ledger.append('a', [answering('rx', 'x'), say(31)])
       await ledger.append('a', talk(8, 32))
       await ledger.append('b', say(0))
-      await ledger.settled()
+      await ledger.waitForCompaction()
     })
     await withLedger({ policy: { ...SMALL, keepRecent: 3 } }, async (ledger) => {
       await ledger.append('a', [answering('ry', 'y'), ...talk(8, 40)])
       await ledger.append('c', say(0))
-      await ledger.settled()
+      await ledger.waitForCompaction()
       expect((await counted(ledger, 'a')).estimators).toEqual([defaultEstimator.name, 'characters-1', 'characters-1'])
       expect(await counted(ledger, 'b')).toEqual({
         estimators: ['characters-1'],

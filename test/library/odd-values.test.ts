@@ -238,7 +238,7 @@ describe("a summarizer of somebody's own that answers what cannot be recorded", 
         async (ledger) => {
           await ledger.append('good', { role: 'user', content: 'the harbour is closed' })
           await ledger.append('odd', [{ role: 'user', content: 'and the harbour opens' }, ...talk(40)])
-          await ledger.settled()
+          await ledger.waitForCompaction()
           const types: string[] = []
           for await (const event of ledger.log('odd')) types.push(event.type)
           expect(types).toContain('CompactionFailed')
@@ -275,7 +275,7 @@ describe('an event that cannot be applied', () => {
       await withLedger({}, async (ledger) => {
         for (const id of ['good', 'odd'])
           await ledger.append(id, [{ role: 'user', content: 'the harbour is closed' }, ...talk(20)])
-        await ledger.settled()
+        await ledger.waitForCompaction()
         await ledger.list()
         await ledger.append('odd', { role: 'user', content: 'the last word' })
       })
@@ -292,7 +292,7 @@ describe('an event that cannot be applied', () => {
         },
         async (ledger) => {
           await ledger.append('good', [{ role: 'user', content: 'and the harbour opens' }, ...talk(20, 100)])
-          await ledger.settled()
+          await ledger.waitForCompaction()
           const where = /cannot apply \w+ at revision \d+ of conversation-odd/u
           expect((await ledger.list()).conversations).toMatchObject([
             { conversationId: 'good' },

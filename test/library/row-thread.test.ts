@@ -28,7 +28,7 @@ serverDescribe('rows compared in a thread of its own', () => {
     const ledger = await openLedger({ store: threadPlace.store, policy: SMALL })
     for (const id of ['earlier', 'talk']) {
       await ledger.append(id, talk(60))
-      await ledger.settled(id)
+      await ledger.waitForCompaction(id)
     }
     await ledger.projections.catchUp()
     await ledger.close()

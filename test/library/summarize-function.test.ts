@@ -21,7 +21,7 @@ async function talk(
       role: at % 2 === 0 ? 'user' : 'assistant',
       content: `Message ${String(at)} about the berths of the harbour, and who booked which of them.`,
     })
-  await ledger.settled('c')
+  await ledger.waitForCompaction('c')
 }
 
 it('summarizes, and is recorded by its name', async () => {
@@ -54,7 +54,7 @@ longTest('that is down is told of though the fallback does its work', async () =
       content: `Message ${String(at)} about the berths of the harbour, and who booked which of them.`,
     })),
   )
-  await ledger.settled('c')
+  await ledger.waitForCompaction('c')
   let standsIn = false
   for await (const event of ledger.log('c'))
     if (event.type === 'ChunkSummarized') standsIn ||= event.data.summarizer.fallback === true

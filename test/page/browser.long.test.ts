@@ -64,12 +64,12 @@ inBrowser(`the page in a real Chromium${chromiumPath === undefined ? ' (there is
     )
     for (let from = 0; from < LONG; from += 1_000)
       await ledger.append('ten thousand', talk(1_000, from), { policy: { modelMaxTokens: 100_000_000 } })
-    await ledger.settled()
+    await ledger.waitForCompaction()
     // A conversation with all marks: cycles, one of them undone, and an edition.
     let undone = false
     for (const message of talk(60)) {
       await ledger.append('talk', message, { policy: SMALL })
-      await ledger.settled()
+      await ledger.waitForCompaction()
       if (undone || (await ledger.context('talk')).viewAt === undefined) continue
       await ledger.undo('talk', { cycle: 1 })
       undone = true

@@ -96,7 +96,7 @@ describe('ledgerSession', () => {
     const session = ledgerSession({ ledger, sessionId: 'b' })
     for (let turn = 1; turn <= 30; turn += 1)
       await runner.run(agent, `Note ${String(turn)}: ${'the crane at the west quay is out. '.repeat(8)}`, { session })
-    await ledger.settled('b')
+    await ledger.waitForCompaction('b')
     const items = await session.getItems()
     expect(items[0]).toMatchObject({ role: 'user', content: expect.stringMatching(/^\[Context Summary/u) })
     expect(JSON.stringify(model.requests.at(-1)).length).toBeLessThan(12_000)

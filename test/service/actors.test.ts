@@ -14,7 +14,7 @@ import type { EventStore } from '../../src/ports/event-store.js'
 import { ROLES } from '../../src/ports/service-state.js'
 import type { Database } from '../../src/ports/sql.js'
 import { createService, type Service } from '../../src/service/app.js'
-import { routes, type RouteName } from '../../src/service/contract/index.js'
+import { routes, type RouteName } from '../../src/schema/index.js'
 import { createKey } from '../../src/service/keys.js'
 import { say, SMALL, talk } from '../support/conversations.js'
 import { ledgerOn } from '../support/ledger-on-database.js'
@@ -168,7 +168,7 @@ it('every fact that a request records names its key, and what only reads records
     const answer = await ask(name, input)
     expect([name, answer.status < 300, answer.body?.problem]).toEqual([name, true, undefined])
     if (name === 'replay') edition.id = answer.body.result.editionId
-    await ledger.settled()
+    await ledger.waitForCompaction()
     const recorded = await recordedAfter(before)
     expect([name, recorded.filter(({ actor }) => actor !== `key:${name}`)]).toEqual([name, []])
     const types = recorded.map(({ type }) => type)

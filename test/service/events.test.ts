@@ -8,12 +8,13 @@ import { startService, type Server } from '../../src/service/server.js'
 import type { Ledger } from '../../src/library/ledger.js'
 import { ROLES } from '../../src/ports/service-state.js'
 import { createKey } from '../../src/service/keys.js'
-import { cloudEvent } from '../../src/service/contract/events.js'
+import { cloudEvent } from '../../src/schema/events.js'
 import { connect } from 'node:net'
 import { once } from 'node:events'
 import { say } from '../support/conversations.js'
 import { longTest } from '../support/length.js'
 import { PEPPER } from '../support/service.js'
+import { z } from 'zod'
 
 let ledger: Ledger
 let server: Server
@@ -74,7 +75,10 @@ async function hear(
       text = text.slice(end + 2)
       const data = /^data: (.*)$/mu.exec(frame)?.[1]
       if (data === undefined) continue
-      received.push({ id: /^id: (.*)$/mu.exec(frame)?.[1], fact: cloudEvent.parse(JSON.parse(data)) })
+      received.push({
+        id: /^id: (.*)$/mu.exec(frame)?.[1],
+        fact: z.encode(cloudEvent, cloudEvent.parse(JSON.parse(data))),
+      })
       await onFact?.()
     }
   }

@@ -1,8 +1,8 @@
 /** Permissions: every role against every route. Conversations outside a key's scope return 404. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { ROLES } from '../../src/ports/service-state.js'
-import { routes } from '../../src/service/contract/index.js'
-import type { Route } from '../../src/service/contract/route.js'
+import { routes } from '../../src/schema/index.js'
+import type { Route } from '../../src/schema/route.js'
 import { say, talk } from '../support/conversations.js'
 import { startTestService, type TestService } from '../support/service.js'
 

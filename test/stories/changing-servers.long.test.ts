@@ -116,7 +116,7 @@ describe('servers that come and go', () => {
       ending.abort()
       await Promise.all(writers)
       // An interrupted cycle is reported here; its retry waits for its backoff.
-      await ledger.settled().catch((problem: unknown) => {
+      await ledger.waitForCompaction().catch((problem: unknown) => {
         problems.push(problem)
       })
 

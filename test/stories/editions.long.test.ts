@@ -119,7 +119,7 @@ function startAgent(ledger: Ledger, ids: readonly string[]) {
       try {
         // Waits for the running append; rejects if the agent has failed.
         await Promise.race([begun.opened, run])
-        await ledger.settled()
+        await ledger.waitForCompaction()
         return await work()
       } finally {
         pause = undefined
@@ -157,7 +157,7 @@ describe('an edition from the prompt to adoption', () => {
       const inputs = messages as unknown as MessageInput[]
       for (let at = 0; at < inputs.length; at += 25) {
         await ledger.append(id, inputs.slice(at, at + 25))
-        await ledger.settled(id)
+        await ledger.waitForCompaction(id)
       }
     }
     await ledger.close()
@@ -307,7 +307,7 @@ describe('an edition from the prompt to adoption', () => {
       await ledger.projections.rebuild('all')
       await verify()
       await agent.stop()
-      await ledger.settled()
+      await ledger.waitForCompaction()
       const read = await readers.prove()
       // They read while editions were in force, and before and after that.
       expect(read.inForce).toBeGreaterThan(0)

@@ -43,7 +43,7 @@ async function talk(ledger: Ledger, id: string, from: number, to: number): Promi
       role: turn % 2 === 0 ? 'assistant' : 'user',
       content: `Step ${String(turn)} of the migration moved table ${String(turn)} and took ${String(turn * 3)} seconds without trouble.`,
     })
-    await ledger.settled(id)
+    await ledger.waitForCompaction(id)
   }
 }
 
@@ -183,7 +183,7 @@ describe('a summarizer that fails', () => {
           role: turn % 2 === 0 ? 'assistant' : 'user',
           content: `Entry ${String(turn)}. ${'A long report that says the same in other words. '.repeat(12)}`,
         })
-        await ledger.settled('full')
+        await ledger.waitForCompaction('full')
         expect((await ledger.context('full')).tokens).toBeLessThanOrEqual(WINDOW)
       }
       expect((await ledger.context('full')).overBudget?.reason).toBe('pinned-and-leading')

@@ -42,7 +42,7 @@ describe('a long day', () => {
     })
     for (const message of messages) {
       await ledger.append(DAY, message)
-      await ledger.settled(DAY)
+      await ledger.waitForCompaction(DAY)
       const context = await ledger.context(DAY)
       widths.push(context.tokens)
       problems.push(...problemsOfEveryApi(context.messages))

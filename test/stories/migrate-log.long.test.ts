@@ -61,7 +61,7 @@ async function live(store: string, from: number): Promise<void> {
   for (let at = from; at < from + 20; at += 5) {
     for (const conversation of ['harbour', 'quay/ü 🚢', `run-${String(at)}`]) {
       await ledger.append(conversation, talk(5, at))
-      await ledger.settled(conversation)
+      await ledger.waitForCompaction(conversation)
     }
   }
   await ledger.append('harbour', [

@@ -152,7 +152,7 @@ describe('deleted streams', () => {
   it('are reported by verify, and all other calls still work', async () => {
     for (const id of ['kept', 'gone', 'deleted', 'cut']) {
       await ledger.append(id, talk(12))
-      await ledger.settled(id)
+      await ledger.waitForCompaction(id)
     }
     const { editionId } = await ledger.editions.replay({ conversations: ['kept'] })
     const { editionId: lost } = await ledger.editions.replay({

@@ -54,7 +54,7 @@ beforeAll(async () => {
     for (const name of first ? [VICTIM, id] : [id]) {
       for (const message of messages) {
         await ledger.append(name, message)
-        await ledger.settled(name)
+        await ledger.waitForCompaction(name)
       }
     }
     first = false

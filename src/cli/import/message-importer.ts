@@ -81,6 +81,6 @@ export class MessageImporter {
     } catch (error) {
       throw withPlace(error, where)
     }
-    await this.ledger.settled(conversationId)
+    await this.ledger.waitForCompaction(conversationId)
   }
 }

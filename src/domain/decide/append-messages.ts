@@ -119,8 +119,8 @@ export function appendMessages(state: Conversation, command: AppendMessages): De
     events.push(...decided.right)
     stateAfter = applyPending(stateAfter, decided.right)
   }
-  const { requestSize: together = events.length } = command
-  if (events.length > 0 && events.length < together)
-    return E.left({ kind: 'PartlyRecorded', recorded: together - events.length, given: together })
+  const { requestSize = events.length } = command
+  if (events.length > 0 && events.length < requestSize)
+    return E.left({ kind: 'PartlyRecorded', recorded: requestSize - events.length, given: requestSize })
   return E.right(events)
 }

@@ -1,15 +1,14 @@
 /** Conversations and their contexts. */
 import { withoutUndefined } from '../../lib/without-undefined.js'
+import { problem } from '../../library/problem.js'
+import type { Access } from '../access.js'
 import { cursorOf, placeOf } from '../cursors.js'
 import { Refused } from '../problems.js'
-import { etagOf, waitOf, type Handlers, type Parts } from '../service.js'
-import type { Access } from '../access.js'
-import type { ConversationList, ListOptions } from '../../library/ledger.js'
-import { problem } from '../../library/problem.js'
+import { etagOf, type Handlers } from '../service.js'
 
 const PAGE = 100
 
-/** The scope and the beginning of ids that a list is of; undefined where the key reaches none of what is asked for. */
+/** The scope and the beginning of ids that a list is of; undefined if the key reaches none of what is asked for. */
 function withinBound(
   { bound }: Access,
   asked: { readonly scope?: string | undefined; readonly prefix?: string | undefined },
@@ -23,66 +22,49 @@ function withinBound(
 }
 
 /** The handlers. */
-export function conversationHandlers({
-  ledger,
-}: Parts): Handlers<'listConversations' | 'getConversation' | 'getContext' | 'getLedger' | 'settle'> {
-  return {
-    async listConversations({ query, access }) {
-      const { cursor, limit = PAGE, sort = 'id', since, until, match } = query
-      const after = placeOf(cursor, 1)?.[0]
-      if (sort !== 'id' && cursor !== undefined)
-        throw new Refused(
-          'BadRequest',
-          'cursor goes with the order by id: another order changes under whoever turns pages',
-          { field: 'cursor' },
-        )
-      const within = withinBound(access, { scope: query.scope, prefix: query.prefix })
-      if (within === undefined) return { body: { conversations: [] } }
-      const options: ListOptions = withoutUndefined({
-        ...within,
-        match,
-        since,
-        until,
-        sort,
-        after,
-        limit: limit + 1,
-        ...waitOf(query),
-      })
-      const { conversations, unlisted, behind }: ConversationList = await ledger.list(options)
-      const page = conversations.slice(0, limit)
-      const last = page.at(-1)
-      return {
-        body: {
-          conversations: page,
-          unlisted,
-          behind,
-          ...(conversations.length > limit && last !== undefined && sort === 'id'
-            ? { next: cursorOf(last.conversationId) }
-            : {}),
-        },
-      }
-    },
+export const conversationHandlers = {
+  async listConversations({ ledger }, { query, access }) {
+    const { cursor, limit = PAGE, sort = 'id', scope, prefix, ...rest } = query
+    const after = placeOf(cursor, 1)?.[0]
+    if (sort !== 'id' && cursor !== undefined)
+      throw new Refused(
+        'BadRequest',
+        'cursor goes with the order by id: another order changes under whoever turns pages',
+        { field: 'cursor' },
+      )
+    const within = withinBound(access, { scope, prefix })
+    if (within === undefined) return { body: { conversations: [] } }
+    const { conversations, unlisted, behind } = await ledger.list(
+      withoutUndefined({ ...within, ...rest, sort, after, limit: limit + 1 }),
+    )
+    const page = conversations.slice(0, limit)
+    const last = page.at(-1)
+    const next =
+      conversations.length > limit && last !== undefined && sort === 'id' ? cursorOf(last.conversationId) : undefined
+    return { body: withoutUndefined({ conversations: page, unlisted, behind, next }) }
+  },
 
-    async getConversation({ params: { conversation }, query }) {
-      // By their bytes, no id that begins with this one comes before it.
-      const { conversations } = await ledger.list({ prefix: conversation, sort: 'id', limit: 1, ...waitOf(query) })
-      const found = conversations.find(({ conversationId }) => conversationId === conversation)
-      if (found === undefined) throw problem({ kind: 'NoSuchConversation', conversationId: conversation })
-      return { body: found, headers: etagOf(found.revision) }
-    },
+  async getConversation({ ledger }, { params: { conversation }, query }) {
+    // By their bytes, no id that begins with this one comes before it.
+    const { conversations } = await ledger.list(
+      withoutUndefined({ prefix: conversation, sort: 'id' as const, limit: 1, ...query }),
+    )
+    const found = conversations.find(({ conversationId }) => conversationId === conversation)
+    if (found === undefined) throw problem({ kind: 'NoSuchConversation', conversationId: conversation })
+    return { body: found, headers: etagOf(found.revision) }
+  },
 
-    async getContext({ params: { conversation }, query: { at, view, ...wait } }) {
-      const context = await ledger.context(conversation, withoutUndefined({ at, view, ...waitOf(wait) }))
-      return { body: context, headers: etagOf(context.revision) }
-    },
+  async getContext({ ledger }, { params: { conversation }, query }) {
+    const context = await ledger.context(conversation, withoutUndefined(query))
+    return { body: context, headers: etagOf(context.revision) }
+  },
 
-    async getLedger() {
-      return { body: await ledger.identity() }
-    },
+  async getLedger({ ledger }) {
+    return { body: await ledger.identity() }
+  },
 
-    async settle({ params: { conversation } }) {
-      await ledger.settled(conversation)
-      return {}
-    },
-  }
-}
+  async settle({ ledger }, { params: { conversation } }) {
+    await ledger.waitForCompaction(conversation)
+    return {}
+  },
+} satisfies Partial<Handlers>

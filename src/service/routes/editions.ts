@@ -1,18 +1,11 @@
-/** Editions, prompts, and what would have been. */
+/** Editions, prompts, and what-if simulations. */
 import { withoutUndefined } from '../../lib/without-undefined.js'
-import type {
-  AdoptOptions,
-  CompareEditionsOptions,
-  EstimateOptions,
-  ReplayOptions,
-  WhatIfOptions,
-} from '../../library/ledger.js'
 import type { Access } from '../access.js'
 import { Refused } from '../problems.js'
 import type { Handlers, Parts } from '../service.js'
 
-/** Throws if some of these conversations are outside the key's bound. */
-async function checkBound({ bounds }: Parts, access: Access, conversations: readonly string[] | 'all'): Promise<void> {
+/** Throws if some of these conversations are not within the key's bound. */
+async function checkAll({ bounds }: Parts, access: Access, conversations: readonly string[] | 'all'): Promise<void> {
   if (conversations !== 'all') for (const id of conversations) await bounds.check(access, id)
   else if (access.bound !== undefined)
     throw new Refused('KeyBound', 'the key is bound to a part of the ledger: name the conversations', {
@@ -20,105 +13,87 @@ async function checkBound({ bounds }: Parts, access: Access, conversations: read
     })
 }
 
-type ComparingRoutes = 'estimateReplay' | 'replay' | 'compareEdition' | 'whatIf'
-type EditionRoutes = 'listEditions' | 'getEdition' | 'adoptEdition' | 'revertEdition' | 'dropEdition'
+/** Reports each conversation as progress. If the job is cancelled, it throws, which ends the work. */
+const reportEach =
+  ({
+    signal,
+    progress,
+  }: {
+    readonly signal: AbortSignal
+    readonly progress: (progress: { readonly done: number; readonly of: number }) => void
+  }) =>
+  (done: number, of: number): void => {
+    signal.throwIfAborted()
+    progress({ done, of })
+  }
 
 /** The handlers. */
-export const editionHandlers = (
-  parts: Parts,
-): Handlers<ComparingRoutes | EditionRoutes | 'listPrompts' | 'getPrompt'> => ({
-  ...comparingHandlers(parts),
-  ...storedHandlers(parts),
-})
+export const editionHandlers = {
+  async listEditions({ ledger }) {
+    return { body: { editions: await ledger.editions.list() } }
+  },
 
-/** Jobs that make editions, or compare what others would be. */
-function comparingHandlers(parts: Parts): Handlers<ComparingRoutes> {
-  const { ledger, jobs } = parts
-  return {
-    async estimateReplay({ body, headers, access }) {
-      await checkBound(parts, access, body.conversations)
-      // The ledger checks price and policy. oxlint-disable-next-line typescript/no-unsafe-type-assertion
-      const options = withoutUndefined(body) as EstimateOptions
-      return await jobs.start('estimateReplay', { access, prefer: headers['prefer'] }, ({ signal }) =>
-        ledger.editions.estimate({ ...options, signal }),
-      )
-    },
+  async getEdition({ ledger }, { params: { edition } }) {
+    return { body: await ledger.editions.show(edition) }
+  },
 
-    async replay({ body, headers, access }) {
-      await checkBound(parts, access, body.conversations)
-      // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-      const options = withoutUndefined({ ...body, actor: access.actor }) as ReplayOptions
-      return await jobs.start('replay', { access, prefer: headers['prefer'] }, ({ signal, progress }) =>
-        ledger.editions.replay({ ...options, signal, onProgress: progress }),
-      )
-    },
+  async estimateReplay(parts, { body, headers, access }) {
+    const { ledger, jobs } = parts
+    await checkAll(parts, access, body.conversations)
+    const options = withoutUndefined(body)
+    return await jobs.start('estimateReplay', { access, prefer: headers['prefer'] }, ({ signal }) =>
+      ledger.editions.estimate({ ...options, signal }),
+    )
+  },
 
-    async compareEdition({ params: { edition }, body: { conversations, ...rest }, headers, access }) {
-      await checkBound(parts, access, conversations)
-      // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-      const options = withoutUndefined({ ...rest, actor: access.actor }) as CompareEditionsOptions
-      return await jobs.start('compareEdition', { access, prefer: headers['prefer'] }, ({ progress, signal }) =>
-        ledger.editions.compare(conversations, edition, {
-          ...options,
-          onConversation: (done, of) => {
-            signal.throwIfAborted()
-            progress({ done, of })
-          },
-        }),
-      )
-    },
+  async replay(parts, { body, headers, access }) {
+    const { ledger, jobs } = parts
+    await checkAll(parts, access, body.conversations)
+    const options = withoutUndefined({ ...body, actor: access.actor })
+    return await jobs.start('replay', { access, prefer: headers['prefer'] }, ({ signal, progress }) =>
+      ledger.editions.replay({ ...options, signal, onProgress: progress }),
+    )
+  },
 
-    async whatIf({ body: { conversations, policies, summaries }, headers, access }) {
-      await checkBound(parts, access, conversations)
-      // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-      const options = withoutUndefined({ policies, summaries }) as WhatIfOptions
-      return await jobs.start('whatIf', { access, prefer: headers['prefer'] }, ({ progress, signal }) =>
-        ledger.whatIf(conversations, {
-          ...options,
-          onConversation: (done, of) => {
-            signal.throwIfAborted()
-            progress({ done, of })
-          },
-        }),
-      )
-    },
-  }
-}
+  async compareEdition(parts, { params: { edition }, body: { conversations, ...rest }, headers, access }) {
+    const { ledger, jobs } = parts
+    await checkAll(parts, access, conversations)
+    const options = withoutUndefined({ ...rest, actor: access.actor })
+    return await jobs.start('compareEdition', { access, prefer: headers['prefer'] }, (work) =>
+      ledger.editions.compare(conversations, edition, { ...options, onConversation: reportEach(work) }),
+    )
+  },
 
-/** Editions and prompts that are recorded. */
-function storedHandlers({ ledger, jobs }: Parts): Handlers<EditionRoutes | 'listPrompts' | 'getPrompt'> {
-  return {
-    async listEditions() {
-      return { body: { editions: await ledger.editions.list() } }
-    },
+  async adoptEdition({ ledger, jobs }, { params: { conversation, edition }, body, headers, access }) {
+    const options = withoutUndefined({ ...body, actor: access.actor })
+    const jobOptions = { access, conversationId: conversation, prefer: headers['prefer'] }
+    return await jobs.start('adoptEdition', jobOptions, ({ signal }) =>
+      ledger.editions.adopt(conversation, edition, { ...options, signal }),
+    )
+  },
 
-    async getEdition({ params: { edition } }) {
-      return { body: await ledger.editions.show(edition) }
-    },
+  async revertEdition({ ledger }, { params: { conversation }, body: { editionId }, access: { actor } }) {
+    return { body: await ledger.editions.revert(conversation, editionId, withoutUndefined({ actor })) }
+  },
 
-    async adoptEdition({ params: { conversation, edition }, body, headers, access }) {
-      // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-      const options = withoutUndefined({ ...body, actor: access.actor }) as AdoptOptions
-      const jobOptions = { access, conversationId: conversation, prefer: headers['prefer'] }
-      return await jobs.start('adoptEdition', jobOptions, ({ signal }) =>
-        ledger.editions.adopt(conversation, edition, { ...options, signal }),
-      )
-    },
+  async dropEdition({ ledger }, { params: { conversation, edition }, access: { actor } }) {
+    return { body: await ledger.editions.drop(conversation, edition, withoutUndefined({ actor })) }
+  },
 
-    async revertEdition({ params: { conversation }, body: { editionId }, access: { actor } }) {
-      return { body: await ledger.editions.revert(conversation, editionId, withoutUndefined({ actor })) }
-    },
+  async whatIf(parts, { body: { conversations, policies, summaries }, headers, access }) {
+    const { ledger, jobs } = parts
+    await checkAll(parts, access, conversations)
+    const options = withoutUndefined({ policies, summaries })
+    return await jobs.start('whatIf', { access, prefer: headers['prefer'] }, (work) =>
+      ledger.whatIf(conversations, { ...options, onConversation: reportEach(work) }),
+    )
+  },
 
-    async dropEdition({ params: { conversation, edition }, access: { actor } }) {
-      return { body: await ledger.editions.drop(conversation, edition, withoutUndefined({ actor })) }
-    },
+  async listPrompts({ ledger }) {
+    return { body: await ledger.prompts.list() }
+  },
 
-    async listPrompts() {
-      return { body: await ledger.prompts.list() }
-    },
-
-    async getPrompt({ params: { prompt } }) {
-      return { body: await ledger.prompts.show(prompt) }
-    },
-  }
-}
+  async getPrompt({ ledger }, { params: { prompt } }) {
+    return { body: await ledger.prompts.show(prompt) }
+  },
+} satisfies Partial<Handlers>

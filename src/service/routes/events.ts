@@ -1,7 +1,6 @@
 /** Facts as server-sent events. */
-import type { FeedDelivery } from '../feed.js'
 import { Refused } from '../problems.js'
-import { bigintOf, type Handlers, type Parts } from '../service.js'
+import type { Handlers } from '../service.js'
 
 /** The position after which a client resumes, if it sends one. */
 function lastOf(headers: Readonly<Record<string, string | undefined>>): bigint | undefined {
@@ -15,54 +14,45 @@ function lastOf(headers: Readonly<Record<string, string | undefined>>): bigint |
 }
 
 /** Start of the stream. The header of a reconnecting client overrides its address. */
-function afterOf(headers: Readonly<Record<string, string | undefined>>, from: string | undefined): bigint | undefined {
-  const last = lastOf(headers)
-  const first = bigintOf(from)
-  return last ?? (first === undefined ? undefined : first - 1n)
+function afterOf(headers: Readonly<Record<string, string | undefined>>, from: bigint | undefined): bigint | undefined {
+  return lastOf(headers) ?? (from === undefined ? undefined : from - 1n)
 }
 
 /** The handlers. */
-export function eventHandlers({
-  ledger,
-  bounds,
-  feed,
-  heartbeatMs,
-}: Parts): Handlers<'streamEvents' | 'streamConversationEvents'> {
-  return {
-    async streamEvents({ query: { from }, headers, access }) {
-      const after = afterOf(headers, from) ?? 'now'
-      return {
-        stream: {
-          read: (signal) =>
-            feed.read({
-              after,
-              wants: ({ conversationId }) => bounds.has(access, conversationId),
-              signal,
-              heartbeatMs,
-            }),
-          idOf: (heard: FeedDelivery) => (heard.kind === 'fact' ? heard.item.position : heard.position),
-        },
-      }
-    },
+export const eventHandlers = {
+  async streamEvents({ bounds, feed, heartbeatMs }, { query: { from }, headers, access }) {
+    const after = afterOf(headers, from) ?? 'now'
+    return {
+      stream: {
+        read: (signal) =>
+          feed.read({
+            after,
+            wants: ({ conversationId }) => bounds.has(access, conversationId),
+            signal,
+            heartbeatMs,
+          }),
+        idOf: (heard) => (heard.kind === 'fact' ? heard.item.position : heard.position),
+      },
+    }
+  },
 
-    async streamConversationEvents({ params: { conversation: id }, query: { from }, headers }) {
-      // Report a missing conversation before the stream starts. The start position is fixed now.
-      let head = -1n
-      for await (const { revision } of ledger.log(id, { direction: 'backwards', limit: 1 })) head = revision
-      const afterRevision = afterOf(headers, from) ?? head
-      return {
-        stream: {
-          read: (signal) =>
-            feed.read({
-              after: 'now',
-              conversation: { id, afterRevision },
-              wants: () => Promise.resolve(true),
-              signal,
-              heartbeatMs,
-            }),
-          idOf: (heard: FeedDelivery) => (heard.kind === 'fact' ? heard.item.revision : undefined),
-        },
-      }
-    },
-  }
-}
+  async streamConversationEvents({ ledger, feed, heartbeatMs }, { params: { conversation: id }, query, headers }) {
+    // Report a missing conversation before the stream starts. The start position is fixed now.
+    let head = -1n
+    for await (const { revision } of ledger.log(id, { direction: 'backwards', limit: 1 })) head = revision
+    const afterRevision = afterOf(headers, query.from) ?? head
+    return {
+      stream: {
+        read: (signal) =>
+          feed.read({
+            after: 'now',
+            conversation: { id, afterRevision },
+            wants: () => Promise.resolve(true),
+            signal,
+            heartbeatMs,
+          }),
+        idOf: (heard) => (heard.kind === 'fact' ? heard.item.revision : undefined),
+      },
+    }
+  },
+} satisfies Partial<Handlers>

@@ -1,17 +1,21 @@
-/** What happened, and why: the log, cycles, differences, origins, proofs. */
+/** The history of conversations: the log, cycles, differences, origins, losses, statistics, verification. */
 import { withoutUndefined } from '../../lib/without-undefined.js'
 import type { RecordedEvent } from '../../domain/events/index.js'
-import type { ConversationStats, ForgottenCycle, Ledger } from '../../library/ledger.js'
+import type { ConversationStats, Forgotten, ForgottenCycle, Ledger } from '../../library/ledger.js'
+import type { Immutable } from '../../schema/answer.js'
+import type { AnswerOf } from '../../schema/index.js'
 import { cursorOf, numberOf } from '../cursors.js'
 import { Refused } from '../problems.js'
-import { bigintOf, waitOf, type Handlers, type Parts } from '../service.js'
+import type { Handlers } from '../service.js'
 
 const PAGE = 100
-/** Facts that one page of cycles looks through. */
+/** Events that one page of cycles looks through. */
 const LOOKED_THROUGH = 20_000
 
-/** A fact about a compaction, as lists show it. */
-function compactionOf({ type, data, revision, metadata: { recordedAt } }: RecordedEvent): object | undefined {
+type CompactionRecord = Immutable<AnswerOf<'listCompactions'>['compactions'][number]>
+
+/** An event about a compaction, as lists show it. */
+function compactionOf({ type, data, revision, metadata: { recordedAt } }: RecordedEvent): CompactionRecord | undefined {
   const at = { revision, recordedAt }
   if (type === 'MessagesPruned')
     return {
@@ -30,172 +34,133 @@ function compactionOf({ type, data, revision, metadata: { recordedAt } }: Record
   return type === 'CompactionFailed' ? { kind: 'failed', ...at, failure: data.failure, detail: data.detail } : undefined
 }
 
-/** The handlers. */
-export const historyHandlers = (
-  parts: Parts,
-): Handlers<LogRoutes | ReportRoutes | 'compact' | 'undo' | 'verify' | 'verifyAll'> => ({
-  ...logHandlers(parts),
-  ...reportHandlers(parts),
-  ...compactionHandlers(parts),
-  ...verifyHandlers(parts),
-})
-
-type LogRoutes = 'getLog' | 'listCompactions' | 'diff' | 'explain'
-
-function logHandlers({ ledger }: Parts): Handlers<LogRoutes> {
-  return {
-    async getLog({ params: { conversation }, query: { from, cursor, limit = PAGE, direction } }) {
-      if (from !== undefined && cursor !== undefined)
-        throw new Refused('BadRequest', 'from goes with the first page alone', { field: 'from' })
-      const facts: RecordedEvent[] = []
-      let next: bigint | undefined
-      const begin = numberOf(cursor) ?? bigintOf(from)
-      for await (const fact of ledger.log(
-        conversation,
-        withoutUndefined({ from: begin, limit: limit + 1, direction }),
-      )) {
-        if (facts.length < limit) facts.push(fact)
-        else next = fact.revision
-      }
-      return {
-        body: {
-          conversationId: conversation,
-          facts,
-          ...(next === undefined ? {} : { next: cursorOf(String(next)) }),
-        },
-      }
-    },
-
-    async listCompactions({ params: { conversation }, query: { cursor, limit = PAGE } }) {
-      const compactions: object[] = []
-      let eventsRead = 0
-      let next: bigint | undefined
-      for await (const fact of ledger.log(conversation, withoutUndefined({ from: numberOf(cursor) }))) {
-        if (compactions.length === limit || eventsRead === LOOKED_THROUGH) {
-          next = fact.revision
-          break
-        }
-        eventsRead += 1
-        const compaction = compactionOf(fact)
-        if (compaction !== undefined) compactions.push(compaction)
-      }
-      return {
-        body: {
-          conversationId: conversation,
-          compactions,
-          ...(next === undefined ? {} : { next: cursorOf(String(next)) }),
-        },
-      }
-    },
-
-    async diff({ params: { conversation }, query: { from, to, cycle, ...wait } }) {
-      if (cycle === undefined && from === undefined)
-        throw new Refused('BadRequest', 'from is missing: a moment, or a cycle in its place', { field: 'from' })
-      if (cycle !== undefined && (from !== undefined || to !== undefined))
-        throw new Refused('BadRequest', 'cycle goes without from and to', { field: 'cycle' })
-      const options = cycle !== undefined ? { cycle } : { from: from ?? '', ...withoutUndefined({ to }) }
-      return { body: await ledger.diff(conversation, { ...options, ...waitOf(wait) }) }
-    },
-
-    async explain({ params: { conversation }, body }) {
-      return { body: await ledger.explain(conversation, withoutUndefined(body)) }
-    },
-  }
-}
-
-async function forgottenOf(
+/** The loss report with all its cycles. */
+async function forgottenWithCycles(
   ledger: Ledger,
   conversationId: string | undefined,
   cycle: number | undefined,
-  heard: (cycle: ForgottenCycle) => void = () => undefined,
-): Promise<object> {
+  onEach: () => void = () => undefined,
+): Promise<Forgotten & { readonly cycles: readonly ForgottenCycle[] }> {
   const cycles: ForgottenCycle[] = []
   const onCycle = (found: ForgottenCycle): void => {
     cycles.push(found)
-    heard(found)
+    onEach()
   }
   return { ...(await ledger.forgotten(conversationId, withoutUndefined({ cycle, onCycle }))), cycles }
 }
 
-type ReportRoutes = 'forgotten' | 'forgottenAll' | 'stats' | 'statsAll'
+const nextOf = (revision: bigint | undefined): { readonly next?: string } =>
+  revision === undefined ? {} : { next: cursorOf(String(revision)) }
 
-function reportHandlers({ ledger, jobs }: Parts): Handlers<ReportRoutes> {
-  return {
-    async forgotten({ params: { conversation }, query: { cycle } }) {
-      return { body: await forgottenOf(ledger, conversation, cycle) }
-    },
+/** The handlers. */
+export const historyHandlers = {
+  async getLog({ ledger }, { params: { conversation }, query: { from, cursor, limit = PAGE, direction } }) {
+    if (from !== undefined && cursor !== undefined)
+      throw new Refused('BadRequest', 'from goes with the first page alone', { field: 'from' })
+    const facts: RecordedEvent[] = []
+    let next: bigint | undefined
+    const first = numberOf(cursor) ?? from
+    for await (const event of ledger.log(
+      conversation,
+      withoutUndefined({ from: first, limit: limit + 1, direction }),
+    )) {
+      if (facts.length < limit) facts.push(event)
+      else next = event.revision
+    }
+    return { body: { conversationId: conversation, facts, ...nextOf(next) } }
+  },
 
-    async forgottenAll({ headers, access }) {
-      return await jobs.start('forgottenAll', { access, prefer: headers['prefer'] }, ({ progress, signal }) => {
-        let cycles = 0
-        return forgottenOf(ledger, undefined, undefined, () => {
+  async listCompactions({ ledger }, { params: { conversation }, query: { cursor, limit = PAGE } }) {
+    const compactions: CompactionRecord[] = []
+    let eventsRead = 0
+    let next: bigint | undefined
+    for await (const event of ledger.log(conversation, withoutUndefined({ from: numberOf(cursor) }))) {
+      if (compactions.length === limit || eventsRead === LOOKED_THROUGH) {
+        next = event.revision
+        break
+      }
+      eventsRead += 1
+      const compaction = compactionOf(event)
+      if (compaction !== undefined) compactions.push(compaction)
+    }
+    return { body: { conversationId: conversation, compactions, ...nextOf(next) } }
+  },
+
+  async compact({ ledger, jobs }, { params: { conversation }, body: { force }, headers, access }) {
+    // Report a missing conversation now instead of in a job.
+    await ledger.messages(conversation)
+    const jobOptions = { access, conversationId: conversation, prefer: headers['prefer'] }
+    return await jobs.start('compact', jobOptions, () =>
+      ledger.compact(conversation, withoutUndefined({ force, actor: access.actor })),
+    )
+  },
+
+  async undo({ ledger }, { params: { conversation }, body, access: { actor } }) {
+    return { body: await ledger.undo(conversation, withoutUndefined({ ...body, actor })) }
+  },
+
+  async diff({ ledger }, { params: { conversation }, query: { from, to, cycle, ...wait } }) {
+    if (cycle === undefined && from === undefined)
+      throw new Refused('BadRequest', 'from is missing: a moment, or a cycle in its place', { field: 'from' })
+    if (cycle !== undefined && (from !== undefined || to !== undefined))
+      throw new Refused('BadRequest', 'cycle goes without from and to', { field: 'cycle' })
+    const between = cycle !== undefined ? { cycle } : { from: from ?? '', ...withoutUndefined({ to }) }
+    return { body: await ledger.diff(conversation, { ...between, ...withoutUndefined(wait) }) }
+  },
+
+  async explain({ ledger }, { params: { conversation }, body }) {
+    return { body: await ledger.explain(conversation, withoutUndefined(body)) }
+  },
+
+  async forgotten({ ledger }, { params: { conversation }, query: { cycle } }) {
+    return { body: await forgottenWithCycles(ledger, conversation, cycle) }
+  },
+
+  async forgottenAll({ ledger, jobs }, { headers, access }) {
+    return await jobs.start('forgottenAll', { access, prefer: headers['prefer'] }, ({ progress, signal }) => {
+      let cycles = 0
+      return forgottenWithCycles(ledger, undefined, undefined, () => {
+        signal.throwIfAborted()
+        cycles += 1
+        progress({ cycles })
+      })
+    })
+  },
+
+  async stats({ ledger }, { params: { conversation } }) {
+    return { body: await ledger.stats(conversation) }
+  },
+
+  async statsAll({ ledger, jobs }, { body: { prices, conversationId }, headers, access }) {
+    return await jobs.start('statsAll', { access, prefer: headers['prefer'] }, async ({ progress, signal }) => {
+      const conversations: ConversationStats[] = []
+      const onConversation = (stats: ConversationStats): void => {
+        signal.throwIfAborted()
+        conversations.push(stats)
+        progress({ conversations: conversations.length })
+      }
+      const total = await ledger.stats(conversationId, { ...withoutUndefined({ prices }), onConversation })
+      return { conversations, total }
+    })
+  },
+
+  async verify({ ledger, jobs }, { params: { conversation }, headers, access }) {
+    // Report a missing conversation now instead of in a job.
+    for await (const _event of ledger.log(conversation, { limit: 1 })) break
+    const jobOptions = { access, conversationId: conversation, prefer: headers['prefer'] }
+    return await jobs.start('verify', jobOptions, ({ progress }) =>
+      ledger.verify(conversation, { onProgress: progress }),
+    )
+  },
+
+  async verifyAll({ ledger, jobs }, { headers, access }) {
+    return await jobs.start('verifyAll', { access, prefer: headers['prefer'] }, ({ progress, signal }) =>
+      ledger.verify(undefined, {
+        onProgress: progress,
+        onStream: async () => {
           signal.throwIfAborted()
-          cycles += 1
-          progress({ cycles })
-        })
-      })
-    },
-
-    async stats({ params: { conversation } }) {
-      return { body: await ledger.stats(conversation) }
-    },
-
-    async statsAll({ body: { prices, conversationId }, headers, access }) {
-      return await jobs.start('statsAll', { access, prefer: headers['prefer'] }, async ({ progress, signal }) => {
-        const conversations: ConversationStats[] = []
-        const total = await ledger.stats(conversationId, {
-          // The ledger says what is wrong with a table.
-          // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-          ...(withoutUndefined({ prices }) as object),
-          onConversation: (stats) => {
-            signal.throwIfAborted()
-            conversations.push(stats)
-            progress({ conversations: conversations.length })
-          },
-        })
-        return { conversations, total }
-      })
-    },
-  }
-}
-
-function compactionHandlers({ ledger, jobs }: Parts): Handlers<'compact' | 'undo'> {
-  return {
-    async compact({ params: { conversation }, body: { force }, headers, access }) {
-      // Report a missing conversation now instead of in a job.
-      await ledger.messages(conversation)
-      const jobOptions = { access, conversationId: conversation, prefer: headers['prefer'] }
-      return await jobs.start('compact', jobOptions, () =>
-        ledger.compact(conversation, withoutUndefined({ force, actor: access.actor })),
-      )
-    },
-
-    async undo({ params: { conversation }, body, access: { actor } }) {
-      return { body: await ledger.undo(conversation, withoutUndefined({ ...body, actor })) }
-    },
-  }
-}
-
-function verifyHandlers({ ledger, jobs }: Parts): Handlers<'verify' | 'verifyAll'> {
-  return {
-    async verify({ params: { conversation }, headers, access }) {
-      // Report a missing conversation now instead of in a job.
-      for await (const _fact of ledger.log(conversation, { limit: 1 })) break
-      const jobOptions = { access, conversationId: conversation, prefer: headers['prefer'] }
-      return await jobs.start('verify', jobOptions, ({ progress }) =>
-        ledger.verify(conversation, { onProgress: progress }),
-      )
-    },
-
-    async verifyAll({ headers, access }) {
-      return await jobs.start('verifyAll', { access, prefer: headers['prefer'] }, ({ progress, signal }) =>
-        ledger.verify(undefined, {
-          onProgress: progress,
-          onStream: async () => {
-            signal.throwIfAborted()
-          },
-        }),
-      )
-    },
-  }
-}
+        },
+      }),
+    )
+  },
+} satisfies Partial<Handlers>

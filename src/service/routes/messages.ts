@@ -1,13 +1,13 @@
 /** Messages: appended, read, pinned, searched. */
 import { withoutUndefined } from '../../lib/without-undefined.js'
 import { createHash } from 'node:crypto'
-import type { AmendOptions, Ledger, MessageInput, Observation } from '../../library/ledger.js'
+import type { AmendOptions, AppendResult, Ledger, MessageInput, Observation } from '../../library/ledger.js'
 import { isLedgerError } from '../../lib/ledger-error.js'
 import { problem } from '../../library/problem.js'
 import { cursorOf, placeOf, wrongCursor } from '../cursors.js'
 import { Refused } from '../problems.js'
 import type { Access } from '../access.js'
-import { etagOf, waitOf, type Answer, type Handlers, type Parts } from '../service.js'
+import { etagOf, type Answer, type Handlers } from '../service.js'
 
 const PAGE = 1_000
 
@@ -67,6 +67,22 @@ const reused = (): Refused =>
     { field: 'idempotency-key' },
   )
 
+/** The answer of the first request, for one that was recorded already. */
+async function answerOfFirst(
+  ledger: Ledger,
+  conversationId: string,
+  ids: readonly string[],
+  ownCorrelation: string | undefined,
+): Promise<AppendResult> {
+  const { revision } = await ledger.messages(conversationId, { at: `message:${ids.at(-1) ?? ''}` })
+  let position: bigint | undefined
+  for await (const event of ledger.log(conversationId, { from: revision, limit: 2 })) {
+    if (event.revision === revision) ({ position } = event)
+    else if (event.type === 'MessageAppended' && event.metadata.correlationId === ownCorrelation) throw reused()
+  }
+  return { conversationId, revision, recorded: ids, position }
+}
+
 /** Ids of messages that came without one, in a request with an idempotency key. */
 const idPrefix = (key: string): string => `k-${key}-`
 
@@ -75,158 +91,104 @@ const isReuse = (error: unknown, key: string): boolean =>
   isLedgerError(error, 'PartlyRecorded') ||
   (isLedgerError(error, 'MessageIdTaken') && String(error.details['messageId']).startsWith(idPrefix(key)))
 
-/** The answer to a request whose messages an earlier one recorded. */
-async function answerOfFirst(
-  ledger: Ledger,
-  conversationId: string,
-  ids: readonly string[],
-  ownCorrelation: string | undefined,
-): Promise<Answer> {
-  const last = ids.at(-1) ?? ''
-  const { revision } = await ledger.messages(conversationId, { at: `message:${last}` })
-  let position: bigint | undefined
-  for await (const fact of ledger.log(conversationId, { from: revision, limit: 2 })) {
-    if (fact.revision === revision) ({ position } = fact)
-    else if (fact.type === 'MessageAppended' && fact.metadata.correlationId === ownCorrelation) throw reused()
-  }
-  return { body: { conversationId, revision, recorded: ids, position }, headers: etagOf(revision) }
+/** Rethrows the error of an append as the caller of a route may see it. */
+function throwAppendError(error: unknown, { bound }: Access, conversationId: string, key: string | undefined): never {
+  // Another process began it in another scope, a moment ago.
+  if (isLedgerError(error, 'ScopeChanged') && bound !== undefined)
+    throw problem({ kind: 'NoSuchConversation', conversationId })
+  throw key !== undefined && isReuse(error, key) ? reused() : error
 }
 
-type RecordingRoutes = 'amend' | 'observe' | 'pinMessage' | 'unpinMessage'
+const appended = (result: AppendResult): Answer<AppendResult> => ({ body: result, headers: etagOf(result.revision) })
 
 /** The handlers. */
-export const messageHandlers = (
-  parts: Parts,
-): Handlers<'appendMessages' | RecordingRoutes | 'getMessages' | 'search'> => ({
-  ...appendHandler(parts),
-  ...recordingHandlers(parts),
-  ...readingHandlers(parts),
-})
+export const messageHandlers = {
+  async appendMessages({ ledger, recorded: countRecorded }, { params: { conversation }, body, raw, headers, access }) {
+    const key = idempotencyOf(access, conversation, headers['idempotency-key'])
+    // As received, because parsed values have the keys of parts and calls in another order.
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the ledger parses them
+    const rawMessages = (raw as { readonly messages: readonly MessageInput[] }).messages
+    const messages =
+      key === undefined
+        ? rawMessages
+        : rawMessages.map((message, at) => ({ ...message, id: message.id ?? `${idPrefix(key)}${String(at)}` }))
+    const ownCorrelation = key === undefined || body.correlationId !== undefined ? undefined : `idempotency-${key}`
+    const options = withoutUndefined({
+      policy: body.policy,
+      scope: scopeWithin(access, body.scope),
+      correlationId: body.correlationId ?? ownCorrelation,
+      expectedRevision: expectedOf(headers),
+      actor: access.actor,
+      atomic: key === undefined ? undefined : true,
+    })
+    const result = await ledger
+      .append(conversation, messages, options)
+      .catch((error: unknown) => throwAppendError(error, access, conversation, key))
+    countRecorded(result.recorded.length)
+    if (key === undefined || result.recorded.length > 0) return appended(result)
+    const ids = messages.map(({ id = '' }) => id)
+    return appended(await answerOfFirst(ledger, conversation, ids, ownCorrelation))
+  },
 
-function appendHandler({ ledger, recorded: countRecorded }: Parts): Handlers<'appendMessages'> {
-  return {
-    async appendMessages({ params: { conversation }, body, raw, headers, access }) {
-      const { bound } = access
-      const scope = scopeWithin(access, body.scope)
-      const key = idempotencyOf(access, conversation, headers['idempotency-key'])
-      const expectedRevision = expectedOf(headers)
-      // As received, because parsed values have the keys of parts and calls in another order.
-      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the ledger parses them
-      const rawMessages = (raw as { readonly messages: readonly MessageInput[] }).messages
-      const messages =
-        key === undefined
-          ? rawMessages
-          : rawMessages.map((message, at) => ({ ...message, id: message.id ?? `${idPrefix(key)}${String(at)}` }))
-      const ownCorrelation = key === undefined || body.correlationId !== undefined ? undefined : `idempotency-${key}`
-      const correlationId = body.correlationId ?? ownCorrelation
-      const appended = await ledger
-        .append(
-          conversation,
-          messages,
-          withoutUndefined({
-            policy: body.policy,
-            scope,
-            correlationId,
-            expectedRevision,
-            actor: access.actor,
-            together: key === undefined ? undefined : true,
-          }),
-        )
-        .catch((error: unknown) => {
-          // Another process began it in another scope, a moment ago.
-          if (isLedgerError(error, 'ScopeChanged') && bound !== undefined)
-            throw problem({ kind: 'NoSuchConversation', conversationId: conversation })
-          throw key !== undefined && isReuse(error, key) ? reused() : error
-        })
-      countRecorded(appended.recorded.length)
-      if (key !== undefined && appended.recorded.length === 0)
-        return await answerOfFirst(
-          ledger,
-          conversation,
-          messages.map(({ id = '' }) => id),
-          ownCorrelation,
-        )
-      return { body: appended, headers: etagOf(appended.revision) }
-    },
-  }
-}
+  async amend({ ledger, recorded: countRecorded }, { params: { conversation }, body, raw, headers, access }) {
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- as it came, and the ledger parses it
+    const { append, compaction } = raw as Pick<AmendOptions, 'append' | 'compaction'>
+    const result = await ledger.amend(
+      conversation,
+      withoutUndefined({ ...body, append, compaction, expectedRevision: expectedOf(headers), actor: access.actor }),
+    )
+    countRecorded(result.recorded.length)
+    return appended(result)
+  },
 
-function recordingHandlers({ ledger, recorded: countRecorded }: Parts): Handlers<RecordingRoutes> {
-  return {
-    async amend({ params: { conversation }, body, raw, headers, access }) {
-      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- as it came, and the ledger parses it
-      const { append, compaction } = raw as Pick<AmendOptions, 'append' | 'compaction'>
-      const amended = await ledger.amend(
-        conversation,
-        withoutUndefined({ ...body, append, compaction, expectedRevision: expectedOf(headers), actor: access.actor }),
-      )
-      countRecorded(amended.recorded.length)
-      return { body: amended, headers: etagOf(amended.revision) }
-    },
+  async observe({ ledger, recorded: countRecorded }, { params: { conversation }, body, raw, access }) {
+    const { policy, scope, correlationId } = body
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- as it came, and the ledger parses it
+    const { observation } = raw as { readonly observation: Observation }
+    const result = await ledger.observe(
+      conversation,
+      observation,
+      withoutUndefined({ policy, scope: scopeWithin(access, scope), correlationId, actor: access.actor }),
+    )
+    countRecorded(result.recorded.length)
+    return appended(result)
+  },
 
-    async observe({ params: { conversation }, body: { policy, scope, correlationId }, raw, access }) {
-      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- as it came, and the ledger parses it
-      const { observation } = raw as { readonly observation: Observation }
-      const observed = await ledger.observe(
-        conversation,
-        observation,
-        withoutUndefined({ policy, scope: scopeWithin(access, scope), correlationId, actor: access.actor }),
-      )
-      countRecorded(observed.recorded.length)
-      return { body: observed, headers: etagOf(observed.revision) }
-    },
+  async getMessages({ ledger }, { params: { conversation }, query: { at, cursor, limit = PAGE, ...wait } }) {
+    const cursorParts = placeOf(cursor, 2)
+    if (cursorParts !== undefined && !cursorParts.every((part) => /^\d{1,18}$/u.test(part))) throw wrongCursor()
+    // Pages are of one moment, so that none is missed while messages come and go.
+    const [moment, after] = cursorParts?.map(BigInt) ?? []
+    const live = await ledger.messages(conversation, withoutUndefined({ at: moment ?? at, ...wait }))
+    const left = after === undefined ? live.messages : live.messages.filter(({ revision }) => revision > after)
+    const page = left.slice(0, limit)
+    const last = page.at(-1)
+    const next =
+      left.length > limit && last !== undefined ? { next: cursorOf(String(live.revision), String(last.revision)) } : {}
+    return { body: { ...live, messages: page, ...next }, headers: etagOf(live.revision) }
+  },
 
-    async pinMessage({ params: { conversation, message }, query, access: { actor } }) {
-      await ledger.pin(conversation, message, withoutUndefined({ ...query, actor }))
-      return {}
-    },
+  async pinMessage({ ledger }, { params: { conversation, message }, query, access: { actor } }) {
+    await ledger.pin(conversation, message, withoutUndefined({ ...query, actor }))
+    return {}
+  },
 
-    async unpinMessage({ params: { conversation, message }, query, access: { actor } }) {
-      await ledger.unpin(conversation, message, withoutUndefined({ ...query, actor }))
-      return {}
-    },
-  }
-}
+  async unpinMessage({ ledger }, { params: { conversation, message }, query, access: { actor } }) {
+    await ledger.unpin(conversation, message, withoutUndefined({ ...query, actor }))
+    return {}
+  },
 
-function readingHandlers({ ledger, bounds }: Parts): Handlers<'getMessages' | 'search'> {
-  return {
-    async getMessages({ params: { conversation }, query: { at, cursor, limit = PAGE, ...wait } }) {
-      const cursorParts = placeOf(cursor, 2)
-      if (cursorParts !== undefined && !cursorParts.every((part) => /^\d{1,18}$/u.test(part))) throw wrongCursor()
-      // Pages are of one moment, so that none is missed while messages come and go.
-      const [moment, after] = cursorParts?.map(BigInt) ?? []
-      const live = await ledger.messages(conversation, withoutUndefined({ at: moment ?? at, ...waitOf(wait) }))
-      const left = after === undefined ? live.messages : live.messages.filter(({ revision }) => revision > after)
-      const page = left.slice(0, limit)
-      const last = page.at(-1)
-      return {
-        body: {
-          ...live,
-          messages: page,
-          ...(left.length > limit && last !== undefined
-            ? { next: cursorOf(String(live.revision), String(last.revision)) }
-            : {}),
-        },
-        headers: etagOf(live.revision),
-      }
-    },
-
-    async search({ body: { query, conversationId, scope, limit, include, ...wait }, access }) {
-      const { bound } = access
-      if (conversationId !== undefined) await bounds.check(access, conversationId)
-      else if (bound !== undefined && 'prefix' in bound)
-        throw new Refused('KeyBound', 'the key is bound to a prefix of ids: name a conversation to search', {
-          field: 'conversationId',
-        })
-      if (bound !== undefined && 'scope' in bound && scope !== undefined && scope !== bound.scope)
-        throw new Refused('KeyBound', 'the key is bound to another scope', { field: 'scope' })
-      const within = conversationId === undefined && bound !== undefined && 'scope' in bound ? bound.scope : scope
-      return {
-        body: await ledger.search(
-          query,
-          withoutUndefined({ conversationId, scope: within, limit, include, ...waitOf(wait) }),
-        ),
-      }
-    },
-  }
-}
+  async search({ ledger, bounds }, { body: { query, scope, ...options }, access }) {
+    const { bound } = access
+    const { conversationId } = options
+    if (conversationId !== undefined) await bounds.check(access, conversationId)
+    else if (bound !== undefined && 'prefix' in bound)
+      throw new Refused('KeyBound', 'the key is bound to a prefix of ids: name a conversation to search', {
+        field: 'conversationId',
+      })
+    if (bound !== undefined && 'scope' in bound && scope !== undefined && scope !== bound.scope)
+      throw new Refused('KeyBound', 'the key is bound to another scope', { field: 'scope' })
+    const within = conversationId === undefined && bound !== undefined && 'scope' in bound ? bound.scope : scope
+    return { body: await ledger.search(query, withoutUndefined({ ...options, scope: within })) }
+  },
+} satisfies Partial<Handlers>

@@ -1,21 +1,36 @@
-/** What happened, and why: the log, cycles, differences, origins, proofs. */
+/** The history of conversations: log, cycles, differences, origins, verification. */
 import { z } from 'zod'
-import { at, cursor, cycle, limit, next, ofConversation, report, revision, time, wait } from './fields.js'
-import { accepted } from './jobs.js'
+import type { PriceTable } from '../domain/reports/prices.js'
+import { metadataSchema } from '../domain/events/index.js'
+import { count, optional, parsedByLedger, record, tokens } from './answer.js'
+import { difference, explanation } from './answers/explanation.js'
+import * as results from './answers/forgotten.js'
+import { conversationStats, totalStats, verification, verifyProgress } from './answers/stats.js'
+import { failure } from './failure.js'
+import { at, cursor, cycle, limit, next, ofConversation, revision, time, wait } from './fields.js'
+import { jobOf, noProgress } from './jobs.js'
 import { route } from './route.js'
 
-/** A fact, as it was recorded. */
-const fact = z
-  .looseObject({
-    type: z.string(),
-    data: z.looseObject({}),
-    stream: z.string(),
-    revision,
-    position: revision,
-    id: z.string(),
-    metadata: z.looseObject({ recordedAt: time, actor: z.string(), hash: z.string(), previousHash: z.string() }),
-  })
-  .meta({ id: 'Fact' })
+/** An event as it was recorded. `data` is stated by its type, in the catalogue of events. */
+const event = record({
+  type: z.string(),
+  data: z.looseObject({}),
+  stream: z.string(),
+  revision,
+  position: revision,
+  id: z.string(),
+  metadata: metadataSchema.loose(),
+}).meta({ id: 'Fact' })
+
+const compaction = record({
+  batchesCreated: count,
+  messagesCompressed: count,
+  tokensBefore: tokens,
+  tokensAfter: tokens,
+  failure: optional(failure),
+}).meta({ id: 'Compaction' })
+
+const allStats = record({ conversations: z.array(conversationStats), total: totalStats })
 
 /** Every fact of a conversation. */
 export const getLog = route({
@@ -32,7 +47,7 @@ export const getLog = route({
     limit: limit(1_000, 100),
     direction: z.enum(['forwards', 'backwards']).optional(),
   }),
-  answer: z.object({ conversationId: z.string(), facts: z.array(fact), next }).meta({ id: 'Log' }),
+  answer: record({ conversationId: z.string(), facts: z.array(event), next }).meta({ id: 'Log' }),
 })
 
 /** Cycles of a conversation. */
@@ -46,24 +61,22 @@ export const listCompactions = route({
   reach: 'conversation',
   params: ofConversation,
   query: z.object({ cursor, limit: limit(1_000, 100) }),
-  answer: z
-    .object({
-      conversationId: z.string(),
-      compactions: z.array(
-        z
-          .looseObject({
-            kind: z.enum(['pruned', 'observed', 'undone', 'failed']),
-            cycle: z.int().optional(),
-            revision,
-            recordedAt: time,
-            tokensBefore: z.int().optional(),
-            tokensAfter: z.int().optional(),
-          })
-          .meta({ id: 'CompactionRecord' }),
-      ),
-      next,
-    })
-    .meta({ id: 'Compactions' }),
+  answer: record({
+    conversationId: z.string(),
+    compactions: z.array(
+      z
+        .looseObject({
+          kind: z.enum(['pruned', 'observed', 'undone', 'failed']),
+          cycle: z.int().optional(),
+          revision,
+          recordedAt: time,
+          tokensBefore: z.int().optional(),
+          tokensAfter: z.int().optional(),
+        })
+        .meta({ id: 'CompactionRecord' }),
+    ),
+    next,
+  }).meta({ id: 'Compactions' }),
 })
 
 /** Compacts. */
@@ -77,7 +90,7 @@ export const compact = route({
   params: ofConversation,
   headers: { prefer: '`wait=SECONDS`: answers when the job has ended, or after this time' },
   body: z.strictObject({ force: z.boolean().optional() }).meta({ id: 'Compact' }),
-  answer: accepted,
+  answer: jobOf('CompactionJob', { result: compaction, progress: noProgress }),
   status: 202,
 })
 
@@ -91,10 +104,18 @@ export const undo = route({
   reach: 'conversation',
   params: ofConversation,
   body: z.strictObject({ cycle: z.int().min(1), correlationId: z.string().min(1).optional() }).meta({ id: 'Undo' }),
-  answer: report('Undone', {}),
+  answer: record({
+    conversationId: z.string(),
+    revision,
+    cycles: z.array(count),
+    messagesRestored: count,
+    tokensBefore: tokens,
+    tokensAfter: tokens,
+    restsForMessages: count,
+  }).meta({ id: 'Undone' }),
 })
 
-/** What changed. */
+/** Differences. */
 export const diff = route({
   id: 'diff',
   method: 'get',
@@ -104,7 +125,7 @@ export const diff = route({
   reach: 'conversation',
   params: ofConversation,
   query: z.object({ from: at.optional(), to: at.optional(), cycle: cycle.optional(), ...wait }),
-  answer: report('Difference', { conversationId: z.string() }),
+  answer: difference,
 })
 
 /** Why. */
@@ -123,10 +144,10 @@ export const explain = route({
       open: z.boolean().optional(),
     })
     .meta({ id: 'Explain' }),
-  answer: report('Explanation', { kind: z.string() }),
+  answer: explanation,
 })
 
-/** What compactions forgot. */
+/** Losses of a conversation. */
 export const forgotten = route({
   id: 'forgotten',
   method: 'get',
@@ -136,14 +157,10 @@ export const forgotten = route({
   reach: 'conversation',
   params: ofConversation,
   query: z.object({ cycle: cycle.optional() }),
-  answer: report('Forgotten', {
-    conversations: z.int(),
-    totals: z.looseObject({}),
-    cycles: z.array(z.looseObject({})),
-  }),
+  answer: results.forgotten,
 })
 
-/** What compactions forgot, everywhere. */
+/** Losses of all conversations. */
 export const forgottenAll = route({
   id: 'forgottenAll',
   method: 'post',
@@ -152,11 +169,11 @@ export const forgottenAll = route({
   roles: ['audit'],
   reach: 'ledger',
   headers: { prefer: '`wait=SECONDS`: answers when the job has ended, or after this time' },
-  answer: accepted,
+  answer: jobOf('ForgottenJob', { result: results.forgotten, progress: record({ cycles: count }) }),
   status: 202,
 })
 
-/** What a conversation came to. */
+/** Statistics of a conversation. */
 export const stats = route({
   id: 'stats',
   method: 'get',
@@ -165,10 +182,10 @@ export const stats = route({
   roles: ['audit', 'operate'],
   reach: 'conversation',
   params: ofConversation,
-  answer: report('TotalStats', {}),
+  answer: totalStats,
 })
 
-/** What all conversations came to. */
+/** Statistics of all conversations. */
 export const statsAll = route({
   id: 'statsAll',
   method: 'post',
@@ -179,11 +196,11 @@ export const statsAll = route({
   headers: { prefer: '`wait=SECONDS`: answers when the job has ended, or after this time' },
   body: z
     .strictObject({
-      prices: z.record(z.string(), z.unknown()).optional(),
+      prices: parsedByLedger<PriceTable>(z.record(z.string(), z.unknown())).optional(),
       conversationId: z.string().min(1).optional().meta({ description: 'Only this conversation' }),
     })
     .meta({ id: 'StatsRequest' }),
-  answer: accepted,
+  answer: jobOf('StatsJob', { result: allStats, progress: record({ conversations: count }) }),
   status: 202,
 })
 
@@ -197,7 +214,7 @@ export const verify = route({
   reach: 'conversation',
   params: ofConversation,
   headers: { prefer: '`wait=SECONDS`: answers when the job has ended, or after this time' },
-  answer: accepted,
+  answer: jobOf('VerificationJob', { result: verification, progress: verifyProgress }),
   status: 202,
 })
 
@@ -210,6 +227,6 @@ export const verifyAll = route({
   roles: ['audit', 'operate'],
   reach: 'ledger',
   headers: { prefer: '`wait=SECONDS`: answers when the job has ended, or after this time' },
-  answer: accepted,
+  answer: jobOf('VerificationOfAllJob', { result: verification, progress: verifyProgress }),
   status: 202,
 })

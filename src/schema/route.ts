@@ -3,7 +3,7 @@
  * same definitions.
  */
 import { z } from 'zod'
-import type { Role } from '../../ports/service-state.js'
+import type { Role } from '../ports/service-state.js'
 
 /**
  * Reach of a route. `conversation`: the conversation in the address, which must be within the key's bound. `some`:
@@ -21,7 +21,7 @@ export interface Route<
   /** Its name: the operation's id in the description. */
   readonly id: string
   readonly method: 'get' | 'post' | 'put' | 'delete'
-  /** With `{name}` for what `params` describes. */
+  /** With `{name}` for each parameter. */
   readonly path: string
   readonly summary: string
   /** A key with one of these is let in. */
@@ -31,13 +31,13 @@ export interface Route<
   readonly query: Query
   /** Headers that it heeds, in lower case. */
   readonly headers: Readonly<Record<string, string>>
-  /** What the body is, as JSON; undefined where it takes none. */
+  /** The body, as JSON; undefined if it takes none. */
   readonly body: Body | undefined
-  /** What it answers, as JSON; undefined where it answers 204 or a stream. */
+  /** The answer, as JSON; undefined for 204 or a stream. */
   readonly answer: Answer | undefined
   /** 200, 202 for a job, 204 without a content. */
   readonly status: 200 | 202 | 204
-  /** What a stream is made of. */
+  /** Items of a stream. */
   readonly stream?: 'events'
 }
 

@@ -1,11 +1,30 @@
 /** Fields that many routes have. */
 import { z } from 'zod'
+import type { PolicySettings } from '../domain/values/policy.js'
+import { parsedByLedger } from './answer.js'
 
-/** A revision or a position: a whole number in decimal digits, since it may be larger than JSON's numbers are exact. */
+/** A revision or a position: a bigint in the program, decimal digits in JSON, whose numbers are exact up to 2^53 only. */
 export const revision = z
-  .string()
-  .regex(/^\d{1,18}$/u, 'must be a whole number in decimal digits')
-  .meta({ id: 'Revision', description: 'A revision in a conversation or a position in the log, from 0', example: '12' })
+  .codec(z.string().regex(/^\d{1,18}$/u, 'must be a whole number in decimal digits'), z.bigint(), {
+    decode: (digits) => BigInt(digits),
+    encode: String,
+  })
+  .meta({
+    id: 'Revision',
+    type: 'string',
+    pattern: '^\\d{1,18}$',
+    description: 'A revision in a conversation or a position in the log, from 0',
+    example: '12',
+  })
+
+/** A revision or a position, or -1 before the first event. */
+export const revisionOrNone = z
+  .codec(z.string().regex(/^(?:-1|\d{1,19})$/u), z.bigint(), { decode: (digits) => BigInt(digits), encode: String })
+  .meta({
+    type: 'string',
+    pattern: '^(-1|\\d{1,19})$',
+    description: 'A revision or a position; -1 before the first event',
+  })
 
 /** The conversation in an address. */
 export const ofConversation = z.object({
@@ -62,10 +81,6 @@ export const time = z.string().meta({ description: 'ISO 8601, UTC', example: '20
 export const conversations = z.union([z.literal('all'), z.array(z.string().min(1)).min(1)])
 
 /** Settings of a policy; the ledger says which there are, and what is wrong with one. */
-export const policy = z.record(z.string(), z.unknown()).meta({ id: 'PolicySettings', description: 'Policy settings' })
-
-/** A report of the ledger, as the library's type of this name has it; revisions and positions are texts. */
-export const report = <Shape extends z.ZodRawShape>(name: string, shape: Shape): z.ZodObject<Shape, z.core.$loose> =>
-  z
-    .looseObject(shape)
-    .meta({ id: name, description: `\`${name}\` of the library; whole numbers without a limit are texts` })
+export const policy = parsedByLedger<PolicySettings>(
+  z.record(z.string(), z.unknown()).meta({ id: 'PolicySettings', description: 'Policy settings' }),
+)

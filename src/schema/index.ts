@@ -1,4 +1,5 @@
-/** All routes of the service, by their names. */
+/** All routes of the service, by their names, and the types that derive from them. */
+import type { z } from 'zod'
 import * as agent from './agent.js'
 import * as conversations from './conversations.js'
 import * as editions from './editions.js'
@@ -60,3 +61,20 @@ export const routes = {
 
 /** The name of a route. */
 export type RouteName = keyof typeof routes
+
+/** The answer of a route. */
+export type AnswerOf<Name extends RouteName> = z.output<NonNullable<(typeof routes)[Name]['answer']>>
+
+/** A job of any route. */
+export type Job = z.output<typeof jobs.job>
+
+/** The routes that start a job. */
+export type JobName = {
+  [Name in RouteName]: Name extends 'getJob' | 'cancelJob' ? never : AnswerOf<Name> extends Job ? Name : never
+}[RouteName]
+
+/** The progress of a job while it runs. */
+export type ProgressOf<Name extends JobName> = NonNullable<AnswerOf<Name>['progress']>
+
+/** The result of a job. */
+export type ResultOf<Name extends JobName> = AnswerOf<Name>['result'] & ({} | null)

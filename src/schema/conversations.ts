@@ -1,31 +1,29 @@
 /** Conversations, and their context. */
 import { z } from 'zod'
-import { SHAPES } from '../../domain/values/context-shapes.js'
-import { VIEWS } from '../../domain/values/view-names.js'
-import { at, cursor, limit, next, ofConversation, report, revision, time, wait } from './fields.js'
+import { VIEWS } from '../domain/values/view-names.js'
+import { count, optional, orUndefined, record } from './answer.js'
+import { context } from './answers/context.js'
+import { rowsLag } from './answers/projections.js'
+import { at, cursor, limit, next, ofConversation, revision, time, wait } from './fields.js'
 import { route } from './route.js'
 
 /** A conversation as lists show it. */
-const conversation = z
-  .looseObject({
-    conversationId: z.string(),
-    scope: z.string().optional(),
-    program: z.string().optional(),
-    parentId: z.string().optional(),
-    revision,
-    startedAt: time,
-    lastRecordedAt: time,
-    lastMessageAt: z.string().optional(),
-    cycles: z.int(),
-    messages: z.int(),
-    liveMessages: z.int(),
-    liveTokens: z.int(),
-    messagesCompressed: z.int(),
-    stopped: z.string().optional(),
-  })
-  .meta({ id: 'Conversation' })
-
-const behind = z.looseObject({}).optional().meta({ description: 'How far the read models lag' })
+const conversation = record({
+  conversationId: z.string(),
+  scope: orUndefined(z.string()),
+  program: optional(z.string()),
+  parentId: optional(z.string()),
+  revision,
+  startedAt: time,
+  lastRecordedAt: time,
+  lastMessageAt: orUndefined(z.string()),
+  cycles: count,
+  messages: count,
+  liveMessages: count,
+  liveTokens: count,
+  messagesCompressed: count,
+  stopped: optional(z.string()),
+}).meta({ id: 'Conversation' })
 
 /** Conversations, page by page. */
 export const listConversations = route({
@@ -49,14 +47,12 @@ export const listConversations = route({
       .meta({ description: 'Default id. Other orders may change between pages, so they have one page only' }),
     ...wait,
   }),
-  answer: z
-    .object({
-      conversations: z.array(conversation),
-      unlisted: z.array(z.looseObject({ conversationId: z.string(), reason: z.string() })).optional(),
-      behind,
-      next,
-    })
-    .meta({ id: 'Conversations' }),
+  answer: record({
+    conversations: z.array(conversation),
+    unlisted: optional(z.array(record({ conversationId: z.string(), reason: z.string() }))),
+    behind: optional(rowsLag),
+    next,
+  }).meta({ id: 'Conversations' }),
 })
 
 /** One conversation. */
@@ -84,18 +80,7 @@ export const getContext = route({
   params: ofConversation,
   query: z.object({ at: at.optional(), view: z.enum(VIEWS).optional(), ...wait }),
   headers: { 'if-none-match': 'An ETag: 304 if it is still current' },
-  answer: report('Context', {
-    conversationId: z.string(),
-    revision,
-    hash: z.string(),
-    tokens: z.int(),
-    messages: z.array(z.looseObject({ role: z.string() })),
-    messageIds: z.array(z.string().nullable()),
-    viewAt: z.int().optional(),
-    viewOffset: z.int().optional(),
-    adapted: z.array(z.int()).optional(),
-    shape: z.enum(SHAPES).optional(),
-  }),
+  answer: context,
 })
 
 /** Identity of the log. */
@@ -106,7 +91,9 @@ export const getLedger = route({
   summary: 'Identifies the log of this ledger',
   roles: ['audit', 'operate'],
   reach: 'ledger',
-  answer: report('Identity', { name: z.string(), origin: z.looseObject({}).optional() }),
+  answer: record({ name: z.string(), origin: orUndefined(record({ stream: z.string(), id: z.string() })) }).meta({
+    id: 'Identity',
+  }),
 })
 
 /** Waits for background compaction. */

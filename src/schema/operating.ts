@@ -1,7 +1,9 @@
-/** What an operator asks: read models, uses of keys. */
+/** Calls of an operator: read models, uses of keys. */
 import { z } from 'zod'
-import { cursor, limit, next, revision, time } from './fields.js'
-import { accepted } from './jobs.js'
+import { record } from './answer.js'
+import { filled, fillProgress, projectionStatus, rebuildProgress } from './answers/projections.js'
+import { cursor, limit, next, revisionOrNone, time } from './fields.js'
+import { jobOf } from './jobs.js'
 import { route } from './route.js'
 
 const WAIT = { prefer: '`wait=SECONDS`: answers when the job has ended, or after this time' }
@@ -14,7 +16,7 @@ export const getProjections = route({
   summary: 'Lag of each projection, the process that runs it, and why it stopped',
   roles: ['audit', 'operate'],
   reach: 'ledger',
-  answer: z.object({ projections: z.array(z.looseObject({ name: z.string() })) }).meta({ id: 'Projections' }),
+  answer: record({ projections: z.array(projectionStatus) }).meta({ id: 'Projections' }),
 })
 
 /** Rebuilds rows. */
@@ -32,7 +34,7 @@ export const rebuildProjections = route({
       fresh: z.boolean().optional(),
     })
     .meta({ id: 'Rebuild' }),
-  answer: accepted,
+  answer: jobOf('RebuildJob', { result: z.null(), progress: rebuildProgress }),
   status: 202,
 })
 
@@ -44,7 +46,7 @@ export const catchUpProjections = route({
   summary: 'Applies all events of the log; returns the position that all rows include',
   roles: ['operate'],
   reach: 'ledger',
-  answer: z.object({ position: revision }).meta({ id: 'CaughtUp' }),
+  answer: record({ position: revisionOrNone }).meta({ id: 'CaughtUp' }),
 })
 
 /** Makes vectors. */
@@ -57,7 +59,7 @@ export const fillVectors = route({
   reach: 'ledger',
   headers: WAIT,
   body: z.strictObject({ limit: z.int().min(1).optional() }).meta({ id: 'FillVectors' }),
-  answer: accepted,
+  answer: jobOf('FillVectorsJob', { result: filled, progress: fillProgress }),
   status: 202,
 })
 
@@ -70,21 +72,17 @@ export const listKeyUses = route({
   roles: ['audit'],
   reach: 'ledger',
   query: z.object({ cursor, limit: limit(1_000, 100) }),
-  answer: z
-    .object({
-      uses: z.array(
-        z
-          .object({
-            at: time,
-            keyId: z.string().optional(),
-            route: z.string(),
-            conversationId: z.string().optional(),
-            status: z.int(),
-            requestId: z.string(),
-          })
-          .meta({ id: 'KeyUse' }),
-      ),
-      next,
-    })
-    .meta({ id: 'KeyUses' }),
+  answer: record({
+    uses: z.array(
+      record({
+        at: time,
+        keyId: z.string().optional(),
+        route: z.string(),
+        conversationId: z.string().optional(),
+        status: z.int(),
+        requestId: z.string(),
+      }).meta({ id: 'KeyUse' }),
+    ),
+    next,
+  }).meta({ id: 'KeyUses' }),
 })

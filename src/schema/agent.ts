@@ -1,6 +1,8 @@
-/** What an agent does that keeps a list of its own: compaction as one call, and its tools. */
+/** Calls of an agent that keeps its own message list: compaction as one call, and its tools. */
 import { z } from 'zod'
-import { ofConversation, report, whole } from './fields.js'
+import { count, optional, parsedByLedger, record } from './answer.js'
+import { answers, chatMessage } from './answers/context.js'
+import { ofConversation, whole } from './fields.js'
 import { message } from './messages.js'
 import { route } from './route.js'
 
@@ -15,7 +17,15 @@ export const compress = route({
   reach: 'conversation',
   params: ofConversation,
   body: z.strictObject({ messages: z.array(message).max(100_000) }).meta({ id: 'Compress' }),
-  answer: report('Compressed', { history: z.array(z.looseObject({ role: z.string() })) }),
+  answer: record({
+    history: z.array(chatMessage),
+    batchesCreated: count,
+    messagesCompressed: count,
+    tokensEstimateBefore: count,
+    tokensEstimateAfter: count,
+    answers: optional(answers),
+    error: optional(z.looseObject({ kind: z.string(), message: z.string() })),
+  }).meta({ id: 'Compressed' }),
 })
 
 /** A tool of the agent. */
@@ -31,6 +41,8 @@ export const useTool = route({
     hitCharacters: whole(1, 1_000_000, 'Most characters of one hit', 'Default 2000').optional(),
     answerCharacters: whole(1, 10_000_000, 'Most characters of all hits', 'Default 16000').optional(),
   }),
-  body: z.looseObject({}).meta({ id: 'ToolArguments', description: 'Arguments of the model’s call' }),
-  answer: z.object({ content: z.string() }).meta({ id: 'ToolAnswer' }),
+  body: parsedByLedger<object>(
+    z.looseObject({}).meta({ id: 'ToolArguments', description: 'Arguments of the model’s call' }),
+  ),
+  answer: record({ content: z.string() }).meta({ id: 'ToolAnswer' }),
 })

@@ -3,12 +3,12 @@ import { z } from 'zod'
 import { ofConversation, revision, time } from './fields.js'
 import { route } from './route.js'
 
-/** What `type` of a fact begins with; its name and the version of its schema follow. */
+/** Prefix of the `type` of an event, before its name and the version of its schema. */
 export const EVENT_TYPE = 'org.context-ledger.'
 
 /** A fact in CloudEvents' JSON shape, 1.0. */
 export const cloudEvent = z
-  .object({
+  .looseObject({
     specversion: z.literal('1.0'),
     id: z.string().meta({ description: 'Id of the event' }),
     source: z.string().meta({ description: 'The ledger' }),

@@ -1,26 +1,35 @@
 /** Messages: appended, read, pinned. */
 import { z } from 'zod'
-import { roleSchema } from '../../domain/values/message.js'
+import type { MessageInput } from '../domain/values/chat-message.js'
+import { roleSchema } from '../domain/values/message.js'
+import { optional, orUndefined, parsedByLedger, record } from './answer.js'
+import { liveMessages } from './answers/context.js'
+import { missingVectors, rowsLag } from './answers/projections.js'
 import { at, cursor, limit, next, ofConversation, policy, revision, time, wait } from './fields.js'
 import { route } from './route.js'
 
 /** A message, as the OpenAI chat API has it, with what the ledger takes besides. The ledger says what is wrong with one. */
-export const message = z
-  .looseObject({
-    id: z.string().min(1).optional().meta({ description: 'A repeated id records nothing' }),
-    role: roleSchema,
-    content: z.unknown().optional().meta({ description: 'A text, a list of parts, or null' }),
-    name: z.string().min(1).optional(),
-    tool_calls: z.unknown().optional(),
-    tool_call_id: z.string().min(1).optional(),
-    created_at: z.unknown().optional().meta({ description: 'ISO 8601 with its zone, or milliseconds since 1970' }),
-    pinned: z.boolean().optional(),
-    attributes: z.unknown().optional(),
-    answers: z.unknown().optional().meta({ description: 'Revision and hash of the context that the message answers' }),
-  })
-  .meta({ id: 'Message' })
+export const message = parsedByLedger<MessageInput>(
+  z
+    .looseObject({
+      id: z.string().min(1).optional().meta({ description: 'A repeated id records nothing' }),
+      role: roleSchema,
+      content: z.unknown().optional().meta({ description: 'A text, a list of parts, or null' }),
+      name: z.string().min(1).optional(),
+      tool_calls: z.unknown().optional(),
+      tool_call_id: z.string().min(1).optional(),
+      created_at: z.unknown().optional().meta({ description: 'ISO 8601 with its zone, or milliseconds since 1970' }),
+      pinned: z.boolean().optional(),
+      attributes: z.unknown().optional(),
+      answers: z
+        .unknown()
+        .optional()
+        .meta({ description: 'Revision and hash of the context that the message answers' }),
+    })
+    .meta({ id: 'Message' }),
+)
 
-/** What an append takes. */
+/** Body of an append. */
 const appendBody = z
   .strictObject({
     messages: z.array(message).min(1).max(10_000),
@@ -30,15 +39,13 @@ const appendBody = z
   })
   .meta({ id: 'Append' })
 
-/** What an append answers. */
-const appended = z
-  .object({
-    conversationId: z.string(),
-    revision,
-    recorded: z.array(z.string()).meta({ description: 'Ids of the messages that this request recorded' }),
-    position: revision.optional(),
-  })
-  .meta({ id: 'Appended' })
+/** Result of an append. */
+const appended = record({
+  conversationId: z.string(),
+  revision,
+  recorded: z.array(z.string()).meta({ description: 'Ids of the messages that this request recorded' }),
+  position: orUndefined(revision),
+}).meta({ id: 'Appended' })
 
 /** Records messages. */
 export const appendMessages = route({
@@ -76,7 +83,9 @@ export const amend = route({
     .strictObject({
       withdraw: z.union([z.literal('all'), z.array(z.string().min(1))]),
       append: z.array(message).max(10_000).optional(),
-      compaction: z.looseObject({ program: z.string().min(1), sourceId: z.string().min(1) }).optional(),
+      compaction: parsedByLedger<object>(
+        z.looseObject({ program: z.string().min(1), sourceId: z.string().min(1) }),
+      ).optional(),
       correlationId: z.string().min(1).optional(),
     })
     .meta({ id: 'Amend' }),
@@ -95,7 +104,9 @@ export const observe = route({
   params: ofConversation,
   body: z
     .strictObject({
-      observation: z.looseObject({ program: z.string().min(1), messages: z.array(message).max(10_000).optional() }),
+      observation: parsedByLedger<object>(
+        z.looseObject({ program: z.string().min(1), messages: z.array(message).max(10_000).optional() }),
+      ),
       policy: policy.optional(),
       scope: z.string().min(1).optional(),
       correlationId: z.string().min(1).optional(),
@@ -103,9 +114,6 @@ export const observe = route({
     .meta({ id: 'Observe' }),
   answer: appended,
 })
-
-/** A message that is live. */
-const liveMessage = z.looseObject({ messageId: z.string(), revision, tokens: z.int() }).meta({ id: 'LiveMessage' })
 
 /** The live messages. */
 export const getMessages = route({
@@ -117,10 +125,8 @@ export const getMessages = route({
   reach: 'conversation',
   params: ofConversation,
   query: z.object({ at: at.optional(), cursor, limit: limit(10_000, 1_000), ...wait }),
-  headers: { 'if-none-match': 'An ETag: 304 where it is still the one' },
-  answer: z
-    .looseObject({ conversationId: z.string(), revision, messages: z.array(liveMessage), next })
-    .meta({ id: 'LiveMessages' }),
+  headers: { 'if-none-match': 'An ETag: 304 if it is still current' },
+  answer: record({ ...liveMessages, next }).meta({ id: 'LiveMessages' }),
 })
 
 const ofRequest = z.object({
@@ -178,24 +184,22 @@ export const search = route({
   roles: ['read', 'audit'],
   reach: 'some',
   body: searchBody,
-  answer: z
-    .looseObject({
-      hits: z.array(
-        z
-          .looseObject({
-            conversationId: z.string(),
-            batchId: z.string().nullable(),
-            kind: z.enum(['message', 'batch']),
-            messageIds: z.array(z.string()),
-            firstRevision: revision,
-            lastRevision: revision,
-            startTime: time,
-            endTime: time,
-            score: z.number(),
-            text: z.string(),
-          })
-          .meta({ id: 'SearchHit' }),
-      ),
-    })
-    .meta({ id: 'SearchResult' }),
+  answer: record({
+    hits: z.array(
+      record({
+        conversationId: z.string(),
+        batchId: z.string().nullable(),
+        kind: z.enum(['message', 'batch']),
+        messageIds: z.array(z.string()),
+        firstRevision: revision,
+        lastRevision: revision,
+        startTime: time,
+        endTime: time,
+        score: z.number(),
+        text: z.string(),
+      }).meta({ id: 'SearchHit' }),
+    ),
+    behind: optional(rowsLag),
+    vectors: optional(record({ ...missingVectors, problem: optional(z.string()) })),
+  }).meta({ id: 'SearchResult' }),
 })

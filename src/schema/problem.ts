@@ -1,4 +1,4 @@
-/** What is answered where something is refused or fails: RFC 9457. */
+/** Problem documents (RFC 9457). */
 import { z } from 'zod'
 
 /** Prefix of all problem types, followed by the kind of the failure. */

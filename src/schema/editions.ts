@@ -1,7 +1,10 @@
 /** Editions, prompts, and what-if simulations. */
 import { z } from 'zod'
-import { conversations, ofConversation, policy, report } from './fields.js'
-import { accepted } from './jobs.js'
+import { record } from './answer.js'
+import * as results from './answers/editions.js'
+import { whatIf as whatIfResult } from './answers/stats.js'
+import { conversations, ofConversation, policy } from './fields.js'
+import { conversationsDone, jobOf, noProgress } from './jobs.js'
 import { route } from './route.js'
 
 const WAIT = { prefer: '`wait=SECONDS`: answers when the job has ended, or after this time' }
@@ -28,7 +31,7 @@ export const listEditions = route({
   summary: 'Lists editions, newest first',
   roles: ['audit', 'operate'],
   reach: 'ledger',
-  answer: z.object({ editions: z.array(z.looseObject({ editionId: z.string() })) }).meta({ id: 'Editions' }),
+  answer: record({ editions: z.array(results.edition) }).meta({ id: 'Editions' }),
 })
 
 /** One edition. */
@@ -40,10 +43,10 @@ export const getEdition = route({
   roles: ['audit', 'operate'],
   reach: 'ledger',
   params: ofEdition,
-  answer: report('EditionInFull', { editionId: z.string() }),
+  answer: results.editionInFull,
 })
 
-/** What a replay would come to. */
+/** Estimates a replay. */
 export const estimateReplay = route({
   id: 'estimateReplay',
   method: 'post',
@@ -53,7 +56,7 @@ export const estimateReplay = route({
   reach: 'some',
   headers: WAIT,
   body: z.strictObject({ ...request, editionId: z.string().min(1).optional() }).meta({ id: 'EstimateOptions' }),
-  answer: accepted,
+  answer: jobOf('ReplayEstimateJob', { result: results.replayEstimate, progress: noProgress }),
   status: 202,
 })
 
@@ -69,7 +72,7 @@ export const replay = route({
   body: z
     .strictObject({ ...request, ...bound, concurrency: z.int().min(1).max(64).optional() })
     .meta({ id: 'ReplayOptions' }),
-  answer: accepted,
+  answer: jobOf('ReplayJob', { result: results.replay, progress: results.replayProgress }),
   status: 202,
 })
 
@@ -91,7 +94,7 @@ export const compareEdition = route({
       record: z.boolean().optional(),
     })
     .meta({ id: 'CompareEditionsOptions' }),
-  answer: accepted,
+  answer: jobOf('ComparisonJob', { result: results.editionComparisons, progress: conversationsDone }),
   status: 202,
 })
 
@@ -106,7 +109,7 @@ export const adoptEdition = route({
   params: ofBoth,
   headers: WAIT,
   body: z.strictObject({ policy: policy.optional(), price, ...bound }).meta({ id: 'AdoptOptions' }),
-  answer: accepted,
+  answer: jobOf('AdoptionJob', { result: results.editionChange, progress: noProgress }),
   status: 202,
 })
 
@@ -120,7 +123,7 @@ export const revertEdition = route({
   reach: 'conversation',
   params: ofConversation,
   body: z.strictObject({ editionId: z.string().min(1).optional() }).meta({ id: 'Revert' }),
-  answer: report('EditionChange', {}),
+  answer: results.editionChange,
 })
 
 /** Gives it up. */
@@ -132,12 +135,12 @@ export const dropEdition = route({
   roles: ['operate'],
   reach: 'conversation',
   params: ofBoth,
-  answer: z
-    .object({ conversationId: z.string(), editionId: z.string(), changed: z.boolean() })
-    .meta({ id: 'DroppedEdition' }),
+  answer: record({ conversationId: z.string(), editionId: z.string(), changed: z.boolean() }).meta({
+    id: 'DroppedEdition',
+  }),
 })
 
-/** What would have been. */
+/** Simulates other policies. */
 export const whatIf = route({
   id: 'whatIf',
   method: 'post',
@@ -153,7 +156,7 @@ export const whatIf = route({
       summaries: z.enum(['recorded', 'extractive']).optional(),
     })
     .meta({ id: 'WhatIfOptions' }),
-  answer: accepted,
+  answer: jobOf('WhatIfJob', { result: whatIfResult, progress: conversationsDone }),
   status: 202,
 })
 
@@ -165,7 +168,7 @@ export const listPrompts = route({
   summary: 'Lists the templates and personas of all summaries',
   roles: ['audit', 'operate'],
   reach: 'ledger',
-  answer: report('PromptRegistry', { prompts: z.array(z.looseObject({})) }),
+  answer: results.promptRegistry,
 })
 
 /** One prompt. */
@@ -177,5 +180,5 @@ export const getPrompt = route({
   roles: ['audit', 'operate'],
   reach: 'ledger',
   params: z.object({ prompt: z.string().min(1) }),
-  answer: report('RegisteredPrompt', {}),
+  answer: results.registeredPrompt,
 })

@@ -1,0 +1,130 @@
+/** The loss report. */
+import { z } from 'zod'
+import { roleSchema } from '../../domain/values/message.js'
+import { count, oneOf, optional, record, tokens } from '../answer.js'
+import { revision, time } from '../fields.js'
+
+const byKind = <Schema extends z.ZodType>(schema: Schema) => ({
+  request: schema,
+  constraint: schema,
+  decision: schema,
+  error: schema,
+  file: schema,
+  identifier: schema,
+  number: schema,
+  openCall: schema,
+  subAgent: schema,
+})
+const kind = oneOf('request', 'constraint', 'decision', 'error', 'file', 'identifier', 'number', 'openCall', 'subAgent')
+const use = oneOf('read', 'command', 'search', 'web', 'question', 'other')
+
+const verdicts = record({ kept: count, blurred: count, gone: count, unknown: count })
+const amount = record({ messages: count, tokens })
+const cost = { calls: count, tokens, milliseconds: z.number() }
+const repeated = record({ ...cost, messages: count, unknown: count })
+const compared = record({ messages: count, behind: repeated, before: repeated })
+
+const messageProof = record({
+  kind: z.literal('message'),
+  messageId: z.string(),
+  revision: z.string(),
+  text: z.string(),
+})
+const lineProof = record({ kind: z.literal('summary'), line: count, text: z.string() })
+
+const judged = record({
+  verdict: oneOf('kept', 'blurred', 'gone', 'unknown'),
+  why: optional(oneOf('opaque', 'short', 'script', 'unsure')),
+  proof: optional(z.discriminatedUnion('kind', [lineProof, messageProof])),
+  overlap: optional(z.number()),
+  kind,
+  text: z.string(),
+  said: messageProof,
+  saidBy: roleSchema,
+  mentions: count,
+  resolvedBy: optional(messageProof),
+  isNeededAgain: optional(z.literal(true)),
+}).meta({ id: 'JudgedItem' })
+
+const repeatedCall = {
+  use,
+  tool: z.string(),
+  subject: z.string(),
+  first: messageProof,
+  again: messageProof,
+  cost: record(cost),
+}
+const repeatedPair = record({
+  verdict: oneOf('doneAgain', 'unknown'),
+  why: optional(oneOf('otherAnswer', 'changedBetween', 'noAnswer', 'failed')),
+  share: z.number(),
+  ...repeatedCall,
+})
+
+const foremost = record({
+  losses: z.array(
+    z.discriminatedUnion('kind', [
+      record({ kind: z.literal('repeated'), ...repeatedCall }),
+      record({ kind: z.literal('item'), item: judged }),
+    ]),
+  ),
+  others: record(byKind(optional(count))),
+})
+
+const report = record({
+  left: record({
+    messages: count,
+    tokens,
+    byRole: z.record(z.string(), amount),
+    byTool: z.record(z.string(), amount),
+  }),
+  summary: record({ kind: oneOf('text', 'opaque', 'none'), lines: count }),
+  counts: record(byKind(verdicts)),
+  foremost,
+  items: z.array(judged),
+  doneAgain: z.array(repeatedPair),
+  behind: repeated,
+  compared,
+}).meta({ id: 'ForgottenReport' })
+
+const cycle = record({
+  conversationId: z.string(),
+  cycle: count,
+  revision,
+  recordedAt: time,
+  keys: record({
+    program: optional(z.string()),
+    version: optional(z.string()),
+    trigger: optional(z.string()),
+    strategy: optional(z.string()),
+  }),
+  report,
+}).meta({ id: 'ForgottenCycle' })
+
+const total = record({
+  compactions: count,
+  left: amount,
+  verdicts,
+  counts: record(byKind(verdicts)),
+  behind: repeated,
+  compared,
+  uses: record({
+    read: optional(count),
+    command: optional(count),
+    search: optional(count),
+    web: optional(count),
+    question: optional(count),
+    other: optional(count),
+  }),
+}).meta({ id: 'ForgottenTotal' })
+const byValue = z.record(z.string(), total)
+
+/** The result of `forgotten`, with all its cycles. */
+export const forgotten = record({
+  conversations: count,
+  totals: record({
+    all: total,
+    by: record({ program: byValue, version: byValue, trigger: byValue, strategy: byValue }),
+  }),
+  cycles: z.array(cycle),
+}).meta({ id: 'Forgotten' })
