@@ -144,7 +144,7 @@ export const verify: CliCommand = {
     const against =
       verifyFlags.against === undefined ? undefined : await files.openManifestFile(verifyFlags.against, signedBy)
     const { showVerification } = await import('../reports/verification.js')
-    await withLedger(args.flags, { reads: true }, async ({ ledger }) => {
+    await withLedger(args.flags, { reads: true, alone: true }, async ({ ledger }) => {
       const { name, origin } = await ledger.identity()
       if (exportTo !== undefined && origin === undefined)
         throw new LedgerError('NoLedger', 'the ledger is empty: there is nothing to sign')
