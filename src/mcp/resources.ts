@@ -150,10 +150,11 @@ export function registerResources(server: McpServer, host: Host): void {
           throw new ProtocolError(ProtocolErrorCode.InternalError, errorText(error, onProblem))
         })
         return {
-          resources: found.map(({ conversationId, messages, cycles, lastRecordedAt }) => ({
+          resources: found.map(({ conversationId, title, messages, compactions, lastRecordedAt }) => ({
             uri: `${ROOT}${encodeId(conversationId)}`,
             name: conversationId,
-            description: `${String(messages)} messages, ${String(cycles)} compaction cycles`,
+            ...(title === undefined ? {} : { title }),
+            description: `${String(messages)} messages, ${String(compactions)} compactions`,
             annotations: { lastModified: lastRecordedAt },
           })),
         }
@@ -185,7 +186,7 @@ export function registerResources(server: McpServer, host: Host): void {
             const found = (await binding.find(conversationId, COMPLETIONS)).find(
               (each) => each.conversationId === conversationId,
             )
-            return Array.from({ length: found?.cycles ?? 0 }, (_none, at) => String(at + 1)).filter((number) =>
+            return Array.from({ length: found?.compactions ?? 0 }, (_none, at) => String(at + 1)).filter((number) =>
               number.startsWith(value),
             )
           }),
