@@ -207,6 +207,7 @@ export const liveMessages: Projection = {
       }),
     ]),
     ConversationObserved: (event) => [listed(event, observedCells(event.data))],
+    ConversationTitled: (event) => [listed(event, { title: titleOf(event.data.title) ?? null })],
     EditionAdopted: replacementRows,
     EditionReverted: replacementRows,
     CycleUndone: replacementRows,

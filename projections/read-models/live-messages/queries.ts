@@ -115,20 +115,24 @@ const SUMMARY = `
     select words, created_at from conversation_openings w where w.conversation_id = c.conversation_id order by revision limit 1
   ) o on true`
 
-const summaryOf = ({ stopped, program, title, project, parentId, ...row }: ConversationRow): ConversationSummary => ({
-  ...row,
+/** In the order of the service's answers. */
+const summaryOf = (row: ConversationRow): ConversationSummary => ({
+  conversationId: row.conversationId,
   scope: row.scope ?? undefined,
-  ...(program === null ? {} : { program }),
-  ...(title === null ? {} : { title }),
-  ...(project === null ? {} : { project }),
-  ...(parentId === null ? {} : { parentId }),
+  ...(row.program === null ? {} : { program: row.program }),
+  ...(row.title === null ? {} : { title: row.title }),
+  ...(row.project === null ? {} : { project: row.project }),
+  ...(row.parentId === null ? {} : { parentId: row.parentId }),
   revision: BigInt(row.revision),
+  startedAt: row.startedAt,
+  lastRecordedAt: row.lastRecordedAt,
   lastMessageAt: row.lastMessageAt ?? undefined,
   compactions: Number(row.compactions),
-  messagesCompressed: Number(row.messagesCompressed),
   messages: row.liveMessages + Number(row.messagesCompressed),
+  liveMessages: row.liveMessages,
   liveTokens: Number(row.liveTokens),
-  ...(stopped === null ? {} : { stopped }),
+  messagesCompressed: Number(row.messagesCompressed),
+  ...(row.stopped === null ? {} : { stopped: row.stopped }),
 })
 
 /** A conversation without a row, because its first event could not be applied. */
