@@ -4,6 +4,7 @@ import type { ConversationSummary, ListOptions } from '../../library/ledger.js'
 import { text, waiting, waitOf, type CliCommand } from '../command.js'
 import type { CommandArgs } from '../command-args.js'
 import { colours, count, line, many, note, noteColours, printable, showTable, noteLag, toJson } from '../output.js'
+import { HOW_TO_FILL } from '../find-conversation.js'
 import { withLedger } from '../session.js'
 import { localTime, timeInWords } from '../time-words.js'
 
@@ -107,7 +108,7 @@ export const list: CliCommand = {
         note(`${noteColours.yellow('not listed:')} ${printable(conversationId)} is stopped: ${printable(reason)}`)
       if (conversations.length === 0) {
         const filters = filterWords(options)
-        await line(filters.length === 0 ? 'no conversations' : `no conversations ${filters.join(', ')}`)
+        await line(filters.length === 0 ? HOW_TO_FILL : `no conversations ${filters.join(', ')}`)
         return
       }
       await showTable(

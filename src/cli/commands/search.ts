@@ -2,6 +2,7 @@ import { LedgerError } from '../../lib/ledger-error.js'
 import type { Ledger } from '../../library/ledger.js'
 import { text, waiting, waitOf, type CliCommand } from '../command.js'
 import { line, toJson } from '../output.js'
+import { conversationNamed } from '../find-conversation.js'
 import { withLedger } from '../session.js'
 
 const KINDS = ['all', 'messages', 'batches'] as const
@@ -27,7 +28,7 @@ export const search: CliCommand = {
     const words = args.words('query')
     const file = args.text('queries')
     const maxHits = args.whole('limit')
-    const conversation = args.text('conversation')
+    const named = args.text('conversation')
     const scope = args.text('scope')
     const wait = waitOf(args)
     if (words.length === 0 && file === undefined) throw new LedgerError('Usage', 'pass a query or --queries FILE')
@@ -51,6 +52,7 @@ export const search: CliCommand = {
     // A short command cannot compute vectors in the background. It computes a few missing vectors first. If many are
     // missing, the output names the command that computes them.
     await withLedger(args.flags, { reads: true, searches: true, ahead: false }, async ({ ledger, config }) => {
+      const conversation = named === undefined ? undefined : await conversationNamed(ledger, named)
       if (config.embeddingModel !== undefined)
         await ledger.projections.fillVectors({ limit: VECTORS_PER_REQUEST }).catch((failure: unknown) => failure)
       if (file !== undefined) {
