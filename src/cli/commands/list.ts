@@ -3,8 +3,9 @@ import { withoutUndefined } from '../../lib/without-undefined.js'
 import type { ConversationSummary, ListOptions } from '../../library/ledger.js'
 import { text, waiting, waitOf, type CliCommand } from '../command.js'
 import type { CommandArgs } from '../command-args.js'
-import { colours, count, line, many, note, noteColours, printable, showTable, noteLag, toJson } from '../output.js'
+import { colours, count, line, many, note, noteColours, printable, showTable, noteLag } from '../output.js'
 import { HOW_TO_FILL } from '../find-conversation.js'
+import { toWire } from '../../lib/json.js'
 import { withLedger } from '../session.js'
 import { localTime, timeInWords } from '../time-words.js'
 
@@ -94,7 +95,7 @@ export const list: CliCommand = {
       const more = found.length > conversations.length
       if (args.json) {
         await line(
-          toJson({
+          toWire({
             conversations,
             more,
             ...(unlisted.length === 0 ? {} : { unlisted }),

@@ -1,6 +1,7 @@
 import { conversation, message, type CliCommand } from '../command.js'
-import { line, printable, toJson } from '../output.js'
+import { line, printable } from '../output.js'
 import { conversationNamed } from '../find-conversation.js'
+import { toWire } from '../../lib/json.js'
 import { withLedger } from '../session.js'
 
 export const pin: CliCommand = {
@@ -15,7 +16,7 @@ export const pin: CliCommand = {
       await ledger.pin(conversationId, messageId)
       await line(
         args.json
-          ? toJson({ conversationId, messageId, pinned: true })
+          ? toWire({ conversationId, messageId, pinned: true })
           : `${printable(messageId)} is pinned: compaction never replaces it`,
       )
     })
