@@ -5,6 +5,7 @@ import type { CommandArgs } from '../command-args.js'
 import { line, many, note, noteColours, printable, write } from '../output.js'
 import { conversationNamed } from '../find-conversation.js'
 import { toWire } from '../../lib/json.js'
+import { titlesOf, type Titles } from '../titles.js'
 import { withLedger } from '../session.js'
 
 export const forgotten: CliCommand = {
@@ -37,6 +38,8 @@ export const forgotten: CliCommand = {
     const { cycleLines, totalLines } = await import('../reports/forgotten.js')
     await withLedger(args.flags, { reads: true }, async ({ ledger }) => {
       const conversationId = named === undefined ? undefined : await conversationNamed(ledger, named)
+      const titles: Titles =
+        conversationId === undefined || args.json ? new Map() : await titlesOf(ledger, [conversationId])
       let cycleCount = 0
       let separator = '{"cycles":['
       const onCycle = async (found: ForgottenCycle): Promise<void> => {
@@ -45,7 +48,7 @@ export const forgotten: CliCommand = {
           if (all) return
           await write(`${separator}${toWire(found)}`)
           separator = ','
-        } else if (!all) for (const row of cycleLines(found)) await line(row)
+        } else if (!all) for (const row of cycleLines(found, titles)) await line(row)
       }
       const { conversations, totals } = await ledger.forgotten(conversationId, {
         onCycle,

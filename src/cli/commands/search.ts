@@ -70,7 +70,16 @@ export const search: CliCommand = {
         ledger.search(words.join(' '), optionsOf(conversation, maxHits)),
       )
       if (args.json) await line(toWire(resultDocument(found)))
-      else await showHits(found)
+      else {
+        const { titlesOf } = await import('../titles.js')
+        await showHits(
+          found,
+          await titlesOf(
+            ledger,
+            found.hits.map((hit) => hit.conversationId),
+          ),
+        )
+      }
     })
   },
 }

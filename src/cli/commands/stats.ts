@@ -4,6 +4,7 @@ import { CommandExit, EXIT } from '../errors.js'
 import { colours, count, line, many, note, noteColours, printable, write } from '../output.js'
 import { conversationNamed } from '../find-conversation.js'
 import { toWire } from '../../lib/json.js'
+import { titlesOf } from '../titles.js'
 import { withLedger } from '../session.js'
 
 const DEFAULT_LIMIT = 20
@@ -75,7 +76,11 @@ export const stats: CliCommand = {
       for (const statsLine of statsLines(total)) await line(statsLine)
       const listed = conversationId === undefined ? top.all() : []
       if (listed.length > 0) await line()
-      for (const counts of listed) await line(conversationLine(counts))
+      const titles = await titlesOf(
+        ledger,
+        listed.map((counts) => counts.conversationId),
+      )
+      for (const counts of listed) await line(conversationLine(counts, titles))
       if (conversationId === undefined && total.conversations > listed.length)
         await line(
           colours.dim(
