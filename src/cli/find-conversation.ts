@@ -1,6 +1,6 @@
 /**
  * Finds the conversation that a person named: by its id, by the beginning of its id or title, or by words of its title.
- * Only the command line does this: the caller of the library may be a tenant who must not see other ids.
+ * Only the command line does this: the caller of the library may be a tenant that must not see other ids.
  */
 import { isLedgerError, LedgerError } from '../lib/ledger-error.js'
 import type { ConversationSummary, Ledger } from '../library/ledger.js'
@@ -36,9 +36,9 @@ const WAYS: readonly ((name: string, row: Named) => boolean)[] = [
 
 /** The conversations that the name may mean; empty if none. */
 export function conversationsMeant<Row extends Named>(name: string, rows: readonly Row[]): readonly Row[] {
-  const given = name.trim().toLowerCase()
-  if (given === '') return []
-  return WAYS.map((way) => rows.filter((row) => way(given, row))).find((found) => found.length > 0) ?? []
+  const wanted = name.trim().toLowerCase()
+  if (wanted === '') return []
+  return WAYS.map((way) => rows.filter((row) => way(wanted, row))).find((found) => found.length > 0) ?? []
 }
 
 /** Whether a conversation has exactly this id. */

@@ -1,4 +1,4 @@
-/** Titles of conversations, where a command prints their ids. */
+/** Titles of conversations, for commands that print ids. */
 import type { Ledger, ListOptions } from '../library/ledger.js'
 import { brief, colours, printable } from './output.js'
 

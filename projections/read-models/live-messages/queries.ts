@@ -175,11 +175,11 @@ export type ConversationOrder = (typeof CONVERSATION_ORDERS)[number]
 export interface ListConversationsOptions {
   /** Only conversations of this tenant or owner. */
   readonly scope?: string
-  /** Only conversations whose id, title or project folder contains this text, in any case. */
+  /** Only conversations with this text in their id, title or project folder, in any case. */
   readonly match?: string
   /** Only conversations of this program. */
   readonly program?: string
-  /** Only conversations whose project folder contains this text, in any case. */
+  /** Only conversations with this text in their project folder, in any case. */
   readonly project?: string
   /** Only conversations that `match` this text, or in which a message contains it. */
   readonly grep?: string
@@ -212,7 +212,7 @@ const ORDER: Readonly<Record<ConversationOrder, string>> = {
 const contains = (text: string, parameter: string): string => `strpos(lower(${text}), lower(${parameter})) > 0`
 const matches = (parameter: string): string =>
   `(${['c.conversation_id', 'coalesce(c.title, o.words)', 'c.project'].map((text) => contains(text, parameter)).join(' or ')})`
-const said = (parameter: string): string =>
+const inMessages = (parameter: string): string =>
   `exists (select from archive_messages a where a.conversation_id = c.conversation_id and ${contains('a.text', parameter)})`
 
 /**
@@ -246,7 +246,7 @@ export async function listConversations(
   only(match, matches)
   only(program, (parameter) => `c.program = ${parameter}`)
   only(project, (parameter) => contains('c.project', parameter))
-  only(grep, (parameter) => `(${matches(parameter)} or ${said(parameter)})`)
+  only(grep, (parameter) => `(${matches(parameter)} or ${inMessages(parameter)})`)
   only(prefix, (parameter) => `starts_with(c.conversation_id, ${parameter})`)
   only(after, (parameter) => `c.conversation_id collate "C" > ${parameter}::text collate "C"`)
   only(since, (parameter) => `${LAST} >= ${parameter}`)

@@ -70,7 +70,7 @@ export const list: CliCommand = {
     grep: text('Conversations with this text in their id, title, project folder or messages'),
     match: text('Conversations with this text in their id, title or project folder'),
     program: text('Conversations imported from this program (claude-code, codex, ...)'),
-    project: text('Conversations whose project folder contains this text; . for the current directory'),
+    project: text('Conversations with this text in their project folder; . for the current directory'),
     scope: text('Conversations of this scope'),
     since: text('Last message at or after this time (yesterday, monday, 3d, 2026-03-01, 2026-03-01T12:30:00Z)'),
     until: text('Last message before this time'),
