@@ -2,6 +2,7 @@
  * A `Ledger` over a service, so that programs and the command line work with both. A function that the service
  * cannot offer throws an error that says so.
  */
+import { createChats } from '../library/chat.js'
 import type { AppendOptions, Ledger } from '../library/ledger.js'
 import { createClient } from './client.js'
 import { doneOf, remoteEditions, remoteProjections } from './remote-editions.js'
@@ -27,9 +28,22 @@ export function openRemoteLedger({ policy, ...reach }: RemoteLedgerOptions): Led
     remote.close()
     return Promise.resolve()
   }
+  const recording = recordingCalls(remote, policy)
+  const reading = readingCalls(remote)
   return {
-    ...recordingCalls(remote, policy),
-    ...readingCalls(remote),
+    conversation: createChats({
+      append: async (...args) => await recording.append(...args),
+      context: reading.context,
+      tools: (conversation, options) => remoteTools(remote, conversation, options),
+      async pin(conversation, message, options = {}) {
+        await remote.value('pinMessage', { params: { conversation, message }, query: withoutActor(options) })
+      },
+      async unpin(conversation, message, options = {}) {
+        await remote.value('unpinMessage', { params: { conversation, message }, query: withoutActor(options) })
+      },
+    }),
+    ...recording,
+    ...reading,
     ...operatingCalls(remote),
     editions: remoteEditions(remote),
     projections: remoteProjections(remote),
@@ -71,12 +85,6 @@ const recordingCalls = ({ value }: Remote, ownPolicy: AppendOptions['policy']) =
       Promise.reject(
         notSupportedRemotely('importTranscript', 'import on the machine of the store, or append the messages'),
       ),
-    async pin(conversation, message, options = {}) {
-      await value('pinMessage', { params: { conversation, message }, query: withoutActor(options) })
-    },
-    async unpin(conversation, message, options = {}) {
-      await value('unpinMessage', { params: { conversation, message }, query: withoutActor(options) })
-    },
   }) satisfies Partial<Ledger>
 
 /** Calls that read. */
@@ -114,7 +122,6 @@ const readingCalls = (remote: Remote) => {
       list: async () => await value('listPrompts', {}),
       show: async (prompt) => await value('getPrompt', { params: { prompt } }),
     },
-    tools: (conversation, options) => remoteTools(remote, conversation, options),
     compress: async (history, conversation, options) => await compressRemotely(remote, history, conversation, options),
   } satisfies Partial<Ledger>
 }

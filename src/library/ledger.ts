@@ -37,7 +37,7 @@ import type { MessageInput } from '../domain/values/chat-message.js'
 import type { PriceTable } from '../domain/reports/prices.js'
 import type { ViewName } from '../domain/values/view-names.js'
 import type { LogOrigin } from '../ports/manifest.js'
-import type { AgentTool, AgentToolLimits } from './agent-tools.js'
+import type { Chat, ChatOptions } from './chat-types.js'
 import type { Editions, Prompts } from './ledger-editions.js'
 import type { EditionsEvaluated } from './ledger-evaluation.js'
 import type {
@@ -129,7 +129,16 @@ export type { ModelUse } from '../domain/reports/tally.js'
 export type { ViewName } from '../domain/values/view-names.js'
 export type { LogOrigin, Manifest, StreamHead } from '../ports/manifest.js'
 export type { SummarizeMessages } from '../summarizers/from-function.js'
-export type { AgentTool, AgentToolLimits } from './agent-tools.js'
+export type { AgentTool, AgentToolLimits, ToolInputSchema } from './agent-tools.js'
+export type * from './chat-types.js'
+export type {
+  AiSdkResult,
+  AnthropicMessage,
+  Completion,
+  OpenAiCompletion,
+  RequestedCall,
+} from '../model-apis/completions.js'
+export type * from '../model-apis/contexts.js'
 export type {
   AdoptOptions,
   Edition,
@@ -170,9 +179,6 @@ export type {
   Retention,
   RetentionCounts,
 } from './ledger-evaluation.js'
-
-/** Size limits of the tools' answers, and the actor of their calls. */
-export interface AgentToolOptions extends AgentToolLimits, ActorOptions {}
 
 /** Options of a compaction. */
 export interface CompactOptions extends ActorOptions {
@@ -397,6 +403,11 @@ export interface WhatIfOptions {
  */
 export interface Ledger {
   /**
+   * A handle of one conversation for an agent: records the user's messages, the model's answers and the results of
+   * tools, and has the memory tools.
+   */
+  conversation(conversationId: string, options?: ChatOptions): Chat
+  /**
    * Records the messages, all or none. Compaction runs in the background. Repeating a recorded message records
    * nothing.
    */
@@ -491,10 +502,6 @@ export interface Ledger {
   verify(conversationId?: string, options?: VerifyOptions): Promise<Verification>
   /** Identifies the log: its address and its first event. */
   identity(): Promise<{ readonly name: string; readonly origin: LogOrigin | undefined }>
-  /** Excludes a message from compaction. Every later context shows it word for word. */
-  pin(conversationId: string, messageId: string, options?: RequestOptions): Promise<void>
-  /** Unpins a message. The next cycle may compact it. */
-  unpin(conversationId: string, messageId: string, options?: RequestOptions): Promise<void>
   /** Editions: the same history compacted with another prompt, model or policy. */
   readonly editions: Editions & EditionsCompared & EditionsEvaluated
   /** Prompts of summaries, by name, version and hash. */
@@ -518,8 +525,6 @@ export interface Ledger {
   }
   /** Simulates conversations under other policies. Records nothing and calls no model. */
   whatIf(conversationIds: readonly string[] | 'all', options: WhatIfOptions): Promise<WhatIf>
-  /** Tools for the agent, bound to its conversation. */
-  tools(conversationId: string, options?: AgentToolOptions): readonly AgentTool[]
   /** Records new messages of a host's history, compacts if due, and returns the context. Never throws. */
   compress<Message extends MessageInput>(
     history: readonly Message[],

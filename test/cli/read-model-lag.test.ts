@@ -119,7 +119,7 @@ describe('memory_read', () => {
     ])
     await ledger.waitForCompaction('a')
     await ledger.compact('a', { force: true })
-    const [memoryRead] = ledger.tools('a')
+    const [memoryRead] = ledger.conversation('a').tools.list
     const answer = await memoryRead?.execute({ query: 'giraffe', limit: 50 })
     for (const id of ['said', 'call c2', 'answer c2']) expect(answer).toContain(`"messageIds":["${id}"]`)
     for (const id of ['call c1', 'answer c1']) expect(answer).not.toContain(`"messageIds":["${id}"]`)

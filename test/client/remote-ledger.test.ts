@@ -84,8 +84,8 @@ const READS: Readonly<Record<string, Call>> = {
   editions: (of) => of.editions.list(),
   estimate: (of) => of.editions.estimate({ conversations: [ID] }),
   whatIf: (of) => of.whatIf([ID], { policies: [{ name: 'wide', settings: { modelMaxTokens: 4_000 } }] }),
-  memory_read: async (of) => await of.tools(ID)[0]?.execute({ query: 'harbour' }),
-  'a tool with wrong arguments': async (of) => await of.tools(ID)[0]?.execute('{"query":""}'),
+  memory_read: async (of) => await of.conversation(ID).tools.list[0]?.execute({ query: 'harbour' }),
+  'a tool with wrong arguments': async (of) => await of.conversation(ID).tools.list[0]?.execute('{"query":""}'),
 }
 
 const REFUSED: Readonly<Record<string, Call>> = {
@@ -125,8 +125,8 @@ describe('a ledger behind a service', () => {
     const forced = await remote.compact(id, { force: true })
     expect(forced.failure).toBeUndefined()
     const { messages } = await remote.messages(id)
-    await remote.pin(id, messages.at(-1)?.messageId ?? '')
-    await remote.unpin(id, messages.at(-1)?.messageId ?? '')
+    await remote.conversation(id).pin(messages.at(-1)?.messageId ?? '')
+    await remote.conversation(id).unpin(messages.at(-1)?.messageId ?? '')
     const progress: unknown[] = []
     const replayed = await remote.editions.replay({
       conversations: [id],
@@ -197,11 +197,11 @@ describe('who asks', () => {
     ['append', (of) => of.append(ID, talk(1), me)],
     ['amend', (of) => of.amend(ID, { withdraw: [], ...me })],
     ['observe', (of) => of.observe(ID, { program: 'p' }, me)],
-    ['pin', (of) => of.pin(ID, 'm59', me)],
-    ['unpin', (of) => of.unpin(ID, 'm59', me)],
+    ['pin', (of) => of.conversation(ID).pin('m59', me)],
+    ['unpin', (of) => of.conversation(ID).unpin('m59', me)],
     ['compact', (of) => of.compact(ID, me)],
     ['undo', (of) => of.undo(ID, { cycle: 1, ...me })],
-    ['tools', async (of) => of.tools(ID, me)],
+    ['conversation', async (of) => of.conversation(ID, me)],
     ['replay', (of) => of.editions.replay({ conversations: [ID], ...me })],
     ['compare', (of) => of.editions.compare([ID], 'e', me)],
     ['adopt', (of) => of.editions.adopt(ID, 'e', me)],

@@ -38,8 +38,6 @@ const ARGUMENTS: Readonly<Record<string, readonly unknown[]>> = {
   list: [],
   verify: [],
   identity: [],
-  pin: ['a', 'm0'],
-  unpin: ['a', 'm0'],
   whatIf: ['all', { policies: [{ name: 'as it is', settings: {} }] }],
   'projections.status': [],
   'projections.rebuild': ['all'],
@@ -59,7 +57,7 @@ const ARGUMENTS: Readonly<Record<string, readonly unknown[]>> = {
   'prompts.show': ['extractive'],
 }
 /** Closing twice is no mistake; the other two never throw. */
-const OTHERS = ['close', 'compress', 'tools']
+const OTHERS = ['close', 'compress', 'conversation']
 
 const isIterator = (answer: unknown): answer is { next(): Promise<unknown> } =>
   typeof answer === 'object' && answer !== null && 'next' in answer
@@ -94,7 +92,7 @@ it('every function of a closed ledger says that it is closed, and none is forgot
     Object.fromEntries(Object.keys(ARGUMENTS).map((name) => [name, { kind: 'LedgerClosed' }])),
   )
 
-  expect(await ledger.tools('a')[0]?.execute({ query: 'berth' })).toContain('the ledger is closed')
+  expect(await ledger.conversation('a').tools.list[0]?.execute({ query: 'berth' })).toContain('the ledger is closed')
   const history = [say(0), say(1)]
   expect(await ledger.compress(history, 'a')).toMatchObject({ history, batchesCreated: 0 })
   await ledger.close()

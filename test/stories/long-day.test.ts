@@ -100,7 +100,7 @@ describe('a long day', () => {
   })
 
   it('returns the same to the agent through its tool, without messages that are still in the context', async () => {
-    const tool = ledger.tools(DAY).find(({ name }) => name === 'memory_read')
+    const tool = ledger.conversation(DAY).tools.list.find(({ name }) => name === 'memory_read')
     const { hits } = jsonAs<{ hits: { messageIds: string[] }[] }>(
       (await tool?.execute({ query: 'advisory lock per berth' })) ?? '',
     )

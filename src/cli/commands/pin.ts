@@ -11,7 +11,7 @@ export const pin: CliCommand = {
     const conversationId = args.word('conversation')
     const messageId = args.word('message')
     await withLedger(args.flags, {}, async ({ ledger }) => {
-      await ledger.pin(conversationId, messageId)
+      await ledger.conversation(conversationId).pin(messageId)
       await line(
         args.json
           ? toJson({ conversationId, messageId, pinned: true })

@@ -11,7 +11,7 @@ export const unpin: CliCommand = {
     const conversationId = args.word('conversation')
     const messageId = args.word('message')
     await withLedger(args.flags, {}, async ({ ledger }) => {
-      await ledger.unpin(conversationId, messageId)
+      await ledger.conversation(conversationId).unpin(messageId)
       await line(
         args.json
           ? toJson({ conversationId, messageId, pinned: false })

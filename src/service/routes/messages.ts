@@ -169,12 +169,12 @@ export const messageHandlers = {
   },
 
   async pinMessage({ ledger }, { params: { conversation, message }, query, access: { actor } }) {
-    await ledger.pin(conversation, message, withoutUndefined({ ...query, actor }))
+    await ledger.conversation(conversation).pin(message, withoutUndefined({ ...query, actor }))
     return {}
   },
 
   async unpinMessage({ ledger }, { params: { conversation, message }, query, access: { actor } }) {
-    await ledger.unpin(conversation, message, withoutUndefined({ ...query, actor }))
+    await ledger.conversation(conversation).unpin(message, withoutUndefined({ ...query, actor }))
     return {}
   },
 
