@@ -1,6 +1,8 @@
 /** Options that there are not: each call and each setting says which one was meant, and does nothing. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import { openLedger, registerModelWindow, type Ledger } from '../../src/index.js'
+import { SMALL, talk } from '../support/conversations.js'
+import { startOpenAiStub, stubAnswers } from '../support/openai-stub.js'
 
 // Values that a caller without types may pass.
 // oxlint-disable-next-line typescript/no-unsafe-type-assertion
@@ -186,4 +188,26 @@ it('the newest facts first, where that is asked for', async () => {
   await expect(first(ledger.log('backwards', untyped({ direction: 'sideways' })))).rejects.toThrow(
     'direction must be one of forwards, backwards',
   )
+})
+
+it('the summarizer "openai" has the model, the address and the key of the environment', async () => {
+  const saved = { ...process.env }
+  const stub = await startOpenAiStub(stubAnswers.text('They talked about berths.'))
+  delete process.env['CONTEXT_LEDGER_MODEL']
+  delete process.env['OPENAI_MODEL']
+  try {
+    await expect(openLedger({ store: 'memory', summarizer: 'openai' })).rejects.toThrow(
+      'summarizer is "openai" without a model: set CONTEXT_LEDGER_MODEL or OPENAI_MODEL',
+    )
+    Object.assign(process.env, { OPENAI_MODEL: 'gpt-4o-mini', OPENAI_BASE_URL: stub.baseUrl, OPENAI_API_KEY: 'k-1' })
+    const opened = await openLedger({ store: 'memory', summarizer: 'openai', policy: SMALL, ahead: false })
+    await opened.append('c', talk(40))
+    await opened.compact('c')
+    await opened.close()
+    expect(stub.calls[0]).toMatchObject({ headers: { authorization: 'Bearer k-1' }, body: { model: 'gpt-4o-mini' } })
+  } finally {
+    for (const name of ['OPENAI_MODEL', 'OPENAI_BASE_URL', 'OPENAI_API_KEY']) delete process.env[name]
+    Object.assign(process.env, saved)
+    await stub.close()
+  }
 })
