@@ -39,7 +39,7 @@ export async function agentLoop(model: Model = scripted, say: (line: string) => 
       })
     }
     await chat.user('Which port was it again?')
-    await ledger.waitForCompaction(chat.conversationId)
+    await ledger.admin.waitForCompaction(chat.conversationId)
 
     for (;;) {
       const { messages } = await chat.context()

@@ -115,7 +115,7 @@ export function ledgerOnDemand(
       forgotten: (...args) => reading((ledger) => ledger.forgotten(...args)),
       list: (...args) => reading((ledger) => ledger.list(...args)),
       search: (...args) => reading((ledger) => ledger.search(...args)),
-      undo: (...args) => writing((ledger) => ledger.undo(...args)),
+      editions: { undo: (...args) => writing((ledger) => ledger.editions.undo(...args)) },
       // Buffers all events: if the serving process ended in the middle, a retry would return some events twice. Callers
       // set a limit on the number of events.
       async *log(...args) {

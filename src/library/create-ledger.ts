@@ -85,24 +85,41 @@ export function createLedger(parts: LedgerParts): Ledger {
   const contexts = createContexts(common)
   const tools = createTools({ ...common, find: searching.find, compact: compacting.calls.compact })
 
+  const { diff, log: readLog, explain, forgotten, follow, stats } = createHistory(common)
+  const { compact, undo, waitForCompaction } = compacting.calls
+
   return {
     conversation: createChats({ append, context: contexts.context, pin, unpin, tools }),
     append,
     amend,
-    ...createTranscripts({ ...common, summarizerWindowTokens: summarizer.windowTokens }),
-    ...createObserving({ ...common, summarizerWindowTokens: summarizer.windowTokens }),
     ...contexts,
-    ...compacting.calls,
+    compact,
+    ...createCompressing({ ...common, compacting }),
     ...searching.calls,
     ...createListing(common),
-    ...createHistory(common),
-    ...createAuditing(common),
-    ...createWhatIfCalls(common),
-    ...createCompressing({ ...common, compacting }),
+    log: readLog,
+    diff,
+    explain,
+    forgotten,
+    transcripts: {
+      ...createTranscripts({ ...common, summarizerWindowTokens: summarizer.windowTokens }),
+      ...createObserving({ ...common, summarizerWindowTokens: summarizer.windowTokens }),
+    },
     // Requests of editions are counted one by one: their summarizer does not try again by itself.
-    editions: { ...createEditions({ ...common, summarizer: parts.editionSummarizer }), ...createEvaluations(common) },
-    prompts: createPrompts(common),
-    projections: createProjections(common),
+    editions: {
+      ...createEditions({ ...common, summarizer: parts.editionSummarizer }),
+      ...createEvaluations(common),
+      ...createWhatIfCalls(common),
+      undo,
+    },
+    admin: {
+      ...createAuditing(common),
+      stats,
+      follow,
+      waitForCompaction,
+      prompts: createPrompts(common),
+      projections: createProjections(common),
+    },
     close,
     [Symbol.asyncDispose]: close,
   }

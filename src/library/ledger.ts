@@ -397,6 +397,83 @@ export interface WhatIfOptions {
   readonly onConversation?: (done: number, of: number) => void
 }
 
+/** Transcripts and actions of other programs. */
+export interface Transcripts {
+  /**
+   * Records a transcript of another program: messages, compactions, withdrawn messages, and content that the program
+   * replaced for its model. The context of such a conversation is the program's own until an edition is adopted or a
+   * cycle is undone. Importing the file again records only what is new.
+   */
+  import(path: string, options?: ImportTranscriptOptions): Promise<ImportedTranscript>
+  /**
+   * Like `import`, but takes the records one by one while the other program writes them, under the name that
+   * the file would have.
+   */
+  open(name: string, options: OpenTranscriptOptions): Promise<OpenTranscript>
+  /**
+   * Records actions of another program as an import of its transcript would, all or none. The context stays the
+   * program's own. A message whose id is already recorded is skipped. A conversation that began with `append` is rejected
+   * (`NotObserved`).
+   */
+  observe(conversationId: string, observation: Observation, options?: ObserveOptions): Promise<AppendResult>
+}
+
+/** Other courses of a conversation without an edition. */
+export interface EditionsTried {
+  /**
+   * Returns the messages of the cycles from `cycle` to the last one to the window. Later messages stay. The batches of
+   * these cycles remain in the log and are not used again. Throws, with the figures, if the context would exceed the
+   * hard limit.
+   */
+  undo(conversationId: string, options: UndoOptions): Promise<Undone>
+  /** Simulates conversations under other policies. Records nothing and calls no model. */
+  whatIf(conversationIds: readonly string[] | 'all', options: WhatIfOptions): Promise<WhatIf>
+}
+
+/** Verification, statistics and operation. */
+export interface Admin {
+  /** Verifies that nothing was lost or changed, in one conversation or in all. */
+  verify(conversationId?: string, options?: VerifyOptions): Promise<Verification>
+  /**
+   * Statistics of one conversation or of all: tokens spent and saved, cost by model, failures, times. Computed from the
+   * log. Over all conversations, those that cannot be read are listed in `uncounted` and are in no sum. A named
+   * conversation that cannot be read throws.
+   */
+  stats(conversationId?: string, options?: StatsOptions): Promise<TotalStats>
+  /** Identifies the log: its address and its first event. */
+  identity(): Promise<{ readonly name: string; readonly origin: LogOrigin | undefined }>
+  /**
+   * Subscribes to the events of all conversations in the order of their positions, first the recorded ones after
+   * `after`, then new ones, until the signal aborts. `caught-up` items report the position up to which all events were
+   * delivered.
+   */
+  follow(options: FollowOptions): AsyncIterable<Followed>
+  /**
+   * Waits for background compaction of this ledger, or of one conversation. Returns immediately if another process
+   * compacts.
+   */
+  waitForCompaction(conversationId?: string): Promise<void>
+  /** Prompts of summaries, by name, version and hash. */
+  readonly prompts: Prompts
+  /** The read models of search and lists. */
+  readonly projections: {
+    /** Lag of each projection in events and seconds, the process that runs it, and why it stopped. */
+    status(): Promise<readonly ProjectionStatus[]>
+    /**
+     * Rebuilds the rows of the named projections from the log, without a model. Readers see the old rows until it
+     * resolves.
+     */
+    rebuild(names: readonly string[] | 'all', options?: RebuildOptions): Promise<void>
+    /** Applies all events of the log. Resolves to the position that all rows include. */
+    catchUp(): Promise<bigint>
+    /**
+     * Makes the missing vectors for semantic search, oldest message first. Appends and searches also do this in the
+     * background, in one process at a time. Vectors that are made remain, even if the call is interrupted.
+     */
+    fillVectors(options?: FillOptions): Promise<Filled>
+  }
+}
+
 /**
  * An open log with its read models and its summarizer. After `close` every function throws `LedgerClosed`, except
  * `compress` and the tools, which never throw.
@@ -422,23 +499,6 @@ export interface Ledger {
    */
   amend(conversationId: string, options: AmendOptions): Promise<AppendResult>
   /**
-   * Records a transcript of another program: messages, compactions, withdrawn messages, and content that the program
-   * replaced for its model. The context of such a conversation is the program's own until an edition is adopted or a
-   * cycle is undone. Importing the file again records only what is new.
-   */
-  importTranscript(path: string, options?: ImportTranscriptOptions): Promise<ImportedTranscript>
-  /**
-   * Like `importTranscript`, but takes the records one by one while the other program writes them, under the name that
-   * the file would have.
-   */
-  openTranscript(name: string, options: OpenTranscriptOptions): Promise<OpenTranscript>
-  /**
-   * Records actions of another program as an import of its transcript would, all or none. The context stays the
-   * program's own. A message whose id is already recorded is skipped. A conversation that began with `append` is rejected
-   * (`NotObserved`).
-   */
-  observe(conversationId: string, observation: Observation, options?: ObserveOptions): Promise<AppendResult>
-  /**
    * The context to send to the model: always includes the last message, is valid for the chat API, and fits the window.
    * With `at`, the context of that moment, byte for byte: `{ at: message.answers.revision }` is the one that the message
    * answers.
@@ -454,29 +514,12 @@ export interface Ledger {
   /** Compacts now; without `force` only if the context is at its limit. A failure is returned, not thrown. */
   compact(conversationId: string, options?: CompactOptions): Promise<Compaction>
   /**
-   * Returns the messages of the cycles from `cycle` to the last one to the window. Later messages stay. The batches of
-   * these cycles remain in the log and are not used again. Throws, with the figures, if the context would exceed the
-   * hard limit.
-   */
-  undo(conversationId: string, options: UndoOptions): Promise<Undone>
-  /**
-   * Waits for background compaction of this ledger, or of one conversation. Returns immediately if another process
-   * compacts.
-   */
-  waitForCompaction(conversationId?: string): Promise<void>
-  /**
    * Searches batches and messages of one conversation or one scope, best hit first. By default it searches the
    * conversations without a scope.
    */
   search(query: string, options?: LedgerSearchOptions): Promise<SearchResult>
   /** The events of a conversation, oldest first by default. */
   log(conversationId: string, options?: LogOptions): AsyncIterable<RecordedEvent>
-  /**
-   * Subscribes to the events of all conversations in the order of their positions, first the recorded ones after
-   * `after`, then new ones, until the signal aborts. `caught-up` items report the position up to which all events were
-   * delivered.
-   */
-  follow(options: FollowOptions): AsyncIterable<Followed>
   /**
    * Traces a batch, the batch that contains a line, or the whole view back to the original messages. Each summary has
    * its prompt, model, parameters, usage and cycle. Read from the log.
@@ -489,42 +532,15 @@ export interface Ledger {
    */
   forgotten(conversationId?: string, options?: ForgottenOptions): Promise<Forgotten>
   /**
-   * Statistics of one conversation or of all: tokens spent and saved, cost by model, failures, times. Computed from the
-   * log. Over all conversations, those that cannot be read are listed in `uncounted` and are in no sum. A named
-   * conversation that cannot be read throws.
-   */
-  stats(conversationId?: string, options?: StatsOptions): Promise<TotalStats>
-  /**
    * Lists conversations, by default the most recently updated first.
    */
   list(options?: ListOptions): Promise<ConversationList>
-  /** Verifies that nothing was lost or changed, in one conversation or in all. */
-  verify(conversationId?: string, options?: VerifyOptions): Promise<Verification>
-  /** Identifies the log: its address and its first event. */
-  identity(): Promise<{ readonly name: string; readonly origin: LogOrigin | undefined }>
-  /** Editions: the same history compacted with another prompt, model or policy. */
-  readonly editions: Editions & EditionsCompared & EditionsEvaluated
-  /** Prompts of summaries, by name, version and hash. */
-  readonly prompts: Prompts
-  /** The read models of search and lists. */
-  readonly projections: {
-    /** Lag of each projection in events and seconds, the process that runs it, and why it stopped. */
-    status(): Promise<readonly ProjectionStatus[]>
-    /**
-     * Rebuilds the rows of the named projections from the log, without a model. Readers see the old rows until it
-     * resolves.
-     */
-    rebuild(names: readonly string[] | 'all', options?: RebuildOptions): Promise<void>
-    /** Applies all events of the log. Resolves to the position that all rows include. */
-    catchUp(): Promise<bigint>
-    /**
-     * Makes the missing vectors for semantic search, oldest message first. Appends and searches also do this in the
-     * background, in one process at a time. Vectors that are made remain, even if the call is interrupted.
-     */
-    fillVectors(options?: FillOptions): Promise<Filled>
-  }
-  /** Simulates conversations under other policies. Records nothing and calls no model. */
-  whatIf(conversationIds: readonly string[] | 'all', options: WhatIfOptions): Promise<WhatIf>
+  /** Transcripts and actions of other programs. */
+  readonly transcripts: Transcripts
+  /** Editions: the same history compacted with another prompt, model or policy; and cycles that are undone. */
+  readonly editions: Editions & EditionsCompared & EditionsEvaluated & EditionsTried
+  /** Verification, statistics and operation. */
+  readonly admin: Admin
   /** Records new messages of a host's history, compacts if due, and returns the context. Never throws. */
   compress<Message extends MessageInput>(
     history: readonly Message[],

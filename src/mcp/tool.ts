@@ -10,8 +10,9 @@ import { asText, type McpLimits } from './quotation.js'
 /** The calls of a ledger that the tools and resources need. */
 export type McpLedger = Pick<
   Ledger,
-  'context' | 'messages' | 'log' | 'diff' | 'explain' | 'forgotten' | 'list' | 'search' | 'undo'
+  'context' | 'messages' | 'log' | 'diff' | 'explain' | 'forgotten' | 'list' | 'search'
 > & {
+  readonly editions: Pick<Ledger['editions'], 'undo'>
   readonly conversation: (...args: Parameters<Ledger['conversation']>) => Pick<Chat, 'pin'> & {
     /** The memory tools. */
     readonly tools: { readonly list: readonly Pick<AgentTool, 'name' | 'call'>[] }

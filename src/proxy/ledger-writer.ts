@@ -37,7 +37,7 @@ export class LedgerWriter {
     const isEmpty = Object.values(observation).every((part) => Array.isArray(part) && part.length === 0)
     if (isEmpty) return
     const { program, programVersion } = identity
-    await this.ledger.observe(
+    await this.ledger.transcripts.observe(
       conversationId,
       { program, ...(programVersion === undefined ? {} : { programVersion }), ...observation },
       this.recordOptions(identity),

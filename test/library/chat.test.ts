@@ -167,7 +167,7 @@ describe.each(TURNS)('with %s', (name, turn) => {
       expect(context.hash).toBe(answers?.hash)
       expect(attributes).toMatchObject({ usage: { outputTokens: 5 }, model: expect.any(String) })
     }
-    expect((await ledger.verify('run-7')).problems).toEqual([])
+    expect((await ledger.admin.verify('run-7')).problems).toEqual([])
     expect(rejected(name)).toEqual([])
   })
 
@@ -175,7 +175,7 @@ describe.each(TURNS)('with %s', (name, turn) => {
     const chat = ledger.conversation('long')
     await chat.append({ role: 'system', content: 'You are terse.' })
     await chat.append(talk(80))
-    await ledger.waitForCompaction('long')
+    await ledger.admin.waitForCompaction('long')
     script()
     await chat.user('Where is the Alma?')
     while ((await turn(chat)).calls > 0);

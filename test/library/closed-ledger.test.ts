@@ -24,25 +24,25 @@ const ARGUMENTS: Readonly<Record<string, readonly unknown[]>> = {
   messages: ['a'],
   diff: ['a', { from: 0n }],
   compact: ['a'],
-  undo: ['a', { cycle: 1 }],
-  waitForCompaction: [],
+  'editions.undo': ['a', { cycle: 1 }],
+  'admin.waitForCompaction': [],
   search: ['berth', { conversationId: 'a' }],
   log: ['a'],
-  follow: [{}],
+  'admin.follow': [{}],
   explain: ['a'],
-  stats: [],
+  'admin.stats': [],
   forgotten: [],
-  importTranscript: ['session.jsonl'],
-  openTranscript: ['session.jsonl', { from: 'claude-code' }],
-  observe: ['a', { program: 'somebody' }],
+  'transcripts.import': ['session.jsonl'],
+  'transcripts.open': ['session.jsonl', { from: 'claude-code' }],
+  'transcripts.observe': ['a', { program: 'somebody' }],
   list: [],
-  verify: [],
-  identity: [],
-  whatIf: ['all', { policies: [{ name: 'as it is', settings: {} }] }],
-  'projections.status': [],
-  'projections.rebuild': ['all'],
-  'projections.catchUp': [],
-  'projections.fillVectors': [],
+  'admin.verify': [],
+  'admin.identity': [],
+  'editions.whatIf': ['all', { policies: [{ name: 'as it is', settings: {} }] }],
+  'admin.projections.status': [],
+  'admin.projections.rebuild': ['all'],
+  'admin.projections.catchUp': [],
+  'admin.projections.fillVectors': [],
   'editions.estimate': [{ conversations: 'all' }],
   'editions.replay': [{ conversations: 'all' }],
   'editions.evaluate': [{ conversations: 'all', candidates: [{ name: 'a', summarizer: 'extractive' }] }],
@@ -53,8 +53,8 @@ const ARGUMENTS: Readonly<Record<string, readonly unknown[]>> = {
   'editions.adopt': ['a', '5d41402abc4b'],
   'editions.revert': ['a'],
   'editions.drop': ['a', '5d41402abc4b'],
-  'prompts.list': [],
-  'prompts.show': ['extractive'],
+  'admin.prompts.list': [],
+  'admin.prompts.show': ['extractive'],
 }
 /** Closing twice is no mistake; the other two never throw. */
 const OTHERS = ['close', 'compress', 'conversation']
@@ -103,9 +103,9 @@ longTest('the types of what the read models take and answer can be named', async
   try {
     await ledger.append('a', say(0))
     const options: RebuildOptions = { fresh: true }
-    await ledger.projections.rebuild(['live-messages'], options)
-    const head = await ledger.projections.catchUp()
-    const status: readonly ProjectionStatus[] = await ledger.projections.status()
+    await ledger.admin.projections.rebuild(['live-messages'], options)
+    const head = await ledger.admin.projections.catchUp()
+    const status: readonly ProjectionStatus[] = await ledger.admin.projections.status()
     expect(status.map(({ position }) => position)).toEqual(status.map(() => head))
   } finally {
     await ledger.close()

@@ -21,7 +21,7 @@ beforeAll(async () => {
   await ledger.append('globex-1', [{ id: 'secret', role: 'user', content: 'the lighthouse of globex' }], {
     scope: 'globex',
   })
-  await ledger.waitForCompaction()
+  await ledger.admin.waitForCompaction()
 })
 afterAll(async () => {
   await ledger.close()

@@ -177,7 +177,7 @@ describe('ledgerMiddleware', () => {
     expect(counts['MessageAppended']).toBe(81)
     expect(counts['MessagesWithdrawn']).toBeUndefined()
     expect(counts['MessagesPruned']).toBeGreaterThan(0)
-    await ledger.verify('e')
+    await ledger.admin.verify('e')
   })
 
   it('remembers for a host that keeps nothing', async () => {

@@ -10,7 +10,7 @@ const HASH_DIGITS = 12
 
 async function list({ flags, json }: CommandArgs): Promise<void> {
   await withLedger(flags, { reads: true }, async ({ ledger }) => {
-    const { prompts, unreadable } = await ledger.prompts.list()
+    const { prompts, unreadable } = await ledger.admin.prompts.list()
     if (json) {
       await line(toJson({ prompts, unreadable }))
       if (unreadable.length > 0) throw new CommandExit(EXIT.untrusted)
@@ -39,7 +39,7 @@ async function list({ flags, json }: CommandArgs): Promise<void> {
 
 async function show({ flags, json }: CommandArgs, which: string): Promise<void> {
   await withLedger(flags, { reads: true }, async ({ ledger }) => {
-    const prompt = await ledger.prompts.show(which)
+    const prompt = await ledger.admin.prompts.show(which)
     await line(json ? toJson(prompt) : printable(prompt.text).replace(/\n$/u, ''))
   })
 }

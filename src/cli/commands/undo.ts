@@ -17,7 +17,7 @@ export const undo: CliCommand = {
         '--cycle is required: the first cycle to undo, as shown by `log`; later cycles are undone too',
       )
     await withLedger(args.flags, {}, async ({ ledger }) => {
-      const undone = await ledger.undo(args.word('conversation'), { cycle })
+      const undone = await ledger.editions.undo(args.word('conversation'), { cycle })
       if (args.json) {
         await line(toJson(undone))
         return

@@ -64,7 +64,7 @@ async function signingKey(
  */
 async function countEvents(ledger: Ledger, conversation: string | undefined): Promise<number> {
   const { withCatchUpProgress } = await import('../catching-up.js')
-  const { conversations } = await withCatchUpProgress(ledger.projections, () => ledger.list()).catch(() => ({
+  const { conversations } = await withCatchUpProgress(ledger.admin.projections, () => ledger.list()).catch(() => ({
     conversations: [],
   }))
   return conversations
@@ -81,7 +81,7 @@ async function verifyWithProgress(
   const total = await countEvents(ledger, conversation)
   const progress = await startProgress('verifying', total)
   try {
-    return await ledger.verify(conversation, {
+    return await ledger.admin.verify(conversation, {
       ...options,
       onProgress: ({ conversations, events }) => {
         progress.update(
@@ -144,7 +144,7 @@ export const verify: CliCommand = {
       verifyFlags.against === undefined ? undefined : await files.openManifestFile(verifyFlags.against, signedBy)
     const { showVerification } = await import('../reports/verification.js')
     await withLedger(args.flags, { reads: true }, async ({ ledger }) => {
-      const { name, origin } = await ledger.identity()
+      const { name, origin } = await ledger.admin.identity()
       if (exportTo !== undefined && origin === undefined)
         throw new LedgerError('NoLedger', 'the ledger is empty: there is nothing to sign')
       const draft =
