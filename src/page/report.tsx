@@ -6,7 +6,8 @@ import { faultOf } from '../library/problem.js'
 import { documentOf } from './document.js'
 import { forgottenFound } from './reading/forgotten.js'
 import { createHistories } from './reading/history.js'
-import { ContextFigures, nameOf } from './views/context.js'
+import { nameOf } from './views/chat.js'
+import { ContextFigures } from './views/rail.js'
 import { MarkTable } from './views/cycles.js'
 import { ForgottenCycleView, TotalTable } from './views/forgotten.js'
 import { Graph } from './views/graph.js'
@@ -173,9 +174,9 @@ export async function reportOf({ ledger, conversationId, words, now }: ReportOpt
         Written <Time at={now.toISOString()} /> UTC, as of revision {count(head)}.
       </p>
       <h2>Course of the context</h2>
-      <div class="wide" role="region" aria-label="Course of the context" tabindex={0}>
+      <section class="card" aria-label="Tokens over turns">
         <Plot course={course} />
-      </div>
+      </section>
       <h2>Verification</h2>
       <Verdict verification={verification} />
       <h2>{many(course.marks.length, 'cycle or other mark', 'cycles and other marks')}</h2>

@@ -1,7 +1,8 @@
 /** Serves the page on a loopback port. */
 import { serve, type ServerType } from '@hono/node-server'
 import type { AddressInfo } from 'node:net'
-import { createApp, type AppOptions } from './app.js'
+import { createApp } from './app.js'
+import type { AppOptions } from './routes/page-services.js'
 import { guard, newToken } from './security.js'
 
 export interface PageOptions extends Pick<AppOptions, 'ledger' | 'name' | 'words'> {

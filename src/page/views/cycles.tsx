@@ -6,9 +6,11 @@ import type { Difference, ForgottenCycle } from '../../library/ledger.js'
 import { conversationLink, link } from '../links.js'
 import type { Course, Mark } from '../reading/history.js'
 import { ForgottenParts } from './forgotten.js'
-import { MARKS, Plot } from './plot.js'
+import { MARKS } from './plot.js'
 import { figure, Table } from './table.js'
-import { cut, count, Lines, linesOf, many, Name, plain, visible, Time } from './text.js'
+import { TextDifference } from './text-difference.js'
+import { Lines } from './lines.js'
+import { cut, count, linesOf, many, Name, plain, visible, Time } from './text.js'
 
 const differenceLink = (c: string, { kind, cycle, revision }: Mark): string =>
   kind === 'cycle' && cycle !== undefined
@@ -56,15 +58,11 @@ export function MarkTable({
   )
 }
 
-/** The plot and the table of marks. */
+/** The table of marks. */
 export function Cycles({ c, course }: { c: string; course: Course }): Child {
   return (
     <>
-      <h2>Course of the context</h2>
-      <div class="wide" role="region" aria-label="Course of the context" tabindex={0}>
-        <Plot course={course} />
-      </div>
-      <h2>{many(course.marks.filter(({ kind }) => kind === 'cycle').length, 'cycle')} and other events</h2>
+      <h2>{many(course.marks.filter(({ kind }) => kind === 'cycle').length, 'compaction')} and other marks</h2>
       <MarkTable c={c} marks={course.marks} />
     </>
   )
@@ -255,46 +253,5 @@ export function DifferenceView({
         </ul>
       </details>
     </>
-  )
-}
-
-const UNCHANGED_LINES = 3
-const MAX_LINES = 600
-
-/** Line changes of a text, with a few unchanged lines around each change. */
-export function TextDifference({
-  changes,
-  name = 'Changed lines',
-}: {
-  changes: Difference['view']
-  /** Label for screen readers. */
-  name?: string
-}): Child {
-  let remaining = MAX_LINES
-  return (
-    <div class="text diff" tabindex={0} role="region" aria-label={name}>
-      {changes.map(({ kind, text }, index) => {
-        const lines = text.replace(/\n$/u, '').split('\n')
-        const displayed =
-          kind === 'same' && lines.length > 2 * UNCHANGED_LINES
-            ? [
-                ...(index === 0 ? [] : lines.slice(0, UNCHANGED_LINES)),
-                undefined,
-                ...(index === changes.length - 1 ? [] : lines.slice(-UNCHANGED_LINES)),
-              ]
-            : lines
-        return displayed.map((line) => {
-          remaining -= 1
-          if (remaining < 0) return null
-          if (line === undefined)
-            return <span class="ln skipped">… {count(lines.length - UNCHANGED_LINES)} lines unchanged</span>
-          const words = visible(line === '' ? '\u00a0' : cut(line, 1_500))
-          if (kind === 'added') return <ins class="ln">{words}</ins>
-          if (kind === 'removed') return <del class="ln">{words}</del>
-          return <span class="ln">{words}</span>
-        })
-      })}
-      {remaining < 0 ? <span class="ln skipped">… {count(-remaining)} more lines</span> : null}
-    </div>
   )
 }
