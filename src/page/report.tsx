@@ -9,7 +9,9 @@ import { createHistories } from './reading/history.js'
 import { nameOf } from './views/chat.js'
 import { ContextFigures } from './views/rail.js'
 import { MarkTable } from './views/cycles.js'
-import { ForgottenCycleView, TotalTable } from './views/forgotten.js'
+import { TotalTable } from './views/forgotten.js'
+import { Headlines } from './views/forgotten-headlines.js'
+import { ForgottenCycleView } from './views/forgotten-cycle.js'
 import { Graph } from './views/graph.js'
 import { Plot } from './views/plot.js'
 import { count, cut, linesOf, many, Name, visible, Time } from './views/text.js'
@@ -92,7 +94,10 @@ function CyclePart({ cycle, found }: { cycle: Cycle; found: ForgottenCycle | und
           The totals include this cycle; <code>context-ledger forgotten</code> lists each item.
         </p>
       ) : (
-        <ForgottenCycleView found={found} linked={false} />
+        <>
+          <Headlines cycles={[found]} withNames={false} linked={false} />
+          <ForgottenCycleView found={found} linked={false} />
+        </>
       )}
     </details>
   )
@@ -190,7 +195,7 @@ export async function reportOf({ ledger, conversationId, words, now }: ReportOpt
       {cycles.map((cycle) => (
         <CyclePart cycle={cycle} found={whole.find(({ revision }) => revision === cycle.revision)} />
       ))}
-      <h2>Batches, sources and messages</h2>
+      <h2>What the summaries are made from</h2>
       {typeof explanation === 'string' ? (
         <p class="note warn">{visible(explanation)}</p>
       ) : (

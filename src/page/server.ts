@@ -24,7 +24,13 @@ const HOST = '127.0.0.1'
 export async function startPage({ ledger, name, words, port }: PageOptions): Promise<Page> {
   const token = newToken()
   let listens = port
-  const app = createApp({ ledger, name, words, guard: guard({ token, port: () => listens }), now: () => new Date() })
+  const app = createApp({
+    ledger,
+    name,
+    words,
+    guard: guard({ token, port: () => listens, startedAt: new Date() }),
+    now: () => new Date(),
+  })
   const server = await new Promise<ServerType>((resolve, reject) => {
     const made = serve({ fetch: app.fetch, hostname: HOST, port, overrideGlobalObjects: false }, () => {
       resolve(made)

@@ -78,6 +78,20 @@ describe('who is let in', () => {
     expect((await page.get('/assets/page.js', { host: HOST })).status).toBe(403)
   })
 
+  it('with an old token: it says where the new address is, and not the new token', async () => {
+    for (const [path, headers] of [
+      ['/?token=of-an-earlier-start', { host: HOST }],
+      ['/conversation?c=talk', { host: HOST, cookie: COOKIE.replace(TOKEN, 'of-an-earlier-start') }],
+    ] as const) {
+      const { status, text, headers: answered } = await page.get(path, headers)
+      expect(status).toBe(403)
+      expect(text).toContain('started again at 2026-03-01 11:58 UTC')
+      expect(text).toContain(`process ${String(process.pid)}`)
+      expect(text).not.toContain(TOKEN)
+      expect(answered.get('content-security-policy')).toContain("default-src 'none'")
+    }
+  })
+
   it('who has the token, once: it becomes a cookie that no script reads and no other site sends', async () => {
     const { status, headers } = await page.get(`/conversation?c=talk&at=3&token=${TOKEN}`, { host: HOST })
     expect(status).toBe(303)
@@ -215,7 +229,7 @@ describe('each view, by its address', () => {
     expect(await body(of('/difference', { c: 'talk', from: '2', to: '5' }))).toContain('Difference')
     // A difference between other revisions lists the cycles in between.
     const whole = await body(of('/difference', { c: 'talk', from: '2', to: '60' }))
-    expect(whole).toContain('Cycles in between')
+    expect(whole).toContain('Compactions in between')
     expect(whole).toMatch(/href="\/difference\?c=talk&amp;cycle=1&amp;/u)
     expect((await page.get(of('/difference', { c: 'talk', cycle: '999' }))).status).toBe(404)
   })

@@ -6,7 +6,8 @@ import { LedgerError } from '../../lib/ledger-error.js'
 import type { DiffOptions } from '../../library/ledger.js'
 import { link } from '../links.js'
 import { forgottenAt, forgottenFound } from '../reading/forgotten.js'
-import { Cycles, DifferenceView } from '../views/cycles.js'
+import { Cycles } from '../views/cycles.js'
+import { DifferenceView } from '../views/difference.js'
 import { Editions, EditionView, type ConversationEdition } from '../views/editions.js'
 import { ForgottenView } from '../views/forgotten.js'
 import { coveredBy, Graph, type OpenChunk } from '../views/graph.js'
@@ -33,7 +34,7 @@ export class RecordRoutes {
   private async cycles(context: Context): Promise<Response> {
     const c = conversation(context)
     const { course } = await this.page.histories.read(c)
-    return await this.page.answer(context, { title: 'Cycles', c, tab: 'cycles' }, <Cycles c={c} course={course} />)
+    return await this.page.answer(context, { title: 'Compactions', c, tab: 'cycles' }, <Cycles c={c} course={course} />)
   }
 
   private async difference(context: Context): Promise<Response> {
@@ -59,7 +60,7 @@ export class RecordRoutes {
       context,
       { title: 'Forgotten', c, tab: 'forgotten' },
       <>
-        <h2>What compactions forgot</h2>
+        <h2>What the agent no longer knew</h2>
         <ForgottenView found={await forgottenFound(this.page.options.ledger, c)} withNames={false} linked />
       </>,
     )
@@ -103,12 +104,12 @@ export class RecordRoutes {
       context,
       { title: 'Graph', c, tab: 'graph' },
       <>
-        <h2>{batchId === undefined ? 'Batches and their sources' : `Batch ${batchId.slice(0, 12)}`}</h2>
+        <h2>{batchId === undefined ? 'What the summaries are made from' : `Summary ${batchId.slice(0, 12)}`}</h2>
         <p>
           {batchId === undefined ? (
             <a href={link('/explain', { c })}>Find the sources of a line</a>
           ) : (
-            <a href={link('/graph', { c })}>all batches</a>
+            <a href={link('/graph', { c })}>all summaries</a>
           )}
         </p>
         <Graph c={c} batches={batches} open={await this.openChunk(c, param(context, 'open'))} within={batchId} />

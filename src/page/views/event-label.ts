@@ -1,7 +1,7 @@
 /** Labels of events for people. */
 import type { RecordedEvent } from '../../domain/events/index.js'
 
-const LABELS: Readonly<Partial<Record<RecordedEvent['type'], string>>> = {
+const NAMED: Readonly<Partial<Record<RecordedEvent['type'], string>>> = {
   ConversationConfigured: 'Settings changed',
   ConversationObserved: 'Import started',
   ConversationTitled: 'Title recorded',
@@ -15,8 +15,10 @@ const LABELS: Readonly<Partial<Record<RecordedEvent['type'], string>>> = {
   CycleUndone: 'Compaction undone',
 }
 
+const LABELS: ReadonlyMap<string, string> = new Map(Object.entries(NAMED))
+
 /** A plain label; for a type without one, its name as words: "Edition adopted". */
-export function eventLabel(type: RecordedEvent['type']): string {
+export function eventLabel(type: string): string {
   const words = type.replaceAll(/(?<=[a-z])(?=[A-Z])/gu, ' ').toLowerCase()
-  return LABELS[type] ?? `${words.slice(0, 1).toUpperCase()}${words.slice(1)}`
+  return LABELS.get(type) ?? `${words.slice(0, 1).toUpperCase()}${words.slice(1)}`
 }
