@@ -148,7 +148,7 @@ export const verify: CliCommand = {
     const against =
       verifyFlags.against === undefined ? undefined : await files.openManifestFile(verifyFlags.against, signedBy)
     const { showVerification } = await import('../reports/verification.js')
-    await withLedger(args.flags, { reads: true }, async ({ ledger }) => {
+    await withLedger(args.flags, { reads: true, alone: true }, async ({ ledger }) => {
       const conversation =
         verifyFlags.conversation === undefined ? undefined : await conversationNamed(ledger, verifyFlags.conversation)
       const { name, origin } = await ledger.identity()
