@@ -70,7 +70,7 @@ const conversations: Table = {
 /** The first words of each message that a person wrote. The earliest is the title if the program gave none. */
 const openings: Table = {
   name: 'conversation_openings',
-  columns: { conversation_id: 'text', message_id: 'text', revision: 'int8', created_at: 'text', words: 'text' },
+  columns: { conversation_id: 'text', message_id: 'text', revision: 'int8', words: 'text' },
   key: ['conversation_id', 'message_id'],
   indexes: ['(conversation_id, revision)'],
 }
@@ -132,9 +132,9 @@ function openingRows({ data, ...event }: RecordedEvent<'MessageAppended'>): read
   if (data.role !== 'user' || data.attributes?.['byProgram'] === true) return []
   const words = openingWords(contentText(data.content))
   if (words === undefined) return []
-  const { messageId: message_id, createdAt: created_at } = data
+  const message_id = data.messageId
   const conversation_id = subjectOfEvent(event).conversationId
-  const row = { conversation_id, message_id, revision: event.revision, created_at, words }
+  const row = { conversation_id, message_id, revision: event.revision, words }
   return [{ op: 'put', table: openings.name, row }]
 }
 

@@ -60,7 +60,7 @@ export interface ConversationSummary {
   readonly parentId?: string
   /** Revision of its last event. */
   readonly revision: bigint
-  /** When it began, ISO 8601: by its program, else its first message of a person, else its first event. */
+  /** When it began, ISO 8601: by its program, else its first message, else its first event. */
   readonly startedAt: string
   /** When its last event was recorded, ISO 8601. */
   readonly lastRecordedAt: string
@@ -101,7 +101,7 @@ interface ConversationRow {
 // The query counts, because a handler reads nothing and so cannot count. A conversation has few live messages.
 const SUMMARY = `
   select c.conversation_id as "conversationId", c.scope, c.program, coalesce(c.title, o.words) as title, c.project,
-    c.parent_id as "parentId", c.revision, coalesce(c.started_at, o.created_at, c.first_recorded_at) as "startedAt",
+    c.parent_id as "parentId", c.revision, coalesce(c.started_at, f.created_at, c.first_recorded_at) as "startedAt",
     c.last_recorded_at as "lastRecordedAt", c.last_message_at as "lastMessageAt", c.cycles as compactions, c.messages_compressed as "messagesCompressed",
     coalesce(l.messages, 0) as "liveMessages", coalesce(l.tokens, 0) as "liveTokens",
     (select s.stop::json ->> 'reason' from projection_stops s
@@ -112,8 +112,11 @@ const SUMMARY = `
     select count(*)::int4 as messages, sum(tokens) as tokens from live_messages m where m.conversation_id = c.conversation_id
   ) l on true
   left join lateral (
-    select words, created_at from conversation_openings w where w.conversation_id = c.conversation_id order by revision limit 1
-  ) o on true`
+    select words from conversation_openings w where w.conversation_id = c.conversation_id order by revision limit 1
+  ) o on true
+  left join lateral (
+    select created_at from archive_messages a where a.conversation_id = c.conversation_id order by revision limit 1
+  ) f on true`
 
 /** In the order of the service's answers. */
 const summaryOf = (row: ConversationRow): ConversationSummary => ({
@@ -172,11 +175,11 @@ export type ConversationOrder = (typeof CONVERSATION_ORDERS)[number]
 export interface ListConversationsOptions {
   /** Only conversations of this tenant or owner. */
   readonly scope?: string
-  /** Only conversations whose id, title or project folder contains this text, in any case. */
+  /** Only conversations with this text in their id, title or project folder, in any case. */
   readonly match?: string
   /** Only conversations of this program. */
   readonly program?: string
-  /** Only conversations whose project folder contains this text, in any case. */
+  /** Only conversations with this text in their project folder, in any case. */
   readonly project?: string
   /** Only conversations that `match` this text, or in which a message contains it. */
   readonly grep?: string
@@ -209,7 +212,7 @@ const ORDER: Readonly<Record<ConversationOrder, string>> = {
 const contains = (text: string, parameter: string): string => `strpos(lower(${text}), lower(${parameter})) > 0`
 const matches = (parameter: string): string =>
   `(${['c.conversation_id', 'coalesce(c.title, o.words)', 'c.project'].map((text) => contains(text, parameter)).join(' or ')})`
-const said = (parameter: string): string =>
+const inMessages = (parameter: string): string =>
   `exists (select from archive_messages a where a.conversation_id = c.conversation_id and ${contains('a.text', parameter)})`
 
 /**
@@ -243,7 +246,7 @@ export async function listConversations(
   only(match, matches)
   only(program, (parameter) => `c.program = ${parameter}`)
   only(project, (parameter) => contains('c.project', parameter))
-  only(grep, (parameter) => `(${matches(parameter)} or ${said(parameter)})`)
+  only(grep, (parameter) => `(${matches(parameter)} or ${inMessages(parameter)})`)
   only(prefix, (parameter) => `starts_with(c.conversation_id, ${parameter})`)
   only(after, (parameter) => `c.conversation_id collate "C" > ${parameter}::text collate "C"`)
   only(since, (parameter) => `${LAST} >= ${parameter}`)

@@ -1,6 +1,8 @@
 import { LedgerError } from '../../lib/ledger-error.js'
 import { conversation, text, toggle, type CliCommand } from '../command.js'
-import { line, toJson } from '../output.js'
+import { line } from '../output.js'
+import { conversationNamed } from '../find-conversation.js'
+import { toWire } from '../../lib/json.js'
 import { withLedger } from '../session.js'
 
 export const explain: CliCommand = {
@@ -27,12 +29,12 @@ export const explain: CliCommand = {
       throw new LedgerError('Usage', 'pass --batch or --line, not both')
     const { showExplanation } = await import('../reports/explanation.js')
     await withLedger(args.flags, { reads: true }, async ({ ledger }) => {
-      const explanation = await ledger.explain(args.word('conversation'), {
+      const explanation = await ledger.explain(await conversationNamed(ledger, args.word('conversation')), {
         open,
         ...(batchId === undefined ? {} : { batchId }),
         ...(contextLine === undefined ? {} : { line: contextLine }),
       })
-      if (args.json) await line(toJson(explanation))
+      if (args.json) await line(toWire(explanation))
       else await showExplanation(explanation, open)
     })
   },

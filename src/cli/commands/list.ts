@@ -3,7 +3,9 @@ import { withoutUndefined } from '../../lib/without-undefined.js'
 import type { ConversationSummary, ListOptions } from '../../library/ledger.js'
 import { text, waiting, waitOf, type CliCommand } from '../command.js'
 import type { CommandArgs } from '../command-args.js'
-import { colours, count, line, many, note, noteColours, printable, showTable, noteLag, toJson } from '../output.js'
+import { colours, count, line, many, note, noteColours, printable, showTable, noteLag } from '../output.js'
+import { HOW_TO_FILL } from '../find-conversation.js'
+import { toWire } from '../../lib/json.js'
 import { withLedger } from '../session.js'
 import { localTime, timeInWords } from '../time-words.js'
 
@@ -68,7 +70,7 @@ export const list: CliCommand = {
     grep: text('Conversations with this text in their id, title, project folder or messages'),
     match: text('Conversations with this text in their id, title or project folder'),
     program: text('Conversations imported from this program (claude-code, codex, ...)'),
-    project: text('Conversations whose project folder contains this text; . for the current directory'),
+    project: text('Conversations with this text in their project folder; . for the current directory'),
     scope: text('Conversations of this scope'),
     since: text('Last message at or after this time (yesterday, monday, 3d, 2026-03-01, 2026-03-01T12:30:00Z)'),
     until: text('Last message before this time'),
@@ -93,7 +95,7 @@ export const list: CliCommand = {
       const more = found.length > conversations.length
       if (args.json) {
         await line(
-          toJson({
+          toWire({
             conversations,
             more,
             ...(unlisted.length === 0 ? {} : { unlisted }),
@@ -107,7 +109,7 @@ export const list: CliCommand = {
         note(`${noteColours.yellow('not listed:')} ${printable(conversationId)} is stopped: ${printable(reason)}`)
       if (conversations.length === 0) {
         const filters = filterWords(options)
-        await line(filters.length === 0 ? 'no conversations' : `no conversations ${filters.join(', ')}`)
+        await line(filters.length === 0 ? HOW_TO_FILL : `no conversations ${filters.join(', ')}`)
         return
       }
       await showTable(

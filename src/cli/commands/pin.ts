@@ -1,5 +1,7 @@
 import { conversation, message, type CliCommand } from '../command.js'
-import { line, printable, toJson } from '../output.js'
+import { line, printable } from '../output.js'
+import { conversationNamed } from '../find-conversation.js'
+import { toWire } from '../../lib/json.js'
 import { withLedger } from '../session.js'
 
 export const pin: CliCommand = {
@@ -8,13 +10,13 @@ export const pin: CliCommand = {
   uses: ['open', 'record'],
   positionals: { conversation, message },
   async run(args) {
-    const conversationId = args.word('conversation')
     const messageId = args.word('message')
     await withLedger(args.flags, {}, async ({ ledger }) => {
+      const conversationId = await conversationNamed(ledger, args.word('conversation'))
       await ledger.pin(conversationId, messageId)
       await line(
         args.json
-          ? toJson({ conversationId, messageId, pinned: true })
+          ? toWire({ conversationId, messageId, pinned: true })
           : `${printable(messageId)} is pinned: compaction never replaces it`,
       )
     })

@@ -1,7 +1,10 @@
 import type { Ledger, TotalStats } from '../../library/ledger.js'
 import { text, type CliCommand } from '../command.js'
 import { CommandExit, EXIT } from '../errors.js'
-import { colours, count, line, many, note, noteColours, printable, toJson, write } from '../output.js'
+import { colours, count, line, many, note, noteColours, printable, write } from '../output.js'
+import { conversationNamed } from '../find-conversation.js'
+import { toWire } from '../../lib/json.js'
+import { titlesOf } from '../titles.js'
 import { withLedger } from '../session.js'
 
 const DEFAULT_LIMIT = 20
@@ -18,12 +21,12 @@ export const stats: CliCommand = {
   describe: 'Show tokens spent and saved, cost, failures and time, by model',
   uses: ['open', 'price'],
   reads: true,
-  positionals: { conversation: { type: 'string', describe: 'Id of the conversation [default: all]' } },
+  positionals: { conversation: { type: 'string', describe: 'Id or title of the conversation [default: all]' } },
   options: {
     limit: text('Conversations listed below the total, by tokens spent [default: 20; with --json all]'),
   },
   async run(args) {
-    const conversationId = args.text('conversation')
+    const named = args.text('conversation')
     const limit = args.whole('limit')
     const [{ pricesOf }, { startProgress }, { conversationLine, TopConversations, statsLines }] = await Promise.all([
       import('../config/prices.js'),
@@ -31,6 +34,7 @@ export const stats: CliCommand = {
       import('../reports/stats.js'),
     ])
     await withLedger(args.flags, { reads: true }, async ({ ledger, config }) => {
+      const conversationId = named === undefined ? undefined : await conversationNamed(ledger, named)
       const prices = await pricesOf(config)
       // Without a limit the document is streamed: the conversations may exceed memory.
       const streams = args.json && limit === undefined
@@ -51,7 +55,7 @@ export const stats: CliCommand = {
             )
             if (!streams) top.offer(counts)
             else {
-              await write(`${separator}${toJson(counts)}`)
+              await write(`${separator}${toWire(counts)}`)
               separator = ','
             }
           },
@@ -62,8 +66,8 @@ export const stats: CliCommand = {
       if (args.json) {
         await line(
           streams
-            ? `${separator === ',' ? '' : separator}],"total":${toJson(total)}}`
-            : toJson({ conversations: top.all(), total }),
+            ? `${separator === ',' ? '' : separator}],"total":${toWire(total)}}`
+            : toWire({ conversations: top.all(), total }),
         )
         if (total.uncounted.length > 0) throw new CommandExit(EXIT.untrusted)
         return
@@ -72,7 +76,11 @@ export const stats: CliCommand = {
       for (const statsLine of statsLines(total)) await line(statsLine)
       const listed = conversationId === undefined ? top.all() : []
       if (listed.length > 0) await line()
-      for (const counts of listed) await line(conversationLine(counts))
+      const titles = await titlesOf(
+        ledger,
+        listed.map((counts) => counts.conversationId),
+      )
+      for (const counts of listed) await line(conversationLine(counts, titles))
       if (conversationId === undefined && total.conversations > listed.length)
         await line(
           colours.dim(

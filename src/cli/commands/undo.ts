@@ -1,6 +1,8 @@
 import { LedgerError } from '../../lib/ledger-error.js'
 import { conversation, text, type CliCommand } from '../command.js'
-import { count, line, many, toJson } from '../output.js'
+import { count, line, many } from '../output.js'
+import { conversationNamed } from '../find-conversation.js'
+import { toWire } from '../../lib/json.js'
 import { withLedger } from '../session.js'
 
 export const undo: CliCommand = {
@@ -17,9 +19,9 @@ export const undo: CliCommand = {
         '--cycle is required: the first cycle to undo, as shown by `log`; later cycles are undone too',
       )
     await withLedger(args.flags, {}, async ({ ledger }) => {
-      const undone = await ledger.undo(args.word('conversation'), { cycle })
+      const undone = await ledger.undo(await conversationNamed(ledger, args.word('conversation')), { cycle })
       if (args.json) {
-        await line(toJson(undone))
+        await line(toWire(undone))
         return
       }
       const { cycles, messagesRestored, tokensBefore, tokensAfter, restsForMessages } = undone

@@ -6,8 +6,10 @@ import { totalOf } from '../../editions/what-if.js'
 import type { TriedPolicy, WhatIf, WhatIfRow } from '../../library/ledger.js'
 import { CommandExit, EXIT } from '../errors.js'
 import type { CommandArgs } from '../command-args.js'
-import { colours, count, line, many, noteColours, note, printable, showTable, toJson } from '../output.js'
+import { colours, count, line, many, noteColours, note, printable, showTable } from '../output.js'
+import { toWire } from '../../lib/json.js'
 import { startProgress } from '../progress.js'
+import { requestedConversations, requestedIds } from '../requested-conversations.js'
 import { withLedger } from '../session.js'
 
 const CHART_WIDTH = 72
@@ -141,8 +143,7 @@ export async function runWhatIf(args: CommandArgs, summaries: 'recorded' | 'extr
   const unused = UNUSED_FLAGS.find((flag) => args.flags[flag] !== undefined && args.flags[flag] !== false)
   if (unused !== undefined)
     throw new LedgerError('Usage', `--${unused} has no effect with --dry-run, which calls no model and records nothing`)
-  if (named.length === 0 && !all) throw new LedgerError('Usage', 'name a conversation, or pass --all')
-  if (named.length > 0 && all) throw new LedgerError('Usage', '--all cannot be combined with conversation ids')
+  const requested = requestedConversations({ conversations: named, all }, 'every conversation')
   const names = files.length === 0 ? ['from flags'] : namesOf(files)
   const { policiesOf } = await import('../config/policy-settings.js')
   const settings = await policiesOf({ flags: args.flags, env: process.env, cwd: process.cwd() }, files)
@@ -155,7 +156,7 @@ export async function runWhatIf(args: CommandArgs, summaries: 'recorded' | 'extr
   await withLedger(args.flags, { reads: true }, async ({ ledger }) => {
     const progress = await startProgress('simulating', named.length)
     const tried = await ledger
-      .whatIf(all ? 'all' : named, {
+      .whatIf(await requestedIds(ledger, requested), {
         policies,
         summaries,
         onConversation: (done, of) => {
@@ -165,7 +166,7 @@ export async function runWhatIf(args: CommandArgs, summaries: 'recorded' | 'extr
       .finally(() => {
         progress.stop()
       })
-    if (args.json) await line(toJson({ ...tried, rows: tried.rows.map((row) => ({ ...row, total: totalOf(row) })) }))
+    if (args.json) await line(toWire({ ...tried, rows: tried.rows.map((row) => ({ ...row, total: totalOf(row) })) }))
     else await print(tried)
     if (!args.json)
       for (const { conversationId, reason } of tried.untried)

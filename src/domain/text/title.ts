@@ -26,6 +26,8 @@ const BLOCK = /^<(?<tag>[a-z]+(?:[_-][a-z]+)+)(?:\s[^<>]{0,500})?>/iu
 const WRAPPER = /^<(?<tag>[a-z]+)>/iu
 /** A header line of a program, `[depth:0|start:…|end:…|count:15]`, or marks of Markdown. */
 const HEADER = /^(?:\[[a-z_]+:[^\]\n]{0,300}\]|#{1,6}(?=\s)|>(?=\s))/iu
+/** What an editor puts before a request to Codex: the open files and the selection. */
+const EDITOR_CONTEXT = /^# Context from my IDE setup:\n[^]*?\n## My request for Codex:/u
 /** The next block, on a line of its own. */
 const NEXT_BLOCK = /\n\s{0,20}<[a-z]+(?:[_-][a-z]+)+[\s>]/iu
 
@@ -42,7 +44,7 @@ function withoutMachineText(text: string): string | undefined {
     const end = text.indexOf(`</${wrapper}>`)
     return text.slice(wrapper.length + 2, end === -1 ? undefined : end)
   }
-  const header = HEADER.exec(text)?.[0]
+  const header = (EDITOR_CONTEXT.exec(text) ?? HEADER.exec(text))?.[0]
   return header === undefined ? undefined : text.slice(header.length)
 }
 

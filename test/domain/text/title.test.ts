@@ -14,6 +14,7 @@ describe('the first words of a person', () => {
     ['Fix it\n\n<environment_details>\nnow\n</environment_details>', 'Fix it'],
     ['Fix the <date-picker> of the form', 'Fix the <date-picker> of the form'],
     ['# Task\nFix it', 'Task Fix it'],
+    ['# Context from my IDE setup:\n\n## Open tabs:\n- a.ts\n\n## My request for Codex:\nFix it', 'Fix it'],
     ['#1 of the list', '#1 of the list'],
     ['<command-name>/clear</command-name>\n<command-args></command-args>', undefined],
     ['<environment_context>cut off', undefined],
