@@ -195,10 +195,11 @@ async function examples() {
   })
 }
 
-/** The files that the page sends to a browser, each bundled with its dependencies. */
+/** The files that the page sends to a browser. */
 async function forBrowsers() {
   const client = join(root, 'src/page/client')
-  const options = {
+  await build({
+    entryPoints: [join(client, 'page.ts'), join(client, 'page.css')],
     outdir: assets,
     bundle: true,
     format: 'esm',
@@ -206,13 +207,7 @@ async function forBrowsers() {
     target: 'es2022',
     minify: true,
     logLevel: 'warning',
-  }
-  const licence = await readFile(join(root, 'node_modules/uplot/LICENSE'), 'utf8')
-  await Promise.all([
-    build({ ...options, entryPoints: [join(client, 'page.ts'), join(client, 'page.css')], external: ['./plot.js'] }),
-    // The plot contains uPlot, so its licence is included.
-    build({ ...options, entryPoints: [join(client, 'plot.ts')], banner: { js: `/*! uPlot\n${licence}*/` } }),
-  ])
+  })
 }
 
 const checked = withTypes ? writeTypes() : Promise.resolve(0)

@@ -56,7 +56,8 @@ export function isSamePath(a: string, b: string): boolean {
 
 type Arguments = Readonly<Record<string, unknown>>
 
-function argumentsOf(call: ReportToolCall): Arguments {
+/** The arguments of a call; a text that is no JSON is the argument `value`. */
+export function argumentsOf(call: ReportToolCall): Arguments {
   try {
     const parsed: unknown = JSON.parse(call.arguments)
     return typeof parsed === 'object' && parsed !== null
@@ -122,7 +123,8 @@ function questionOf(value: unknown): string {
   return ''
 }
 
-function queryOf(call: ReportToolCall): CallQuery {
+/** The use, the subject and the key of a call. */
+export function queryOf(call: ReportToolCall): CallQuery {
   const values = argumentsOf(call)
   const shape = shapeOf(call.name)
   const inBackground =

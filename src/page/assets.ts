@@ -1,5 +1,5 @@
 /**
- * Static files of the page: the style sheet, the script and the plot. `scripts/build.mjs` builds them into the package.
+ * Static files of the page: the style sheet and the script. `scripts/build.mjs` builds them into the package.
  */
 import { readFile } from 'node:fs/promises'
 import { builtFile } from '../lib/package-root.js'
@@ -7,7 +7,6 @@ import { builtFile } from '../lib/package-root.js'
 const TYPES = {
   'page.css': 'text/css; charset=utf-8',
   'page.js': 'text/javascript; charset=utf-8',
-  'plot.js': 'text/javascript; charset=utf-8',
 } as const
 
 /** The name of a static file. */
@@ -38,4 +37,4 @@ export async function asset(name: string): Promise<Asset | undefined> {
 
 /** A sawtooth. */
 const ICON =
-  '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><path d="M1 14 6 3v9l5-9v9l4-7" fill="none" stroke="#4a78c4" stroke-width="1.8"/></svg>'
+  '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><path d="M1 14 6 3v9l5-9v9l4-7" fill="none" stroke="#5b75e8" stroke-width="1.8"/></svg>'

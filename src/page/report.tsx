@@ -6,9 +6,12 @@ import { faultOf } from '../library/problem.js'
 import { documentOf } from './document.js'
 import { forgottenFound } from './reading/forgotten.js'
 import { createHistories } from './reading/history.js'
-import { ContextFigures, nameOf } from './views/context.js'
+import { nameOf } from './views/chat.js'
+import { ContextFigures } from './views/rail.js'
 import { MarkTable } from './views/cycles.js'
-import { ForgottenCycleView, TotalTable } from './views/forgotten.js'
+import { TotalTable } from './views/forgotten.js'
+import { Headlines } from './views/forgotten-headlines.js'
+import { ForgottenCycleView } from './views/forgotten-cycle.js'
 import { Graph } from './views/graph.js'
 import { Plot } from './views/plot.js'
 import { count, cut, linesOf, many, Name, visible, Time } from './views/text.js'
@@ -93,7 +96,10 @@ function CyclePart({ cycle, found }: { cycle: Cycle; found: ForgottenCycle | und
           The totals include this cycle; <code>context-ledger forgotten</code> lists each item.
         </p>
       ) : (
-        <ForgottenCycleView found={found} linked={false} />
+        <>
+          <Headlines cycles={[found]} withNames={false} linked={false} />
+          <ForgottenCycleView found={found} linked={false} />
+        </>
       )}
     </details>
   )
@@ -175,9 +181,9 @@ export async function reportOf({ ledger, conversationId, words, now }: ReportOpt
         Written <Time at={now.toISOString()} /> UTC, as of revision {count(head)}.
       </p>
       <h2>Course of the context</h2>
-      <div class="wide" role="region" aria-label="Course of the context" tabindex={0}>
+      <section class="card" aria-label="Tokens over turns">
         <Plot course={course} />
-      </div>
+      </section>
       <h2>Verification</h2>
       <Verdict verification={verification} />
       <h2>{many(course.marks.length, 'cycle or other mark', 'cycles and other marks')}</h2>
@@ -191,7 +197,7 @@ export async function reportOf({ ledger, conversationId, words, now }: ReportOpt
       {cycles.map((cycle) => (
         <CyclePart cycle={cycle} found={whole.find(({ revision }) => revision === cycle.revision)} />
       ))}
-      <h2>Batches, sources and messages</h2>
+      <h2>What the summaries are made from</h2>
       {typeof explanation === 'string' ? (
         <p class="note warn">{visible(explanation)}</p>
       ) : (

@@ -49,18 +49,41 @@ export const same = (a: string, b: string): boolean => timingSafeEqual(digest(a)
 
 interface GuardOptions {
   readonly token: string
+  /** When the server started. */
+  readonly startedAt: Date
   /** The port of the server, after it listens. */
   readonly port: () => number
 }
 
-const reject = (context: Context, status: 403 | 405 | 421, sentence: string): Response =>
+const reject = (context: Context, status: 405 | 421, sentence: string): Response =>
   context.text(`${sentence}\n`, status, { ...HEADERS })
+
+/**
+ * Rejects an old token, or none. It says where the new address is, but not the address: it contains the new token.
+ * Without a style, because the style sheet needs the token too.
+ */
+const rejectToken = (context: Context, isOld: boolean, startedAt: Date): Response => {
+  const title = isOld ? 'This address is no longer valid' : 'This address is incomplete'
+  const time = `${startedAt.toISOString().slice(0, 16).replace('T', ' ')} UTC`
+  return context.html(
+    `<!doctype html>
+<html lang="en">
+<head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark"><title>${title}</title></head>
+<body><main><h1>${title}</h1>
+<p>${isOld ? `The page was started again at ${time}, with a new address.` : 'The address needs the token that was printed with it.'}</p>
+<p>The new address is in the terminal in which <code>context-ledger page</code> runs (process ${String(process.pid)}). If you cannot find it, stop that process and run <code>context-ledger page</code> again.</p>
+</main></body></html>
+`,
+    403,
+    { ...HEADERS },
+  )
+}
 
 /**
  * Accepts requests with the token. The token comes from the URL once and is then stored in an HttpOnly, SameSite=Strict
  * cookie.
  */
-export function guard({ token, port }: GuardOptions): MiddlewareHandler {
+export function guard({ token, port, startedAt }: GuardOptions): MiddlewareHandler {
   return async (context, next) => {
     if (!isOwnHost(context.req.header('host'), port())) return reject(context, 421, 'unknown host name')
     if (context.req.method !== 'GET' && context.req.method !== 'HEAD')
@@ -69,14 +92,15 @@ export function guard({ token, port }: GuardOptions): MiddlewareHandler {
     const cookie = `context-ledger-${String(port())}`
     const tokenInUrl = context.req.query('token')
     if (tokenInUrl !== undefined) {
-      if (!same(tokenInUrl, token)) return reject(context, 403, TOKEN_NEEDED)
+      if (!same(tokenInUrl, token)) return rejectToken(context, true, startedAt)
       setCookie(context, cookie, token, { httpOnly: true, sameSite: 'Strict', path: '/' })
       const address = new URL(context.req.url)
       address.searchParams.delete('token')
       for (const [name, value] of Object.entries(HEADERS)) context.header(name, value)
       return context.redirect(`${address.pathname}${address.search}`, 303)
     }
-    if (!same(getCookie(context, cookie) ?? '', token)) return reject(context, 403, TOKEN_NEEDED)
+    const cookieToken = getCookie(context, cookie)
+    if (!same(cookieToken ?? '', token)) return rejectToken(context, cookieToken !== undefined, startedAt)
     return await withHeaders(context, next)
   }
 }
@@ -87,5 +111,3 @@ export const withHeaders: MiddlewareHandler = async (context, next) => {
   for (const [name, value] of Object.entries(HEADERS)) context.header(name, value)
   return undefined
 }
-
-const TOKEN_NEEDED = 'open the page with the complete address that `context-ledger page` printed, including the token'

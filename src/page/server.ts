@@ -1,7 +1,8 @@
 /** Serves the page on a loopback port. */
 import { serve, type ServerType } from '@hono/node-server'
 import type { AddressInfo } from 'node:net'
-import { createApp, type AppOptions } from './app.js'
+import { createApp } from './app.js'
+import type { AppOptions } from './routes/page-services.js'
 import { guard, newToken } from './security.js'
 
 export interface PageOptions extends Pick<AppOptions, 'ledger' | 'name' | 'words'> {
@@ -23,7 +24,13 @@ const HOST = '127.0.0.1'
 export async function startPage({ ledger, name, words, port }: PageOptions): Promise<Page> {
   const token = newToken()
   let listens = port
-  const app = createApp({ ledger, name, words, guard: guard({ token, port: () => listens }), now: () => new Date() })
+  const app = createApp({
+    ledger,
+    name,
+    words,
+    guard: guard({ token, port: () => listens, startedAt: new Date() }),
+    now: () => new Date(),
+  })
   const server = await new Promise<ServerType>((resolve, reject) => {
     const made = serve({ fetch: app.fetch, hostname: HOST, port, overrideGlobalObjects: false }, () => {
       resolve(made)

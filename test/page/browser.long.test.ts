@@ -102,6 +102,7 @@ inBrowser(`the page in a real Chromium${chromiumPath === undefined ? ' (there is
     ['conversation at a revision', at('/conversation', { c: 'talk', at: '40', since: '30' })],
     ['a line explained', at('/conversation', { c: 'talk', why: '0.4' })],
     ['hits', at('/conversation', { c: 'talk', q: 'berth' })],
+    ['chart', at('/course', { c: 'talk' })],
     ['cycles', at('/cycles', { c: 'talk' })],
     ['difference', at('/difference', { c: 'talk', cycle: '2' })],
     ['forgotten', at('/forgotten', { c: 'talk' })],
@@ -175,12 +176,18 @@ inBrowser(`the page in a real Chromium${chromiumPath === undefined ? ' (there is
 
   it('all of it by keys', async () => {
     const { page, wrong, context } = await entered()
-    await page.goto(at('/', { match: 'talk' }))
+    await page.goto(at('/', { grep: 'talk' }))
     await page.keyboard.press('j')
     await page.keyboard.press('Enter')
-    await page.waitForSelector('#plot canvas')
+    await page.waitForSelector('#plot svg.plot')
     const legend = await page.locator('.legend .key:visible').allInnerTexts()
-    expect(legend.map((each) => each.trim())).toEqual(['context', 'soft limit', 'hard limit', '▼ cycle', '↶ undo'])
+    expect(legend.map((each) => each.trim())).toEqual([
+      'tokens the model had',
+      'soft limit',
+      'hard limit',
+      '▼ compaction',
+      '↶ undo',
+    ])
     const shownRevision = async (): Promise<number> => Number(await page.locator('#step').getAttribute('data-revision'))
     const head = await shownRevision()
     await page.keyboard.press('ArrowLeft')
@@ -190,7 +197,7 @@ inBrowser(`the page in a real Chromium${chromiumPath === undefined ? ' (there is
     await page.waitForSelector(`#step[data-revision="${String(head - 11)}"]`)
     await page.keyboard.press('[')
     await until(page, `document.querySelector('#step').dataset.revision < ${String(head - 11)}`)
-    expect(await page.locator('#step .fact b').first().textContent()).toBe('MessagesPruned')
+    expect(await page.locator('#step .happened').getAttribute('data-type')).toBe('MessagesPruned')
     // Reloading the address shows the same revision.
     const before = await shownRevision()
     await page.reload()
@@ -220,12 +227,12 @@ inBrowser(`the page in a real Chromium${chromiumPath === undefined ? ' (there is
     await page.waitForSelector('.msg.sought mark')
     await page.waitForLoadState('load')
     for (const [key, path] of [
-      ['2', '/cycles'],
-      ['3', '/graph'],
-      ['4', '/editions'],
-      ['5', '/log'],
-      ['6', '/verify'],
-      ['7', '/forgotten'],
+      ['2', '/forgotten'],
+      ['3', '/cycles'],
+      ['4', '/graph'],
+      ['5', '/editions'],
+      ['6', '/log'],
+      ['7', '/verify'],
       ['1', '/conversation'],
     ] as const) {
       await page.keyboard.press(key)
@@ -244,7 +251,7 @@ inBrowser(`the page in a real Chromium${chromiumPath === undefined ? ' (there is
     expect(await page.locator('#play').getAttribute('aria-pressed')).toBe('false')
     await page.locator('#revision').fill('3')
     await page.waitForSelector('#step[data-revision="3"]')
-    const box = await page.locator('#plot .u-over').boundingBox()
+    const box = await page.locator('#plot svg.plot').boundingBox()
     await page.mouse.click((box?.x ?? 0) + (box?.width ?? 0) / 2, (box?.y ?? 0) + 40)
     await until(page, `Number(document.querySelector('#step').dataset.revision) > 5`)
     expect(wrong()).toEqual([])
@@ -269,8 +276,8 @@ inBrowser(`the page in a real Chromium${chromiumPath === undefined ? ' (there is
 
   it('without a script the same is reached by links', async () => {
     const { page, context } = await entered({ javaScriptEnabled: false })
-    await page.goto(at('/', { match: 'talk' }))
-    await page.locator('.rows tbody a').first().click()
+    await page.goto(at('/', { grep: 'talk' }))
+    await page.locator('.entry .name').first().click()
     const head = Number(await page.locator('#step').getAttribute('data-revision'))
     await page.locator('#back').click()
     expect(await page.locator('#step').getAttribute('data-revision')).toBe(String(head - 1))

@@ -78,6 +78,20 @@ describe('who is let in', () => {
     expect((await page.get('/assets/page.js', { host: HOST })).status).toBe(403)
   })
 
+  it('with an old token: it says where the new address is, and not the new token', async () => {
+    for (const [path, headers] of [
+      ['/?token=of-an-earlier-start', { host: HOST }],
+      ['/conversation?c=talk', { host: HOST, cookie: COOKIE.replace(TOKEN, 'of-an-earlier-start') }],
+    ] as const) {
+      const { status, text, headers: answered } = await page.get(path, headers)
+      expect(status).toBe(403)
+      expect(text).toContain('started again at 2026-03-01 11:58 UTC')
+      expect(text).toContain(`process ${String(process.pid)}`)
+      expect(text).not.toContain(TOKEN)
+      expect(answered.get('content-security-policy')).toContain("default-src 'none'")
+    }
+  })
+
   it('who has the token, once: it becomes a cookie that no script reads and no other site sends', async () => {
     const { status, headers } = await page.get(`/conversation?c=talk&at=3&token=${TOKEN}`, { host: HOST })
     expect(status).toBe(303)
@@ -113,22 +127,25 @@ describe('who is let in', () => {
 })
 
 describe('each view, by its address', () => {
-  it('the list: sizes, cycles, who recorded it; filtered and sorted', async () => {
+  it('the list: by day, with its course and what was lost; filtered and sorted', async () => {
     const text = await body('/')
     expect(text).toContain('>talk<')
     expect(text).toContain('a ledger &lt;of tests&gt;')
-    expect(text).toContain('library')
-    const one = await body('/?match=SHO')
-    expect([one.includes('>short<'), one.includes('>talk<')]).toEqual([true, false])
+    expect(text).toMatch(/<svg class="spark"[^]*compactions, <a class="bad" href="\/forgotten\?c=talk">\d+ items lost/u)
+    expect(text).toMatch(/<h2 class="day">\w+, \d+ \w+ \d{4}</u)
+    const one = await body('/?grep=LONG')
+    expect([one.includes('>long line<'), one.includes('>talk<')]).toEqual([true, false])
     expect(await body('/?scope=tenant')).toContain('>short<')
-    expect(await body('/?match=nothing-has-this')).toContain('No conversations match')
-    expect(await body('/?sort=id')).toMatch(/aria-sort="ascending"/u)
+    expect(await body('/?grep=nothing-has-this')).toContain('No conversations match')
+    expect(await body('/?sort=id')).not.toContain('class="day"')
+    expect(await body('/?since=2020-01-01&until=2020-01-02')).toContain('No conversations match')
+    expect(await body(of('/row', { c: 'talk' }))).toMatch(/^<li class="entry">/u)
     expect((await page.get('/?since=yesterday')).status).toBe(400)
   })
 
   it('a conversation now, and at a revision with what changed', async () => {
     const now = await body(of('/conversation', { c: 'talk' }))
-    expect(now).toContain('Compacted part')
+    expect(now).toContain('Summary of the earlier messages')
     expect(now).toContain('id="plot"')
     const { revision } = await ledger.context('talk')
     expect(now).toContain(`data-revision="${String(revision)}"`)
@@ -167,21 +184,22 @@ describe('each view, by its address', () => {
     await body(of('/cycles', { c: 'short' }))
     await ledger.append('short', { id: 'later', role: 'user', content: 'said later' })
     expect(await body(of('/conversation', { c: 'short' }))).toContain('said later')
-    expect(await body(of('/cycles', { c: 'short' }))).toContain('over 6 events')
+    expect(await body(of('/course', { c: 'short' }))).toContain('and 6 events')
   })
 
   it('the course: a point for each fact, and its cycles', async () => {
-    const { text } = await page.get(of('/course', { c: 'talk' }))
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the response of the route
-    const course = JSON.parse(text) as {
-      revisions: number[]
-      tokens: number[]
-      hard: number[]
-      marks: { kind: string }[]
-    }
+    const { course } = await createHistories(ledger).read('talk')
     expect(course.revisions).toHaveLength(course.tokens.length)
+    expect(course.turns.at(-1)).toBe(30)
     expect(Math.max(...course.tokens)).toBeLessThanOrEqual(course.hard.at(-1) ?? 0)
-    expect(course.marks.filter(({ kind }) => kind === 'cycle').length).toBeGreaterThan(2)
+    const cycles = course.marks.filter(({ kind }) => kind === 'cycle')
+    expect(cycles.length).toBeGreaterThan(2)
+    const chart = await body(of('/course', { c: 'talk' }))
+    expect(chart.match(/data-mark="/gu)).toHaveLength(course.marks.length)
+    // The losses of the compactions are those of the report.
+    const { totals } = await ledger.forgotten('talk')
+    const lost = [...chart.matchAll(/>(\d+) lost</gu)].reduce((sum, [, number]) => sum + Number(number), 0)
+    expect(lost).toBe(totals.all.verdicts.gone)
   })
 
   it('a step of the slider, and a part of a context, as parts of the page', async () => {
@@ -192,7 +210,7 @@ describe('each view, by its address', () => {
   })
 
   it('a line, and where it comes from, in the drawer', async () => {
-    const text = await body(of('/conversation', { c: 'talk' }))
+    const text = await body(of('/message', { c: 'talk', at: String((await ledger.context('talk')).revision), i: '4' }))
     const why = /why=(\d+\.\d+)[^"]*"[^>]*>Message \d+/u.exec(text)?.[1] ?? ''
     expect(why).not.toBe('')
     const open = await body(of('/conversation', { c: 'talk', why }))
@@ -203,7 +221,7 @@ describe('each view, by its address', () => {
   })
 
   it('the cycles, and what one of them took out and put in', async () => {
-    expect(await body(of('/cycles', { c: 'talk' }))).toContain('cycle 1 (')
+    expect(await body(of('/cycles', { c: 'talk' }))).toContain('compaction 1 (')
     const text = await body(of('/difference', { c: 'talk', cycle: '2' }))
     expect(text).toContain('aria-label="Removed"')
     expect(text).toContain('Kept, partial or lost')
@@ -211,7 +229,7 @@ describe('each view, by its address', () => {
     expect(await body(of('/difference', { c: 'talk', from: '2', to: '5' }))).toContain('Difference')
     // A difference between other revisions lists the cycles in between.
     const whole = await body(of('/difference', { c: 'talk', from: '2', to: '60' }))
-    expect(whole).toContain('Cycles in between')
+    expect(whole).toContain('Compactions in between')
     expect(whole).toMatch(/href="\/difference\?c=talk&amp;cycle=1&amp;/u)
     expect((await page.get(of('/difference', { c: 'talk', cycle: '999' }))).status).toBe(404)
   })
@@ -267,7 +285,7 @@ describe('each view, by its address', () => {
     const text = await body('/search?q=berth')
     expect(text).toContain('<mark>berth</mark>')
     const inside = await body(of('/conversation', { c: 'talk', q: 'berth' }))
-    expect(inside).toMatch(/data-hits="\d/u)
+    expect(inside).toMatch(/data-url="\/course\?c=talk&amp;hits=\d/u)
     const [, href = ''] = /href="(\/conversation\?[^"]+)" data-hit/u.exec(inside) ?? []
     expect(await body(href.replaceAll('&amp;', '&'))).toMatch(/class="msg \w+[^"]* sought"/u)
     expect((await page.get(of('/search', { c: 'talk', q: 'berth' }))).headers.get('location')).toBe(
@@ -285,7 +303,7 @@ describe('each view, by its address', () => {
 
   it('what verify finds, and the list knows of it: those that are verified, are not, and never were', async () => {
     const listedAs = async (verified: string): Promise<readonly string[]> => {
-      const rows = (await body(of('/', { verified }))).split('<tbody>')[1] ?? ''
+      const rows = (await body(of('/', { verified }))).split('id="found"')[1] ?? ''
       return ['talk', 'short', 'long line'].filter((name) => rows.includes(`>${name}<`))
     }
     /** The page after a verification has ended. */
@@ -327,7 +345,7 @@ describe('each view, by its address', () => {
 describe('texts that would be more than texts', () => {
   const views = (c: string): readonly string[] => [
     '/',
-    of('/', { match: c.slice(0, 20) }),
+    of('/', { grep: c.slice(0, 20) }),
     of('/conversation', { c, q: HOSTILE[0] ?? '' }),
     of('/conversation', { c, at: '4', since: '1', why: '1.0' }),
     of('/conversation', { c, m: 'h1<i>"\'' }),
@@ -437,6 +455,7 @@ describe('drawings', () => {
   it('a course without limits has no line for them, and a limit that comes later begins where it is known', async () => {
     const course = (limits: readonly (number | null)[]) => ({
       revisions: [0, 1, 2],
+      turns: [0, 1, 2],
       tokens: [1_234_567_890, 20, 30],
       soft: limits,
       hard: limits,
@@ -448,9 +467,8 @@ describe('drawings', () => {
     expect(without).not.toMatch(/class="(?:soft|hard)"/u)
     const [, line = ''] = /class="soft" d="([^"]*)"/u.exec(await svg([null, 40, 40])) ?? []
     expect(line).toMatch(/^M[\d.]+ [\d.]+L[\d.]+ [\d.]+$/u)
-    // The largest label starts inside the image.
-    const [, right] = /class="tick" x="([\d.]+)"/u.exec(without) ?? []
-    expect(Number(right)).toBeGreaterThan('1,234,567,890'.length * 6)
+    // The largest label starts at the left side.
+    expect(without).toMatch(/class="tick" x="0" y="\d+">1,234,567,890</u)
   })
 
   it('a graph has a box for each batch and each of their chunks', async () => {

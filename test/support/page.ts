@@ -29,7 +29,7 @@ export function openTestPage(ledger: Ledger): TestPage {
     ledger,
     name: 'a ledger <of tests>',
     words,
-    guard: guard({ token: TOKEN, port: () => PORT }),
+    guard: guard({ token: TOKEN, port: () => PORT, startedAt: new Date('2026-03-01T11:58:00.000Z') }),
     now: () => new Date('2026-03-01T12:00:00.000Z'),
   })
   return {

@@ -2,79 +2,12 @@
  * The script of the page: loads parts of long lists on demand, moves the slider, opens the drawer and handles keys.
  * Without it, links reach the same pages. Texts of conversations arrive only as markup that the server has escaped.
  */
-import type { PlotHandle } from './plot.js'
-
-// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the caller knows the type of the element
-const one = <T extends Element>(selector: string, within: ParentNode = document): T | null =>
-  within.querySelector<T>(selector)
-const all = <T extends Element>(selector: string, within: ParentNode = document): T[] => [
-  ...within.querySelectorAll<T>(selector),
-]
+import { showChart, type Chart } from './chart.js'
+import { all, fetchFragment, one } from './dom.js'
+import { unwatchParts, watchParts } from './parts.js'
+import { filterWhileTyping, watchRows } from './start.js'
 
 document.documentElement.classList.add('scripted')
-
-/** Fetches a fragment; undefined if the server failed. */
-async function fetchFragment(url: string, signal?: AbortSignal): Promise<DocumentFragment | undefined> {
-  const answer = await fetch(url, { headers: { 'x-part': '1' }, ...(signal === undefined ? {} : { signal }) })
-  const markup = await answer.text()
-  if (answer.status >= 500 && markup === '') return undefined
-  const template = document.createElement('template')
-  template.innerHTML = markup
-  return template.content
-}
-
-// --- Parts of long lists ---------------------------------------------------------------------------------------------
-
-const FAR = '2400px'
-const LINE = 22
-
-/** Fills parts near the viewport. Empties distant parts and keeps their height. */
-const watched = new IntersectionObserver(
-  (entries) => {
-    for (const { target, isIntersecting } of entries) {
-      if (!(target instanceof HTMLElement)) continue
-      if (isIntersecting) void fill(target)
-      else empty(target)
-    }
-  },
-  { rootMargin: `${FAR} 0px` },
-)
-
-const links = new WeakMap<HTMLElement, Node[]>()
-
-async function fill(part: HTMLElement): Promise<void> {
-  if (part.dataset['lines'] === undefined || part.dataset['busy'] !== undefined) return
-  part.dataset['busy'] = ''
-  try {
-    const content = await fetchFragment(part.dataset['part'] ?? '')
-    if (content === undefined || part.dataset['busy'] === undefined) return
-    if (!links.has(part)) links.set(part, [...part.childNodes])
-    part.replaceChildren(content)
-    part.style.height = ''
-    delete part.dataset['lines']
-  } catch {
-    // The part still has its link.
-  } finally {
-    delete part.dataset['busy']
-  }
-}
-
-function empty(part: HTMLElement): void {
-  delete part.dataset['busy']
-  if (part.dataset['lines'] !== undefined || part.contains(document.activeElement)) return
-  const { height } = part.getBoundingClientRect()
-  part.dataset['lines'] = String(Math.max(1, Math.round(height / LINE)))
-  part.replaceChildren(...(links.get(part) ?? []))
-  part.style.height = `${String(height)}px`
-}
-
-function watchParts(within: ParentNode): void {
-  for (const part of all<HTMLElement>('[data-parts] > .part', within)) {
-    const lines = Number(part.dataset['lines'])
-    if (part.dataset['lines'] !== undefined) part.style.height = `${String(lines * LINE)}px`
-    watched.observe(part)
-  }
-}
 
 // --- The slider ------------------------------------------------------------------------------------------------------
 
@@ -87,7 +20,8 @@ let currentRevision = Number(step()?.dataset['revision'] ?? '0')
 let head = Number(step()?.dataset['head'] ?? '0')
 let targetRevision = currentRevision
 let pendingRequest: AbortController | undefined
-let plotHandle: PlotHandle | undefined
+let chart: Chart | undefined
+let turn = step()?.dataset['turn']
 
 const grouped = new Intl.NumberFormat('en-US')
 
@@ -126,9 +60,10 @@ async function goTo(revision: number): Promise<void> {
       const next = content === undefined ? null : one<HTMLElement>('#step', content)
       answered = next !== null
       if (next === null) continue
-      watched.disconnect()
+      unwatchParts()
       step()?.replaceWith(next)
       currentRevision = to
+      turn = next.dataset['turn']
       updateAddress({ at: String(to), since: undefined, m: undefined, why: undefined, part: undefined })
       watchParts(next)
     } catch {
@@ -147,7 +82,8 @@ async function goTo(revision: number): Promise<void> {
 /** Updates the revision label, the step links and the plot. */
 function updateControls(): void {
   const output = one<HTMLOutputElement>('#at')
-  if (output !== null) output.value = `revision ${grouped.format(targetRevision)} of ${grouped.format(head)}`
+  if (output !== null)
+    output.value = `${turn === undefined ? '' : `turn ${turn}, `}revision ${grouped.format(targetRevision)} of ${grouped.format(head)}`
   for (const [id, to] of [
     ['#back', targetRevision - 1],
     ['#on', targetRevision + 1],
@@ -156,7 +92,7 @@ function updateControls(): void {
     if (to < 0 || to > head) stepLink?.removeAttribute('href')
     else stepLink?.setAttribute('href', `/conversation?${stepQuery(to, targetRevision)}`)
   }
-  plotHandle?.show(targetRevision)
+  chart?.show(targetRevision)
 }
 
 slider?.addEventListener('input', () => {
@@ -281,13 +217,13 @@ function nextOf(selector: string, by: 1 | -1): HTMLElement | undefined {
 }
 
 function goToMark(by: 1 | -1): void {
-  const marks = plotHandle?.marks() ?? []
+  const marks = chart?.marks() ?? []
   const found = by === 1 ? marks.find((each) => each > targetRevision) : marks.findLast((each) => each < targetRevision)
   if (found !== undefined) void goTo(found)
 }
 
 /** Elements for j and k: messages, events, rows of a list, boxes of the graph. */
-const LISTED = '.context .msg, .events .event, .rows tbody tr a, .graph a'
+const LISTED = '.context .part > .msg, .events .event, .entry .name, .rows tbody tr a, .headline, .graph a'
 
 const hits = all<HTMLAnchorElement>('a[data-hit]')
 
@@ -308,6 +244,11 @@ const KEYS: Readonly<Record<string, (event: KeyboardEvent) => void>> = {
   },
   k: () => {
     focusOn(nextOf(LISTED, -1))
+  },
+  o: () => {
+    const calls = document.activeElement?.closest('.msg, .headline')?.querySelectorAll('details') ?? []
+    const isOpen = [...calls].some((each) => each.open)
+    for (const each of calls) each.open = !isOpen
   },
   J: () => {
     focusOn(nextOf('#step a.ln', 1))
@@ -370,21 +311,15 @@ document.addEventListener('keydown', (event) => {
 
 // --- Printing --------------------------------------------------------------------------------------------------------
 
-/** Width of a printed page in pixels. */
-const SHEET = 680
 let folded: HTMLDetailsElement[] = []
 
 addEventListener('beforeprint', () => {
   folded = all<HTMLDetailsElement>('details:not([open])')
   for (const each of folded) each.open = true
-  const drawn = one<HTMLElement>('#plot')
-  if (drawn !== null) drawn.style.zoom = String(Math.min(1, SHEET / Math.max(1, drawn.clientWidth)))
 })
 addEventListener('afterprint', () => {
   for (const each of folded) each.open = false
   folded = []
-  const drawn = one<HTMLElement>('#plot')
-  if (drawn !== null) drawn.style.zoom = ''
 })
 
 // --- Initialization ------------------------------------------------------------------------------------------
@@ -398,28 +333,14 @@ const opened = location.hash.startsWith('#box-')
   : null
 opened?.focus()
 
-/** Loads missing row details, one row at a time. */
-async function fillRows(): Promise<void> {
-  for (const row of all<HTMLTableRowElement>('tr[data-row]')) {
-    const content = await fetchFragment(row.dataset['row'] ?? '').catch(() => undefined)
-    const cells = content === undefined ? [] : all('td', content)
-    for (const [at, cell] of cells.entries()) row.cells[6 + at]?.replaceWith(cell)
-    delete row.dataset['row']
-  }
-}
-void fillRows()
-
-async function showPlot(box: HTMLElement, range: HTMLInputElement): Promise<void> {
-  const { drawPlot } = await import('./plot.js')
-  try {
-    plotHandle = await drawPlot(box, (revision) => void goTo(revision))
-  } catch {
-    box.textContent = 'Cannot draw the plot: an event of this conversation is not readable. See the Verify tab.'
-    return
-  }
-  head = Math.max(head, plotHandle.last)
+async function startChart(box: HTMLElement, range: HTMLInputElement): Promise<void> {
+  chart = await showChart(box, (revision) => void goTo(revision))
+  if (chart === undefined) return
+  head = Math.max(head, chart.last)
   range.max = String(head)
   updateControls()
 }
 const plot = one<HTMLElement>('#plot')
-if (plot !== null && slider !== null) void showPlot(plot, slider)
+if (plot !== null && slider !== null) void startChart(plot, slider)
+watchRows(document)
+filterWhileTyping()

@@ -28,9 +28,11 @@ export interface Mark {
   readonly cycle?: number
 }
 
-/** The size of the context over time: one point per event, in four columns of equal length. */
+/** The size of the context over time: one point per event, in columns of equal length. */
 export interface Course {
   readonly revisions: readonly number[]
+  /** Messages of a user so far. */
+  readonly turns: readonly number[]
   /** Tokens of the context after the event. A shortened context counts at most the hard limit. */
   readonly tokens: readonly number[]
   /** Limits at that revision; null if unknown. */
@@ -55,7 +57,7 @@ function markOf(event: RecordedEvent): Pick<Mark, 'kind' | 'text' | 'cycle'> | u
     return {
       kind: 'cycle',
       cycle,
-      text: `cycle ${String(cycle)} (${why.trigger === 'observed' ? 'by another program' : `${why.trigger} limit`}): ${count(tokensBefore)} → ${count(tokensAfter)} tokens`,
+      text: `compaction ${String(cycle)} (${why.trigger === 'observed' ? 'by another program' : `${why.trigger} limit`}): ${count(tokensBefore)} → ${count(tokensAfter)} tokens`,
     }
   }
   if (isOfType(event, 'CompactionFailed'))
@@ -63,7 +65,7 @@ function markOf(event: RecordedEvent): Pick<Mark, 'kind' | 'text' | 'cycle'> | u
   if (isOfType(event, 'CompactionCouldNotHelp'))
     return { kind: 'could-not-help', text: `could not reduce enough (${event.data.reason})` }
   if (isOfType(event, 'CycleUndone'))
-    return { kind: 'undo', text: `undid cycle ${event.data.undone.map(({ cycle }) => String(cycle)).join(', ')}` }
+    return { kind: 'undo', text: `undid compaction ${event.data.undone.map(({ cycle }) => String(cycle)).join(', ')}` }
   if (isOfType(event, 'EditionAdopted')) return { kind: 'adoption', text: `edition ${event.data.editionId} adopted` }
   if (isOfType(event, 'EditionReverted')) return { kind: 'revert', text: `edition ${event.data.editionId} reverted` }
   return undefined
@@ -86,11 +88,12 @@ function sizeOf(event: RecordedEvent): number {
 export class History {
   readonly course: {
     readonly revisions: number[]
+    readonly turns: number[]
     readonly tokens: number[]
     readonly soft: (number | null)[]
     readonly hard: (number | null)[]
     readonly marks: Mark[]
-  } = { revisions: [], tokens: [], soft: [], hard: [], marks: [] }
+  } = { revisions: [], turns: [], tokens: [], soft: [], hard: [], marks: [] }
   /** Size in characters. */
   size = 0
   private events: RecordedEvent[] | undefined = []
@@ -120,6 +123,9 @@ export class History {
     const policy = observed === undefined ? configuration?.policy : undefined
     const hard = policy === undefined ? null : hardLimit(policy)
     this.course.revisions.push(Number(event.revision))
+    this.course.turns.push(
+      (this.course.turns.at(-1) ?? 0) + (event.type === 'MessageAppended' && event.data.role === 'user' ? 1 : 0),
+    )
     this.course.tokens.push(hard === null ? state.tokens : Math.min(state.tokens, hard))
     this.course.soft.push(policy === undefined ? null : softLimit(policy))
     this.course.hard.push(hard)

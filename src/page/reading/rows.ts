@@ -1,14 +1,13 @@
-/**
- * Details of the conversation list that are not in the read model: the first actor and the last cycle. They are read
- * from the log and cached until a new event is recorded.
- */
+/** What the start page shows of a conversation in addition to its summary: its course, and what its compactions lost. */
 import type { ConversationSummary, Ledger } from '../../library/ledger.js'
+import { forgottenFound } from './forgotten.js'
+import type { Course, Histories } from './history.js'
 
-/** Details of a row, read from the log. */
+/** The details of a row. */
 export interface RowDetails {
-  /** The program of the transcript, or the actor of the first event. */
-  readonly recordedBy: string
-  readonly lastCycle: { readonly revision: bigint; readonly recordedAt: string } | undefined
+  readonly course: Course
+  /** Items that compactions lost. */
+  readonly lost: number
 }
 
 /** Reads and caches row details. */
@@ -17,17 +16,10 @@ export interface Rows {
   read(row: ConversationSummary): Promise<RowDetails>
 }
 
-const MAX_CACHED = 5_000
+const MAX_CACHED = 1_000
 
-export function createRows(ledger: Pick<Ledger, 'log'>): Rows {
+export function createRows(ledger: Pick<Ledger, 'forgotten'>, histories: Histories): Rows {
   const cache = new Map<string, RowDetails & { readonly revision: bigint }>()
-
-  async function lastCycle({ conversationId, compactions }: ConversationSummary): Promise<RowDetails['lastCycle']> {
-    if (compactions === 0) return undefined
-    for await (const { type, revision, metadata } of ledger.log(conversationId, { direction: 'backwards' }))
-      if (type === 'MessagesPruned') return { revision, recordedAt: metadata.recordedAt }
-    return undefined
-  }
 
   function known(row: ConversationSummary): RowDetails | undefined {
     const found = cache.get(row.conversationId)
@@ -39,12 +31,13 @@ export function createRows(ledger: Pick<Ledger, 'log'>): Rows {
     async read(row) {
       const found = known(row)
       if (found !== undefined) return found
-      let recordedBy = row.program ?? ''
-      if (row.program === undefined)
-        for await (const { metadata } of ledger.log(row.conversationId, { limit: 1 })) recordedBy = metadata.actor
-      const details = { recordedBy, lastCycle: await lastCycle(row), revision: row.revision }
+      const { conversationId, compactions, revision } = row
+      const { course } = await histories.read(conversationId)
+      const lost =
+        compactions === 0 ? 0 : (await forgottenFound(ledger, conversationId, undefined, 0)).totals.all.verdicts.gone
+      const details = { course, lost, revision }
       if (cache.size >= MAX_CACHED) cache.clear()
-      cache.set(row.conversationId, details)
+      cache.set(conversationId, details)
       return details
     },
   }

@@ -40,9 +40,14 @@ export interface Step {
   /** The recorded messages of the context, by id. */
   readonly live: ReadonlyMap<string, LiveMessages['messages'][number]>
   readonly change: Change | undefined
+  /** The hard limit at that revision, if it is known and the history is read. */
+  readonly limit: number | undefined
+  /** The turn at that revision, if the history is read. */
+  readonly turn: number | undefined
 }
 
 type Reads = Pick<Ledger, 'context' | 'messages' | 'log'>
+type AddedLater = 'change' | 'head' | 'limit' | 'turn'
 
 function changeBetween(
   earlier: ContextAsOf | undefined,
@@ -76,7 +81,7 @@ function changeBetween(
  * The change of an appended message that is not shortened: only the message is new. With this shortcut the first view
  * does not load the conversation twice.
  */
-function appendedSince({ event, context, revision }: Omit<Step, 'change' | 'head'>, since: bigint): Change | undefined {
+function appendedSince({ event, context, revision }: Omit<Step, AddedLater>, since: bigint): Change | undefined {
   if (event?.type !== 'MessageAppended' || since !== revision - 1n || context === undefined) return undefined
   if (context.shortened !== undefined || event.data.role === 'tool') return undefined
   return { since, added: new Set([event.data.messageId]), removed: [], view: [] }
@@ -113,7 +118,7 @@ export function createSteps(ledger: Reads, histories: Pick<Histories, 'ready'>):
     }
   }
 
-  async function fromLedger(conversationId: string, at: string | undefined): Promise<Omit<Step, 'change' | 'head'>> {
+  async function fromLedger(conversationId: string, at: string | undefined): Promise<Omit<Step, AddedLater>> {
     // This call throws if there is no such point.
     const live = await ledger.messages(conversationId, at === undefined ? {} : { at })
     let context: ContextAsOf | undefined
@@ -157,7 +162,7 @@ export function createSteps(ledger: Reads, histories: Pick<Histories, 'ready'>):
       // Events recorded after the history was read are only in the ledger.
       const revision = asRevision(at)
       const state = revision === undefined ? undefined : history?.stateAt(revision)
-      const step: Omit<Step, 'change' | 'head'> =
+      const step: Omit<Step, AddedLater> =
         history === undefined || state === undefined || revision === undefined
           ? await fromLedger(conversationId, at)
           : {
@@ -182,7 +187,14 @@ export function createSteps(ledger: Reads, histories: Pick<Histories, 'ready'>):
               from,
               await eventsBetween(conversationId, from, complete.revision),
             ))
-      return { ...complete, head, change }
+      const index = Number(complete.revision)
+      return {
+        ...complete,
+        head,
+        change,
+        limit: history?.course.hard[index] ?? undefined,
+        turn: history?.course.turns[index],
+      }
     },
   }
 }

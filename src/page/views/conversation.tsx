@@ -4,8 +4,8 @@ import type { SearchHit } from '../../library/ledger.js'
 import { conversationLink, link } from '../links.js'
 import type { Step } from '../reading/step.js'
 import type { Words } from '../words.js'
-import { StepView, type ContextFocus } from './context.js'
-import { MARKS } from './plot.js'
+import type { ContextFocus } from './chat.js'
+import { StepView } from './context.js'
 import { count, many, Marked, markedWords, Name, oneLine } from './text.js'
 
 /** Search hits in this conversation. */
@@ -55,7 +55,43 @@ export function HitList({ query, hits, withName }: Hits & { withName: boolean })
   )
 }
 
-/** The timeline. */
+/** The controls of the chart: play, one revision back or on, and a slider. */
+function Slider({ step, q }: { step: Step; q: string | undefined }): Child {
+  const { conversationId: c, revision, head, turn } = step
+  const stepTo = (to: bigint): string => conversationLink({ c, at: to, since: revision, q })
+  return (
+    <form class="slider" action="/conversation">
+      <input type="hidden" name="c" value={c} />
+      {q === undefined ? null : <input type="hidden" name="q" value={q} />}
+      <button type="button" id="play" class="needs-script" aria-pressed="false">
+        Play
+      </button>
+      <a class="step" id="back" href={revision > 0n ? stepTo(revision - 1n) : undefined} aria-label="Previous revision">
+        ←
+      </a>
+      <input
+        type="range"
+        id="revision"
+        name="at"
+        min="0"
+        max={String(head)}
+        value={String(revision)}
+        aria-label="Revision"
+      />
+      <a class="step" id="on" href={revision < head ? stepTo(revision + 1n) : undefined} aria-label="Next revision">
+        →
+      </a>
+      <output id="at" for="revision">
+        {turn === undefined ? null : `turn ${count(turn)}, `}revision {count(revision)} of {count(head)}
+      </output>
+      <button type="submit" class="without-script">
+        Go
+      </button>
+    </form>
+  )
+}
+
+/** The conversation: its chart, the chat at a revision, and what the model had. */
 export function Conversation({
   step,
   focus,
@@ -70,70 +106,22 @@ export function Conversation({
   /** The explanation of a line, if one is selected. */
   drawer: Child
 }): Child {
-  const { conversationId: c, revision, head } = step
-  const stepTo = (to: bigint): string => conversationLink({ c, at: to, since: revision, q: focus.q })
+  const { conversationId: c, revision } = step
+  const course = link('/course', {
+    c,
+    hits: hits?.hits.map(({ firstRevision }) => String(firstRevision)).join(' '),
+  })
   return (
     <>
-      <section class="course" aria-label="Course of the context">
-        <div
-          id="plot"
-          data-url={link('/course', { c })}
-          data-hits={hits?.hits.map(({ firstRevision }) => String(firstRevision)).join(' ')}
-        >
+      <section class="course card" aria-label="Tokens over turns">
+        <div id="plot" data-url={course}>
           <noscript>
-            <a href={link('/cycles', { c })}>Static plot and list of cycles</a>
+            <a href={course}>Show the chart</a>
           </noscript>
         </div>
-        <p class="legend" hidden>
-          <span class="key tokens" data-kind="tokens">
-            context
-          </span>
-          <span class="key soft" data-kind="soft">
-            soft limit
-          </span>
-          <span class="key hard" data-kind="hard">
-            hard limit
-          </span>
-          {Object.entries(MARKS).map(([kind, { name, sign }]) => (
-            <span class={`key ${kind}`} data-kind={kind}>
-              <i aria-hidden="true">{sign}</i> {name}
-            </span>
-          ))}
-        </p>
+        <p class="tip" id="tip" aria-hidden="true"></p>
       </section>
-      <form class="slider" action="/conversation">
-        <input type="hidden" name="c" value={c} />
-        {focus.q === undefined ? null : <input type="hidden" name="q" value={focus.q} />}
-        <button type="button" id="play" class="needs-script" aria-pressed="false">
-          Play
-        </button>
-        <a
-          class="step"
-          id="back"
-          href={revision > 0n ? stepTo(revision - 1n) : undefined}
-          aria-label="Previous revision"
-        >
-          ←
-        </a>
-        <input
-          type="range"
-          id="revision"
-          name="at"
-          min="0"
-          max={String(head)}
-          value={String(revision)}
-          aria-label="Revision"
-        />
-        <a class="step" id="on" href={revision < head ? stepTo(revision + 1n) : undefined} aria-label="Next revision">
-          →
-        </a>
-        <output id="at" for="revision">
-          revision {count(revision)} of {count(head)}
-        </output>
-        <button type="submit" class="without-script">
-          Go
-        </button>
-      </form>
+      <Slider step={step} q={focus.q} />
       <div class={`split${hits === undefined ? '' : ' with-hits'}`}>
         {hits === undefined ? null : (
           <section class="found" aria-label="Hits">
@@ -146,7 +134,7 @@ export function Conversation({
             </p>
           </section>
         )}
-        <section class="context" aria-label="Context">
+        <section class="context" aria-label="Chat">
           <StepView step={step} focus={focus} words={words} />
         </section>
         <aside id="drawer" aria-label="Sources" tabindex={-1} hidden={drawer === null}>

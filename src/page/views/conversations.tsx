@@ -1,14 +1,18 @@
-/** The list of conversations, with filters, sizes and verification status. */
+/** The start page: what happened lately, by day and project, with one field that filters and more filters behind a button. */
 import type { Child } from 'hono/jsx'
 import type { ConversationList, ConversationOrder, ConversationSummary } from '../../library/ledger.js'
 import type { RowDetails } from '../reading/rows.js'
 import { verifyStatusOf, VERIFY_STATUSES, type VerifyStatus, type VerdictSummary } from '../reading/verdicts.js'
 import { conversationLink, link } from '../links.js'
-import { count, many, Name, Time, visible } from './text.js'
+import { Spark } from './plot.js'
+import { count, many, Name, plain, Time, visible } from './text.js'
 
 /** The filters and the order of the list. */
 export interface ListQuery {
-  readonly match: string | undefined
+  /** Words of the title, the project folder or a message. */
+  readonly grep: string | undefined
+  readonly program: string | undefined
+  readonly project: string | undefined
   readonly scope: string | undefined
   readonly since: string | undefined
   readonly until: string | undefined
@@ -24,12 +28,12 @@ const STATUS_NAMES: Readonly<Record<VerifyStatus, string>> = {
   never: 'not checked',
 }
 
-/** The verification status, and its time. */
-function VerdictCell({ latest, head }: { latest: VerdictSummary | undefined; head: bigint }): Child {
-  if (latest === undefined) return <span class="muted">not checked</span>
+/** The verification status, and its time; empty if this session did not verify the conversation. */
+function VerdictNote({ latest, head }: { latest: VerdictSummary | undefined; head: bigint }): Child {
+  if (latest === undefined) return null
   const { refusal, problems, revision, at } = latest
   return (
-    <>
+    <span>
       {refusal !== undefined ? (
         <span class="warn">not possible</span>
       ) : problems > 0 ? (
@@ -42,29 +46,33 @@ function VerdictCell({ latest, head }: { latest: VerdictSummary | undefined; hea
       <span class="facts">
         <Time at={at} />
       </span>
-    </>
+    </span>
   )
 }
 
-/** The cells with details from the log. */
-export function RowCells({ details }: { details: RowDetails | undefined }): Child {
+/** When a conversation was last spoken in. */
+const lastTime = ({ lastMessageAt, lastRecordedAt }: ConversationSummary): string => lastMessageAt ?? lastRecordedAt
+
+/** What the compactions of a conversation lost. */
+function Outcome({ row, details }: { row: ConversationSummary; details: RowDetails | undefined }): Child {
+  if (row.compactions === 0) return <p class="outcome muted">never compacted</p>
   return (
-    <>
-      <td class="time" data-label="last cycle">
-        {details?.lastCycle === undefined ? (
-          <span class="muted">{details === undefined ? '…' : 'none'}</span>
-        ) : (
-          <Time at={details.lastCycle.recordedAt} />
-        )}
-      </td>
-      <td data-label="by">
-        {details === undefined ? <span class="muted">…</span> : <Name text={details.recordedBy} most={28} />}
-      </td>
-    </>
+    <p class="outcome">
+      {many(row.compactions, 'compaction')}
+      {details === undefined || details.lost === 0 ? null : (
+        <>
+          {', '}
+          <a class="bad" href={link('/forgotten', { c: row.conversationId })}>
+            {many(details.lost, 'item')} lost
+          </a>
+        </>
+      )}
+    </p>
   )
 }
 
-function Row({
+/** A conversation of the list. Without details, the browser fetches them. */
+export function Entry({
   row,
   details,
   latest,
@@ -73,181 +81,229 @@ function Row({
   details: RowDetails | undefined
   latest: VerdictSummary | undefined
 }): Child {
-  const { conversationId: c } = row
+  const { conversationId: c, title, program, messages, scope, stopped } = row
+  const at = lastTime(row)
   return (
-    <tr data-row={details === undefined ? link('/row', { c }) : undefined}>
-      <th scope="row">
-        <a href={conversationLink({ c })}>
-          <Name text={c} most={70} />
+    <li class="entry" data-row={details === undefined ? link('/row', { c }) : undefined}>
+      <div>
+        <a class="name" href={conversationLink({ c })}>
+          <Name text={title ?? c} most={110} />
         </a>
-        {row.stopped === undefined ? null : <span class="bad"> stopped: {visible(row.stopped)}</span>}
-      </th>
-      <td class="n" data-label="messages">
-        {count(row.messages)}
-      </td>
-      <td class="n" data-label="live">
-        {count(row.liveMessages)}
-      </td>
-      <td class="n" data-label="live tokens">
-        {count(row.liveTokens)}
-      </td>
-      <td class="n" data-label="cycles">
-        {count(row.compactions)}
-      </td>
-      <td class="time" data-label="recorded">
-        <Time at={row.lastRecordedAt} />
-      </td>
-      <RowCells details={details} />
-      <td data-label={row.scope === undefined ? undefined : 'scope'}>
-        {row.scope === undefined ? null : <Name text={row.scope} most={24} />}
-      </td>
-      <td data-label="verified">
-        <a class="plain" href={link('/verify', { c })}>
-          <VerdictCell latest={latest} head={row.revision} />
-        </a>
-      </td>
-    </tr>
+        <p class="facts">
+          <time datetime={at}>{at.slice(11, 16)}</time>
+          {program === undefined ? null : <span>{visible(program)}</span>}
+          <span>{many(messages, 'message')}</span>
+          {scope === undefined ? null : <Name text={scope} most={24} />}
+          <VerdictNote latest={latest} head={row.revision} />
+          {title === undefined ? null : <Name text={c} most={40} />}
+          {stopped === undefined ? null : <span class="bad">stopped: {visible(stopped)}</span>}
+        </p>
+      </div>
+      {details === undefined ? <span class="spark" /> : <Spark course={details.course} />}
+      <Outcome row={row} details={details} />
+    </li>
+  )
+}
+
+const DAY_MS = 86_400_000
+const dayFormat = new Intl.DateTimeFormat('en-GB', {
+  weekday: 'long',
+  day: 'numeric',
+  month: 'long',
+  year: 'numeric',
+  timeZone: 'UTC',
+})
+
+/** The name of a day in UTC: "Today", "Tuesday 11 August 2026". */
+function dayName(day: string, now: Date): string {
+  const time = Date.parse(day)
+  if (Number.isNaN(time)) return day
+  if (day === now.toISOString().slice(0, 10)) return 'Today'
+  if (day === new Date(now.getTime() - DAY_MS).toISOString().slice(0, 10)) return 'Yesterday'
+  return dayFormat.format(time)
+}
+
+/** Groups items that follow each other or not, by a key, in the order of their first items. */
+function groupBy<T>(items: readonly T[], keyOf: (item: T) => string): ReadonlyMap<string, readonly T[]> {
+  const groups = new Map<string, T[]>()
+  for (const item of items) {
+    const group = groups.get(keyOf(item))
+    if (group === undefined) groups.set(keyOf(item), [item])
+    else group.push(item)
+  }
+  return groups
+}
+
+/** The name of a project: the last part of its folder. */
+const projectName = (folder: string): string => folder.split(/[/\\]/u).findLast((part) => part !== '') ?? folder
+
+interface ListProps {
+  list: ConversationList
+  query: ListQuery
+  now: Date
+  detailsOf: (row: ConversationSummary) => RowDetails | undefined
+  latestOf: (conversationId: string) => VerdictSummary | undefined
+}
+
+function Entries({
+  rows,
+  ...props
+}: Pick<ListProps, 'detailsOf' | 'latestOf'> & { rows: readonly ConversationSummary[] }): Child {
+  return (
+    <ul class="entries">
+      {rows.map((row) => (
+        <Entry row={row} details={props.detailsOf(row)} latest={props.latestOf(row.conversationId)} />
+      ))}
+    </ul>
+  )
+}
+
+/** The conversations of a day, by project. */
+function Day({
+  name,
+  rows,
+  ...props
+}: Pick<ListProps, 'detailsOf' | 'latestOf'> & { name: string; rows: readonly ConversationSummary[] }): Child {
+  return (
+    <section aria-label={name}>
+      <h2 class="day">{name}</h2>
+      {[...groupBy(rows, ({ project = '' }) => project)].map(([project, ofProject]) => (
+        <div class="group">
+          {project === '' ? null : (
+            <h3>
+              <span title={plain(project)}>{visible(projectName(project))}</span>
+            </h3>
+          )}
+          <Entries rows={ofProject} {...props} />
+        </div>
+      ))}
+    </section>
   )
 }
 
 const ORDERS: readonly (readonly [ConversationOrder, string])[] = [
-  ['updated', 'last recorded'],
+  ['updated', 'last message'],
   ['messages', 'messages'],
-  ['tokens', 'live tokens'],
+  ['tokens', 'tokens'],
   ['id', 'id'],
 ]
 
-function Head({ query, order, children }: { query: ListQuery; order: ConversationOrder; children?: Child }): Child {
+const FIELDS = [
+  ['project', 'Project folder contains', 'text'],
+  ['program', 'Program', 'text'],
+  ['scope', 'Scope', 'text'],
+  ['since', 'Last message from', 'date'],
+  ['until', 'Last message up to', 'date'],
+] as const
+
+/** One field that filters, and the other filters behind a button. */
+function Filters({ query }: { query: ListQuery }): Child {
+  const isFiltered = [...FIELDS.map(([name]) => query[name]), query.verified].some((each) => each !== undefined)
   return (
-    <th
-      scope="col"
-      class={order === 'messages' || order === 'tokens' ? 'n' : undefined}
-      aria-sort={query.sort === order ? (order === 'id' ? 'ascending' : 'descending') : undefined}
-    >
-      <a href={link('/', { ...query, page: undefined, sort: order })}>{children}</a>
-    </th>
+    <form class="start" action="/" role="search">
+      <span class="seek">
+        <input
+          type="search"
+          name="grep"
+          value={query.grep}
+          placeholder="Find a conversation: words of its title, project or messages"
+          aria-label="Find a conversation"
+          autocomplete="off"
+          data-search
+          data-filter
+        />
+      </span>
+      <button type="submit" class="without-script">
+        Find
+      </button>
+      <details open={isFiltered || query.sort !== 'updated'}>
+        <summary class="button">Filters</summary>
+        <div class="filters">
+          {FIELDS.map(([name, label, type]) => (
+            <label>
+              {label}
+              <input type={type} name={name} value={query[name]} />
+            </label>
+          ))}
+          <label>
+            Verified
+            <select name="verified">
+              <option value="">any</option>
+              {VERIFY_STATUSES.map((status) => (
+                <option value={status} selected={status === query.verified}>
+                  {STATUS_NAMES[status]}
+                </option>
+              ))}
+            </select>
+          </label>
+          <label>
+            Sorted by
+            <select name="sort">
+              {ORDERS.map(([order, name]) => (
+                <option value={order} selected={order === query.sort}>
+                  {name}
+                </option>
+              ))}
+            </select>
+          </label>
+          <button type="submit">Show</button>
+          <a href="/">Reset</a>
+        </div>
+      </details>
+    </form>
   )
 }
 
-/** The list. */
-export function Conversations({
-  query,
-  list,
-  more,
-  detailsOf,
-  latestOf,
-}: {
-  query: ListQuery
-  list: ConversationList
-  /** Whether there are more pages. */
-  more: boolean
-  detailsOf: (row: ConversationSummary) => RowDetails | undefined
-  latestOf: (conversationId: string) => VerdictSummary | undefined
-}): Child {
-  const { conversations, unlisted = [], behind } = list
-  const filtered = [query.match, query.scope, query.since, query.until, query.verified].some(
-    (each) => each !== undefined,
-  )
-  return (
-    <>
-      <h1 class="title">Conversations</h1>
-      <form class="filters" action="/">
-        <label>
-          Id contains
-          <input type="search" name="match" value={query.match} data-filter />
-        </label>
-        <label>
-          Scope
-          <input name="scope" value={query.scope} />
-        </label>
-        <label>
-          Last recorded since <input name="since" value={query.since} placeholder="2026-03-01T00:00:00Z" />
-        </label>
-        <label>
-          before
-          <input name="until" value={query.until} placeholder="2026-04-01T00:00:00Z" />
-        </label>
-        <label>
-          Verified
-          <select name="verified">
-            <option value="">any</option>
-            {VERIFY_STATUSES.map((status) => (
-              <option value={status} selected={status === query.verified}>
-                {STATUS_NAMES[status]}
-              </option>
-            ))}
-          </select>
-        </label>
-        <label>
-          Sorted by
-          <select name="sort">
-            {ORDERS.map(([order, name]) => (
-              <option value={order} selected={order === query.sort}>
-                {name}
-              </option>
-            ))}
-          </select>
-        </label>
-        <button type="submit">Show</button>
-        {filtered ? (
-          <a class="plain" href="/">
-            all
-          </a>
-        ) : null}
-      </form>
-      <p class="muted">
-        Shows verification results from this session: <a href={link('/verify', { run: 1 })}>verify all</a>, or one
-        conversation in its row. A result older than the last event is outdated.
+function Nothing({ query }: { query: ListQuery }): Child {
+  const { sort: _sort, page: _page, ...filters } = query
+  if (Object.values(filters).every((each) => each === undefined))
+    return (
+      <p class="empty">
+        No conversations. <code>context-ledger import</code> fills the ledger with those of your coding agents.
       </p>
+    )
+  return (
+    <p class="empty">
+      No conversations match. <a href="/">Show all</a>
+    </p>
+  )
+}
+
+/** The conversations that match, by day and project if the latest are first. */
+function Found({ query, list, now, ...props }: ListProps & { more: boolean }): Child {
+  const { conversations, unlisted = [], behind } = list
+  const days = query.sort === 'updated' ? groupBy(conversations, (row) => lastTime(row).slice(0, 10)) : undefined
+  return (
+    <div id="found" aria-live="polite">
       {behind === undefined ? null : <p class="note warn">The read models lag by {many(behind.events, 'event')}.</p>}
       {unlisted.map(({ conversationId, reason }) => (
         <p class="note bad">
           <Name text={conversationId} /> is stopped: {visible(reason)}
         </p>
       ))}
-      {conversations.length === 0 ? (
-        <p class="empty">{filtered ? 'No conversations match.' : 'No conversations.'}</p>
-      ) : (
-        <div class="wide" role="region" aria-label="Conversations" tabindex={0}>
-          <table class="rows cards">
-            <thead>
-              <tr>
-                <Head query={query} order="id">
-                  Conversation
-                </Head>
-                <Head query={query} order="messages">
-                  Messages
-                </Head>
-                <th scope="col" class="n">
-                  Live
-                </th>
-                <Head query={query} order="tokens">
-                  Live tokens
-                </Head>
-                <th scope="col" class="n">
-                  Cycles
-                </th>
-                <Head query={query} order="updated">
-                  Last recorded (UTC)
-                </Head>
-                <th scope="col">Last cycle</th>
-                <th scope="col">Recorded by</th>
-                <th scope="col">Scope</th>
-                <th scope="col">Verified (UTC)</th>
-              </tr>
-            </thead>
-            <tbody>
-              {conversations.map((row) => (
-                <Row row={row} details={detailsOf(row)} latest={latestOf(row.conversationId)} />
-              ))}
-            </tbody>
-          </table>
+      {conversations.length === 0 ? <Nothing query={query} /> : null}
+      {days === undefined ? (
+        <div class="group">
+          <Entries rows={conversations} {...props} />
         </div>
+      ) : (
+        [...days].map(([day, rows]) => <Day name={dayName(day, now)} rows={rows} {...props} />)
       )}
       <p class="pages">
         {query.page > 0 ? <a href={link('/', { ...query, page: query.page - 1 })}>previous</a> : null}
-        {more ? <a href={link('/', { ...query, page: query.page + 1 })}>next</a> : null}
+        {props.more ? <a href={link('/', { ...query, page: query.page + 1 })}>next</a> : null}
       </p>
+    </div>
+  )
+}
+
+/** The start page. */
+export function Conversations(props: ListProps & { more: boolean }): Child {
+  return (
+    <>
+      <h1 class="title">What happened lately</h1>
+      <Filters query={props.query} />
+      <Found {...props} />
     </>
   )
 }

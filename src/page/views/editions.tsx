@@ -2,7 +2,7 @@
 import type { Child } from 'hono/jsx'
 import type { Edition, EditionComparison, EditionOfConversation, EditionReport } from '../../library/ledger.js'
 import { conversationLink, link } from '../links.js'
-import { TextDifference } from './cycles.js'
+import { TextDifference } from './text-difference.js'
 import { figure, Table } from './table.js'
 import { count, many, Name, visible, Time } from './text.js'
 

@@ -7,7 +7,8 @@ import type { BatchOrigin, Explanation, LineSource, OriginalMessage, RecordedAt 
 import type { SummarizerRecord } from '../../domain/events/index.js'
 import { conversationLink, link } from '../links.js'
 import { coveredBy } from './graph.js'
-import { count, Lines, linesOf, many, Name, oneLine, plain, visible, Time } from './text.js'
+import { Lines } from './lines.js'
+import { count, linesOf, many, Name, oneLine, plain, visible, Time } from './text.js'
 
 const STATES: Readonly<Record<BatchOrigin['state'], string>> = {
   shown: 'in the context',

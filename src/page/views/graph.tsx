@@ -3,6 +3,7 @@
  * the depth and the order of the messages.
  */
 import type { Child } from 'hono/jsx'
+import { summaryOf } from '../../domain/conversation/batch.js'
 import type { BatchOrigin, ChunkOrigin, OriginalMessage } from '../../library/ledger.js'
 import { conversationLink, link } from '../links.js'
 import { count, linesOf, many, oneLine, plain } from './text.js'
@@ -33,6 +34,8 @@ const BOX = { width: 232, height: 24 }
 const MAX_LEAVES = 400
 /** Maximum characters in a box. */
 const MAX_TEXT = 28
+/** Maximum characters of a summary in its box. */
+const MAX_TITLE = 32
 
 /** The expanded chunk and its messages. */
 export interface OpenChunk {
@@ -51,6 +54,15 @@ export function coveredBy({
 }: BatchOrigin): Pick<ChunkOrigin, 'messageIds' | 'messages' | 'firstRevision' | 'lastRevision'> | undefined {
   if (chunk !== undefined) return chunk
   return observed === undefined ? undefined : { ...observed, firstRevision, lastRevision }
+}
+
+/** A summary in its box: the first line, and the whole beginning for the pointer. */
+function summaryText(batch: BatchOrigin): Pick<Node, 'title' | 'detail' | 'fullText'> {
+  const size = `${many(batch.messageCount, 'message')}, ${many(batch.tokens, 'token')}`
+  const text = oneLine(summaryOf(batch).replaceAll(/[#*`]+/gu, ''), 300)
+  return text === ''
+    ? { title: 'Summary', detail: size }
+    : { title: plain(oneLine(text, MAX_TITLE)), detail: '', fullText: plain(`${size}. ${text}`) }
 }
 
 /** Lays out boxes and lines, from the newest batch to the messages. */
@@ -135,8 +147,7 @@ export function layOut(
       x,
       y,
       kind: `batch ${batch.state}`,
-      title: batch.batchId.slice(0, 12),
-      detail: `depth ${String(batch.depth)} · ${count(batch.tokens)} tokens`,
+      ...summaryText(batch),
       href: link('/explain', { c, batch: batch.batchId }),
     })
     for (const to of under) if (to.x !== x) edges.push({ from: { x: x + BOX.width, y }, to })
@@ -171,9 +182,9 @@ export function Graph({
   const width = columns * COLUMN
   const height = Math.max(...nodes.map(({ y }) => y)) + ROW + 8
   const heads = [
-    'active batch',
+    'summaries',
     ...Array.from({ length: Math.max(0, columns - (open === undefined ? 2 : 3)) }, (_none, at) =>
-      at === 0 ? 'sources' : '',
+      at === 0 ? 'made from' : '',
     ),
     'messages',
     ...(open === undefined ? [] : ['single messages']),
@@ -182,15 +193,15 @@ export function Graph({
     <>
       <p class="muted">
         Blue: in the current context. Dashed: merged into a newer summary.
-        {linked ? ' Click a batch for its sources, or a box of messages to expand it.' : null}
+        {linked ? ' Click a summary for its sources, or a box of messages to expand it.' : null}
       </p>
-      <div class="wide graph" role="region" aria-label="Graph of batches, sources and messages" tabindex={0}>
+      <div class="wide graph" role="region" aria-label="Summaries, their sources and messages" tabindex={0}>
         <svg
           width={width}
           height={height + 24}
           viewBox={`0 -24 ${String(width)} ${String(height + 24)}`}
           role="group"
-          aria-label={`${many(nodes.length, 'box', 'boxes')}: batches on the left, sources in the middle, messages on the right`}
+          aria-label={`${many(nodes.length, 'box', 'boxes')}: summaries on the left, their sources in the middle, messages on the right`}
         >
           {heads.map((text, at) => (
             <text class="tick" x={at * COLUMN} y={-10}>
@@ -233,7 +244,9 @@ export function Graph({
         </p>
       )}
       {omitted === 0 ? null : (
-        <p class="muted">{many(omitted, 'more batch', 'more batches')}: open the page of a batch to see its graph.</p>
+        <p class="muted">
+          {many(omitted, 'more summary', 'more summaries')}: open the page of a summary to see its graph.
+        </p>
       )}
     </>
   )

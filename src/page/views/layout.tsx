@@ -1,76 +1,137 @@
 /** The frame of every page: head, navigation and keyboard help. */
 import type { Child } from 'hono/jsx'
 import { raw } from 'hono/html'
-import { conversationLink, link } from '../links.js'
-import { Name, plain } from './text.js'
+import type { ConversationSummary } from '../../library/ledger.js'
+import { link } from '../links.js'
+import { many, Name, plain, Time, visible } from './text.js'
 
 /** The tabs of a conversation, in the order of their keys. */
 const TABS = [
-  { key: '1', tab: 'timeline', name: 'Timeline', path: '/conversation' },
-  { key: '2', tab: 'cycles', name: 'Cycles', path: '/cycles' },
-  { key: '3', tab: 'graph', name: 'Graph', path: '/graph' },
-  { key: '4', tab: 'editions', name: 'Editions', path: '/editions' },
-  { key: '5', tab: 'log', name: 'Log', path: '/log' },
-  { key: '6', tab: 'verify', name: 'Verify', path: '/verify' },
-  { key: '7', tab: 'forgotten', name: 'Forgotten', path: '/forgotten' },
+  { key: '1', tab: 'timeline', name: 'Conversation', path: '/conversation' },
+  { key: '2', tab: 'forgotten', name: 'Forgotten', path: '/forgotten' },
+  { key: '3', tab: 'cycles', name: 'Compactions', path: '/cycles' },
+  { key: '4', tab: 'graph', name: 'Sources', path: '/graph' },
+  { key: '5', tab: 'editions', name: 'Editions', path: '/editions' },
+  { key: '6', tab: 'log', name: 'Log', path: '/log' },
+  { key: '7', tab: 'verify', name: 'Verify', path: '/verify' },
 ] as const
+
+/** The title of the start page. */
+export const START = 'Conversations'
 
 /** The name of a tab. */
 export type Tab = (typeof TABS)[number]['tab']
 
 const KEYS: readonly (readonly [string, string])[] = [
   ['← →', 'previous, next revision; with Shift, by ten'],
-  ['[ ]', 'previous, next cycle, failure or undo'],
+  ['[ ]', 'previous, next compaction or other mark'],
   ['Space', 'play, pause'],
   ['j k', 'next, previous message'],
-  ['J K', 'next, previous line'],
+  ['o', 'fold, unfold the tool calls of a message'],
+  ['J K', 'next, previous line of a summary'],
   ['e or Enter', 'sources of the line'],
   ['n p', 'next, previous hit'],
   ['/', 'search'],
   ['1 … 7', 'tabs of the conversation'],
   ['Esc', 'close the dialog'],
-  ['?', 'show keys'],
+  ['?', 'show the shortcuts'],
 ]
+
+/** The conversation that a page is about; without a summary if the list does not have it. */
+interface NamedConversation {
+  readonly id: string
+  readonly summary: ConversationSummary | undefined
+}
 
 interface LayoutProps {
   title: string
   /** The ledger's name. */
   ledger: string
-  /** The conversation that the page is about. */
-  conversationId?: string | undefined
+  conversation?: NamedConversation | undefined
   tab?: Tab | undefined
   query?: string | undefined
   children?: Child
 }
 
-/** The tabs of a conversation. */
-function Tabs({ conversationId, tab }: { conversationId: string; tab: Tab | undefined }): Child {
+/** The title of a conversation, else its id. */
+const nameOf = ({ id, summary }: NamedConversation): string => summary?.title ?? id
+
+/** Title, origin and tabs of a conversation. */
+function ConversationHead({ conversation, tab }: { conversation: NamedConversation; tab: Tab | undefined }): Child {
+  const { id, summary } = conversation
   return (
-    <nav class="tabs" aria-label="Conversation">
-      {TABS.map((each) => (
-        <a
-          href={
-            each.tab === 'timeline' ? conversationLink({ c: conversationId }) : link(each.path, { c: conversationId })
-          }
-          aria-current={each.tab === tab ? 'page' : undefined}
-          data-key={each.key}
-        >
-          {each.name}
-        </a>
-      ))}
-    </nav>
+    <div class="sub">
+      <h1>
+        <Name text={nameOf(conversation)} most={160} />
+      </h1>
+      <p class="about">
+        {summary?.program === undefined ? null : <span>{visible(summary.program)}</span>}
+        {summary?.project === undefined ? null : <Name text={summary.project} most={60} />}
+        {summary === undefined ? null : (
+          <>
+            <span>
+              <Time at={summary.lastMessageAt ?? summary.lastRecordedAt} />
+            </span>
+            <span>{many(summary.messages, 'message')}</span>
+            <span>{many(summary.compactions, 'compaction')}</span>
+          </>
+        )}
+        {summary?.title === undefined ? null : <Name text={id} most={80} />}
+      </p>
+      <nav class="tabs" aria-label="Conversation">
+        {TABS.map((each) => (
+          <a href={link(each.path, { c: id })} aria-current={each.tab === tab ? 'page' : undefined} data-key={each.key}>
+            {each.name}
+          </a>
+        ))}
+      </nav>
+    </div>
+  )
+}
+
+/** Search in the ledger, or in the conversation of the page. */
+function Find({ conversationId, query }: { conversationId: string | undefined; query: string | undefined }): Child {
+  const label = conversationId === undefined ? 'Search all messages' : 'Search this conversation'
+  return (
+    <form role="search" action="/search" class="find">
+      {conversationId === undefined ? null : <input type="hidden" name="c" value={conversationId} />}
+      <input type="search" name="q" value={query} placeholder={label} aria-label={label} data-search />
+      <button type="submit">Search</button>
+    </form>
+  )
+}
+
+function Shortcuts(): Child {
+  return (
+    <dialog id="keys" aria-labelledby="keys-title">
+      <h2 id="keys-title">Keyboard shortcuts</h2>
+      <dl class="keys">
+        {KEYS.map(([key, action]) => (
+          <>
+            <dt>
+              <kbd>{key}</kbd>
+            </dt>
+            <dd>{action}</dd>
+          </>
+        ))}
+      </dl>
+      <form method="dialog">
+        <button>Close</button>
+      </form>
+    </dialog>
   )
 }
 
 /** A complete page. */
-export function Layout({ title, ledger, conversationId, tab, query, children }: LayoutProps): Child {
+export function Layout({ title, ledger, conversation, tab, query, children }: LayoutProps): Child {
+  const name = conversation === undefined ? title : `${nameOf(conversation).slice(0, 60)} · ${title}`
   return (
     <>
       {raw('<!doctype html>')}
       <html lang="en">
         <head>
           <meta charset="utf-8" />
-          <title>{`${plain(title)} · Context Ledger`}</title>
+          <title>{`${plain(name)} · Context Ledger`}</title>
           <meta name="viewport" content="width=device-width, initial-scale=1" />
           <meta name="color-scheme" content="light dark" />
           <link rel="icon" href="/assets/icon.svg" type="image/svg+xml" />
@@ -90,40 +151,19 @@ export function Layout({ title, ledger, conversationId, tab, query, children }: 
                 <Name text={ledger} most={60} />
               </span>
               <nav aria-label="Ledger">
-                <a href="/" aria-current={title === 'Conversations' ? 'page' : undefined}>
-                  Conversations
+                <a href="/" aria-current={title === START ? 'page' : undefined}>
+                  {START}
                 </a>
-                <a
-                  href="/verify"
-                  aria-current={title === 'Verify' && conversationId === undefined ? 'page' : undefined}
-                >
+                <a href="/verify" aria-current={title === 'Verify' && conversation === undefined ? 'page' : undefined}>
                   Verify
                 </a>
-                <button type="button" class="quiet needs-script" data-open="keys" title="Keys (?)">
-                  Keys
+                <button type="button" class="quiet needs-script" data-open="keys" title="Keyboard shortcuts (?)">
+                  Shortcuts
                 </button>
               </nav>
-              <form role="search" action="/search" class="find">
-                {conversationId === undefined ? null : <input type="hidden" name="c" value={conversationId} />}
-                <input
-                  type="search"
-                  name="q"
-                  value={query}
-                  placeholder={conversationId === undefined ? 'Search the ledger' : 'Search this conversation'}
-                  aria-label={conversationId === undefined ? 'Search the ledger' : 'Search this conversation'}
-                  data-search
-                />
-                <button type="submit">Search</button>
-              </form>
+              {title === START ? null : <Find conversationId={conversation?.id} query={query} />}
             </div>
-            {conversationId === undefined ? null : (
-              <div class="sub">
-                <h1>
-                  <Name text={conversationId} />
-                </h1>
-                <Tabs conversationId={conversationId} tab={tab} />
-              </div>
-            )}
+            {conversation === undefined ? null : <ConversationHead conversation={conversation} tab={tab} />}
           </header>
           <main id="main" tabindex={-1}>
             <p class="in-print muted">
@@ -132,22 +172,7 @@ export function Layout({ title, ledger, conversationId, tab, query, children }: 
             </p>
             {children}
           </main>
-          <dialog id="keys" aria-labelledby="keys-title">
-            <h2 id="keys-title">Keys</h2>
-            <dl class="keys">
-              {KEYS.map(([key, action]) => (
-                <>
-                  <dt>
-                    <kbd>{key}</kbd>
-                  </dt>
-                  <dd>{action}</dd>
-                </>
-              ))}
-            </dl>
-            <form method="dialog">
-              <button>Close</button>
-            </form>
-          </dialog>
+          <Shortcuts />
         </body>
       </html>
     </>

@@ -3,6 +3,7 @@ import type { Child } from 'hono/jsx'
 import type { RecordedEvent } from '../../domain/events/index.js'
 import { conversationLink, link } from '../links.js'
 import type { Words } from '../words.js'
+import { eventLabel } from './event-label.js'
 import { count, many, Name, visible, Time } from './text.js'
 
 /** Events per part. */
@@ -22,12 +23,18 @@ export function EventList({ c, events, words }: { c: string; events: readonly Re
   return (
     <>
       {events.map((event) => (
-        <article class="event" aria-label={`revision ${String(event.revision)}: ${event.type}`} tabindex={-1}>
+        <article
+          class="event"
+          aria-label={`revision ${String(event.revision)}: ${eventLabel(event.type)}`}
+          tabindex={-1}
+        >
           <a class="n" href={conversationLink({ c, at: event.revision })}>
             {count(event.revision)}
           </a>
           <Time at={event.metadata.recordedAt} />
-          <b class={TONES[event.type]}>{event.type}</b>
+          <b class={TONES[event.type]} title={event.type}>
+            {eventLabel(event.type)}
+          </b>
           <p>
             {visible(words.describeEvent(event))}{' '}
             <a class="facts" href={link('/fact', { c, r: event.revision })}>
@@ -103,7 +110,10 @@ export function EventDetails({ c, event }: { c: string; event: RecordedEvent }):
   return (
     <>
       <h2>
-        {type} <span class="facts">revision {count(revision)}</span>
+        {eventLabel(type)}{' '}
+        <span class="facts">
+          {type}, revision {count(revision)}
+        </span>
       </h2>
       <p class="figures">
         {revision > 0n ? <a href={link('/fact', { c, r: revision - 1n })}>previous</a> : null}

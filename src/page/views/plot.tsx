@@ -1,11 +1,15 @@
-/** A static plot of the context size, for report files and browsers without scripts. */
+/**
+ * The chart of a conversation: tokens of the context over its turns, with limits and marks. Positions are percentages,
+ * so that it fits any width; lines are drawn in a nested image that is stretched.
+ */
 import type { Child } from 'hono/jsx'
-import type { Course, MarkKind } from '../reading/history.js'
-import { count } from './text.js'
+import type { Course, Mark, MarkKind } from '../reading/history.js'
+import { conversationLink } from '../links.js'
+import { count, many } from './text.js'
 
 /** Names and signs of the marks. The signs differ, so marks can be read without colours. */
 export const MARKS: Readonly<Record<MarkKind, { readonly name: string; readonly sign: string }>> = {
-  cycle: { name: 'cycle', sign: '▼' },
+  cycle: { name: 'compaction', sign: '▼' },
   failure: { name: 'failure', sign: '✕' },
   'could-not-help': { name: 'could not reduce enough', sign: '!' },
   undo: { name: 'undo', sign: '↶' },
@@ -13,13 +17,19 @@ export const MARKS: Readonly<Record<MarkKind, { readonly name: string; readonly 
   revert: { name: 'edition reverted', sign: '◇' },
 }
 
+/** The stretched image: its width, and the height of the lines. */
 const WIDTH = 1_000
-const HEIGHT = 220
-/** Width of a digit of the labels, and the minimum width of all labels. */
-const DIGIT = 7
-const MIN_LEFT = 56
-const TOP = 30
-const BOTTOM = 22
+const LINES = 140
+const TOP = 36
+const HEIGHT = TOP + LINES + 24
+/** Space at both sides, in percent. */
+const SIDE = 1
+const MAX_POINTS = 2_400
+const MAX_TIPS = 600
+const MAX_MARKS = 400
+/** More cycles than this have no figure at their signs. */
+const MAX_LOSSES = 16
+const MAX_TICKS = 6
 
 interface Point {
   readonly x: number
@@ -53,9 +63,17 @@ const path = (points: readonly Point[]): string =>
 const steps = (values: readonly (number | null)[]): readonly number[] =>
   values.flatMap((value, at) => (at === 0 || at === values.length - 1 || value !== values[at - 1] ? [at] : []))
 
-/** The context size with both limits and the marks. */
-export function Plot({ course }: { course: Course }): Child {
-  const { revisions, tokens, soft, hard, marks } = course
+/** Scales of a course. */
+interface Scales {
+  readonly last: number
+  /** The largest value. */
+  readonly most: number
+  /** Position in the stretched image. */
+  readonly x: (revision: number) => number
+  readonly y: (value: number) => number
+}
+
+function scalesOf({ revisions, tokens, hard }: Course): Scales {
   const last = Math.max(1, revisions.at(-1) ?? 1)
   const most = Math.max(
     1,
@@ -65,57 +83,240 @@ export function Plot({ course }: { course: Course }): Child {
     ).map(({ y }) => y),
     hard.at(-1) ?? 0,
   )
-  const left = Math.max(MIN_LEFT, count(Math.round(most)).length * DIGIT + 12)
-  const xOf = (revision: number): number => left + (revision / last) * (WIDTH - left - 8)
-  const yOf = (value: number): number => TOP + (1 - value / most) * (HEIGHT - TOP - BOTTOM)
-  /** A line with gaps for missing values. */
-  const line = (values: readonly (number | null)[]): string => {
-    const parts: Point[][] = [[]]
-    for (const at of steps(values)) {
-      const value = values[at] ?? null
-      const before = values[at - 1] ?? null
-      const x = xOf(revisions[at] ?? 0)
-      if (before !== null && before !== value) parts.at(-1)?.push({ x, y: yOf(before) })
-      if (value === null) parts.push([])
-      else parts.at(-1)?.push({ x, y: yOf(value) })
-    }
-    return parts.map(path).join('')
+  return {
+    last,
+    most,
+    x: (revision) => ((SIDE + (revision / last) * (100 - 2 * SIDE)) / 100) * WIDTH,
+    y: (value) => (1 - value / most) * LINES,
   }
+}
+
+/** The horizontal position of a revision in the whole chart. */
+const percentOf = ({ x }: Scales, revision: number): string => `${((x(revision) / WIDTH) * 100).toFixed(2)}%`
+
+/** A limit as a line with steps, and gaps where it is unknown. */
+function limitPath(revisions: readonly number[], values: readonly (number | null)[], { x, y }: Scales): string {
+  const parts: Point[][] = [[]]
+  for (const at of steps(values)) {
+    const value = values[at] ?? null
+    const before = values[at - 1] ?? null
+    const left = x(revisions[at] ?? 0)
+    if (before !== null && before !== value) parts.at(-1)?.push({ x: left, y: y(before) })
+    if (value === null) parts.push([])
+    else parts.at(-1)?.push({ x: left, y: y(value) })
+  }
+  return parts.map(path).join('')
+}
+
+/** Whether a limit is known at the end; another program's limits are not. */
+const isKnown = (limit: readonly (number | null)[]): boolean => (limit.at(-1) ?? null) !== null
+
+/** The lines: the size of the context with its area, and the limits that are known. */
+function CourseLines({ course, scales, most }: { course: Course; scales: Scales; most: number }): Child {
+  const { revisions, tokens, soft, hard } = course
   const points = thinned(
-    tokens.map((value, at) => ({ x: xOf(revisions[at] ?? 0), y: yOf(value) })),
-    2_400,
+    tokens.map((value, at) => ({ x: scales.x(revisions[at] ?? 0), y: scales.y(value) })),
+    most,
   )
-  const drawn = marks.length > 400 ? marks.filter(({ kind }) => kind !== 'cycle').slice(0, 400) : marks
+  const line = path(points)
+  const [first, last] = [points[0], points.at(-1)]
   return (
-    <svg
-      class="plot"
-      viewBox={`0 0 ${String(WIDTH)} ${String(HEIGHT)}`}
-      role="img"
-      aria-label={`Tokens of the context over ${count(revisions.length)} events, with ${count(marks.length)} marks`}
-    >
+    <>
+      {first === undefined || last === undefined ? null : (
+        <path
+          class="area"
+          d={`${line}L${last.x.toFixed(1)} ${String(LINES)}L${first.x.toFixed(1)} ${String(LINES)}Z`}
+        />
+      )}
+      {isKnown(soft) && <path class="soft" d={limitPath(revisions, soft, scales)} />}
+      {isKnown(hard) && <path class="hard" d={limitPath(revisions, hard, scales)} />}
+      <path class="tokens" d={line} />
+    </>
+  )
+}
+
+/** The first revisions of some turns, evenly distributed. */
+function turnTicks({ revisions, turns }: Course): readonly { readonly turn: number; readonly revision: number }[] {
+  const every = Math.max(1, Math.ceil((turns.at(-1) ?? 0) / MAX_TICKS))
+  return turns.flatMap((turn, at) =>
+    turn > 0 && turn % every === 0 && turn !== turns[at - 1] ? [{ turn, revision: revisions[at] ?? 0 }] : [],
+  )
+}
+
+function Axes({ course, scales }: { course: Course; scales: Scales }): Child {
+  const ticks = turnTicks(course)
+  return (
+    <>
       {[0, 0.5, 1].map((share) => (
         <>
-          <line class="grid" x1={left} x2={WIDTH - 8} y1={yOf(most * share)} y2={yOf(most * share)} />
-          <text class="tick" x={left - 6} y={yOf(most * share) + 3} text-anchor="end">
-            {count(Math.round(most * share))}
-          </text>
+          <line
+            class="grid"
+            x1="0"
+            x2="100%"
+            y1={TOP + scales.y(scales.most * share)}
+            y2={TOP + scales.y(scales.most * share)}
+          />
+          {share === 0 ? null : (
+            <text class="tick" x="0" y={TOP + scales.y(scales.most * share) + 13}>
+              {count(Math.round(scales.most * share))}
+            </text>
+          )}
         </>
       ))}
-      <text class="tick" x={left} y={HEIGHT - 6}>
-        revision 0
-      </text>
-      <text class="tick" x={WIDTH - 8} y={HEIGHT - 6} text-anchor="end">
-        {count(last)}
-      </text>
-      {soft.some((value) => value !== null) && <path class="soft" d={line(soft)} />}
-      {hard.some((value) => value !== null) && <path class="hard" d={line(hard)} />}
-      <path class="tokens" d={path(points)} />
-      {drawn.map(({ kind, revision, text }) => (
-        <text class={`mark ${kind}`} x={xOf(revision)} y={kind === 'cycle' ? TOP - 6 : TOP - 18} text-anchor="middle">
-          <title>{`revision ${String(revision)}: ${text}`}</title>
-          {MARKS[kind].sign}
+      {ticks.map(({ turn, revision }) => (
+        <text class="tick" x={percentOf(scales, revision)} y={HEIGHT - 6} text-anchor="middle">
+          {count(turn)}
         </text>
       ))}
+      {ticks.length === 0 ? null : (
+        <text class="tick" x="0" y={HEIGHT - 6}>
+          turn
+        </text>
+      )}
+    </>
+  )
+}
+
+/** Items that each cycle lost, by its revision. */
+export type Losses = ReadonlyMap<number, number>
+
+function MarkSign({
+  c,
+  mark,
+  scales,
+  lost,
+}: {
+  c: string | undefined
+  mark: Mark
+  scales: Scales
+  lost: number
+}): Child {
+  const { kind, revision, text } = mark
+  const x = percentOf(scales, revision)
+  const sign = (
+    <>
+      <title>{`${text}${lost === 0 ? '' : `; ${many(lost, 'item')} lost`}`}</title>
+      <text class={`mark ${kind}`} x={x} y={kind === 'cycle' ? TOP - 6 : TOP - 18} text-anchor="middle">
+        {MARKS[kind].sign}
+      </text>
+      {lost === 0 ? null : (
+        <text
+          class="loss"
+          x={x}
+          y={TOP - 20}
+          text-anchor={parseFloat(x) > 90 ? 'end' : parseFloat(x) < 10 ? 'start' : 'middle'}
+        >
+          {count(lost)} lost
+        </text>
+      )}
+    </>
+  )
+  return c === undefined ? (
+    <g>{sign}</g>
+  ) : (
+    <a href={conversationLink({ c, at: revision, since: String(Math.max(0, revision - 1)) })} data-mark={revision}>
+      {sign}
+    </a>
+  )
+}
+
+/** Text for the pointer: revision, turn and tokens of some points. */
+const tipsOf = ({ revisions, tokens, turns }: Course): string =>
+  thinned(
+    tokens.map((y, at) => ({ x: at, y })),
+    MAX_TIPS,
+  )
+    .map(({ x: at, y }) => `${String(revisions[at] ?? 0)},${String(turns[at] ?? 0)},${String(y)}`)
+    .join(' ')
+
+/** The names of the lines and marks that occur. */
+function Legend({ course: { soft, hard, marks } }: { course: Course }): Child {
+  const kinds = new Set(marks.map(({ kind }) => kind))
+  return (
+    <p class="legend">
+      <span class="key tokens">tokens the model had</span>
+      {isKnown(soft) ? <span class="key soft">soft limit</span> : null}
+      {isKnown(hard) ? <span class="key hard">hard limit</span> : null}
+      {Object.entries(MARKS).map(([kind, { name, sign }]) =>
+        [...kinds].some((each) => each === kind) ? (
+          <span class={`key ${kind}`}>
+            <i aria-hidden="true">{sign}</i> {name}
+          </span>
+        ) : null,
+      )}
+    </p>
+  )
+}
+
+/** The chart. Without `c`, its marks are not links. */
+export function Plot({
+  course,
+  c,
+  losses = new Map(),
+  hits = [],
+}: {
+  course: Course
+  c?: string | undefined
+  losses?: Losses
+  /** Revisions of search hits. */
+  hits?: readonly number[]
+}): Child {
+  const scales = scalesOf(course)
+  const { marks } = course
+  const drawn = marks.length > MAX_MARKS ? marks.filter(({ kind }) => kind !== 'cycle').slice(0, MAX_MARKS) : marks
+  return (
+    <>
+      <svg
+        class="plot"
+        role="group"
+        data-last={scales.last}
+        data-tips={c === undefined ? undefined : tipsOf(course)}
+        aria-label={`Tokens of the context over ${many(course.turns.at(-1) ?? 0, 'turn')} and ${many(course.revisions.length, 'event')}, with ${many(marks.length, 'mark')}`}
+      >
+        <Axes course={course} scales={scales} />
+        <svg
+          x="0"
+          y={TOP}
+          width="100%"
+          height={LINES}
+          viewBox={`0 0 ${String(WIDTH)} ${String(LINES)}`}
+          preserveAspectRatio="none"
+        >
+          <CourseLines course={course} scales={scales} most={MAX_POINTS} />
+        </svg>
+        {hits.map((revision) => (
+          <line
+            class="hit"
+            x1={percentOf(scales, revision)}
+            x2={percentOf(scales, revision)}
+            y1={TOP + LINES - 9}
+            y2={TOP + LINES}
+          />
+        ))}
+        {drawn.map((mark) => (
+          <MarkSign
+            c={c}
+            mark={mark}
+            scales={scales}
+            lost={drawn.length > MAX_LOSSES ? 0 : (losses.get(mark.revision) ?? 0)}
+          />
+        ))}
+      </svg>
+      <Legend course={course} />
+    </>
+  )
+}
+
+/** The chart in small, without text. */
+export function Spark({ course }: { course: Course }): Child {
+  return (
+    <svg
+      class="spark"
+      viewBox={`0 -4 ${String(WIDTH)} ${String(LINES + 8)}`}
+      preserveAspectRatio="none"
+      aria-hidden="true"
+    >
+      <CourseLines course={{ ...course, soft: [], hard: [] }} scales={scalesOf({ ...course, hard: [] })} most={200} />
     </svg>
   )
 }

@@ -5,14 +5,14 @@
  */
 import type { Child } from 'hono/jsx'
 import { contentText } from '../../domain/values/message.js'
-import { count } from '../../domain/text/count.js'
+import { count, percent } from '../../domain/text/count.js'
 import type { ChatMessage } from '../../library/ledger.js'
 
 /** Control and format characters, except joiners, line breaks and tabs. */
 const INVISIBLE = /(?![\n\t\u200c\u200d])[\p{Cc}\p{Cf}]/u
-const INVISIBLE_ALL = /((?![\n\t\u200c\u200d])[\p{Cc}\p{Cf}])/gu
+export const INVISIBLE_ALL = /((?![\n\t\u200c\u200d])[\p{Cc}\p{Cf}])/gu
 
-const codePointName = (character: string): string =>
+export const codePointName = (character: string): string =>
   `U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`
 
 /** A text with invisible characters shown as code points. */
@@ -75,75 +75,7 @@ export function linesOf({ content, tool_calls: calls = [] }: Pick<ChatMessage, '
   ]
 }
 
-/** Maximum lines and characters of a message in a list. */
-const MAX_LINES = 40
-const MAX_CHARACTERS = 4_000
-const MAX_LINE_CHARACTERS = 1_500
-
-/** The first lines of a text, and the number of omitted characters. */
-function clipped(
-  lines: readonly string[],
-  most = MAX_LINES,
-): { readonly lines: readonly string[]; readonly omitted: number } {
-  const clippedLines: string[] = []
-  let remaining = MAX_CHARACTERS * (most / MAX_LINES)
-  let characters = 0
-  for (const line of lines) {
-    characters += line.length + 1
-    if (clippedLines.length >= most || remaining <= 0) continue
-    const part = cut(line, Math.min(MAX_LINE_CHARACTERS, Math.max(40, remaining)))
-    clippedLines.push(part)
-    remaining -= part.length
-  }
-  const clippedCharacters = clippedLines.reduce((sum, line) => sum + line.length + 1, 0)
-  return { lines: clippedLines, omitted: Math.max(0, characters - clippedCharacters) }
-}
-
-/**
- * Lines of a text, each a link to its sources.
- * @param hrefOf the link of a line, by index; without it, lines are not links
- */
-export function Lines({
-  lines,
-  words,
-  hrefOf,
-  more,
-  changes,
-  most,
-}: {
-  lines: readonly string[]
-  words?: RegExp | undefined
-  hrefOf?: ((at: number) => string) | undefined
-  /** Link to the full text. */
-  more?: string | undefined
-  /** New lines, which are highlighted. */
-  changes?: ReadonlySet<string> | undefined
-  /** Maximum number of lines. */
-  most?: number | undefined
-}): Child {
-  const { lines: clippedLines, omitted } = clipped(lines, most)
-  return (
-    <div class="text">
-      {clippedLines.map((line, at) => {
-        const name = line !== '' && changes?.has(line) === true ? 'ln new' : 'ln'
-        return hrefOf === undefined || line.trim() === '' ? (
-          <span class={name}>{line === '' ? '\u00a0' : <Marked text={line} words={words} />}</span>
-        ) : (
-          <a class={name} href={hrefOf(at)} tabindex={-1}>
-            <Marked text={line} words={words} />
-          </a>
-        )
-      })}
-      {omitted === 0 || more === undefined ? null : (
-        <a class="more" href={more}>
-          {count(omitted)} more characters
-        </a>
-      )}
-    </div>
-  )
-}
-
-export { count }
+export { count, percent }
 
 /** "1 message", "2 messages". */
 export const many = (value: number, one: string, several = `${one}s`): string =>

@@ -61,7 +61,7 @@ export function VerifyView({ c, verdict }: { c: string | undefined; verdict: Ver
           summary, and the read models. It records nothing.
         </p>
         <p>
-          <a class="button" href={runLink}>
+          <a class="button main" href={runLink}>
             Verify now
           </a>
         </p>
@@ -88,7 +88,7 @@ export function VerifyView({ c, verdict }: { c: string | undefined; verdict: Ver
         <p>{visible(refusal ?? '')}</p>
         <p>
           <a class="button" href={runLink}>
-            Try runLink
+            Try again
           </a>
         </p>
       </section>
@@ -127,7 +127,7 @@ export function VerifyView({ c, verdict }: { c: string | undefined; verdict: Ver
       )}
       <p>
         <a class="button" href={runLink}>
-          Verify runLink
+          Verify again
         </a>
       </p>
     </section>

@@ -1,0 +1,60 @@
+/** The start page: rows are completed when they come into view, and the list follows the field while one types. */
+import { all, fetchFragment, one } from './dom.js'
+
+const WAIT_MS = 150
+let pending: Promise<void> = Promise.resolve()
+
+/** Replaces a row with its complete form. */
+async function complete(row: HTMLElement): Promise<void> {
+  const url = row.dataset['row']
+  if (url === undefined || !row.isConnected) return
+  delete row.dataset['row']
+  const entry = await fetchFragment(url)
+    .then((content) => (content === undefined ? null : one('.entry', content)))
+    .catch(() => null)
+  if (entry !== null && !row.contains(document.activeElement)) row.replaceWith(entry)
+}
+
+const visibleRows = new IntersectionObserver(
+  (entries) => {
+    for (const { target, isIntersecting } of entries)
+      if (isIntersecting && target instanceof HTMLElement) {
+        visibleRows.unobserve(target)
+        // One at a time, because each reads a whole conversation.
+        pending = pending.then(async () => await complete(target))
+      }
+  },
+  { rootMargin: '400px 0px' },
+)
+
+/** Completes the rows that come into view. */
+export function watchRows(within: ParentNode): void {
+  for (const row of all<HTMLElement>('[data-row]', within)) visibleRows.observe(row)
+}
+
+/** Fetches the list for the words in the field; the answer to the last words counts. */
+export function filterWhileTyping(): void {
+  const field = one<HTMLInputElement>('input[data-filter]')
+  const form = field?.form
+  if (field === null || form === null || form === undefined) return
+  let timer: number | undefined
+  let request: AbortController | undefined
+  const load = async (): Promise<void> => {
+    request?.abort()
+    request = new AbortController()
+    const query = new URLSearchParams()
+    for (const [name, value] of new FormData(form))
+      if (typeof value === 'string' && value !== '') query.set(name, value)
+    const url = `/?${query.toString()}`
+    const content = await fetchFragment(url, request.signal).catch(() => undefined)
+    const found = content === undefined ? null : one('#found', content)
+    if (found === null) return
+    one('#found')?.replaceWith(found)
+    history.replaceState(null, '', url)
+    watchRows(found)
+  }
+  field.addEventListener('input', () => {
+    window.clearTimeout(timer)
+    timer = window.setTimeout(() => void load(), WAIT_MS)
+  })
+}

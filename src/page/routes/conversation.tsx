@@ -1,0 +1,167 @@
+/** The routes of one conversation at a revision: the chat, its steps, its chart and its images. */
+import type { Context, Hono } from 'hono'
+import { html } from 'hono/html'
+import type { Child } from 'hono/jsx'
+import { forgottenFound } from '../reading/forgotten.js'
+import type { Histories } from '../reading/history.js'
+import { imagesOf } from '../reading/images.js'
+import type { Step } from '../reading/step.js'
+import { Part, type ContextFocus } from '../views/chat.js'
+import { StepView } from '../views/context.js'
+import { Conversation, type Hits } from '../views/conversation.js'
+import { FullMessage, lineAt } from '../views/message.js'
+import { Plot, type Losses } from '../views/plot.js'
+import { oneLine } from '../views/text.js'
+import { explainedLine } from './explained-line.js'
+import { conversation, param, wholeNumber, type PageServices } from './page-services.js'
+
+const HITS = 50
+/** Delay between the first view and reading the full history. */
+const BACKGROUND_DELAY_MS = 40
+/** Time to wait for the losses of the compactions before the chart is sent without them. */
+const LOSSES_MS = 800
+const MAX_CACHED = 200
+
+export class ConversationRoutes {
+  /** The losses of conversations, by id and revision of the head. */
+  private readonly losses = new Map<string, Promise<Losses>>()
+
+  constructor(private readonly page: PageServices) {}
+
+  register(app: Hono): void {
+    app.get('/conversation', (context) => this.timeline(context))
+    app.get('/conversation/step', (context) => this.step(context))
+    app.get('/conversation/part', (context) => this.contextPart(context))
+    app.get('/conversation/why', (context) => this.explanationOfLine(context))
+    app.get('/course', (context) => this.course(context))
+    app.get('/message', (context) => this.message(context))
+    app.get('/image', (context) => this.image(context))
+  }
+
+  private async hitsOf(c: string, query: string | undefined): Promise<Hits | undefined> {
+    if (query === undefined) return undefined
+    const { hits } = await this.page.options.ledger.search(query, { conversationId: c, limit: HITS })
+    return { query, hits }
+  }
+
+  /** The explanation of the selected line; null if none is selected. */
+  private async drawerOf(step: Step, why: string | undefined): Promise<Child> {
+    if (why === undefined) return null
+    const line = lineAt(step, why)
+    if (line === undefined) return <p class="empty">The line does not exist.</p>
+    return await explainedLine(this.page, step.conversationId, { line })
+  }
+
+  private async timeline(context: Context): Promise<Response> {
+    const c = conversation(context)
+    const focus = focusOf(context)
+    const step = await this.page.steps.at(c, param(context, 'at'), param(context, 'since'))
+    // The history for the slider is read after the first view.
+    readInBackground(this.page.histories, c)
+    return await this.page.answer(
+      context,
+      { title: oneLine(c, 60), c, tab: 'timeline', query: focus.q },
+      <Conversation
+        step={step}
+        focus={focus}
+        words={this.page.options.words}
+        hits={await this.hitsOf(c, focus.q)}
+        drawer={await this.drawerOf(step, param(context, 'why'))}
+      />,
+    )
+  }
+
+  private async step(context: Context): Promise<Response> {
+    const step = await this.page.steps.at(conversation(context), param(context, 'at'), param(context, 'since'))
+    return await context.html(
+      html`${<StepView step={step} focus={focusOf(context)} words={this.page.options.words} />}`,
+    )
+  }
+
+  private async contextPart(context: Context): Promise<Response> {
+    const step = await this.page.steps.at(conversation(context), param(context, 'at'), param(context, 'since'))
+    const focus = focusOf(context)
+    return await context.html(html`${<Part step={step} part={focus.part ?? 0} focus={focus} />}`)
+  }
+
+  private async explanationOfLine(context: Context): Promise<Response> {
+    const step = await this.page.steps.at(conversation(context), param(context, 'at'), undefined)
+    return await context.html(html`${await this.drawerOf(step, param(context, 'why') ?? '')}`)
+  }
+
+  private async message(context: Context): Promise<Response> {
+    const c = conversation(context)
+    const step = await this.page.steps.at(c, param(context, 'at'))
+    return await this.page.answer(
+      context,
+      { title: 'Message', c },
+      <FullMessage step={step} at={wholeNumber(context, 'i') ?? 0} from={wholeNumber(context, 'from') ?? 0} />,
+    )
+  }
+  /** The losses of the compactions; those of an earlier revision are read again. */
+  private async lossesOf(c: string, head: bigint): Promise<Losses> {
+    const key = `${String(head)} ${c}`
+    const known = this.losses.get(key)
+    if (known !== undefined) return await known
+    const work = forgottenFound(this.page.options.ledger, c, undefined, 0).then(
+      ({ rows }) => new Map(rows.map(({ revision, verdicts }) => [Number(revision), verdicts.gone])),
+    )
+    if (this.losses.size >= MAX_CACHED) this.losses.clear()
+    this.losses.set(key, work)
+    return await work
+  }
+
+  /** The chart. If the losses take long, it is sent without them. */
+  private async course(context: Context): Promise<Response> {
+    const c = conversation(context)
+    const { course, head } = await this.page.histories.read(c)
+    const hasCycles = course.marks.some(({ kind }) => kind === 'cycle')
+    const losses = hasCycles ? await soon(this.lossesOf(c, head), LOSSES_MS) : undefined
+    const hits = (param(context, 'hits') ?? '')
+      .split(' ')
+      .flatMap((text) => (/^\d{1,15}$/u.test(text) ? [Number(text)] : []))
+    return await this.page.answer(
+      context,
+      { title: 'Chart', c, tab: 'timeline' },
+      <Plot course={course} c={c} losses={losses ?? new Map()} hits={hits} />,
+    )
+  }
+
+  private async image(context: Context): Promise<Response> {
+    const step = await this.page.steps.at(conversation(context), param(context, 'at'))
+    const message = step.context?.messages[wholeNumber(context, 'i') ?? 0]
+    const image = message === undefined ? undefined : imagesOf(message)[wholeNumber(context, 'n') ?? 0]
+    return image === undefined
+      ? context.notFound()
+      : context.body(new Uint8Array(Buffer.from(image.base64, 'base64')), 200, { 'content-type': image.type })
+  }
+}
+
+const focusOf = (context: Context): ContextFocus => ({
+  m: param(context, 'm'),
+  q: param(context, 'q'),
+  part: wholeNumber(context, 'part'),
+})
+
+/** Reads the history in the background. A later request reports errors. */
+function readInBackground(histories: Histories, c: string): void {
+  // Send the first view first.
+  setTimeout(() => {
+    histories.read(c).catch(() => undefined)
+  }, BACKGROUND_DELAY_MS).unref()
+}
+
+/** The result, or undefined if it takes longer or fails. */
+async function soon<T>(work: Promise<T>, milliseconds: number): Promise<T | undefined> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<undefined>((resolve) => {
+    timer = setTimeout(() => {
+      resolve(undefined)
+    }, milliseconds)
+  })
+  try {
+    return await Promise.race([work.catch(() => undefined), late])
+  } finally {
+    clearTimeout(timer)
+  }
+}

@@ -1,0 +1,32 @@
+/** The explanation of a line, or why there is none. */
+import type { Child } from 'hono/jsx'
+import { faultOf } from '../../library/problem.js'
+import type { ExplainOptions } from '../../library/ledger.js'
+import { ExplanationView } from '../views/explanation.js'
+import { oneLine, visible } from '../views/text.js'
+import type { PageServices } from './page-services.js'
+
+export async function explainedLine(
+  page: PageServices,
+  c: string,
+  { line, ...options }: ExplainOptions,
+): Promise<Child> {
+  try {
+    const explanation = await page.options.ledger.explain(c, line === undefined ? options : { ...options, line })
+    return <ExplanationView explanation={explanation} line={line} />
+  } catch (error) {
+    const { fault, message } = faultOf(error)
+    if (fault === 'bug') throw error
+    return (
+      <>
+        <h2>Sources</h2>
+        {line === undefined ? null : (
+          <blockquote class="text">
+            <span class="ln">{visible(oneLine(line, 400))}</span>
+          </blockquote>
+        )}
+        <p class="note warn">{visible(message)}</p>
+      </>
+    )
+  }
+}

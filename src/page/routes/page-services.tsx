@@ -1,0 +1,109 @@
+/** What the routes of the page share: the ledger, what was read of it, and the frame of a response. */
+import type { Context, MiddlewareHandler } from 'hono'
+import { html } from 'hono/html'
+import type { Child } from 'hono/jsx'
+import { LedgerError } from '../../lib/ledger-error.js'
+import { faultOf } from '../../library/problem.js'
+import type { ConversationSummary, Ledger } from '../../library/ledger.js'
+import { createHistories, type Histories } from '../reading/history.js'
+import { createRows, type Rows } from '../reading/rows.js'
+import { createSteps, type Steps } from '../reading/step.js'
+import { createVerdicts, type Verdicts } from '../reading/verdicts.js'
+import { Layout, type Tab } from '../views/layout.js'
+import type { Words } from '../words.js'
+
+/** The part of the ledger that the page uses. */
+type PageLedger = Pick<
+  Ledger,
+  'context' | 'messages' | 'log' | 'diff' | 'explain' | 'search' | 'list' | 'forgotten'
+> & {
+  readonly admin: Pick<Ledger['admin'], 'verify'>
+  readonly editions: Pick<Ledger['editions'], 'list' | 'show' | 'compare'>
+}
+
+export interface AppOptions {
+  readonly ledger: PageLedger
+  /** Display name of the ledger. */
+  readonly name: string
+  readonly words: Words
+  readonly now: () => Date
+  /** Access control. */
+  readonly guard: MiddlewareHandler
+}
+
+/** HTTP statuses of pages. */
+export const STATUSES = [200, 400, 404, 409, 500, 503] as const
+
+interface PageOf {
+  readonly title: string
+  readonly c?: string | undefined
+  readonly tab?: Tab | undefined
+  readonly query?: string | undefined
+  readonly status?: (typeof STATUSES)[number]
+}
+
+/** The services of one running page. */
+export class PageServices {
+  readonly histories: Histories
+  readonly steps: Steps
+  readonly rows: Rows
+  readonly verdicts: Verdicts
+
+  constructor(readonly options: AppOptions) {
+    const { ledger, now } = options
+    this.histories = createHistories(ledger)
+    this.steps = createSteps(ledger, this.histories)
+    this.rows = createRows(ledger, this.histories)
+    this.verdicts = createVerdicts(ledger, now)
+  }
+
+  /** A conversation as the list has it; undefined if the list does not have it or cannot be read. */
+  async summaryOf(c: string): Promise<ConversationSummary | undefined> {
+    try {
+      const { conversations } = await this.options.ledger.list({ prefix: c, sort: 'id', limit: 1 })
+      return conversations.find(({ conversationId }) => conversationId === c)
+    } catch (error) {
+      if (faultOf(error).fault === 'bug') throw error
+      return undefined
+    }
+  }
+
+  /** Responds with a fragment, or with the full page. */
+  async answer(context: Context, { title, c, tab, query, status = 200 }: PageOf, content: Child): Promise<Response> {
+    const isPart = context.req.header('x-part') !== undefined
+    return await context.html(
+      isPart
+        ? html`${content}`
+        : html`${(
+            <Layout
+              title={title}
+              ledger={this.options.name}
+              conversation={c === undefined ? undefined : { id: c, summary: await this.summaryOf(c) }}
+              tab={tab}
+              query={query}
+            >
+              {content}
+            </Layout>
+          )}`,
+      status,
+    )
+  }
+}
+
+/** A parameter of the address; undefined if it is empty. */
+export const param = (context: Context, field: string): string | undefined => {
+  const value = context.req.query(field)
+  return value === undefined || value === '' ? undefined : value
+}
+
+export const wholeNumber = (context: Context, field: string): number | undefined => {
+  const value = param(context, field)
+  return value !== undefined && /^\d{1,15}$/u.test(value) ? Number(value) : undefined
+}
+
+/** The conversation that the address names. */
+export const conversation = (context: Context): string => {
+  const c = param(context, 'c')
+  if (c === undefined) throw new LedgerError('BadRequest', 'the address has no conversation id')
+  return c
+}

@@ -1,0 +1,221 @@
+/** The routes of what is recorded of one conversation: compactions, losses, sources, editions and the log. */
+import type { Context, Hono } from 'hono'
+import { html } from 'hono/html'
+import type { RecordedEvent } from '../../domain/events/index.js'
+import { LedgerError } from '../../lib/ledger-error.js'
+import type { DiffOptions } from '../../library/ledger.js'
+import { link } from '../links.js'
+import { forgottenAt, forgottenFound } from '../reading/forgotten.js'
+import { Cycles } from '../views/cycles.js'
+import { DifferenceView } from '../views/difference.js'
+import { Editions, EditionView, type ConversationEdition } from '../views/editions.js'
+import { ForgottenView } from '../views/forgotten.js'
+import { coveredBy, Graph, type OpenChunk } from '../views/graph.js'
+import { EventDetails, EventList, Log, LOG_PART } from '../views/log.js'
+import { explainedLine } from './explained-line.js'
+import { conversation, param, wholeNumber, type PageServices } from './page-services.js'
+
+export class RecordRoutes {
+  constructor(private readonly page: PageServices) {}
+
+  register(app: Hono): void {
+    app.get('/cycles', (context) => this.cycles(context))
+    app.get('/difference', (context) => this.difference(context))
+    app.get('/forgotten', (context) => this.forgotten(context))
+    app.get('/explain', (context) => this.explain(context))
+    app.get('/graph', (context) => this.graph(context))
+    app.get('/editions', (context) => this.editions(context))
+    app.get('/edition', (context) => this.edition(context))
+    app.get('/log', (context) => this.log(context))
+    app.get('/log/part', (context) => this.logPart(context))
+    app.get('/fact', (context) => this.event(context))
+  }
+
+  private async cycles(context: Context): Promise<Response> {
+    const c = conversation(context)
+    const { course } = await this.page.histories.read(c)
+    return await this.page.answer(context, { title: 'Compactions', c, tab: 'cycles' }, <Cycles c={c} course={course} />)
+  }
+
+  private async difference(context: Context): Promise<Response> {
+    const c = conversation(context)
+    const difference = await this.page.options.ledger.diff(c, diffOptions(context))
+    const { cycle, from, to } = difference
+    const forgotten =
+      cycle === undefined ? undefined : await forgottenAt(this.page.options.ledger, c, cycle.cycle, to.revision)
+    const { marks } = cycle === undefined ? (await this.page.histories.read(c)).course : { marks: [] }
+    const cyclesBetween = marks.filter(
+      ({ kind, revision }) => kind === 'cycle' && revision > from.revision && revision <= to.revision,
+    )
+    return await this.page.answer(
+      context,
+      { title: 'Difference', c, tab: 'cycles' },
+      <DifferenceView difference={difference} forgotten={forgotten} cyclesBetween={cyclesBetween} />,
+    )
+  }
+
+  private async forgotten(context: Context): Promise<Response> {
+    const c = conversation(context)
+    return await this.page.answer(
+      context,
+      { title: 'Forgotten', c, tab: 'forgotten' },
+      <>
+        <h2>What the agent no longer knew</h2>
+        <ForgottenView found={await forgottenFound(this.page.options.ledger, c)} withNames={false} linked />
+      </>,
+    )
+  }
+
+  private async explain(context: Context): Promise<Response> {
+    const c = conversation(context)
+    const batchId = param(context, 'batch')
+    const line = param(context, 'line')
+    const options = batchId !== undefined ? { batchId } : line !== undefined ? { line } : {}
+    const open = param(context, 'open') !== undefined
+    return await this.page.answer(
+      context,
+      { title: 'Sources', c },
+      <section class="explained">
+        <form class="filters" action="/explain">
+          <input type="hidden" name="c" value={c} />
+          <label>
+            A line of the model’s context, or part of one
+            <input type="search" name="line" value={line} size={60} />
+          </label>
+          <button type="submit">Explain</button>
+        </form>
+        {await explainedLine(this.page, c, { ...options, open })}
+        {batchId === undefined || open ? null : (
+          <p>
+            <a href={link('/explain', { c, batch: batchId, open: 1 })}>show messages in full</a>
+          </p>
+        )}
+      </section>,
+    )
+  }
+
+  private async graph(context: Context): Promise<Response> {
+    const c = conversation(context)
+    const batchId = param(context, 'batch')
+    const explanation = await this.page.options.ledger.explain(c, batchId === undefined ? {} : { batchId })
+    const batches =
+      explanation.kind === 'view' ? explanation.batches : explanation.kind === 'batch' ? [explanation.batch] : []
+    return await this.page.answer(
+      context,
+      { title: 'Graph', c, tab: 'graph' },
+      <>
+        <h2>{batchId === undefined ? 'What the summaries are made from' : `Summary ${batchId.slice(0, 12)}`}</h2>
+        <p>
+          {batchId === undefined ? (
+            <a href={link('/explain', { c })}>Find the sources of a line</a>
+          ) : (
+            <a href={link('/graph', { c })}>all summaries</a>
+          )}
+        </p>
+        <Graph c={c} batches={batches} open={await this.openChunk(c, param(context, 'open'))} within={batchId} />
+      </>,
+    )
+  }
+
+  /** The messages of the expanded chunk; undefined if the batch covers no messages directly. */
+  private async openChunk(c: string, batchId: string | undefined): Promise<OpenChunk | undefined> {
+    if (batchId === undefined) return undefined
+    const found = await this.page.options.ledger.explain(c, { batchId, open: true })
+    const messages = found.kind === 'batch' ? coveredBy(found.batch)?.messages : undefined
+    return messages === undefined ? undefined : { batchId, messages }
+  }
+
+  private async editionsOf(c: string): Promise<ConversationEdition[]> {
+    const found: ConversationEdition[] = []
+    for (const edition of await this.page.options.ledger.editions.list()) {
+      const entry = (await this.page.options.ledger.editions.show(edition.editionId)).conversations.find(
+        ({ conversationId }) => conversationId === c,
+      )
+      if (entry !== undefined) found.push({ edition, entry })
+    }
+    return found
+  }
+
+  private async editions(context: Context): Promise<Response> {
+    const c = conversation(context)
+    return await this.page.answer(
+      context,
+      { title: 'Editions', c, tab: 'editions' },
+      <>
+        <h2>Editions</h2>
+        <Editions c={c} editions={await this.editionsOf(c)} />
+      </>,
+    )
+  }
+
+  private async edition(context: Context): Promise<Response> {
+    const c = conversation(context)
+    const editionId = param(context, 'e')
+    if (editionId === undefined) throw new LedgerError('BadRequest', 'the address has no edition id')
+    const against = param(context, 'against')
+    const compared = await this.page.options.ledger.editions.compare([c], editionId, {
+      record: false,
+      ...(against === undefined ? {} : { against }),
+    })
+    const [comparison] = compared.conversations
+    if (comparison === undefined) throw new LedgerError('BadRequest', 'the conversation is not in this edition')
+    const editions = (await this.editionsOf(c)).map(({ edition }) => edition.editionId)
+    return await this.page.answer(
+      context,
+      { title: 'Edition', c, tab: 'editions' },
+      <EditionView
+        comparison={comparison}
+        against={compared.against}
+        editions={editions}
+        editionId={compared.editionId}
+      />,
+    )
+  }
+
+  private async eventsOf(c: string, from: number, limit: number): Promise<RecordedEvent[]> {
+    const events: RecordedEvent[] = []
+    for await (const event of this.page.options.ledger.log(c, { from: BigInt(from), limit })) events.push(event)
+    return events
+  }
+
+  private async log(context: Context): Promise<Response> {
+    const c = conversation(context)
+    const { revision: head } = await this.headOf(c)
+    const part = Math.floor(Math.min(wholeNumber(context, 'from') ?? 0, Number(head)) / LOG_PART)
+    const events = await this.eventsOf(c, part * LOG_PART, LOG_PART)
+    return await this.page.answer(
+      context,
+      { title: 'Log', c, tab: 'log' },
+      <Log c={c} head={head} from={part} events={events} words={this.page.options.words} />,
+    )
+  }
+
+  private async logPart(context: Context): Promise<Response> {
+    const c = conversation(context)
+    const events = await this.eventsOf(c, (wholeNumber(context, 'part') ?? 0) * LOG_PART, LOG_PART)
+    return await context.html(html`${<EventList c={c} events={events} words={this.page.options.words} />}`)
+  }
+
+  /** The last event. It is read from the log, because a damaged conversation has no state. */
+  private async headOf(c: string): Promise<{ readonly revision: bigint }> {
+    for await (const { revision } of this.page.options.ledger.log(c, { direction: 'backwards', limit: 1 }))
+      return { revision }
+    throw new LedgerError('BadRequest', 'this conversation has no events')
+  }
+
+  private async event(context: Context): Promise<Response> {
+    const c = conversation(context)
+    const [event] = await this.eventsOf(c, wholeNumber(context, 'r') ?? 0, 1)
+    if (event === undefined) throw new LedgerError('BadRequest', 'the event does not exist: the log ends before it')
+    return await this.page.answer(context, { title: 'Event', c, tab: 'log' }, <EventDetails c={c} event={event} />)
+  }
+}
+
+function diffOptions(context: Context): DiffOptions {
+  const cycle = wholeNumber(context, 'cycle')
+  const from = param(context, 'from')
+  const to = param(context, 'to')
+  if (from !== undefined) return { from, ...(to === undefined ? {} : { to }) }
+  if (cycle === undefined) throw new LedgerError('BadRequest', 'the address has neither a cycle nor a revision')
+  return { cycle }
+}

@@ -1,0 +1,277 @@
+/**
+ * The messages of a context as a chat: Markdown, images, and each tool call with its result in one line that folds out.
+ */
+import type { Child } from 'hono/jsx'
+import type { ChatMessage, ContextAsOf } from '../../library/ledger.js'
+import { contentText, isTextPart, type ToolCall } from '../../domain/values/message.js'
+import { isRecord } from '../../lib/is-record.js'
+import { conversationLink, link } from '../links.js'
+import { imagesOf } from '../reading/images.js'
+import type { Change, Step } from '../reading/step.js'
+import { Lines } from './lines.js'
+import { Markdown } from './markdown.js'
+import { ToolCallView, ToolResult } from './tool-call.js'
+import { count, cut, linesOf, many, markedWords, Name, oneLine, plain, Time, visible } from './text.js'
+
+/** Messages per part. */
+export const PART_SIZE = 40
+
+/** What to highlight and show in a context. */
+export interface ContextFocus {
+  /** Id of the message to highlight. */
+  readonly m: string | undefined
+  /** Words to highlight. */
+  readonly q: string | undefined
+  readonly part: number | undefined
+}
+
+const ROLES: Readonly<Record<ChatMessage['role'], string>> = {
+  user: 'User',
+  assistant: 'Assistant',
+  tool: 'Tool',
+  system: 'Instructions',
+  developer: 'Instructions',
+}
+/** Maximum characters of a message in the chat. */
+const MAX_CHARACTERS = 6_000
+/** Longer instructions are folded. */
+const MAX_INSTRUCTIONS = 600
+
+/** What the messages of a part have in common. */
+interface Chat {
+  readonly step: Step & { readonly context: ContextAsOf }
+  readonly focus: ContextFocus
+  readonly words: RegExp | undefined
+  /** New lines of the summary. */
+  readonly added: ReadonlySet<string>
+}
+
+/** The label of a message: its id, and whether it contains the summary. */
+export const nameOf = (isView: boolean, id: string | undefined, without: string): string =>
+  isView ? (id === undefined ? SUMMARY : `${id}, with the summary`) : (id ?? without)
+const SUMMARY = 'Summary of the earlier messages'
+
+/** Id of the first new message. */
+export const firstNew = ({ context, change }: Step): string | undefined =>
+  change === undefined || change.added.size === 0
+    ? undefined
+    : context?.messageIds.find((id) => id !== undefined && change.added.has(id))
+
+const newLines = (change: Change | undefined): ReadonlySet<string> =>
+  new Set(
+    (change?.view ?? []).flatMap(({ kind, text }) => (kind === 'added' ? text.replace(/\n$/u, '').split('\n') : [])),
+  )
+
+/** Where the results of calls are: the index of the message by the id of the call, and the indexes of all of them. */
+interface Results {
+  readonly byCall: ReadonlyMap<string, number>
+  readonly indexes: ReadonlySet<number>
+}
+const resultsOfContexts = new WeakMap<ContextAsOf, Results>()
+
+/** The results that follow their calls. A result without its call is a message of its own. */
+function resultsOf(context: ContextAsOf): Results {
+  const known = resultsOfContexts.get(context)
+  if (known !== undefined) return known
+  const calls = new Set<string>()
+  const byCall = new Map<string, number>()
+  for (const [at, { tool_calls: made = [], tool_call_id: answered }] of context.messages.entries()) {
+    for (const { id } of made) calls.add(id)
+    if (answered !== undefined && calls.has(answered) && !byCall.has(answered)) byCall.set(answered, at)
+  }
+  const results = { byCall, indexes: new Set(byCall.values()) }
+  resultsOfContexts.set(context, results)
+  return results
+}
+
+/** The first characters of a text, up to the end of a line. */
+function headOf(text: string): { readonly head: string; readonly omitted: number } {
+  if (text.length <= MAX_CHARACTERS) return { head: text, omitted: 0 }
+  const end = text.lastIndexOf('\n', MAX_CHARACTERS)
+  const head = end > MAX_CHARACTERS / 2 ? text.slice(0, end) : cut(text, MAX_CHARACTERS)
+  return { head, omitted: text.length - head.length }
+}
+
+/** The parts of a message that are text. Images are shown, and thoughts are folded. */
+const textOf = ({ content }: ChatMessage): string =>
+  typeof content === 'string' || content === null || content === undefined
+    ? (content ?? '')
+    : contentText(content.filter((part) => isTextPart(part) || !/image|thinking|reasoning/u.test(part.type)))
+
+/** The thoughts of the model, as far as they are readable. */
+const thoughtsOf = ({ content }: ChatMessage): readonly string[] =>
+  Array.isArray(content)
+    ? content.flatMap((part: unknown) =>
+        isRecord(part) && typeof part['thinking'] === 'string' && part['thinking'] !== '' ? [part['thinking']] : [],
+      )
+    : []
+
+/** A text as Markdown, with a link to the rest of it. */
+function Prose({ text, words, more }: { text: string; words: RegExp | undefined; more: string }): Child {
+  const { head, omitted } = headOf(text)
+  return (
+    <>
+      {head.trim() === '' ? null : <Markdown text={head} words={words} />}
+      {omitted === 0 ? null : (
+        <a class="more" href={more}>
+          {count(omitted)} more characters
+        </a>
+      )}
+    </>
+  )
+}
+
+function Pictures({ chat: { step }, at }: { chat: Chat; at: number }): Child {
+  const message = step.context.messages[at]
+  const images = message === undefined ? [] : imagesOf(message)
+  return (
+    <>
+      {images.map((_image, n) => (
+        <img
+          class="picture"
+          src={link('/image', { c: step.conversationId, at: step.revision, i: at, n })}
+          alt={`Image ${count(n + 1)} of the message`}
+          loading="lazy"
+        />
+      ))}
+    </>
+  )
+}
+
+/** A call; its result is inside it. */
+function Call({ chat, call }: { chat: Chat; call: ToolCall }): Child {
+  const { step, focus } = chat
+  const { context } = step
+  const at = resultsOf(context).byCall.get(call.id)
+  const result = at === undefined ? undefined : context.messages[at]
+  const id = at === undefined ? undefined : context.messageIds[at]
+  return (
+    <ToolCallView call={call} result={result} isOpen={id !== undefined && id === focus.m}>
+      {at === undefined ? null : <Message chat={chat} at={at} />}
+    </ToolCallView>
+  )
+}
+
+/** The content of a message, by its role. */
+function Content({ chat, at }: { chat: Chat; at: number }): Child {
+  const { step, words, added } = chat
+  const { context, conversationId: c, revision } = step
+  const message = context.messages[at]
+  if (message === undefined) return null
+  const more = link('/message', { c, at: revision, i: at })
+  if (at === context.viewAt)
+    return (
+      <Lines
+        lines={linesOf(message)}
+        words={words}
+        hrefOf={(line) => conversationLink({ c, at: revision, why: `${String(at)}.${String(line)}` })}
+        more={more}
+        changes={added}
+        isMarkdown
+      />
+    )
+  if (message.role === 'tool') return <ToolResult text={contentText(message.content)} words={words} more={more} />
+  const text = textOf(message)
+  const prose = <Prose text={text} words={words} more={more} />
+  if ((message.role === 'system' || message.role === 'developer') && text.length > MAX_INSTRUCTIONS)
+    return (
+      <details class="call" open={words?.test(text) === true || context.messageIds[at] === chat.focus.m}>
+        <summary>{visible(oneLine(text, 120))}</summary>
+        <div class="inside">{prose}</div>
+      </details>
+    )
+  return (
+    <>
+      {thoughtsOf(message).map((thought) => (
+        <details class="call thought">
+          <summary>
+            <b>thought</b> <span class="muted">{visible(oneLine(thought, 100))}</span>
+          </summary>
+          <div class="inside">
+            <Prose text={thought} words={words} more={more} />
+          </div>
+        </details>
+      ))}
+      {prose}
+      <Pictures chat={chat} at={at} />
+      {(message.tool_calls ?? []).map((call) => (
+        <Call chat={chat} call={call} />
+      ))}
+    </>
+  )
+}
+
+/** Tags of a message: new, changed, pinned, shortened. */
+function Tags({ chat: { step }, at }: { chat: Chat; at: number }): Child {
+  const { context, change, live } = step
+  const id = context.messageIds[at]
+  const shortening = id === undefined ? undefined : context.shortened?.find((each) => each.id === id)
+  return (
+    <>
+      {id !== undefined && change?.added.has(id) === true ? <span class="tag new">new</span> : null}
+      {at === context.viewAt && (change?.view.length ?? 0) > 0 ? <span class="tag new">changed</span> : null}
+      {id !== undefined && live.get(id)?.pinned === true ? <span class="tag">pinned</span> : null}
+      {shortening === undefined ? null : <span class="tag warn">{shortening.how}</span>}
+    </>
+  )
+}
+
+/** A message of the chat. */
+function Message({ chat, at }: { chat: Chat; at: number }): Child {
+  const { step, focus } = chat
+  const { context, change, live, conversationId: c } = step
+  const message = context.messages[at]
+  if (message === undefined) return null
+  const id = context.messageIds[at]
+  const isView = at === context.viewAt
+  const recorded = id === undefined ? undefined : live.get(id)
+  const isNew = id !== undefined && change?.added.has(id) === true
+  const name = nameOf(isView, id, 'not recorded')
+  return (
+    <article
+      class={`msg ${message.role}${isView ? ' view' : ''}${isNew ? ' added' : ''}${id !== undefined && id === focus.m ? ' sought' : ''}`}
+      tabindex={-1}
+      id={isNew && id === firstNew(step) ? 'new' : undefined}
+      aria-label={plain(`${message.role}: ${oneLine(name, 60)}`)}
+      data-i={at}
+    >
+      <header title={plain(name.slice(0, 200))}>
+        <b class="role">{isView ? SUMMARY : ROLES[message.role]}</b>
+        {message.name === undefined ? null : <Name text={message.name} most={40} />}
+        <Tags chat={chat} at={at} />
+        {recorded === undefined ? null : (
+          <span class="facts">
+            {many(recorded.tokens, 'token')}
+            {' · '}
+            <a href={conversationLink({ c, at: recorded.revision })} title={`revision ${String(recorded.revision)}`}>
+              <Time at={recorded.createdAt} />
+            </a>
+          </span>
+        )}
+      </header>
+      <Content chat={chat} at={at} />
+    </article>
+  )
+}
+
+/** The messages of one part. */
+export function Part({ step, part, focus }: { step: Step; part: number; focus: ContextFocus }): Child {
+  const { context } = step
+  if (context === undefined) return null
+  const chat: Chat = {
+    step: { ...step, context },
+    focus,
+    words: markedWords(focus.q),
+    added: newLines(step.change),
+  }
+  const { indexes } = resultsOf(context)
+  const from = part * PART_SIZE
+  const to = Math.min(context.messages.length, from + PART_SIZE)
+  return (
+    <>
+      {Array.from({ length: Math.max(0, to - from) }, (_none, each) => from + each).map((at) =>
+        indexes.has(at) ? null : <Message chat={chat} at={at} />,
+      )}
+    </>
+  )
+}

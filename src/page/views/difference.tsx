@@ -1,0 +1,247 @@
+/** The difference between two revisions: what left the context, what came, and what it cost. */
+import type { Child } from 'hono/jsx'
+import { summaryOf } from '../../domain/conversation/batch.js'
+import { contentText, toChatMessage } from '../../domain/values/message.js'
+import type { Difference, ForgottenCycle } from '../../library/ledger.js'
+import { conversationLink, link } from '../links.js'
+import type { Mark } from '../reading/history.js'
+import { differenceLink } from './cycles.js'
+import { eventLabel } from './event-label.js'
+import { ForgottenParts } from './forgotten-cycle.js'
+import { Headlines } from './forgotten-headlines.js'
+import { Lines } from './lines.js'
+import { TextDifference } from './text-difference.js'
+import { cut, count, linesOf, many, Name, oneLine, plain, visible, Time } from './text.js'
+
+type RemovedMessage = Difference['messages']['left'][number]
+
+function RemovedMessageView({ c, before, message }: { c: string; before: bigint; message: RemovedMessage }): Child {
+  const { messageId, role, batchId, tokens } = message
+  return (
+    <article class={`msg ${role}`} aria-label={plain(`${role} ${messageId.slice(0, 60)}`)}>
+      <header>
+        <b class="role">{role}</b>
+        <a class="id" href={conversationLink({ c, at: before, m: messageId })}>
+          <Name text={messageId} most={40} />
+        </a>
+        <span class="facts">
+          {many(tokens, 'token')}
+          {batchId === undefined ? null : (
+            <>
+              {' · in '}
+              <a href={link('/explain', { c, batch: batchId })}>{batchId.slice(0, 12)}</a>
+            </>
+          )}
+        </span>
+      </header>
+      <Lines
+        lines={linesOf(toChatMessage(message))}
+        most={6}
+        more={conversationLink({ c, at: before, m: messageId })}
+      />
+    </article>
+  )
+}
+
+const MAX_REMOVED = 120
+
+/** Links to the cycles between two revisions; their pages report what was lost. */
+function CyclesBetween({ c, marks }: { c: string; marks: readonly Mark[] }): Child {
+  if (marks.length === 0) return null
+  return (
+    <>
+      <h3>Compactions in between</h3>
+      <ul class="ids">
+        {marks.slice(0, MAX_REMOVED).map((mark) => (
+          <li>
+            <a href={differenceLink(c, mark)}>{visible(mark.text)}</a>
+          </li>
+        ))}
+        {marks.length > MAX_REMOVED ? (
+          <li>
+            <a href={link('/cycles', { c })}>{many(marks.length - MAX_REMOVED, 'more', 'more')}</a>
+          </li>
+        ) : null}
+      </ul>
+    </>
+  )
+}
+
+/** Size of the context on both sides, with links to them. */
+function Sides({ difference: { conversationId: c, from, to } }: { difference: Difference }): Child {
+  return (
+    <p class="figures">
+      <span>
+        <b>{count(from.tokens)}</b> → <b>{count(to.tokens)}</b> tokens
+      </span>
+      <span>
+        <b>{count(from.liveMessages)}</b> → <b>{count(to.liveMessages)}</b> messages in full
+      </span>
+      <span>
+        <b>{count(from.batches)}</b> → <b>{count(to.batches)}</b> summaries
+      </span>
+      <a href={conversationLink({ c, at: from.revision })}>Before</a>
+      <a href={conversationLink({ c, at: to.revision, since: from.revision })}>After</a>
+    </p>
+  )
+}
+
+/** A summary by its first line, linked to its sources. */
+function SummaryLine({ c, batch }: { c: string; batch: Difference['batches']['left'][number] }): Child {
+  return (
+    <li>
+      <a href={link('/explain', { c, batch: batch.batchId })}>
+        {visible(oneLine(summaryOf(batch).replaceAll('#', ' '), 80))}
+      </a>{' '}
+      <span class="muted">of {many(batch.messageCount, 'message')}</span>
+    </li>
+  )
+}
+
+/** What left the context. */
+function Removed({ difference }: { difference: Difference }): Child {
+  const { conversationId: c, from, messages, batches } = difference
+  return (
+    <section aria-label="Removed">
+      <h3>
+        {many(messages.left.length, 'message')} removed
+        {messages.passed.length === 0 ? null : `, ${count(messages.passed.length)} added and removed in between`}
+      </h3>
+      {messages.left.slice(0, MAX_REMOVED).map((message) => (
+        <RemovedMessageView c={c} before={from.revision} message={message} />
+      ))}
+      {messages.left.length <= MAX_REMOVED ? null : (
+        <p class="muted">and {many(messages.left.length - MAX_REMOVED, 'more', 'more')}</p>
+      )}
+      {batches.left.length === 0 ? null : (
+        <>
+          <h3>{many(batches.left.length, 'summary', 'summaries')} removed</h3>
+          <ul class="ids">
+            {batches.left.map((batch) => (
+              <SummaryLine c={c} batch={batch} />
+            ))}
+          </ul>
+        </>
+      )}
+    </section>
+  )
+}
+
+type AddedBatch = Difference['batches']['came'][number]
+
+function AddedSummary({ c, batch }: { c: string; batch: AddedBatch }): Child {
+  const { batchId, messageCount, tokens } = batch
+  return (
+    <article class="msg view" aria-label={`Summary ${batchId}`}>
+      <header>
+        <b class="role">Summary</b>
+        <span class="facts">
+          of {many(messageCount, 'message')} · {many(tokens, 'token')} ·{' '}
+          <a href={link('/explain', { c, batch: batchId })}>sources</a>
+        </span>
+      </header>
+      <Lines lines={summaryOf(batch).split('\n')} more={link('/explain', { c, batch: batchId })} isMarkdown />
+    </article>
+  )
+}
+
+/** What came into the context. */
+function Added({ difference }: { difference: Difference }): Child {
+  const { conversationId: c, to, messages, batches } = difference
+  return (
+    <>
+      <h3>
+        {many(batches.came.length, 'summary', 'summaries')} added
+        {messages.came.length === 0 ? null : `, ${many(messages.came.length, 'message')} added`}
+      </h3>
+      {batches.came.map((batch) => (
+        <AddedSummary c={c} batch={batch} />
+      ))}
+      {messages.came.length === 0 ? null : (
+        <ul class="ids">
+          {messages.came.slice(0, 200).map(({ messageId, role, content }) => (
+            <li>
+              <b>{role}</b>{' '}
+              <a href={conversationLink({ c, at: to.revision, m: messageId })}>
+                {visible(cut(contentText(content).slice(0, 400).replaceAll(/\s+/gu, ' '), 100)) || (
+                  <Name text={messageId} most={40} />
+                )}
+              </a>
+            </li>
+          ))}
+        </ul>
+      )}
+    </>
+  )
+}
+
+function EventsBetween({ difference: { conversationId: c, events } }: { difference: Difference }): Child {
+  return (
+    <details class="fold">
+      <summary>{many(events.length, 'event')} in between</summary>
+      <ul class="ids">
+        {events.slice(0, 400).map(({ revision, type, recordedAt }) => (
+          <li>
+            <a href={conversationLink({ c, at: revision })}>{count(revision)}</a> {eventLabel(type)}{' '}
+            <Time at={recordedAt} />
+          </li>
+        ))}
+      </ul>
+    </details>
+  )
+}
+
+/** The changes between two revisions: removed parts in the first column, added parts in the second. */
+export function DifferenceView({
+  difference,
+  forgotten,
+  cyclesBetween,
+}: {
+  difference: Difference
+  /** The report of the cycle, if the difference is of one. */
+  forgotten: ForgottenCycle | undefined
+  /** Otherwise, the cycles between the two revisions. */
+  cyclesBetween: readonly Mark[]
+}): Child {
+  const { conversationId: c, from, to, cycle, view } = difference
+  return (
+    <>
+      <h2>
+        {cycle === undefined ? 'Difference' : `Compaction ${String(cycle.cycle)}`}
+        <span class="facts">
+          {' '}
+          revision {count(from.revision)} to {count(to.revision)}
+        </span>
+      </h2>
+      {cycle?.outOfForce === undefined ? null : (
+        <p class="note warn">
+          Inactive since revision {count(cycle.outOfForce.revision)} ({eventLabel(cycle.outOfForce.type)}).
+        </p>
+      )}
+      <Sides difference={difference} />
+      {forgotten === undefined ? null : <Headlines cycles={[forgotten]} withNames={false} linked />}
+      <div class="columns">
+        <Removed difference={difference} />
+        <section aria-label="Added" class="stays">
+          <Added difference={difference} />
+          {forgotten !== undefined ? (
+            <ForgottenParts found={forgotten} linked />
+          ) : cycle !== undefined ? (
+            <p class="note muted">This compaction belongs to an adopted edition. See the edition for what it lost.</p>
+          ) : (
+            <CyclesBetween c={c} marks={cyclesBetween} />
+          )}
+        </section>
+      </div>
+      {view.length === 0 ? (
+        <p class="muted">The text of the summaries is unchanged.</p>
+      ) : (
+        <section aria-label="Text of the summaries">
+          <h3>Text of the summaries</h3>
+          <TextDifference changes={view} />
+        </section>
+      )}
+      <EventsBetween difference={difference} />
+    </>
+  )
+}

@@ -1,0 +1,135 @@
+/** Losses as sentences: what the agent no longer knew after which compaction, where it was said, and what it cost. */
+import type { Child } from 'hono/jsx'
+import { ITEM_NAMES } from '../../forgotten/items.js'
+import type { ForgottenCycle, JudgedItem } from '../../library/ledger.js'
+import { costText, MAX_CHARACTERS, RevisionLink, type Linked } from './forgotten-cycle.js'
+import { count, cut, many, Name, visible } from './text.js'
+
+type Loss = ForgottenCycle['report']['foremost']['losses'][number]
+
+interface Headline {
+  readonly cycle: ForgottenCycle
+  readonly loss: Loss
+}
+
+/** Sentences that are not folded. */
+const MAX_HEADLINES = 8
+
+const KNEW: Readonly<Record<JudgedItem['verdict'], string>> = {
+  gone: 'the agent no longer knew',
+  blurred: 'the agent knew only a part of',
+  unknown: 'the agent may no longer have known',
+  kept: 'the agent knew',
+}
+
+/** 1 → "1st", 22 → "22nd". */
+function ordinal(value: number): string {
+  const suffixes: Readonly<Record<string, string>> = { one: 'st', two: 'nd', few: 'rd' }
+  return `${count(value)}${suffixes[new Intl.PluralRules('en', { type: 'ordinal' }).select(value)] ?? 'th'}`
+}
+
+function Lead({ cycle, withName, children }: { cycle: ForgottenCycle; withName: boolean; children?: Child }): Child {
+  return (
+    <p class="lead">
+      {withName ? (
+        <>
+          <Name text={cycle.conversationId} most={60} />:{' '}
+        </>
+      ) : null}
+      After the {ordinal(cycle.cycle)} compaction {children}:
+    </p>
+  )
+}
+
+function LostItem({
+  headline: { cycle },
+  item,
+  withName,
+  linked,
+}: Linked & { headline: Headline; item: JudgedItem; withName: boolean }): Child {
+  const { text, said, kind, verdict, mentions, isNeededAgain } = item
+  return (
+    <li class={`headline ${verdict}`} tabindex={-1}>
+      <Lead cycle={cycle} withName={withName}>
+        {KNEW[verdict]}
+      </Lead>
+      <p class="what">{visible(cut(text, MAX_CHARACTERS))}</p>
+      <p class="facts">
+        {ITEM_NAMES[kind]}, said at{' '}
+        <RevisionLink c={cycle.conversationId} revision={said.revision} messageId={said.messageId} linked={linked} />
+        {mentions > 1 ? ` and in ${many(mentions - 1, 'more message')}` : null}
+        {isNeededAgain === true ? <b class="bad"> · needed again later</b> : null}
+      </p>
+    </li>
+  )
+}
+
+function RepeatedWork({
+  headline: { cycle },
+  loss,
+  withName,
+  linked,
+}: Linked & { headline: Headline; loss: Extract<Loss, { kind: 'repeated' }>; withName: boolean }): Child {
+  const { conversationId: c } = cycle
+  return (
+    <li class="headline repeated" tabindex={-1}>
+      <Lead cycle={cycle} withName={withName}>
+        the agent did again what it had done before
+      </Lead>
+      <p class="what">
+        {visible(loss.tool === '' ? loss.use : loss.tool)} <code>{visible(cut(loss.subject, MAX_CHARACTERS))}</code>
+      </p>
+      <p class="facts">
+        cost <b>{costText(loss.cost)}</b>; first at{' '}
+        <RevisionLink c={c} revision={loss.first.revision} messageId={loss.first.messageId} linked={linked} />, again at{' '}
+        <RevisionLink c={c} revision={loss.again.revision} messageId={loss.again.messageId} linked={linked} />
+      </p>
+    </li>
+  )
+}
+
+function List({
+  headlines,
+  withNames,
+  linked,
+}: Linked & { headlines: readonly Headline[]; withNames: boolean }): Child {
+  return (
+    <ul class="headlines">
+      {headlines.map((headline) =>
+        headline.loss.kind === 'item' ? (
+          <LostItem headline={headline} item={headline.loss.item} withName={withNames} linked={linked} />
+        ) : (
+          <RepeatedWork headline={headline} loss={headline.loss} withName={withNames} linked={linked} />
+        ),
+      )}
+    </ul>
+  )
+}
+
+/** The losses of the compactions: the most important of each before the next of each. */
+function headlinesOf(cycles: readonly ForgottenCycle[]): readonly Headline[] {
+  const ranked = cycles.flatMap((cycle) => cycle.report.foremost.losses.map((loss, rank) => ({ cycle, loss, rank })))
+  return ranked.toSorted((a, b) => a.rank - b.rank)
+}
+
+/** The most important losses, and the others folded. */
+export function Headlines({
+  cycles,
+  withNames,
+  linked,
+}: Linked & { cycles: readonly ForgottenCycle[]; withNames: boolean }): Child {
+  const headlines = headlinesOf(cycles)
+  if (headlines.length === 0) return <p class="empty">No loss was found.</p>
+  const rest = headlines.slice(MAX_HEADLINES)
+  return (
+    <>
+      <List headlines={headlines.slice(0, MAX_HEADLINES)} withNames={withNames} linked={linked} />
+      {rest.length === 0 ? null : (
+        <details class="fold">
+          <summary>{many(rest.length, 'more loss', 'more losses')}</summary>
+          <List headlines={rest} withNames={withNames} linked={linked} />
+        </details>
+      )}
+    </>
+  )
+}

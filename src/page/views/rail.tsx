@@ -1,0 +1,194 @@
+/** What the model had at a revision: size, summaries, changes, notes and the fingerprint of the context. */
+import type { Child } from 'hono/jsx'
+import { conversationLink, link } from '../links.js'
+import type { Words } from '../words.js'
+import type { ContextAsOf } from '../../library/ledger.js'
+import type { Step } from '../reading/step.js'
+import { firstNew } from './chat.js'
+import { eventLabel } from './event-label.js'
+import { count, many, Name, percent, visible, Time } from './text.js'
+
+/** Removed messages and removed lines of the view. */
+export function RemovedParts({ step }: { step: Step }): Child {
+  const { change, conversationId: c } = step
+  if (change === undefined) return null
+  const removedLines = change.view
+    .filter(({ kind }) => kind === 'removed')
+    .flatMap(({ text }) => text.trimEnd().split('\n'))
+  if (change.removed.length === 0 && removedLines.length === 0) return null
+  const [first] = change.removed
+  const last = change.removed.at(-1)
+  return (
+    <details class="removed-parts">
+      <summary>
+        {change.removed.length === 0 ? null : (
+          <>
+            {many(change.removed.length, 'message')} removed since revision {count(change.since)}
+            {first === undefined ? null : (
+              <>
+                : <Name text={first.messageId} most={30} />
+                {last === undefined || last === first ? null : (
+                  <>
+                    {' to '}
+                    <Name text={last.messageId} most={30} />
+                  </>
+                )}
+              </>
+            )}
+          </>
+        )}
+        {change.removed.length > 0 && removedLines.length > 0 ? '; ' : null}
+        {removedLines.length === 0 ? null : `${many(removedLines.length, 'line')} of the summary removed`}
+      </summary>
+      {change.removed.length === 0 ? null : (
+        <ul class="ids">
+          {change.removed.slice(0, 400).map(({ messageId, batchId }) => (
+            <li>
+              <a href={conversationLink({ c, at: change.since, m: messageId })}>
+                <Name text={messageId} most={40} />
+              </a>
+              {batchId === undefined ? null : (
+                <>
+                  {' in '}
+                  <a href={link('/explain', { c, batch: batchId })}>{batchId.slice(0, 12)}</a>
+                </>
+              )}
+            </li>
+          ))}
+        </ul>
+      )}
+      {removedLines.length === 0 ? null : (
+        <div class="text removed">
+          {removedLines.slice(0, 80).map((line) => (
+            <span class="ln">{line === '' ? '\u00a0' : visible(line.slice(0, 1_500))}</span>
+          ))}
+        </div>
+      )}
+    </details>
+  )
+}
+
+/** Notes about a context. */
+function Notes({ context, words }: { context: ContextAsOf; words: Words }): Child {
+  return (
+    <>
+      {words.contextNotes(context).map((sentence) => (
+        <p class="note warn">{visible(sentence)}</p>
+      ))}
+    </>
+  )
+}
+
+/** Size and hash of a context. */
+export function ContextFigures({
+  context,
+  whole = false,
+  children,
+}: {
+  context: ContextAsOf
+  /** Show the full hash. */
+  whole?: boolean
+  children?: Child
+}): Child {
+  return (
+    <p class="figures">
+      <span>
+        <b>{count(context.messages.length)}</b> messages
+      </span>
+      <span>
+        <b>{count(context.tokens)}</b> tokens
+      </span>
+      {children}
+      <span class="hash" title="SHA-256 of the messages as they are sent">
+        SHA-256 <code>{whole ? context.hash : `${context.hash.slice(0, 16)}…`}</code>
+      </span>
+    </p>
+  )
+}
+
+/** New and removed messages, compared with another revision. */
+function Changed({ step, q }: { step: Step; q: string | undefined }): Child {
+  const { change, conversationId: c, revision } = step
+  if (change === undefined) return null
+  const { added, removed, since } = change
+  return (
+    <p>
+      {added.size === 0 ? (
+        <b>+0</b>
+      ) : (
+        <a class="plus" href={conversationLink({ c, at: revision, since, q, m: firstNew(step) })} data-new>
+          <b>+{count(added.size)}</b>
+        </a>
+      )}{' '}
+      <b class="minus">−{count(removed.length)}</b> {added.size + removed.length === 1 ? 'message' : 'messages'} since
+      revision {count(since)}
+    </p>
+  )
+}
+
+function Amount({ context, limit }: { context: ContextAsOf; limit: number | undefined }): Child {
+  return (
+    <>
+      <p class="amount">{count(context.tokens)}</p>
+      <p class="muted">
+        tokens{limit === undefined ? null : `, ${percent(context.tokens, limit)} of the limit of ${count(limit)}`}
+      </p>
+      {limit === undefined ? null : (
+        <meter
+          min="0"
+          max={String(limit)}
+          high={limit * 0.9}
+          value={String(context.tokens)}
+          aria-label="Share of the limit"
+        />
+      )}
+    </>
+  )
+}
+
+/** The rail: what the model had at this turn, and what happened there. */
+export function Rail({ step, q, words }: { step: Step; q: string | undefined; words: Words }): Child {
+  const { conversationId: c, context, event, limit } = step
+  return (
+    <aside class="rail" aria-label="What the model had at this turn" tabindex={0}>
+      {context === undefined ? null : (
+        <>
+          <h2>What the model had at this turn</h2>
+          <Amount context={context} limit={limit} />
+          <p>
+            {many(context.messages.length - (context.viewAt === undefined ? 0 : 1), 'message')} in full
+            {context.viewAt === undefined ? null : (
+              <>
+                {' and '}
+                <a href={link('/explain', { c })}>a summary of the earlier ones</a>
+              </>
+            )}
+          </p>
+          <Changed step={step} q={q} />
+          <Notes context={context} words={words} />
+        </>
+      )}
+      {event === undefined ? null : (
+        <details>
+          <summary>
+            <b class="happened" data-type={event.type}>
+              {eventLabel(event.type)}
+            </b>
+          </summary>
+          <p>{visible(words.describeEvent(event))}</p>
+          <p class="muted">
+            <Time at={event.metadata.recordedAt} /> by <Name text={event.metadata.actor} most={40} />
+          </p>
+          <p>
+            <a href={link('/fact', { c, r: event.revision })}>The recorded event</a>
+          </p>
+          {context === undefined ? null : (
+            <p class="hash muted" title="SHA-256 of the messages as they are sent">
+              SHA-256 of the context: <code>{context.hash}</code>
+            </p>
+          )}
+        </details>
+      )}
+    </aside>
+  )
+}
