@@ -21,6 +21,7 @@ const CAPABILITIES = [
 
 const LEFT_OF: Readonly<Record<string, readonly string[]>> = {
   'src/lib': [],
+  'src/secrets': ['src/lib'],
   'src/domain': ['src/lib'],
   'src/ports': ['src/lib', 'src/domain'],
   'src/recording': CORE,
