@@ -32,6 +32,10 @@ export function openRemoteLedger({ policy, ...reach }: RemoteLedgerOptions): Led
     ...readingCalls(remote),
     ...operatingCalls(remote),
     editions: remoteEditions(remote),
+    secrets: {
+      redactor: () => Promise.reject(notSupportedRemotely('secrets.redactor', 'the service redacts what it records')),
+      scan: () => Promise.reject(notSupportedRemotely('secrets.scan', 'scan on the machine of the store')),
+    },
     projections: remoteProjections(remote),
     close,
     [Symbol.asyncDispose]: close,

@@ -24,6 +24,7 @@ import { createObserving } from './observing.js'
 import { createProjections, fillerOf, runnerOf } from './projections.js'
 import { createPrompts } from './prompts.js'
 import { createProvenance } from './provenance.js'
+import { createSecrets } from './secrets.js'
 import { createSearching } from './searching.js'
 import { createTools } from './tools.js'
 import { createTranscripts } from './transcripts.js'
@@ -100,6 +101,7 @@ export function createLedger(parts: LedgerParts): Ledger {
     // Requests of editions are counted one by one: their summarizer does not try again by itself.
     editions: { ...createEditions({ ...common, summarizer: parts.editionSummarizer }), ...createEvaluations(common) },
     prompts: createPrompts(common),
+    secrets: createSecrets(common),
     projections: createProjections(common),
     close,
     [Symbol.asyncDispose]: close,

@@ -15,13 +15,19 @@ export interface OwnRules {
   readonly allow?: readonly string[] | undefined
 }
 
-/** How many secrets of each kind. */
-export type SecretCounts = Readonly<Record<string, number>>
+/** A replaced secret, without its place. */
+export interface SecretMark {
+  readonly kind: string
+  readonly fingerprint: string
+}
 
-/** A redacted value, and what replaced the secrets: each replacement with its kinds. */
+/** The texts that replaced secrets, each with the secrets that it stands for. */
+export type Replacements = ReadonlyMap<string, readonly SecretMark[]>
+
+/** A redacted value, and what replaced its secrets. */
 export interface Redacted<Value> {
   readonly value: Value
-  readonly replacements: ReadonlyMap<string, SecretCounts>
+  readonly replacements: Replacements
 }
 
 /** A secret that was found: its kind, its fingerprint, and its place in the text. */
@@ -43,10 +49,6 @@ const BASE64 = /(?<![A-Za-z0-9+/])[A-Za-z0-9+/]{24,}(?:(?:\r?\n|\\n)[A-Za-z0-9+/
 const LINE_BREAK = /\r?\n|\\n/u
 /** Decoded text at the start of Base64 that shows whether it is text at all. */
 const SAMPLE = 48
-
-const addCounts = (sum: Record<string, number>, counts: SecretCounts): void => {
-  for (const [kind, count] of Object.entries(counts)) sum[kind] = (sum[kind] ?? 0) + count
-}
 
 /** The text of Base64, a byte a character; undefined if it is not text, for example an image. */
 function decodedText(base64: string): string | undefined {
@@ -127,22 +129,22 @@ export class Redactor {
 
   /** Redacts a text. The result contains no secret that another call would find. */
   text(text: string): Redacted<string> {
-    const replacements = new Map<string, SecretCounts>()
+    const replacements = new Map<string, readonly SecretMark[]>()
     return { value: this.redactText(text, replacements), replacements }
   }
 
-  private redactText(text: string, replacements: Map<string, SecretCounts>): string {
+  private redactText(text: string, replacements: Map<string, readonly SecretMark[]>): string {
     return this.redactEncoded(this.redactPlain(text, replacements, scanText), replacements)
   }
 
-  private redactPlain(text: string, replacements: Map<string, SecretCounts>, scan: typeof scanText): string {
+  private redactPlain(text: string, replacements: Map<string, readonly SecretMark[]>, scan: typeof scanText): string {
     const found = this.find(text, scan)
     if (found.length === 0) return text
     let redacted = ''
     let end = 0
     for (const { kind, fingerprint, from, to } of found) {
       const replacement = `[secret:${kind}:${fingerprint}]`
-      replacements.set(replacement, { [kind]: 1 })
+      replacements.set(replacement, [{ kind, fingerprint }])
       redacted += text.slice(end, from) + replacement
       end = to
     }
@@ -150,19 +152,18 @@ export class Redactor {
   }
 
   /** Redacts inside Base64 text, and encodes the result again: what reads it can still decode it. */
-  private redactEncoded(text: string, replacements: Map<string, SecretCounts>): string {
+  private redactEncoded(text: string, replacements: Map<string, readonly SecretMark[]>): string {
     return text.replaceAll(BASE64, (encoded: string) => {
       const decoded = decodedText(encoded)
       if (decoded === undefined) return encoded
-      const inner = new Map<string, SecretCounts>()
+      const inner = new Map<string, readonly SecretMark[]>()
       const redacted = this.redactPlain(decoded, inner, scanDecoded)
       if (inner.size === 0) return encoded
       // If the lines of the original cannot be restored, the marks stand for all of it.
       const isRestorable = encodedLike(encoded, decoded) === encoded
       const replacement = isRestorable ? encodedLike(encoded, redacted) : [...inner.keys()].join(' ')
-      const counts: Record<string, number> = {}
-      for (const each of this.find(decoded, scanDecoded)) addCounts(counts, { [each.kind]: 1 })
-      replacements.set(replacement, counts)
+      const marks = this.find(decoded, scanDecoded).map(({ kind, fingerprint }) => ({ kind, fingerprint }))
+      replacements.set(replacement, marks)
       return replacement
     })
   }
@@ -172,12 +173,16 @@ export class Redactor {
    * parts are the same objects as before.
    */
   json<Value>(value: Value): Redacted<Value> {
-    const replacements = new Map<string, SecretCounts>()
+    const replacements = new Map<string, readonly SecretMark[]>()
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- only texts change, and stay texts
     return { value: this.redactValue(value, replacements, undefined) as Value, replacements }
   }
 
-  private redactValue(value: unknown, replacements: Map<string, SecretCounts>, key: string | undefined): unknown {
+  private redactValue(
+    value: unknown,
+    replacements: Map<string, readonly SecretMark[]>,
+    key: string | undefined,
+  ): unknown {
     if (typeof value === 'string') return this.redactField(key, value, replacements)
     if (typeof value !== 'object' || value === null) return value
     if (Array.isArray(value)) {
@@ -197,7 +202,11 @@ export class Redactor {
   }
 
   /** Redacts the text of a field. The name of the field can be what makes a secret of it: `{ "password": "…" }`. */
-  private redactField(name: string | undefined, text: string, replacements: Map<string, SecretCounts>): string {
+  private redactField(
+    name: string | undefined,
+    text: string,
+    replacements: Map<string, readonly SecretMark[]>,
+  ): string {
     const redacted = this.redactText(text, replacements)
     if (name === undefined || redacted !== text || text.length > LONGEST_FIELD || !SECRET_NAME.test(name))
       return redacted
@@ -205,7 +214,7 @@ export class Redactor {
     const [found] = this.find(`${start}${text}"`)
     if (found === undefined || found.from !== start.length || found.to !== start.length + text.length) return redacted
     const replacement = `[secret:${found.kind}:${found.fingerprint}]`
-    replacements.set(replacement, { [found.kind]: 1 })
+    replacements.set(replacement, [{ kind: found.kind, fingerprint: found.fingerprint }])
     return replacement
   }
 }

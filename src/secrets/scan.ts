@@ -63,10 +63,10 @@ const inBothCases = (pair: string): string[] => {
   )
 }
 
-export type Scanner = (text: string) => Finding[]
+type Scanner = (text: string) => Finding[]
 
 /** Creates a scanner for rules. At the same place, the first rule that matches wins. */
-export function createScanner(rules: readonly SecretRule[]): Scanner {
+function createScanner(rules: readonly SecretRule[]): Scanner {
   /** For each two characters: 0, or an index in `lists`. */
   const table = new Uint16Array(WIDTH * WIDTH)
   const lists: Start[][] = [[]]

@@ -70,7 +70,7 @@ describe('a redacted text', () => {
       const decoded = Buffer.from(value.slice(6), 'base64').toString()
       expect(decoded).not.toContain(secret)
       expect(decoded).toMatch(/^apiVersion: v1\nvalue: .*\[secret:/u)
-      expect([...replacements.values()].map((counts) => Object.keys(counts))).toEqual([[kind]])
+      expect([...replacements.values()].map((marks) => marks.map((mark) => mark.kind))).toEqual([[kind]])
     }
   })
 
