@@ -576,7 +576,7 @@ class Recording {
   /** A value as it is recorded, for comparison with recorded ones. */
   private async redacted<Value>(value: Value): Promise<E.Either<BadPolicy, Value>> {
     return E.map((redactor: Redactor | undefined) => redactor?.json(value).value ?? value)(
-      await redactorFor(this.deps.log, settingsAfter(this.state, this.options.settings)),
+      await redactorFor(this.deps.log, settingsAfter(this.state, this.hasStarted ? undefined : this.options.settings)),
     )
   }
 

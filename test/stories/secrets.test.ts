@@ -187,7 +187,8 @@ async function throughTheProxy(ledger: Ledger): Promise<void> {
     messages.push(question)
     const answer = next()
     // Each character of the answer is a chunk of its own.
-    const chunks = [...answer].map(
+    const chunks = Array.from(
+      answer,
       (delta) =>
         `data: ${JSON.stringify({ id: `r${String(at)}`, model: 'm', choices: [{ index: 0, delta: { content: delta } }] })}\n\n`,
     )
