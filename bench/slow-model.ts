@@ -25,10 +25,10 @@ function slowed(counted: { summaries: number }): Summarizer {
   const extractive = createExtractiveSummarizer()
   return {
     ...extractive,
-    summarize: (prepared, signal) => async () => {
+    summarize: async (prepared, signal) => {
       await wait(CHUNK_MS)
       counted.summaries += 1
-      return await extractive.summarize(prepared, signal)()
+      return await extractive.summarize(prepared, signal)
     },
   }
 }

@@ -8,7 +8,6 @@ import { createHash } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { taskEither as TE } from 'fp-ts'
 import { openLedger, type EditionReport, type PreparedSummary, type Summarizer } from 'context-ledger'
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
@@ -40,7 +39,7 @@ function summarizerWith(name: string, prompt: string): Summarizer {
         request,
       }
     },
-    summarize: ({ request }) => TE.right({ text: String(request), durationMs: 0 }),
+    summarize: async ({ request }) => ({ text: String(request), durationMs: 0 }),
   }
 }
 

@@ -4,7 +4,6 @@
  * node_modules/context-ledger/dist/examples/own-summarizer.js`.
  */
 import { createHash } from 'node:crypto'
-import { taskEither as TE } from 'fp-ts'
 import { openLedger, type PreparedSummary, type Summarizer, type SummaryJob } from 'context-ledger'
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
@@ -44,7 +43,7 @@ const firstLineSummarizer: Summarizer = {
       request,
     }
   },
-  summarize: ({ request }) => TE.right({ text: String(request), durationMs: 0 }),
+  summarize: async ({ request }) => ({ text: String(request), durationMs: 0 }),
 }
 
 /** @returns the strategies that the recorded summaries name */

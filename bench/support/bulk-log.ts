@@ -4,7 +4,7 @@
  * (`load` verifies them). Only the summaries are artificial, because their text is not measured.
  */
 import { Readable } from 'node:stream'
-import { either as E, taskEither as TE } from 'fp-ts'
+import { either as E } from 'fp-ts'
 import { createMemoryClaims } from '../../src/adapters/memory/claims.js'
 import { createPostgresBodyStore } from '../../src/adapters/postgres/body-store.js'
 import { migrateLog } from '../../src/adapters/postgres/schema.js'
@@ -88,7 +88,7 @@ export const quickSummarizer: Summarizer = {
       .map((each) => each.slice(0, Math.max(1, share - 1)))
       .join(' ')
       .slice(0, job.maxSummaryTokens * 4)
-    return TE.right({ text, durationMs: 0 })
+    return Promise.resolve({ text, durationMs: 0 })
   },
 }
 

@@ -9,14 +9,15 @@ import type { RejectedAnswer, SummarizerRecord } from '../domain/events/index.js
 import { isWithoutModel } from '../domain/reports/prices.js'
 import { thrownSentence } from '../domain/values/thrown.js'
 import { defaultEstimator } from '../domain/values/tokens.js'
-import type {
-  PaidAnswer,
-  PreparedSummary,
-  Summarizer,
-  SummarizerFailure,
-  SummarizerFailureKind,
-  Summary,
-  SummaryJob,
+import {
+  isSummarizerFailure,
+  type PaidAnswer,
+  type PreparedSummary,
+  type Summarizer,
+  type SummarizerFailure,
+  type SummarizerFailureKind,
+  type Summary,
+  type SummaryJob,
 } from '../ports/summarizer.js'
 import type { Refused, TokenBudget } from '../ports/token-budget.js'
 import type { RegisterPrompt } from '../recording/register-prompt.js'
@@ -168,15 +169,15 @@ export const requestTokens = (prepared: PreparedSummary): number =>
  * The tokens of a call: as reported, or else estimated; after a failure that may have been paid for, the whole
  * reservation.
  */
-function spentOn(prepared: PreparedSummary, answer: E.Either<SummarizerFailure, Summary>): number {
-  if (E.isLeft(answer)) {
-    if (wasFree(answer.left)) return 0
-    const reported = answer.left.answer?.usage
+function spentOn(prepared: PreparedSummary, answer: Summary | SummarizerFailure): number {
+  if (isSummarizerFailure(answer)) {
+    if (wasFree(answer)) return 0
+    const reported = answer.answer?.usage
     return reported === undefined
       ? requestTokens(prepared) + prepared.job.maxSummaryTokens
       : reported.promptTokens + reported.completionTokens
   }
-  const { usage, text } = answer.right
+  const { usage, text } = answer
   return usage === undefined
     ? requestTokens(prepared) + defaultEstimator.text(text)
     : usage.promptTokens + usage.completionTokens
@@ -239,13 +240,13 @@ async function ask(
   await registerPrompt(prepared, provenance)
   if (!isFree) spent.calls += 1
   const from = performance.now()
-  const answer = await summarizer.summarize(prepared, signal)()
+  const answer = await summarizer.summarize(prepared, signal)
   if (!isFree) spent.seconds += (performance.now() - from) / 1_000
   const tokens = spentOn(prepared, answer)
   if (!isFree) spent.tokens += tokens
   // If settling fails, the reservation stays and the limit resets later. The answer is used.
   await reservation?.settle(tokens).catch(() => undefined)
-  return answer
+  return isSummarizerFailure(answer) ? E.left(answer) : E.right(answer)
 }
 
 /** The second request for a job; undefined if none can help. */

@@ -68,15 +68,15 @@ function estimating(summarizer: Summarizer, counts: Counts): Summarizer {
   return {
     ...summarizer,
     prepare: (job) => summarizer.prepare(job),
-    summarize: (prepared) => async () => {
+    summarize: async (prepared) => {
       const { maxSummaryTokens } = prepared.job
       counts.calls += 1
       counts.promptTokens += requestTokens(prepared)
       counts.completionTokens += maxSummaryTokens
-      return E.right({
+      return {
         text: FILLER.repeat(Math.ceil((maxSummaryTokens * 4) / FILLER.length)).slice(0, maxSummaryTokens * 4),
         durationMs: 0,
-      })
+      }
     },
   }
 }

@@ -3,16 +3,16 @@
  * with the reported usage. A request that fails without cost is retried, up to six attempts; one that may have been
  * paid for is sent at most twice. Every attempt counts. The summarizer must not retry by itself.
  */
-import { either as E } from 'fp-ts'
 import { costMicros, isWithoutModel, type Price, type TokenUsage } from '../domain/reports/prices.js'
 import { defaultEstimator } from '../domain/values/tokens.js'
 import type { LimitReached, Spending, SpendingLimits } from '../ports/spending.js'
-import type {
-  PreparedSummary,
-  Summarizer,
-  SummarizerFailure,
-  SummarizerFailureKind,
-  Summary,
+import {
+  isSummarizerFailure,
+  type PreparedSummary,
+  type Summarizer,
+  type SummarizerFailure,
+  type SummarizerFailureKind,
+  type Summary,
 } from '../ports/summarizer.js'
 import { backoffAfter } from '../compaction/backoff.js'
 import { MOST_SENDS, requestTokens, wasFree } from '../compaction/summarize-step.js'
@@ -87,7 +87,7 @@ class Metered {
       : {
           ...summarizer,
           prepare: (job) => summarizer.prepare(job),
-          summarize: (prepared, signal) => () => this.summarize(summarizer, prepared, signal),
+          summarize: (prepared, signal) => this.summarize(summarizer, prepared, signal),
         }
   }
 
@@ -98,14 +98,10 @@ class Metered {
     }
   }
 
-  private usageOf(
-    prepared: PreparedSummary,
-    most: TokenUsage,
-    answer: E.Either<SummarizerFailure, Summary>,
-  ): TokenUsage {
-    if (E.isLeft(answer))
-      return wasFree(answer.left) ? { promptTokens: 0, completionTokens: 0 } : (answer.left.answer?.usage ?? most)
-    const { usage, text } = answer.right
+  private usageOf(prepared: PreparedSummary, most: TokenUsage, answer: Summary | SummarizerFailure): TokenUsage {
+    if (isSummarizerFailure(answer))
+      return wasFree(answer) ? { promptTokens: 0, completionTokens: 0 } : (answer.answer?.usage ?? most)
+    const { usage, text } = answer
     if (usage === undefined)
       return { promptTokens: requestTokens(prepared), completionTokens: defaultEstimator.text(text) }
     this.above = Math.max(this.above, usage.promptTokens / Math.max(1, requestTokens(prepared)))
@@ -135,7 +131,7 @@ class Metered {
     summarizer: Summarizer,
     prepared: PreparedSummary,
     signal: AbortSignal | undefined,
-  ): Promise<E.Either<SummarizerFailure, Summary> | undefined> {
+  ): Promise<Summary | SummarizerFailure | undefined> {
     const found = await this.reserve(prepared)
     if (found === undefined) return undefined
     const { most, given } = found
@@ -143,7 +139,7 @@ class Metered {
     this.spent.calls += 1
     this.options.onCall?.()
     try {
-      const answer = await summarizer.summarize(prepared, signal)()
+      const answer = await summarizer.summarize(prepared, signal)
       const took = this.usageOf(prepared, most, answer)
       this.spent.promptTokens += took.promptTokens
       this.spent.completionTokens += took.completionTokens
@@ -162,18 +158,18 @@ class Metered {
     summarizer: Summarizer,
     prepared: PreparedSummary,
     signal: AbortSignal | undefined,
-  ): Promise<E.Either<SummarizerFailure, Summary>> {
+  ): Promise<Summary | SummarizerFailure> {
     let timesSent = 0
     for (let tried = 1; ; tried += 1) {
       const attempted = await this.attempt(summarizer, prepared, signal)
-      if (attempted === undefined) return E.left(NO_ROOM)
-      if (E.isRight(attempted)) return attempted
-      if (!wasFree(attempted.left)) timesSent += attempted.left.timesSent ?? 1
-      const failure = { ...attempted.left, ...(timesSent > 1 ? { timesSent } : {}) }
+      if (attempted === undefined) return NO_ROOM
+      if (!isSummarizerFailure(attempted)) return attempted
+      if (!wasFree(attempted)) timesSent += attempted.timesSent ?? 1
+      const failure = { ...attempted, ...(timesSent > 1 ? { timesSent } : {}) }
       const isLast = tried === FREE_ATTEMPTS || timesSent >= MOST_SENDS || signal?.aborted === true
-      if (isLast || !TRANSIENT.has(failure.failure)) return E.left(failure)
+      if (isLast || !TRANSIENT.has(failure.failure)) return failure
       if (this.options.goOn()) await this.options.wait(backoffAfter(failure, tried, prepared.requestHash).ms)
-      if (!this.options.goOn()) return E.left(failure)
+      if (!this.options.goOn()) return failure
     }
   }
 }

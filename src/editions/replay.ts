@@ -10,7 +10,7 @@ import type { Claims } from '../ports/claims.js'
 import { sleep } from '../ports/clock.js'
 import type { Lease } from '../ports/lease.js'
 import type { LimitReached, Spending, SpendingLimits } from '../ports/spending.js'
-import type { Summarizer } from '../ports/summarizer.js'
+import { isSummarizerFailure, type Summarizer } from '../ports/summarizer.js'
 import type { CompactFailure } from '../compaction/compact.js'
 import { editionStreamsOnce, type EditionStreams } from '../recording/conversation-streams.js'
 import { EDITION_PATIENCE_MS, holdEdition } from './edition-claim.js'
@@ -257,10 +257,10 @@ class ReplayRun {
     const summarizer: Summarizer = {
       ...paying,
       prepare: (job) => paying.prepare(job),
-      summarize: (prepared) => async () => {
-        const answer = await paying.summarize(prepared, this.end.signal)()
+      summarize: async (prepared) => {
+        const answer = await paying.summarize(prepared, this.end.signal)
         // A failure during a stop is not a failure of the model, and is not recorded as one.
-        if (E.isLeft(answer) && !goOn()) conversationAbort.abort()
+        if (isSummarizerFailure(answer) && !goOn()) conversationAbort.abort()
         return answer
       },
     }

@@ -8,7 +8,7 @@
  * longer than the policy allows.
  */
 import { isLedgerError } from '../lib/ledger-error.js'
-import { either as E, taskEither as TE } from 'fp-ts'
+import { either as E } from 'fp-ts'
 import { summaryOf } from '../domain/conversation/batch.js'
 import { contextTokens } from '../domain/compaction/context.js'
 import { Fold } from '../domain/conversation/evolve.js'
@@ -121,11 +121,10 @@ function fillerSummarizer(tokens: number, windowTokens: number): Summarizer {
       }
     },
     // Four characters are one token for Latin letters in every estimator like the default one.
-    summarize: ({ request }) =>
-      TE.right({
-        text: 'filler. '.repeat(Math.ceil(Number(request) / 2)).slice(0, Number(request) * 4 - 1),
-        durationMs: 0,
-      }),
+    summarize: async ({ request }) => ({
+      text: 'filler. '.repeat(Math.ceil(Number(request) / 2)).slice(0, Number(request) * 4 - 1),
+      durationMs: 0,
+    }),
   }
 }
 

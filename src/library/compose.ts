@@ -11,13 +11,13 @@ import { createMemoryWorkQueue } from '../adapters/memory/work-queue.js'
 import { createOpenAiEmbeddingModel } from '../adapters/openai/embedding-model.js'
 import { createOpenAiLanguageModel } from '../adapters/openai/language-model.js'
 import { checkOpenAiModel } from '../adapters/openai/model-check.js'
-import { openFolder, openFolderToRead, openMemory, type FolderToRead } from '../adapters/pglite/sql.js'
+import type { OpenOptions } from '../adapters/pglite/sql.js'
+import { openFolderToRead, type FolderToRead } from '../adapters/pglite/open-to-read.js'
 import { createPostgresBulkTarget } from '../adapters/postgres/bulk-append.js'
 import { createPostgresBodyStore } from '../adapters/postgres/body-store.js'
 import { createPostgresClaims } from '../adapters/postgres/claims.js'
 import { createPostgresEventStore } from '../adapters/postgres/event-store.js'
 import { checkLogVersion, migrateLog } from '../adapters/postgres/schema.js'
-import { lookAtPostgres, openPostgres } from '../adapters/postgres/sql.js'
 import { createPostgresImportedFiles } from '../adapters/postgres/imported-files.js'
 import { createPostgresJobStore } from '../adapters/postgres/service-jobs.js'
 import { createPostgresKeyStore } from '../adapters/postgres/service-keys.js'
@@ -135,6 +135,13 @@ interface Opening {
   readonly onReader?: () => void
 }
 
+/** Opens a database whose address was checked. An engine or a driver is loaded when it is needed. */
+async function openToWrite(address: string, options: OpenOptions): Promise<Database> {
+  if (isPostgres(address)) return await (await import('../adapters/postgres/sql.js')).openPostgres(address)
+  const { openFolder, openMemory } = await import('../adapters/pglite/sql.js')
+  return address === 'memory' ? await openMemory() : await openFolder(address, options)
+}
+
 /** Opens a database and brings its tables up to date: a server by its address, a folder by its path. */
 async function openDatabase(
   address: string,
@@ -171,15 +178,10 @@ async function openDatabase(
     ...(onOpening === undefined ? {} : { onWait: onOpening }),
     ...(onReader === undefined ? {} : { onReader }),
   }
-  const owned = async (opened: Promise<Database>): Promise<FolderToRead> => ({ db: await opened, ownerName: undefined })
   const { db, ownerName: readBy } =
-    address === 'memory'
-      ? await owned(openMemory())
-      : isPostgres(address)
-        ? await owned(openPostgres(address))
-        : readOnly
-          ? await openFolderToRead(address, waiting)
-          : await owned(openFolder(address, waiting))
+    readOnly && address !== 'memory' && !isPostgres(address)
+      ? await openFolderToRead(address, waiting)
+      : { db: await openToWrite(address, waiting), ownerName: undefined }
   try {
     await (readBy === undefined ? migrateLog(db) : checkLogVersion(db))
     return { db, ownerName: readBy }
@@ -192,6 +194,7 @@ async function openDatabase(
 /** Name of a store that has no ledger, if this can be checked without opening it. Opening would create one. */
 export async function nameWithoutLedger(store: string): Promise<string | undefined> {
   if (isPostgres(store)) {
+    const { lookAtPostgres } = await import('../adapters/postgres/sql.js')
     const { name, hasSchema } = await lookAtPostgres(store)
     return hasSchema ? undefined : name
   }

@@ -10,8 +10,8 @@ export function notifyingSummarizer(summarizer: Summarizer, listener: (request: 
   return {
     ...summarizer,
     prepare: (job) => summarizer.prepare(job),
-    summarize: (prepared, signal) => async () => {
-      const answer = summarizer.summarize(prepared, signal)()
+    summarize: async (prepared, signal) => {
+      const answer = summarizer.summarize(prepared, signal)
       listener({
         kind: prepared.job.kind,
         requestHash: prepared.requestHash,

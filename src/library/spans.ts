@@ -5,10 +5,9 @@
  */
 import { isLedgerError } from '../lib/ledger-error.js'
 import { SpanKind, SpanStatusCode, trace, type Attributes, type Span } from '@opentelemetry/api'
-import { either as E } from 'fp-ts'
 import type { Compact } from '../compaction/compact.js'
 import { isWithoutModel } from '../domain/reports/prices.js'
-import type { Summarizer } from '../ports/summarizer.js'
+import { isSummarizerFailure, type Summarizer } from '../ports/summarizer.js'
 
 /** Runs work in a span and records its error there. */
 export async function inSpan<T>(
@@ -77,7 +76,7 @@ export function tracedSummarizer(summarizer: Summarizer): Summarizer {
   return {
     ...summarizer,
     prepare: (job) => summarizer.prepare(job),
-    summarize: (prepared, signal) => () =>
+    summarize: (prepared, signal) =>
       inSpan(
         `chat ${model}`,
         {
@@ -90,13 +89,13 @@ export function tracedSummarizer(summarizer: Summarizer): Summarizer {
           },
         },
         async (span) => {
-          const answer = await summarizer.summarize(prepared, signal)()
-          if (E.isLeft(answer)) {
+          const answer = await summarizer.summarize(prepared, signal)
+          if (isSummarizerFailure(answer)) {
             span.setStatus({ code: SpanStatusCode.ERROR })
-            span.setAttribute('error.type', answer.left.failure)
+            span.setAttribute('error.type', answer.failure)
             return answer
           }
-          const { usage, responseId, text } = answer.right
+          const { usage, responseId, text } = answer
           span.setAttributes({
             ...(responseId === undefined ? {} : { 'gen_ai.response.id': responseId }),
             ...(usage === undefined

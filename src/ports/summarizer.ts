@@ -5,7 +5,6 @@
  * `prepare` is pure. Its `requestHash` covers strategy, provider, model, parameters and the exact request. So a recorded
  * summary is found by its hash, and is never confused with one from another prompt or model.
  */
-import type { taskEither as TE } from 'fp-ts'
 import type { ChatMessage } from '../domain/values/chat-message.js'
 import type { Sections } from '../domain/events/index.js'
 import type { MessageBody } from '../domain/values/message.js'
@@ -167,7 +166,11 @@ export interface SummarizerFailure {
   readonly answer?: PaidAnswer
 }
 
-/** Summarizes: `prepare` builds a request, `summarize` sends it and never rejects. */
+/** Whether an answer is a failure. */
+export const isSummarizerFailure = (answer: Summary | SummarizerFailure): answer is SummarizerFailure =>
+  'kind' in answer
+
+/** Summarizes: `prepare` builds a request, `summarize` sends it and returns a summary or a failure. */
 export interface Summarizer {
   /** The strategy; recorded with each summary. */
   readonly strategy: string
@@ -183,8 +186,8 @@ export interface Summarizer {
   readonly usesPromptCache?: boolean
   /** Builds the request and its hash. Pure: sends nothing. */
   prepare(job: SummaryJob): PreparedSummary
-  /** Requests the summary. A failure is a `Left`; the signal cancels the request. */
-  summarize(prepared: PreparedSummary, signal?: AbortSignal): TE.TaskEither<SummarizerFailure, Summary>
+  /** Requests the summary. The signal cancels the request. An error that it throws is a failure of kind `threw`. */
+  summarize(prepared: PreparedSummary, signal?: AbortSignal): Promise<Summary | SummarizerFailure>
   /**
    * The request to send after a rejected answer: it quotes that answer and names its faults.
    * Pure. Undefined if a second request cannot help. A second request has no third.

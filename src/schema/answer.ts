@@ -22,6 +22,21 @@ export const orUndefined = <Schema extends z.ZodType>(
 export const oneOf = <const Name extends string>(...names: readonly Name[]): z.ZodType<Name, Name> =>
   z.custom<Name>((value) => typeof value === 'string').meta({ type: 'string', enum: names })
 
+type KindOption = z.ZodObject<{ kind: z.ZodLiteral<string> }>
+
+/** One of several objects, which their `kind` tells apart. An object of a kind that this version does not know is kept. */
+export function unionByKind<const Options extends readonly [KindOption, ...KindOption[]]>(
+  ...options: Options
+): z.ZodType<z.output<Options[number]>, z.input<Options[number]>> {
+  const known = new Set(options.flatMap(({ shape }) => [...shape.kind.values]))
+  const later = record({ kind: z.string().refine((kind) => !known.has(kind)) })
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- kinds of later versions have no type
+  return z.union([z.discriminatedUnion('kind', options), later]) as unknown as z.ZodType<
+    z.output<Options[number]>,
+    z.input<Options[number]>
+  >
+}
+
 /** A value whose form is stated elsewhere, as it came: its bytes count, so its keys keep their order. */
 export const verbatim = <Value>(
   type: 'object' | 'array' | readonly ('string' | 'array' | 'null')[],

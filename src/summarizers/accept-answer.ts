@@ -2,7 +2,6 @@
  * Turns an answer into a summary, or into a failure that carries the answer, so that no paid text is lost; and makes the
  * best summary that rejected answers still allow. Pure.
  */
-import { either as E } from 'fp-ts'
 import type { Sections } from '../domain/events/index.js'
 import { defaultEstimator } from '../domain/values/tokens.js'
 import type { PaidAnswer, SummarizerFailure, SummarizerFailureKind, Summary, SummaryJob } from '../ports/summarizer.js'
@@ -43,19 +42,19 @@ export const overLong = (tokens: number, maxSummaryTokens: number): string =>
   `the summary has ${String(tokens)} tokens, and the limit is ${String(maxSummaryTokens)}`
 
 /** Accepts an answer as the summary of a job, up to a quarter above the limit, or says why not. */
-export function acceptAnswer(read: Read, job: SummaryJob, answer: PaidAnswer): E.Either<SummarizerFailure, Summary> {
+export function acceptAnswer(read: Read, job: SummaryJob, answer: PaidAnswer): Summary | SummarizerFailure {
   const found = read(answer.text)
   const { maxSummaryTokens: limit } = job
-  if (found.text.trim() === '') return E.left(failed('empty', 'the answer holds no summary', answer))
+  if (found.text.trim() === '') return failed('empty', 'the answer holds no summary', answer)
   const why = whyNoSummary(found.text, job)
-  if (why !== undefined) return E.left(failed('refused', why, answer))
+  if (why !== undefined) return failed('refused', why, answer)
   const tokens = tokensOf(found.text)
-  if (tokens > mostTokens(limit)) return E.left(failed('over-long', overLong(tokens, limit), answer))
-  return E.right({
+  if (tokens > mostTokens(limit)) return failed('over-long', overLong(tokens, limit), answer)
+  return {
     ...found,
     ...costOf(answer),
     ...(tokens > limit ? { overLimit: { tokens, limit } } : {}),
-  })
+  }
 }
 
 /** Failures with an answer that may contain a summary, the most complete answers first. */

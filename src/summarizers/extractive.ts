@@ -3,7 +3,6 @@
  * default of the library, and the fallback at the hard limit when a model fails. The same input gives the same summary
  * on any machine.
  */
-import { either as E, taskEither as TE } from 'fp-ts'
 import { hashOf, sha256 } from '../domain/values/hash.js'
 import type { Sections } from '../domain/events/index.js'
 import { collectIdentifiers } from '../domain/text/identifiers.js'
@@ -13,7 +12,6 @@ import type {
   PreparedSummary,
   Summarizer,
   Summary,
-  SummarizerFailure,
   SummaryJob,
   SummaryToFold,
 } from '../ports/summarizer.js'
@@ -240,9 +238,6 @@ export function createExtractiveSummarizer(): Summarizer {
     model: EXTRACTIVE_MODEL,
     windowTokens: WINDOW_TOKENS,
     prepare: (job) => prepareExtract(job),
-    summarize:
-      (prepared): TE.TaskEither<SummarizerFailure, Summary> =>
-      () =>
-        Promise.resolve(E.right(summarize(prepared))),
+    summarize: (prepared) => Promise.resolve(summarize(prepared)),
   }
 }

@@ -1,5 +1,4 @@
 /** A summarizer that is one function of the host: messages in, a text out. */
-import { taskEither as TE } from 'fp-ts'
 import type { ChatMessage } from '../domain/values/chat-message.js'
 import { hashOf, sha256 } from '../domain/values/hash.js'
 import { toChatMessage } from '../domain/values/message.js'
@@ -43,11 +42,10 @@ export function createSummarizerFrom(summarize: SummarizeMessages): Summarizer {
         request,
       }
     },
-    summarize: ({ job }, signal) =>
-      TE.rightTask(async () => {
-        const started = performance.now()
-        const answer = await summarize(messagesOf(job), signal)
-        return { text: answer, durationMs: Math.round(performance.now() - started) }
-      }),
+    summarize: async ({ job }, signal) => {
+      const started = performance.now()
+      const answer = await summarize(messagesOf(job), signal)
+      return { text: answer, durationMs: Math.round(performance.now() - started) }
+    },
   }
 }

@@ -11,6 +11,7 @@ import { isTooDeep, MAX_LEVELS } from '../lib/nesting.js'
 import { thrownSentence } from '../domain/values/thrown.js'
 import { defaultEstimator, MAX_TOKENS } from '../domain/values/tokens.js'
 import {
+  isSummarizerFailure,
   summarizerFailureKinds,
   type PaidAnswer,
   type PreparedSummary,
@@ -58,8 +59,8 @@ const exact = (value: object): object =>
   Object.fromEntries(Object.entries(value).filter(([, each]) => each !== undefined))
 
 /** The failure as it is recorded; one without the fields of a failure is malformed. */
-function checkedFailure(left: unknown): SummarizerFailure {
-  const failure = failureSchema.safeParse(left)
+function checkedFailure(given: object): SummarizerFailure {
+  const failure = failureSchema.safeParse(given)
   if (!failure.success)
     return failed('malformed', `the summarizer failed with something that is no failure: ${wrongIn(failure.error)}`)
   const { answer, ...rest } = failure.data
@@ -68,39 +69,28 @@ function checkedFailure(left: unknown): SummarizerFailure {
 }
 
 /** The summary as it is recorded, or why it is invalid. It is read once, in case the object changes when it is read. */
-function checkedSummary(right: unknown, limit: number): E.Either<SummarizerFailure, Summary> {
-  const text = typeof right === 'object' && right !== null && 'text' in right ? right.text : undefined
-  if (typeof text !== 'string' || text.trim() === '')
-    return E.left(failed('empty', 'the answer of the summarizer has no text'))
-  const parsed = answerSchema.safeParse(right)
+function checkedSummary(given: object, limit: number): Summary | SummarizerFailure {
+  const text = 'text' in given ? given.text : undefined
+  if (typeof text !== 'string' || text.trim() === '') return failed('empty', 'the answer of the summarizer has no text')
+  const parsed = answerSchema.safeParse(given)
   if (!parsed.success)
-    return E.left(failed('malformed', `the answer of the summarizer cannot be recorded: ${wrongIn(parsed.error)}`))
+    return failed('malformed', `the answer of the summarizer cannot be recorded: ${wrongIn(parsed.error)}`)
   const { sections: _sections, asPlainText: _asPlainText, ...paid } = parsed.data
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- parsed, without undefined fields
   const answer = exact(paid) as PaidAnswer
-  if (isBareRefusal(answer.text)) return E.left(failed('refused', REFUSED, answer))
+  if (isBareRefusal(answer.text)) return failed('refused', REFUSED, answer)
   const count = defaultEstimator.text(answer.text)
-  if (count > mostTokens(limit)) return E.left(failed('over-long', overLong(count, limit), answer))
+  if (count > mostTokens(limit)) return failed('over-long', overLong(count, limit), answer)
   const overLimit = count > limit ? { overLimit: { tokens: count, limit } } : {}
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- parsed, without undefined fields
-  return E.right(exact({ ...parsed.data, ...overLimit }) as Summary)
+  return exact({ ...parsed.data, ...overLimit }) as Summary
 }
 
 /** Checks the answer of a summarizer. */
-function checked(answer: unknown, limit: number): E.Either<SummarizerFailure, Summary> {
-  const either = z
-    .union([
-      z.object({ _tag: z.literal('Left'), left: z.unknown() }),
-      z.object({ _tag: z.literal('Right'), right: z.unknown() }),
-    ])
-    .safeParse(answer)
-  if (!either.success)
-    return E.left(
-      failed('malformed', 'the summarizer answered neither a Left with a failure nor a Right with a summary'),
-    )
-  return either.data._tag === 'Left'
-    ? E.left(checkedFailure(either.data.left))
-    : checkedSummary(either.data.right, limit)
+function checked(answer: unknown, limit: number): Summary | SummarizerFailure {
+  if (typeof answer !== 'object' || answer === null)
+    return failed('malformed', 'the summarizer returned neither a summary nor a failure')
+  return 'kind' in answer ? checkedFailure(answer) : checkedSummary(answer, limit)
 }
 
 const preparedSchema = summarizerRecordSchema
@@ -156,9 +146,9 @@ function salvaged(
   failures: readonly SummarizerFailure[],
 ): Summary | undefined {
   const proposed = quietly(() => summarizer.salvage?.(job, failures))
-  const result = proposed === undefined ? E.left(undefined) : checkedSummary(proposed, job.maxSummaryTokens)
-  if (E.isRight(result) && result.right.overLimit === undefined)
-    return { ...result.right, ...(proposed?.shortened === undefined ? {} : { shortened: proposed.shortened }) }
+  const result = proposed === undefined ? undefined : checkedSummary(proposed, job.maxSummaryTokens)
+  if (result !== undefined && !isSummarizerFailure(result) && result.overLimit === undefined)
+    return { ...result, ...(proposed?.shortened === undefined ? {} : { shortened: proposed.shortened }) }
   return salvage(plainText, job, failures, isBareRefusal)
 }
 
@@ -172,15 +162,15 @@ export function guarded(summarizer: Summarizer, longestMs = LONGEST_MS): Summari
     timeoutMs: summarizer.timeoutMs,
     ...(summarizer.usesPromptCache === true ? { usesPromptCache: true } : {}),
     prepare: (job) => prepared(summarizer.prepare(job)),
-    summarize: (request, signal) => async () => {
+    summarize: async (request, signal) => {
       try {
         // It may throw before it answers, afterwards, or when its answer is read.
         return checked(
-          await withinTime((limited) => summarizer.summarize(request, limited)(), longestMs, signal),
+          await withinTime((limited) => summarizer.summarize(request, limited), longestMs, signal),
           request.job.maxSummaryTokens,
         )
       } catch (error) {
-        return E.left(failed(isLedgerError(error, 'TookTooLong') ? 'timeout' : 'threw', thrownSentence(error)))
+        return failed(isLedgerError(error, 'TookTooLong') ? 'timeout' : 'threw', thrownSentence(error))
       }
     },
     prepareRetry: (request, failure) => {

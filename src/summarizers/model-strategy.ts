@@ -3,7 +3,7 @@
  * answer that was rejected, and the check of every answer. A strategy has its templates, the form of its answer, and a
  * function that reads an answer.
  */
-import { either as E, taskEither as TE } from 'fp-ts'
+import { either as E } from 'fp-ts'
 import { hashOf, sha256 } from '../domain/values/hash.js'
 import type { LanguageModel, LanguageModelRequest } from '../ports/language-model.js'
 import type { PreparedSummary, Summarizer, SummarizerFailure, Summary, SummaryJob } from '../ports/summarizer.js'
@@ -116,33 +116,28 @@ class ModelSummarizer {
     return { ...this.prepared(job, request), rejected }
   }
 
-  private ask(
+  private async ask(
     job: SummaryJob,
     request: LanguageModelRequest,
     signal: AbortSignal | undefined,
-  ): TE.TaskEither<SummarizerFailure, Summary> {
-    return async () => {
-      const startedAt = performance.now()
-      const answer = await this.options.model.complete(request, signal)()
-      const durationMs = Math.round(performance.now() - startedAt)
-      if (E.isRight(answer)) return acceptAnswer(this.strategy.read, job, { ...answer.right, durationMs })
-      const { kind: _kind, answer: paid, ...failure } = answer.left
-      return E.left({
-        kind: 'SummarizerFailed',
-        ...failure,
-        ...(paid === undefined ? {} : { answer: { ...paid, durationMs } }),
-      })
+  ): Promise<Summary | SummarizerFailure> {
+    const startedAt = performance.now()
+    const answer = await this.options.model.complete(request, signal)()
+    const durationMs = Math.round(performance.now() - startedAt)
+    if (E.isRight(answer)) return acceptAnswer(this.strategy.read, job, { ...answer.right, durationMs })
+    const { kind: _kind, answer: paid, ...failure } = answer.left
+    return {
+      kind: 'SummarizerFailed',
+      ...failure,
+      ...(paid === undefined ? {} : { answer: { ...paid, durationMs } }),
     }
   }
 
-  summarize({ job, rejected }: PreparedSummary, signal?: AbortSignal): TE.TaskEither<SummarizerFailure, Summary> {
+  async summarize({ job, rejected }: PreparedSummary, signal?: AbortSignal): Promise<Summary | SummarizerFailure> {
     const request = this.requestOf(job, rejected)
     if (request === undefined)
-      return TE.left(
-        failed('request-rejected', `there is no second request after the failure ${rejected?.failure ?? ''}`),
-      )
-    const refusal = tooLarge(request, this.options.model.windowTokens)
-    return refusal === undefined ? this.ask(job, request, signal) : TE.left(refusal)
+      return failed('request-rejected', `there is no second request after the failure ${rejected?.failure ?? ''}`)
+    return tooLarge(request, this.options.model.windowTokens) ?? (await this.ask(job, request, signal))
   }
 
   salvage(job: SummaryJob, failures: readonly SummarizerFailure[]): Summary | undefined {

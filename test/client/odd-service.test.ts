@@ -6,7 +6,9 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { z } from 'zod'
 import { createClient, type Client } from '../../src/client/index.js'
+import { unionByKind, record } from '../../src/schema/answer.js'
 
 const fact = (position: number): object => ({
   specversion: '1.0',
@@ -66,4 +68,15 @@ it.each([
   }
   await expect(listening()).rejects.toMatchObject({ kind: 'NotAService' })
   expect(receivedIds).toEqual([0n])
+})
+
+it('an object of a kind from a later service is kept, and a known kind must fit its schema', () => {
+  const place = unionByKind(
+    record({ kind: z.literal('batch'), batchId: z.string() }),
+    record({ kind: z.literal(['message', 'event']), messageId: z.string() }),
+  )
+  const later = { kind: 'branch', branch: 7 }
+  expect(place.parse(later)).toEqual(later)
+  expect(place.safeParse({ kind: 'batch' }).success).toBe(false)
+  expect(place.safeParse({ kind: 'event', messageId: 7 }).success).toBe(false)
 })

@@ -3,6 +3,7 @@
  * process.
  */
 import { afterEach, describe, expect, it } from '@jest/globals'
+import { isSummarizerFailure } from '../../src/ports/summarizer.js'
 import { createMemoryClaims } from '../../src/adapters/memory/claims.js'
 import { createMemoryTokenBudget } from '../../src/adapters/memory/token-budget.js'
 import { createMemoryWorkQueue } from '../../src/adapters/memory/work-queue.js'
@@ -442,15 +443,15 @@ describe('a stopping worker', () => {
     const { harness, worker: create, queue } = createWorld()
     const firstCall = latch()
     const inner = harness.summarizer.summarize.bind(harness.summarizer)
-    harness.summarizer.summarize = (prepared, signal) => async () => {
-      const answer = await inner(prepared, signal)()
+    harness.summarizer.summarize = async (prepared, signal) => {
+      const answer = await inner(prepared, signal)
       firstCall.open()
       await new Promise<void>((resolve) => {
         signal?.addEventListener('abort', () => resolve())
       })
-      return answer._tag === 'Right'
-        ? { _tag: 'Left', left: { kind: 'SummarizerFailed', failure: 'timeout', detail: 'the call was cancelled' } }
-        : answer
+      return isSummarizerFailure(answer)
+        ? answer
+        : { kind: 'SummarizerFailed', failure: 'timeout', detail: 'the call was cancelled' }
     }
     const worker = create({ follow: harness.store })
     worker.start()

@@ -1,10 +1,9 @@
 /** The contract of a summarizer, tested for every strategy. */
 import { describe, expect, test } from '@jest/globals'
-import { either as E } from 'fp-ts'
 import { canonicalJson } from '../../src/domain/values/hash.js'
 import { defaultEstimator } from '../../src/domain/values/tokens.js'
 import type { LanguageModelFailure } from '../../src/ports/language-model.js'
-import type { Summarizer, Summary, SummaryJob } from '../../src/ports/summarizer.js'
+import { isSummarizerFailure, type Summarizer, type Summary, type SummaryJob } from '../../src/ports/summarizer.js'
 import { chunkJob, resummarizeJob, sourceMessage, session, summaryOf } from '../support/summary-jobs.js'
 
 export interface SummarizerVariants {
@@ -38,9 +37,9 @@ export function describeSummarizer(
   { create, otherModel, otherPrompt, failing, usesModel }: SummarizerVariants,
 ): void {
   const right = async (job: SummaryJob, summarizer = create()): Promise<Summary> => {
-    const answer = await summarizer.summarize(summarizer.prepare(job))()
-    if (E.isLeft(answer)) throw new Error(`${answer.left.failure}: ${answer.left.detail}`)
-    return answer.right
+    const answer = await summarizer.summarize(summarizer.prepare(job))
+    if (isSummarizerFailure(answer)) throw new Error(`${answer.failure}: ${answer.detail}`)
+    return answer
   }
   const hash = (job: SummaryJob, summarizer = create()): string => summarizer.prepare(job).requestHash
 
@@ -158,10 +157,10 @@ export function describeSummarizer(
         'refused',
         'cut-off',
       ] as const
-      test.each(failures)('a failing model (%s) is a Left, never an exception', async (failure) => {
+      test.each(failures)('a failing model (%s) is a failure, never an exception', async (failure) => {
         const summarizer = failing(failure)
-        const answer = await summarizer.summarize(summarizer.prepare(chunkJob()))()
-        expect(answer).toMatchObject({ _tag: 'Left', left: { kind: 'SummarizerFailed', failure } })
+        const answer = await summarizer.summarize(summarizer.prepare(chunkJob()))
+        expect(answer).toMatchObject({ kind: 'SummarizerFailed', failure })
       })
     }
   })

@@ -3,6 +3,7 @@
  * and the explanation of a batch leads to every message that it archived.
  */
 import { describe, expect, it } from '@jest/globals'
+import { isSummarizerFailure } from '../../src/ports/summarizer.js'
 import { either as E } from 'fp-ts'
 import fc from 'fast-check'
 import { revertEdition, undoCycles } from '../../src/editions/undo-and-revert.js'
@@ -44,19 +45,19 @@ function billing(model = 'scripted-1'): { readonly summarizer: ScriptedSummarize
   const summarizer = createScriptedSummarizer({ model })
   const usual = summarizer.summarize.bind(summarizer)
   Object.assign(summarizer, {
-    summarize: (prepared: Parameters<typeof usual>[0]) => async () => {
-      const answer = await usual(prepared)()
-      if (E.isLeft(answer)) return answer
+    summarize: async (prepared: Parameters<typeof usual>[0]) => {
+      const answer = await usual(prepared)
+      if (isSummarizerFailure(answer)) return answer
       const number = bills.size + 1
       const bill = { promptTokens: 1_000 + number, completionTokens: 10_000 + 7 * number, durationMs: 3 * number }
       bills.set(`answer-${String(number)}`, bill)
       const { promptTokens, completionTokens, durationMs } = bill
-      return E.right({
-        ...answer.right,
+      return {
+        ...answer,
         responseId: `answer-${String(number)}`,
         usage: { promptTokens, completionTokens },
         durationMs,
-      })
+      }
     },
   })
   return { summarizer, bills }

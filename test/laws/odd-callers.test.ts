@@ -6,7 +6,6 @@
  */
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import * as fc from 'fast-check'
-import { taskEither as TE } from 'fp-ts'
 import { policySettingsSchema } from '../../src/domain/values/policy.js'
 import { faultOf } from '../../src/library/problem.js'
 import { openLedger, registerEstimator, type Ledger, type Summarizer, type Summary } from '../../src/index.js'
@@ -286,10 +285,8 @@ const custom = (changed: object): Summarizer => ({
 const customAnswering = (answer: (text: string) => unknown): Summarizer =>
   custom({
     summarize: (prepared: Parameters<Summarizer['summarize']>[0]) =>
-      TE.rightTask(() =>
-        // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a summarizer in JavaScript can answer anything
-        Promise.resolve(answer('They spoke of the harbour.'.slice(0, prepared.job.maxSummaryTokens * 4)) as Summary),
-      ),
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a summarizer in JavaScript can answer anything
+      Promise.resolve(answer('They spoke of the harbour.'.slice(0, prepared.job.maxSummaryTokens * 4)) as Summary),
   })
 
 /** Custom summarizers with a value in one field. */
@@ -310,7 +307,7 @@ const summarizers: Readonly<Record<string, (value: unknown) => Summarizer>> = {
     })),
   'summarizer.throws': (value) =>
     custom({
-      summarize: () => () => {
+      summarize: () => {
         throw value
       },
     }),

@@ -60,7 +60,7 @@ it(
     const problems: unknown[] = []
     const made = createCompactor({
       ledger: await ledger(
-        guarded({ ...createScriptedSummarizer(), summarize: () => () => Promise.reject(new Error('down')) }),
+        guarded({ ...createScriptedSummarizer(), summarize: () => Promise.reject(new Error('down')) }),
         (problem) => problems.push(problem),
       ),
     })
@@ -81,7 +81,7 @@ it(
 it(
   'a summarizer that never answers fails at its time limit, whatever its signal says, and close comes back',
   async () => {
-    const silent: Summarizer = { ...createScriptedSummarizer(), summarize: () => () => new Promise(() => undefined) }
+    const silent: Summarizer = { ...createScriptedSummarizer(), summarize: () => new Promise(() => undefined) }
     const opened = await ledger(guarded(silent, 30), () => undefined)
     const history = talk(22)
     expect(await createCompactor({ ledger: opened }).compress(history, 'a')).toMatchObject({

@@ -3,7 +3,6 @@
  * applied, because another program wrote it or the log was changed, stops its own conversation only.
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
-import { either as E, taskEither as TE } from 'fp-ts'
 import { createPostgresBodyStore } from '../../src/adapters/postgres/body-store.js'
 import { createPostgresEventStore } from '../../src/adapters/postgres/event-store.js'
 import { createScriptedLanguageModel } from '../../src/adapters/scripted/language-model.js'
@@ -172,7 +171,7 @@ const saying = (answer: unknown): Summarizer => ({
   provider: 'me',
   model: 'mine-1',
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-  summarize: () => TE.rightTask(() => Promise.resolve(answer as Summary)),
+  summarize: () => Promise.resolve(answer as Summary),
 })
 
 describe("a summarizer of somebody's own that answers what cannot be recorded", () => {
@@ -193,23 +192,23 @@ describe("a summarizer of somebody's own that answers what cannot be recorded", 
     ],
     ['nothing at all', saying(undefined)],
     [
-      'no Either',
+      'a text alone',
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-      { ...saying(good), summarize: (() => () => Promise.resolve(undefined)) as unknown as Summarizer['summarize'] },
+      { ...saying(good), summarize: (() => Promise.resolve('harbour')) as unknown as Summarizer['summarize'] },
     ],
     [
       'a failure that says nothing',
       {
         ...saying(good),
         // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-        summarize: (() => () => Promise.resolve(E.left('oops'))) as unknown as Summarizer['summarize'],
+        summarize: (() => Promise.resolve({ kind: 'oops' })) as unknown as Summarizer['summarize'],
       },
     ],
     [
       'something thrown that has no text',
       {
         ...saying(good),
-        summarize: () => () => {
+        summarize: () => {
           throw Object.create(null)
         },
       },

@@ -1,9 +1,13 @@
 import { describe, expect, test } from '@jest/globals'
-import { either as E } from 'fp-ts'
 import fc from 'fast-check'
 import { NO_SECTIONS, sectionsSchema, type Sections } from '../../src/domain/events/index.js'
 import { defaultEstimator, messageTokens } from '../../src/domain/values/tokens.js'
-import type { MessageToSummarize, Summary, SummaryJob } from '../../src/ports/summarizer.js'
+import {
+  isSummarizerFailure,
+  type MessageToSummarize,
+  type Summary,
+  type SummaryJob,
+} from '../../src/ports/summarizer.js'
 import { contentText } from '../../src/domain/values/message.js'
 import { checkRequest } from '../../src/summarizers/check-request.js'
 import { createExtractiveSummarizer, EXTRACTIVE_MODELS, prepareExtract } from '../../src/summarizers/extractive.js'
@@ -17,9 +21,9 @@ describeSummarizer('extractive', { create: createExtractiveSummarizer, usesModel
 
 const summarizer = createExtractiveSummarizer()
 const summarize = async (job: SummaryJob): Promise<Summary> => {
-  const answer = await summarizer.summarize(summarizer.prepare(job))()
-  if (E.isLeft(answer)) throw new Error(answer.left.detail)
-  return answer.right
+  const answer = await summarizer.summarize(summarizer.prepare(job))
+  if (isSummarizerFailure(answer)) throw new Error(answer.detail)
+  return answer
 }
 const textOf = async (messages: readonly MessageToSummarize[], maxSummaryTokens = 256): Promise<string> =>
   (await summarize(chunkJob({ messages, maxSummaryTokens }))).text

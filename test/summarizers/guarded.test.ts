@@ -1,7 +1,12 @@
 /** Guards of custom summarizers: the caller gets an answer in time, whether or not the summarizer obeys its signal. */
 import { describe, expect, test } from '@jest/globals'
 import { defaultEstimator } from '../../src/domain/values/tokens.js'
-import type { PreparedSummary, Summarizer, SummarizerFailure } from '../../src/ports/summarizer.js'
+import {
+  isSummarizerFailure,
+  type PreparedSummary,
+  type Summarizer,
+  type SummarizerFailure,
+} from '../../src/ports/summarizer.js'
 import { createSummarizerFrom } from '../../src/summarizers/from-function.js'
 import { guarded } from '../../src/summarizers/guarded.js'
 import { createScriptedSummarizer } from '../support/harness.js'
@@ -12,7 +17,7 @@ function deaf() {
   const stop = new AbortController()
   const summarizer = guarded({
     ...createScriptedSummarizer(),
-    summarize: () => () => {
+    summarize: () => {
       calls += 1
       return new Promise<never>(() => undefined)
     },
@@ -20,14 +25,14 @@ function deaf() {
   return {
     stop,
     asked: () => calls,
-    answer: async () => await summarizer.summarize(summarizer.prepare(job), stop.signal)(),
+    answer: async () => await summarizer.summarize(summarizer.prepare(job), stop.signal),
   }
 }
 
 test('who asks with a signal that has aborted already is answered, and nobody is asked', async () => {
   const { stop, answer, asked } = deaf()
   stop.abort(new Error('stopped'))
-  expect(await answer()).toMatchObject({ left: { failure: 'threw', detail: 'stopped' } })
+  expect(await answer()).toMatchObject({ failure: 'threw', detail: 'stopped' })
   expect(asked()).toBe(0)
 })
 
@@ -36,29 +41,29 @@ test('who aborts meanwhile is answered, though the summarizer goes on', async ()
   const answered = answer()
   await Promise.resolve()
   stop.abort(new Error('stopped'))
-  expect(await answered).toMatchObject({ left: { failure: 'threw', detail: 'stopped' } })
+  expect(await answered).toMatchObject({ failure: 'threw', detail: 'stopped' })
   expect(asked()).toBe(1)
 })
 
 /** A summarizer of one function, guarded. */
 const ofFunction = (answer: string) => guarded(createSummarizerFrom(() => Promise.resolve(answer)))
-const answerOf = async (summarizer: Summarizer) => await summarizer.summarize(summarizer.prepare(job))()
+const answerOf = async (summarizer: Summarizer) => await summarizer.summarize(summarizer.prepare(job))
 const LONG = 'The ferry left at noon. '.repeat(40).trim()
 
 test('a text up to a quarter above the limit is accepted, and says so', async () => {
   const text = 'word '.repeat(90).trim()
   const tokens = defaultEstimator.text(text)
   expect(tokens).toBeGreaterThan(100)
-  expect(await answerOf(ofFunction(text))).toMatchObject({ right: { text, overLimit: { tokens, limit: 100 } } })
+  expect(await answerOf(ofFunction(text))).toMatchObject({ text, overLimit: { tokens, limit: 100 } })
 })
 
 test('a longer text is a failure that carries it, and is shortened by salvage', async () => {
   const summarizer = ofFunction(LONG)
   const answer = await answerOf(summarizer)
-  expect(answer).toMatchObject({ left: { failure: 'over-long', answer: { text: LONG } } })
-  if (answer._tag === 'Right') throw new Error('was accepted')
-  expect(summarizer.prepareRetry?.(summarizer.prepare(job), answer.left)).toBeUndefined()
-  const summary = summarizer.salvage?.(job, [answer.left])
+  expect(answer).toMatchObject({ failure: 'over-long', answer: { text: LONG } })
+  if (!isSummarizerFailure(answer)) throw new Error('was accepted')
+  expect(summarizer.prepareRetry?.(summarizer.prepare(job), answer)).toBeUndefined()
+  const summary = summarizer.salvage?.(job, [answer])
   expect(summary).toMatchObject({ shortened: { text: LONG, limit: 100, tokens: defaultEstimator.text(LONG) } })
   expect(summary?.text).toMatch(/^The ferry left at noon\. .* noon\. \[shortened\]$/u)
   expect(defaultEstimator.text(summary?.text ?? '')).toBeLessThanOrEqual(100)
@@ -67,24 +72,23 @@ test('a longer text is a failure that carries it, and is shortened by salvage', 
 test('a refusal is a failure, and is not salvaged', async () => {
   const summarizer = ofFunction("I'm sorry, but I can't help with that.")
   const answer = await answerOf(summarizer)
-  expect(answer).toMatchObject({ left: { failure: 'refused', answer: { text: expect.stringContaining('sorry') } } })
-  if (answer._tag === 'Right') throw new Error('was accepted')
-  expect(summarizer.salvage?.(job, [answer.left])).toBeUndefined()
+  expect(answer).toMatchObject({ failure: 'refused', answer: { text: expect.stringContaining('sorry') } })
+  if (!isSummarizerFailure(answer)) throw new Error('was accepted')
+  expect(summarizer.salvage?.(job, [answer])).toBeUndefined()
 })
 
 test('an answer in a failure is checked', async () => {
   const failing = (answer: unknown): Summarizer =>
     guarded({
       ...createScriptedSummarizer(),
-      summarize: () => () => {
-        const left = { kind: 'SummarizerFailed', failure: 'cut-off', detail: 'x', answer }
+      summarize: () => {
         // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a summarizer from outside may answer anything
-        return Promise.resolve({ _tag: 'Left', left } as never)
+        return Promise.resolve({ kind: 'SummarizerFailed', failure: 'cut-off', detail: 'x', answer } as never)
       },
     })
   const paid = { text: 'The ferry', durationMs: 3 }
-  expect(await answerOf(failing(paid))).toMatchObject({ left: { failure: 'cut-off', answer: paid } })
-  expect(await answerOf(failing({ text: 3 }))).toMatchObject({ left: { failure: 'malformed' } })
+  expect(await answerOf(failing(paid))).toMatchObject({ failure: 'cut-off', answer: paid })
+  expect(await answerOf(failing({ text: 3 }))).toMatchObject({ failure: 'malformed' })
 })
 
 describe('a second request', () => {
@@ -142,12 +146,13 @@ test('one that throws instead of promising is a failure, and a signal that abort
     const stop = new AbortController()
     const summarizer = guarded({
       ...createScriptedSummarizer(),
-      summarize: () => () => {
+      summarize: () => {
         throw new Error('not now')
       },
     })
-    expect(await summarizer.summarize(summarizer.prepare(job), stop.signal)()).toMatchObject({
-      left: { failure: 'threw', detail: 'not now' },
+    expect(await summarizer.summarize(summarizer.prepare(job), stop.signal)).toMatchObject({
+      failure: 'threw',
+      detail: 'not now',
     })
     stop.abort(new Error('closed'))
     await new Promise(setImmediate)

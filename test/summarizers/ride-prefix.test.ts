@@ -37,7 +37,7 @@ describe('with the beginning of the context', () => {
     const tools = [{ type: 'function', function: { name: 'berth', parameters: {} } }]
     const summarizer = createRidePrefixSummarizer({ model, tools })
     const prepared = summarizer.prepare(chunkJob({ prefix, existingSummary: 'Before.' }))
-    await summarizer.summarize(prepared)()
+    await summarizer.summarize(prepared)
     expect(model.requests).toEqual([prepared.request])
     expect(prepared.request).toMatchObject({ messages: prefix, tools })
     expect(model.requests[0]?.prompt).toContain('messages of the conversation above')

@@ -1,16 +1,16 @@
 /** The second request after an answer that was rejected, and the summary that rejected answers still give. */
 import { describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import { either as E } from 'fp-ts'
 import { z } from 'zod'
 import { createScriptedLanguageModel, type ScriptedAnswer } from '../../src/adapters/scripted/language-model.js'
 import { defaultEstimator } from '../../src/domain/values/tokens.js'
-import type {
-  PreparedSummary,
-  Summarizer,
-  SummarizerFailure,
-  SummarizerFailureKind,
-  SummaryJob,
+import {
+  isSummarizerFailure,
+  type PreparedSummary,
+  type Summarizer,
+  type SummarizerFailure,
+  type SummarizerFailureKind,
+  type SummaryJob,
 } from '../../src/ports/summarizer.js'
 import { checkRequest } from '../../src/summarizers/check-request.js'
 import {
@@ -33,9 +33,9 @@ const LONG = `The billing service moves to Postgres 16.\n\n${'The tests of src/b
 
 async function rejected(summarizer: Summarizer, job: SummaryJob) {
   const prepared = summarizer.prepare(job)
-  const answer = await summarizer.summarize(prepared)()
-  if (E.isRight(answer)) throw new Error('the answer was accepted')
-  return { prepared, failure: answer.left }
+  const answer = await summarizer.summarize(prepared)
+  if (!isSummarizerFailure(answer)) throw new Error('the answer was accepted')
+  return { prepared, failure: answer }
 }
 
 const retryOf = (summarizer: Summarizer, prepared: PreparedSummary, failure: SummarizerFailure): PreparedSummary => {
@@ -63,9 +63,7 @@ describe('after an answer that is too long', () => {
     expect(promptOf(retry)).toContain(LONG)
     expect(promptOf(retry)).not.toContain('Never touch the table audit_log')
     expect(retry.rejected).toEqual({ failure: 'over-long', detail: failure.detail, text: LONG })
-    expect(await summarizer.summarize(retry)()).toMatchObject({
-      right: { text: 'The billing service moves to Postgres 16.' },
-    })
+    expect(await summarizer.summarize(retry)).toMatchObject({ text: 'The billing service moves to Postgres 16.' })
   })
 
   test('the structured form is asked for again', async () => {
@@ -160,16 +158,16 @@ describe('laws over any answer', () => {
     await fc.assert(
       fc.asyncProperty(anyStrategy, anyJob, anyAnswer, async (strategy, job, text) => {
         const summarizer = create(strategy, text)
-        const answer = await summarizer.summarize(summarizer.prepare(job))()
+        const answer = await summarizer.summarize(summarizer.prepare(job))
         const { maxSummaryTokens: limit } = job
         // The scripted model itself fails with a blank answer.
-        const outcome = E.isLeft(answer)
-          ? answer.left.answer?.text === text || text.trim() === ''
-          : answer.right.text.trim() !== ''
+        const outcome = isSummarizerFailure(answer)
+          ? answer.answer?.text === text || text.trim() === ''
+          : answer.text.trim() !== ''
         expect(outcome).toBe(true)
-        const tokens = E.isRight(answer) ? defaultEstimator.text(answer.right.text) : 0
+        const tokens = isSummarizerFailure(answer) ? 0 : defaultEstimator.text(answer.text)
         expect(tokens).toBeLessThanOrEqual(limit * 1.25)
-        expect(E.isRight(answer) ? answer.right.overLimit : undefined).toEqual(
+        expect(isSummarizerFailure(answer) ? undefined : answer.overLimit).toEqual(
           tokens > limit ? { tokens, limit } : undefined,
         )
       }),

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals'
 import { createScriptedLanguageModel, scriptedFailure } from '../../src/adapters/scripted/language-model.js'
 import { NO_SECTIONS, type Sections } from '../../src/domain/events/index.js'
-import type { Summarizer } from '../../src/ports/summarizer.js'
+import { isSummarizerFailure, type Summarizer } from '../../src/ports/summarizer.js'
 import { createPrompt } from '../../src/summarizers/prompts.js'
 import { renderSections } from '../../src/summarizers/render-sections.js'
 import { createStructuredSummarizer } from '../../src/summarizers/structured.js'
@@ -20,7 +20,7 @@ const answering = (answer: string, model = 'scripted-1'): Summarizer =>
   createStructuredSummarizer({ model: createScriptedLanguageModel([answer], { model }) })
 const answerTo = (answer: string) => {
   const summarizer = answering(answer)
-  return summarizer.summarize(summarizer.prepare(chunkJob()))()
+  return summarizer.summarize(summarizer.prepare(chunkJob()))
 }
 
 describeSummarizer('structured', {
@@ -36,7 +36,7 @@ describeSummarizer('structured', {
 })
 
 test('the text is what the sections say', async () => {
-  expect(await answerTo(json)).toMatchObject({ right: { sections, text: renderSections(sections) } })
+  expect(await answerTo(json)).toMatchObject({ sections, text: renderSections(sections) })
   expect(renderSections(sections)).toBe(
     'Decisions:\n- PGlite in tests, because no server runs there.\nCompleted work:\n- src/billing/store.ts (edited): uses PGlite\nErrors:\n- ECONNREFUSED: resolved by PGlite.\nCurrent state:\n- 42 tests pass.',
   )
@@ -66,13 +66,13 @@ test.each([
     ),
   ],
 ])('JSON with %s is read', async (_what, answer) => {
-  expect(await answerTo(answer)).toMatchObject({ right: { sections } })
+  expect(await answerTo(answer)).toMatchObject({ sections })
 })
 
 test('line breaks inside a string are read', async () => {
   const answer = `{"decisions": ["PGlite in tests,\nbecause no server runs there."]}`
   expect(await answerTo(answer)).toMatchObject({
-    right: { sections: { decisions: ['PGlite in tests,\nbecause no server runs there.'] } },
+    sections: { decisions: ['PGlite in tests,\nbecause no server runs there.'] },
   })
 })
 
@@ -108,16 +108,14 @@ describe('values of another type', () => {
     ],
     ['a field of the first version', { pendingWork: ['Move invoices.'] }, { openItems: ['Move invoices.'] }],
   ])('%s: nothing is lost', async (_what, answer, expected) => {
-    expect(await answerTo(JSON.stringify(answer))).toMatchObject({
-      right: { sections: { ...NO_SECTIONS, ...expected } },
-    })
+    expect(await answerTo(JSON.stringify(answer))).toMatchObject({ sections: { ...NO_SECTIONS, ...expected } })
   })
 })
 
 test('prose is accepted as plain text', async () => {
   const text = 'The user wants the billing service on Postgres 16, and {audit_log} stays as it is.'
   const answer = await answerTo(`Here is the summary:\n\n${text}`)
-  expect(answer).toMatchObject({ right: { text, asPlainText: true } })
+  expect(answer).toMatchObject({ text, asPlainText: true })
   expect(answer).not.toHaveProperty('right.sections')
 })
 
@@ -128,9 +126,7 @@ describe('a failure carries the answer', () => {
     ['a refusal', "I'm sorry, but I can't help with that.", 'refused'],
     ['something else', 'The weather is nice in Lisbon.', 'refused'],
   ])('%s', async (_what, answer, failure) => {
-    expect(await answerTo(answer)).toMatchObject({
-      left: { kind: 'SummarizerFailed', failure, answer: { text: answer } },
-    })
+    expect(await answerTo(answer)).toMatchObject({ kind: 'SummarizerFailed', failure, answer: { text: answer } })
   })
 })
 
@@ -148,9 +144,9 @@ test('sections that are too long are cut by whole entries, finished work first',
   }
   const text = JSON.stringify(long)
   const summarizer = answering(text)
-  const answer = await summarizer.summarize(summarizer.prepare(chunkJob()))()
-  if (answer._tag === 'Right') throw new Error('was accepted')
-  const summary = summarizer.salvage?.(chunkJob(), [answer.left])
+  const answer = await summarizer.summarize(summarizer.prepare(chunkJob()))
+  if (!isSummarizerFailure(answer)) throw new Error('was accepted')
+  const summary = summarizer.salvage?.(chunkJob(), [answer])
   expect(summary).toMatchObject({
     sections: {
       requests: long.requests,

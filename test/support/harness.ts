@@ -118,17 +118,17 @@ export function createScriptedSummarizer({
         requestHash: hashOf({ ...events, parameters, request }),
       }
     },
-    summarize: (prepared) => async () => {
+    summarize: async (prepared) => {
       scripted.calls.push(prepared)
       const answer = await scripted.answer(prepared, scripted.calls.length)
       if (answer !== undefined && 'throws' in answer) throw answer.throws
-      if (answer !== undefined && 'failure' in answer) return E.left(failed(answer.failure))
+      if (answer !== undefined && 'failure' in answer) return failed(answer.failure)
       const summary: Summary = {
         text: answer === undefined ? usualSummary(prepared.job, verbose) : answer.text,
         durationMs: 1,
         usage: { promptTokens: 10, completionTokens: 5 },
       }
-      return E.right(summary)
+      return summary
     },
   }
   return scripted

@@ -19,8 +19,8 @@ const [store = '', schema = '', baseUrl = '', pauseMs = '0', concurrency = '1'] 
 function slowly(summarizer: Summarizer): Summarizer {
   return {
     ...summarizer,
-    summarize: (prepared, signal) => async () => {
-      const answer = await summarizer.summarize(prepared, signal)()
+    summarize: async (prepared, signal) => {
+      const answer = await summarizer.summarize(prepared, signal)
       await new Promise<void>((resolve) => {
         setTimeout(resolve, Number(pauseMs))
       })

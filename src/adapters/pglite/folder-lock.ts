@@ -19,7 +19,7 @@
  */
 import { type LedgerError } from '../../lib/ledger-error.js'
 import { createHash, randomUUID } from 'node:crypto'
-import { existsSync, utimesSync } from 'node:fs'
+import { existsSync, readdirSync, rmSync, utimesSync } from 'node:fs'
 import { link, mkdir, open, readdir, readFile, readlink, rm, stat, writeFile } from 'node:fs/promises'
 import { hostname, tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
@@ -156,16 +156,19 @@ const temporaryName = (folder: string): string =>
   `context-ledger-${createHash('sha256').update(folder).digest('hex').slice(0, 16)}-`
 
 /** Removes the sockets of earlier owners. `number` is the lock of this process. */
-export async function sweepSockets(folder: string, number: number): Promise<void> {
+export function sweepSockets(folder: string, number: number): void {
   const isOld = (name: string): boolean => Number(SOCKET_FILE.exec(name)?.[1] ?? Infinity) <= number
   for (const [parent, prefix] of [
     [join(folder, LOCK_NAME), ''],
     [tmpdir(), temporaryName(folder)],
   ] as const) {
-    const names = await readdir(parent).catch(() => [])
-    for (const name of names)
-      if (name.startsWith(prefix) && isOld(name.slice(prefix.length)))
-        await rm(join(parent, name), { force: true }).catch(none)
+    // A socket that cannot be removed harms nobody: the next owner tries again.
+    try {
+      for (const name of readdirSync(parent))
+        if (name.startsWith(prefix) && isOld(name.slice(prefix.length))) rmSync(join(parent, name), { force: true })
+    } catch {
+      continue
+    }
   }
 }
 

@@ -6,7 +6,8 @@
  * waits at most `patienceMs` in total for the reader to send and receive; a reader that hangs longer loses its
  * connection, and one that dies loses its transaction. A statement itself runs to its end, as the owner's do.
  */
-import { chmod, rm } from 'node:fs/promises'
+import { chmodSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
 import { createServer, type Socket } from 'node:net'
 import { PRIVATE_FILE } from '../../ports/private-files.js'
 import { storeError } from '../../ports/store-error.js'
@@ -130,7 +131,7 @@ export async function serveReaders(
     })
   })
   server.on('error', ignore)
-  if (isFile) await chmod(address, PRIVATE_FILE)
+  if (isFile) chmodSync(address, PRIVATE_FILE)
 
   return {
     async stop() {

@@ -1,7 +1,7 @@
 /** Editions, replays, comparisons, prompts. */
 import { z } from 'zod'
 import { configurationSchema, eventTypes } from '../../domain/events/index.js'
-import { count, oneOf, optional, orUndefined, record, tokens } from '../answer.js'
+import { unionByKind, count, oneOf, optional, orUndefined, record, tokens } from '../answer.js'
 import { failure } from '../failure.js'
 import { revision, revisionOrNone, time } from '../fields.js'
 import { limits } from './context.js'
@@ -77,12 +77,12 @@ export const replayEstimate = record({
   failures: z.array(record({ conversationId: z.string(), failure })),
 }).meta({ id: 'ReplayEstimate' })
 
-const outcome = z.discriminatedUnion('kind', [
+const outcome = unionByKind(
   record({ kind: z.literal('done') }),
   record({ kind: z.literal('stopped'), failure }),
   record({ kind: z.literal('postponed') }),
   record({ kind: z.literal('busy') }),
-])
+)
 
 /** The result of a replay. */
 export const replay = record({
@@ -152,14 +152,14 @@ export const editionComparisons = record({
     }),
   ),
   skipped: z.array(
-    z.discriminatedUnion('kind', [
+    unionByKind(
       record({
         conversationId: z.string(),
         kind: z.literal(['EditionIsDropped', 'NoSuchEdition']),
         editionId: z.string(),
       }),
       record({ conversationId: z.string(), kind: z.literal('UnreadableLog'), detail: z.string() }),
-    ]),
+    ),
   ),
   totals: record({
     conversations: count,

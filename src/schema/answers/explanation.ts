@@ -1,7 +1,7 @@
 /** The origin of summaries, and differences between moments. */
 import { z } from 'zod'
 import { eventTypes, replacementTypes, summarizerRecordSchema } from '../../domain/events/index.js'
-import { count, oneOf, optional, orUndefined, record, tokens } from '../answer.js'
+import { unionByKind, count, oneOf, optional, orUndefined, record, tokens } from '../answer.js'
 import { revision, time } from '../fields.js'
 import { answers, batch, batchFields, chatMessage, liveMessage } from './context.js'
 
@@ -103,7 +103,7 @@ const withdrawn = record({
 const found = record({ line: z.string(), match: oneOf('exact', 'spacing') })
 const asOf = record({ revision, recordedAt: time })
 
-const lineSource = z.discriminatedUnion('kind', [
+const lineSource = unionByKind(
   record({
     excerpt: z.string(),
     kind: z.literal('batch'),
@@ -120,7 +120,7 @@ const lineSource = z.discriminatedUnion('kind', [
     batchId: optional(z.string()),
     withdrawn: optional(withdrawn),
   }),
-])
+)
 
 const fromLog = {
   conversationId: z.string(),
@@ -129,42 +129,40 @@ const fromLog = {
 }
 
 /** The result of `explain`. */
-export const explanation = z
-  .discriminatedUnion('kind', [
-    record({
-      ...fromLog,
-      kind: z.literal('batch'),
-      batch: batchOrigin,
-      found: optional(found),
-      said: optional(originals),
-    }),
-    record({
-      ...fromLog,
-      kind: z.literal('message'),
-      message: originalMessage,
-      batch: optional(batchOrigin),
-      withdrawn: optional(withdrawn),
-      found,
-    }),
-    record({
-      ...fromLog,
-      kind: z.literal('view'),
-      batches: z.array(batchOrigin),
-      cycles: count,
-      liveMessages: count,
-      found: optional(found),
-      asOf: optional(asOf),
-    }),
-    record({ kind: z.literal('several'), conversationId: z.string(), found, sources: z.array(lineSource) }),
-    record({
-      kind: z.literal('shown-only'),
-      conversationId: z.string(),
-      what: oneOf('placeholder', 'note', 'inserted'),
-      text: z.string(),
-      asOf,
-    }),
-  ])
-  .meta({ id: 'Explanation' })
+export const explanation = unionByKind(
+  record({
+    ...fromLog,
+    kind: z.literal('batch'),
+    batch: batchOrigin,
+    found: optional(found),
+    said: optional(originals),
+  }),
+  record({
+    ...fromLog,
+    kind: z.literal('message'),
+    message: originalMessage,
+    batch: optional(batchOrigin),
+    withdrawn: optional(withdrawn),
+    found,
+  }),
+  record({
+    ...fromLog,
+    kind: z.literal('view'),
+    batches: z.array(batchOrigin),
+    cycles: count,
+    liveMessages: count,
+    found: optional(found),
+    asOf: optional(asOf),
+  }),
+  record({ kind: z.literal('several'), conversationId: z.string(), found, sources: z.array(lineSource) }),
+  record({
+    kind: z.literal('shown-only'),
+    conversationId: z.string(),
+    what: oneOf('placeholder', 'note', 'inserted'),
+    text: z.string(),
+    asOf,
+  }),
+).meta({ id: 'Explanation' })
 
 const side = record({
   revision,

@@ -1,7 +1,7 @@
 /** The loss report. */
 import { z } from 'zod'
 import { roleSchema } from '../../domain/values/message.js'
-import { count, oneOf, optional, record, tokens } from '../answer.js'
+import { unionByKind, count, oneOf, optional, record, tokens } from '../answer.js'
 import { revision, time } from '../fields.js'
 
 const byKind = <Schema extends z.ZodType>(schema: Schema) => ({
@@ -35,7 +35,7 @@ const lineProof = record({ kind: z.literal('summary'), line: count, text: z.stri
 const judged = record({
   verdict: oneOf('kept', 'blurred', 'gone', 'unknown'),
   why: optional(oneOf('opaque', 'short', 'script', 'unsure')),
-  proof: optional(z.discriminatedUnion('kind', [lineProof, messageProof])),
+  proof: optional(unionByKind(lineProof, messageProof)),
   overlap: optional(z.number()),
   kind,
   text: z.string(),
@@ -63,10 +63,10 @@ const repeatedPair = record({
 
 const foremost = record({
   losses: z.array(
-    z.discriminatedUnion('kind', [
+    unionByKind(
       record({ kind: z.literal('repeated'), ...repeatedCall }),
       record({ kind: z.literal('item'), item: judged }),
-    ]),
+    ),
   ),
   others: record(byKind(optional(count))),
 })

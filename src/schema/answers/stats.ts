@@ -1,6 +1,6 @@
 /** Statistics, what-if simulations and verifications. */
 import { z } from 'zod'
-import { count, oneOf, optional, orUndefined, record, tokens } from '../answer.js'
+import { unionByKind, count, oneOf, optional, orUndefined, record, tokens } from '../answer.js'
 import { failure } from '../failure.js'
 import { revisionOrNone } from '../fields.js'
 
@@ -8,11 +8,11 @@ import { revisionOrNone } from '../fields.js'
 export const usage = { promptTokens: count, completionTokens: count }
 
 const cost = { currency: z.string(), amount: z.number() }
-const charge = z.discriminatedUnion('kind', [
+const charge = unionByKind(
   record({ kind: z.literal('free') }),
   record({ kind: z.literal('unpriced') }),
   record({ kind: z.literal('priced'), ...cost }),
-])
+)
 const modelUse = record({
   provider: z.string(),
   model: z.string(),

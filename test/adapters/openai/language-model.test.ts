@@ -400,8 +400,9 @@ describe('with the strategies', () => {
   test('a chunk becomes a summary', async () => {
     stub.answerWith(stubAnswers.text('A summary of billing.'))
     const summarizer = createFoldInSummarizer({ model: createModel() })
-    expect(await summarizer.summarize(summarizer.prepare(chunkJob()))()).toMatchObject({
-      right: { text: 'A summary of billing.', responseId: 'chatcmpl-stub' },
+    expect(await summarizer.summarize(summarizer.prepare(chunkJob()))).toMatchObject({
+      text: 'A summary of billing.',
+      responseId: 'chatcmpl-stub',
     })
     expect(summarizer.prepare(chunkJob()).parameters).toEqual({
       max_tokens: 608,
@@ -413,9 +414,7 @@ describe('with the strategies', () => {
   test('an answer above the limit is over-long', async () => {
     stub.answerWith(stubAnswers.text('billing '.repeat(10_000)))
     const summarizer = createFoldInSummarizer({ model: createModel() })
-    expect(await summarizer.summarize(summarizer.prepare(chunkJob()))()).toMatchObject({
-      left: { failure: 'over-long' },
-    })
+    expect(await summarizer.summarize(summarizer.prepare(chunkJob()))).toMatchObject({ failure: 'over-long' })
   })
   test('sections are asked for by schema', async () => {
     stub.answerWith(
@@ -430,8 +429,8 @@ describe('with the strategies', () => {
       ),
     )
     const summarizer = createStructuredSummarizer({ model: createModel() })
-    expect(await summarizer.summarize(summarizer.prepare(chunkJob()))()).toMatchObject({
-      right: { text: 'Decisions:\n- Use PGlite.' },
+    expect(await summarizer.summarize(summarizer.prepare(chunkJob()))).toMatchObject({
+      text: 'Decisions:\n- Use PGlite.',
     })
     expect(stub.calls[0]?.body).toMatchObject({
       response_format: { type: 'json_schema', json_schema: { strict: true, name: 'sections' } },
