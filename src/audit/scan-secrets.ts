@@ -29,7 +29,7 @@ export interface RecordedSecret {
   /** Keyed: equal for the same secret of a ledger. */
   readonly fingerprint: string
   readonly places: readonly SecretPlace[]
-  /** What may have shown it, as far as the log records that. Searches and exports are not recorded. */
+  /** Answers and summaries that had it. Searches and exports are not recorded. */
   readonly seenBy: {
     /** Answers of a model while the message was in the context, by the revision of the answer. */
     readonly answers: readonly bigint[]

@@ -19,13 +19,13 @@ export interface SecretScan {
   readonly secrets: readonly RecordedSecret[]
 }
 
-/** Secrets: redaction as it is done before anything is recorded, and what older events contain. */
+/** Redaction of secrets, and the search for secrets in recorded events. */
 export interface LedgerSecrets {
   /**
    * Returns a function that redacts a JSON value as the ledger does before it records it.
    * @param policy settings that override those of the ledger
    */
   redactor(policy?: PolicySettings): Promise<<Value>(value: Value) => Value>
-  /** Finds secrets in recorded events, and what may have shown them. Needs no model. */
+  /** Finds secrets in recorded events, and the answers and summaries that had them. Needs no model. */
   scan(options?: ScanSecretsOptions): Promise<SecretScan>
 }

@@ -209,7 +209,7 @@ export function messageHash({ role, content, tool_calls, tool_call_id, name }: F
 /** Redacts a value as the ledger does before it records it. */
 export type Redact = <Value>(value: Value) => Value
 
-/** The hash of a message as it is recorded: what passes through the proxy may contain secrets, a recorded message not. */
+/** The hash of a message as it is recorded. The message that passes through the proxy may contain secrets. */
 export const recordedHash = (message: Fields, redact: Redact): string => messageHash(redact(message))
 
 /** A message with the hash of its recorded form. */

@@ -14,13 +14,13 @@ import type { Log } from './load-conversation.js'
 /** The part of the settings that redaction depends on. */
 type RedactionSettings = Pick<PolicySettings, 'redaction' | 'secretPatterns' | 'secretAllow'>
 
-/** Commands, redacted, and what replaced their secrets. */
+/** Redacted commands, and the replacements of their secrets. */
 export interface RedactedCommands {
   readonly commands: readonly Command[]
   readonly replacements: Replacements
 }
 
-/** Whether a command has texts from outside. Others refer only to what is recorded. */
+/** Whether a command has texts from outside. Others refer only to recorded events. */
 const HAS_TEXT: Readonly<Record<Command['type'], boolean>> = {
   Configure: false,
   Expect: false,

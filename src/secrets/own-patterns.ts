@@ -12,7 +12,7 @@ const LONGEST_REPEAT = 256
 const MOST_WORK = 65_536
 const LONGEST_PATTERN = 512
 
-/** The quantifiers outside character classes, and what is not allowed there. */
+/** The quantifiers outside character classes, and syntax that is not allowed. */
 const TOKENS = /\\[1-9k]|\\[pP]\{[^}]*\}|\\.|\[(?:\\.|[^\]\\])*\]|\(\?[^:]|\)(?:[*+?]|\{\d)|[*+]|\{(\d+)(,?)(\d*)\}/gu
 
 /** Compiles a pattern of a policy. Its repeats are bounded, so that a scan takes linear time. */

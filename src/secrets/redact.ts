@@ -1,6 +1,6 @@
 /**
  * Replaces secrets in texts and in JSON values. A secret becomes `[secret:<kind>:<fingerprint>]`. The fingerprint is
- * keyed: equal secrets have equal ones, and without the ledger's key nobody can test a guess.
+ * keyed: equal secrets have equal fingerprints, and a guess cannot be tested without the ledger's key.
  */
 import { createHmac } from 'node:crypto'
 import { either as E } from 'fp-ts'
@@ -21,10 +21,10 @@ export interface SecretMark {
   readonly fingerprint: string
 }
 
-/** The texts that replaced secrets, each with the secrets that it stands for. */
+/** The texts that replaced secrets, each with the secrets that it replaced. */
 export type Replacements = ReadonlyMap<string, readonly SecretMark[]>
 
-/** A redacted value, and what replaced its secrets. */
+/** A redacted value, and the replacements of its secrets. */
 export interface Redacted<Value> {
   readonly value: Value
   readonly replacements: Replacements
@@ -114,7 +114,7 @@ export class Redactor {
     return this.allowed.some((pattern) => pattern.test(secret))
   }
 
-  /** What one of the policy's own patterns finds between `findings`, which are in order. */
+  /** Matches of one of the policy's patterns between `findings`, which are in order. */
   private ownFindings(text: string, { kind, pattern }: OwnPattern, findings: readonly Finding[]): Finding[] {
     const own: Finding[] = []
     let next = 0
@@ -151,7 +151,7 @@ export class Redactor {
     return redacted + text.slice(end)
   }
 
-  /** Redacts inside Base64 text, and encodes the result again: what reads it can still decode it. */
+  /** Redacts inside Base64 text, and encodes the result, so that readers can still decode it. */
   private redactEncoded(text: string, replacements: Map<string, readonly SecretMark[]>): string {
     return text.replaceAll(BASE64, (encoded: string) => {
       const decoded = decodedText(encoded)
@@ -159,7 +159,7 @@ export class Redactor {
       const inner = new Map<string, readonly SecretMark[]>()
       const redacted = this.redactPlain(decoded, inner, scanDecoded)
       if (inner.size === 0) return encoded
-      // If the lines of the original cannot be restored, the marks stand for all of it.
+      // If the lines of the original cannot be restored, the marks replace all of it.
       const isRestorable = encodedLike(encoded, decoded) === encoded
       const replacement = isRestorable ? encodedLike(encoded, redacted) : [...inner.keys()].join(' ')
       const marks = this.find(decoded, scanDecoded).map(({ kind, fingerprint }) => ({ kind, fingerprint }))

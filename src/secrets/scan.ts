@@ -47,7 +47,7 @@ function rarity(pair: string): number {
   return points
 }
 
-/** The place of the rarest two characters of a start. */
+/** The offset of the rarest two characters of a start. */
 function rarestPair(text: string): number {
   let best = 0
   for (let at = 1; at < text.length - 1; at += 1)

@@ -1,6 +1,6 @@
-/** Decides whether a value that has the shape of a secret is one, or a placeholder, a word or a piece of code. */
+/** Decides whether a value with the shape of a secret is one, or an example, a word or code. */
 
-/** Values that stand for a secret in documentation and in templates. */
+/** Example values in documentation and in templates. */
 const PLACEHOLDER =
   /^(?:.*(?:placeholder|your[-_]|[-_]here$|change[-_]?me|redacted|\*\*\*|x{5,}|\.\.\.|%s|1234567890abcdef)|(?:my[-_]?)?(?:pass(?:word|wd)?|pwd|secret|user|username|token|test|example|changeit|undefined|null|none|true|false|string|required|optional)\d{0,3}$)/iu
 

@@ -96,7 +96,7 @@ describe('the write path', () => {
   })
 })
 
-describe('what was recorded before redaction', () => {
+describe('a message from before redaction', () => {
   const [one, two] = plantedSecrets(2, 9)
   const list: MessageInput[] = [
     { role: 'user', content: `use ${one?.text ?? ''}` },

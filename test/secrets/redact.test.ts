@@ -103,7 +103,7 @@ describe('a redacted text', () => {
   })
 })
 
-describe('what is no secret', () => {
+describe('a text without secrets', () => {
   it.each([
     'const password = process.env.DB_PASSWORD',
     'password: string',
@@ -146,7 +146,7 @@ describe('laws', () => {
   })
   const around = fc.oneof(fc.constantFrom(' ', '\n', '"', '：', '，', '(', '\t', "'"), fc.constant(' the word '))
 
-  it('what was planted is gone, and what was redacted is not found again', () => {
+  it('removes each planted secret, and finds nothing in a redacted text', () => {
     fc.assert(
       fc.property(
         fc.array(fc.tuple(fc.string({ unit: 'grapheme' }), around, planted, around), { maxLength: 4 }),

@@ -1,6 +1,6 @@
 /**
- * Secrets of every kind through every door of a ledger in a folder: none is in a file, a row or an event, and what was
- * recorded is recognized when it comes again.
+ * Secrets of every kind through every door of a ledger in a folder: none is in a file, a row or an event, and
+ * repeated messages are recognized.
  */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
@@ -201,7 +201,7 @@ async function throughTheProxy(ledger: Ledger): Promise<void> {
     })
     const text = await response.text()
     await proxy.settled()
-    // What passes is unchanged in both directions.
+    // Requests and answers pass unchanged.
     expect(upstream.calls.at(-1)?.body['messages']).toEqual(messages)
     expect(
       [...text.matchAll(/"delta":\{"content":("(?:[^"\\]|\\.)*")/gu)]

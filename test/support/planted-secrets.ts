@@ -28,7 +28,7 @@ const pick = (random: Random, from: string, count: number): string =>
 const mixed = (random: Random, count: number): string => `a7${pick(random, ALNUM, count - 2)}`
 const base64Url = (text: string): string => Buffer.from(text).toString('base64url')
 
-/** What is planted: the text that contains the secret, and the secret, which must not be found anywhere. */
+/** The planted text, and the secret in it, which must not be found anywhere. */
 export interface Planted {
   readonly kind: string
   readonly text: string

@@ -1,9 +1,10 @@
-/** `secrets scan`: finds secrets in recorded events. Exits with its own status if there are any. */
+/** `secrets scan`: finds secrets in recorded events. Exits with the status of `verify` if there are any. */
 import { LedgerError } from '../../lib/ledger-error.js'
 import type { RecordedSecret } from '../../library/ledger.js'
 import { toggle, type CliCommand } from '../command.js'
 import { CommandExit, EXIT } from '../errors.js'
-import { colours, line, many, printable, toJson } from '../output.js'
+import { colours, line, many, printable } from '../output.js'
+import { toWire } from '../../lib/json.js'
 import { withLedger } from '../session.js'
 
 /** The most places and answers that the text lists of one secret. */
@@ -32,7 +33,7 @@ async function showSecret({ conversationId, kind, fingerprint, places, seenBy }:
 
 export const secretsScan: CliCommand = {
   words: 'scan [conversation]',
-  describe: 'Find secrets in recorded events, and what may have shown them; exits with 4 if there are any',
+  describe: 'Find secrets in recorded events, and the answers and summaries that had them',
   uses: ['open'],
   reads: true,
   positionals: { conversation: { type: 'string', describe: 'Id of the conversation' } },
@@ -46,7 +47,7 @@ export const secretsScan: CliCommand = {
       const { conversations, secrets } = await ledger.secrets.scan(
         conversationId === undefined ? {} : { conversationId },
       )
-      if (args.json) await line(toJson({ conversations, secrets }))
+      if (args.json) await line(toWire({ conversations, secrets }))
       else {
         for (const secret of secrets) await showSecret(secret)
         const where = many(conversations, 'conversation')
