@@ -4,6 +4,7 @@
  */
 import { createHmac } from 'node:crypto'
 import { either as E } from 'fp-ts'
+import { replaceBase64 } from './base64-runs.js'
 import { compileOwnPattern, type BadPattern } from './own-patterns.js'
 import { scanDecoded, scanText, type Finding } from './scan.js'
 
@@ -44,8 +45,6 @@ interface OwnPattern {
 const KIND = /^[a-z][a-z0-9-]{0,39}$/u
 /** Hexadecimal digits of a fingerprint. */
 const FINGERPRINT_DIGITS = 4
-/** Base64 text, also in lines, as `base64` and mail programs write it. */
-const BASE64 = /(?<![A-Za-z0-9+/])[A-Za-z0-9+/]{24,}(?:(?:\r?\n|\\n)[A-Za-z0-9+/]{4,})*={0,2}/gu
 const LINE_BREAK = /\r?\n|\\n/u
 /** Decoded text at the start of Base64 that shows whether it is text at all. */
 const SAMPLE = 48
@@ -107,7 +106,13 @@ export class Redactor {
       const own = this.ownFindings(text, pattern, all)
       if (own.length > 0) all = [...all, ...own].toSorted((a, b) => a.from - b.from)
     }
-    return all.map((finding) => ({ ...finding, fingerprint: this.fingerprint(text.slice(finding.from, finding.to)) }))
+    const known = new Map<string, string>()
+    return all.map((finding) => {
+      const secret = text.slice(finding.from, finding.to)
+      const fingerprint = known.get(secret) ?? this.fingerprint(secret)
+      known.set(secret, fingerprint)
+      return { ...finding, fingerprint }
+    })
   }
 
   private isAllowed(secret: string): boolean {
@@ -153,7 +158,7 @@ export class Redactor {
 
   /** Redacts inside Base64 text, and encodes the result, so that readers can still decode it. */
   private redactEncoded(text: string, replacements: Map<string, readonly SecretMark[]>): string {
-    return text.replaceAll(BASE64, (encoded: string) => {
+    return replaceBase64(text, (encoded) => {
       const decoded = decodedText(encoded)
       if (decoded === undefined) return encoded
       const inner = new Map<string, readonly SecretMark[]>()

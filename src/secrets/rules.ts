@@ -2,8 +2,7 @@
  * The shapes of secrets, as data. The shapes are those that providers document and that public rule sets list (gitleaks,
  * MIT; GitHub's supported secret scanning patterns); docs/decisions/0022-secret-detection.md names the sources.
  *
- * Every quantifier that is not bounded consumes characters that no other start of the same rule can be among, so that
- * a scan is linear in the length of the text.
+ * Every quantifier is bounded, so that a scan is linear in the length of the text and no match overflows the stack.
  */
 
 import type { VALUE_TESTS } from './values.js'
@@ -45,18 +44,18 @@ const TOKENS: readonly SecretRule[] = [
   token(
     'aws-bedrock-key',
     ['ABSKQmVkcm9ja0FQSUtleS', 'bedrock-api-key-YmVkcm9jay5hbWF6b25hd3MuY29t'],
-    '[A-Za-z0-9+/]{20,}={0,2}',
+    '[A-Za-z0-9+/]{20,4096}={0,2}',
   ),
   token('google-api-key', ['AIza'], `[A-Za-z0-9_-]{35}${END}`),
-  token('google-oauth-token', ['ya29.'], '[A-Za-z0-9_-]{20,}'),
-  token('google-client-secret', ['GOCSPX-'], '[A-Za-z0-9_-]{24,}'),
-  token('google-refresh-token', ['1//0'], '[A-Za-z0-9_-]{40,}'),
+  token('google-oauth-token', ['ya29.'], '[A-Za-z0-9_-]{20,4096}'),
+  token('google-client-secret', ['GOCSPX-'], '[A-Za-z0-9_-]{24,4096}'),
+  token('google-refresh-token', ['1//0'], '[A-Za-z0-9_-]{40,4096}'),
   token('alibaba-access-key', ['LTAI'], `[A-Za-z0-9]{16,24}${HEX_END}`),
   token('tencent-access-key', ['AKID'], `[A-Za-z0-9]{32}${HEX_END}`),
   token('digitalocean-token', ['dop_v1_', 'doo_v1_', 'dor_v1_'], '[a-f0-9]{64}'),
-  token('heroku-key', ['HRKU-'], '[A-Za-z0-9_-]{36,}'),
-  token('flyio-token', ['fo1_', 'FlyV1 fm1_', 'FlyV1 fm2_', 'fm2_'], '[A-Za-z0-9_+/=,-]{40,}'),
-  token('cloudflare-origin-key', ['v1.0-'], '[a-f0-9]{24}-[a-f0-9]{100,}'),
+  token('heroku-key', ['HRKU-'], '[A-Za-z0-9_-]{36,4096}'),
+  token('flyio-token', ['fo1_', 'FlyV1 fm1_', 'FlyV1 fm2_', 'fm2_'], '[A-Za-z0-9_+/=,-]{40,4096}'),
+  token('cloudflare-origin-key', ['v1.0-'], '[a-f0-9]{24}-[a-f0-9]{100,4096}'),
   // Source code and packages
   token('github-token', ['ghp_', 'gho_', 'ghu_', 'ghs_', 'ghr_'], `[A-Za-z0-9]{36,255}`),
   token('github-fine-grained-token', ['github_pat_'], '[A-Za-z0-9_]{36,255}'),
@@ -67,17 +66,17 @@ const TOKENS: readonly SecretRule[] = [
   ),
   token('atlassian-token', ['ATATT3', 'ATCTT3', 'ATBB'], '[A-Za-z0-9_=-]{28,300}'),
   token('npm-token', ['npm_'], `[A-Za-z0-9]{36}${HEX_END}`),
-  token('pypi-token', ['pypi-AgEIcHlwaS5vcmc', 'pypi-AgENdGVzdC5weXBpLm9yZw'], '[A-Za-z0-9_-]{50,}'),
+  token('pypi-token', ['pypi-AgEIcHlwaS5vcmc', 'pypi-AgENdGVzdC5weXBpLm9yZw'], '[A-Za-z0-9_-]{50,4096}'),
   token('rubygems-key', ['rubygems_'], `[a-f0-9]{48}${HEX_END}`),
   token('crates-token', ['cio'], `[A-Za-z0-9]{32}${END}`),
-  token('docker-token', ['dckr_pat_', 'dckr_oat_'], '[A-Za-z0-9_-]{27,}'),
+  token('docker-token', ['dckr_pat_', 'dckr_oat_'], '[A-Za-z0-9_-]{27,4096}'),
   token('nuget-key', ['oy2'], `[a-z0-9]{43}${HEX_END}`),
   token('clojars-token', ['CLOJARS_'], '[a-z0-9]{60}'),
   token('artifactory-key', ['AKCp'], `[A-Za-z0-9]{69}${HEX_END}`),
   // Models
-  token('anthropic-key', ['sk-ant-'], '[A-Za-z0-9_-]{20,}'),
-  token('openrouter-key', ['sk-or-v1-'], '[A-Za-z0-9]{40,}'),
-  token('openai-key', ['sk-proj-', 'sk-svcacct-', 'sk-admin-', 'sk-None-'], '[A-Za-z0-9_-]{20,}'),
+  token('anthropic-key', ['sk-ant-'], '[A-Za-z0-9_-]{20,4096}'),
+  token('openrouter-key', ['sk-or-v1-'], '[A-Za-z0-9]{40,4096}'),
+  token('openai-key', ['sk-proj-', 'sk-svcacct-', 'sk-admin-', 'sk-None-'], '[A-Za-z0-9_-]{20,4096}'),
   token('openai-key', ['sk-'], `(?=[A-Za-z0-9]{0,40}[0-9])[A-Za-z0-9]{32,64}${END}`),
   token('langfuse-key', ['sk-lf-'], '[a-f0-9]{8}-[a-f0-9]{4}-[a-f0-9]{4}-[a-f0-9]{4}-[a-f0-9]{12}'),
   token('huggingface-token', ['hf_', 'api_org_'], `[A-Za-z0-9]{34,40}${END}`),
@@ -91,16 +90,16 @@ const TOKENS: readonly SecretRule[] = [
   token('langsmith-key', ['lsv2_pt_', 'lsv2_sk_'], '[a-f0-9]{32}_[a-f0-9]{10}'),
   token('cerebras-key', ['csk-'], `[a-z0-9]{40,64}${END}`),
   token('pinecone-key', ['pcsk_'], '[A-Za-z0-9_]{40,120}'),
-  token('context-ledger-key', ['clk_'], '[A-Za-z0-9_-]{32,}'),
+  token('context-ledger-key', ['clk_'], '[A-Za-z0-9_-]{32,4096}'),
   // Communication and payment
   token(
     'slack-token',
     ['xoxb-', 'xoxp-', 'xoxa-', 'xoxr-', 'xoxs-', 'xoxo-', 'xoxc-', 'xoxd-', 'xoxe-', 'xoxe.xoxp-', 'xoxe.xoxb-'],
-    '[A-Za-z0-9%-]{20,}',
+    '[A-Za-z0-9%-]{20,4096}',
   ),
   token('slack-app-token', ['xapp-'], '[0-9]-[A-Z0-9]{6,20}-[0-9]{8,16}-[A-Za-z0-9]{32,100}'),
-  token('stripe-key', ['sk_live_', 'rk_live_', 'sk_test_', 'rk_test_', 'sk_prod_', 'rk_prod_'], '[A-Za-z0-9]{16,}'),
-  token('stripe-webhook-secret', ['whsec_'], '[A-Za-z0-9+/=]{24,}'),
+  token('stripe-key', ['sk_live_', 'rk_live_', 'sk_test_', 'rk_test_', 'sk_prod_', 'rk_prod_'], '[A-Za-z0-9]{16,4096}'),
+  token('stripe-webhook-secret', ['whsec_'], '[A-Za-z0-9+/=]{24,4096}'),
   token('square-token', ['sq0atp-', 'sq0csp-', 'EAAAE', 'EAAAl'], '[A-Za-z0-9_-]{22,60}'),
   token('shopify-token', ['shpat_', 'shpca_', 'shppa_', 'shpss_'], '[a-fA-F0-9]{32}'),
   token('sendgrid-key', ['SG.'], '[A-Za-z0-9_-]{16,32}\\.[A-Za-z0-9_-]{16,64}'),
@@ -108,11 +107,11 @@ const TOKENS: readonly SecretRule[] = [
   token('brevo-key', ['xkeysib-', 'xsmtpsib-'], '[a-f0-9]{64}-[A-Za-z0-9]{16}'),
   token('resend-key', ['re_'], `[A-Za-z0-9]{8}_[A-Za-z0-9]{20,28}${END}`),
   token('twilio-key', ['SK'], `[a-f0-9]{32}${HEX_END}`),
-  token('facebook-token', ['EAAC', 'EAAB', 'EAAG', 'EAAM'], '[A-Za-z0-9]{90,}'),
+  token('facebook-token', ['EAAC', 'EAAB', 'EAAG', 'EAAM'], '[A-Za-z0-9]{90,4096}'),
   // Operations
   token('databricks-token', ['dapi'], `[a-f0-9]{32}(?:-[0-9])?${HEX_END}`),
   token('grafana-token', ['glsa_', 'glc_'], '[A-Za-z0-9+/=_]{32,400}'),
-  token('sentry-token', ['sntrys_', 'sntryu_'], '[A-Za-z0-9+/=_]{40,}'),
+  token('sentry-token', ['sntrys_', 'sntryu_'], '[A-Za-z0-9+/=_]{40,4096}'),
   token('newrelic-key', ['NRAK-', 'NRII-', 'NRJS-'], '[A-Za-z0-9_-]{19,40}'),
   token(
     'doppler-token',
@@ -122,19 +121,19 @@ const TOKENS: readonly SecretRule[] = [
   token('vault-token', ['hvs.', 'hvb.', 'hvr.'], '[A-Za-z0-9_-]{24,300}'),
   token('pulumi-token', ['pul-'], `[a-f0-9]{40}${HEX_END}`),
   token('planetscale-token', ['pscale_tkn_', 'pscale_pw_', 'pscale_oauth_'], '[A-Za-z0-9_=.-]{32,64}'),
-  token('supabase-key', ['sbp_', 'sb_secret_'], '[A-Za-z0-9_-]{20,}'),
-  token('netlify-token', ['nfp_'], '[A-Za-z0-9]{36,}'),
+  token('supabase-key', ['sbp_', 'sb_secret_'], '[A-Za-z0-9_-]{20,4096}'),
+  token('netlify-token', ['nfp_'], '[A-Za-z0-9]{36,4096}'),
   token('age-key', ['AGE-SECRET-KEY-1'], '[A-Z0-9]{58}'),
-  token('onepassword-token', ['ops_eyJ'], '[A-Za-z0-9+/_-]{100,}={0,3}'),
+  token('onepassword-token', ['ops_eyJ'], '[A-Za-z0-9+/_-]{100,4096}={0,3}'),
   // Tools
   token('linear-key', ['lin_api_', 'lin_oauth_'], '[A-Za-z0-9]{32,64}'),
   token('notion-token', ['ntn_'], `[A-Za-z0-9]{40,50}${END}`),
-  token('figma-token', ['figd_', 'figo_', 'figor_'], '[A-Za-z0-9_-]{40,}'),
+  token('figma-token', ['figd_', 'figo_', 'figor_'], '[A-Za-z0-9_-]{40,4096}'),
   token('postman-key', ['PMAK-'], '[a-f0-9]{24}-[a-f0-9]{34}'),
   token('airtable-token', ['pat'], `[A-Za-z0-9]{14}\\.[a-f0-9]{64}`),
   token('typeform-token', ['tfp_'], '[A-Za-z0-9_.=-]{59}'),
   token('readme-key', ['rdme_'], '[a-z0-9]{70}'),
-  token('dropbox-token', ['sl.u.', 'sl.B'], '[A-Za-z0-9_=-]{100,}'),
+  token('dropbox-token', ['sl.u.', 'sl.B'], '[A-Za-z0-9_=-]{100,4096}'),
   token('terraform-token', ['atlasv1.'], '[A-Za-z0-9_=-]{60,70}'),
 ]
 
@@ -161,7 +160,7 @@ const OTHERS: readonly SecretRule[] = [
     kind: 'jwt',
     starts: ['eyJ'],
     shape:
-      /eyJ[A-Za-z0-9_-]{10,}\.(?:eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*|[A-Za-z0-9_-]{0,2048}\.[A-Za-z0-9_-]{8,2048}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{16,2048})/y,
+      /eyJ[A-Za-z0-9_-]{10,4096}\.(?:eyJ[A-Za-z0-9_-]{8,4096}\.[A-Za-z0-9_-]{0,4096}|[A-Za-z0-9_-]{0,2048}\.[A-Za-z0-9_-]{8,2048}\.[A-Za-z0-9_-]{8,4096}\.[A-Za-z0-9_-]{16,2048})/y,
     encoded: true,
   },
   {
@@ -189,7 +188,7 @@ const OTHERS: readonly SecretRule[] = [
   {
     kind: 'azure-sas-signature',
     starts: ['sig='],
-    shape: /sig=(?<secret>[A-Za-z0-9+/]{40,}={0,2}|(?:[A-Za-z0-9]|%[0-9A-Fa-f]{2}){40,80})/y,
+    shape: /sig=(?<secret>[A-Za-z0-9+/]{40,4096}={0,2}|(?:[A-Za-z0-9]|%[0-9A-Fa-f]{2}){40,80})/y,
     value: 'token',
   },
   {
