@@ -57,6 +57,8 @@ export interface Verification {
    * without its call, a context above the window, removed messages without a summary. They are not damage.
    */
   readonly observations: readonly Problem[]
+  /** Conversations with events that were recorded while `redaction` was off: they may contain secrets. */
+  readonly redactionOff?: readonly string[]
   /** How much of a manifest was compared, if one was given. */
   readonly against?: ManifestCoverage
 }
@@ -113,6 +115,7 @@ class VerifyRun {
   private readonly ids = new IdFilter()
   private readonly problems: Problem[] = []
   private readonly observations: Problem[] = []
+  private readonly redactionOff: string[] = []
   private readonly summaries: Requests = { recomputed: 0, notRecomputed: 0 }
   private readonly prompts: ReturnType<typeof createPromptTexts>
   /** Conversations with problems in their events or in those of their editions. Their rows cannot be judged. */
@@ -208,6 +211,7 @@ class VerifyRun {
     const id = conversationOf(stream) ?? ''
     const check = new StreamCheck(stream, id, log)
     const deep = new ConversationCheck(id, check, this.requestWatch(), this.ids, log)
+    let isRedactionOff = false
     await feed?.begin(id)
     for await (const stored of storedEvents) {
       const read = check.event(stored)
@@ -215,11 +219,13 @@ class VerifyRun {
       this.countEvent()
       // Nothing can be proved after an event that cannot be trusted; only the chain is checked further.
       if (event === undefined || !check.sound) continue
+      if (event.type === 'ConversationConfigured' && event.data.settings.redaction === 'off') isRedactionOff = true
       const waiting = deep.take(event)
       if (waiting !== undefined) await waiting
       const comparing = feed?.take(event)
       if (comparing !== undefined) await comparing
     }
+    if (isRedactionOff && this.redactionOff.length < MOST_PROBLEMS) this.redactionOff.push(id)
     if (check.sound) await deep.end()
     if (this.conversationId !== undefined && check.problems.length === 0) {
       const loaded = contextOf(await loadConversation(log, id, deep.folded.revision))
@@ -372,6 +378,7 @@ class VerifyRun {
       summaries: this.summaries,
       problems: this.problems,
       observations: this.observations,
+      ...(this.redactionOff.length === 0 ? {} : { redactionOff: this.redactionOff }),
       ...(compared === undefined ? {} : { against: compared }),
     }
   }

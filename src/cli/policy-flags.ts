@@ -37,6 +37,7 @@ const described: Partial<Record<string, string>> = {
   view: 'Format of the compacted part',
   shape: 'API whose message rules the context follows; strict: all APIs',
   fallback: 'Fallback at the hard limit if the summarizer fails',
+  redaction: 'Whether secrets are replaced before anything is recorded [default: on]',
 }
 
 /** Settings whose default depends on other settings, so the help shows no default. */
@@ -50,11 +51,13 @@ export function policyFlags(): readonly PolicyFlag[] {
     const value = new Map(Object.entries(defaults)).get(name)
     return value === undefined || derived.has(name) ? '' : ` [default: ${String(value)}]`
   }
-  return Object.entries(policySettingsSchema.shape).map(([name, schema]) => {
+  return Object.entries(policySettingsSchema.shape).flatMap(([name, schema]) => {
     // The keys of the schema are the names of the settings.
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion
     const key = name as keyof PolicySettings
     const inner = schema.unwrap()
+    // Lists of patterns are set in a policy file.
+    if (inner.def.type !== 'number' && inner.def.type !== 'string' && inner.def.type !== 'enum') return []
     return {
       key,
       flag: renamed[name] ?? kebab(name),

@@ -9,6 +9,7 @@ import type { Log } from '../recording/load-conversation.js'
 import { changesOf, isPlaceholder, type Changes } from './align-history.js'
 import { formsOf, shownContextOf, liveOf, type ShownContext } from './handed-out.js'
 import { hostIdOf } from './host-list.js'
+import type { Redactor } from '../secrets/redact.js'
 import { createSourceLists, type SourceList } from './source-list.js'
 import { systemMessagesApart } from './system-in-list.js'
 
@@ -76,11 +77,13 @@ const changeCount = ({ withdraw, append }: Aligned): number => withdraw.length +
 /**
  * Compares a list with the recorded messages.
  * @param known the context that this process returned last
+ * @param redactor redacted the list
  */
 export type AlignList = (
   history: readonly NewMessage[],
   state: Conversation,
   known: ShownContext | undefined,
+  redactor: Redactor | undefined,
 ) => Promise<E.Either<NoContext, Aligned>>
 
 export function createAlignList(log: Log): AlignList {
@@ -90,6 +93,7 @@ export function createAlignList(log: Log): AlignList {
     hostList: readonly NewMessage[],
     state: Conversation,
     known: ShownContext | undefined,
+    redactor: Redactor | undefined,
   ): Promise<E.Either<NoContext, Aligned>> {
     // An empty list changes nothing: a host uses it to get the context of a conversation that it resumes.
     if (hostList.length === 0)
@@ -100,7 +104,7 @@ export function createAlignList(log: Log): AlignList {
     const context = now?.right
     const quick = context === undefined ? undefined : await goesOn(log, hostList, state, context)
     if (quick !== undefined) return E.right(quick)
-    const list = await sourceLists(conversationId, state.revision)
+    const list = await sourceLists(conversationId, state.revision, redactor)
     const shownContexts: ShownContext[] = [
       ...(known === undefined ? [] : [known]),
       ...(context === undefined ? [] : [shownContextOf(context, state)]),

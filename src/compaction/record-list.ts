@@ -9,6 +9,7 @@ import type { CommandFailure, Conversations, Handled } from '../recording/handle
 import { loadConversation, seeUntil, type Log } from '../recording/load-conversation.js'
 import { originsInForce, spanOf } from '../recording/origins.js'
 import { isOfType } from '../recording/read-event.js'
+import { redactorFor, settingsAfter } from '../recording/redaction.js'
 import type { Aligned, AlignList } from './align-list.js'
 import { liveOf, type ShownContext } from './handed-out.js'
 import { hostIdOf } from './host-list.js'
@@ -140,11 +141,15 @@ export async function recordList(
 ): Promise<E.Either<NoContext | CommandFailure | HistoryDiverged, RecordedList>> {
   const { conversations, onRecorded } = deps
   for (let tries = 1; ; tries += 1) {
-    const aligned = await align(history, await conversations.load(conversationId), known)
+    const state = await conversations.load(conversationId)
+    const redactor = await redactorFor(deps.log, settingsAfter(state, deps.configure().settings))
+    if (E.isLeft(redactor)) return redactor
+    const list = redactor.right?.json(history)
+    const aligned = await align(list?.value ?? history, state, known, redactor.right)
     if (E.isLeft(aligned)) return aligned
     const commands = await commandsFor(deps, { ...aligned.right, isHostList: true })
     if (E.isLeft(commands)) return commands
-    const handled = await conversations.handle(conversationId, commands.right, provenance)
+    const handled = await conversations.handle(conversationId, commands.right, provenance, list?.replacements)
     if (E.isRight(handled)) {
       onRecorded(handled.right, provenance)
       const recorded = handled.right.events.flatMap((event) =>

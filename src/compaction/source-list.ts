@@ -11,6 +11,7 @@ import { SHAPE_RULES } from '../domain/values/context-shapes.js'
 import type { EventData } from '../domain/events/index.js'
 import { decodeEvent, isOfType } from '../recording/read-event.js'
 import type { Log } from '../recording/load-conversation.js'
+import type { Redactor } from '../secrets/redact.js'
 
 /** A recorded message: enough to recognize it, without its text. */
 export interface SourceMessage {
@@ -68,15 +69,21 @@ function sourceMessage(
   }
 }
 
-/** Returns the list as of a revision, and caches it. */
-export function createSourceLists(log: Log): (conversationId: string, revision: bigint) => Promise<SourceList> {
-  const known = new LRUCache<string, SourceList>({
+/**
+ * Returns the list as of a revision, and caches it.
+ * @param redactor redacts the recorded messages too: an older event may have the text of a secret, and the host's list
+ * is redacted before it is compared
+ */
+type SourceLists = (conversationId: string, until: bigint, redactor?: Redactor) => Promise<SourceList>
+
+export function createSourceLists(log: Log): SourceLists {
+  const known = new LRUCache<string, SourceList & { readonly redactor: Redactor | undefined }>({
     maxSize: CACHED_MESSAGES,
     sizeCalculation: (list) => list.ids.size + 1,
   })
-  return async (conversationId, until) => {
+  return async (conversationId, until, redactor) => {
     const cached = known.get(conversationId)
-    const from = cached === undefined || cached.revision > until ? NOTHING : cached
+    const from = cached === undefined || cached.revision > until || cached.redactor !== redactor ? NOTHING : cached
     if (from.revision === until) return from
     const ids = new Set(from.ids)
     let [leading, rest, appended] = [[...from.leading], [...from.rest], from.appended]
@@ -88,7 +95,8 @@ export function createSourceLists(log: Log): (conversationId: string, revision: 
       const event = await decodeEvent(stored, log.bodies)
       if (isOfType(event, 'MessageAppended')) {
         const leads = event.data.leads === true || (isInstruction(event.data) && appended === leading.length)
-        const message = sourceMessage(conversationId, event.data, event.revision, appended)
+        const data = redactor === undefined ? event.data : redactor.json(event.data).value
+        const message = sourceMessage(conversationId, data, event.revision, appended)
         if (leads) leading.push(message)
         else rest.push(message)
         ids.add(message.messageId)
@@ -100,7 +108,7 @@ export function createSourceLists(log: Log): (conversationId: string, revision: 
       }
     }
     const list: SourceList = { revision: until, appended, ids, leading, rest }
-    known.set(conversationId, list)
+    known.set(conversationId, { ...list, redactor })
     return list
   }
 }

@@ -13,6 +13,7 @@ import type { Event, RecordedEvent } from '../domain/events/index.js'
 import type { Clock } from '../ports/clock.js'
 import type { CommandFailure, Conversations, Handled } from '../recording/handle-command.js'
 import type { Log } from '../recording/load-conversation.js'
+import { redactCommands, type RedactedCommands } from '../recording/redaction.js'
 import { appendUntilKnown, encodeEvents, streamOf, type EncodedEvents } from '../recording/record-events.js'
 
 export interface EditionConversation extends Pick<Conversations, 'load' | 'handle'> {
@@ -54,11 +55,12 @@ export function createEditionConversation(
     commands: readonly Command[],
     provenance: Provenance,
     evenIfNothing: boolean,
+    replacements: RedactedCommands['replacements'],
   ): E.Either<CommandFailure, { readonly encoded: EncodedEvents; readonly after: Conversation }> {
     const encoded: EncodedEvents = { toStore: [], bodies: [], events: [] }
     const now = clock.now().toISOString()
     const add = (current: Conversation, events: readonly Event[]): E.Either<CommandFailure, Conversation> => {
-      const more = encodeEvents(current, events, now, provenance)
+      const more = encodeEvents(current, events, now, provenance, replacements)
       if (E.isLeft(more)) return more
       encoded.toStore.push(...more.right.toStore)
       encoded.bodies.push(...more.right.bodies)
@@ -99,7 +101,9 @@ export function createEditionConversation(
     provenance: Provenance,
     evenIfNothing = false,
   ): Promise<E.Either<CommandFailure, Handled>> {
-    const next = decided(commands, provenance, evenIfNothing)
+    const redacted = await redactCommands(log, state, commands)
+    if (E.isLeft(redacted)) return redacted
+    const next = decided(redacted.right.commands, provenance, evenIfNothing, redacted.right.replacements)
     if (E.isLeft(next)) return next
     const { encoded, after } = next.right
     if (encoded.events.length === 0) return E.right({ state, events: [], position: undefined })

@@ -12,12 +12,14 @@ import type { ObservedEntry, RecordedEvent, SourcePlace } from '../domain/events
 import { hashOf } from '../domain/values/hash.js'
 import { checkId, conversationStream, messageEventId, type BadId } from '../domain/values/ids.js'
 import { messageHash, type MessageBody } from '../domain/values/message.js'
-import type { PolicySettings } from '../domain/values/policy.js'
+import type { BadPolicy, PolicySettings } from '../domain/values/policy.js'
 import { modelWindow } from '../ports/model-windows.js'
 import type { Clock } from '../ports/clock.js'
 import type { CommandFailure, Conversations } from '../recording/handle-command.js'
 import { decodeEvent, isOfType } from '../recording/read-event.js'
+import { redactorFor, settingsAfter } from '../recording/redaction.js'
 import type { Log } from '../recording/load-conversation.js'
+import type { Redactor } from '../secrets/redact.js'
 import { wasRounded } from './rounded.js'
 import type {
   CompactionItem,
@@ -353,17 +355,20 @@ class Recording {
     return this.ids.get(sourceId) ?? (this.occurrences.has(sourceId) ? [sourceId] : [])
   }
 
-  private async message(item: MessageItem): Promise<E.Either<TranscriptFailure, undefined>> {
-    const { sourceId, part, body, byProgram, answerId, model, isError } = item
+  /** @param body the redacted body, as it is recorded */
+  private async message(item: MessageItem, body: MessageBody): Promise<E.Either<TranscriptFailure, undefined>> {
+    const { sourceId, part, byProgram, answerId, model, isError } = item
     const plainId = this.idOf(item)
-    const continuationId = await this.withRetry(() => this.grownFrom(plainId, body))
+    // An older event may have the text that is redacted today.
+    const isAsReceived = hasHash(item.body, this.hashes.get(plainId))
+    const continuationId = isAsReceived ? E.right(undefined) : await this.withRetry(() => this.grownFrom(plainId, body))
     if (E.isLeft(continuationId)) return continuationId
     const messageId = continuationId.right ?? plainId
     this.remember(sourceId, part === 0 ? [messageId] : [...this.idsOf(sourceId), messageId])
     this.time = timeOf(item.at) ?? this.time
     const recorded = this.hashes.get(messageId)
     if (recorded !== undefined) {
-      if (!hasHash(body, recorded) && !wasRounded(await this.recordedBody(messageId), bodyOf(body)))
+      if (!isAsReceived && !hasHash(body, recorded) && !wasRounded(await this.recordedBody(messageId), bodyOf(body)))
         return E.left({
           kind: 'TranscriptsContradict',
           conversationId: this.result.conversationId,
@@ -386,7 +391,7 @@ class Recording {
       isError,
     })
     this.queued.push({
-      ...body,
+      ...item.body,
       messageId,
       ...(this.time === undefined ? {} : { createdAt: this.time }),
       ...(Object.keys(attributes).length === 0 ? {} : { attributes }),
@@ -532,7 +537,9 @@ class Recording {
 
   private async edit(item: EditItem): Promise<E.Either<TranscriptFailure, undefined>> {
     const messageId = this.idsOf(item.sourceId)[item.part]
-    if (messageId === undefined || this.known.has(editKey(messageId, item.content)) || !this.isLive(messageId)) {
+    const content = await this.redacted(item.content)
+    if (E.isLeft(content)) return content
+    if (messageId === undefined || this.known.has(editKey(messageId, content.right)) || !this.isLive(messageId)) {
       this.result.known += 1
       return E.right(undefined)
     }
@@ -580,7 +587,9 @@ class Recording {
     // The program may still complete an incomplete line.
     if (item.isCut) return E.right(undefined)
     const where = toSourcePlace(item.where)
-    if (this.known.has(damageKey(where, item.detail))) {
+    const detail = await this.redacted(item.detail)
+    if (E.isLeft(detail)) return detail
+    if (this.known.has(damageKey(where, detail.right))) {
       this.result.known += 1
       return E.right(undefined)
     }
@@ -589,9 +598,19 @@ class Recording {
     return recorded
   }
 
+  /** A value as it is recorded, for comparison with recorded ones. */
+  private async redacted<Value>(value: Value): Promise<E.Either<BadPolicy, Value>> {
+    return E.map((redactor: Redactor | undefined) => redactor?.json(value).value ?? value)(
+      await redactorFor(this.deps.log, settingsAfter(this.state, this.hasStarted ? undefined : this.options.settings)),
+    )
+  }
+
   /** Records the next item of this conversation. */
   async take(item: TranscriptItem): Promise<E.Either<TranscriptFailure, undefined>> {
-    if (item.kind === 'message') return await this.message(item)
+    if (item.kind === 'message') {
+      const body = await this.redacted(item.body)
+      return E.isLeft(body) ? body : await this.message(item, body.right)
+    }
     if (item.kind === 'left-out' || item.kind === 'conversation') return E.right(undefined)
     return await this.withRetry(() => this.act(item))
   }

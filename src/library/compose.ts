@@ -21,6 +21,7 @@ import { checkLogVersion, migrateLog } from '../adapters/postgres/schema.js'
 import { createPostgresImportedFiles } from '../adapters/postgres/imported-files.js'
 import { createPostgresJobStore } from '../adapters/postgres/service-jobs.js'
 import { createPostgresKeyStore } from '../adapters/postgres/service-keys.js'
+import { createPostgresSecretsKey } from '../adapters/postgres/secrets-key.js'
 import { createPostgresSpending } from '../adapters/postgres/spending.js'
 import { createPostgresTokenBudget } from '../adapters/postgres/token-budget.js'
 import { createPostgresWorkQueue } from '../adapters/postgres/work-queue.js'
@@ -253,7 +254,11 @@ async function openStores(store: string, database: string | undefined, opening: 
     throw bad('database', 'is for a log in KurrentDB: this one keeps its read models beside it')
   const { db, ownerName: readBy } = await openDatabase(store, 'store', opening)
   const isShared = isPostgres(store)
-  const log = { store: createPostgresEventStore(db), bodies: createPostgresBodyStore(db) }
+  const log = {
+    store: createPostgresEventStore(db),
+    bodies: createPostgresBodyStore(db),
+    secretsKey: createPostgresSecretsKey(db),
+  }
   return {
     log,
     name: db.name,
@@ -289,7 +294,7 @@ async function openKurrentDb(store: string, database: string | undefined, openin
       prefixes: LEDGER_PREFIXES,
     })
     return {
-      log: { store: log, bodies },
+      log: { store: log, bodies, secretsKey: createPostgresSecretsKey(db) },
       name: log.name,
       db,
       projections: projectionsFor(log),

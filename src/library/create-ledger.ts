@@ -25,6 +25,7 @@ import { createObserving } from './observing.js'
 import { createProjections, fillerOf, runnerOf } from './projections.js'
 import { createPrompts } from './prompts.js'
 import { createProvenance } from './provenance.js'
+import { createSecrets } from './secrets.js'
 import { createSearching } from './searching.js'
 import { createTools } from './tools.js'
 import { createTranscripts } from './transcripts.js'
@@ -119,6 +120,7 @@ export function createLedger(parts: LedgerParts): Ledger {
       waitForCompaction,
       prompts: createPrompts(common),
       projections: createProjections(common),
+      secrets: createSecrets(common),
     },
     close,
     [Symbol.asyncDispose]: close,

@@ -12,6 +12,7 @@ import type {
   OpenTranscriptOptions,
 } from './ledger-transcripts.js'
 import type { Observation, SeenCompaction } from './ledger-observation.js'
+import type { LedgerSecrets } from './ledger-secrets.js'
 import type { RebuildOptions } from '../../projections/engine/rebuild.js'
 import type { Filled, FillOptions, MissingVectors } from '../../projections/read-models/archive-index/vector-filler.js'
 import type { RowsLag, ProjectionStatus } from '../../projections/engine/watch.js'
@@ -92,6 +93,7 @@ export type {
   OpenTranscriptOptions,
 } from './ledger-transcripts.js'
 export type { Observation, SeenCompaction } from './ledger-observation.js'
+export type * from './ledger-secrets.js'
 export type * from './ledger-options.js'
 export type { RecordedConversation } from '../importers/record-transcript.js'
 export type { ForgottenCycle } from '../forgotten/compaction-reports.js'
@@ -461,6 +463,8 @@ export interface Admin {
   waitForCompaction(conversationId?: string): Promise<void>
   /** Prompts of summaries, by name, version and hash. */
   readonly prompts: Prompts
+  /** Secrets: redaction, and the search in recorded events. */
+  readonly secrets: LedgerSecrets
   /** The read models of search and lists. */
   readonly projections: {
     /** Lag of each projection in events and seconds, the process that runs it, and why it stopped. */

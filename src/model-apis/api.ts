@@ -206,6 +206,18 @@ export function messageHash({ role, content, tool_calls, tool_call_id, name }: F
   return hash('sha256', jsonText(normal), 'base64url').slice(0, 24)
 }
 
+/** Redacts a value as the ledger does before it records it. */
+export type Redact = <Value>(value: Value) => Value
+
+/** The hash of a message as it is recorded. The message that passes through the proxy may contain secrets. */
+export const recordedHash = (message: Fields, redact: Redact): string => messageHash(redact(message))
+
+/** A message with the hash of its recorded form. */
+export function asRecorded(message: SourceMessage, redact: Redact): SourceMessage {
+  const redacted = redact(message.input)
+  return redacted === message.input ? message : { ...message, hash: messageHash({ ...redacted }) }
+}
+
 /** A message with its hash. */
 export const sourceMessage = (input: MessageInput, raw: readonly unknown[]): SourceMessage => ({
   input,

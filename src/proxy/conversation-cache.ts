@@ -3,7 +3,7 @@ import { isLedgerError } from '../lib/ledger-error.js'
 import { LRUCache } from 'lru-cache'
 import type { RecordedEvent } from '../domain/events/index.js'
 import type { Ledger } from '../library/ledger.js'
-import { contentText, messageHash } from '../model-apis/api.js'
+import { contentText, recordedHash, type Redact } from '../model-apis/api.js'
 import { clearablePart } from './clearable-part.js'
 import { listOf } from '../model-apis/json.js'
 import {
@@ -28,9 +28,20 @@ interface RecordedMessage {
   readonly toolCallId?: string | undefined
 }
 
-function recordedEntry(id: string | undefined, { role, content, name, toolCalls, toolCallId }: RecordedMessage): Entry {
+function recordedEntry(
+  id: string | undefined,
+  { role, content, name, toolCalls, toolCallId }: RecordedMessage,
+  redact: Redact,
+): Entry {
   const message = { role, content, name, tool_calls: toolCalls, tool_call_id: toolCallId }
-  return { id, hash: messageHash(message), role, callId: toolCallId, ...clearablePart(message), isInParts: undefined }
+  return {
+    id,
+    hash: recordedHash(message, redact),
+    role,
+    callId: toolCallId,
+    ...clearablePart(message),
+    isInParts: undefined,
+  }
 }
 
 /** Rebuilds the client's list from the events of a conversation. */
@@ -46,9 +57,12 @@ class ListFromEvents {
   private readonly answers: { readonly id: string; readonly isFinal: boolean }[] = []
   private hasMessages = false
   private readonly conversation: TrackedConversation
+  /** An older event may have the text of a secret. */
+  private readonly redact: Redact
 
-  constructor(conversation: TrackedConversation) {
+  constructor(conversation: TrackedConversation, redact: Redact) {
     this.conversation = conversation
+    this.redact = redact
   }
 
   apply(event: RecordedEvent): void {
@@ -73,7 +87,7 @@ class ListFromEvents {
   private applyMessage(data: Extract<RecordedEvent, { type: 'MessageAppended' }>['data']): void {
     const { messageId, role, content, toolCalls, leads, attributes = {} } = data
     this.hasMessages ||= !isInstruction(role)
-    const entry = recordedEntry(messageId, data)
+    const entry = recordedEntry(messageId, data, this.redact)
     // A replacement of a leading message has `leads` as well, wherever it was recorded.
     if (leads === true || !this.hasMessages) this.instructions.set(messageId, entry)
     else this.append(messageId, entry)
@@ -101,7 +115,7 @@ class ListFromEvents {
         const entry = this.recorded.get(item.messageId)
         if (entry !== undefined) this.listed.push(entry)
       } else if (item.kind === 'inserted') {
-        const entry = recordedEntry(undefined, item.body)
+        const entry = recordedEntry(undefined, item.body, this.redact)
         this.inserted.push({ index: this.listed.length, hash: entry.hash })
         this.listed.push(entry)
       }
@@ -109,13 +123,13 @@ class ListFromEvents {
 }
 
 /** Sets the context owner, and the list as the current context has it. False if the ledger has no such conversation. */
-async function loadContext(ledger: Ledger, conversation: TrackedConversation): Promise<boolean> {
+async function loadContext(ledger: Ledger, conversation: TrackedConversation, redact: Redact): Promise<boolean> {
   try {
     const context = await ledger.context(conversation.conversationId)
     conversation.contextOwner = context.observed === undefined ? 'ledger' : 'program'
     const entries = context.messages.map((message, index): Entry => ({
       id: context.messageIds[index],
-      hash: messageHash({ ...message }),
+      hash: recordedHash({ ...message }, redact),
       role: message.role,
       callId: message.role === 'tool' ? message.tool_call_id : undefined,
       ...clearablePart({ ...message }),
@@ -133,10 +147,10 @@ async function loadContext(ledger: Ledger, conversation: TrackedConversation): P
 }
 
 /** Loads a conversation from the ledger as the client's list shows it. */
-async function loadConversation(ledger: Ledger, conversationId: string): Promise<TrackedConversation> {
+async function loadConversation(ledger: Ledger, conversationId: string, redact: Redact): Promise<TrackedConversation> {
   const conversation = newTrackedConversation(conversationId)
-  if (!(await loadContext(ledger, conversation))) return conversation
-  const list = new ListFromEvents(conversation)
+  if (!(await loadContext(ledger, conversation, redact))) return conversation
+  const list = new ListFromEvents(conversation, redact)
   for await (const event of ledger.log(conversationId)) list.apply(event)
   conversation.finalAnswerId = list.finalAnswerId()
   // If the ledger owns the context, the client's list has all messages since the client's last own compaction, whatever
@@ -159,7 +173,7 @@ export interface ConversationCache {
   keep(conversation: TrackedConversation): void
 }
 
-export function createConversationCache(ledger: Ledger): ConversationCache {
+export function createConversationCache(ledger: Ledger, redactor: () => Promise<Redact>): ConversationCache {
   const cache = new LRUCache<string, TrackedConversation>({
     maxSize: MAX_ENTRIES,
     sizeCalculation: ({ entries }) => 20 + entries.length,
@@ -170,7 +184,7 @@ export function createConversationCache(ledger: Ledger): ConversationCache {
     async get(conversationId) {
       const cached = cache.get(conversationId)
       if (cached !== undefined) return cached
-      const conversation = await loadConversation(ledger, conversationId)
+      const conversation = await loadConversation(ledger, conversationId, await redactor())
       cache.set(conversationId, conversation)
       return conversation
     },

@@ -8,12 +8,14 @@ import { problem } from '../library/problem.js'
 import type { Context, Ledger, MessageInput } from '../library/ledger.js'
 import { createTurns, type Turns } from '../lib/turns.js'
 import {
+  asRecorded,
   contentText,
   sourceMessage,
   type Answer,
   type Api,
   type OutgoingMessage,
   type ProxyRequest,
+  type Redact,
 } from '../model-apis/api.js'
 import { withClearedMessages } from './cleared-messages.js'
 import { asSourceMessage, withOmittedTail, withUpstreamHistory } from './complete-request.js'
@@ -128,6 +130,7 @@ export class Recorder {
   private readonly onProblem: (problem: unknown) => void
   private readonly conversations: ConversationCache
   private readonly writer: LedgerWriter
+  private readonly redactor: () => Promise<Redact>
   private readonly owned: OwnedRecorder
   private readonly turns: Turns = createTurns()
   /** The conversations of restarted lists, by the id that the start of the list gives. */
@@ -138,7 +141,8 @@ export class Recorder {
     this.ledger = options.ledger
     this.mode = options.mode
     this.onProblem = options.onProblem
-    this.conversations = createConversationCache(options.ledger)
+    this.redactor = () => options.ledger.admin.secrets.redactor(options.policy)
+    this.conversations = createConversationCache(options.ledger, this.redactor)
     this.writer = new LedgerWriter(options)
     this.owned = new OwnedRecorder(this.writer, this.conversations, options.onProblem)
   }
@@ -147,8 +151,14 @@ export class Recorder {
    * Records what is new in a request, in a conversation that the caller may use. Never throws: after an error it calls
    * `onProblem` and returns `BYPASSED`.
    */
-  async record(api: Api, request: ProxyRequest, headers: Headers, caller: Caller): Promise<RequestRecord> {
+  async record(api: Api, received: ProxyRequest, headers: Headers, caller: Caller): Promise<RequestRecord> {
     try {
+      const redact = await this.redactor()
+      const request = {
+        ...received,
+        instructions: received.instructions.map((message) => asRecorded(message, redact)),
+        messages: received.messages.map((message) => asRecorded(message, redact)),
+      }
       const identity = identifyRequest(api, request, headers, caller)
       const response = await this.storedResponse(identity, request)
       if (identity.conversationId === undefined && response === undefined) await this.findRestart(identity, request)
@@ -357,7 +367,7 @@ export class Recorder {
       rememberAnswer(conversation, answer)
       return
     }
-    const message = sourceMessage(input, [])
+    const message = asRecorded(sourceMessage(input, []), await this.redactor())
     const later = entries.slice(length)
     const question = entries[length - 1]
     const hasQuestion = last?.id === undefined ? question?.hash === last?.hash : question?.id === last.id

@@ -26,6 +26,7 @@ import {
   withoutMessages,
   withTakenIds,
 } from './recorded-messages.js'
+import { redactCommands, type RedactedCommands } from './redaction.js'
 import { createStoreTurns } from './store-turns.js'
 
 export interface Handled {
@@ -44,13 +45,15 @@ export interface Conversations {
   /** The state at a revision. */
   loadAt(conversationId: string, revision: bigint): Promise<Conversation>
   /**
-   * Decides the commands in order and records their events in one append.
+   * Decides the commands in order and records their events in one append. Their secrets are redacted first.
+   * @param replaced what replaced secrets that the caller has redacted already
    * @throws LedgerError if the store cannot be read, or did not answer an earlier call; nothing is recorded then
    */
   handle(
     conversationId: string,
     commands: readonly Command[],
     provenance: Provenance,
+    replaced?: RedactedCommands['replacements'],
   ): Promise<E.Either<CommandFailure, Handled>>
 }
 
@@ -135,6 +138,9 @@ class CommandRun {
     private state: Conversation,
     private commands: readonly Command[],
     private readonly provenance: Provenance,
+    private readonly replacements: RedactedCommands['replacements'],
+    /** The commands as they came. An older event may have the text that is redacted today. */
+    private readonly received: readonly Command[],
   ) {
     this.stream = conversationStream(state.conversationId)
   }
@@ -180,7 +186,7 @@ class CommandRun {
 
   /** Removes the messages with these event ids that are recorded from the commands, and returns their ids. */
   private async removeRecorded(ids: readonly string[]): Promise<E.Either<Rejection, ReadonlySet<string>>> {
-    const same = await recordedBefore(this.log, this.stream, this.commands, ids)
+    const same = await recordedBefore(this.log, this.stream, this.commands, this.received, ids)
     if (E.isRight(same)) this.commands = withoutMessages(this.commands, same.right)
     return same
   }
@@ -192,7 +198,13 @@ class CommandRun {
     for (const command of this.commands) {
       const decided = decide(state, command)
       if (E.isLeft(decided)) return E.right({ encoded, state, rejection: decided.left })
-      const next = encodeEvents(state, decided.right, this.clock.now().toISOString(), this.provenance)
+      const next = encodeEvents(
+        state,
+        decided.right,
+        this.clock.now().toISOString(),
+        this.provenance,
+        this.replacements,
+      )
       if (E.isLeft(next)) return next
       encoded.toStore.push(...next.right.toStore)
       encoded.bodies.push(...next.right.bodies)
@@ -225,7 +237,7 @@ class CommandRun {
   private async afterMove(moved: Rejection): Promise<Result> {
     if (!isAppendWithIds(this.commands)) return E.left(moved)
     const ids = messageEventIds(this.stream, this.commands)
-    const recorded = await recordedBefore(this.log, this.stream, this.commands, ids)
+    const recorded = await recordedBefore(this.log, this.stream, this.commands, this.received, ids)
     // If another writer used an id for a different message, the caller must decide again.
     return E.isRight(recorded) && recorded.right.size === ids.length ? this.nothingRecorded() : E.left(moved)
   }
@@ -303,11 +315,17 @@ export function createConversations({
   return {
     load: (conversationId) => turns.inTurn(conversationId, () => states.current(conversationId)),
     loadAt: (conversationId, revision) => loadConversation(log, conversationId, revision),
-    handle: (conversationId, commands, provenance) =>
+    handle: (conversationId, commands, provenance, replaced) =>
       turns.inTurn(
         conversationId,
-        async () =>
-          await new CommandRun(log, clock, states, await states.recent(conversationId), commands, provenance).run(),
+        async () => {
+          const state = await states.recent(conversationId)
+          const redacted = await redactCommands(log, state, commands)
+          if (E.isLeft(redacted)) return redacted
+          const { commands: safe } = redacted.right
+          const replacements = new Map([...(replaced ?? []), ...redacted.right.replacements])
+          return await new CommandRun(log, clock, states, state, safe, provenance, replacements, commands).run()
+        },
         (result) => (E.isLeft(result) && result.left.kind === 'StoreUnavailable' ? result.left.detail : undefined),
       ),
   }

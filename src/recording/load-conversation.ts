@@ -22,6 +22,8 @@ import { findEstimator } from './estimators.js'
 export interface Log {
   readonly store: EventStore
   readonly bodies: BodyStore
+  /** The ledger's key for fingerprints of secrets. It is not in the log. Undefined for a log of this process alone. */
+  readonly secretsKey?: () => Promise<Uint8Array>
 }
 
 async function decodeAll(stored: readonly StoredEvent[], bodies: BodyStore): Promise<RecordedEvent[]> {

@@ -9,6 +9,7 @@ import { backoffMs } from '../lib/backoff.js'
 import { sleep } from '../ports/clock.js'
 import type { AppendFailure, Appended, EventToAppend } from '../ports/event-store.js'
 import type { Log } from './load-conversation.js'
+import { countReplaced, type RedactedCommands } from './redaction.js'
 
 /** Events ready to be appended together, and the bodies to store before them. */
 export interface EncodedEvents {
@@ -30,6 +31,7 @@ export function encodeEvents(
   events: readonly Event[],
   now: string,
   provenance: Provenance,
+  replacements?: RedactedCommands['replacements'],
 ): E.Either<NotRecordable, EncodedEvents> {
   const stream = streamOf(state)
   const recordedAt = state.recordedAt !== undefined && state.recordedAt > now ? state.recordedAt : now
@@ -49,7 +51,13 @@ export function encodeEvents(
       metadata,
       hash,
       body,
-    } = encode(event, data, { stream, revision, id, previousHash, recordedAt }, provenance)
+    } = encode(
+      event,
+      data,
+      { stream, revision, id, previousHash, recordedAt },
+      provenance,
+      replacements === undefined ? undefined : countReplaced(data, replacements),
+    )
     encoded.toStore.push(stored)
     if (body !== undefined) encoded.bodies.push(body)
     encoded.events.push({ ...read.right, stream, revision, position: -1n, id, metadata })

@@ -1,7 +1,7 @@
 /** Message ids of commands, and which of them the log has already. */
 import { either as E } from 'fp-ts'
 import type { Conversation } from '../domain/conversation/conversation.js'
-import type { Command, Rejection } from '../domain/decide/index.js'
+import type { Command, MessageToAppend, Rejection } from '../domain/decide/index.js'
 import type { RecordedEvent } from '../domain/events/index.js'
 import { conversationStream, derivedMessageId, messageEventId } from '../domain/values/ids.js'
 import { sameMessage } from '../domain/values/message.js'
@@ -55,21 +55,28 @@ export const withoutMessages = (commands: readonly Command[], messageIds: Readon
 export const withTakenIds = (commands: readonly Command[], takenIds: ReadonlySet<string>): Command[] =>
   commands.map((command) => (command.type === 'AppendMessages' ? { ...command, takenIds } : command))
 
-/** The message ids of the commands that the log has already, after comparison with the recorded messages. */
+/**
+ * The message ids of the commands that the log has already, after comparison with the recorded messages.
+ * @param received the same commands before their secrets were redacted: an older event may have that text
+ */
 export async function recordedBefore(
   log: Log,
   stream: string,
   commands: readonly Command[],
+  received: readonly Command[],
   ids: readonly string[],
 ): Promise<E.Either<Rejection, ReadonlySet<string>>> {
   const same = new Set<string>()
-  const appendedMessages = commands.flatMap((command) => (command.type === 'AppendMessages' ? command.messages : []))
+  const messagesOf = (each: readonly Command[]): readonly MessageToAppend[] =>
+    each.flatMap((command) => (command.type === 'AppendMessages' ? command.messages : []))
+  const [appendedMessages, receivedMessages] = [messagesOf(commands), messagesOf(received)]
   for (const stored of await log.store.findByIds(stream, ids)) {
     const event = await decodeEvent(stored, log.bodies)
     if (!isOfType(event, 'MessageAppended')) continue
     const { messageId } = event.data
-    const appended = appendedMessages.find((message) => message.messageId === messageId)
-    if (appended === undefined || !sameMessage(appended, event.data))
+    const isSame = (message: MessageToAppend): boolean =>
+      message.messageId === messageId && sameMessage(message, event.data)
+    if (!appendedMessages.some(isSame) && !receivedMessages.some(isSame))
       return E.left({ kind: 'MessageIdTaken', messageId })
     same.add(messageId)
   }

@@ -7,6 +7,7 @@ import { recordable } from '../domain/events/recordable.js'
 import type { Clock } from '../ports/clock.js'
 import type { PreparedSummary } from '../ports/summarizer.js'
 import type { Log } from './load-conversation.js'
+import { redactorFor } from './redaction.js'
 
 /** Records the texts of a request if they are new, with the provenance of the request. */
 export type RegisterPrompt = (prepared: PreparedSummary, provenance: Provenance) => Promise<void>
@@ -21,6 +22,11 @@ export function createRegisterPrompt(log: Log, clock: Clock): RegisterPrompt {
   ): Promise<void> {
     if (known.has(sha256)) return
     const stream = promptStream(sha256)
+    // A redacted text would have another hash than the summaries that were made with it.
+    const redactor = await redactorFor(log, undefined)
+    const [found] = E.isRight(redactor) ? (redactor.right?.find(text) ?? []) : []
+    if (found !== undefined)
+      throw new Error(`the ${kind} ${name} contains a secret (${found.kind}): remove it; nothing was recorded`)
     const event: Event = { type: 'PromptRegistered', data: { name, kind, sha256, text } }
     const data = encodeData(event)
     const recordedAt = clock.now().toISOString()

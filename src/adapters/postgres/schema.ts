@@ -333,6 +333,14 @@ create table service_jobs (
 create index service_jobs_created on service_jobs (created_at);
 `
 
+/** One row: the key for fingerprints of secrets. */
+const SECRETS_KEY = `
+create table secrets_key (
+  one boolean primary key default true check (one),
+  key text not null
+);
+`
+
 /** Never edit a released migration; add a new one at the end. */
 const MIGRATIONS: readonly string[] = [
   LOG,
@@ -343,4 +351,5 @@ const MIGRATIONS: readonly string[] = [
   APPENDS_THAT_WAIT_TOGETHER,
   IMPORTED_FILES,
   SERVICE,
+  SECRETS_KEY,
 ]

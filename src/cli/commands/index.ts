@@ -33,6 +33,7 @@ import { keysRotate } from './keys-rotate.js'
 import { proxy } from './proxy.js'
 import { replay } from './replay.js'
 import { search } from './search.js'
+import { secretsScan } from './secrets-scan.js'
 import { serve } from './serve.js'
 import { stats } from './stats.js'
 import { status } from './status.js'
@@ -85,5 +86,6 @@ export const groups: readonly CommandGroup[] = [
     describe: 'Access keys of the service',
     commands: [keysCreate, keysList, keysRotate, keysRevoke],
   },
+  { word: 'secrets', describe: 'Secrets in recorded events', commands: [secretsScan] },
   { word: 'compaction', describe: 'Compaction workers', commands: [compactionRun] },
 ]

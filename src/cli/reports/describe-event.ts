@@ -43,7 +43,9 @@ function configurationLine({
   scope,
   estimator,
 }: Extract<RecordedEvent, { type: 'ConversationConfigured' }>['data']): string {
-  const set = Object.entries(settings).map(([key, value]) => `${key} ${String(value)}`)
+  const set = Object.entries(settings).map(
+    ([key, value]) => `${key} ${typeof value === 'object' ? JSON.stringify(value) : String(value)}`,
+  )
   return `window ${count(policy.modelMaxTokens)} tokens, budget ${String(policy.contextBudget)}, view ${policy.view}, estimator ${estimator}${scope === undefined ? '' : `, scope ${printable(scope)}`}; settings: ${set.length === 0 ? 'all defaults' : set.join(', ')}`
 }
 

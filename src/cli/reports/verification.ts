@@ -34,6 +34,7 @@ export async function showVerification(
     summaries,
     problems,
     observations,
+    redactionOff = [],
     against: compared = { streams: 0, events: 0 },
   }: Verification,
   against: Manifest | undefined,
@@ -63,6 +64,7 @@ export async function showVerification(
         summaries,
         problems: problems.map(problemDocument),
         observations: observations.map(problemDocument),
+        ...(redactionOff.length === 0 ? {} : { redactionOff }),
         ...signed,
         ...(exported === undefined ? {} : { exported }),
       }),
@@ -76,6 +78,10 @@ export async function showVerification(
       colours.dim(
         `observed ${observation.rule} ${location(observation)}: in an imported transcript, ${printable(observation.detail)}`,
       ),
+    )
+  for (const conversationId of redactionOff)
+    await line(
+      `${colours.yellow('redaction off')} ${printable(conversationId)}: secrets were not replaced before they were recorded`,
     )
   const what = `${many(streams, 'stream')} (${many(conversations, 'conversation')}), ${many(events, 'event')}`
   await line(

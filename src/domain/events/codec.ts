@@ -57,7 +57,7 @@ export function eventHash(
   event: { stream: string; revision: bigint; id: string; type: string; data: string },
   metadata: Omit<Metadata, 'hash'>,
 ): string {
-  const { schemaVersion, correlationId, causationId, actor, recordedAt, previousHash } = metadata
+  const { schemaVersion, correlationId, causationId, actor, recordedAt, previousHash, redacted } = metadata
   return sha256(
     JSON.stringify([
       previousHash,
@@ -71,6 +71,7 @@ export function eventHash(
       actor,
       recordedAt,
       event.data,
+      ...(redacted === undefined ? [] : [redacted]),
     ]),
   )
 }
@@ -87,12 +88,19 @@ export function metadataText({
   recordedAt,
   previousHash,
   hash,
+  redacted,
 }: Metadata): string {
-  return JSON.stringify({ schemaVersion, correlationId, causationId, actor, recordedAt, previousHash, hash })
+  return JSON.stringify({ schemaVersion, correlationId, causationId, actor, recordedAt, previousHash, hash, redacted })
 }
 
 /** Encodes an event for its position in a stream. */
-export function encode(event: Event, dataText: string, place: EventPlace, provenance: Provenance): Encoded {
+export function encode(
+  event: Event,
+  dataText: string,
+  place: EventPlace,
+  provenance: Provenance,
+  redacted?: Metadata['redacted'],
+): Encoded {
   const bytes = Buffer.byteLength(dataText, 'utf8')
   const large = bytes > CLAIM_CHECK_BYTES
   const bodySha256 = large ? sha256(dataText) : ''
@@ -106,6 +114,7 @@ export function encode(event: Event, dataText: string, place: EventPlace, proven
     actor: provenance.actor,
     recordedAt: place.recordedAt,
     previousHash: place.previousHash,
+    ...(redacted === undefined ? {} : { redacted }),
   }
   const hash = eventHash({ ...place, type: event.type, data }, unsigned)
   const metadata: Metadata = { ...unsigned, hash }

@@ -13,6 +13,8 @@ export const metadataSchema = z.object({
   /** SHA-256 of this event and of its predecessor. */
   hash,
   previousHash: hash,
+  /** How many secrets of each kind were replaced before the event was recorded. Covered by the hash. */
+  redacted: z.record(z.string(), count.min(1)).optional(),
 })
 /** Metadata of an event, in addition to its data: actor, cause, time, and the hashes that chain it. */
 export type Metadata = z.infer<typeof metadataSchema>

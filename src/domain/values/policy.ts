@@ -46,6 +46,12 @@ export const policySettingsSchema = z.strictObject({
   shape: z.enum(SHAPES).optional(),
   /** The fallback at the hard limit if the summarizer fails. */
   fallback: z.enum(['extractive', 'none']).optional(),
+  /** Whether secrets are replaced before anything is recorded. */
+  redaction: z.enum(['on', 'off']).optional(),
+  /** Patterns of secrets in addition to the built-in ones, by kind. */
+  secretPatterns: z.record(z.string(), z.string()).optional(),
+  /** Patterns of texts that are no secrets. */
+  secretAllow: z.array(z.string()).readonly().optional(),
 })
 /** The settings as set and recorded. Tokens, messages and batches are whole numbers. */
 export interface PolicySettings {
@@ -93,6 +99,12 @@ export interface PolicySettings {
   shape?: Shape | undefined
   /** The fallback at the hard limit if the summarizer fails: `extractive` (the default), or `none`. */
   fallback?: 'extractive' | 'none' | undefined
+  /** Whether secrets are replaced before anything is recorded. Default `on`. `verify` reports conversations with `off`. */
+  redaction?: 'on' | 'off' | undefined
+  /** Patterns of secrets in addition to the built-in ones, by kind: `{ 'shop-order': 'ORD-[0-9]{6}' }`. */
+  secretPatterns?: Readonly<Record<string, string>> | undefined
+  /** Patterns of texts that are no secrets. One must match the whole text that would be replaced. */
+  secretAllow?: readonly string[] | undefined
 }
 
 /** The policy in force: a value for every setting. */

@@ -93,7 +93,7 @@ export function VerifyView({ c, verdict }: { c: string | undefined; verdict: Ver
         </p>
       </section>
     )
-  const { ok, streams, conversations, events, summaries, problems, observations } = verification
+  const { ok, streams, conversations, events, summaries, problems, observations, redactionOff = [] } = verification
   return (
     <section class="verdict">
       <h2 class={ok ? 'good' : 'bad'}>
@@ -118,6 +118,9 @@ export function VerifyView({ c, verdict }: { c: string | undefined; verdict: Ver
         <dd>{ok ? 'match the events' : 'see below'}</dd>
       </dl>
       <Problems c={c} label="Problems" problems={problems} tone="bad" />
+      {redactionOff.length === 0 ? null : (
+        <p class="warn">Recorded without redaction, may contain secrets: {redactionOff.join(', ')}</p>
+      )}
       {observations.length === 0 ? null : (
         <>
           <h3>{many(observations.length, 'observation')}</h3>

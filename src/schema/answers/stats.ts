@@ -112,6 +112,7 @@ export const verification = record({
   summaries: record({ recomputed: count, notRecomputed: count }),
   problems: z.array(finding),
   observations: z.array(finding),
+  redactionOff: optional(z.array(z.string())),
   against: optional(record({ streams: count, events: count })),
 }).meta({ id: 'Verification' })
 

@@ -1,0 +1,31 @@
+/** The part of the ledger's interface that concerns secrets. */
+import type { RecordedSecret } from '../audit/scan-secrets.js'
+import type { PolicySettings } from '../domain/values/policy.js'
+
+export type { RecordedSecret, SecretPlace } from '../audit/scan-secrets.js'
+
+/** What to scan. */
+export interface ScanSecretsOptions {
+  /** Only this conversation. Default: all. */
+  readonly conversationId?: string
+  /** Called after each conversation, with the number of conversations so far. */
+  readonly onConversation?: (done: number) => void
+}
+
+/** The secrets that recorded events contain. */
+export interface SecretScan {
+  /** The number of conversations that were read. */
+  readonly conversations: number
+  readonly secrets: readonly RecordedSecret[]
+}
+
+/** Redaction of secrets, and the search for secrets in recorded events. */
+export interface LedgerSecrets {
+  /**
+   * Returns a function that redacts a JSON value as the ledger does before it records it.
+   * @param policy settings that override those of the ledger
+   */
+  redactor(policy?: PolicySettings): Promise<<Value>(value: Value) => Value>
+  /** Finds secrets in recorded events, and the answers and summaries that had them. Needs no model. */
+  scan(options?: ScanSecretsOptions): Promise<SecretScan>
+}

@@ -1,0 +1,81 @@
+/** `secrets scan` over events that were recorded without redaction, and what `verify` says about them. */
+import { afterAll, beforeAll, expect, it } from '@jest/globals'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { z } from 'zod'
+import { openLedger } from '../../src/index.js'
+import { runCli } from '../support/cli.js'
+import { plantedSecrets } from '../support/planted-secrets.js'
+
+let folder: string
+const [secret = { text: '', kind: '', secret: '' }] = plantedSecrets(1, 3)
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'scan-'))
+  const ledger = await openLedger({ store: join(folder, 'store'), policy: { chunkSize: 2, chunkMinTokens: 0 } })
+  await ledger.append('open', [{ id: 'm1', role: 'user', content: `the key is ${secret.text}` }], {
+    policy: { redaction: 'off' },
+  })
+  await ledger.append('open', [
+    { id: 'm2', role: 'assistant', content: 'thank you' },
+    { id: 'm3', role: 'user', content: `again: ${secret.text}` },
+  ])
+  await ledger.append('closed', { role: 'user', content: `the key is ${secret.text}` })
+  await ledger.close()
+})
+afterAll(() => rm(folder, { recursive: true, force: true }))
+
+const run = (...words: string[]) => runCli([...words, '--store', join(folder, 'store')], { cwd: folder })
+const scanned = z.object({
+  conversations: z.number(),
+  secrets: z.array(
+    z.object({
+      conversationId: z.string(),
+      kind: z.string(),
+      fingerprint: z.string(),
+      places: z.array(z.looseObject({ revision: z.string(), messageId: z.string().optional() })),
+      seenBy: z.object({ answers: z.array(z.string()), summaries: z.array(z.string()) }),
+    }),
+  ),
+})
+
+it('finds what was recorded without redaction, and exits with 4', async () => {
+  const { status, stdout } = await run('secrets', 'scan', '--all', '--json')
+  expect(status).toBe(4)
+  expect(stdout).not.toContain(secret.secret)
+  const { conversations, secrets } = scanned.parse(JSON.parse(stdout))
+  expect(conversations).toBe(2)
+  expect(secrets).toMatchObject([
+    {
+      conversationId: 'open',
+      kind: secret.kind,
+      places: [{ messageId: 'm1' }, { messageId: 'm3' }],
+      seenBy: { answers: [expect.any(String)], summaries: [] },
+    },
+  ])
+  const context = await run('context', 'closed')
+  expect(context.stdout).toContain(`[secret:${secret.kind}:${secrets[0]?.fingerprint ?? ''}]`)
+})
+
+it('says it in words', async () => {
+  const { status, stdout } = await run('secrets', 'scan', 'open')
+  expect(status).toBe(4)
+  expect(stdout).toMatch(
+    new RegExp(String.raw`^${secret.kind} [0-9a-f]{4} in open\n  recorded at revision 1 \(message m1\)`, 'u'),
+  )
+})
+
+it('exits with 0 if there are none', async () => {
+  expect(await run('secrets', 'scan', 'closed')).toMatchObject({ status: 0, stdout: 'no secrets in 1 conversation\n' })
+})
+
+it.each([[['secrets', 'scan']], [['secrets', 'scan', 'open', '--all']]])('refuses %j', async (words) => {
+  expect(await run(...words)).toMatchObject({ status: 2, stderr: expect.stringContaining('--all') })
+})
+
+it('is visible in verify', async () => {
+  const { status, stdout } = await run('verify')
+  expect([status, stdout]).toEqual([0, expect.stringMatching(/^redaction off open: /mu)])
+  expect(JSON.parse((await run('verify', '--json')).stdout)).toMatchObject({ redactionOff: ['open'] })
+})
