@@ -412,6 +412,12 @@ const isSession = (value: Fields): boolean =>
   value['type'] === undefined &&
   (value['projectID'] !== undefined || value['directory'] !== undefined || value['title'] !== undefined)
 
+/** The session's title. The name of a session without one contains only the time at which it was created. */
+const titleIn = (title: unknown): string | undefined => {
+  const text = textIn(title)
+  return text === undefined || /^(?:New|Child) session - \d{4}-\d{2}-\d{2}T[\d:.]+Z$/u.test(text) ? undefined : text
+}
+
 const PART_FILE = /(?:^|[\\/])part[\\/](?<message>[^\\/]+)[\\/][^\\/]+\.json$/u
 const MESSAGE_FILE = /(?:^|[\\/])message[\\/](?<session>[^\\/]+)[\\/][^\\/]+\.json$/u
 
@@ -442,7 +448,7 @@ export class OpencodeReader implements TranscriptReader {
           ? {}
           : { parent: { sourceId: origin, how: 'fork' } }
         : { parent: { sourceId: caller, how: 'sub-agent', ...(callId === undefined ? {} : { callId }) } }),
-      title: textIn(info['title']),
+      title: titleIn(info['title']),
       cwd: textIn(info['directory']),
       startedAt: timeIn(isRecord(info['time']) ? info['time']['created'] : undefined),
       where,
@@ -465,8 +471,12 @@ export class OpencodeReader implements TranscriptReader {
 
   *#takeInfo(info: Fields, where: SourceLocation): Generator<TranscriptItem> {
     const id = textIn(info['id']) ?? nameOf(where)
-    if (this.#session?.id === id) yield leftOut('session', where)
-    else yield* this.#begin(id, info, where)
+    if (this.#session?.id !== id) yield* this.#begin(id, info, where)
+    else {
+      const title = titleIn(info['title'])
+      if (title !== undefined) yield { kind: 'conversation', sourceId: id, title, where }
+      yield leftOut('session', where)
+    }
   }
 
   *#takeOne(value: unknown, where: SourceLocation): Generator<TranscriptItem> {

@@ -167,10 +167,11 @@ function registerConversation(server: McpServer, helper: ResourceHelper): void {
           throw new ProtocolError(ProtocolErrorCode.InternalError, errorText(error, onProblem))
         })
         return {
-          resources: found.map(({ conversationId, messages, cycles, lastRecordedAt }) => ({
+          resources: found.map(({ conversationId, title, messages, compactions, lastRecordedAt }) => ({
             uri: `${ROOT}${encodeId(conversationId)}`,
             name: conversationId,
-            description: `${String(messages)} messages, ${String(cycles)} compaction cycles`,
+            ...(title === undefined ? {} : { title }),
+            description: `${String(messages)} messages, ${String(compactions)} compactions`,
             annotations: { lastModified: lastRecordedAt },
           })),
         }
@@ -205,7 +206,7 @@ function registerCycle(server: McpServer, helper: ResourceHelper): void {
             const found = (await binding.find(conversationId, COMPLETIONS)).find(
               (each) => each.conversationId === conversationId,
             )
-            return Array.from({ length: found?.cycles ?? 0 }, (_none, at) => String(at + 1)).filter((number) =>
+            return Array.from({ length: found?.compactions ?? 0 }, (_none, at) => String(at + 1)).filter((number) =>
               number.startsWith(value),
             )
           }),
