@@ -203,89 +203,90 @@ async function actualCourses(log: Log, conversationId: string): Promise<ActualCo
   }
 }
 
+/** The course of a conversation under another policy. */
+async function triedCourse(
+  { log, clock }: WhatIfDependencies,
+  conversation: Conversation,
+  { settings }: TriedPolicy,
+  summarizer: Summarizer,
+): Promise<E.Either<WhatIfFailure, Course>> {
+  const { configuration } = conversation
+  if (configuration === undefined) return E.left({ kind: 'NotConfigured' })
+  const mergedSettings = { ...configuration.settings, ...settings }
+  // The maximum size of a chunk follows from the window of the configured summarizer, not of the filler.
+  const policy = resolvePolicy(
+    { chunkMaxTokens: configuration.policy.chunkMaxTokens, ...mergedSettings },
+    undefined,
+    modelWindow,
+  )
+  if (E.isLeft(policy)) return policy
+  const course = createCourse()
+  let before = 0
+  let messageCount = 0
+  const { strategy, provider, model } = summarizer
+  const replay = await openReplay(
+    // Prompts are not registered, since no model is called.
+    { log, clock, summarizer, persona: '', registerPrompt: () => Promise.resolve(), actor: 'what-if' },
+    // This id is never recorded: ids of editions are shorter.
+    {
+      editionId: clock.newId().replaceAll('-', ''),
+      configuration: { ...configuration, settings: mergedSettings, policy: policy.right },
+      summarizer: { strategy, provider, model },
+      conversation,
+    },
+    {
+      recording: false,
+      onMessage(state) {
+        // The current message is the last one of the window, or a leading message, which is never an assistant's.
+        if (state.window.at(-1)?.role === 'assistant' && messageCount > 0) course.send(before)
+        messageCount += 1
+        // If the pinned messages exceed the window, there is no context; its size is then the sum of its parts, which
+        // is above the window.
+        before = contextTokens(state) || state.tokens
+      },
+    },
+  )
+  if (E.isLeft(replay)) return replay
+  const reached = await replay.right.advance()
+  const { cycles } = replay.right.state()
+  // The filler costs nothing; each of its summaries counts as one call.
+  const { summaries, reused } = replay.right.spent
+  return E.right(
+    course.result({
+      cycles,
+      calls: summaries - reused,
+      stopped: reached.kind === 'stopped' ? reached.failure : undefined,
+      window: hardLimit(policy.right),
+    }),
+  )
+}
+
+/** The recorded course of one conversation, and its course under each policy. */
+async function coursesOf(
+  deps: WhatIfDependencies,
+  conversationId: string,
+  { policies, summaries = 'recorded' }: WhatIfRequest,
+): Promise<E.Either<WhatIfFailure, ActualCourses & { readonly tried: readonly Course[] }>> {
+  const conversation = await loadConversation(deps.log, conversationId)
+  if (conversation.revision < 0n) return E.left({ kind: 'NoSuchConversation', conversationId })
+  const actual = await actualCourses(deps.log, conversationId)
+  const summarizer =
+    summaries === 'extractive' || actual.summaryTokens === undefined
+      ? deps.extractive
+      : fillerSummarizer(actual.summaryTokens, deps.extractive.windowTokens)
+  const courses: Course[] = []
+  for (const policy of policies) {
+    const course = await triedCourse(deps, conversation, policy, summarizer)
+    if (E.isLeft(course)) return course
+    courses.push(course.right)
+  }
+  return E.right({ ...actual, tried: courses })
+}
+
 /** Creates the use case. It only reads. */
-export function createWhatIf({
-  log,
-  clock,
-  extractive,
-}: WhatIfDependencies): (request: WhatIfRequest) => Promise<E.Either<WhatIfFailure, WhatIf>> {
-  async function tried(
-    conversation: Conversation,
-    { settings }: TriedPolicy,
-    summarizer: Summarizer,
-  ): Promise<E.Either<WhatIfFailure, Course>> {
-    const { configuration } = conversation
-    if (configuration === undefined) return E.left({ kind: 'NotConfigured' })
-    const mergedSettings = { ...configuration.settings, ...settings }
-    // The maximum size of a chunk follows from the window of the configured summarizer, not of the filler.
-    const policy = resolvePolicy(
-      { chunkMaxTokens: configuration.policy.chunkMaxTokens, ...mergedSettings },
-      undefined,
-      modelWindow,
-    )
-    if (E.isLeft(policy)) return policy
-    const course = createCourse()
-    let before = 0
-    let messageCount = 0
-    const { strategy, provider, model } = summarizer
-    const replay = await openReplay(
-      // Prompts are not registered, since no model is called.
-      { log, clock, summarizer, persona: '', registerPrompt: () => Promise.resolve(), actor: 'what-if' },
-      // This id is never recorded: ids of editions are shorter.
-      {
-        editionId: clock.newId().replaceAll('-', ''),
-        configuration: { ...configuration, settings: mergedSettings, policy: policy.right },
-        summarizer: { strategy, provider, model },
-        conversation,
-      },
-      {
-        recording: false,
-        onMessage(state) {
-          // The current message is the last one of the window, or a leading message, which is never an assistant's.
-          if (state.window.at(-1)?.role === 'assistant' && messageCount > 0) course.send(before)
-          messageCount += 1
-          // If the pinned messages exceed the window, there is no context; its size is then the sum of its parts, which
-          // is above the window.
-          before = contextTokens(state) || state.tokens
-        },
-      },
-    )
-    if (E.isLeft(replay)) return replay
-    const reached = await replay.right.advance()
-    const { cycles } = replay.right.state()
-    // The filler costs nothing; each of its summaries counts as one call.
-    const { summaries, reused } = replay.right.spent
-    return E.right(
-      course.result({
-        cycles,
-        calls: summaries - reused,
-        stopped: reached.kind === 'stopped' ? reached.failure : undefined,
-        window: hardLimit(policy.right),
-      }),
-    )
-  }
-
-  /** The recorded course of one conversation, and its course under each policy. */
-  async function one(
-    conversationId: string,
-    { policies, summaries = 'recorded' }: WhatIfRequest,
-  ): Promise<E.Either<WhatIfFailure, ActualCourses & { readonly tried: readonly Course[] }>> {
-    const conversation = await loadConversation(log, conversationId)
-    if (conversation.revision < 0n) return E.left({ kind: 'NoSuchConversation', conversationId })
-    const actual = await actualCourses(log, conversationId)
-    const summarizer =
-      summaries === 'extractive' || actual.summaryTokens === undefined
-        ? extractive
-        : fillerSummarizer(actual.summaryTokens, extractive.windowTokens)
-    const courses: Course[] = []
-    for (const policy of policies) {
-      const course = await tried(conversation, policy, summarizer)
-      if (E.isLeft(course)) return course
-      courses.push(course.right)
-    }
-    return E.right({ ...actual, tried: courses })
-  }
-
+export function createWhatIf(
+  deps: WhatIfDependencies,
+): (request: WhatIfRequest) => Promise<E.Either<WhatIfFailure, WhatIf>> {
   return async (request) => {
     const { conversationIds, goesOn = false, policies, onConversation } = request
     const recorded: Course[] = []
@@ -294,7 +295,7 @@ export function createWhatIf({
     const untried: { conversationId: string; reason: string }[] = []
     for (const conversationId of conversationIds) {
       try {
-        const result = await one(conversationId, request)
+        const result = await coursesOf(deps, conversationId, request)
         if (E.isLeft(result)) return result
         recorded.push(result.right.recorded)
         none.push(result.right.none)

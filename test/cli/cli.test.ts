@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { openFolder } from '../../src/adapters/pglite/sql.js'
 import { runCli, spawnCli, startCli, type CliResult } from '../support/cli.js'
 import { passedOff } from '../support/json.js'
-import { startOpenAiStub, stubAnswers, type OpenAiStub } from '../support/openai-stub.js'
+import { startOpenAiStub, stubAnswers, type OpenAiStub, stubFlags } from '../support/openai-stub.js'
 
 // Each command is a process that opens a database, which takes seconds.
 jest.setTimeout(180_000)
@@ -365,21 +365,7 @@ describe('a ledger', () => {
         content: `${String(at)} `.padEnd(400, 'the berth is booked twice, '),
       }),
     ).join('\n')
-    const apart = [
-      '--store',
-      'apart',
-      '--json',
-      '--summarizer',
-      'openai',
-      '--model',
-      'stub-1',
-      '--base-url',
-      stub.baseUrl,
-      '--api-key',
-      'k',
-      '--chunk-min-tokens',
-      '0',
-    ]
+    const apart = ['--store', 'apart', '--json', ...stubFlags(stub.baseUrl), '--chunk-min-tokens', '0']
     expect(
       (await run(['import', '--conversation', 'near', ...apart, '--model-max-tokens', '40000'], long)).status,
     ).toBe(0)
@@ -395,7 +381,7 @@ describe('a ledger', () => {
       await run(['append', 'my chat', '--id', 'u-9', '--pin', '--json'], 'never touch production\n'),
     )
     expect(appended).toMatchObject({ conversationId: 'my chat', recorded: ['u-9'] })
-    const failing = ['--summarizer', 'openai', '--model', 'stub-1', '--base-url', stub.baseUrl, '--api-key', 'k']
+    const failing = [...stubFlags(stub.baseUrl)]
     const failed = await run(['compact', 'sample-harbour', '--force', '--json', ...failing])
     expect([failed.status, failed.stdout]).toEqual([3, ''])
     expect(errorOn(failed.stderr).kind).toBe('SummarizerFailed')

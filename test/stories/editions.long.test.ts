@@ -32,7 +32,7 @@ import {
   inOneTransaction,
   startReading,
 } from '../support/reading-rows.js'
-import { startOpenAiStub, stubAnswers, type OpenAiStub } from '../support/openai-stub.js'
+import { startOpenAiStub, stubAnswers, type OpenAiStub, stubFlags } from '../support/openai-stub.js'
 import { createTestDatabase, testServer } from '../support/postgres.js'
 
 const setting = process.env['CONTEXT_LEDGER_TEST_EDITIONS'] ?? '2'
@@ -169,14 +169,7 @@ describe('an edition from the prompt to adoption', () => {
   })
 
   const summarizer = (): string[] => [
-    '--summarizer',
-    'openai',
-    '--model',
-    'stub-1',
-    '--base-url',
-    stub.baseUrl,
-    '--api-key',
-    'test',
+    ...stubFlags(stub.baseUrl),
     '--timeout',
     '1',
     '--prompt',

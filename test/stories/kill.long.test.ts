@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openLedger } from '../../src/index.js'
 import { startCli } from '../support/cli.js'
-import { startOpenAiStub, stubAnswers, type OpenAiStub } from '../support/openai-stub.js'
+import { startOpenAiStub, stubAnswers, type OpenAiStub, stubFlags } from '../support/openai-stub.js'
 
 const KILLS = Number(process.env['CONTEXT_LEDGER_TEST_KILLS'] ?? 3)
 const MESSAGES = 60 * KILLS + 240
@@ -38,14 +38,7 @@ async function runImport(file: string, killAfterMs?: number): Promise<{ code: nu
     '6',
     '--chunk-min-tokens',
     '0',
-    '--summarizer',
-    'openai',
-    '--model',
-    'stub-1',
-    '--base-url',
-    stub.baseUrl,
-    '--api-key',
-    'test',
+    ...stubFlags(stub.baseUrl),
   ]
   const child = startCli(words)
   let output = ''

@@ -18,7 +18,7 @@ import type { Database } from '../../src/ports/sql.js'
 import { startCli } from '../support/cli.js'
 import { until } from '../support/hand-clock.js'
 import { startWireServerProcess, type WireServerProcess } from '../support/kurrentdb/wire-server-process.js'
-import { startOpenAiStub, stubAnswers, type OpenAiStub } from '../support/openai-stub.js'
+import { startOpenAiStub, stubAnswers, type OpenAiStub, stubFlags } from '../support/openai-stub.js'
 import { createTestDatabase, testServer } from '../support/postgres.js'
 
 const KILLS = Number(process.env['CONTEXT_LEDGER_TEST_KILLS'] ?? 1)
@@ -124,21 +124,7 @@ describeOnServer('on servers', () => {
       const clients = Array.from({ length: CLIENTS }, (_, at) =>
         start(['import', ...all.filter((_name, index) => index % CLIENTS === at), '--json', ...policy]),
       )
-      const compaction = [
-        'compaction',
-        'run',
-        '--json',
-        '--concurrency',
-        '1',
-        '--summarizer',
-        'openai',
-        '--model',
-        'stub-1',
-        '--base-url',
-        stub.baseUrl,
-        '--api-key',
-        'test',
-      ]
+      const compaction = ['compaction', 'run', '--json', '--concurrency', '1', ...stubFlags(stub.baseUrl)]
       const working = Promise.all([
         startWithKills(['projections', 'run', '--json'], '"working"'),
         startWithKills(compaction, '"working"'),

@@ -183,3 +183,15 @@ export async function startOpenAiStub(...script: readonly StubAnswer[]): Promise
       }),
   }
 }
+
+/** The flags with which a command summarizes through the stub. */
+export const stubFlags = (baseUrl: string): readonly string[] => [
+  '--summarizer',
+  'openai',
+  '--model',
+  'stub-1',
+  '--base-url',
+  baseUrl,
+  '--api-key',
+  'test',
+]
