@@ -112,7 +112,7 @@ export async function withLedger<T>(
       ...(config.database === undefined ? {} : { database: config.database }),
     })
     try {
-      return templateMeant((await reading.prompts.list()).prompts, which)
+      return templateMeant((await reading.admin.prompts.list()).prompts, which)
     } finally {
       await reading.close()
     }

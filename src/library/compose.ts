@@ -39,7 +39,13 @@ import type { Database } from '../ports/sql.js'
 import type { Summarizer } from '../ports/summarizer.js'
 import { createSummarizerFrom } from '../summarizers/from-function.js'
 import { guarded, LONGEST_MS } from '../summarizers/guarded.js'
-import { createExtractiveSummarizer, createSummarizer, parseSummarizerConfig } from '../summarizers/index.js'
+import { MODEL_VARIABLES, modelSettings } from '../summarizers/environment.js'
+import {
+  createExtractiveSummarizer,
+  createSummarizer,
+  parseSummarizerConfig,
+  type SummarizerConfig,
+} from '../summarizers/index.js'
 import { isKurrentDb, isPostgres, isService, lacksScheme, lacksSlash, schemeOf } from './addresses.js'
 import type { OpenCompactionProcess, ProjectionProcess, ServiceStores } from './processes.js'
 import { rowCheckOf } from './auditing.js'
@@ -97,6 +103,14 @@ function ownSummarizer(given: Summarizer): Summarizer {
   return given
 }
 
+/** The model of the environment. */
+function environmentConfig(): SummarizerConfig {
+  const { model, ...connection } = modelSettings(process.env)
+  if (model === undefined)
+    throw bad('summarizer', `is "openai" without a model: set ${MODEL_VARIABLES.model.join(' or ')}`)
+  return { kind: 'openai', model, ...connection }
+}
+
 /** `retries` overrides the configuration of the model's client. A summarizer by the caller retries as it likes. */
 function summarizerOf(
   given: LedgerOptions['summarizer'],
@@ -106,7 +120,9 @@ function summarizerOf(
   if (given === undefined || given === 'extractive') return createExtractiveSummarizer()
   if (typeof given === 'function') return guarded(ownSummarizer(createSummarizerFrom(given)), longestMs)
   if (typeof given === 'object' && given !== null && 'prepare' in given) return guarded(ownSummarizer(given), longestMs)
-  const config = valueOf(parseSummarizerConfig(given), (left) => bad(`summarizer.${left.field}`, left.detail))
+  const config = valueOf(parseSummarizerConfig(given === 'openai' ? environmentConfig() : given), (left) =>
+    bad(`summarizer.${left.field}`, left.detail),
+  )
   if (config.kind === 'extractive') return createSummarizer(config)
   const model = valueOf(createOpenAiLanguageModel({ ...config, ...retries }), (left) => bad(left.field, left.detail))
   return createSummarizer(config, model)

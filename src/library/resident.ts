@@ -76,7 +76,7 @@ export async function runResident(store: string, idleMs = IDLE_MS): Promise<void
     },
   )
   try {
-    await ledger.projections.catchUp()
+    await ledger.admin.projections.catchUp()
     await attendance.ended
   } finally {
     attendance.close()

@@ -226,7 +226,7 @@ describe('an edition that was given up or put back', () => {
   ): Promise<void> {
     const ledger = await openLedger({ store: join(folder, '.context-ledger'), policy })
     await ledger.append(conversationId, messages)
-    await ledger.waitForCompaction()
+    await ledger.admin.waitForCompaction()
     await ledger.close()
   }
 

@@ -36,7 +36,7 @@ beforeAll(async () => {
     policy: { ...SMALL, maxSummaryTokens: 60 },
   })
   for (const id of ['first', 'second']) await ledger.append(id, talk(40))
-  await ledger.waitForCompaction()
+  await ledger.admin.waitForCompaction()
   await ledger.close()
 })
 afterAll(async () => {

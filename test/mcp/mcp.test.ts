@@ -21,7 +21,7 @@ beforeAll(async () => {
   await ledger.append('globex-1', [{ id: 'secret', role: 'user', content: 'the lighthouse of globex' }], {
     scope: 'globex',
   })
-  await ledger.waitForCompaction()
+  await ledger.admin.waitForCompaction()
 })
 afterAll(async () => {
   await ledger.close()
@@ -338,7 +338,7 @@ describe('what is recorded', () => {
       { conversationId: 'pins', messageId: 'm1', pinned: true },
       { conversationId: 'pins', messageId: 'm1', pinned: true },
     ])
-    await ledger.unpin('pins', 'm1')
+    await ledger.conversation('pins').unpin('m1')
     // Who unpinned it since is not overruled by a call that was made again.
     for (const client of [first, second]) expect((await ask(client, 'pin_message', pin)).error).toBeUndefined()
     expect((await ledger.messages('pins')).messages.map(({ pinned }) => pinned)).toEqual([false, false, false])

@@ -88,7 +88,7 @@ export const list: CliCommand = {
         conversations: found,
         unlisted = [],
         behind,
-      } = await withCatchUpProgress(ledger.projections, () =>
+      } = await withCatchUpProgress(ledger.admin.projections, () =>
         ledger.list({ ...options, ...(limit === undefined ? {} : { limit: limit + 1 }) }),
       )
       const conversations = found.slice(0, limit)

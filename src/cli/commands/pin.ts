@@ -13,7 +13,7 @@ export const pin: CliCommand = {
     const messageId = args.word('message')
     await withLedger(args.flags, {}, async ({ ledger }) => {
       const conversationId = await conversationNamed(ledger, args.word('conversation'))
-      await ledger.pin(conversationId, messageId)
+      await ledger.conversation(conversationId).pin(messageId)
       await line(
         args.json
           ? toWire({ conversationId, messageId, pinned: true })

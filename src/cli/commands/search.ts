@@ -55,18 +55,18 @@ export const search: CliCommand = {
     await withLedger(args.flags, { reads: true, searches: true, ahead: false }, async ({ ledger, config }) => {
       const conversation = named === undefined ? undefined : await conversationNamed(ledger, named)
       if (config.embeddingModel !== undefined)
-        await ledger.projections.fillVectors({ limit: VECTORS_PER_REQUEST }).catch((failure: unknown) => failure)
+        await ledger.admin.projections.fillVectors({ limit: VECTORS_PER_REQUEST }).catch((failure: unknown) => failure)
       if (file !== undefined) {
         const { answerQueries } = await import('../query-file.js')
         await answerQueries(file, async ({ query, conversationId = conversation, limit = maxHits }) => {
-          const found = await withCatchUpProgress(ledger.projections, () =>
+          const found = await withCatchUpProgress(ledger.admin.projections, () =>
             ledger.search(query, optionsOf(conversationId, limit)),
           )
           await line(toWire(resultDocument(found)))
         })
         return
       }
-      const found = await withCatchUpProgress(ledger.projections, () =>
+      const found = await withCatchUpProgress(ledger.admin.projections, () =>
         ledger.search(words.join(' '), optionsOf(conversation, maxHits)),
       )
       if (args.json) await line(toWire(resultDocument(found)))

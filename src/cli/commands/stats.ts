@@ -12,7 +12,9 @@ const DEFAULT_LIMIT = 20
 /** The number of conversations in the read models, for the progress bar; 0 if they cannot be read. */
 async function countConversations(ledger: Ledger): Promise<number> {
   const { withCatchUpProgress } = await import('../catching-up.js')
-  const listed = await withCatchUpProgress(ledger.projections, () => ledger.list()).catch(() => ({ conversations: [] }))
+  const listed = await withCatchUpProgress(ledger.admin.projections, () => ledger.list()).catch(() => ({
+    conversations: [],
+  }))
   return listed.conversations.length
 }
 
@@ -45,7 +47,7 @@ export const stats: CliCommand = {
       let separator = '{"conversations":['
       let total: TotalStats
       try {
-        total = await ledger.stats(conversationId, {
+        total = await ledger.admin.stats(conversationId, {
           prices,
           onConversation: async (counts) => {
             counted += 1

@@ -19,7 +19,7 @@ export const undo: CliCommand = {
         '--cycle is required: the first cycle to undo, as shown by `log`; later cycles are undone too',
       )
     await withLedger(args.flags, {}, async ({ ledger }) => {
-      const undone = await ledger.undo(await conversationNamed(ledger, args.word('conversation')), { cycle })
+      const undone = await ledger.editions.undo(await conversationNamed(ledger, args.word('conversation')), { cycle })
       if (args.json) {
         await line(toWire(undone))
         return

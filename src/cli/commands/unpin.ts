@@ -13,7 +13,7 @@ export const unpin: CliCommand = {
     const messageId = args.word('message')
     await withLedger(args.flags, {}, async ({ ledger }) => {
       const conversationId = await conversationNamed(ledger, args.word('conversation'))
-      await ledger.unpin(conversationId, messageId)
+      await ledger.conversation(conversationId).unpin(messageId)
       await line(
         args.json
           ? toWire({ conversationId, messageId, pinned: false })

@@ -66,7 +66,7 @@ async function signingKey(
  */
 async function countEvents(ledger: Ledger, conversation: string | undefined): Promise<number> {
   const { withCatchUpProgress } = await import('../catching-up.js')
-  const { conversations } = await withCatchUpProgress(ledger.projections, () => ledger.list()).catch(() => ({
+  const { conversations } = await withCatchUpProgress(ledger.admin.projections, () => ledger.list()).catch(() => ({
     conversations: [],
   }))
   return conversations
@@ -83,7 +83,7 @@ async function verifyWithProgress(
   const total = await countEvents(ledger, conversation)
   const progress = await startProgress('verifying', total)
   try {
-    return await ledger.verify(conversation, {
+    return await ledger.admin.verify(conversation, {
       ...options,
       onProgress: ({ conversations, events }) => {
         progress.update(
@@ -151,7 +151,7 @@ export const verify: CliCommand = {
     await withLedger(args.flags, { reads: true, alone: true }, async ({ ledger }) => {
       const conversation =
         verifyFlags.conversation === undefined ? undefined : await conversationNamed(ledger, verifyFlags.conversation)
-      const { name, origin } = await ledger.identity()
+      const { name, origin } = await ledger.admin.identity()
       if (exportTo !== undefined && origin === undefined)
         throw new LedgerError('NoLedger', 'the ledger is empty: there is nothing to sign')
       const draft =

@@ -155,7 +155,7 @@ export async function runWhatIf(args: CommandArgs, summaries: 'recorded' | 'extr
   const policies = settings.map((each, at): TriedPolicy => ({ name: names[at] ?? '', settings: each }))
   await withLedger(args.flags, { reads: true }, async ({ ledger }) => {
     const progress = await startProgress('simulating', named.length)
-    const tried = await ledger
+    const tried = await ledger.editions
       .whatIf(await requestedIds(ledger, requested), {
         policies,
         summaries,
