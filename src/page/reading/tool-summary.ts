@@ -1,4 +1,4 @@
-/** A tool call in one line for people: what it did to what, how many lines it changed, and how it ended. */
+/** A tool call in one line for people: tool, subject, number of changed lines, and exit code. */
 import { nameOf, queryOf, argumentsOf } from '../../forgotten/tool-calls.js'
 import type { ReportToolCall } from '../../forgotten/report-input.js'
 import { textChanges, type TextChange } from '../../history/difference.js'
@@ -29,7 +29,7 @@ const textOf = (values: Arguments, keys: readonly string[]): string | undefined 
   return typeof value === 'string' && value.length <= MAX_COMPARED ? value : undefined
 }
 
-/** The lines of a patch; undefined for a text that is none. */
+/** The lines of a patch; undefined for any other text. */
 function patchChanges(text: string): TextChange[] | undefined {
   if (!/^(?:\*\*\* (?:Begin Patch|Add|Update|Delete)|--- |@@)/mu.test(text)) return undefined
   return text

@@ -1,4 +1,4 @@
-/** The explanation of a line, or why there is none. */
+/** The explanation of a line, or the reason for its absence. */
 import type { Child } from 'hono/jsx'
 import { faultOf } from '../../library/problem.js'
 import type { ExplainOptions } from '../../library/ledger.js'

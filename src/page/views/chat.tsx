@@ -16,7 +16,7 @@ import { count, cut, linesOf, many, markedWords, Name, oneLine, plain, Time, vis
 /** Messages per part. */
 export const PART_SIZE = 40
 
-/** What to highlight and show in a context. */
+/** The message, the words and the part to highlight or show. */
 export interface ContextFocus {
   /** Id of the message to highlight. */
   readonly m: string | undefined
@@ -37,7 +37,7 @@ const MAX_CHARACTERS = 6_000
 /** Longer instructions are folded. */
 const MAX_INSTRUCTIONS = 600
 
-/** What the messages of a part have in common. */
+/** Shared properties of the messages of a part. */
 interface Chat {
   readonly step: Step & { readonly context: ContextAsOf }
   readonly focus: ContextFocus
@@ -62,7 +62,7 @@ const newLines = (change: Change | undefined): ReadonlySet<string> =>
     (change?.view ?? []).flatMap(({ kind, text }) => (kind === 'added' ? text.replace(/\n$/u, '').split('\n') : [])),
   )
 
-/** Where the results of calls are: the index of the message by the id of the call, and the indexes of all of them. */
+/** The results of calls: the index of the message by the id of the call, and the indexes of all of them. */
 interface Results {
   readonly byCall: ReadonlyMap<string, number>
   readonly indexes: ReadonlySet<number>

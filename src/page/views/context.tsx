@@ -14,12 +14,12 @@ import { count, many, plain, visible } from './text.js'
 /** A last part with fewer messages is shown together with the previous part. */
 const MIN_LAST_PART = 16
 
-/** The part with the message; default: the last part. */
+/** The part with the message; default: the first part, which the browser shows first. */
 function partOf(context: ContextAsOf, { m, part }: Pick<ContextFocus, 'm' | 'part'>): number {
   const last = Math.max(0, Math.ceil(context.messages.length / PART_SIZE) - 1)
   if (part !== undefined) return Math.min(part, last)
   const at = m === undefined ? -1 : context.messageIds.indexOf(m)
-  if (at === -1) return last
+  if (at === -1) return 0
   // A result is shown with its call, which may be in the part before.
   const answered = context.messages[at]?.tool_call_id
   const call =

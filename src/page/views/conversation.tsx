@@ -91,7 +91,7 @@ function Slider({ step, q }: { step: Step; q: string | undefined }): Child {
   )
 }
 
-/** The conversation: its chart, the chat at a revision, and what the model had. */
+/** The conversation: its chart, and the chat and the rail at a revision. */
 export function Conversation({
   step,
   focus,

@@ -1,4 +1,4 @@
-/** The start page: what happened lately, by day and project, with one field that filters and more filters behind a button. */
+/** The start page: the latest conversations by day and project, with one field that filters and more filters in a fold. */
 import type { Child } from 'hono/jsx'
 import type { ConversationList, ConversationOrder, ConversationSummary } from '../../library/ledger.js'
 import type { RowDetails } from '../reading/rows.js'
@@ -53,7 +53,7 @@ function VerdictNote({ latest, head }: { latest: VerdictSummary | undefined; hea
 /** When a conversation was last spoken in. */
 const lastTime = ({ lastMessageAt, lastRecordedAt }: ConversationSummary): string => lastMessageAt ?? lastRecordedAt
 
-/** What the compactions of a conversation lost. */
+/** The losses of a conversation. */
 function Outcome({ row, details }: { row: ConversationSummary; details: RowDetails | undefined }): Child {
   if (row.compactions === 0) return <p class="outcome muted">never compacted</p>
   return (
@@ -123,7 +123,7 @@ function dayName(day: string, now: Date): string {
   return dayFormat.format(time)
 }
 
-/** Groups items that follow each other or not, by a key, in the order of their first items. */
+/** Groups items by a key, in the order of their first items. */
 function groupBy<T>(items: readonly T[], keyOf: (item: T) => string): ReadonlyMap<string, readonly T[]> {
   const groups = new Map<string, T[]>()
   for (const item of items) {
@@ -196,7 +196,7 @@ const FIELDS = [
   ['until', 'Last message up to', 'date'],
 ] as const
 
-/** One field that filters, and the other filters behind a button. */
+/** One field that filters, and the other filters in a fold. */
 function Filters({ query }: { query: ListQuery }): Child {
   const isFiltered = [...FIELDS.map(([name]) => query[name]), query.verified].some((each) => each !== undefined)
   return (

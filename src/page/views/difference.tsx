@@ -1,4 +1,4 @@
-/** The difference between two revisions: what left the context, what came, and what it cost. */
+/** The difference between two revisions: removed and added parts of the context, and the cost. */
 import type { Child } from 'hono/jsx'
 import { summaryOf } from '../../domain/conversation/batch.js'
 import { contentText, toChatMessage } from '../../domain/values/message.js'
@@ -98,7 +98,7 @@ function SummaryLine({ c, batch }: { c: string; batch: Difference['batches']['le
   )
 }
 
-/** What left the context. */
+/** The removed parts. */
 function Removed({ difference }: { difference: Difference }): Child {
   const { conversationId: c, from, messages, batches } = difference
   return (
@@ -145,7 +145,7 @@ function AddedSummary({ c, batch }: { c: string; batch: AddedBatch }): Child {
   )
 }
 
-/** What came into the context. */
+/** The added parts. */
 function Added({ difference }: { difference: Difference }): Child {
   const { conversationId: c, to, messages, batches } = difference
   return (

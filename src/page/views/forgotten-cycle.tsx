@@ -1,5 +1,5 @@
 /**
- * What one compaction forgot: the removed content, what the summary keeps of it with proof, and the tool calls repeated
+ * The losses of one compaction: the removed content, what the summary keeps of it with proof, and the tool calls repeated
  * after the compaction, compared with those before it. The page and the report files use the same view.
  */
 import type { Child } from 'hono/jsx'

@@ -1,4 +1,4 @@
-/** Losses as sentences: what the agent no longer knew after which compaction, where it was said, and what it cost. */
+/** Losses as sentences, each with its compaction, the message that said it, and the cost. */
 import type { Child } from 'hono/jsx'
 import { ITEM_NAMES } from '../../forgotten/items.js'
 import type { ForgottenCycle, JudgedItem } from '../../library/ledger.js'

@@ -1,4 +1,4 @@
-/** What compactions forgot: the losses as sentences first, then figures and every compaction, folded. */
+/** The losses of compactions: as sentences first, then figures and every compaction, folded. */
 import type { Child } from 'hono/jsx'
 import type { ForgottenTotal, ForgottenTotals } from '../../library/ledger.js'
 import { link } from '../links.js'
@@ -72,7 +72,7 @@ export function TotalTable({ totals: { all, by } }: { totals: ForgottenTotals })
   )
 }
 
-/** What all compactions removed, lost and cost, in one line. */
+/** Totals of all compactions in one line. */
 function Summary({
   found: { rows, conversations, totals },
   withNames,

@@ -1,4 +1,4 @@
-/** What the model had at a revision: size, summaries, changes, notes and the fingerprint of the context. */
+/** The rail: size, summaries, changes, notes and fingerprint of the context at a revision. */
 import type { Child } from 'hono/jsx'
 import { conversationLink, link } from '../links.js'
 import type { Words } from '../words.js'
@@ -146,7 +146,7 @@ function Amount({ context, limit }: { context: ContextAsOf; limit: number | unde
   )
 }
 
-/** The rail: what the model had at this turn, and what happened there. */
+/** The context at this turn, and the event there. */
 export function Rail({ step, q, words }: { step: Step; q: string | undefined; words: Words }): Child {
   const { conversationId: c, context, event, limit } = step
   return (

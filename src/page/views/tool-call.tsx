@@ -41,7 +41,7 @@ function Changed({ added, removed }: { added: number; removed: number }): Child 
   )
 }
 
-/** A call in one line, and inside it what it sent and got. */
+/** A call in one line that folds out its arguments and its result. */
 export function ToolCallView({
   call,
   result,
