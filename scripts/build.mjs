@@ -81,8 +81,9 @@ const entries = () => [
   ...['ai-sdk', 'claude-agent-sdk', 'langchain', 'openai-agents'].map((sdk) => `src/sdk/${sdk}/index.ts`),
   'src/cli/main.ts',
   'src/cli/start.ts',
-  // Started by its path.
+  // Started by their paths.
   'src/library/row-thread-main.ts',
+  'src/library/resident-main.ts',
 ]
 
 /** Checks the types, and writes the declarations that the package needs. Returns the status of the compiler. */

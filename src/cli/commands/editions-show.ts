@@ -19,7 +19,7 @@ function stateOf({ state, seenRevision, conversationHead }: EditionOfConversatio
 export const editionsShow: CliCommand = {
   words: 'show <edition>',
   describe: 'Show an edition and its state in each conversation',
-  uses: ['open'],
+  uses: ['open', 'read'],
   reads: true,
   positionals: { edition },
   async run(args) {
