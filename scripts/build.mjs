@@ -81,9 +81,8 @@ const entries = () => [
   ...['ai-sdk', 'claude-agent-sdk', 'langchain', 'openai-agents'].map((sdk) => `src/sdk/${sdk}/index.ts`),
   'src/cli/main.ts',
   'src/cli/start.ts',
-  // Started by their paths.
+  // Started by its path.
   'src/library/row-thread-main.ts',
-  'src/library/resident-main.ts',
 ]
 
 /** Checks the types, and writes the declarations that the package needs. Returns the status of the compiler. */

@@ -5,10 +5,10 @@
 import { DEFAULT_STRATEGY, STRATEGIES } from '../summarizers/strategy-names.js'
 
 /**
- * What a command does with a ledger: opens it, reads it and ends, records events, summarizes, searches, or computes costs. A command
+ * What a command does with a ledger: opens it, records events, summarizes, searches, or computes costs. A command
  * accepts the settings of its uses.
  */
-export type Use = 'open' | 'read' | 'record' | 'summarize' | 'search' | 'price'
+export type Use = 'open' | 'record' | 'summarize' | 'search' | 'price'
 
 export interface Setting {
   /** Name in the config file; the flag is the same name in kebab case. */
@@ -65,16 +65,6 @@ export const settings: readonly Setting[] = [
     choices: ['inside', 'elsewhere'],
     describe:
       'inside: this process updates read models and compacts; elsewhere: `projections run` and `compaction run` do [default: inside]',
-  },
-  {
-    key: 'resident',
-    flag: 'resident',
-    env: 'CONTEXT_LEDGER_RESIDENT',
-    group: 'Ledger:',
-    uses: ['read'],
-    choices: ['auto', 'always', 'never'],
-    describe:
-      'Leave a process that keeps a directory open for later commands; auto: on a terminal, except in CI [default: auto]',
   },
   {
     key: 'actor',

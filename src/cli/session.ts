@@ -6,15 +6,12 @@ import type { ServiceStores } from '../library/processes.js'
 import { isLedgerError, LedgerError } from '../lib/ledger-error.js'
 import type { Flags } from './flags.js'
 import { note, noteColours } from './output.js'
-import { leaveResident, residentVersionFor } from './resident.js'
 
 export interface SessionNeeds {
   /** Creates the store if it does not exist. Other commands fail with a hint how to create one. */
   readonly creates?: boolean
   /** Only reads, so it works while another process has the directory open. */
   readonly reads?: true
-  /** Runs until it is stopped, so it does not read through a resident reader and leaves none. */
-  readonly stays?: true
   /** Uses the configured policy and summarizer: `import`, `append`, `compact`, `replay`, `editions adopt`. */
   readonly writes?: boolean
   /** The command makes its own summarizers, so the configured one is not opened: `evaluate`. */
@@ -144,48 +141,40 @@ export async function withLedger<T>(
   const promptWarning = warningForPrompt(summarizer)
   if (promptWarning !== undefined) note(`${noteColours.yellow('warning:')} ${promptWarning}`)
   const warnings: string[] = []
-  const isShort = needs.reads === true && needs.stays !== true
-  // A resident reader makes no table for vectors.
-  const throughResident =
-    isShort && (needs.searches !== true || config.embeddingModel === undefined) ? residentVersionFor(config) : undefined
-  const { ledger, ...stores } = await openService(
-    {
-      store: config.store,
-      workers: config.workers,
-      ...(needs.reads === true ? { readOnly: true } : {}),
-      ahead: needs.ahead !== false,
-      ...(config.database === undefined ? {} : { database: config.database }),
-      ...(summarizer === undefined ? {} : { summarizer }),
-      ...(needs.writes === true ? { persona: await personaOf(config) } : {}),
-      ...(config.policy === undefined ? {} : { policy: config.policy }),
-      ...(needs.searches === true && config.embeddingModel !== undefined
-        ? {
-            embedding: {
-              model: config.embeddingModel,
-              ...(config.baseUrl === undefined ? {} : { baseUrl: config.baseUrl }),
-              ...(config.apiKey === undefined ? {} : { apiKey: config.apiKey }),
-              ...timeLimitOf(config),
-            },
-          }
-        : {}),
-      actor: actorOf(config),
-      onOpening: note,
-      ...(needs.onRequest === undefined ? {} : { onRequest: needs.onRequest }),
-      onProblem: (problem) => {
-        const sentence = sentenceOfProblem(problem)
-        if (warnings.includes(sentence)) return
-        warnings.push(sentence)
-        note(`${noteColours.yellow('warning:')} ${sentence}`)
-      },
+  const { ledger, ...stores } = await openService({
+    store: config.store,
+    workers: config.workers,
+    ...(needs.reads === true ? { readOnly: true } : {}),
+    ahead: needs.ahead !== false,
+    ...(config.database === undefined ? {} : { database: config.database }),
+    ...(summarizer === undefined ? {} : { summarizer }),
+    ...(needs.writes === true ? { persona: await personaOf(config) } : {}),
+    ...(config.policy === undefined ? {} : { policy: config.policy }),
+    ...(needs.searches === true && config.embeddingModel !== undefined
+      ? {
+          embedding: {
+            model: config.embeddingModel,
+            ...(config.baseUrl === undefined ? {} : { baseUrl: config.baseUrl }),
+            ...(config.apiKey === undefined ? {} : { apiKey: config.apiKey }),
+            ...timeLimitOf(config),
+          },
+        }
+      : {}),
+    actor: actorOf(config),
+    onOpening: note,
+    ...(needs.onRequest === undefined ? {} : { onRequest: needs.onRequest }),
+    onProblem: (problem) => {
+      const sentence = sentenceOfProblem(problem)
+      if (warnings.includes(sentence)) return
+      warnings.push(sentence)
+      note(`${noteColours.yellow('warning:')} ${sentence}`)
     },
-    throughResident,
-  )
+  })
   try {
     return await work({ ledger, stores, config, warnings })
   } catch (error) {
     throw await withSuggestion(ledger, error)
   } finally {
     await ledger.close()
-    if (throughResident !== undefined) await leaveResident(config.store)
   }
 }

@@ -11,7 +11,7 @@ import { createMemoryWorkQueue } from '../adapters/memory/work-queue.js'
 import { createOpenAiEmbeddingModel } from '../adapters/openai/embedding-model.js'
 import { createOpenAiLanguageModel } from '../adapters/openai/language-model.js'
 import { checkOpenAiModel } from '../adapters/openai/model-check.js'
-import type { OpenOptions, ResidentOptions } from '../adapters/pglite/sql.js'
+import type { OpenOptions } from '../adapters/pglite/sql.js'
 import { openFolderToRead, type FolderToRead } from '../adapters/pglite/open-to-read.js'
 import { createPostgresBulkTarget } from '../adapters/postgres/bulk-append.js'
 import { createPostgresBodyStore } from '../adapters/postgres/body-store.js'
@@ -44,7 +44,6 @@ import { isKurrentDb, isPostgres, isService, lacksScheme, lacksSlash, schemeOf }
 import type { OpenCompactionProcess, ProjectionProcess, ServiceStores } from './processes.js'
 import { rowCheckOf } from './auditing.js'
 import { createLedger } from './create-ledger.js'
-import { runnerOf } from './projections.js'
 import type { LedgerParts } from './parts.js'
 import type { EmbeddingConfig, Ledger, LedgerOptions } from './ledger.js'
 import {
@@ -133,8 +132,6 @@ interface Opening {
   readonly readOnly?: boolean | undefined
   /** Called if another process begins to read the folder through this one. */
   readonly onReader?: () => void
-  /** If the folder is only read: version of the resident reader that may serve this process. */
-  readonly throughResident?: string | undefined
 }
 
 /** Opens a database whose address was checked. An engine or a driver is loaded when it is needed. */
@@ -148,7 +145,7 @@ async function openToWrite(address: string, options: OpenOptions): Promise<Datab
 async function openDatabase(
   address: string,
   field: 'store' | 'database',
-  { onOpening, readOnly = false, onReader, throughResident }: Opening,
+  { onOpening, readOnly = false, onReader }: Opening,
 ): Promise<FolderToRead> {
   const kinds = field === 'store' ? 'a folder, postgres://… or esdb://…' : 'a folder, or postgres://…'
   if (address.trim() === '') throw bad(field, `is empty: give ${kinds}`)
@@ -182,7 +179,7 @@ async function openDatabase(
   }
   const { db, ownerName: readBy } =
     readOnly && address !== 'memory' && !isPostgres(address)
-      ? await openFolderToRead(address, { ...waiting, ...(throughResident !== undefined && { throughResident }) })
+      ? await openFolderToRead(address, waiting)
       : { db: await openToWrite(address, waiting), ownerName: undefined }
   try {
     await (readBy === undefined ? migrateLog(db) : checkLogVersion(db))
@@ -360,46 +357,10 @@ export function checkedOptions(options: LedgerOptions) {
 export const openLedger = async (options: LedgerOptions): Promise<Ledger> => (await openWithStores(options)).ledger
 
 /** Opens a ledger together with the stores of the service. Closing the ledger closes all of them. */
-export async function openService(
-  options: LedgerOptions,
-  throughResident?: string,
-): Promise<ServiceStores & { readonly ledger: Ledger }> {
-  const { ledger, stores, onCompaction } = await openWithStores(options, throughResident)
+export async function openService(options: LedgerOptions): Promise<ServiceStores & { readonly ledger: Ledger }> {
+  const { ledger, stores, onCompaction } = await openWithStores(options)
   return { ledger, onCompaction, ...serviceStores(stores) }
 }
-
-/**
- * Opens a folder as a resident reader, which serves other processes. Its rows include every event before the first
- * reader connects.
- */
-export async function openResident(
-  folder: string,
-  resident: Omit<ResidentOptions, 'prepare'> & { readonly onReader: () => void },
-): Promise<{ close(): Promise<void> }> {
-  const { openFolder } = await import('../adapters/pglite/sql.js')
-  return await openFolder(folder, {
-    onReader: resident.onReader,
-    resident: {
-      ...resident,
-      async prepare(db) {
-        await checkLogVersion(db)
-        const log = { store: createPostgresEventStore(db), bodies: createPostgresBodyStore(db) }
-        const projections = projectionsFor(log.store)
-        const runner = runnerOf({
-          log,
-          db,
-          projections,
-          claims: createMemoryClaims(systemClock),
-          onProblem: () => undefined,
-        })
-        await runner.catchUp()
-        await runner.stop()
-      },
-    },
-  })
-}
-
-export { endResident, findOwner } from '../adapters/pglite/folder-lock.js'
 
 /** Opens the keys of the service alone. */
 export async function openKeys(where: {
@@ -422,7 +383,6 @@ const serviceStores = ({ db, log, isDatabaseShared, isLogShared }: Stores): Omit
 
 async function openWithStores(
   options: LedgerOptions,
-  throughResident?: string,
 ): Promise<Pick<ServiceStores, 'onCompaction'> & { readonly ledger: Ledger; readonly stores: Stores }> {
   const { store, database, ...given } = checkedOptions(options)
   const { clock, workers, embedding, readOnly } = given
@@ -430,7 +390,6 @@ async function openWithStores(
   const hearing = new Set<LedgerParts['onCompaction']>()
   const stores = await openStores(store, database, {
     ...given,
-    throughResident,
     onReader: () => {
       readerBegun()
     },

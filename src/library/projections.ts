@@ -17,13 +17,7 @@ const REBUILD: Names<RebuildOptions> = { onProgress: true, signal: true, batchSi
 const FILL: Names<FillOptions> = { limit: true, signal: true, onProgress: true }
 
 /** What keeps the rows of this ledger; nothing runs until it is asked. */
-export function runnerOf({
-  log,
-  db,
-  projections,
-  claims,
-  onProblem,
-}: Pick<LedgerParts, 'log' | 'db' | 'projections' | 'claims' | 'onProblem'>): ProjectionRunner {
+export function runnerOf({ log, db, projections, claims, onProblem }: LedgerParts): ProjectionRunner {
   /** Conversations with a reported stop of their rows. */
   const reportedStops = new Set<string>()
   return createProjectionRunner({

@@ -28,7 +28,6 @@ import { Worker } from 'node:worker_threads'
 import { z } from 'zod'
 import { PRIVATE_FILE, PRIVATE_FOLDER } from '../../ports/private-files.js'
 import { codeOf, sentenceOf, isStoreError, storeError } from '../../ports/store-error.js'
-import { askToYield } from './ask-to-yield.js'
 
 export interface FolderLock {
   /** Counts up with each owner of the folder. */
@@ -52,10 +51,6 @@ export interface LockOptions {
   readonly takeoverMs?: number
   /** Called with one sentence for people when opening has to wait. */
   readonly onWait?: (sentence: string) => void
-  /** This process is a resident reader of this version of the program. */
-  readonly residentVersion?: string
-  /** Throws `FolderLocked` if a resident reader has the folder, instead of ending that process. */
-  readonly keepsResident?: boolean
 }
 
 /** The name of the lock's folder inside the ledger's folder. */
@@ -85,7 +80,7 @@ export async function lockFolder(folder: string, options: LockOptions = {}): Pro
       }
       const number = highest + 1
       const socket = socketFor(folder, locks, number)
-      if (!(await createLock(locks, number, { ...record, socket, resident: options.residentVersion }))) continue
+      if (!(await createLock(locks, number, { ...record, socket }))) continue
       // `sweep` removes a number only after several higher ones exist. If this process was suspended after it read
       // `highest` for so long that its number was swept, it sees the higher ones now.
       if ((await highestLock(locks)) > number) {
@@ -103,10 +98,6 @@ export async function lockFolder(folder: string, options: LockOptions = {}): Pro
 /** The owner that a lock records, dead or alive, and the socket at which it serves readers. */
 export interface FolderOwner {
   readonly name: string
-  readonly pid: number
-  readonly startedAt: string
-  /** Version of the program, if the owner is a resident reader. */
-  readonly resident: string | undefined
   readonly socket: string | undefined
 }
 
@@ -120,65 +111,15 @@ export async function findOwner(folder: string): Promise<FolderOwner | undefined
     () => [undefined, { uid: -1 }] as const,
   )
   if (owner === undefined || owner === 'replaced') return undefined
-  const { pid, startedAt, resident } = owner
-  return { name: nameOf(owner), pid, startedAt, resident, socket: await socketOf(owner, uid) }
-}
-
-/** The socket of an owner that runs as the user `uid`. Any user can create a socket of that name in `tmpdir`. */
-async function socketOf({ socket }: Record, uid: number): Promise<string | undefined> {
-  if (socket === undefined || isPipe(socket)) return socket
-  return await stat(socket).then(
-    (found) => (found.isSocket() && found.uid === uid ? socket : undefined),
-    () => undefined,
-  )
-}
-
-/**
- * Ends the resident reader of a folder. Returns its name, or undefined if there is none.
- */
-export async function endResident(folder: string): Promise<string | undefined> {
-  const locks = join(folder, LOCK_NAME)
-  const number = await highestLock(locks).catch(() => 0)
-  if (number === 0 || (await isFree(locks, number))) return undefined
-  const owner = await readRecord(join(locks, String(number)))
-  if (owner === undefined || owner === 'replaced' || owner.resident === undefined) return undefined
-  if ((await processStateOf(owner)) === 'dead') return undefined
-  await yielded(locks, number, owner)
-  return nameOf(owner)
-}
-
-/** Time in which a resident reader has to release the folder before it is killed. */
-const YIELD_MS = 3_000
-const YIELD_POLL_MS = 10
-
-/**
- * Asks a resident reader for the folder, and kills it if it hangs: it writes nothing of its own, and a killed owner loses
- * nothing. Returns false if it neither answers nor can be killed (it runs out of reach of this process).
- */
-async function yielded(locks: string, number: number, owner: Record): Promise<boolean> {
-  const { uid } = await stat(join(locks, String(number))).catch(() => ({ uid: -1 }))
-  let isAsked = false
-  let isKilled = false
-  for (let until = performance.now() + YIELD_MS; ; await delay(YIELD_POLL_MS)) {
-    const hasEnded =
-      (await isFree(locks, number)) || (await highestLock(locks)) > number || (await processStateOf(owner)) === 'dead'
-    if (hasEnded) return true
-    // It listens only after it has opened the folder.
-    isAsked ||= await askToYield(await socketOf(owner, uid))
-    if (performance.now() < until) continue
-    if (isKilled || (await processStateOf(owner)) !== 'runs' || isThisProcess(owner)) return false
-    isKilled = killed(owner.pid)
-    until = performance.now() + YIELD_MS
-  }
-}
-
-function killed(pid: number): true {
-  try {
-    process.kill(pid, 'SIGKILL')
-  } catch {
-    // It has ended, or belongs to another user: the caller checks again.
-  }
-  return true
+  // Any user can create a socket of that name in the system's temporary folder.
+  const isOwnersSocket =
+    owner.socket !== undefined &&
+    (isPipe(owner.socket) ||
+      (await stat(owner.socket).then(
+        (found) => found.isSocket() && found.uid === uid,
+        () => false,
+      )))
+  return { name: nameOf(owner), socket: isOwnersSocket ? owner.socket : undefined }
 }
 
 /** A file-system error as the reason that `folder` cannot be opened. */
@@ -253,8 +194,6 @@ const Record = z.object({
   pidNamespace: z.string().optional(),
   /** The address at which it serves readers; missing in the record of an earlier version. */
   socket: z.string().optional(),
-  /** Version of the program, in the record of a resident reader. */
-  resident: z.string().optional(),
 })
 type Record = z.infer<typeof Record>
 
@@ -348,14 +287,13 @@ async function endOfOwner(
   folder: string,
   locks: string,
   number: number,
-  { takeoverMs, onWait, keepsResident = false }: LockOptions & { readonly takeoverMs: number },
+  { takeoverMs, onWait }: LockOptions & { readonly takeoverMs: number },
 ): Promise<'dead' | 'unresponsive' | 'replaced'> {
   const file = join(locks, String(number))
   const owner = await readRecord(file)
   if (owner === 'replaced') return 'replaced'
   const state = owner === undefined ? 'unknown' : await processStateOf(owner)
   if (state === 'dead') return 'dead'
-  if (owner?.resident !== undefined && !keepsResident && (await yielded(locks, number, owner))) return 'replaced'
   const folderLocked = (ownerName: string): LedgerError =>
     storeError('FolderLocked', `${folder} is open in ${ownerName}; only one process at a time can write to a folder`)
   if (state === 'runs' && owner !== undefined)

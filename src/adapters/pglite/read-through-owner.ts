@@ -15,11 +15,7 @@ const GREETING_MS = 2_000
 const ANSWER_MS = 60_000
 
 /** Connects to the owner; undefined if it does not answer. The database rejects writes and does not block writers. */
-export async function readThroughOwner(
-  folder: string,
-  owner: FolderOwner,
-  answerMs = ANSWER_MS,
-): Promise<Database | undefined> {
+export async function readThroughOwner(folder: string, owner: FolderOwner): Promise<Database | undefined> {
   if (owner.socket === undefined) return undefined
   const socket = connectTo(owner.socket)
   let failure: unknown
@@ -37,7 +33,7 @@ export async function readThroughOwner(
     socket.destroy()
     return undefined
   }
-  return databaseOn(folder, owner, socket, messages, greeting, () => failure, answerMs)
+  return databaseOn(folder, owner, socket, messages, greeting, () => failure)
 }
 
 function databaseOn(
@@ -47,7 +43,6 @@ function databaseOn(
   messages: AsyncGenerator<unknown, undefined>,
   { hasVector }: Greeting,
   failure: () => unknown,
-  answerMs: number,
 ): Database {
   /** One transaction at a time uses the connection. */
   const mutex = new Mutex()
@@ -71,7 +66,7 @@ function databaseOn(
   async function call(request: Request): Promise<object[]> {
     if (broken) throw connectionLost()
     await send(socket, request)
-    const next = await withTimeout(answerMs, messages.next())
+    const next = await withTimeout(ANSWER_MS, messages.next())
     const answer = next === undefined || next.done === true ? undefined : Answer.parse(next.value)
     if (answer === undefined) {
       // A late answer would be taken for the answer to the next request.

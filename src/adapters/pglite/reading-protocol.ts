@@ -20,15 +20,11 @@ export const Greeting = z.object({
 })
 export type Greeting = z.infer<typeof Greeting>
 
-/**
- * `begin` and `end` enclose a transaction, which reads one state of the database. `yield` asks a resident reader of any
- * version to end.
- */
+/** `begin` and `end` enclose a transaction, which reads one state of the database. */
 export const Request = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('query'), text: z.string(), values: z.array(z.unknown()) }),
   z.object({ kind: z.literal('begin') }),
   z.object({ kind: z.literal('end') }),
-  z.object({ kind: z.literal('yield') }),
 ])
 export type Request = z.infer<typeof Request>
 

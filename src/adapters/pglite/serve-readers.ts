@@ -26,10 +26,6 @@ export interface ServeOptions {
   readonly onReader: () => void
   /** Total time that the owner waits for a reader in one transaction. Default 2 s. */
   readonly patienceMs?: number
-  /** Called when another process asks for the folder. Only a resident reader yields it. */
-  readonly onYield?: () => void
-  /** How long `stop` waits for connected readers to finish. Default 0. */
-  readonly graceMs?: number
 }
 
 const PATIENCE_MS = 2_000
@@ -39,7 +35,7 @@ const MAX_READERS = 64
 export async function serveReaders(
   address: string,
   reading: ReadWork,
-  { name, hasVector, onReader, patienceMs = PATIENCE_MS, onYield, graceMs = 0 }: ServeOptions,
+  { name, hasVector, onReader, patienceMs = PATIENCE_MS }: ServeOptions,
 ): Promise<{ stop(): Promise<void> }> {
   const sockets = new Set<Socket>()
   const isFile = process.platform !== 'win32'
@@ -69,8 +65,7 @@ export async function serveReaders(
       if (request.kind === 'query')
         await send(socket, await answerOf(() => reading((query) => queryChecked(query, request.text, request.values))))
       else if (request.kind === 'begin') await serveTransaction(socket, next)
-      else if (request.kind === 'yield' && onYield !== undefined) return onYield()
-      else throw new Error(`a reader sent "${request.kind}" at the wrong time`)
+      else throw new Error('a reader ended a transaction that it had not begun')
     }
   }
 
@@ -124,7 +119,7 @@ export async function serveReaders(
     for (;;) {
       const request = await next(withPatience)
       if (request === undefined || request.kind === 'end') return
-      if (request.kind !== 'query') throw new Error(`${request.kind} inside a transaction`)
+      if (request.kind === 'begin') throw new Error('a transaction inside a transaction')
       await withPatience(send(socket, await answerOf(() => queryChecked(query, request.text, request.values))))
     }
   }
@@ -145,11 +140,8 @@ export async function serveReaders(
           resolve()
         })
       })
-      const grace = setTimeout(() => {
-        for (const socket of sockets) socket.destroy()
-      }, graceMs)
+      for (const socket of sockets) socket.destroy()
       await closed
-      clearTimeout(grace)
       if (isFile) await rm(address, { force: true }).catch(ignore)
     },
   }

@@ -26,17 +26,6 @@ export interface OpenOptions extends LockOptions {
   readonly template?: string
   /** Called when another process begins to read through this one. */
   readonly onReader?: () => void
-  /** This process only serves readers, and releases the folder to any process that asks for it. */
-  readonly resident?: ResidentOptions
-}
-
-export interface ResidentOptions {
-  /** Version of this program. Readers of another version replace the process. */
-  readonly version: string
-  /** Called before the first reader connects. */
-  readonly prepare: (db: Database) => Promise<void>
-  /** Called when another process asks for the folder. The process must close the database. */
-  readonly onYield: () => void
 }
 
 /**
@@ -48,11 +37,7 @@ export interface ResidentOptions {
 export async function openFolder(path: string, options: OpenOptions = {}): Promise<Database> {
   const folder = resolve(path)
   await refuseForeign(folder)
-  const { resident, ...lockOptions } = options
-  const lock = await lockFolder(folder, {
-    ...lockOptions,
-    ...(resident !== undefined && { residentVersion: resident.version, keepsResident: true }),
-  })
+  const lock = await lockFolder(folder, options)
   let isReady = true
   try {
     const marker = await readMarker(folder)
@@ -70,14 +55,7 @@ export async function openFolder(path: string, options: OpenOptions = {}): Promi
     if (!isReady) await writeMarker(folder, lock, true)
     await removeData(folder, lock, data)
     await lock.clearTakeovers()
-    let readers = NO_READERS
-    const database = databaseOn(db, folder, lock, { stop: async () => await readers.stop() }, spaceIn(folder))
-    await resident?.prepare(database).catch(async (error: unknown) => {
-      await database.close()
-      throw error
-    })
-    readers = await readersOf(db, folder, lock, options)
-    return database
+    return databaseOn(db, folder, lock, await readersOf(db, folder, lock, options), spaceIn(folder))
   } catch (error) {
     const failure = reasonOf(folder, error)
     // The unfinished database is empty, and the disk may need its space.
@@ -92,7 +70,7 @@ async function readersOf(
   db: PGlite,
   folder: string,
   lock: FolderLock,
-  { onReader = ignore, resident }: OpenOptions,
+  { onReader = ignore }: OpenOptions,
 ): Promise<ReaderServer> {
   const reading: ReadWork = async (work) => {
     lock.check()
@@ -109,16 +87,8 @@ async function readersOf(
     }
   }
   sweepSockets(folder, lock.number)
-  return await serveReaders(lock.socket, reading, {
-    name: folder,
-    hasVector: true,
-    onReader,
-    ...(resident !== undefined && { onYield: resident.onYield, graceMs: RESIDENT_GRACE_MS }),
-  }).catch(() => NO_READERS)
+  return await serveReaders(lock.socket, reading, { name: folder, hasVector: true, onReader }).catch(() => NO_READERS)
 }
-
-/** How long a resident reader that yields the folder lets connected readers finish. */
-const RESIDENT_GRACE_MS = 1_000
 
 /** Removes other users' access to the folder, which an earlier version, a copy or a user may have granted. */
 function restrict(folder: string, { onWait = ignore }: OpenOptions): void {

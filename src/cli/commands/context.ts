@@ -8,7 +8,7 @@ const FORMATS = ['text', 'json', 'openai'] as const
 export const context: CliCommand = {
   words: 'context <conversation>',
   describe: 'Print the model’s context, now or at an earlier point',
-  uses: ['open', 'read'],
+  uses: ['open'],
   reads: true,
   positionals: { conversation },
   options: {

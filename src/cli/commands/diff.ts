@@ -21,7 +21,7 @@ function optionsOf(args: CommandArgs): DiffOptions {
 export const diff: CliCommand = {
   words: 'diff <conversation>',
   describe: 'Show how the context changed between two points, or in one cycle',
-  uses: ['open', 'read'],
+  uses: ['open'],
   reads: true,
   positionals: { conversation },
   options: {

@@ -6,7 +6,7 @@ import { withLedger } from '../session.js'
 export const editionsList: CliCommand = {
   words: 'list',
   describe: 'List the editions: how each was made, its progress, where it is active',
-  uses: ['open', 'read'],
+  uses: ['open'],
   reads: true,
   async run(args) {
     const [{ tokensOf }, { madeBy }] = await Promise.all([

@@ -19,7 +19,7 @@ function stateOf({ state, seenRevision, conversationHead }: EditionOfConversatio
 export const editionsShow: CliCommand = {
   words: 'show <edition>',
   describe: 'Show an edition and its state in each conversation',
-  uses: ['open', 'read'],
+  uses: ['open'],
   reads: true,
   positionals: { edition },
   async run(args) {

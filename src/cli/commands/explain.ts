@@ -7,7 +7,7 @@ import { withLedger } from '../session.js'
 export const explain: CliCommand = {
   words: 'explain <conversation>',
   describe: 'Trace a summary, or one line of it, back to the original messages',
-  uses: ['open', 'read'],
+  uses: ['open'],
   reads: true,
   positionals: { conversation },
   options: {

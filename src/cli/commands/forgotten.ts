@@ -9,7 +9,7 @@ import { withLedger } from '../session.js'
 export const forgotten: CliCommand = {
   words: 'forgotten [conversation]',
   describe: 'Report what compactions lost: removed content, what the summary keeps of them, and repeated tool calls',
-  uses: ['open', 'read'],
+  uses: ['open'],
   reads: true,
   positionals: { conversation: { type: 'string', describe: 'Id of the conversation' } },
   options: {

@@ -35,8 +35,6 @@ import { replay } from './replay.js'
 import { search } from './search.js'
 import { serve } from './serve.js'
 import { stats } from './stats.js'
-import { status } from './status.js'
-import { stop } from './stop.js'
 import { undo } from './undo.js'
 import { unpin } from './unpin.js'
 import { verify } from './verify.js'
@@ -54,8 +52,6 @@ export const commands: readonly CliCommand[] = [
   forgotten,
   stats,
   list,
-  status,
-  stop,
   verify,
   page,
   serve,

@@ -26,7 +26,7 @@ function optionsOf(args: CommandArgs): Omit<ListOptions, 'limit'> {
 export const list: CliCommand = {
   words: 'list',
   describe: 'List the conversations',
-  uses: ['open', 'read'],
+  uses: ['open'],
   reads: true,
   options: {
     match: text('Conversations whose id contains this text'),

@@ -19,7 +19,7 @@ const TYPE_WIDTH = 'CompactionCouldNotHelp'.length
 export const log: CliCommand = {
   words: 'log <conversation>',
   describe: 'Print the events of a conversation, including failures',
-  uses: ['open', 'read'],
+  uses: ['open'],
   reads: true,
   positionals: { conversation },
   options: { from: text('First revision to show'), limit: text('Maximum number of events') },

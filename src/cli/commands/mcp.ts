@@ -86,7 +86,7 @@ function openWithRetries(args: CommandArgs, isFolder: boolean): Open {
       })
       const ended = withLedger(
         args.flags,
-        { ...(writes ? { writes } : { reads: true, stays: true }), searches: true, ahead: false },
+        { ...(writes ? { writes } : { reads: true }), searches: true, ahead: false },
         async ({ ledger }) => {
           resolve({
             ledger,

@@ -37,7 +37,7 @@ export const page: CliCommand = {
     ])
     const words = { describeEvent, contextNotes }
     // The page searches by words only, so it needs no embedding model.
-    await withLedger(args.flags, { reads: true, stays: true, ahead: false }, async ({ ledger, config }) => {
+    await withLedger(args.flags, { reads: true, ahead: false }, async ({ ledger, config }) => {
       if (file !== undefined && conversation !== undefined) {
         const [{ writeReportFile }, { reportOf }] = await Promise.all([
           import('../report-file.js'),

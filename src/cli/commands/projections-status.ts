@@ -11,7 +11,7 @@ const lagOf = ({ lagEvents, lagIsAtLeast }: ProjectionStatus): string =>
 export const projectionsStatus: CliCommand = {
   words: 'status',
   describe: 'Show position, lag and version of each read model',
-  uses: ['open', 'read'],
+  uses: ['open'],
   reads: true,
   async run(args) {
     await withLedger(args.flags, { reads: true }, async ({ ledger }) => {

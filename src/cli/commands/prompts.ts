@@ -48,7 +48,7 @@ async function show({ flags, json }: CommandArgs, which: string): Promise<void> 
 export const prompts: CliCommand = {
   words: 'prompts [what..]',
   describe: 'List the recorded prompts; `prompts show NAME[@VERSION]` or a hash prints one',
-  uses: ['open', 'read'],
+  uses: ['open'],
   reads: true,
   positionals: { what: { type: 'string', array: true, describe: '`show` and the prompt [default: list]' } },
   async run(args) {

@@ -13,7 +13,7 @@ const VECTORS_PER_REQUEST = 64
 export const search: CliCommand = {
   words: 'search [query..]',
   describe: 'Search messages and summaries',
-  uses: ['open', 'read', 'search'],
+  uses: ['open', 'search'],
   reads: true,
   positionals: { query: { type: 'string', array: true, describe: 'Words to search for' } },
   options: {

@@ -17,7 +17,7 @@ async function countConversations(ledger: Ledger): Promise<number> {
 export const stats: CliCommand = {
   words: 'stats [conversation]',
   describe: 'Show tokens spent and saved, cost, failures and time, by model',
-  uses: ['open', 'read', 'price'],
+  uses: ['open', 'price'],
   reads: true,
   positionals: { conversation: { type: 'string', describe: 'Id of the conversation [default: all]' } },
   options: {

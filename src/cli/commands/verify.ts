@@ -99,7 +99,7 @@ async function verifyWithProgress(
 export const verify: CliCommand = {
   words: 'verify [conversation]',
   describe: 'Verify that nothing was lost: invariants, order, hashes, provenance, read models',
-  uses: ['open', 'read'],
+  uses: ['open'],
   positionals: {
     conversation: { type: 'string', describe: 'Id of the conversation [default: all conversations, and the prompts]' },
   },

@@ -28,7 +28,6 @@ const valuesSchema = z.strictObject({
     .regex(/^[\x21-\x7e]+$/u, 'must be a key as `keys create` printed it')
     .optional(),
   workers: z.enum(['inside', 'elsewhere']).default('inside'),
-  resident: z.enum(['auto', 'always', 'never']).default('auto'),
   actor: nameText.optional(),
   summarizer: z.enum(['extractive', 'openai']).default('extractive'),
   strategy: z.enum(STRATEGIES).optional(),
