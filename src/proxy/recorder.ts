@@ -7,7 +7,14 @@ import type { PolicySettings } from '../domain/values/policy.js'
 import { problem } from '../library/problem.js'
 import type { Context, Ledger, MessageInput } from '../library/ledger.js'
 import { createTurns, type Turns } from '../lib/turns.js'
-import { contentText, sourceMessage, type Answer, type Api, type OutgoingMessage, type ProxyRequest } from './api.js'
+import {
+  contentText,
+  sourceMessage,
+  type Answer,
+  type Api,
+  type OutgoingMessage,
+  type ProxyRequest,
+} from '../model-apis/api.js'
 import { withClearedMessages } from './cleared-messages.js'
 import { asSourceMessage, withOmittedTail, withUpstreamHistory } from './complete-request.js'
 import { createConversationCache, type ConversationCache } from './conversation-cache.js'
@@ -18,7 +25,7 @@ import {
   type Caller,
   type RequestIdentity,
 } from './identify-request.js'
-import type { Fields } from './json.js'
+import type { Fields } from '../model-apis/json.js'
 import { LedgerWriter } from './ledger-writer.js'
 import { followsOwnCompaction, isTaggedSummary, matchRequest, summaryQuestionIndex } from './match-request.js'
 import { backgroundContext, OBSERVED_CONVERSATION, outgoingContext } from './outgoing-context.js'
