@@ -27,6 +27,9 @@ async function makeTemplate() {
   const name = `pglite-${version}.template`
   if (existsSync(join(dist, name))) return
   const db = await PGlite.create()
+  // The first file of the write-ahead log contains everything again. After the switch, it is removed instead of reused.
+  await db.exec('set wal_recycle = off')
+  await db.query('select pg_switch_wal()')
   await db.exec('checkpoint')
   const archive = Buffer.from(await (await db.dumpDataDir('none')).arrayBuffer())
   await db.close()
@@ -34,7 +37,7 @@ async function makeTemplate() {
   // the size of gzip.
   const packed = await promisify(brotliCompress)(archive, {
     params: {
-      [constants.BROTLI_PARAM_QUALITY]: 4,
+      [constants.BROTLI_PARAM_QUALITY]: 9,
       [constants.BROTLI_PARAM_LGWIN]: constants.BROTLI_MAX_WINDOW_BITS,
       [constants.BROTLI_PARAM_SIZE_HINT]: archive.length,
     },
@@ -163,6 +166,9 @@ async function forNode() {
     logLevel: 'warning',
     jsx: 'automatic',
     jsxImportSource: 'hono/jsx',
+    // For the size of the package. Names stay, for stack traces.
+    minifyWhitespace: true,
+    minifySyntax: true,
     metafile: true,
     absWorkingDir: root,
   })
