@@ -9,7 +9,7 @@ import { build } from 'esbuild'
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { copyFile, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -83,6 +83,7 @@ const entries = () => [
   'src/cli/start.ts',
   // Started by its path.
   'src/library/row-thread-main.ts',
+  'src/cli/resident-main.ts',
 ]
 
 /** Checks the types, and writes the declarations that the package needs. Returns the status of the compiler. */
@@ -120,14 +121,31 @@ async function pruneTypes() {
 }
 
 async function writeJavaScript() {
-  await Promise.all([forNode(), examples(), forBrowsers()])
+  await Promise.all([forNode(), licences(), examples(), forBrowsers()])
+}
+
+/**
+ * Dependencies that are bundled, because Node.js would load some hundred files of them. They keep no state, so a copy of
+ * the host's own does not matter. All others stay external.
+ */
+const BUNDLED = ['async-mutex', 'canonicalize', 'diff', 'fp-ts', 'jsonrepair', 'picocolors', 'stemmer']
+
+/** Copies the licences of what is bundled. */
+async function licences() {
+  await mkdir(join(dist, 'licences'), { recursive: true })
+  for (const name of BUNDLED) {
+    const folder = join(root, 'node_modules', name)
+    const file = (await readdir(folder)).find((entry) => /^licen[cs]e/iu.test(entry))
+    if (file !== undefined) await copyFile(join(folder, file), join(dist, 'licences', `${name}.txt`))
+  }
 }
 
 /**
  * The program in few files, because Node.js loads several hundred slowly. What several entry points share is in
- * `dist/src/chunks`, and what a command imports when it runs stays a file of its own. Dependencies are not included.
+ * `dist/src/chunks`, and what a command imports when it runs stays a file of its own.
  */
 async function forNode() {
+  const { dependencies, peerDependencies } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'))
   const { metafile } = await build({
     entryPoints: entries().map((file) => join(root, file)),
     outdir: dist,
@@ -135,7 +153,10 @@ async function forNode() {
     chunkNames: 'src/chunks/[name]-[hash]',
     bundle: true,
     splitting: true,
-    packages: 'external',
+    external: Object.keys({ ...dependencies, ...peerDependencies }).flatMap((name) =>
+      BUNDLED.includes(name) ? [] : [name, `${name}/*`],
+    ),
+    mainFields: ['module', 'main'],
     format: 'esm',
     platform: 'node',
     target: 'node20.19',
@@ -145,6 +166,11 @@ async function forNode() {
     metafile: true,
     absWorkingDir: root,
   })
+  const packages = Object.keys(metafile.inputs).flatMap(
+    (file) => /node_modules\/((?:@[^/]+\/)?[^/]+)/u.exec(file)?.[1] ?? [],
+  )
+  const others = [...new Set(packages)].filter((name) => !BUNDLED.includes(name))
+  if (others.length > 0) throw new Error(`bundled, and not named for it: ${others.join(', ')}`)
   // Files of earlier builds would be in the package too.
   const written = new Set(Object.keys(metafile.outputs).map((file) => join(root, file)))
   for (const file of await readdir(join(dist, 'src'), { recursive: true, withFileTypes: true })) {

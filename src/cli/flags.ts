@@ -68,6 +68,16 @@ export const settings: readonly Setting[] = [
       'inside: this process updates read models and compacts; elsewhere: `projections run` and `compaction run` do [default: inside]',
   },
   {
+    key: 'resident',
+    flag: 'resident',
+    env: 'CONTEXT_LEDGER_RESIDENT',
+    group: 'Ledger:',
+    uses: ['open'],
+    choices: ['on', 'off'],
+    describe:
+      'on: after a command that reads a directory, a process keeps it open for 5 minutes, so that the next ones are fast; never in CI or without a terminal [default: on]',
+  },
+  {
     key: 'actor',
     flag: 'actor',
     env: 'CONTEXT_LEDGER_ACTOR',

@@ -130,10 +130,6 @@ export function failureNotes(): (text: string) => void {
   }
 }
 
-/** JSON in one line. Revisions and positions are decimal strings, because they may exceed the safe integers of JSON. */
-export const toJson = (value: unknown): string =>
-  JSON.stringify(value, (_key, part: unknown) => (typeof part === 'bigint' ? part.toString() : part))
-
 export { count }
 /** "1 message", "2 messages". */
 export const many = (value: number, one: string, several = `${one}s`): string =>

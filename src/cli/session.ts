@@ -12,6 +12,8 @@ export interface SessionNeeds {
   readonly creates?: boolean
   /** Only reads, so it works while another process has the directory open. */
   readonly reads?: true
+  /** Needs the directory for itself: a resident reader closes it. With `reads`. */
+  readonly alone?: true
   /** Uses the configured policy and summarizer: `import`, `append`, `compact`, `replay`, `editions adopt`. */
   readonly writes?: boolean
   /** The command makes its own summarizers, so the configured one is not opened: `evaluate`. */
@@ -141,7 +143,7 @@ export async function withLedger<T>(
   const promptWarning = warningForPrompt(summarizer)
   if (promptWarning !== undefined) note(`${noteColours.yellow('warning:')} ${promptWarning}`)
   const warnings: string[] = []
-  const { ledger, ...stores } = await openService({
+  const options: LedgerOptions = {
     store: config.store,
     workers: config.workers,
     ...(needs.reads === true ? { readOnly: true } : {}),
@@ -169,12 +171,14 @@ export async function withLedger<T>(
       warnings.push(sentence)
       note(`${noteColours.yellow('warning:')} ${sentence}`)
     },
-  })
+  }
+  const { ledger, ...stores } = await openService(options, needs.alone === true ? { alone: true } : undefined)
   try {
     return await work({ ledger, stores, config, warnings })
   } catch (error) {
     throw await withSuggestion(ledger, error)
   } finally {
     await ledger.close()
+    if (needs.reads === true && needs.alone !== true) await (await import('./start-resident.js')).startResident(config)
   }
 }

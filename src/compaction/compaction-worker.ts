@@ -15,7 +15,7 @@ import type { EventStore } from '../ports/event-store.js'
 import { keepExtending } from '../ports/lease.js'
 import type { LogCheckpoint, QueueStatus, Work, WorkQueue } from '../ports/work-queue.js'
 import { isCompactionDue, type Compact, type CompactFailure, type CompactionRun } from './compact.js'
-import { followLog } from './follow-log.js'
+import { enqueueFromLog } from './enqueue-from-log.js'
 import { backoffAfter } from './backoff.js'
 
 export interface CompactionWorkerOptions {
@@ -295,12 +295,12 @@ class Worker implements CompactionWorker {
     let failures = 0
     while (!signal.aborted) {
       try {
-        await followLog({
+        await enqueueFromLog({
           store,
           queue: this.queue,
           signal,
           onOtherLog: this.onOtherLog,
-          onNoted: () => {
+          onAdvance: () => {
             failures = 0
             this.pump()
           },

@@ -10,7 +10,7 @@
 import { termCounts } from '../domain/text/terms.js'
 import { sentencesOf } from '../domain/text/sentences.js'
 import { cuesOf } from '../domain/text/cues.js'
-import { comparedAnswer, isNoAnswer, sharedBy, type ComparedAnswer, type Shared } from './answers.js'
+import { normalizeResult, isNoAnswer, overlapWith, type NormalizedResult, type Shared } from './answers.js'
 import { messageProof, quote, type MessageProof } from './quote.js'
 import type { ReportMessage } from './report-input.js'
 import {
@@ -153,17 +153,17 @@ function changesOf(works: readonly Work[]): ChangeLog {
 /** State shared by all comparisons: each result is prepared once. */
 export interface Comparison {
   readonly changes: ChangeLog
-  readonly answer: (message: ReportMessage) => ComparedAnswer
+  readonly answer: (message: ReportMessage) => NormalizedResult
 }
 
 export function createGround(works: readonly Work[]): Comparison {
-  const known = new Map<ReportMessage, ComparedAnswer>()
+  const known = new Map<ReportMessage, NormalizedResult>()
   return {
     changes: changesOf(works),
     answer: (message) => {
       const before = known.get(message)
       if (before !== undefined) return before
-      const made = comparedAnswer(message.text)
+      const made = normalizeResult(message.text)
       known.set(message, made)
       return made
     },
@@ -190,12 +190,12 @@ function bestOf(repeat: Work, earlier: readonly Work[], ground: Comparison): Bes
   if (result === undefined) return undefined
   // Most equal answers are equal byte for byte and need no preparation.
   const same = earlier.find((first) => first.result?.text === result.text)
-  if (same !== undefined) return { first: same, share: 1, isWhole: true }
+  if (same !== undefined) return { first: same, share: 1, isContiguous: true }
   const answer = ground.answer(result)
   let best: Best | undefined
   for (const first of earlier) {
     if (first.result === undefined) continue
-    const shared = sharedBy(answer, ground.answer(first.result))
+    const shared = overlapWith(answer, ground.answer(first.result))
     if (best === undefined || shared.share > best.share) best = { first, ...shared }
     if (shared.share === 1) break
   }
@@ -205,12 +205,12 @@ function bestOf(repeat: Work, earlier: readonly Work[], ground: Comparison): Bes
 function verdictOf(
   first: Work,
   repeat: Work,
-  { share, isWhole }: Shared,
+  { share, isContiguous }: Shared,
   ground: Comparison,
 ): { verdict: RepeatedPair['verdict']; why?: WhyUnknown } {
   if (first.result === undefined || repeat.result === undefined) return { verdict: 'unknown', why: 'noAnswer' }
   if (isNoAnswer(first.result.text) || isNoAnswer(repeat.result.text)) return { verdict: 'unknown', why: 'noAnswer' }
-  if (share < enoughFor(repeat) || !isWhole) return { verdict: 'unknown', why: 'otherAnswer' }
+  if (share < enoughFor(repeat) || !isContiguous) return { verdict: 'unknown', why: 'otherAnswer' }
   if (first.result.isError === true || repeat.result.isError === true) return { verdict: 'unknown', why: 'failed' }
   return isUnchanged(first, repeat, ground) ? { verdict: 'doneAgain' } : { verdict: 'unknown', why: 'changedBetween' }
 }
@@ -235,8 +235,8 @@ function attachedShare(repeat: Work, attached: readonly ReportMessage[], ground:
   if (path === undefined || result === undefined) return 0
   const shares = attached
     .filter(({ text }) => text.includes(nameOf(path)))
-    .map((message) => sharedBy(ground.answer(result), ground.answer(message)))
-    .map(({ share, isWhole }) => (isWhole ? share : 0))
+    .map((message) => overlapWith(ground.answer(result), ground.answer(message)))
+    .map(({ share, isContiguous }) => (isContiguous ? share : 0))
   return Math.max(0, ...shares)
 }
 
@@ -262,7 +262,7 @@ export function repeatedCalls(
     currentAnswers.add(repeat)
     if (best === undefined || repeat.result === undefined) continue
     // If the answer is still in the context, the compaction is not the cause of the repetition.
-    if (known !== undefined && known.isWhole && known.share >= Math.min(best.share, enoughFor(repeat))) continue
+    if (known !== undefined && known.isContiguous && known.share >= Math.min(best.share, enoughFor(repeat))) continue
     if (attachedShare(repeat, files, ground) >= enoughFor(repeat)) continue
     const path = repeat.query.files[0]
     if (

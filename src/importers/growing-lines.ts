@@ -109,6 +109,6 @@ export class GrowingLines {
     }
     if (this.read + cut.length !== size) return
     const sha256 = this.hash.copy().update(cut).digest('hex')
-    this.readTo = { bytes: size, changedMs: mtimeMs, sha256 }
+    this.readTo = { bytes: size, modifiedAtMs: mtimeMs, sha256 }
   }
 }

@@ -13,22 +13,22 @@ async function addTo(hash: Hash, chunks: AsyncIterable<Buffer>): Promise<void> {
   for await (const chunk of chunks) hash.update(chunk)
 }
 
-async function sizes(files: readonly string[]): Promise<Pick<FileSignature, 'bytes' | 'changedMs'>> {
+async function sizes(files: readonly string[]): Promise<Pick<FileSignature, 'bytes' | 'modifiedAtMs'>> {
   let bytes = 0
-  let changedMs = 0
+  let modifiedAtMs = 0
   for (const file of files) {
     const { size, mtimeMs } = await stat(file)
     bytes += size
-    changedMs = Math.max(changedMs, mtimeMs)
+    modifiedAtMs = Math.max(modifiedAtMs, mtimeMs)
   }
-  return { bytes, changedMs }
+  return { bytes, modifiedAtMs }
 }
 
 /** The signature of the files of a transcript. If size and time equal those in `before`, the contents are not read. */
 export async function signatureOf(files: readonly string[], before: FileSignature | undefined): Promise<FileSignature> {
-  const { bytes, changedMs } = await sizes(files)
-  if (before?.bytes === bytes && before.changedMs === changedMs) return before
+  const { bytes, modifiedAtMs } = await sizes(files)
+  if (before?.bytes === bytes && before.modifiedAtMs === modifiedAtMs) return before
   const hash = createHash('sha256')
   for (const file of files) await addTo(hash, createReadStream(file))
-  return { bytes, changedMs, sha256: hash.digest('hex') }
+  return { bytes, modifiedAtMs, sha256: hash.digest('hex') }
 }

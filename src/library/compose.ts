@@ -11,13 +11,13 @@ import { createMemoryWorkQueue } from '../adapters/memory/work-queue.js'
 import { createOpenAiEmbeddingModel } from '../adapters/openai/embedding-model.js'
 import { createOpenAiLanguageModel } from '../adapters/openai/language-model.js'
 import { checkOpenAiModel } from '../adapters/openai/model-check.js'
-import { openFolder, openFolderToRead, openMemory, type FolderToRead } from '../adapters/pglite/sql.js'
+import type { OpenOptions } from '../adapters/pglite/sql.js'
+import { openFolderToRead, type FolderToRead } from '../adapters/pglite/open-to-read.js'
 import { createPostgresBulkTarget } from '../adapters/postgres/bulk-append.js'
 import { createPostgresBodyStore } from '../adapters/postgres/body-store.js'
 import { createPostgresClaims } from '../adapters/postgres/claims.js'
 import { createPostgresEventStore } from '../adapters/postgres/event-store.js'
 import { checkLogVersion, migrateLog } from '../adapters/postgres/schema.js'
-import { lookAtPostgres, openPostgres } from '../adapters/postgres/sql.js'
 import { createPostgresImportedFiles } from '../adapters/postgres/imported-files.js'
 import { createPostgresJobStore } from '../adapters/postgres/service-jobs.js'
 import { createPostgresKeyStore } from '../adapters/postgres/service-keys.js'
@@ -148,13 +148,25 @@ interface Opening {
   readonly readOnly?: boolean | undefined
   /** Called if another process begins to read the folder through this one. */
   readonly onReader?: () => void
+  /** Options of a folder that only this program's own processes use. */
+  readonly folder?: FolderOptions | undefined
+}
+
+/** Options of a folder that only this program's own processes use. */
+export type FolderOptions = Pick<OpenOptions, 'alone' | 'resident' | 'onReaders' | 'onYield'>
+
+/** Opens a database whose address was checked. An engine or a driver is loaded when it is needed. */
+async function openToWrite(address: string, options: OpenOptions): Promise<Database> {
+  if (isPostgres(address)) return await (await import('../adapters/postgres/sql.js')).openPostgres(address)
+  const { openFolder, openMemory } = await import('../adapters/pglite/sql.js')
+  return address === 'memory' ? await openMemory() : await openFolder(address, options)
 }
 
 /** Opens a database and brings its tables up to date: a server by its address, a folder by its path. */
 async function openDatabase(
   address: string,
   field: 'store' | 'database',
-  { onOpening, readOnly = false, onReader }: Opening,
+  { onOpening, readOnly = false, onReader, folder }: Opening,
 ): Promise<FolderToRead> {
   const kinds = field === 'store' ? 'a folder, postgres://… or esdb://…' : 'a folder, or postgres://…'
   if (address.trim() === '') throw bad(field, `is empty: give ${kinds}`)
@@ -185,16 +197,12 @@ async function openDatabase(
   const waiting = {
     ...(onOpening === undefined ? {} : { onWait: onOpening }),
     ...(onReader === undefined ? {} : { onReader }),
+    ...folder,
   }
-  const owned = async (opened: Promise<Database>): Promise<FolderToRead> => ({ db: await opened, ownerName: undefined })
   const { db, ownerName: readBy } =
-    address === 'memory'
-      ? await owned(openMemory())
-      : isPostgres(address)
-        ? await owned(openPostgres(address))
-        : readOnly
-          ? await openFolderToRead(address, waiting)
-          : await owned(openFolder(address, waiting))
+    readOnly && address !== 'memory' && !isPostgres(address)
+      ? await openFolderToRead(address, waiting)
+      : { db: await openToWrite(address, waiting), ownerName: undefined }
   try {
     await (readBy === undefined ? migrateLog(db) : checkLogVersion(db))
     return { db, ownerName: readBy }
@@ -207,6 +215,7 @@ async function openDatabase(
 /** Name of a store that has no ledger, if this can be checked without opening it. Opening would create one. */
 export async function nameWithoutLedger(store: string): Promise<string | undefined> {
   if (isPostgres(store)) {
+    const { lookAtPostgres } = await import('../adapters/postgres/sql.js')
     const { name, hasSchema } = await lookAtPostgres(store)
     return hasSchema ? undefined : name
   }
@@ -370,8 +379,11 @@ export function checkedOptions(options: LedgerOptions) {
 export const openLedger = async (options: LedgerOptions): Promise<Ledger> => (await openWithStores(options)).ledger
 
 /** Opens a ledger together with the stores of the service. Closing the ledger closes all of them. */
-export async function openService(options: LedgerOptions): Promise<ServiceStores & { readonly ledger: Ledger }> {
-  const { ledger, stores, onCompaction } = await openWithStores(options)
+export async function openService(
+  options: LedgerOptions,
+  folder?: FolderOptions,
+): Promise<ServiceStores & { readonly ledger: Ledger }> {
+  const { ledger, stores, onCompaction } = await openWithStores(options, folder)
   return { ledger, onCompaction, ...serviceStores(stores) }
 }
 
@@ -396,6 +408,7 @@ const serviceStores = ({ db, log, isDatabaseShared, isLogShared }: Stores): Omit
 
 async function openWithStores(
   options: LedgerOptions,
+  folder?: FolderOptions,
 ): Promise<Pick<ServiceStores, 'onCompaction'> & { readonly ledger: Ledger; readonly stores: Stores }> {
   const { store, database, ...given } = checkedOptions(options)
   const { clock, workers, embedding, readOnly } = given
@@ -403,6 +416,7 @@ async function openWithStores(
   const hearing = new Set<LedgerParts['onCompaction']>()
   const stores = await openStores(store, database, {
     ...given,
+    folder,
     onReader: () => {
       readerBegun()
     },
@@ -450,6 +464,8 @@ export async function openLog(address: string, options: { readonly database?: st
   return { name, ...log, ...(isKurrentDb(address) ? {} : { bulk: createPostgresBulkTarget(db, name) }), close }
 }
 
+export { evictResident } from '../adapters/pglite/evict-resident.js'
+export { findOwner, type FolderOwner } from '../adapters/pglite/folder-lock.js'
 export { createLogFile, openLogFile } from '../adapters/file/log-file.js'
 export { createManifestFile, openManifestFile } from '../adapters/file/manifest-file.js'
 export {

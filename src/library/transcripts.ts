@@ -138,7 +138,7 @@ export function createTranscripts(parts: TranscriptsParts): Pick<Transcripts, 'i
       if (!(await place.lines.isContinuation(handle))) return undefined
       const { size, mtimeMs } = await handle.stat()
       const before = place.lines.signature
-      if (before?.bytes === size && before.changedMs === mtimeMs) {
+      if (before?.bytes === size && before.modifiedAtMs === mtimeMs) {
         places.set(key, place)
         return { ...source, unchanged: true, conversations: [], leftOut: {}, damage: [] }
       }

@@ -2,6 +2,7 @@
  * Every MCP answer is a quotation: it contains texts of conversations from any author. An answer is JSON, so that no text
  * can escape from its string. It begins with a notice and has a maximum size.
  */
+import { toWire } from '../lib/json.js'
 import { z } from 'zod'
 import { bad, optionsGiven, wholeNumberGiven, type Names } from '../library/options.js'
 import type { CustomCall, FunctionCall } from '../domain/values/chat-message.js'
@@ -55,17 +56,13 @@ export function limitsOf(limits: McpLimits | undefined): Required<McpLimits> {
   }
 }
 
-/** JSON text; revisions are decimal strings. */
-const jsonOf = (value: unknown): string =>
-  JSON.stringify(value, (_key, part: unknown) => (typeof part === 'bigint' ? part.toString() : part))
-
 /** A budget of JSON characters. */
 export class CharacterBudget {
   constructor(private remaining: number) {}
 
   /** Subtracts the size of a value. Returns false and subtracts nothing if the rest of the budget is too small. */
   take(value: unknown): boolean {
-    const needed = jsonOf(value).length + 1
+    const needed = toWire(value).length + 1
     if (needed > this.remaining) return false
     this.remaining -= needed
     return true
@@ -158,4 +155,4 @@ export const cutIds = (ids: readonly string[]): { messageIds: string[]; messages
 })
 
 /** An answer as text, for the content of a tool result or of a resource. */
-export const asText = (answer: unknown): string => jsonOf(answer)
+export const asText = (answer: unknown): string => toWire(answer)

@@ -74,9 +74,7 @@ const textOf = (variables: Variables, name: string): string => {
   return typeof value === 'string' ? value : ''
 }
 
-/** Failure kinds for something that does not exist. */
-
-/** A complete message as it was recorded, cut if it exceeds the limit of a resource. */
+/** A complete message as it was recorded, truncated if it exceeds the limit of a resource. */
 async function completeMessage(
   ledger: Pick<McpLedger, 'messages'>,
   conversationId: string,
@@ -96,7 +94,7 @@ async function completeMessage(
     : { ...about, message: quoteMessage(message, messageId, maxTextCharacters(resourceCharacters)) }
 }
 
-/** Nothing is there under this address: no such conversation, message or batch, or no state at that time. */
+/** Whether the error means that the resource does not exist: no such conversation, message or batch, or no state at that time. */
 const isNotFound = (error: unknown): boolean =>
   statusOf(error) === 404 || isLedgerError(error, 'BeforeFirstEvent', 'AfterNow')
 
@@ -124,7 +122,7 @@ export function registerResources(server: McpServer, host: Host): void {
     }
   }
 
-  /** The ids for a completion; none if the ledger fails. */
+  /** The ids for a completion; empty on errors, because a completion is optional. */
   const suggestions = async (find: () => Promise<readonly string[]>): Promise<string[]> => {
     try {
       return [...(await find())]

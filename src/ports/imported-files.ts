@@ -1,20 +1,21 @@
 /**
- * The files that were imported, stored outside the log, so that an unchanged file is not read again. If this list is
- * lost, the next import reads the files again and records nothing twice.
+ * The files that were imported, stored outside the log, so that an unchanged file is not parsed again. If this list is
+ * lost, the next import parses the files again, without recording duplicates.
  */
 
-/** A file, or all files of one conversation, as they were when they were imported. */
+/** Size, time and hash of the files of one conversation at their last import. */
 export interface FileSignature {
-  /** Bytes in all. */
+  /** Total size in bytes. */
   readonly bytes: number
-  /** The newest change of any of them, in milliseconds since 1970. */
-  readonly changedMs: number
+  /** Latest modification time, in milliseconds since 1970. */
+  readonly modifiedAtMs: number
   /** SHA-256 of their concatenated contents. */
   readonly sha256: string
 }
 
 export interface ImportedFiles {
-  /** The signature of the last import into this ledger; undefined if the file was never imported. */
-  find(file: string): Promise<FileSignature | undefined>
-  remember(file: string, signature: FileSignature): Promise<void>
+  /** The signature of the last import into this ledger; undefined if there was none. `fileKey` is host and path. */
+  find(fileKey: string): Promise<FileSignature | undefined>
+  /** Stores the signature of an import. */
+  remember(fileKey: string, signature: FileSignature): Promise<void>
 }

@@ -253,7 +253,7 @@ describe('a damaged file', () => {
   it('is missing', async () => {
     await expect(openLogFile(join(folder, 'nowhere.gz')).head()).rejects.toMatchObject({
       kind: 'FileUnusable',
-      message: expect.stringContaining('there is no file'),
+      message: expect.stringContaining('does not exist'),
     })
   })
 })

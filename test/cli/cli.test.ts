@@ -516,7 +516,7 @@ describe('a ledger', () => {
     })
     for (const [words, expected] of [
       [['--against', '.'], '. cannot be read: it is a folder'],
-      [['--against', 'missing'], 'there is no file missing'],
+      [['--against', 'missing'], 'missing does not exist'],
       [['--export', 'nodir/m', '--key', 'operator.pem'], 'nodir/m cannot be written: its folder does not exist'],
       [['--new-key', 'nodir/x'], 'nodir/x cannot be written: its folder does not exist'],
       [['--new-key', ''], '--new-key needs a file name'],

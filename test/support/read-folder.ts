@@ -4,7 +4,7 @@
  * any other line is a statement, and returns its rows. A failure is `{ failure, code? }`.
  */
 import { createInterface } from 'node:readline'
-import { openFolderToRead } from '../../src/adapters/pglite/sql.js'
+import { openFolderToRead } from '../../src/adapters/pglite/open-to-read.js'
 import { codeOf, sentenceOf } from '../../src/ports/store-error.js'
 import { createPostgresEventStore } from '../../src/adapters/postgres/event-store.js'
 import { sayNow } from './say-now.js'

@@ -357,7 +357,7 @@ async function isGzip(path: string, name: string): Promise<boolean> {
   } catch (error) {
     throw logCopyError(
       'FileUnusable',
-      codeOf(error) === 'ENOENT' ? `there is no file ${name}` : `${name} cannot be read: ${sentenceOf(error)}`,
+      codeOf(error) === 'ENOENT' ? `${name} does not exist` : `${name} cannot be read: ${sentenceOf(error)}`,
       error,
     )
   }

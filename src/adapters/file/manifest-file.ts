@@ -26,8 +26,8 @@ import { fileSentence, fingerprintOf, publicText } from './signing-key.js'
 
 const FORMAT = 'context-ledger-manifest'
 const VERSION = 1
-/** Lines in one write. */
-const LINES_A_WRITE = 1_000
+/** Lines buffered before each write. */
+const LINES_PER_WRITE = 1_000
 
 const hash = z.string().regex(/^[0-9a-f]{64}$/u)
 const headerSchema = z.strictObject({
@@ -49,19 +49,19 @@ const endSchema = z.strictObject({
 })
 type End = z.infer<typeof endSchema>['end']
 
-/** The signed bytes: the end, after a prefix that makes the signature invalid in any other context. */
+/** The signed bytes: the last line's `end` after a prefix, so that the signature cannot be used for other data. */
 const signedBytes = (end: End): Buffer => Buffer.from(`${FORMAT}-${String(VERSION)}\n${canonicalJson(end)}`, 'utf8')
 
 const unreadable = (path: string, error: unknown): LedgerError =>
   manifestError(
     'FileUnusable',
-    codeOf(error) === 'ENOENT' ? `there is no file ${path}` : `${path} cannot be read: ${fileSentence(error)}`,
+    codeOf(error) === 'ENOENT' ? `${path} does not exist` : `${path} cannot be read: ${fileSentence(error)}`,
     error,
   )
 const unwritable = (path: string, error: unknown): LedgerError =>
-  manifestError('WriteFailed', `${path} cannot be written completely: ${fileSentence(error)}`, error)
+  manifestError('WriteFailed', `${path} could not be written: ${fileSentence(error)}`, error)
 
-/** Creates a manifest. Rejects an existing file. */
+/** Starts a manifest in a temporary file next to `path`. Throws `FileExists` if `path` exists; `publish` checks again. */
 export async function createManifestFile(path: string, header: ManifestHeader, key: KeyObject): Promise<ManifestDraft> {
   const checkTarget = async (): Promise<void> => {
     if ((await stat(path).catch(() => undefined)) !== undefined)
@@ -86,7 +86,7 @@ export async function createManifestFile(path: string, header: ManifestHeader, k
   }
   const put = async (value: unknown): Promise<void> => {
     lines.push(`${canonicalJson(value)}\n`)
-    if (lines.length >= LINES_A_WRITE) await flush()
+    if (lines.length >= LINES_PER_WRITE) await flush()
   }
   const close = async (): Promise<void> => {
     const closing = file
@@ -123,11 +123,11 @@ export async function createManifestFile(path: string, header: ManifestHeader, k
   }
 }
 
-async function* linesOf(path: string): AsyncGenerator<string> {
+async function* readLines(path: string): AsyncGenerator<string> {
   try {
     for await (const { bytes } of byteLines(createReadStream(path))) yield bytes.toString('utf8').replace(/\r$/u, '')
   } catch (error) {
-    // A folder can be opened but not read.
+    // Opening a directory succeeds, and reading it fails (EISDIR).
     throw unreadable(path, error)
   }
 }
@@ -140,27 +140,32 @@ const parsed = (line: string): unknown => {
   }
 }
 
-function headerOf(path: string, line: string): ManifestHeader {
-  const header = headerSchema.safeParse(parsed(line))
-  if (!header.success)
-    throw manifestError('NoManifest', `${path} is not a manifest of a ledger: its first line is not a header`)
-  const { version, ledger, origin, takenAt } = header.data
+/** The version of the file; read first, because a later version may have other fields. */
+const versionSchema = z.looseObject({ format: z.literal(FORMAT), version: z.number().int() })
+
+function parseHeader(path: string, line: string): ManifestHeader {
+  const value = parsed(line)
+  const version = versionSchema.safeParse(value).data?.version ?? VERSION
   if (version > VERSION)
     throw manifestError(
       'NoManifest',
       `${path} was written by a later version of this program (manifest version ${String(version)})`,
     )
+  const header = headerSchema.safeParse(value)
+  if (!header.success)
+    throw manifestError('NoManifest', `${path} is not a manifest of a ledger: its first line is not a header`)
+  const { ledger, origin, takenAt } = header.data
   return { ledger, origin, takenAt }
 }
 
-function headOf(path: string, line: string, number: number): StreamHead {
+function parseHead(path: string, line: string, number: number): StreamHead {
   const head = headSchema.safeParse(parsed(line))
   if (!head.success) throw manifestError('ManifestChanged', `${path} line ${String(number)} was changed`)
   const { stream, revision, hash: headHash } = head.data
   return { stream, revision, hash: headHash }
 }
 
-/** Whether the end was signed with the key that it names. */
+/** Whether the signature is by the private key of the public key in the last line. */
 function isSigned({ end, signature }: z.infer<typeof endSchema>): boolean {
   try {
     const key = createPublicKey({ key: Buffer.from(end.publicKey, 'base64'), format: 'der', type: 'spki' })
@@ -171,7 +176,7 @@ function isSigned({ end, signature }: z.infer<typeof endSchema>): boolean {
 }
 
 /**
- * Reads a manifest and verifies every line and the signature.
+ * Reads a manifest and verifies every line and the signature. `heads` reads the file again and verifies the hash again.
  * @param signedBy the fingerprint of the required signer; without it, the signature proves only that the file is
  * unchanged
  */
@@ -183,22 +188,24 @@ export async function openManifestFile(path: string, signedBy?: string): Promise
   let last: string | undefined
   let number = 0
   let events = 0
-  for await (const line of linesOf(path)) {
-    if (header === undefined) header = headerOf(path, line)
+  for await (const line of readLines(path)) {
+    if (header === undefined) header = parseHeader(path, line)
     if (last !== undefined) {
       digest.update(`${last}\n`, 'utf8')
-      if (number > 1) events += Number(headOf(path, last, number).revision) + 1
+      if (number > 1) events += Number(parseHead(path, last, number).revision) + 1
     }
     last = line
     number += 1
   }
   if (header === undefined || last === undefined) throw manifestError('NoManifest', `${path} is empty`)
   const found = endSchema.safeParse(parsed(last))
-  if (!found.success) throw changed(`it is cut off at line ${String(number)}`)
+  if (!found.success) throw changed(`line ${String(number)}, its last one, is not a valid end`)
   const { end } = found.data
-  if (end.sha256 !== digest.digest('hex')) throw changed('the hash of its lines differs from the hash in its end')
-  if (canonicalJson(parsed(last)) !== last) throw changed('its end is not canonical JSON')
-  if (end.streams !== number - 2 || end.events !== events) throw changed('the counts in its end differ from its lines')
+  if (end.sha256 !== digest.digest('hex'))
+    throw changed('the SHA-256 of its lines does not match the one in its last line')
+  if (canonicalJson(parsed(last)) !== last) throw changed('its last line is not canonical JSON')
+  if (end.streams !== number - 2 || end.events !== events)
+    throw changed('the counts in its last line differ from its lines')
   if (!isSigned(found.data)) throw changed('the signature does not match')
   const fingerprint = fingerprintOf(end.publicKey)
   if (signedBy !== undefined && signedBy !== fingerprint)
@@ -209,11 +216,14 @@ export async function openManifestFile(path: string, signedBy?: string): Promise
     events,
     fingerprint,
     async *heads() {
-      let at = 0
-      for await (const line of linesOf(path)) {
-        at += 1
-        if (at > 1 && at < number) yield headOf(path, line, at)
+      const again = createHash('sha256')
+      let lineNumber = 0
+      for await (const line of readLines(path)) {
+        lineNumber += 1
+        if (lineNumber < number) again.update(`${line}\n`, 'utf8')
+        if (lineNumber > 1 && lineNumber < number) yield parseHead(path, line, lineNumber)
       }
+      if (lineNumber !== number || again.digest('hex') !== end.sha256) throw changed('it changed while it was read')
     },
   }
 }

@@ -9,33 +9,29 @@
 import { type LedgerError } from '../../lib/ledger-error.js'
 import { PGlite, types, type Transaction } from '@electric-sql/pglite'
 import { vector } from '@electric-sql/pglite-pgvector'
-import { constants, statfsSync } from 'node:fs'
-import { cp, link, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { constants, readdirSync, statfsSync } from 'node:fs'
+import { cp, readdir, rename, rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
-import { z } from 'zod'
 import type { Database, Sql } from '../../ports/sql.js'
-import { PRIVATE_FILE, restrictFolder } from '../../ports/private-files.js'
+import { restrictFolder } from '../../ports/private-files.js'
 import { codeOf, sentenceOf, isStoreError, storeError } from '../../ports/store-error.js'
-import {
-  findOwner,
-  LOCK_NAME,
-  lockFolder,
-  sweepSockets,
-  unusable,
-  type FolderLock,
-  type LockOptions,
-} from './folder-lock.js'
+import { lockFolder, sweepSockets, unusable, type FolderLock, type LockOptions } from './folder-lock.js'
 import { PrivateNodeFs } from './private-node-fs.js'
-import { readThroughOwner } from './read-through-owner.js'
+import { readMarker, refuseForeign, writeMarker } from './marker.js'
 import { serveReaders, type ReadWork } from './serve-readers.js'
 import { readTemplate } from './template.js'
 
 export interface OpenOptions extends LockOptions {
   /** The file of the template, for tests. */
   readonly template?: string
+  /** Only for reading: a resident reader is asked to close the folder, and not read through. */
+  readonly alone?: boolean
   /** Called when another process begins to read through this one. */
   readonly onReader?: () => void
+  /** Called when the number of processes that read through this one changes. */
+  readonly onReaders?: (count: number) => void
+  /** Called when a process asks a resident reader to close the folder. */
+  readonly onYield?: () => void
 }
 
 /**
@@ -56,6 +52,8 @@ export async function openFolder(path: string, options: OpenOptions = {}): Promi
     if (!isReady) options.onWait?.(`making a new ledger in ${folder}: once, and a few seconds`)
     const data = await dataFolder(folder, lock, isReady)
     const template = isReady ? undefined : await readTemplate(options.template)
+    // The socket of an owner that was killed is none of the files that other users had access to.
+    sweepSockets(folder, lock.number)
     restrict(folder, options)
     const db = await start(folder, {
       fs: new PrivateNodeFs(join(folder, data)),
@@ -75,59 +73,12 @@ export async function openFolder(path: string, options: OpenOptions = {}): Promi
   }
 }
 
-/**
- * The database of a folder that another process may have open. In that case all reads go through that process, and
- * writes are rejected.
- */
-export interface FolderToRead {
-  readonly db: Database
-  /** The process that has the folder open; undefined if it is this one. */
-  readonly ownerName: string | undefined
-}
-
-/**
- * Opens the ledger in a folder for reading: through the process that has it open or, if no process has, like
- * `openFolder`. Throws `FolderLocked` if the owner does not answer (it is suspended, or runs an earlier version).
- */
-export async function openFolderToRead(path: string, options: OpenOptions = {}): Promise<FolderToRead> {
-  const folder = resolve(path)
-  await refuseForeign(folder)
-  const until = performance.now() + OPENING_MS
-  for (;;) {
-    const reader = await connectToOwner(folder)
-    if (reader !== undefined) return reader
-    try {
-      return { db: await openFolder(folder, options), ownerName: undefined }
-    } catch (error) {
-      if (!(isStoreError(error) && error.kind === 'FolderLocked')) throw error
-      // The owner may still be opening the folder; it serves readers only after that.
-      if (performance.now() >= until)
-        throw storeError(
-          'FolderLocked',
-          `${error.message}. Readers connect to that process, but it does not answer`,
-          error,
-        )
-      await delay(RETRY_MS)
-    }
-  }
-}
-
-const OPENING_MS = 2_000
-const RETRY_MS = 100
-
-async function connectToOwner(folder: string): Promise<FolderToRead | undefined> {
-  const owner = await findOwner(folder)
-  if (owner === undefined) return undefined
-  const db = await readThroughOwner(folder, owner)
-  return db === undefined ? undefined : { db, ownerName: owner.name }
-}
-
 /** Serves the processes that read the folder through this one; does nothing if the system cannot listen at the socket. */
 async function readersOf(
   db: PGlite,
   folder: string,
   lock: FolderLock,
-  { onReader = ignore }: OpenOptions,
+  { onReader = ignore, onReaders, onYield }: OpenOptions,
 ): Promise<ReaderServer> {
   const reading: ReadWork = async (work) => {
     lock.check()
@@ -143,8 +94,13 @@ async function readersOf(
       throw clearer(error, folder)
     }
   }
-  await sweepSockets(folder, lock.number)
-  return await serveReaders(lock.socket, reading, { name: folder, hasVector: true, onReader }).catch(() => NO_READERS)
+  return await serveReaders(lock.socket, reading, {
+    name: folder,
+    hasVector: true,
+    onReader,
+    onReaders,
+    onYield,
+  }).catch(() => NO_READERS)
 }
 
 /** Removes other users' access to the folder, which an earlier version, a copy or a user may have granted. */
@@ -205,7 +161,6 @@ const SCHEMA = 'context_ledger'
 const DATA = 'pgdata'
 const DATA_FOLDER = /^pgdata(?:-(\d+))?$/
 const DATA_OR_DRAFT = /^pgdata(?:-(\d+))?(?:\.draft)?$/
-const MARKER = 'ledger.json'
 
 const dataNumber = (name: string): number => Number(DATA_OR_DRAFT.exec(name)?.[1] ?? 0)
 
@@ -241,7 +196,8 @@ async function dataFolder(folder: string, lock: FolderLock, isReady: boolean): P
  * is never removed, however late this runs.
  */
 async function removeData(folder: string, lock: FolderLock, inUse: string | undefined): Promise<void> {
-  for (const name of await readdir(folder)) {
+  // Not asynchronous: while the engine's code is being optimized, a reply from the thread pool takes 100 ms and more.
+  for (const name of readdirSync(folder)) {
     if (name !== inUse && DATA_OR_DRAFT.test(name) && dataNumber(name) <= lock.number)
       await rm(join(folder, name), { recursive: true, force: true })
   }
@@ -486,86 +442,6 @@ function clearer(error: unknown, name: string): unknown {
   if (error instanceof Error && (error.name === 'RuntimeError' || /abort|closed|exit/i.test(message)))
     return storeError('StoreUnavailable', `${name} has stopped: ${message}`, error)
   return error
-}
-
-const Marker = z.object({ ledger: z.literal('context-ledger'), version: z.number(), ready: z.boolean() })
-type Marker = z.infer<typeof Marker>
-const MARKER_VERSION = 1
-
-/** Throws if the folder holds anything but a ledger. Runs before anything is written. */
-async function refuseForeign(folder: string): Promise<void> {
-  let names: string[]
-  try {
-    names = await readdir(folder)
-  } catch (error) {
-    if (codeOf(error) === 'ENOENT') return
-    throw unusable(folder, error)
-  }
-  // File systems and desktops create `lost+found` and `.DS_Store` in empty folders.
-  const content = names.filter(
-    (name) => name !== LOCK_NAME && !name.startsWith(`${MARKER}.`) && name !== 'lost+found' && name !== '.DS_Store',
-  )
-  if (content.length === 0) return
-  if (!content.includes(MARKER)) {
-    throw storeError(
-      'NotALedger',
-      `${folder} is not a ledger: it contains ${content.slice(0, 3).join(', ')}${content.length > 3 ? ', …' : ''}. Nothing in it was changed. Name an empty folder, or one that does not exist`,
-    )
-  }
-  await readMarker(folder)
-}
-
-async function readMarker(folder: string): Promise<Marker | undefined> {
-  let text: string
-  try {
-    text = await readFile(join(folder, MARKER), 'utf8')
-  } catch (error) {
-    if (codeOf(error) === 'ENOENT') return undefined
-    throw unusable(folder, error)
-  }
-  const marker = parseMarker(text)
-  if (marker === undefined)
-    throw storeError(
-      'NotALedger',
-      `${join(folder, MARKER)} was not written by this program; nothing in ${folder} was changed`,
-    )
-  if (marker.version > MARKER_VERSION) {
-    throw storeError(
-      'NewerSchema',
-      `${folder} was created by a later version of this program (layout version ${String(marker.version)}; this program supports ${String(MARKER_VERSION)})`,
-    )
-  }
-  return marker
-}
-
-function parseMarker(text: string): Marker | undefined {
-  try {
-    return Marker.safeParse(JSON.parse(text)).data
-  } catch {
-    return undefined
-  }
-}
-
-/**
- * Writes the marker atomically, so that a process killed here leaves the old one or the new one. A late writer with
- * `ready: false` never replaces an existing marker.
- */
-async function writeMarker(folder: string, lock: FolderLock, ready: boolean): Promise<void> {
-  const marker = join(folder, MARKER)
-  const draft = `${marker}.${String(lock.number)}`
-  await writeFile(
-    draft,
-    `${JSON.stringify({ ledger: 'context-ledger', version: MARKER_VERSION, ready } satisfies Marker)}\n`,
-    { mode: PRIVATE_FILE },
-  )
-  if (ready) return await rename(draft, marker)
-  try {
-    await link(draft, marker)
-  } catch (error) {
-    // A file system without hard links.
-    if (codeOf(error) !== 'EEXIST') return await rename(draft, marker)
-  }
-  await rm(draft, { force: true })
 }
 
 const asText = (value: string): string => value

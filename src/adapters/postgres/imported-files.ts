@@ -12,13 +12,15 @@ interface Row {
 export const createPostgresImportedFiles = (db: Sql): ImportedFiles => ({
   async find(file) {
     const [row] = await db.query<Row>('select bytes, changed_ms, sha256 from imported_files where file = $1', [file])
-    return row === undefined ? undefined : { bytes: Number(row.bytes), changedMs: row.changed_ms, sha256: row.sha256 }
+    return row === undefined
+      ? undefined
+      : { bytes: Number(row.bytes), modifiedAtMs: row.changed_ms, sha256: row.sha256 }
   },
-  async remember(file, { bytes, changedMs, sha256 }) {
+  async remember(file, { bytes, modifiedAtMs, sha256 }) {
     await db.query(
       `insert into imported_files (file, bytes, changed_ms, sha256) values ($1, $2, $3, $4)
        on conflict (file) do update set bytes = excluded.bytes, changed_ms = excluded.changed_ms, sha256 = excluded.sha256`,
-      [file, bytes, changedMs, sha256],
+      [file, bytes, modifiedAtMs, sha256],
     )
   },
 })

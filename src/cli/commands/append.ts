@@ -6,7 +6,8 @@ import type { MessageInput } from '../../library/ledger.js'
 import { conversation, text, toggle, type CliCommand } from '../command.js'
 import type { CommandArgs } from '../command-args.js'
 import { valueOf } from '../json-line.js'
-import { count, line, printable, toJson } from '../output.js'
+import { count, line, printable } from '../output.js'
+import { toWire } from '../../lib/json.js'
 import { withLedger } from '../session.js'
 
 const ROLES = ['user', 'assistant', 'system', 'developer', 'tool'] as const
@@ -80,7 +81,7 @@ export const append: CliCommand = {
       const { recorded, position } = appended
       if (args.json)
         await line(
-          toJson({
+          toWire({
             conversationId: appended.conversationId,
             revision: context?.revision ?? appended.revision,
             recorded,

@@ -1,6 +1,7 @@
 /** `compact`: compacts now. If a summary fails, the command fails and the context does not change. */
 import { conversation, toggle, type CliCommand } from '../command.js'
-import { colours, count, line, many, toJson } from '../output.js'
+import { colours, count, line, many } from '../output.js'
+import { toWire } from '../../lib/json.js'
 import { withLedger } from '../session.js'
 
 export const compact: CliCommand = {
@@ -25,7 +26,7 @@ export const compact: CliCommand = {
       )
       if (failure !== undefined) throw problem(failure)
       if (args.json) {
-        await line(toJson({ conversationId, batchesCreated, messagesCompressed, tokensBefore, tokensAfter }))
+        await line(toWire({ conversationId, batchesCreated, messagesCompressed, tokensBefore, tokensAfter }))
         return
       }
       if (messagesCompressed > 0) {

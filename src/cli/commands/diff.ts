@@ -2,7 +2,8 @@ import { LedgerError } from '../../lib/ledger-error.js'
 import type { DiffOptions } from '../../library/ledger.js'
 import { conversation, text, waiting, waitOf, type CliCommand } from '../command.js'
 import type { CommandArgs } from '../command-args.js'
-import { line, toJson } from '../output.js'
+import { line } from '../output.js'
+import { toWire } from '../../lib/json.js'
 import { withLedger } from '../session.js'
 
 function optionsOf(args: CommandArgs): DiffOptions {
@@ -35,7 +36,7 @@ export const diff: CliCommand = {
     const { showDifference } = await import('../reports/difference.js')
     await withLedger(args.flags, { reads: true }, async ({ ledger }) => {
       const difference = await ledger.diff(args.word('conversation'), options)
-      if (args.json) await line(toJson(difference))
+      if (args.json) await line(toWire(difference))
       else await showDifference(ledger, difference)
     })
   },

@@ -1,5 +1,6 @@
 import { edition, text, type CliCommand } from '../command.js'
-import { count, line, many, toJson } from '../output.js'
+import { count, line, many } from '../output.js'
+import { toWire } from '../../lib/json.js'
 import { withLedger } from '../session.js'
 
 export const editionsCompare: CliCommand = {
@@ -44,7 +45,7 @@ export const editionsCompare: CliCommand = {
         .finally(() => {
           progress.stop()
         })
-      if (args.json) await line(toJson(compared))
+      if (args.json) await line(toWire(compared))
       else await showComparisons(compared, conversationIds.length > 0)
     })
   },

@@ -1,5 +1,6 @@
 import type { CliCommand } from '../command.js'
-import { count, line, many, showTable, toJson } from '../output.js'
+import { count, line, many, showTable } from '../output.js'
+import { toWire } from '../../lib/json.js'
 import { withLedger } from '../session.js'
 
 export const editionsList: CliCommand = {
@@ -15,7 +16,7 @@ export const editionsList: CliCommand = {
     await withLedger(args.flags, { reads: true }, async ({ ledger }) => {
       const editions = await ledger.editions.list()
       if (args.json) {
-        await line(toJson({ editions }))
+        await line(toWire({ editions }))
         return
       }
       if (editions.length === 0) {

@@ -1,6 +1,7 @@
 import type { EditionOfConversation } from '../../library/ledger.js'
 import { edition, type CliCommand } from '../command.js'
-import { colours, count, line, many, printable, showTable, toJson } from '../output.js'
+import { colours, count, line, many, printable, showTable } from '../output.js'
+import { toWire } from '../../lib/json.js'
 import { withLedger } from '../session.js'
 
 function stateOf({ state, seenRevision, conversationHead }: EditionOfConversation): string {
@@ -29,7 +30,7 @@ export const editionsShow: CliCommand = {
     await withLedger(args.flags, { reads: true }, async ({ ledger }) => {
       const details = await ledger.editions.show(args.word('edition'))
       if (args.json) {
-        await line(toJson(details))
+        await line(toWire(details))
         return
       }
       await line(

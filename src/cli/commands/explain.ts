@@ -1,6 +1,7 @@
 import { LedgerError } from '../../lib/ledger-error.js'
 import { conversation, text, toggle, type CliCommand } from '../command.js'
-import { line, toJson } from '../output.js'
+import { line } from '../output.js'
+import { toWire } from '../../lib/json.js'
 import { withLedger } from '../session.js'
 
 export const explain: CliCommand = {
@@ -32,7 +33,7 @@ export const explain: CliCommand = {
         ...(batchId === undefined ? {} : { batchId }),
         ...(contextLine === undefined ? {} : { line: contextLine }),
       })
-      if (args.json) await line(toJson(explanation))
+      if (args.json) await line(toWire(explanation))
       else await showExplanation(explanation, open)
     })
   },

@@ -2,7 +2,8 @@ import { LedgerError } from '../../lib/ledger-error.js'
 import type { ForgottenCycle } from '../../library/ledger.js'
 import { text, toggle, type CliCommand } from '../command.js'
 import type { CommandArgs } from '../command-args.js'
-import { line, many, note, noteColours, printable, toJson, write } from '../output.js'
+import { line, many, note, noteColours, printable, write } from '../output.js'
+import { toWire } from '../../lib/json.js'
 import { withLedger } from '../session.js'
 
 export const forgotten: CliCommand = {
@@ -41,7 +42,7 @@ export const forgotten: CliCommand = {
         cycleCount += 1
         if (args.json) {
           if (all) return
-          await write(`${separator}${toJson(found)}`)
+          await write(`${separator}${toWire(found)}`)
           separator = ','
         } else if (!all) for (const row of cycleLines(found)) await line(row)
       }
@@ -50,7 +51,7 @@ export const forgotten: CliCommand = {
         ...(cycle === undefined ? {} : { cycle }),
       })
       if (args.json) {
-        const document = toJson({ conversations, totals })
+        const document = toWire({ conversations, totals })
         await line(all ? document : `${cycleCount === 0 ? separator : ''}],${document.slice(1)}`)
         return
       }
@@ -95,7 +96,7 @@ async function writeForgotten(
     })
     const subject = conversationId ?? 'all conversations'
     if (args.json)
-      await line(toJson({ file, ...(conversationId === undefined ? {} : { conversationId }), compactions, bytes }))
+      await line(toWire({ file, ...(conversationId === undefined ? {} : { conversationId }), compactions, bytes }))
     else await line(`wrote ${file}: what ${many(compactions, 'compaction')} of ${printable(subject)} forgot`)
   })
 }

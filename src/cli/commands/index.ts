@@ -35,6 +35,8 @@ import { replay } from './replay.js'
 import { search } from './search.js'
 import { serve } from './serve.js'
 import { stats } from './stats.js'
+import { status } from './status.js'
+import { stop } from './stop.js'
 import { undo } from './undo.js'
 import { unpin } from './unpin.js'
 import { verify } from './verify.js'
@@ -63,6 +65,8 @@ export const commands: readonly CliCommand[] = [
   migrateLog,
   pin,
   unpin,
+  status,
+  stop,
 ]
 
 export const groups: readonly CommandGroup[] = [

@@ -2,7 +2,8 @@ import { LedgerError } from '../../lib/ledger-error.js'
 import { ROLES, type Bound, type Role } from '../../ports/service-state.js'
 import { text, type CliCommand } from '../command.js'
 import type { CommandArgs } from '../command-args.js'
-import { line, note, toJson } from '../output.js'
+import { line, note } from '../output.js'
+import { toWire } from '../../lib/json.js'
 
 const MAX_NAME_LENGTH = 100
 
@@ -47,14 +48,14 @@ export const keysCreate: CliCommand = {
       )
     const roles = rolesOf(args)
     const bound = boundOf(args)
-    const [{ withKeys }, { pepperForKeys }, { createKey }] = await Promise.all([
+    const [{ withKeys }, { readOrCreatePepper }, { createKey }] = await Promise.all([
       import('../keys.js'),
       import('../config/pepper.js'),
       import('../../service/keys.js'),
     ])
     await withKeys(args.flags, async (keys, config) => {
-      const made = await createKey(keys, await pepperForKeys(config), { name, roles, bound })
-      if (args.json) await line(toJson({ ...made, name, roles, ...bound }))
+      const made = await createKey(keys, await readOrCreatePepper(config), { name, roles, bound })
+      if (args.json) await line(toWire({ ...made, name, roles, ...bound }))
       else {
         await line(made.key)
         note(`key ${made.id} of ${name}; it is shown once and not stored`)

@@ -1,6 +1,7 @@
 import type { KeyRecord } from '../../ports/service-state.js'
 import type { CliCommand } from '../command.js'
-import { colours, line, note, printable, toJson } from '../output.js'
+import { colours, line, note, printable } from '../output.js'
+import { toWire } from '../../lib/json.js'
 
 const boundOf = ({ bound }: KeyRecord): string =>
   bound === undefined
@@ -20,7 +21,7 @@ export const keysList: CliCommand = {
       const all = await keys.list()
       if (args.json) {
         await line(
-          toJson({
+          toWire({
             keys: all.map(({ id, name, roles, bound, createdAt, rotatedAt, revokedAt }) => ({
               id,
               name,

@@ -1,6 +1,7 @@
 import { LedgerError } from '../../lib/ledger-error.js'
 import type { CliCommand } from '../command.js'
-import { line, toJson } from '../output.js'
+import { line } from '../output.js'
+import { toWire } from '../../lib/json.js'
 import { parseKeyId } from './keys-rotate.js'
 
 export const keysRevoke: CliCommand = {
@@ -14,7 +15,7 @@ export const keysRevoke: CliCommand = {
     await withKeys(args.flags, async (keys) => {
       if (!(await keys.revoke(parseKeyId(id))))
         throw new LedgerError('NoSuchKey', `no active key "${id}"; \`keys list\` lists the keys`)
-      await line(args.json ? toJson({ id, revoked: true }) : `revoked key ${id}`)
+      await line(args.json ? toWire({ id, revoked: true }) : `revoked key ${id}`)
     })
   },
 }

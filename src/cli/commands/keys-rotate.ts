@@ -1,6 +1,7 @@
 import { LedgerError } from '../../lib/ledger-error.js'
 import { text, type CliCommand } from '../command.js'
-import { line, note, toJson } from '../output.js'
+import { line, note } from '../output.js'
+import { toWire } from '../../lib/json.js'
 
 const MAX_GRACE_SECONDS = 30 * 86_400
 
@@ -14,15 +15,15 @@ export const keysRotate: CliCommand = {
     const id = args.word('key')
     const grace = args.whole('grace') ?? 0
     if (grace > MAX_GRACE_SECONDS) throw new LedgerError('Usage', '--grace must be at most 2592000 seconds (30 days)')
-    const [{ withKeys }, { pepperForKeys }, { rotateKey }] = await Promise.all([
+    const [{ withKeys }, { readOrCreatePepper }, { rotateKey }] = await Promise.all([
       import('../keys.js'),
       import('../config/pepper.js'),
       import('../../service/keys.js'),
     ])
     await withKeys(args.flags, async (keys, config) => {
-      const made = await rotateKey(keys, await pepperForKeys(config), parseKeyId(id), grace)
+      const made = await rotateKey(keys, await readOrCreatePepper(config), parseKeyId(id), grace)
       if (made === undefined) throw new LedgerError('NoSuchKey', `no active key "${id}"; \`keys list\` lists the keys`)
-      if (args.json) await line(toJson(made))
+      if (args.json) await line(toWire(made))
       else {
         await line(made.key)
         note(`new secret of key ${made.id}; it is shown once and not stored`)

@@ -1,7 +1,8 @@
 import type { ListOptions } from '../../library/ledger.js'
 import { text, waiting, waitOf, type CliCommand } from '../command.js'
 import type { CommandArgs } from '../command-args.js'
-import { colours, count, line, many, note, noteColours, printable, showTable, noteLag, toJson } from '../output.js'
+import { colours, count, line, many, note, noteColours, printable, showTable, noteLag } from '../output.js'
+import { toWire } from '../../lib/json.js'
 import { withLedger } from '../session.js'
 
 const ORDERS = ['updated', 'messages', 'tokens', 'id'] as const
@@ -53,7 +54,7 @@ export const list: CliCommand = {
       const more = found.length > conversations.length
       if (args.json) {
         await line(
-          toJson({
+          toWire({
             conversations,
             more,
             ...(unlisted.length === 0 ? {} : { unlisted }),

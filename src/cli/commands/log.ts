@@ -1,6 +1,7 @@
 import type { RecordedEvent } from '../../domain/events/index.js'
 import { conversation, text, type CliCommand } from '../command.js'
-import { colours, line, toJson, write } from '../output.js'
+import { colours, line, write } from '../output.js'
+import { toWire } from '../../lib/json.js'
 import { withLedger } from '../session.js'
 
 const colourOfType: Partial<Record<RecordedEvent['type'], (type: string) => string>> = {
@@ -42,7 +43,7 @@ export const log: CliCommand = {
       // so the document is the same for every store.
       let separator = `{"conversationId":${JSON.stringify(conversationId)},"events":[`
       for await (const { revision, id, type, data, metadata } of events) {
-        await write(`${separator}${toJson({ revision, id, type, data, metadata })}`)
+        await write(`${separator}${toWire({ revision, id, type, data, metadata })}`)
         separator = ','
       }
       await line(`${separator === ',' ? '' : separator}]}`)

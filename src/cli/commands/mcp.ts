@@ -4,7 +4,8 @@ import { LedgerError } from '../../lib/ledger-error.js'
 import { setTimeout as delay } from 'node:timers/promises'
 import { text, toggle, type CliCommand } from '../command.js'
 import type { CommandArgs } from '../command-args.js'
-import { failureNotes, line, note, noteColours, toJson } from '../output.js'
+import { failureNotes, line, note, noteColours } from '../output.js'
+import { toWire } from '../../lib/json.js'
 import { portOf, unusablePort } from '../port.js'
 import { withLedger } from '../session.js'
 
@@ -142,7 +143,7 @@ async function servePort(server: McpServer, port: number, asJson: boolean): Prom
     })
     try {
       const { url, token } = bound
-      if (asJson) await line(toJson({ url, token }))
+      if (asJson) await line(toWire({ url, token }))
       else {
         await line(url)
         await line(`Authorization: Bearer ${token}`)

@@ -2,7 +2,8 @@
 import { LedgerError } from '../../lib/ledger-error.js'
 import { withoutPassword } from '../../library/addresses.js'
 import { text, type CliCommand } from '../command.js'
-import { line, note, toJson } from '../output.js'
+import { line, note } from '../output.js'
+import { toWire } from '../../lib/json.js'
 import { portOf, unusablePort } from '../port.js'
 import { withLedger } from '../session.js'
 
@@ -46,7 +47,7 @@ export const page: CliCommand = {
           file,
           async () => await reportOf({ ledger, conversationId: conversation, words, now: new Date() }),
         )
-        if (args.json) await line(toJson({ file, conversationId: conversation, bytes }))
+        if (args.json) await line(toWire({ file, conversationId: conversation, bytes }))
         else await line(`wrote ${file}: the report of ${conversation}`)
         return
       }
@@ -69,7 +70,7 @@ export const page: CliCommand = {
             address.pathname = '/conversation'
             address.searchParams.set('c', conversation)
           }
-          await line(args.json ? toJson({ url: address.href }) : address.href)
+          await line(args.json ? toWire({ url: address.href }) : address.href)
           note('reachable from this machine only, with this address; press Ctrl+C to stop')
           await ended.signalled
         } finally {

@@ -1,5 +1,6 @@
 import { conversation, message, type CliCommand } from '../command.js'
-import { line, printable, toJson } from '../output.js'
+import { line, printable } from '../output.js'
+import { toWire } from '../../lib/json.js'
 import { withLedger } from '../session.js'
 
 export const pin: CliCommand = {
@@ -14,7 +15,7 @@ export const pin: CliCommand = {
       await ledger.conversation(conversationId).pin(messageId)
       await line(
         args.json
-          ? toJson({ conversationId, messageId, pinned: true })
+          ? toWire({ conversationId, messageId, pinned: true })
           : `${printable(messageId)} is pinned: compaction never replaces it`,
       )
     })

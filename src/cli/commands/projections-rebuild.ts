@@ -1,6 +1,7 @@
 import { LedgerError } from '../../lib/ledger-error.js'
 import type { CliCommand } from '../command.js'
-import { count, line, toJson } from '../output.js'
+import { count, line } from '../output.js'
+import { toWire } from '../../lib/json.js'
 import { withLedger } from '../session.js'
 import { showStopped } from '../stopped-conversations.js'
 
@@ -43,7 +44,7 @@ export const projectionsRebuild: CliCommand = {
       const rebuilt = names.length === 0 ? known : names
       if (args.json)
         await line(
-          toJson({
+          toWire({
             rebuilt,
             events,
             seconds: Number(seconds.toFixed(3)),

@@ -1,6 +1,7 @@
 import type { ProjectionStatus } from '../../../projections/engine/watch.js'
 import type { CliCommand } from '../command.js'
-import { colours, count, line, showTable, toJson } from '../output.js'
+import { colours, count, line, showTable } from '../output.js'
+import { toWire } from '../../lib/json.js'
 import { withLedger } from '../session.js'
 import { showStopped } from '../stopped-conversations.js'
 
@@ -16,7 +17,7 @@ export const projectionsStatus: CliCommand = {
     await withLedger(args.flags, { reads: true }, async ({ ledger }) => {
       const projections = await ledger.admin.projections.status()
       if (args.json) {
-        await line(toJson({ projections }))
+        await line(toWire({ projections }))
         return
       }
       const rows = projections.map((status) => [

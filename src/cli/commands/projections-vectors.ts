@@ -1,6 +1,7 @@
 import { LedgerError } from '../../lib/ledger-error.js'
 import type { CliCommand } from '../command.js'
-import { line, many, toJson } from '../output.js'
+import { line, many } from '../output.js'
+import { toWire } from '../../lib/json.js'
 import { withLedger } from '../session.js'
 
 export const projectionsVectors: CliCommand = {
@@ -33,7 +34,7 @@ export const projectionsVectors: CliCommand = {
           },
         })
         progress.stop()
-        if (args.json) await line(toJson(filled))
+        if (args.json) await line(toWire(filled))
         else
           await line(
             `embedded ${many(filled.embedded, 'text')}${filled.missing === 0 ? '; every message has a vector' : `; ${filled.isAtLeast ? 'at least ' : ''}${many(filled.missing, 'message')} still without a vector`}`,

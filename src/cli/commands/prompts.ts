@@ -3,7 +3,8 @@ import { LedgerError } from '../../lib/ledger-error.js'
 import type { CliCommand } from '../command.js'
 import { CommandExit, EXIT } from '../errors.js'
 import type { CommandArgs } from '../command-args.js'
-import { count, line, many, note, noteColours, printable, showTable, toJson } from '../output.js'
+import { count, line, many, note, noteColours, printable, showTable } from '../output.js'
+import { toWire } from '../../lib/json.js'
 import { withLedger } from '../session.js'
 
 const HASH_DIGITS = 12
@@ -12,7 +13,7 @@ async function list({ flags, json }: CommandArgs): Promise<void> {
   await withLedger(flags, { reads: true }, async ({ ledger }) => {
     const { prompts, unreadable } = await ledger.admin.prompts.list()
     if (json) {
-      await line(toJson({ prompts, unreadable }))
+      await line(toWire({ prompts, unreadable }))
       if (unreadable.length > 0) throw new CommandExit(EXIT.untrusted)
       return
     }
@@ -40,7 +41,7 @@ async function list({ flags, json }: CommandArgs): Promise<void> {
 async function show({ flags, json }: CommandArgs, which: string): Promise<void> {
   await withLedger(flags, { reads: true }, async ({ ledger }) => {
     const prompt = await ledger.admin.prompts.show(which)
-    await line(json ? toJson(prompt) : printable(prompt.text).replace(/\n$/u, ''))
+    await line(json ? toWire(prompt) : printable(prompt.text).replace(/\n$/u, ''))
   })
 }
 

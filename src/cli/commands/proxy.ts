@@ -1,7 +1,8 @@
 /** `proxy`: forwards an agent's requests to its model API and records the conversation. */
 import { LedgerError } from '../../lib/ledger-error.js'
 import { text, toggle, type CliCommand } from '../command.js'
-import { line, note, noteColours, toJson } from '../output.js'
+import { line, note, noteColours } from '../output.js'
+import { toWire } from '../../lib/json.js'
 import { portOf, unusablePort } from '../port.js'
 import { proxyFlagsOf } from '../proxy-flags.js'
 import { withLedger } from '../session.js'
@@ -65,7 +66,7 @@ export const proxy: CliCommand = {
         })
         try {
           await line(
-            args.json ? toJson({ url: server.url, upstream: redactedAddress(address), mode, fail }) : server.url,
+            args.json ? toWire({ url: server.url, upstream: redactedAddress(address), mode, fail }) : server.url,
           )
           note(
             `forwards requests to ${redactedAddress(address)} ${mode === 'observe' ? 'unchanged' : 'with the ledger’s context'}; press Ctrl+C to stop`,

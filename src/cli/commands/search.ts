@@ -1,7 +1,8 @@
 import { LedgerError } from '../../lib/ledger-error.js'
 import type { Ledger } from '../../library/ledger.js'
 import { text, waiting, waitOf, type CliCommand } from '../command.js'
-import { line, toJson } from '../output.js'
+import { line } from '../output.js'
+import { toWire } from '../../lib/json.js'
 import { withLedger } from '../session.js'
 
 const KINDS = ['all', 'messages', 'batches'] as const
@@ -59,14 +60,14 @@ export const search: CliCommand = {
           const found = await withCatchUpProgress(ledger.admin.projections, () =>
             ledger.search(query, optionsOf(conversationId, limit)),
           )
-          await line(toJson(resultDocument(found)))
+          await line(toWire(resultDocument(found)))
         })
         return
       }
       const found = await withCatchUpProgress(ledger.admin.projections, () =>
         ledger.search(words.join(' '), optionsOf(conversation, maxHits)),
       )
-      if (args.json) await line(toJson(resultDocument(found)))
+      if (args.json) await line(toWire(resultDocument(found)))
       else await showHits(found)
     })
   },

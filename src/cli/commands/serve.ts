@@ -8,7 +8,8 @@ import { withoutPassword } from '../../library/addresses.js'
 import { codeOf, sentenceOf } from '../../ports/store-error.js'
 import { text, toggle, type CliCommand } from '../command.js'
 import type { CommandArgs } from '../command-args.js'
-import { line, note, noteColours, toJson } from '../output.js'
+import { line, note, noteColours } from '../output.js'
+import { toWire } from '../../lib/json.js'
 import { portOf } from '../port.js'
 import { proxyFlagsOf } from '../proxy-flags.js'
 import { withLedger } from '../session.js'
@@ -70,7 +71,7 @@ export const serve: CliCommand = {
         `${host} is reachable from other machines, and keys would be sent unencrypted: pass --tls-cert and --tls-key, or --behind-tls-proxy NAME if a reverse proxy terminates TLS`,
       )
     const [
-      { pepperOf },
+      { readPepper },
       { startService },
       { createApp },
       { withHeaders },
@@ -95,7 +96,7 @@ export const serve: CliCommand = {
     const needs = { creates: true, writes: true, searches: true } as const
     await withLedger(args.flags, needs, async ({ ledger, stores, config }) => {
       const hasKeys = await stores.keys.hasAny()
-      const pepper = await pepperOf(config)
+      const pepper = await readPepper(config)
       if (hasKeys && pepper === undefined)
         throw new LedgerError(
           'NoPepper',
@@ -150,7 +151,7 @@ export const serve: CliCommand = {
           throw unusable(error, host, port)
         })
         try {
-          await line(args.json ? toJson({ url: server.url, keys: hasKeys }) : server.url)
+          await line(args.json ? toWire({ url: server.url, keys: hasKeys }) : server.url)
           note(
             hasKeys
               ? `requests need a key${proxy === undefined ? '' : `; ${proxy} terminates TLS`}; press Ctrl+C to stop`

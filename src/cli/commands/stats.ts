@@ -1,7 +1,8 @@
 import type { Ledger, TotalStats } from '../../library/ledger.js'
 import { text, type CliCommand } from '../command.js'
 import { CommandExit, EXIT } from '../errors.js'
-import { colours, count, line, many, note, noteColours, printable, toJson, write } from '../output.js'
+import { colours, count, line, many, note, noteColours, printable, write } from '../output.js'
+import { toWire } from '../../lib/json.js'
 import { withLedger } from '../session.js'
 
 const DEFAULT_LIMIT = 20
@@ -53,7 +54,7 @@ export const stats: CliCommand = {
             )
             if (!streams) top.offer(counts)
             else {
-              await write(`${separator}${toJson(counts)}`)
+              await write(`${separator}${toWire(counts)}`)
               separator = ','
             }
           },
@@ -64,8 +65,8 @@ export const stats: CliCommand = {
       if (args.json) {
         await line(
           streams
-            ? `${separator === ',' ? '' : separator}],"total":${toJson(total)}}`
-            : toJson({ conversations: top.all(), total }),
+            ? `${separator === ',' ? '' : separator}],"total":${toWire(total)}}`
+            : toWire({ conversations: top.all(), total }),
         )
         if (total.uncounted.length > 0) throw new CommandExit(EXIT.untrusted)
         return

@@ -1,6 +1,7 @@
 import { LedgerError } from '../../lib/ledger-error.js'
 import { conversation, text, type CliCommand } from '../command.js'
-import { count, line, many, toJson } from '../output.js'
+import { count, line, many } from '../output.js'
+import { toWire } from '../../lib/json.js'
 import { withLedger } from '../session.js'
 
 export const undo: CliCommand = {
@@ -19,7 +20,7 @@ export const undo: CliCommand = {
     await withLedger(args.flags, {}, async ({ ledger }) => {
       const undone = await ledger.editions.undo(args.word('conversation'), { cycle })
       if (args.json) {
-        await line(toJson(undone))
+        await line(toWire(undone))
         return
       }
       const { cycles, messagesRestored, tokensBefore, tokensAfter, restsForMessages } = undone

@@ -1,5 +1,6 @@
 import { conversation, message, type CliCommand } from '../command.js'
-import { line, printable, toJson } from '../output.js'
+import { line, printable } from '../output.js'
+import { toWire } from '../../lib/json.js'
 import { withLedger } from '../session.js'
 
 export const unpin: CliCommand = {
@@ -14,7 +15,7 @@ export const unpin: CliCommand = {
       await ledger.conversation(conversationId).unpin(messageId)
       await line(
         args.json
-          ? toJson({ conversationId, messageId, pinned: false })
+          ? toWire({ conversationId, messageId, pinned: false })
           : `${printable(messageId)} is unpinned: compaction may replace it`,
       )
     })

@@ -8,7 +8,8 @@ import type { Verification, VerifyOptions } from '../../audit/verify.js'
 import type { Ledger } from '../../library/ledger.js'
 import { text, type CliCommand } from '../command.js'
 import { CommandExit, EXIT } from '../errors.js'
-import { count, line, many, note, noteColours, toJson } from '../output.js'
+import { count, line, many, note, noteColours } from '../output.js'
+import { toWire } from '../../lib/json.js'
 import type { Exported } from '../reports/verification.js'
 import { withLedger } from '../session.js'
 
@@ -132,7 +133,7 @@ export const verify: CliCommand = {
     if (newKey !== undefined) {
       const fingerprint = await files.createKeyFile(newKey)
       await line(
-        json ? toJson({ file: newKey, fingerprint }) : `wrote a new key to ${newKey}; fingerprint ${fingerprint}`,
+        json ? toWire({ file: newKey, fingerprint }) : `wrote a new key to ${newKey}; fingerprint ${fingerprint}`,
       )
       return
     }
@@ -143,7 +144,7 @@ export const verify: CliCommand = {
     const against =
       verifyFlags.against === undefined ? undefined : await files.openManifestFile(verifyFlags.against, signedBy)
     const { showVerification } = await import('../reports/verification.js')
-    await withLedger(args.flags, { reads: true }, async ({ ledger }) => {
+    await withLedger(args.flags, { reads: true, alone: true }, async ({ ledger }) => {
       const { name, origin } = await ledger.admin.identity()
       if (exportTo !== undefined && origin === undefined)
         throw new LedgerError('NoLedger', 'the ledger is empty: there is nothing to sign')

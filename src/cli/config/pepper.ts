@@ -1,6 +1,6 @@
 /**
  * The pepper for key hashes, from the environment or from a file next to the ledger directory. It is never stored in
- * the database, so reading the key table is not enough to forge a key.
+ * the database, so a leaked or changed key table alone does not let anyone forge a key.
  */
 import { isLedgerError, LedgerError } from '../../lib/ledger-error.js'
 import { randomBytes } from 'node:crypto'
@@ -9,7 +9,7 @@ import { PRIVATE_FILE, restrictFile } from '../../ports/private-files.js'
 import { codeOf, sentenceOf } from '../../ports/store-error.js'
 import { isFolder, type Config } from './load-config.js'
 
-const VARIABLE = 'CONTEXT_LEDGER_PEPPER'
+const ENV_NAME = 'CONTEXT_LEDGER_PEPPER'
 const MIN_LENGTH = 32
 
 /** The pepper file next to the ledger directory. */
@@ -25,10 +25,10 @@ function checkLength(text: string, where: string): string {
   return pepper
 }
 
-/** The pepper; undefined if there is none. */
-export async function pepperOf({ store }: Pick<Config, 'store'>): Promise<string | undefined> {
-  const fromEnvironment = process.env[VARIABLE]
-  if (fromEnvironment !== undefined && fromEnvironment !== '') return checkLength(fromEnvironment, VARIABLE)
+/** Reads the pepper. Undefined if there is none: no file, or a store on a server without the variable. */
+export async function readPepper({ store }: Pick<Config, 'store'>): Promise<string | undefined> {
+  const fromEnvironment = process.env[ENV_NAME]
+  if (fromEnvironment !== undefined && fromEnvironment !== '') return checkLength(fromEnvironment, ENV_NAME)
   if (!isFolder(store)) return undefined
   const file = fileOf(store)
   try {
@@ -42,14 +42,17 @@ export async function pepperOf({ store }: Pick<Config, 'store'>): Promise<string
   }
 }
 
-/** The pepper; for a directory it is created if it does not exist. */
-export async function pepperForKeys(config: Pick<Config, 'store'>): Promise<string> {
-  const known = await pepperOf(config)
+/**
+ * Reads the pepper, and creates its file if the store is a local directory.
+ * @throws `NoPepper` for a store on a server without the variable
+ */
+export async function readOrCreatePepper(config: Pick<Config, 'store'>): Promise<string> {
+  const known = await readPepper(config)
   if (known !== undefined) return known
   if (!isFolder(config.store))
     throw new LedgerError(
       'NoPepper',
-      `${VARIABLE} is not set: it is needed to hash keys, and all service processes need the same value; generate one with \`openssl rand -hex 32\``,
+      `${ENV_NAME} is not set. It is needed to hash keys, and all processes of the service need the same value. Generate one with \`openssl rand -hex 32\``,
     )
   const file = fileOf(config.store)
   try {

@@ -8,7 +8,8 @@ import type { EditionOfConversation, Ledger, EditionChange, ReplayEstimate } fro
 import { requestedConversations } from '../requested-conversations.js'
 import { CommandExit, EXIT } from '../errors.js'
 import type { CommandArgs } from '../command-args.js'
-import { colours, count, line, many, printable, toJson, typed } from '../output.js'
+import { colours, count, line, many, printable, typed } from '../output.js'
+import { toWire } from '../../lib/json.js'
 import { documentOfEstimate } from '../replay/estimate.js'
 import { whyOverBudget } from '../reports/context.js'
 
@@ -89,7 +90,7 @@ export async function showOutcome<T extends EditionResult>(
   const unchanged = done.filter(({ changed }) => !changed).length
   if (json)
     await line(
-      toJson({
+      toWire({
         ...(estimate === undefined ? {} : { estimate: documentOfEstimate(estimate) }),
         editionId,
         conversations: done,

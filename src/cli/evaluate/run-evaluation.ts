@@ -6,7 +6,8 @@ import { requestedConversations } from '../requested-conversations.js'
 import { readQuestions } from '../editions/questions.js'
 import { CommandExit, EXIT } from '../errors.js'
 import type { CommandArgs } from '../command-args.js'
-import { count, line, many, note, noteColours, printable, toJson } from '../output.js'
+import { count, line, many, note, noteColours, printable } from '../output.js'
+import { toWire } from '../../lib/json.js'
 import { startProgress, type Progress } from '../progress.js'
 import { boundsOf, money, onceApproved } from '../replay/estimate.js'
 import {
@@ -138,7 +139,7 @@ async function run(args: CommandArgs): Promise<AdoptableEvaluation | undefined> 
           ),
       )
       if (made === undefined) return undefined
-      if (args.json) await line(toJson(documentOfEvaluation(made.done)))
+      if (args.json) await line(toWire(documentOfEvaluation(made.done)))
       else await showEvaluation(made.done)
       return made.done
     },

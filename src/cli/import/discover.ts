@@ -4,7 +4,8 @@ import { stat } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { resolve } from 'node:path'
 import { importers } from '../../importers/index.js'
-import { colours, count, line, many, printable, showTable, toJson } from '../output.js'
+import { colours, count, line, many, printable, showTable } from '../output.js'
+import { toWire } from '../../lib/json.js'
 import { planImport, type PlannedFile } from './import-plan.js'
 
 /** The transcripts of one program. */
@@ -41,7 +42,7 @@ export async function discover(from: string | undefined): Promise<readonly Disco
     const newFiles = files.filter((file) => file.program === program && !claimedPaths.has(resolve(file.path)))
     for (const { path } of newFiles) claimedPaths.add(resolve(path))
     if (newFiles.length === 0) continue
-    const times = newFiles.map(({ changedMs }) => changedMs)
+    const times = newFiles.map(({ modifiedAtMs }) => modifiedAtMs)
     found.push({
       program,
       title,
@@ -61,7 +62,7 @@ const megabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(1)} MB`
 export async function showDiscovered(found: readonly Discovered[], json: boolean): Promise<void> {
   if (json) {
     await line(
-      toJson(
+      toWire(
         found.map(({ program, title, homes, files, bytes, newest, oldest }) => ({
           program,
           title,

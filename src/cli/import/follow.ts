@@ -11,7 +11,8 @@ import { recognizeTranscript, type RecognizedTranscript } from '../../importers/
 import type { Ledger } from '../../library/ledger.js'
 
 import { sentenceOf, isStoreError } from '../../ports/store-error.js'
-import { line, note, noteColours, toJson } from '../output.js'
+import { line, note, noteColours } from '../output.js'
+import { toWire } from '../../lib/json.js'
 import { conversationLine } from './imported-transcript.js'
 import { planImport, ignoreRemoved, type PlannedFile } from './import-plan.js'
 
@@ -28,7 +29,7 @@ export interface FollowOptions {
 interface FileState {
   readonly inode: string
   readonly bytes: number
-  readonly changedMs: number
+  readonly modifiedAtMs: number
 }
 
 /** The state of a file at its last import, and the earliest time of the next import. */
@@ -38,11 +39,11 @@ interface ImportedState extends FileState {
 
 const readState = async (path: string): Promise<FileState> => {
   const { dev, ino, size, mtimeMs } = await stat(path)
-  return { inode: `${String(dev)}:${String(ino)}`, bytes: size, changedMs: mtimeMs }
+  return { inode: `${String(dev)}:${String(ino)}`, bytes: size, modifiedAtMs: mtimeMs }
 }
 
 const isSame = (one: FileState, other: FileState | undefined): boolean =>
-  one.inode === other?.inode && one.bytes === other.bytes && one.changedMs === other.changedMs
+  one.inode === other?.inode && one.bytes === other.bytes && one.modifiedAtMs === other.modifiedAtMs
 
 /**
  * Recognizes the program of a file. Results are cached until the file changes, because a directory may have thousands
@@ -165,12 +166,12 @@ export async function followTranscripts(
       if (file.program === undefined) continue
       const now = await readState(file.path).catch(ignoreRemoved)
       if (now === undefined) continue
-      const state = { inode: now.inode, bytes: file.bytes, changedMs: file.changedMs }
+      const state = { inode: now.inode, bytes: file.bytes, modifiedAtMs: file.modifiedAtMs }
       const before = imports.get(file.path)
       const isDue = before === undefined || performance.now() >= before.notBefore
       if (isDue && !isSame(state, before)) found.push({ file, state })
     }
-    return found.toSorted((one, other) => one.state.changedMs - other.state.changedMs)
+    return found.toSorted((one, other) => one.state.modifiedAtMs - other.state.modifiedAtMs)
   }
 
   async function importChanged({ path, program }: PlannedFile, state: FileState): Promise<void> {
@@ -185,7 +186,7 @@ export async function followTranscripts(
       warnings.delete(path)
       for (const each of imported.conversations) {
         const isNew = each.messages + each.compactions + each.withdrawn + each.edits + each.damaged > 0
-        if (isNew) await line(json ? toJson(each) : conversationLine(each))
+        if (isNew) await line(json ? toWire(each) : conversationLine(each))
       }
     } catch (error) {
       if (signal.aborted) return

@@ -12,7 +12,7 @@ export interface PlannedFile {
   /** Size of all files of the conversation. */
   readonly bytes: number
   /** Newest change of these files, in milliseconds since 1970. */
-  readonly changedMs: number
+  readonly modifiedAtMs: number
   /** The program; undefined for our own format. */
   readonly program: string | undefined
   /** Found in a directory, so an unrecognized file is skipped instead of reported as an error. */
@@ -102,23 +102,23 @@ export async function planImport(
     const importer = named ?? recognized?.importer
     if (importer === undefined || (isFound && from !== undefined && importer.program !== from)) {
       if (isFound && (!OUR_EXTENSIONS.test(path) || from !== undefined)) skipped.push(path)
-      else files.push({ path, bytes, changedMs: mtimeMs, program: undefined, isFound })
+      else files.push({ path, bytes, modifiedAtMs: mtimeMs, program: undefined, isFound })
       return
     }
     const siblings = (await importer.siblings?.(path)) ?? [path]
     let all = 0
-    let changedMs = mtimeMs
+    let modifiedAtMs = mtimeMs
     for (const sibling of siblings) {
       plannedPaths.add(resolve(sibling))
       const found = await stat(sibling)
       all += found.size
-      changedMs = Math.max(changedMs, found.mtimeMs)
+      modifiedAtMs = Math.max(modifiedAtMs, found.mtimeMs)
     }
-    files.push({ path, bytes: Math.max(bytes, all), changedMs, program: importer.program, isFound })
+    files.push({ path, bytes: Math.max(bytes, all), modifiedAtMs, program: importer.program, isFound })
   }
   for (const path of paths) {
     if (path === '-') {
-      files.push({ path, bytes: 0, changedMs: 0, program: undefined, isFound: false })
+      files.push({ path, bytes: 0, modifiedAtMs: 0, program: undefined, isFound: false })
       continue
     }
     const { isFolder } = await existing(path)

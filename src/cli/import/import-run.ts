@@ -6,7 +6,8 @@ import type { TranscriptItem } from '../../importers/transcript.js'
 import type { ImportedTranscript, Ledger } from '../../library/ledger.js'
 import { CommandExit, EXIT } from '../errors.js'
 import { watchInterrupt } from '../interrupt.js'
-import { colours, count, line, many, note, noteColours, printable, toJson } from '../output.js'
+import { colours, count, line, many, note, noteColours, printable } from '../output.js'
+import { toWire } from '../../lib/json.js'
 import { duration, startProgress, type Progress } from '../progress.js'
 import { ByteEstimate } from './byte-estimate.js'
 import { countTranscript, type CountedTranscript } from './dry-run.js'
@@ -229,7 +230,7 @@ export class ImportRun {
   private async printDocument(planned: PlannedImport | undefined, seconds: number): Promise<void> {
     const { files, transcripts, totals, skipped } = this
     await line(
-      toJson({
+      toWire({
         ...(planned === undefined ? { conversations: files } : {}),
         ...(transcripts.length === 0 ? {} : { transcripts, totals }),
         skipped,

@@ -15,7 +15,8 @@ import {
 import type { LogSource, LogTarget } from '../../ports/log-copy.js'
 import { CommandExit, EXIT } from '../errors.js'
 import { watchInterrupt } from '../interrupt.js'
-import { colours, count, line, many, note, noteColours, printable, toJson } from '../output.js'
+import { colours, count, line, many, note, noteColours, printable } from '../output.js'
+import { toWire } from '../../lib/json.js'
 import { duration, startProgress } from '../progress.js'
 import { addressOf, rejectUnusedDatabase, type LogAddress } from './log-address.js'
 
@@ -54,7 +55,7 @@ async function report(copied: Copied, from: LogSource, to: LogTarget, seconds: n
   if (json) {
     const { streams, events, bodies, bytes, sha256 } = totals
     await line(
-      toJson({
+      toWire({
         equal,
         ...(equal ? {} : { difference }),
         from: from.name,

@@ -11,7 +11,8 @@ import type { EditionBound, EditionSpending, Price, ReplayEstimate } from '../..
 import { sentenceOfProblem } from '../../library/problem.js'
 import { endSignals } from '../end-signals.js'
 import { CommandExit, EXIT } from '../errors.js'
-import { colours, count, line, many, note, printable, toJson } from '../output.js'
+import { colours, count, line, many, note, printable } from '../output.js'
+import { toWire } from '../../lib/json.js'
 import type { Session } from '../session.js'
 
 /** Maximum number of failures that are printed. */
@@ -117,7 +118,7 @@ async function confirmOrExit<E extends Purchase>(
   { json, document }: Pick<Confirmation<E>, 'json' | 'document'>,
   stop: AbortSignal,
 ): Promise<boolean> {
-  if (json) await line(toJson({ estimate: document(estimate) }))
+  if (json) await line(toWire({ estimate: document(estimate) }))
   if (json || !process.stdin.isTTY || !process.stderr.isTTY) {
     note('nothing was done: pass --yes to start')
     throw new CommandExit(EXIT.input)

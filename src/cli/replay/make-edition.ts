@@ -19,7 +19,8 @@ import {
   spentOf,
 } from './estimate.js'
 import type { Flags } from '../flags.js'
-import { colours, count, line, many, note, noteColours, printable, toJson, typed } from '../output.js'
+import { colours, count, line, many, note, noteColours, printable, typed } from '../output.js'
+import { toWire } from '../../lib/json.js'
 import { startProgress, type Progress } from '../progress.js'
 import { withLedger } from '../session.js'
 import { Waiting } from '../waiting.js'
@@ -183,7 +184,7 @@ export async function runReplay(flags: Flags, command: ReplayCommand): Promise<v
     )
     if (made === undefined) return
     const { done: replayed, estimate } = made
-    if (json) await line(toJson(documentOf(replayed, estimate)))
+    if (json) await line(toWire(documentOf(replayed, estimate)))
     else await showReplay(replayed, price, command.all ? '--all' : asTyped(command.conversations))
     const exitCode = exitOf(replayed)
     if (exitCode === EXIT.interrupted && !json) note(noteColours.dim('stopped; everything recorded so far is kept'))

@@ -6,7 +6,8 @@ import { totalOf } from '../../editions/what-if.js'
 import type { TriedPolicy, WhatIf, WhatIfRow } from '../../library/ledger.js'
 import { CommandExit, EXIT } from '../errors.js'
 import type { CommandArgs } from '../command-args.js'
-import { colours, count, line, many, noteColours, note, printable, showTable, toJson } from '../output.js'
+import { colours, count, line, many, noteColours, note, printable, showTable } from '../output.js'
+import { toWire } from '../../lib/json.js'
 import { startProgress } from '../progress.js'
 import { withLedger } from '../session.js'
 
@@ -165,7 +166,7 @@ export async function runWhatIf(args: CommandArgs, summaries: 'recorded' | 'extr
       .finally(() => {
         progress.stop()
       })
-    if (args.json) await line(toJson({ ...tried, rows: tried.rows.map((row) => ({ ...row, total: totalOf(row) })) }))
+    if (args.json) await line(toWire({ ...tried, rows: tried.rows.map((row) => ({ ...row, total: totalOf(row) })) }))
     else await print(tried)
     if (!args.json)
       for (const { conversationId, reason } of tried.untried)

@@ -13,7 +13,8 @@ import type {
   RecordedAt,
   TakeoverOrigin,
 } from '../../library/ledger.js'
-import { brief, colours, count, line, many, printable, toJson } from '../output.js'
+import { brief, colours, count, line, many, printable } from '../output.js'
+import { toWire } from '../../lib/json.js'
 import { messageText } from './context.js'
 import { sourceText } from './describe-event.js'
 
@@ -123,7 +124,7 @@ function madeLines(summarizer: SummarizerRecord, recorded: RecordedAt): string[]
     )
       .map((note) => `; ${colours.yellow(note)}`)
       .join('')}`,
-    `parameters ${printable(toJson(parameters))}`,
+    `parameters ${printable(toWire(parameters))}`,
     `prompt     ${printable(prompt.name)}, SHA-256 ${prompt.sha256}, formatter ${String(formatterVersion)}`,
     ...(persona === undefined ? [] : [`persona    SHA-256 ${persona.sha256}`]),
     `request    SHA-256 ${requestHash}${responseId === undefined ? '' : `, answer ${printable(responseId)}`}`,

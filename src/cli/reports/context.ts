@@ -3,7 +3,8 @@ import { NOT_RECORDED_LABEL } from '../../domain/conversation/placeholders.js'
 import type { OverBudget } from '../../domain/compaction/context.js'
 import type { ChatMessage, Context, ContextAsOf, LiveMessages } from '../../library/ledger.js'
 import { contentText, toChatMessage } from '../../domain/values/message.js'
-import { colours, count, line, many, printable, toJson, typed } from '../output.js'
+import { colours, count, line, many, printable, typed } from '../output.js'
+import { toWire } from '../../lib/json.js'
 
 export type ContextFormat = 'text' | 'json' | 'openai'
 
@@ -74,8 +75,8 @@ export function contextNotes(context: Context): string[] {
 
 /** Prints a context as text, as JSON, or as the message list of a request. */
 export async function showContext(context: ContextAsOf, format: ContextFormat): Promise<void> {
-  if (format === 'json') await line(toJson(contextDocument(context)))
-  else if (format === 'openai') await line(toJson(context.messages))
+  if (format === 'json') await line(toWire(contextDocument(context)))
+  else if (format === 'openai') await line(toWire(context.messages))
   else {
     for (const [at, message] of context.messages.entries())
       await line(`${messageText(message, context.messageIds[at], at === context.viewAt)}\n`)
@@ -103,8 +104,8 @@ export async function showContext(context: ContextAsOf, format: ContextFormat): 
 
 /** Prints the live messages of a context. */
 export async function showLive(live: LiveMessages, format: ContextFormat): Promise<void> {
-  if (format === 'json') await line(toJson(live))
-  else if (format === 'openai') await line(toJson(live.messages.map(toChatMessage)))
+  if (format === 'json') await line(toWire(live))
+  else if (format === 'openai') await line(toWire(live.messages.map(toChatMessage)))
   else {
     for (const message of live.messages)
       await line(`${messageText(toChatMessage(message), message.messageId, false)}\n`)

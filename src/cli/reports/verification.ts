@@ -1,7 +1,8 @@
 /** Prints the result of a verification. */
 import type { Problem, Verification } from '../../audit/verify.js'
 import type { Manifest } from '../../ports/manifest.js'
-import { colours, count, line, many, note, noteColours, printable, toJson } from '../output.js'
+import { colours, count, line, many, note, noteColours, printable } from '../output.js'
+import { toWire } from '../../lib/json.js'
 
 /** A written manifest. */
 export interface Exported {
@@ -54,7 +55,7 @@ export async function showVerification(
         }
   if (json) {
     await line(
-      toJson({
+      toWire({
         ok,
         streams,
         conversations,

@@ -24,7 +24,8 @@ import { notifyingCompact, tracedCompact } from '../../library/spans.js'
 import { createCompactionMetrics } from '../../service/compaction-metrics.js'
 import { endSignals } from '../end-signals.js'
 import type { Flags } from '../flags.js'
-import { failureNotes, note, toJson } from '../output.js'
+import { failureNotes, note } from '../output.js'
+import { toWire } from '../../lib/json.js'
 
 export interface RunCompactionOptions {
   /** Conversations compacted concurrently. */
@@ -80,7 +81,7 @@ export async function runCompaction(
   const persona = await personaOf(config)
   const noteFailure = failureNotes()
   const report = (event: WorkerEvent): void => {
-    ;(event.kind === 'problem' ? noteFailure : note)(json ? toJson(event) : sentenceOf(event))
+    ;(event.kind === 'problem' ? noteFailure : note)(json ? toWire(event) : sentenceOf(event))
   }
   const summarizerFor = async (log: Log): Promise<'extractive' | SummarizerConfig> => {
     const summarizer = await summarizerOf(config, {

@@ -7,7 +7,7 @@ import { createServer, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Registry } from 'prom-client'
 import { codeOf, sentenceOf } from '../../ports/store-error.js'
-import { toJson } from '../output.js'
+import { toWire } from '../../lib/json.js'
 
 export interface Health {
   /** False if the process needs attention from an operator: 503. */
@@ -46,7 +46,7 @@ export async function startMetricsServer({
         response,
         ok ? 200 : 503,
         'application/json; charset=utf-8',
-        `${toJson({ status: ok ? 'ok' : 'stopped', ...details })}\n`,
+        `${toWire({ status: ok ? 'ok' : 'stopped', ...details })}\n`,
       )
     } else {
       send(response, 404, 'text/plain; charset=utf-8', 'available routes: /metrics and /health\n')
@@ -63,7 +63,7 @@ export async function startMetricsServer({
         response,
         503,
         'application/json; charset=utf-8',
-        `${toJson({ status: 'unknown', reason: sentenceOf(failure) })}\n`,
+        `${toWire({ status: 'unknown', reason: sentenceOf(failure) })}\n`,
       )
     })
   })

@@ -18,7 +18,8 @@ import { sentenceOfProblem } from '../../library/problem.js'
 import type { OpenProjectionProcess } from '../../library/processes.js'
 import { endSignals } from '../end-signals.js'
 import type { Flags } from '../flags.js'
-import { failureNotes, note, toJson } from '../output.js'
+import { failureNotes, note } from '../output.js'
+import { toWire } from '../../lib/json.js'
 
 export interface RunProjectionsOptions {
   /** Default: unchanged; initially 1. */
@@ -145,7 +146,7 @@ function createReporter(json: boolean): (owner: string, event: WorkerEvent) => v
   const noteFailure = failureNotes()
   return (owner, event) => {
     const writeNote = event.kind === 'failure' ? noteFailure : note
-    writeNote(json ? toJson({ owner, ...event }) : sentenceOf(owner, event, previous === 'standing-by'))
+    writeNote(json ? toWire({ owner, ...event }) : sentenceOf(owner, event, previous === 'standing-by'))
     if (event.kind === 'standing-by' || event.kind === 'working' || event.kind === 'lost') previous = event.kind
   }
 }

@@ -3,7 +3,7 @@ import { batchFrom, type Batch } from './batch.js'
 import { pinnedAheadOf, type Chunk, type Conversation, type FailedRequest } from './conversation.js'
 import type { EventData, PlacedEvent } from '../events/index.js'
 import { liveMessage, type LiveMessage } from './live-message.js'
-import { putIntoForce } from './put-into-force.js'
+import { applyReplacement } from './apply-replacement.js'
 import { isInstruction } from '../values/message.js'
 import { leadingTokensAddedBy, tokensAddedBy, withView } from './with-view.js'
 
@@ -84,7 +84,7 @@ function next(state: Conversation, event: PlacedEvent, ownWindow?: OwnWindow): C
     case 'EditionAdopted':
     case 'EditionReverted':
     case 'CycleUndone':
-      return putIntoForce(updated, event.data, revision)
+      return applyReplacement(updated, event.data, revision)
     case 'SummarySetAside':
     case 'EditionDropped':
     case 'EditionCompared':

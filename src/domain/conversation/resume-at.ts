@@ -9,7 +9,7 @@ import { initialState, type Conversation } from './conversation.js'
 import type { CarryForward, OriginType, RecordedEvent, ReplacementType } from '../events/index.js'
 import { liveMessage, type LiveMessage } from './live-message.js'
 import { observedFrom, type ObservedCompaction } from './observed.js'
-import { batchesInForce, pinsOf, softBackoffOf } from './put-into-force.js'
+import { activeBatchesOf, pinnedByRevision, softBackoffOf } from './apply-replacement.js'
 import { withView } from './with-view.js'
 
 /** The events that a load reads by revision, as listed in the checkpoint event. */
@@ -109,7 +109,7 @@ const batchWithoutText = ({
 const batchesIn = (event: PointReads['batches'][number]): Batch[] =>
   event.type === 'BatchArchived' || event.type === 'BatchesResummarized'
     ? [batchFrom(event.data, event.revision)]
-    : batchesInForce(event.data, event.revision)
+    : activeBatchesOf(event.data, event.revision)
 
 /**
  * The compaction that an observed context starts from. A replacement event holds it; a prune event refers to its
@@ -138,7 +138,7 @@ export function resumeAt(
   const { carried, cycle, windowStart } = event.data
   const messages = new Map(reads.messages.map((read) => [read.revision, liveMessage(read)]))
   const known = new Map(reads.batches.flatMap(batchesIn).map((batch) => [batch.batchId, batch]))
-  const pins = pinsOf(carried)
+  const pins = pinnedByRevision(carried)
   const pinnedNow = (message: LiveMessage): LiveMessage => ({ ...message, pinned: pins.get(message.revision) ?? false })
   const active =
     event.type === 'MessagesPruned'
@@ -146,7 +146,7 @@ export function resumeAt(
           (batch) =>
             known.get(batch.batchId) ?? (reads.unshown?.has(batch.revision) === true ? batchWithoutText(batch) : []),
         )
-      : batchesInForce(event.data, event.revision)
+      : activeBatchesOf(event.data, event.revision)
   const leadingRevisions = new Set(carried.leading)
   return withView({
     ...initialState(conversationId, findEstimator),

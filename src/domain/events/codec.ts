@@ -2,6 +2,7 @@
  * Converts between events and stored text. The hash covers exactly the stored text. A body above 64 KiB is stored
  * outside the log; the event then has its SHA-256 (claim check) and a preview for people.
  */
+import { toWire } from '../../lib/json.js'
 import { either as E } from 'fp-ts'
 import { z } from 'zod'
 import { type Event, type Metadata, type RecordedEvent, eventTypes, isEventType, metadataSchema } from './index.js'
@@ -48,7 +49,7 @@ const CLAIM_START = '{"claimCheck":{"sha256":'
 
 /** The data of an event as JSON. Revisions become decimal strings. */
 export function encodeData(event: Event): string {
-  return JSON.stringify(event.data, (_key, value: unknown) => (typeof value === 'bigint' ? value.toString() : value))
+  return toWire(event.data)
 }
 
 /** The SHA-256 of an event: covers its position, its metadata and the text of its data. */

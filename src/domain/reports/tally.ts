@@ -240,7 +240,7 @@ export class TallyFold {
   }
 
   /** Other batches and another window became active. */
-  private putIntoForce({ batches }: EventData<ReplacementType>): void {
+  private applyReplacement({ batches }: EventData<ReplacementType>): void {
     this.batchTokens.clear()
     for (const { batchId, tokens } of batches) this.batchTokens.set(batchId, tokens)
   }
@@ -266,7 +266,7 @@ export class TallyFold {
     const tokensBefore = closes ? contextTokens(this.fold.state) : 0
     if (event.type === 'MessageAppended') this.message(event.data)
     else if (event.type === 'EditionAdopted' || event.type === 'EditionReverted' || event.type === 'CycleUndone') {
-      this.putIntoForce(event.data)
+      this.applyReplacement(event.data)
       this.add(
         event.type === 'CycleUndone'
           ? { undone: event.data.undone.length }

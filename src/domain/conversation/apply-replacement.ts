@@ -1,4 +1,7 @@
-/** Applies an event that adopts an edition, reverts one or undoes cycles. */
+/**
+ * Applies a replacement event (EditionAdopted, EditionReverted, CycleUndone) to the state of a conversation.
+ * `resume-at.ts` shares its helpers.
+ */
 import type { Batch } from './batch.js'
 import type { Conversation } from './conversation.js'
 import type { CarryForward, EventData, ReplacementType } from '../events/index.js'
@@ -7,32 +10,37 @@ import { observedFrom } from './observed.js'
 import { withView } from './with-view.js'
 
 /**
- * The pinned messages. A checkpoint event lists every pinned message, wherever it is; a message that is not in the list
- * is not pinned.
+ * Whether a message is pinned, by its revision. A checkpoint event lists every pinned message, in the window or before
+ * it. A message that is not in the list is not pinned.
  */
-export const pinsOf = (carried: CarryForward): ReadonlyMap<bigint, boolean> =>
+export const pinnedByRevision = (carried: CarryForward): ReadonlyMap<bigint, boolean> =>
   new Map(carried.kept.map((message) => [message.revision, message.pinned]))
 
-/** The batches in force, with the revision of the event that holds them: a load reads them there. */
-export const batchesInForce = (data: EventData<ReplacementType>, revision: bigint): Batch[] =>
+/** The active batches. `revision` is that of the replacement event, because it contains their full text. */
+export const activeBatchesOf = (data: EventData<ReplacementType>, revision: bigint): Batch[] =>
   data.batches.map((batch) => ({ ...batch, revision }))
 
-/** The number of messages at which the soft limit starts cycles again. */
+/** The number of messages until which the soft limit starts no cycle; undefined unless a cycle was undone. */
 export const softBackoffOf = (data: EventData<ReplacementType>): number | undefined =>
   'softLimitBackoffUntil' in data ? data.softLimitBackoffUntil : undefined
 
-export function putIntoForce(state: Conversation, data: EventData<ReplacementType>, revision: bigint): Conversation {
-  const left = new Set(data.left)
-  const pins = pinsOf(data.carried)
+/** The state after the event. `left` in the data are the ids of the messages that its batches cover. */
+export function applyReplacement(
+  state: Conversation,
+  data: EventData<ReplacementType>,
+  revision: bigint,
+): Conversation {
+  const compactedIds = new Set(data.left)
+  const pins = pinnedByRevision(data.carried)
   const live = [
     ...state.retained,
     ...state.window,
     ...data.restored.map((message) => liveMessageFrom(message, message.revision)),
   ]
-    .filter((message) => !left.has(message.messageId))
+    .filter((message) => !compactedIds.has(message.messageId))
     .map((message) => ({ ...message, pinned: pins.get(message.revision) ?? false }))
     .toSorted((a, b) => (a.revision < b.revision ? -1 : 1))
-  const batches = batchesInForce(data, revision)
+  const batches = activeBatchesOf(data, revision)
   return withView({
     ...state,
     configuration: data.carried.configuration,

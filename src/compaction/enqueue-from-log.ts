@@ -1,6 +1,6 @@
 /**
- * Reads the log into the work queue: the conversations with events that may require compaction. Any number of workers
- * may do this concurrently; the checkpoint moves by compare-and-set, so each event is noted once.
+ * Follows the log and queues the conversations with events that may require compaction. Any number of workers may do
+ * this concurrently; the checkpoint moves by compare-and-set, so each event is processed once.
  */
 import { CONVERSATION_PREFIX, conversationOf } from '../domain/values/ids.js'
 import type { EventType } from '../domain/events/index.js'
@@ -10,16 +10,16 @@ import type { LogCheckpoint, WorkQueue } from '../ports/work-queue.js'
 export interface FollowOptions {
   readonly store: EventStore
   readonly queue: WorkQueue
-  /** Called after conversations were noted, by this or another worker. */
-  readonly onNoted: () => void
-  /** Called if the queue was filled from another log: reading starts again. */
+  /** Called after the checkpoint moved: conversations may have been queued, by this or another worker. */
+  readonly onAdvance: () => void
+  /** Called if the queue belongs to a different log; reading restarts from the beginning. */
   readonly onOtherLog: (checkpoint: LogCheckpoint) => void
   readonly signal: AbortSignal
 }
 
 /**
- * The events that can bring a conversation to a limit. Events of a compaction itself are not among them: a run ends
- * when nothing is left to do.
+ * The events that can bring a conversation to a limit. Events of a compaction itself are not among them: a run
+ * already repeats until nothing is due.
  */
 const TRIGGERING_TYPES: ReadonlySet<string> = new Set<EventType>([
   'MessageAppended',
@@ -27,8 +27,8 @@ const TRIGGERING_TYPES: ReadonlySet<string> = new Set<EventType>([
   'MessageUnpinned',
 ])
 
-/** The number of events per transaction while the reader lags far behind the log. */
-const BATCH = 500
+/** Events per transaction while catching up. */
+const EVENTS_PER_TRANSACTION = 500
 
 /** The checkpoint of the queue, and whether it belongs to another log. */
 async function checkpointOf({
@@ -41,11 +41,11 @@ async function checkpointOf({
 }
 
 /**
- * Follows the log until `signal` aborts; throws if the log or the queue cannot be reached. The next call continues from
- * the checkpoint.
+ * Follows the log until `signal` aborts; throws if the log or the queue cannot be reached, or if the
+ * checkpoint was moved to another log or removed. The next call continues from the checkpoint.
  */
-export async function followLog(options: FollowOptions): Promise<void> {
-  const { store, queue, onNoted, onOtherLog, signal } = options
+export async function enqueueFromLog(options: FollowOptions): Promise<void> {
+  const { store, queue, onAdvance, onOtherLog, signal } = options
   const first = await checkpointOf(options)
   let { checkpoint } = first
   if (first.otherLog && checkpoint !== undefined) onOtherLog(checkpoint)
@@ -55,11 +55,11 @@ export async function followLog(options: FollowOptions): Promise<void> {
 
   async function flush(): Promise<void> {
     while (lastRead !== undefined && !(await queue.note([...pending.keys()], { from: checkpoint, to: lastRead }))) {
-      // Another worker was faster: the events that it noted are dropped here.
-      const now = await checkpointOf(options)
-      if (now.checkpoint === undefined || now.otherLog)
-        throw new Error('the checkpoint of the compaction queue was moved to another log')
-      checkpoint = now.checkpoint
+      // Another worker moved the checkpoint first: drop the conversations that it queued.
+      const current = await checkpointOf(options)
+      if (current.checkpoint === undefined || current.otherLog)
+        throw new Error('the checkpoint of the compaction queue was moved to another log or removed')
+      checkpoint = current.checkpoint
       for (const [conversationId, position] of pending)
         if (position <= checkpoint.position) pending.delete(conversationId)
       if (lastRead.position <= checkpoint.position) lastRead = undefined
@@ -67,12 +67,12 @@ export async function followLog(options: FollowOptions): Promise<void> {
     if (lastRead !== undefined) checkpoint = lastRead
     pending.clear()
     lastRead = undefined
-    onNoted()
+    onAdvance()
   }
 
-  const after = checkpoint === undefined || first.otherLog ? -1n : checkpoint.position
+  const startAfter = checkpoint === undefined || first.otherLog ? -1n : checkpoint.position
   let events = 0
-  for await (const item of store.subscribe({ after, prefix: CONVERSATION_PREFIX, signal })) {
+  for await (const item of store.subscribe({ after: startAfter, prefix: CONVERSATION_PREFIX, signal })) {
     if (item.kind === 'event') {
       const { stream, position, id, type } = item.event
       lastRead = { position, eventId: id }
@@ -80,7 +80,7 @@ export async function followLog(options: FollowOptions): Promise<void> {
       if (conversationId !== undefined && TRIGGERING_TYPES.has(type)) pending.set(conversationId, position)
       events += 1
     }
-    if (lastRead !== undefined && (item.kind === 'caught-up' || events >= BATCH)) {
+    if (lastRead !== undefined && (item.kind === 'caught-up' || events >= EVENTS_PER_TRANSACTION)) {
       events = 0
       await flush()
     }
