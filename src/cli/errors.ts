@@ -64,7 +64,9 @@ function withArgumentName(error: LedgerError): string {
 export async function describeError(error: unknown): Promise<ErrorReport> {
   if (isLedgerError(error)) {
     const { kind, fault } = error
-    return { exitCode: exitOf[fault], kind, message: `${withArgumentName(error)}${hints[kind] ?? ''}` }
+    // An error that names the nearest ones has its own hint.
+    const hint = Array.isArray(error.details['nearest']) ? '' : (hints[kind] ?? '')
+    return { exitCode: exitOf[fault], kind, message: `${withArgumentName(error)}${hint}` }
   }
   const { faultOf, kindOf } = await import('../library/problem.js')
   const { fault, message } = faultOf(error)

@@ -3,7 +3,7 @@ import type { Config } from './config/load-config.js'
 import { isService } from '../library/addresses.js'
 import type { Ledger, LedgerOptions } from '../library/ledger.js'
 import type { ServiceStores } from '../library/processes.js'
-import { isLedgerError, LedgerError } from '../lib/ledger-error.js'
+import { LedgerError } from '../lib/ledger-error.js'
 import type { Flags } from './flags.js'
 import { note, noteColours } from './output.js'
 
@@ -35,23 +35,6 @@ export interface Session {
   readonly config: Config
   /** Background errors so far, each message once. */
   readonly warnings: readonly string[]
-}
-
-/**
- * Adds the most similar conversation id to the error. Only the CLI does this: the caller of the library may be a tenant
- * who must not see other ids.
- */
-async function withSuggestion(ledger: Ledger, error: unknown): Promise<unknown> {
-  if (!isLedgerError(error, 'NoSuchConversation') || error.details['nearest'] !== undefined) return error
-  const { problem } = await import('../library/problem.js')
-  const conversationId = String(error.details['conversationId'])
-  const { nameMeant } = await import('../domain/text/known-names.js')
-  // If the read models cannot be read, report the original error.
-  const near = nameMeant(
-    conversationId,
-    (await ledger.list().catch(() => ({ conversations: [] }))).conversations.map((each) => each.conversationId),
-  )
-  return near === undefined ? error : problem({ kind: 'NoSuchConversation', conversationId, nearest: near })
 }
 
 /** Settings that only a local process uses. A service has its own. */
@@ -91,8 +74,6 @@ async function withService<T>(config: Config, work: (session: Session) => Promis
   }
   try {
     return await work(session)
-  } catch (error) {
-    throw await withSuggestion(ledger, error)
   } finally {
     await ledger.close()
   }
@@ -175,8 +156,6 @@ export async function withLedger<T>(
   const { ledger, ...stores } = await openService(options, needs.alone === true ? { alone: true } : undefined)
   try {
     return await work({ ledger, stores, config, warnings })
-  } catch (error) {
-    throw await withSuggestion(ledger, error)
   } finally {
     await ledger.close()
     if (needs.reads === true && needs.alone !== true) await (await import('./start-resident.js')).startResident(config)

@@ -274,7 +274,7 @@ export interface SearchResult {
 
 /** A list of conversations. */
 export interface ConversationList {
-  /** In the requested order; by default the most recently updated first. */
+  /** In the requested order; by default the most recent message first. */
   readonly conversations: readonly ConversationSummary[]
   /**
    * Conversations without a row because their first event could not be applied. Only in lists without a scope or a
@@ -318,14 +318,20 @@ export interface ListOptions extends WaitOptions {
   readonly prefix?: string
   /** Only ids after this one, for reading page by page. Requires `sort: 'id'`. */
   readonly after?: string
-  /** Part of the id, in any case. */
+  /** Part of the id, the title or the project folder, in any case. */
   readonly match?: string
-  /** Only conversations with an event at or after this time. A `Date`, or ISO 8601 with its zone. */
+  /** The program whose transcript was imported. */
+  readonly program?: string
+  /** Part of the project folder, in any case. */
+  readonly project?: string
+  /** Part of the id, the title, the project folder, or the text of a message, in any case. */
+  readonly grep?: string
+  /** Only conversations with a message at or after this time. A `Date`, or ISO 8601 with its zone. */
   readonly since?: Date | string
-  /** Only conversations without an event at or after this time. A `Date`, or ISO 8601 with its zone. */
+  /** Only conversations without a message at or after this time. A `Date`, or ISO 8601 with its zone. */
   readonly until?: Date | string
   /**
-   * `updated` (default): most recently updated first. `messages` and `tokens`: most messages or live tokens first. `id`:
+   * `updated` (default): the most recent message first. `messages` and `tokens`: most messages or live tokens first. `id`:
    * by id.
    */
   readonly sort?: ConversationOrder

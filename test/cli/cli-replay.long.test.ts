@@ -293,7 +293,7 @@ describe('an edition on the command line', () => {
     })
     expect(await run('replay', 'frist', '--yes')).toMatchObject({
       status: 2,
-      stderr: expect.stringContaining('did you mean first?'),
+      stderr: expect.stringContaining('The nearest:\n  first'),
     })
     expect(await run('replay', '--all', '--yes', '--max-cost', '1')).toMatchObject({
       status: 2,

@@ -82,7 +82,7 @@ describe('a list of many conversations', () => {
         // After each page, the least recently changed conversation gets a new event.
         if (text.includes('from conversations c')) {
           await db.script(
-            `update conversations_g1 set last_recorded_at = '2027' where conversation_id = (select conversation_id from conversations_g1 order by last_recorded_at limit 1)`,
+            `update conversations_g1 set last_message_at = '2027' where conversation_id = (select conversation_id from conversations_g1 order by coalesce(last_message_at, first_recorded_at) limit 1)`,
           )
         }
         return rows
@@ -90,7 +90,7 @@ describe('a list of many conversations', () => {
     })
     await ledger.admin.projections.catchUp()
     await db.script(`
-      insert into conversations_g1 (conversation_id, revision, started_at, last_recorded_at, cycles, messages_compressed, window_start)
+      insert into conversations_g1 (conversation_id, revision, first_recorded_at, last_recorded_at, cycles, messages_compressed, window_start)
       select 'c' || n, 0, '2026', '2026-01-01T00:00:' || lpad(n::text, 6, '0'), 0, 0, 0 from generate_series(1, 1200) n`)
     const { conversations } = await ledger.list()
     expect(new Set(conversations.map(({ conversationId }) => conversationId)).size).toBe(1_200)

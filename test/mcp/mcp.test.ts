@@ -251,7 +251,14 @@ describe('what a server is bound to', () => {
     const listed = await ask(acme, 'list_conversations')
     expect(listed.data['conversations']).toEqual(
       expect.arrayContaining([
-        { conversationId: 'acme-2', messages: 1, cycles: 0, lastRecordedAt: expect.any(String) },
+        {
+          conversationId: 'acme-2',
+          title: 'the lighthouse of acme',
+          startedAt: expect.any(String),
+          lastMessageAt: expect.any(String),
+          messages: 1,
+          compactions: 0,
+        },
       ]),
     )
     expect(listed.data).toMatchObject({ conversations: expect.any(Array) })

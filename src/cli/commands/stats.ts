@@ -2,7 +2,9 @@ import type { Ledger, TotalStats } from '../../library/ledger.js'
 import { text, type CliCommand } from '../command.js'
 import { CommandExit, EXIT } from '../errors.js'
 import { colours, count, line, many, note, noteColours, printable, write } from '../output.js'
+import { conversationNamed } from '../find-conversation.js'
 import { toWire } from '../../lib/json.js'
+import { titlesOf } from '../titles.js'
 import { withLedger } from '../session.js'
 
 const DEFAULT_LIMIT = 20
@@ -21,12 +23,12 @@ export const stats: CliCommand = {
   describe: 'Show tokens spent and saved, cost, failures and time, by model',
   uses: ['open', 'price'],
   reads: true,
-  positionals: { conversation: { type: 'string', describe: 'Id of the conversation [default: all]' } },
+  positionals: { conversation: { type: 'string', describe: 'Id or title of the conversation [default: all]' } },
   options: {
     limit: text('Conversations listed below the total, by tokens spent [default: 20; with --json all]'),
   },
   async run(args) {
-    const conversationId = args.text('conversation')
+    const named = args.text('conversation')
     const limit = args.whole('limit')
     const [{ pricesOf }, { startProgress }, { conversationLine, TopConversations, statsLines }] = await Promise.all([
       import('../config/prices.js'),
@@ -34,6 +36,7 @@ export const stats: CliCommand = {
       import('../reports/stats.js'),
     ])
     await withLedger(args.flags, { reads: true }, async ({ ledger, config }) => {
+      const conversationId = named === undefined ? undefined : await conversationNamed(ledger, named)
       const prices = await pricesOf(config)
       // Without a limit the document is streamed: the conversations may exceed memory.
       const streams = args.json && limit === undefined
@@ -75,7 +78,11 @@ export const stats: CliCommand = {
       for (const statsLine of statsLines(total)) await line(statsLine)
       const listed = conversationId === undefined ? top.all() : []
       if (listed.length > 0) await line()
-      for (const counts of listed) await line(conversationLine(counts))
+      const titles = await titlesOf(
+        ledger,
+        listed.map((counts) => counts.conversationId),
+      )
+      for (const counts of listed) await line(conversationLine(counts, titles))
       if (conversationId === undefined && total.conversations > listed.length)
         await line(
           colours.dim(

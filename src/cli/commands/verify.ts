@@ -11,6 +11,7 @@ import { CommandExit, EXIT } from '../errors.js'
 import { count, line, many, note, noteColours } from '../output.js'
 import { toWire } from '../../lib/json.js'
 import type { Exported } from '../reports/verification.js'
+import { conversationNamed } from '../find-conversation.js'
 import { withLedger } from '../session.js'
 
 type ManifestFiles = typeof import('../../library/compose.js')
@@ -101,7 +102,10 @@ export const verify: CliCommand = {
   describe: 'Verify that nothing was lost: invariants, order, hashes, provenance, read models',
   uses: ['open'],
   positionals: {
-    conversation: { type: 'string', describe: 'Id of the conversation [default: all conversations, and the prompts]' },
+    conversation: {
+      type: 'string',
+      describe: 'Id or title of the conversation [default: all conversations, and the prompts]',
+    },
   },
   options: {
     export: text('Write a signed manifest of the ledger to this new file'),
@@ -127,7 +131,7 @@ export const verify: CliCommand = {
       newKey: args.text('new-key'),
     }
     rejectConflicts(verifyFlags)
-    const { conversation, exportTo, newKey } = verifyFlags
+    const { exportTo, newKey } = verifyFlags
     const { json } = args
     const files = await import('../../library/compose.js')
     if (newKey !== undefined) {
@@ -145,6 +149,8 @@ export const verify: CliCommand = {
       verifyFlags.against === undefined ? undefined : await files.openManifestFile(verifyFlags.against, signedBy)
     const { showVerification } = await import('../reports/verification.js')
     await withLedger(args.flags, { reads: true, alone: true }, async ({ ledger }) => {
+      const conversation =
+        verifyFlags.conversation === undefined ? undefined : await conversationNamed(ledger, verifyFlags.conversation)
       const { name, origin } = await ledger.admin.identity()
       if (exportTo !== undefined && origin === undefined)
         throw new LedgerError('NoLedger', 'the ledger is empty: there is nothing to sign')
