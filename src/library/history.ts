@@ -53,11 +53,112 @@ export interface HistoryParts extends Pick<LedgerParts, 'log' | 'db' | 'clock' |
   readonly lookup: Lookup
 }
 
-export function createHistory(
-  parts: HistoryParts,
-): Pick<Ledger, 'diff' | 'log' | 'explain' | 'forgotten'> & Pick<Admin, 'follow' | 'stats'> {
-  const { log, db, clock, gate, freshness, lookup } = parts
-  const explainDependencies: ExplainDependencies = {
+/** One conversation, as all those that are counted. */
+async function* only(lookup: Lookup, conversationId: string): AsyncIterable<string> {
+  await lookup.isThere(conversationId)
+  yield conversationId
+}
+
+/** The number of a cycle, checked. */
+function cycleOf(cycle: number): number {
+  if (!Number.isSafeInteger(cycle) || cycle < 1) throw bad('cycle', 'must be the number of a cycle, from 1')
+  return cycle
+}
+
+const forgottenCall =
+  ({ log, gate, lookup }: HistoryParts): Ledger['forgotten'] =>
+  async (conversationId, options) => {
+    gate.open()
+    const { cycle, onCycle } = optionsGiven('forgotten', options, FORGOTTEN)
+    if (cycle !== undefined) {
+      cycleOf(cycle)
+      if (conversationId === undefined) throw bad('cycle', 'goes with a conversation')
+      const state = await lookup.existing(conversationId)
+      if (state.cycles === 0) throw problem({ kind: 'CycleNotRecorded', conversationId, cycle, last: undefined })
+    }
+    if (onCycle !== undefined && typeof onCycle !== 'function') throw bad('onCycle', 'must be a function')
+    const counted: Counted[] = []
+    let conversations = 0
+    for await (const id of conversationId === undefined ? conversationsOfLog(log) : only(lookup, conversationId)) {
+      let isCounted = false
+      for await (const found of forgottenIn(log, id, cycle)) {
+        await onCycle?.(found)
+        isCounted = true
+        // Totals need the counts alone, and of all conversations there may be many.
+        counted.push({ keys: found.keys, report: { ...found.report, items: [] } })
+      }
+      if (isCounted) conversations += 1
+    }
+    return { conversations, totals: totalForgotten(counted) }
+  }
+
+const diffCall = ({ log, clock, gate, freshness, lookup }: HistoryParts): Ledger['diff'] => {
+  async function revisionAt(conversationId: string, field: string, at: At): Promise<bigint> {
+    const moment = valueOf(parseMoment(field, at), problem)
+    return valueOf(await revisionOf(log, conversationId, moment, clock.now()), problem)
+  }
+  return async (conversationId, given) => {
+    gate.open()
+    const input = optionsGiven<{ readonly from?: At; readonly to?: At; readonly cycle?: number } & WaitOptions>(
+      'diff',
+      given,
+      DIFF,
+    )
+    await freshness.log(input)
+    const { revision: head } = await lookup.existing(conversationId)
+    if (input.cycle !== undefined)
+      return valueOf(await differenceAcross(log, conversationId, cycleOf(input.cycle)), problem)
+    if (input.from === undefined) throw bad('from', 'is missing: a moment, or a cycle in its place')
+    const from = await revisionAt(conversationId, 'from', input.from)
+    const to = input.to === undefined ? head : await revisionAt(conversationId, 'to', input.to)
+    return valueOf(await differenceBetween(log, conversationId, from, to), problem)
+  }
+}
+
+const logCall = ({ log, lookup }: HistoryParts): Ledger['log'] =>
+  async function* readLog(conversationId, options) {
+    const parsedOptions = optionsGiven('log', options, LOG)
+    if (
+      parsedOptions.from !== undefined &&
+      !(typeof parsedOptions.from === 'bigint' && parsedOptions.from >= 0n && parsedOptions.from < 2n ** 63n)
+    )
+      throw bad('from', 'must be a revision (a bigint, 0 or more)')
+    wholeNumberGiven('limit', parsedOptions.limit, 0)
+    if (parsedOptions.direction !== undefined && !DIRECTIONS.includes(parsedOptions.direction))
+      throw bad('direction', `must be one of ${DIRECTIONS.join(', ')}`)
+    await lookup.isThere(conversationId)
+    for await (const stored of log.store.readStream(conversationStream(conversationId), parsedOptions))
+      yield await decodeEvent(stored, log.bodies)
+  }
+
+const followCall = ({ log, gate }: HistoryParts): Admin['follow'] =>
+  async function* followEvents(options) {
+    gate.open()
+    const { after = -1n, untilHead = false, signal } = optionsGiven('follow', options, FOLLOW)
+    if (after !== 'head' && !(typeof after === 'bigint' && after >= -1n && after < 2n ** 63n))
+      throw bad('after', "must be a position (a bigint, -1n or more), or 'head'")
+    if (typeof untilHead !== 'boolean') throw bad('untilHead', 'must be true or false')
+    signalGiven(signal)
+    const ended = new AbortController()
+    const signals = [ended.signal, gate.closed, ...(signal === undefined ? [] : [signal])]
+    const input = {
+      after: after === 'head' ? await log.store.head() : after,
+      prefix: CONVERSATION_PREFIX,
+      signal: AbortSignal.any(signals),
+    }
+    try {
+      for await (const item of log.store.subscribe(input)) {
+        if (item.kind === 'event') yield { kind: 'event', event: await decodeEvent(item.event, log.bodies) }
+        else yield item
+        if (untilHead && item.kind === 'caught-up') return
+      }
+    } finally {
+      ended.abort()
+    }
+  }
+
+const explainCall = ({ log, db, gate, lookup }: HistoryParts): Ledger['explain'] => {
+  const dependencies: ExplainDependencies = {
     log,
     // Rows are only a hint. If there are none, or they cannot be read, the log is read instead. Batches of an
     // edition are in its own stream.
@@ -66,121 +167,40 @@ export function createHistory(
         ({ editionId }) => editionId === undefined,
       ),
   }
-
-  async function revisionAt(conversationId: string, field: string, at: At): Promise<bigint> {
-    const moment = valueOf(parseMoment(field, at), problem)
-    return valueOf(await revisionOf(log, conversationId, moment, clock.now()), problem)
-  }
-
-  /** One conversation, as all those that are counted. */
-  async function* only(conversationId: string): AsyncIterable<string> {
-    await lookup.isThere(conversationId)
-    yield conversationId
-  }
-
-  return {
-    async forgotten(conversationId, options) {
-      gate.open()
-      const { cycle, onCycle } = optionsGiven('forgotten', options, FORGOTTEN)
-      if (cycle !== undefined) {
-        if (!Number.isSafeInteger(cycle) || cycle < 1) throw bad('cycle', 'must be the number of a cycle, from 1')
-        if (conversationId === undefined) throw bad('cycle', 'goes with a conversation')
-        const state = await lookup.existing(conversationId)
-        if (state.cycles === 0) throw problem({ kind: 'CycleNotRecorded', conversationId, cycle, last: undefined })
-      }
-      if (onCycle !== undefined && typeof onCycle !== 'function') throw bad('onCycle', 'must be a function')
-      const counted: Counted[] = []
-      let conversations = 0
-      for await (const id of conversationId === undefined ? conversationsOfLog(log) : only(conversationId)) {
-        let isCounted = false
-        for await (const found of forgottenIn(log, id, cycle)) {
-          await onCycle?.(found)
-          isCounted = true
-          // Totals need the counts alone, and of all conversations there may be many.
-          counted.push({ keys: found.keys, report: { ...found.report, items: [] } })
-        }
-        if (isCounted) conversations += 1
-      }
-      return { conversations, totals: totalForgotten(counted) }
-    },
-    async diff(conversationId, given) {
-      gate.open()
-      const input = optionsGiven<{ readonly from?: At; readonly to?: At; readonly cycle?: number } & WaitOptions>(
-        'diff',
-        given,
-        DIFF,
-      )
-      await freshness.log(input)
-      const { revision: head } = await lookup.existing(conversationId)
-      if (input.cycle !== undefined) {
-        if (!Number.isSafeInteger(input.cycle) || input.cycle < 1)
-          throw bad('cycle', 'must be the number of a cycle, from 1')
-        return valueOf(await differenceAcross(log, conversationId, input.cycle), problem)
-      }
-      if (input.from === undefined) throw bad('from', 'is missing: a moment, or a cycle in its place')
-      const from = await revisionAt(conversationId, 'from', input.from)
-      const to = input.to === undefined ? head : await revisionAt(conversationId, 'to', input.to)
-      return valueOf(await differenceBetween(log, conversationId, from, to), problem)
-    },
-    async *log(conversationId, options) {
-      const parsedOptions = optionsGiven('log', options, LOG)
-      if (
-        parsedOptions.from !== undefined &&
-        !(typeof parsedOptions.from === 'bigint' && parsedOptions.from >= 0n && parsedOptions.from < 2n ** 63n)
-      )
-        throw bad('from', 'must be a revision (a bigint, 0 or more)')
-      wholeNumberGiven('limit', parsedOptions.limit, 0)
-      if (parsedOptions.direction !== undefined && !DIRECTIONS.includes(parsedOptions.direction))
-        throw bad('direction', `must be one of ${DIRECTIONS.join(', ')}`)
-      await lookup.isThere(conversationId)
-      for await (const stored of log.store.readStream(conversationStream(conversationId), parsedOptions))
-        yield await decodeEvent(stored, log.bodies)
-    },
-    async *follow(options) {
-      gate.open()
-      const { after = -1n, untilHead = false, signal } = optionsGiven('follow', options, FOLLOW)
-      if (after !== 'head' && !(typeof after === 'bigint' && after >= -1n && after < 2n ** 63n))
-        throw bad('after', "must be a position (a bigint, -1n or more), or 'head'")
-      if (typeof untilHead !== 'boolean') throw bad('untilHead', 'must be true or false')
-      signalGiven(signal)
-      const ended = new AbortController()
-      const signals = [ended.signal, gate.closed, ...(signal === undefined ? [] : [signal])]
-      const input = {
-        after: after === 'head' ? await log.store.head() : after,
-        prefix: CONVERSATION_PREFIX,
-        signal: AbortSignal.any(signals),
-      }
-      try {
-        for await (const item of log.store.subscribe(input)) {
-          if (item.kind === 'event') yield { kind: 'event', event: await decodeEvent(item.event, log.bodies) }
-          else yield item
-          if (untilHead && item.kind === 'caught-up') return
-        }
-      } finally {
-        ended.abort()
-      }
-    },
-    async explain(conversationId, options) {
-      gate.open()
-      const parsedOptions = optionsGiven('explain', options, EXPLAIN)
-      if (parsedOptions.batchId !== undefined && parsedOptions.line !== undefined)
-        throw bad('line', 'goes without a batchId: explain one of the two')
-      if (parsedOptions.batchId !== undefined) nameGiven('batchId', parsedOptions.batchId)
-      if (parsedOptions.line !== undefined && textGiven('line', parsedOptions.line).trim() === '')
-        throw bad('line', 'is empty')
-      return valueOf(await explain(explainDependencies, await lookup.existing(conversationId), parsedOptions), problem)
-    },
-    async stats(conversationId, options) {
-      gate.open()
-      const { prices, onConversation } = optionsGiven('stats', options, STATS)
-      if (onConversation !== undefined && typeof onConversation !== 'function')
-        throw bad('onConversation', 'must be a function')
-      return await stats(log, {
-        conversationIds: conversationId === undefined ? conversationsOfLog(log) : only(conversationId),
-        goesOn: conversationId === undefined,
-        prices: prices === undefined ? parts.prices : pricesOf(prices),
-        onConversation,
-      })
-    },
+  return async (conversationId, options) => {
+    gate.open()
+    const parsedOptions = optionsGiven('explain', options, EXPLAIN)
+    if (parsedOptions.batchId !== undefined && parsedOptions.line !== undefined)
+      throw bad('line', 'goes without a batchId: explain one of the two')
+    if (parsedOptions.batchId !== undefined) nameGiven('batchId', parsedOptions.batchId)
+    if (parsedOptions.line !== undefined && textGiven('line', parsedOptions.line).trim() === '')
+      throw bad('line', 'is empty')
+    return valueOf(await explain(dependencies, await lookup.existing(conversationId), parsedOptions), problem)
   }
 }
+
+const statsCall =
+  ({ log, gate, lookup, prices: ownPrices }: HistoryParts): Admin['stats'] =>
+  async (conversationId, options) => {
+    gate.open()
+    const { prices, onConversation } = optionsGiven('stats', options, STATS)
+    if (onConversation !== undefined && typeof onConversation !== 'function')
+      throw bad('onConversation', 'must be a function')
+    return await stats(log, {
+      conversationIds: conversationId === undefined ? conversationsOfLog(log) : only(lookup, conversationId),
+      goesOn: conversationId === undefined,
+      prices: prices === undefined ? ownPrices : pricesOf(prices),
+      onConversation,
+    })
+  }
+
+export const createHistory = (
+  parts: HistoryParts,
+): Pick<Ledger, 'diff' | 'log' | 'explain' | 'forgotten'> & Pick<Admin, 'follow' | 'stats'> => ({
+  forgotten: forgottenCall(parts),
+  diff: diffCall(parts),
+  log: logCall(parts),
+  follow: followCall(parts),
+  explain: explainCall(parts),
+  stats: statsCall(parts),
+})

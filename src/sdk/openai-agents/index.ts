@@ -103,48 +103,78 @@ interface MessageItems {
   readonly items: readonly AgentInputItem[]
 }
 
-/**
- * A session for `run(agent, input, { session })`. It records added items and returns the ledger's context: the view of the
- * compacted messages, and then the live ones.
- */
-export function ledgerSession(options: LedgerSessionOptions): LedgerSession {
-  checkOptions('ledgerSession', options, ['ledger', 'sessionId', 'compaction'])
-  const sessionId = checkConversationId(options.sessionId)
-  const { ledger, compaction = 'behind' } = options
-  if (compaction !== 'behind' && compaction !== 'awaited') throw badInput('compaction', 'must be "behind" or "awaited"')
+const toMessageItems = (now: LiveMessages | undefined): MessageItems[] =>
+  (now?.messages ?? []).map((message) => ({ messageId: message.messageId, items: toItems(toChatMessage(message)) }))
+
+/** To remove the last `count` items: the messages to withdraw, and their other items to append again. */
+function withoutLast(
+  recorded: readonly MessageItems[],
+  count: number,
+): { withdraw: string[]; remaining: AgentInputItem[] } {
+  const withdraw: string[] = []
+  let removed: AgentInputItem[] = []
+  for (const { messageId, items } of recorded.toReversed()) {
+    if (removed.length >= count) break
+    withdraw.push(messageId)
+    removed = [...items, ...removed]
+  }
+  return { withdraw, remaining: removed.slice(0, removed.length - count) }
+}
+
+/** A transaction of the SDK, checked, with what identifies it in the log. */
+interface CheckedTransaction {
+  readonly operationId: string
+  /** The hash of the operation id. */
+  readonly operation: string
+  /** The hash of the transaction. */
+  readonly hash: string
+  /** Id of the first message that it adds. */
+  readonly firstId: string
+  readonly expectedSuffix: readonly AgentInputItem[]
+  readonly added: readonly AgentInputItem[]
+}
+
+function checkTransaction(args: HistoryTransaction): CheckedTransaction {
+  const parsed = transactionSchema.safeParse(args)
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues
+    throw badInput(issue?.path.join('.') || 'transaction', issueSentence(issue))
+  }
+  const { operationId, transaction } = parsed.data
+  const operation = sha256(operationId).slice(0, 32)
+  const isAppend = transaction.type === 'append_items'
+  return {
+    operationId,
+    operation,
+    hash: sha256(canonicalJson(asJson(transaction))),
+    firstId: `operation-${operation}`,
+    expectedSuffix: isAppend ? [] : transaction.expectedSuffix,
+    added: isAppend ? transaction.items : transaction.replacement,
+  }
+}
+
+/** The recorded conversation of a session. */
+class SessionLog {
+  constructor(
+    private readonly ledger: LedgerSessionOptions['ledger'],
+    private readonly sessionId: string,
+  ) {}
 
   /** The live messages in order; undefined if nothing was recorded. */
-  async function live(): Promise<LiveMessages | undefined> {
+  async live(): Promise<LiveMessages | undefined> {
     try {
-      return await ledger.messages(sessionId)
+      return await this.ledger.messages(this.sessionId)
     } catch (error) {
       if (isLedgerError(error, 'NoSuchConversation')) return undefined
       throw error
     }
   }
-  const messageItems = (now: LiveMessages | undefined): MessageItems[] =>
-    (now?.messages ?? []).map((message) => ({ messageId: message.messageId, items: toItems(toChatMessage(message)) }))
-
-  /** To remove the last `count` items: the messages to withdraw, and their other items to append again. */
-  function withoutLast(
-    recorded: readonly MessageItems[],
-    count: number,
-  ): { withdraw: string[]; remaining: AgentInputItem[] } {
-    const withdraw: string[] = []
-    let removed: AgentInputItem[] = []
-    for (const { messageId, items } of recorded.toReversed()) {
-      if (removed.length >= count) break
-      withdraw.push(messageId)
-      removed = [...items, ...removed]
-    }
-    return { withdraw, remaining: removed.slice(0, removed.length - count) }
-  }
 
   /** Runs a change on the live messages, and again if the conversation changed in the meantime. */
-  async function retryOnConflict<Done>(decide: (now: LiveMessages | undefined) => Promise<Done>): Promise<Done> {
+  async retryOnConflict<Done>(decide: (now: LiveMessages | undefined) => Promise<Done>): Promise<Done> {
     for (let attempt = 1; ; attempt += 1) {
       try {
-        return await decide(await live())
+        return await decide(await this.live())
       } catch (error) {
         if (!isLedgerError(error, 'RevisionNotExpected') || attempt === MAX_ATTEMPTS) throw error
       }
@@ -152,63 +182,68 @@ export function ledgerSession(options: LedgerSessionOptions): LedgerSession {
   }
 
   /** The hash of the transaction that was applied under an operation id; undefined if there is none. */
-  async function appliedHash(
-    firstId: string,
-    operationId: string,
-    isEmptyChange: boolean,
-  ): Promise<string | undefined> {
+  private async appliedHash({ firstId, operation, added }: CheckedTransaction): Promise<string | undefined> {
+    const { ledger, sessionId } = this
     try {
       const { revision } = await ledger.messages(sessionId, { at: `message:${firstId}` })
       for await (const event of ledger.log(sessionId, { from: revision, limit: 1 }))
         if (event.type === 'MessageAppended') return String(event.data.attributes?.[TRANSACTION_ATTRIBUTE])
     } catch (error) {
       if (!isLedgerError(error, 'NoSuchMessage', 'NoSuchConversation')) throw error
-      if (error.kind === 'NoSuchConversation' || !isEmptyChange) return undefined
+      if (error.kind === 'NoSuchConversation' || added.length > 0) return undefined
     }
     // A change without new messages is identified by the correlation id of its withdrawal in the log.
     for await (const { type, metadata } of ledger.log(sessionId, { direction: 'backwards' }))
-      if (type === 'MessagesWithdrawn' && metadata.correlationId.startsWith(`${operationId} `))
-        return metadata.correlationId.slice(operationId.length + 1)
+      if (type === 'MessagesWithdrawn' && metadata.correlationId.startsWith(`${operation} `))
+        return metadata.correlationId.slice(operation.length + 1)
     return undefined
   }
 
-  async function applyHistoryTransaction(args: HistoryTransaction): Promise<void> {
-    const parsed = transactionSchema.safeParse(args)
-    if (!parsed.success) {
-      const [issue] = parsed.error.issues
-      throw badInput(issue?.path.join('.') || 'transaction', issueSentence(issue))
-    }
-    const { operationId, transaction } = parsed.data
-    const hash = sha256(canonicalJson(asJson(transaction)))
-    const operation = sha256(operationId).slice(0, 32)
-    const firstId = `operation-${operation}`
-    const added = transaction.type === 'append_items' ? transaction.items : transaction.replacement
-    await retryOnConflict(async (now) => {
-      const applied = await appliedHash(firstId, operation, added.length === 0)
-      if (applied === hash) return
+  async apply(args: HistoryTransaction): Promise<void> {
+    const transaction = checkTransaction(args)
+    await this.retryOnConflict(async (now) => {
+      const applied = await this.appliedHash(transaction)
+      if (applied === transaction.hash) return
       if (applied !== undefined)
         throw badInput(
           'operationId',
-          `"${operationId}" was already applied with another transaction: use a new operationId`,
+          `"${transaction.operationId}" was already applied with another transaction: use a new operationId`,
         )
-      const expected = transaction.type === 'append_items' ? [] : transaction.expectedSuffix
-      const recorded = messageItems(now)
-      const last = recorded.flatMap(({ items }) => items).slice(-expected.length || Infinity)
-      if (expected.length > 0 && !sameItems(last, expected))
-        throw badInput('expectedSuffix', 'does not match the last items of the session: nothing was changed')
-      const { withdraw, remaining } = withoutLast(recorded, expected.length)
-      const append = [...toMessages(remaining), ...toMessages(added)].map((message, at): MessageInput => ({
-        ...message,
-        id: at === 0 ? firstId : `${firstId}-${String(at)}`,
-        ...(at === 0 ? { attributes: { [TRANSACTION_ATTRIBUTE]: hash } } : {}),
-      }))
-      if (withdraw.length === 0 && append.length === 0) return
-      await ledger.amend(sessionId, {
-        withdraw,
-        append,
-        expectedRevision: now?.revision ?? -1n,
-        correlationId: `${operation} ${hash}`,
-      })
+      await this.record(transaction, now)
+    })
+  }
+
+  private async record(transaction: CheckedTransaction, now: LiveMessages | undefined): Promise<void> {
+    const { operation, hash, firstId, expectedSuffix: expected, added } = transaction
+    const recorded = toMessageItems(now)
+    const last = recorded.flatMap(({ items }) => items).slice(-expected.length || Infinity)
+    if (expected.length > 0 && !sameItems(last, expected))
+      throw badInput('expectedSuffix', 'does not match the last items of the session: nothing was changed')
+    const { withdraw, remaining } = withoutLast(recorded, expected.length)
+    const append = [...toMessages(remaining), ...toMessages(added)].map((message, at): MessageInput => ({
+      ...message,
+      id: at === 0 ? firstId : `${firstId}-${String(at)}`,
+      ...(at === 0 ? { attributes: { [TRANSACTION_ATTRIBUTE]: hash } } : {}),
+    }))
+    if (withdraw.length === 0 && append.length === 0) return
+    await this.ledger.amend(this.sessionId, {
+      withdraw,
+      append,
+      expectedRevision: now?.revision ?? -1n,
+      correlationId: `${operation} ${hash}`,
+    })
+  }
+
+  /** Removes the last item and returns it. */
+  async pop(): Promise<AgentInputItem | undefined> {
+    return await this.retryOnConflict(async (now) => {
+      const recorded = toMessageItems(now)
+      const last = recorded.at(-1)?.items.at(-1)
+      if (last === undefined || now === undefined) return undefined
+      const { withdraw, remaining } = withoutLast(recorded, 1)
+      const append = toMessages(remaining)
+      await this.ledger.amend(this.sessionId, { withdraw, append, expectedRevision: now.revision })
+      return last
     })
   }
 
@@ -216,8 +251,9 @@ export function ledgerSession(options: LedgerSessionOptions): LedgerSession {
    * The context in the recorded order of the messages: the calls of an answer are adjacent, and their results follow. It
    * has no placeholders for missing results, since the SDK handles calls without a result itself.
    */
-  async function contextItems(now: LiveMessages): Promise<AgentInputItem[]> {
-    const context = await ledger.context(sessionId)
+  async contextItems(now: LiveMessages | undefined): Promise<AgentInputItem[]> {
+    if (now === undefined || now.messages.length === 0) return []
+    const context = await this.ledger.context(this.sessionId)
     const { messageIds } = context
     const messages = withViewAsUser(context)
     const positions = new Map(now.messages.map(({ messageId }, at) => [messageId, at]))
@@ -231,45 +267,46 @@ export function ledgerSession(options: LedgerSessionOptions): LedgerSession {
     // The only API that supports a provider compaction requires it as the first item.
     return messageIds[0] === undefined && items[1]?.type === 'compaction' ? items.slice(1) : items
   }
+}
 
-  const itemsOf = async (now: LiveMessages | undefined): Promise<AgentInputItem[]> =>
-    now === undefined || now.messages.length === 0 ? [] : await contextItems(now)
+/**
+ * A session for `run(agent, input, { session })`. It records added items and returns the ledger's context: the view of the
+ * compacted messages, and then the live ones.
+ */
+export function ledgerSession(options: LedgerSessionOptions): LedgerSession {
+  checkOptions('ledgerSession', options, ['ledger', 'sessionId', 'compaction'])
+  const sessionId = checkConversationId(options.sessionId)
+  const { ledger, compaction = 'behind' } = options
+  if (compaction !== 'behind' && compaction !== 'awaited') throw badInput('compaction', 'must be "behind" or "awaited"')
+  const log = new SessionLog(ledger, sessionId)
 
   return {
     ...compactingSession({
       ledger,
       sessionId,
       compaction,
-      live,
-      itemsOf,
-      retryOnConflict: retryOnConflict,
-      checkItems: checkItems,
+      live: () => log.live(),
+      itemsOf: (now) => log.contextItems(now),
+      retryOnConflict: (decide) => log.retryOnConflict(decide),
+      checkItems,
     }),
     getSessionId: () => Promise.resolve(sessionId),
     async getItems(limit) {
       if (limit !== undefined && (!Number.isInteger(limit) || limit < 0))
         throw badInput('limit', 'must be an integer, 0 or greater')
       if (limit === 0) return []
-      const items = await itemsOf(await live())
+      const items = await log.contextItems(await log.live())
       return limit === undefined ? items : items.slice(-limit)
     },
     async addItems(items) {
       const messages = toMessages(checkItems('items', items))
       if (messages.length > 0) await ledger.append(sessionId, messages)
     },
-    popItem: () =>
-      retryOnConflict(async (now) => {
-        const recorded = messageItems(now)
-        const last = recorded.at(-1)?.items.at(-1)
-        if (last === undefined || now === undefined) return undefined
-        const { withdraw, remaining } = withoutLast(recorded, 1)
-        await ledger.amend(sessionId, { withdraw, append: toMessages(remaining), expectedRevision: now.revision })
-        return last
-      }),
+    popItem: () => log.pop(),
     async clearSession() {
-      if ((await live()) !== undefined) await ledger.amend(sessionId, { withdraw: 'all' })
+      if ((await log.live()) !== undefined) await ledger.amend(sessionId, { withdraw: 'all' })
     },
-    applyHistoryTransaction,
+    applyHistoryTransaction: (args) => log.apply(args),
     async replaceHistoryWithCompaction(items) {
       const replacement = checkItems('items', items)
       const [first] = replacement
