@@ -81,8 +81,8 @@ async function blocks(
         times.push(await timed(async () => await ledger.append(conversation, input)))
       }
       // Waits for background work after the appends, so that it does not affect the next measurement.
-      await ledger.waitForCompaction()
-      await ledger.projections.catchUp()
+      await ledger.admin.waitForCompaction()
+      await ledger.admin.projections.catchUp()
       return times
     },
   })

@@ -63,13 +63,13 @@ async function ledgerCosts(
         await ledger.append(conversation, givenAt(at, random))
       }
       const settled = async (): Promise<void> => {
-        await ledger.waitForCompaction()
-        await ledger.projections.catchUp()
+        await ledger.admin.waitForCompaction()
+        await ledger.admin.projections.catchUp()
       }
       const upTo = async (from: number, to: number): Promise<void> => {
         for (let at = from; at < to; at += 1) {
           await append(at)
-          if (at % 10 === 0) await ledger.waitForCompaction()
+          if (at % 10 === 0) await ledger.admin.waitForCompaction()
         }
       }
       await upTo(0, EARLY)

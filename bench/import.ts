@@ -38,11 +38,11 @@ async function importAll(folder: string, store: string, policy: PolicySettings):
     for (const message of next.value.messages) {
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- `append` parses it
       await ledger.append(next.value.id, message as typeof message & MessageInput)
-      await ledger.waitForCompaction(next.value.id)
+      await ledger.admin.waitForCompaction(next.value.id)
       messages += 1
     }
   }
-  await ledger.projections.catchUp()
+  await ledger.admin.projections.catchUp()
   const seconds = (performance.now() - started - reading) / 1_000
   await ledger.close()
   return { messages, seconds, maxRssMb: process.resourceUsage().maxRSS / 1_024 }

@@ -99,7 +99,7 @@ async function run(bench: Bench): Promise<readonly Figure[]> {
     await log.finish()
     await db.close()
     const ready = await openLedger({ store: home.store, ahead: false })
-    await ready.projections.catchUp()
+    await ready.admin.projections.catchUp()
     await ready.close()
 
     const views = { compacted: [] as number[], whole: [] as number[] }

@@ -84,7 +84,7 @@ async function run(bench: Bench): Promise<readonly Figure[]> {
           values.push(ms(await ask(worker, base, `round ${String(round)} of ${base}, request ${String(each)}`, chunks)))
           // An agent pauses between its requests, and the ledger uses the pauses.
           await proxy.settled()
-          await ledger.projections.catchUp()
+          await ledger.admin.projections.catchUp()
         }
         return values
       }

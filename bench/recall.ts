@@ -32,7 +32,7 @@ async function fill(ledger: Ledger, folder: string): Promise<void> {
     for (const message of messages) {
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- `append` parses it
       await ledger.append(id, message as typeof message & MessageInput)
-      await ledger.waitForCompaction(id)
+      await ledger.admin.waitForCompaction(id)
     }
   }
 }

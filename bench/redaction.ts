@@ -26,7 +26,7 @@ function measured(ledger: Ledger) {
         const message = next()
         times.push(await timed(async () => await ledger.append('one', message)))
       }
-      await ledger.waitForCompaction()
+      await ledger.admin.waitForCompaction()
       return times
     },
     async hundred(round: number): Promise<number[]> {
@@ -36,7 +36,7 @@ function measured(ledger: Ledger) {
         const id = `hundred-${String(round)}-${String(call)}`
         times.push(await timed(async () => await ledger.append(id, messages)))
       }
-      await ledger.waitForCompaction()
+      await ledger.admin.waitForCompaction()
       return times
     },
     async load(): Promise<number[]> {

@@ -184,7 +184,7 @@ async function withinASmallScope(bench: Bench): Promise<Figure[]> {
       await bulk.finish()
       const ledger = await openLedger({ store: location.store })
       try {
-        await ledger.projections.catchUp()
+        await ledger.admin.projections.catchUp()
         // A million messages are written in a minute here. The server's cleanup after that is not part of searching.
         await db.query('vacuum (analyze)')
         await db.close()
@@ -230,7 +230,7 @@ export const group: Group = {
       const ask: Ask = async (sql, values) =>
         await (database === undefined ? engine?.().query(sql, [...values]) : database.query(sql, values))
       try {
-        const filled = await timed(async () => await ledger.projections.catchUp())
+        const filled = await timed(async () => await ledger.admin.projections.catchUp())
         bench.say(`read models filled in ${(filled / 1_000).toFixed(0)} s`)
         // A server's autovacuum does this within a minute, and must not run during a measurement. The embedded engine
         // has no autovacuum.

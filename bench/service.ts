@@ -153,8 +153,8 @@ async function run(bench: Bench): Promise<Figure[]> {
   try {
     const finishBackgroundWork = async (): Promise<void> => {
       // Waits for background work after the appends, so that it does not affect the next measurement.
-      await ledger.waitForCompaction()
-      await ledger.projections.catchUp()
+      await ledger.admin.waitForCompaction()
+      await ledger.admin.projections.catchUp()
     }
     // Runs first, so that the service is warmed up.
     bench.say(`${String(CLIENTS)} clients`)

@@ -1,5 +1,5 @@
 /**
- * Transcripts of other programs: parsed without recording, and recorded by `importTranscript`. The baseline is the same
+ * Transcripts of other programs: parsed without recording, and recorded by `transcripts.import`. The baseline is the same
  * messages in a file in the ledger's own format, imported as by `context-ledger import`. Each measurement runs in a
  * separate process. Memory is the maximum of ten measurements after a garbage collection.
  */
@@ -86,8 +86,8 @@ async function record(path: string, items: number, store: string): Promise<Omit<
   const ledger = await openLedger({ store, workers: items === 0 ? 'inside' : 'elsewhere' })
   const memory = watchMemory(items)
   const started = performance.now()
-  const { conversations } = await ledger.importTranscript(path, items === 0 ? {} : { onItem: memory.tick })
-  if (items === 0) await ledger.projections.catchUp()
+  const { conversations } = await ledger.transcripts.import(path, items === 0 ? {} : { onItem: memory.tick })
+  if (items === 0) await ledger.admin.projections.catchUp()
   const seconds = (performance.now() - started) / 1_000
   await ledger.close()
   return { messages: conversations.reduce((sum, each) => sum + each.messages, 0), seconds, heapMb: memory.heapMb }
@@ -112,9 +112,9 @@ async function importOwn(path: string, store: string): Promise<Omit<Measured, 'm
   const started = performance.now()
   for (const message of messages) {
     await ledger.append('own', message)
-    await ledger.waitForCompaction('own')
+    await ledger.admin.waitForCompaction('own')
   }
-  await ledger.projections.catchUp()
+  await ledger.admin.projections.catchUp()
   const seconds = (performance.now() - started) / 1_000
   await ledger.close()
   return { messages: messages.length, seconds, heapMb: 0 }

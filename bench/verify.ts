@@ -140,7 +140,7 @@ async function within<T>(
       },
     })
     opened.push(ledger)
-    await ledger.projections.catchUp()
+    await ledger.admin.projections.catchUp()
     const db: Database = await openDatabase(location.store)
     opened.push(db)
     await db.script('vacuum analyze')
@@ -152,7 +152,7 @@ async function within<T>(
     })
     return await work({
       read: async (id) => await read(log, id),
-      verify: async (id) => await ledger.verify(id),
+      verify: async (id) => await ledger.admin.verify(id),
       verifyHere: async (id, options) => await here(id, options),
     })
   } finally {

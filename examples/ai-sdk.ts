@@ -67,10 +67,10 @@ export async function aiSdk(say: (line: string) => void = console.log): Promise<
       messages.push(...responseMessages)
     }
     const sent = scripted.doGenerateCalls.at(-1)?.prompt.length ?? 0
-    const { cycles } = await ledger.stats('harbour')
+    const { cycles } = await ledger.admin.stats('harbour')
     say(`The host keeps ${String(messages.length)} messages; the model was given ${String(sent)}.`)
     say(`The ledger has all of them, in ${String(cycles)} compactions.`)
-    const { ok } = await ledger.verify('harbour')
+    const { ok } = await ledger.admin.verify('harbour')
     say(ok ? 'Nothing was lost.' : 'Something is wrong.')
     return { kept: messages.length, sent }
   } finally {

@@ -79,12 +79,12 @@ export async function edition(say: (line: string) => void = console.log): Promis
           content: `Sure, I looked. The build of part ${String(turn)} fails with E_${String(turn * 7)} and was started again.`,
         },
       ])
-      await ledger.waitForCompaction(CONVERSATION)
+      await ledger.admin.waitForCompaction(CONVERSATION)
     }
     const before = await shown()
 
     // The effect of a policy is computed first: nothing is recorded, and no model is called.
-    const tried = await ledger.whatIf([CONVERSATION], {
+    const tried = await ledger.editions.whatIf([CONVERSATION], {
       policies: [{ name: 'twice the window', settings: { modelMaxTokens: 4_000 } }],
     })
     for (const { name, courses } of tried.rows)
@@ -106,7 +106,7 @@ export async function edition(say: (line: string) => void = console.log): Promis
 
     await ledger.editions.adopt(CONVERSATION, editionId)
     const adopted = await shown()
-    const proof = await ledger.verify(CONVERSATION)
+    const proof = await ledger.admin.verify(CONVERSATION)
     say(
       `adopted: the context says "Never deploy" ${adopted.includes('Never deploy') ? 'now' : 'still not'}; ${proof.ok ? 'nothing was lost' : `${String(proof.problems.length)} problems`}`,
     )

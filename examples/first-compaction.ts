@@ -29,7 +29,7 @@ export async function firstCompaction(store = 'memory', say: (line: string) => v
       ])
     }
     // Appends never wait for a summary; whoever wants to see the result does.
-    await ledger.waitForCompaction(id)
+    await ledger.admin.waitForCompaction(id)
 
     const context = await ledger.context(id)
     say(
@@ -44,7 +44,7 @@ export async function firstCompaction(store = 'memory', say: (line: string) => v
     } = await ledger.search('E_70 missing field', { conversationId: id, limit: 1 })
     say(`found in ${hit?.batchId ?? 'the live window'}: ${hit?.text ?? ''}`)
 
-    const proof = await ledger.verify(id)
+    const proof = await ledger.admin.verify(id)
     say(`verified ${String(proof.events)} facts: ${proof.ok ? 'nothing was lost' : JSON.stringify(proof.problems)}`)
   } finally {
     await ledger.close()

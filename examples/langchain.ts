@@ -45,7 +45,7 @@ export async function langchain(say: (line: string) => void = console.log): Prom
       ;({ messages } = state)
     }
     say(`The agent's state has ${String(messages.length)} messages; the model was given ${String(model.given)}.`)
-    const { ok } = await ledger.verify('harbour')
+    const { ok } = await ledger.admin.verify('harbour')
     say(ok ? 'Nothing was lost.' : 'Something is wrong.')
     return { kept: messages.length, given: model.given }
   } finally {

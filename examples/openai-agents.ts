@@ -46,7 +46,7 @@ export async function openaiAgents(
       )
     const undone = await session.popItem()
     say(`Taken back, and still in the log: ${JSON.stringify(undone)}`)
-    const { messages } = await ledger.stats('harbour')
+    const { messages } = await ledger.admin.stats('harbour')
     say(`The ledger has ${String(messages)} messages; the model was given ${String(model.given)} items.`)
     return { kept: messages, given: model.given }
   } finally {

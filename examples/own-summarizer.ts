@@ -66,7 +66,7 @@ export async function ownSummarizer(say: (line: string) => void = console.log): 
         },
       ])
     }
-    await ledger.waitForCompaction()
+    await ledger.admin.waitForCompaction()
     const strategies: string[] = []
     for await (const event of ledger.log('own')) {
       if (event.type === 'ChunkSummarized') strategies.push(event.data.summarizer.strategy)

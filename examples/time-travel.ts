@@ -20,7 +20,7 @@ export async function timeTravel(say: (line: string) => void = console.log): Pro
           },
         ])
       }
-      await ledger.waitForCompaction(id)
+      await ledger.admin.waitForCompaction(id)
     }
     await ledger.append(id, { role: 'user', content: 'Refunds above 500 euro need a second pair of eyes.' })
     await talk(50)

@@ -83,6 +83,7 @@ const entries = () => [
   'src/cli/start.ts',
   // Started by its path.
   'src/library/row-thread-main.ts',
+  'src/cli/resident-main.ts',
 ]
 
 /** Checks the types, and writes the declarations that the package needs. Returns the status of the compiler. */

@@ -105,7 +105,7 @@ try {
     const messages = messagesIn(file)
     for (let from = 0; from < messages.length; from += APPENDED_TOGETHER)
       await ledger.append(id, messages.slice(from, from + APPENDED_TOGETHER))
-    await ledger.waitForCompaction()
+    await ledger.admin.waitForCompaction()
     const evaluation = await ledger.editions.evaluate({
       conversations: [id],
       candidates: candidatesOf(model ?? SCRIPTED_MODEL, scripted?.baseUrl ?? process.env['CONTEXT_LEDGER_BASE_URL']),

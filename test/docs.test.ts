@@ -55,7 +55,7 @@ describe('the figures of the first screen', () => {
       const message = JSON.parse(line) as MessageInput & { readonly type?: string }
       if (message.type === 'conversation') continue
       await ledger.append('sample-harbour', message)
-      await ledger.waitForCompaction()
+      await ledger.admin.waitForCompaction()
       messages += 1
     }
     let [cycles, batches, again] = [0, 0, 0]

@@ -10,7 +10,9 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { Mutex } from 'async-mutex'
 import { thrownSentence } from '../../src/domain/values/thrown.js'
 import type { Claims } from '../../src/ports/claims.js'
-import { applyUntil, retryStopped, targetsOf, type ApplyOptions, type ProjectionSource, type Target } from './apply.js'
+import { applyUntil, type ApplyOptions } from './apply.js'
+import { retryStopped } from './retry-stopped.js'
+import { targetsOf, type ProjectionSource, type Target } from './target.js'
 import {
   clearStops,
   hasCheckpoints,
@@ -26,7 +28,8 @@ import {
 } from './checkpoints.js'
 import { followLog } from './follow-log.js'
 import { foreignLog } from './log-identity.js'
-import { dropRetired, rebuild, type RebuildOptions } from './rebuild.js'
+import { rebuild, type RebuildOptions } from './rebuild.js'
+import { dropRetired } from './swap-generations.js'
 import { openGenerations, runsInProcess } from './store.js'
 import {
   createProjectionWatch,

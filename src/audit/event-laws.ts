@@ -299,6 +299,7 @@ export function eventLaws(state: Conversation, event: RecordedEvent): Finding[] 
     case 'CompactionFailed':
     case 'CompactionCouldNotHelp':
     case 'SummarySetAside':
+    case 'ConversationTitled':
     case 'TranscriptDamaged':
       return []
   }

@@ -9,7 +9,7 @@ const POLL_MS = 1_000
 
 /** Runs `read` and shows the progress of the read models until it resolves. */
 export async function withCatchUpProgress<T>(
-  projections: Pick<Ledger['projections'], 'status'>,
+  projections: Pick<Ledger['admin']['projections'], 'status'>,
   read: () => Promise<T>,
   everyMs = POLL_MS,
 ): Promise<T> {

@@ -45,9 +45,13 @@ export const text = (describe: string, choices?: readonly string[]): Options => 
 /** A boolean flag. */
 export const toggle = (describe: string): Options => ({ type: 'boolean', default: false, describe })
 
-export const conversation = { type: 'string', demandOption: true, describe: 'Id of the conversation' } as const
+export const conversation = {
+  type: 'string',
+  demandOption: true,
+  describe: 'Id or title of the conversation, or its beginning',
+} as const
 export const message = { type: 'string', demandOption: true, describe: 'Id of the message' } as const
-export const conversations = { type: 'string', array: true, describe: 'Ids of the conversations' } as const
+export const conversations = { type: 'string', array: true, describe: 'Ids or titles of the conversations' } as const
 export const edition = {
   type: 'string',
   demandOption: true,

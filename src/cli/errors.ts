@@ -48,7 +48,7 @@ const argumentNames: Partial<Record<string, string>> = {
   which: 'the prompt',
   'boundTo.conversationId': '--conversation',
   'boundTo.scope': '--scope',
-  importTranscript: 'a transcript of another program',
+  'transcripts.import': 'a transcript of another program',
 }
 
 /** The message with the name of the argument in place of the library's field name, with which these kinds begin. */
@@ -64,7 +64,9 @@ function withArgumentName(error: LedgerError): string {
 export async function describeError(error: unknown): Promise<ErrorReport> {
   if (isLedgerError(error)) {
     const { kind, fault } = error
-    return { exitCode: exitOf[fault], kind, message: `${withArgumentName(error)}${hints[kind] ?? ''}` }
+    // An error that names the nearest ones has its own hint.
+    const hint = Array.isArray(error.details['nearest']) ? '' : (hints[kind] ?? '')
+    return { exitCode: exitOf[fault], kind, message: `${withArgumentName(error)}${hint}` }
   }
   const { faultOf, kindOf } = await import('../library/problem.js')
   const { fault, message } = faultOf(error)

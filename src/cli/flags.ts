@@ -2,6 +2,7 @@
  * The settings that flags, the environment and the config file can set, as plain data, so that `--help` does not load a
  * parser or a database. `config/load-config.ts` validates the values.
  */
+import { MODEL_VARIABLES } from '../summarizers/environment.js'
 import { DEFAULT_STRATEGY, STRATEGIES } from '../summarizers/strategy-names.js'
 
 /**
@@ -67,6 +68,16 @@ export const settings: readonly Setting[] = [
       'inside: this process updates read models and compacts; elsewhere: `projections run` and `compaction run` do [default: inside]',
   },
   {
+    key: 'resident',
+    flag: 'resident',
+    env: 'CONTEXT_LEDGER_RESIDENT',
+    group: 'Ledger:',
+    uses: ['open'],
+    choices: ['on', 'off'],
+    describe:
+      'on: after a command that reads a directory, a process keeps it open for 5 minutes, so that the next ones are fast; never in CI or without a terminal [default: on]',
+  },
+  {
     key: 'actor',
     flag: 'actor',
     env: 'CONTEXT_LEDGER_ACTOR',
@@ -95,8 +106,8 @@ export const settings: readonly Setting[] = [
   {
     key: 'model',
     flag: 'model',
-    env: 'CONTEXT_LEDGER_MODEL',
-    fallbackEnv: 'OPENAI_MODEL',
+    env: MODEL_VARIABLES.model[0],
+    fallbackEnv: MODEL_VARIABLES.model[1],
     group: 'Summarizer:',
     uses: ['summarize'],
     describe: 'Model of the summarizer',
@@ -104,8 +115,8 @@ export const settings: readonly Setting[] = [
   {
     key: 'baseUrl',
     flag: 'base-url',
-    env: 'CONTEXT_LEDGER_BASE_URL',
-    fallbackEnv: 'OPENAI_BASE_URL',
+    env: MODEL_VARIABLES.baseUrl[0],
+    fallbackEnv: MODEL_VARIABLES.baseUrl[1],
     group: 'Summarizer:',
     uses: ['summarize', 'search'],
     describe: 'Base URL of an OpenAI-compatible API',
@@ -113,8 +124,8 @@ export const settings: readonly Setting[] = [
   {
     key: 'apiKey',
     flag: 'api-key',
-    env: 'CONTEXT_LEDGER_API_KEY',
-    fallbackEnv: 'OPENAI_API_KEY',
+    env: MODEL_VARIABLES.apiKey[0],
+    fallbackEnv: MODEL_VARIABLES.apiKey[1],
     group: 'Summarizer:',
     uses: ['summarize', 'search'],
     secret: 'value',

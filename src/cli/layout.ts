@@ -45,7 +45,7 @@ const briefTime = (cell: string): string =>
 const GAP = 2
 /** Minimum width of a text column, so that edition ids are never cut. Time columns are never cut. */
 const LEAST = 12
-const isTime = (cell: string): boolean => /^\d{4}-\d{2}-\d{2} \d{2}:\d{2}$/u.test(cell)
+const isTime = (cell: string): boolean => /^(?:[A-Z][a-z]{2} )?\d{4}-\d{2}-\d{2} \d{2}:\d{2}$/u.test(cell)
 
 /** The titles as lines. A title wider than its column is split, one word per line. */
 function titleLines(head: readonly string[], widthOf: (column: number) => number): string[][] {

@@ -115,8 +115,7 @@ export function ledgerOnDemand(
       forgotten: (...args) => reading((ledger) => ledger.forgotten(...args)),
       list: (...args) => reading((ledger) => ledger.list(...args)),
       search: (...args) => reading((ledger) => ledger.search(...args)),
-      undo: (...args) => writing((ledger) => ledger.undo(...args)),
-      pin: (...args) => writing((ledger) => ledger.pin(...args)),
+      editions: { undo: (...args) => writing((ledger) => ledger.editions.undo(...args)) },
       // Buffers all events: if the serving process ended in the middle, a retry would return some events twice. Callers
       // set a limit on the number of events.
       async *log(...args) {
@@ -126,16 +125,19 @@ export function ledgerOnDemand(
           return events
         })
       },
-      tools: (...args) => [
-        {
-          name: MEMORY_READ,
-          call: (input) => reading((ledger) => toolOf(ledger.tools(...args), MEMORY_READ).call(input)),
-        },
-        {
-          name: COMPACT_CONTEXT,
-          call: (input) => writing((ledger) => toolOf(ledger.tools(...args), COMPACT_CONTEXT).call(input)),
-        },
-      ],
+      conversation: (...args) => {
+        const call = (name: string) => (input: unknown) => (ledger: Ledger) =>
+          toolOf(ledger.conversation(...args).tools.list, name).call(input)
+        return {
+          pin: (...pinned) => writing((ledger) => ledger.conversation(...args).pin(...pinned)),
+          tools: {
+            list: [
+              { name: MEMORY_READ, call: (input) => reading(call(MEMORY_READ)(input)) },
+              { name: COMPACT_CONTEXT, call: (input) => writing(call(COMPACT_CONTEXT)(input)) },
+            ],
+          },
+        }
+      },
     },
     async close() {
       await mutex.runExclusive(closeCurrent)

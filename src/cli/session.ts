@@ -3,7 +3,7 @@ import type { Config } from './config/load-config.js'
 import { isService } from '../library/addresses.js'
 import type { Ledger, LedgerOptions } from '../library/ledger.js'
 import type { ServiceStores } from '../library/processes.js'
-import { isLedgerError, LedgerError } from '../lib/ledger-error.js'
+import { LedgerError } from '../lib/ledger-error.js'
 import type { Flags } from './flags.js'
 import { note, noteColours } from './output.js'
 
@@ -12,6 +12,8 @@ export interface SessionNeeds {
   readonly creates?: boolean
   /** Only reads, so it works while another process has the directory open. */
   readonly reads?: true
+  /** Needs the directory for itself: a resident reader closes it. With `reads`. */
+  readonly alone?: true
   /** Uses the configured policy and summarizer: `import`, `append`, `compact`, `replay`, `editions adopt`. */
   readonly writes?: boolean
   /** The command makes its own summarizers, so the configured one is not opened: `evaluate`. */
@@ -33,23 +35,6 @@ export interface Session {
   readonly config: Config
   /** Background errors so far, each message once. */
   readonly warnings: readonly string[]
-}
-
-/**
- * Adds the most similar conversation id to the error. Only the CLI does this: the caller of the library may be a tenant
- * who must not see other ids.
- */
-async function withSuggestion(ledger: Ledger, error: unknown): Promise<unknown> {
-  if (!isLedgerError(error, 'NoSuchConversation') || error.details['nearest'] !== undefined) return error
-  const { problem } = await import('../library/problem.js')
-  const conversationId = String(error.details['conversationId'])
-  const { nameMeant } = await import('../domain/text/known-names.js')
-  // If the read models cannot be read, report the original error.
-  const near = nameMeant(
-    conversationId,
-    (await ledger.list().catch(() => ({ conversations: [] }))).conversations.map((each) => each.conversationId),
-  )
-  return near === undefined ? error : problem({ kind: 'NoSuchConversation', conversationId, nearest: near })
 }
 
 /** Settings that only a local process uses. A service has its own. */
@@ -89,8 +74,6 @@ async function withService<T>(config: Config, work: (session: Session) => Promis
   }
   try {
     return await work(session)
-  } catch (error) {
-    throw await withSuggestion(ledger, error)
   } finally {
     await ledger.close()
   }
@@ -129,7 +112,7 @@ export async function withLedger<T>(
       ...(config.database === undefined ? {} : { database: config.database }),
     })
     try {
-      return templateMeant((await reading.prompts.list()).prompts, which)
+      return templateMeant((await reading.admin.prompts.list()).prompts, which)
     } finally {
       await reading.close()
     }
@@ -141,7 +124,7 @@ export async function withLedger<T>(
   const promptWarning = warningForPrompt(summarizer)
   if (promptWarning !== undefined) note(`${noteColours.yellow('warning:')} ${promptWarning}`)
   const warnings: string[] = []
-  const { ledger, ...stores } = await openService({
+  const options: LedgerOptions = {
     store: config.store,
     workers: config.workers,
     ...(needs.reads === true ? { readOnly: true } : {}),
@@ -169,12 +152,12 @@ export async function withLedger<T>(
       warnings.push(sentence)
       note(`${noteColours.yellow('warning:')} ${sentence}`)
     },
-  })
+  }
+  const { ledger, ...stores } = await openService(options, needs.alone === true ? { alone: true } : undefined)
   try {
     return await work({ ledger, stores, config, warnings })
-  } catch (error) {
-    throw await withSuggestion(ledger, error)
   } finally {
     await ledger.close()
+    if (needs.reads === true && needs.alone !== true) await (await import('./start-resident.js')).startResident(config)
   }
 }

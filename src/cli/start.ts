@@ -62,7 +62,7 @@ async function showSavings(ledger: Ledger, context: Context): Promise<void> {
     else if (event.type === 'BatchArchived') counts.batches += 1
     else if (event.type === 'BatchesResummarized') counts.resummarized += 1
   }
-  const { ok, events } = await ledger.verify(CONVERSATION)
+  const { ok, events } = await ledger.admin.verify(CONVERSATION)
   const share = Math.round((100 * context.tokens) / Math.max(1, counts.tokens))
   await line(
     `${many(counts.messages, 'message')} with ${count(counts.tokens)} tokens → a context of ${count(context.tokens)} tokens (${String(share)} %)`,

@@ -83,11 +83,7 @@ export interface Client {
    */
   events(options?: EventsOptions): AsyncIterable<CloudEvent>
   /**
-<<<<<<< HEAD
    * Waits until a job has ended and returns it, with the result of its route. Throws the error of a failed job. If the
-=======
-   * Waits until a job has ended and returns it. Throws a `LedgerError` with the problem of a failed job. If the
->>>>>>> main
    * signal aborts, the job is cancelled.
    */
   ended<Begun extends Job>(job: Begun, options?: EndedOptions<Begun>): Promise<Begun>

@@ -5,7 +5,7 @@ import { notSupportedRemotely, withoutActor, type Remote } from './remote.js'
 const EVALUATED_AT_THE_STORE = 'evaluate on the machine of the store: the candidates have models and keys of their own'
 
 /** A listener for the progress of a job that goes through conversations. */
-export const doneOf = (
+const doneOf = (
   listener: ((done: number, of: number) => void) | undefined,
 ): ((progress: { readonly done: number; readonly of: number }) => void) | undefined =>
   listener === undefined
@@ -31,6 +31,9 @@ export const remoteEditions = ({ value, result }: Remote): Ledger['editions'] =>
     withoutActor(options)
     return await value('dropEdition', { params: { conversation, edition } })
   },
+  undo: async (conversation, options) => await value('undo', { params: { conversation }, body: withoutActor(options) }),
+  whatIf: async (conversations, { onConversation, ...options }) =>
+    await result('whatIf', { body: { ...options, conversations } }, { onProgress: doneOf(onConversation) }),
   estimateEvaluation: () => Promise.reject(notSupportedRemotely('editions.estimateEvaluation', EVALUATED_AT_THE_STORE)),
   evaluate: () => Promise.reject(notSupportedRemotely('editions.evaluate', EVALUATED_AT_THE_STORE)),
   async compare(conversations, edition, { onConversation, waitFor, timeout, ...options } = {}) {
@@ -42,7 +45,7 @@ export const remoteEditions = ({ value, result }: Remote): Ledger['editions'] =>
 })
 
 /** Read models. */
-export const remoteProjections = ({ value, result }: Remote): Ledger['projections'] => ({
+export const remoteProjections = ({ value, result }: Remote): Ledger['admin']['projections'] => ({
   status: async () => (await value('getProjections', {})).projections,
   async rebuild(names, { signal, onProgress, fresh, batchSize } = {}) {
     if (batchSize !== undefined) throw notSupportedRemotely('batchSize', 'the service has its own')

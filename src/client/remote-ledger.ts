@@ -2,9 +2,10 @@
  * A `Ledger` over a service, so that programs and the command line work with both. A function that the service
  * cannot offer throws an error that says so.
  */
-import type { AppendOptions, Ledger } from '../library/ledger.js'
+import { createChats } from '../library/chat.js'
+import type { Admin, AppendOptions, Ledger, Transcripts } from '../library/ledger.js'
 import { createClient } from './client.js'
-import { doneOf, remoteEditions, remoteProjections } from './remote-editions.js'
+import { remoteEditions, remoteProjections } from './remote-editions.js'
 import { followEvents, readLog } from './remote-events.js'
 import { listConversations, liveMessages, momentOf } from './remote-lists.js'
 import { compressRemotely, remoteTools } from './remote-tools.js'
@@ -27,16 +28,25 @@ export function openRemoteLedger({ policy, ...reach }: RemoteLedgerOptions): Led
     remote.close()
     return Promise.resolve()
   }
+  const recording = recordingCalls(remote, policy)
+  const reading = readingCalls(remote)
   return {
-    ...recordingCalls(remote, policy),
-    ...readingCalls(remote),
-    ...operatingCalls(remote),
+    conversation: createChats({
+      append: async (...args) => await recording.append(...args),
+      context: reading.context,
+      tools: (conversation, options) => remoteTools(remote, conversation, options),
+      async pin(conversation, message, options = {}) {
+        await remote.value('pinMessage', { params: { conversation, message }, query: withoutActor(options) })
+      },
+      async unpin(conversation, message, options = {}) {
+        await remote.value('unpinMessage', { params: { conversation, message }, query: withoutActor(options) })
+      },
+    }),
+    ...recording,
+    ...reading,
+    transcripts: remoteTranscripts(remote, policy),
     editions: remoteEditions(remote),
-    secrets: {
-      redactor: () => Promise.reject(notSupportedRemotely('secrets.redactor', 'the service redacts what it records')),
-      scan: () => Promise.reject(notSupportedRemotely('secrets.scan', 'scan on the machine of the store')),
-    },
-    projections: remoteProjections(remote),
+    admin: remoteAdmin(remote),
     close,
     [Symbol.asyncDispose]: close,
   }
@@ -63,27 +73,9 @@ const recordingCalls = ({ value }: Remote, ownPolicy: AppendOptions['policy']) =
       const { expectedRevision, ...body } = withoutActor(options)
       return await value('amend', { params: { conversation }, body, headers: expectedOf(expectedRevision) })
     },
-    async observe(conversation, observation, options = {}) {
-      const { policy, ...rest } = withoutActor(options)
-      return await value('observe', {
-        params: { conversation },
-        body: { ...rest, policy: mergedPolicy(ownPolicy, policy), observation },
-      })
-    },
-    openTranscript: () => Promise.reject(notSupportedRemotely('openTranscript', 'record on the machine of the store')),
-    importTranscript: () =>
-      Promise.reject(
-        notSupportedRemotely('importTranscript', 'import on the machine of the store, or append the messages'),
-      ),
-    async pin(conversation, message, options = {}) {
-      await value('pinMessage', { params: { conversation, message }, query: withoutActor(options) })
-    },
-    async unpin(conversation, message, options = {}) {
-      await value('unpinMessage', { params: { conversation, message }, query: withoutActor(options) })
-    },
   }) satisfies Partial<Ledger>
 
-/** Calls that read. */
+/** Calls that read and compact. */
 const readingCalls = (remote: Remote) => {
   const { value, result } = remote
   return {
@@ -97,7 +89,8 @@ const readingCalls = (remote: Remote) => {
     },
     search: async (query, options = {}) => await value('search', { body: { query, ...options } }),
     log: (conversation, options) => readLog(remote, conversation, options),
-    follow: (options) => followEvents(remote, options),
+    compact: async (conversation, options = {}) =>
+      await result('compact', { params: { conversation }, body: withoutActor(options) }),
     explain: async (conversation, body = {}) => await value('explain', { params: { conversation }, body }),
     async forgotten(conversation, { cycle, onCycle } = {}) {
       const { cycles, ...totals } =
@@ -107,32 +100,31 @@ const readingCalls = (remote: Remote) => {
       for (const each of cycles) await onCycle?.(each)
       return totals
     },
-    async stats(conversationId, { prices, onConversation } = {}) {
-      const { conversations, total } = await result('statsAll', { body: { prices, conversationId } })
-      for (const each of conversations) await onConversation?.(each)
-      return total
-    },
     list: async (options) => await listConversations(remote, options),
-    identity: async () => await value('getLedger', {}),
-    prompts: {
-      list: async () => await value('listPrompts', {}),
-      show: async (prompt) => await value('getPrompt', { params: { prompt } }),
-    },
-    tools: (conversation, options) => remoteTools(remote, conversation, options),
     compress: async (history, conversation, options) => await compressRemotely(remote, history, conversation, options),
   } satisfies Partial<Ledger>
 }
 
-/** Calls that compact, undo, verify and simulate. */
-const operatingCalls = ({ value, result }: Remote) =>
-  ({
-    compact: async (conversation, options = {}) =>
-      await result('compact', { params: { conversation }, body: withoutActor(options) }),
-    undo: async (conversation, options) =>
-      await value('undo', { params: { conversation }, body: withoutActor(options) }),
-    async waitForCompaction(conversation) {
-      if (conversation !== undefined) await value('settle', { params: { conversation } })
-    },
+/** Transcripts and actions of other programs. */
+const remoteTranscripts = ({ value }: Remote, ownPolicy: AppendOptions['policy']): Transcripts => ({
+  async observe(conversation, observation, options = {}) {
+    const { policy, ...rest } = withoutActor(options)
+    return await value('observe', {
+      params: { conversation },
+      body: { ...rest, policy: mergedPolicy(ownPolicy, policy), observation },
+    })
+  },
+  open: () => Promise.reject(notSupportedRemotely('transcripts.open', 'record on the machine of the store')),
+  import: () =>
+    Promise.reject(
+      notSupportedRemotely('transcripts.import', 'import on the machine of the store, or append the messages'),
+    ),
+})
+
+/** Verification, statistics and operation. */
+const remoteAdmin = (remote: Remote): Admin => {
+  const { value, result } = remote
+  return {
     async verify(conversation, { onProgress, onStream, against } = {}) {
       if (onStream !== undefined || against !== undefined)
         throw notSupportedRemotely('a manifest', 'create and verify manifests on the machine of the store')
@@ -140,9 +132,27 @@ const operatingCalls = ({ value, result }: Remote) =>
         ? await result('verifyAll', {}, { onProgress })
         : await result('verify', { params: { conversation } }, { onProgress })
     },
-    whatIf: async (conversations, { onConversation, ...options }) =>
-      await result('whatIf', { body: { ...options, conversations } }, { onProgress: doneOf(onConversation) }),
-  }) satisfies Partial<Ledger>
+    async stats(conversationId, { prices, onConversation } = {}) {
+      const { conversations, total } = await result('statsAll', { body: { prices, conversationId } })
+      for (const each of conversations) await onConversation?.(each)
+      return total
+    },
+    identity: async () => await value('getLedger', {}),
+    follow: (options) => followEvents(remote, options),
+    async waitForCompaction(conversation) {
+      if (conversation !== undefined) await value('settle', { params: { conversation } })
+    },
+    prompts: {
+      list: async () => await value('listPrompts', {}),
+      show: async (prompt) => await value('getPrompt', { params: { prompt } }),
+    },
+    secrets: {
+      redactor: () => Promise.reject(notSupportedRemotely('secrets.redactor', 'the service redacts what it records')),
+      scan: () => Promise.reject(notSupportedRemotely('secrets.scan', 'scan on the machine of the store')),
+    },
+    projections: remoteProjections(remote),
+  }
+}
 
 /** Settings of an append over those of the ledger; undefined if there are none. */
 const mergedPolicy = (ownPolicy: AppendOptions['policy'], policy: AppendOptions['policy']): AppendOptions['policy'] =>

@@ -77,9 +77,12 @@ const isAfter = (id: string, { conversationId }: ConversationSummary): boolean =
 const byId = (a: ConversationSummary, b: ConversationSummary): number =>
   Buffer.compare(Buffer.from(a.conversationId), Buffer.from(b.conversationId))
 
+/** The time of the last message; for a conversation without messages, when it began. */
+const lastTime = ({ lastMessageAt, startedAt }: ConversationSummary): string => lastMessageAt ?? startedAt
+
 /** The orders of a list, as the ledger has them. */
 const ORDERS = {
-  updated: (a, b) => (b.lastRecordedAt < a.lastRecordedAt ? -1 : b.lastRecordedAt > a.lastRecordedAt ? 1 : byId(b, a)),
+  updated: (a, b) => (lastTime(b) < lastTime(a) ? -1 : lastTime(b) > lastTime(a) ? 1 : byId(b, a)),
   messages: (a, b) => b.messages - a.messages || byId(a, b),
   tokens: (a, b) => b.liveTokens - a.liveTokens || byId(a, b),
 } satisfies Record<string, (a: ConversationSummary, b: ConversationSummary) => number>

@@ -1,7 +1,7 @@
 /** The tools of an agent, and `compress`, over a service. They report errors in their results. */
 import { thrownSentence } from '../domain/values/thrown.js'
 import { createAgentTools, type AgentTool } from '../library/agent-tools.js'
-import type { ActorOptions, AgentToolOptions, Compressed, MessageInput } from '../library/ledger.js'
+import type { ActorOptions, ChatOptions, Compressed, MessageInput } from '../library/ledger.js'
 import { dataOfProblem, problem } from '../library/problem.js'
 import { useTool as useToolRoute } from '../schema/agent.js'
 import { withoutActor, type Remote } from './remote.js'
@@ -15,11 +15,7 @@ const toolDefinitions = createAgentTools({
 const toolName = useToolRoute.params.shape.tool
 
 /** The tools, bound to a conversation. */
-export function remoteTools(
-  remote: Remote,
-  conversation: string,
-  options: AgentToolOptions = {},
-): readonly AgentTool[] {
+export function remoteTools(remote: Remote, conversation: string, options: ChatOptions): readonly AgentTool[] {
   const query = withoutActor(options)
   return toolDefinitions.map((tool) => {
     const use = async (args: unknown): Promise<string> => {

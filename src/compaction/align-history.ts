@@ -100,17 +100,6 @@ function findFrom<A>(list: readonly A[], from: number, holds: (each: A) => boole
   return -1
 }
 
-/** Matches two lists in order, and returns how many needles were found, each after the previous one. */
-function walk<A, B>(needles: readonly A[], haystack: readonly B[], found: (given: A, there: B) => boolean): number {
-  let from = 0
-  for (const [count, each] of needles.entries()) {
-    const at = findFrom(haystack, from, (other) => found(each, other))
-    if (at === -1) return count
-    from = at + 1
-  }
-  return needles.length
-}
-
 /** The number of leading messages at the start of the list. */
 function leadingLength(history: readonly NewMessage[], isShownOnly: (at: number) => boolean): number {
   const end = history.findIndex((message, at) => !isInstruction(message) || isShownOnly(at))
@@ -152,88 +141,136 @@ function whyOf(reading: ListReading, withdrawn: ReadonlySet<string>, appended: r
     : 'edited'
 }
 
-/** The changes of a list, read in one way. */
-export function changesOf(history: readonly NewMessage[], reading: ListReading): Changes {
-  const { list, hidden, shownForms: shown, views } = reading
-  const match = createMatch(reading)
-  const isShownOnly = (at: number): boolean => {
-    const message = history[at]
+/** Stands for an index that the list does not have. */
+const NO_MESSAGE: NewMessage = { role: 'user', content: '' }
+
+/** Matches the messages of a list with the recorded ones, in order. */
+class Alignment {
+  readonly placed: PlacedMessage[]
+  /** Ids of the recorded messages that the list contains. */
+  readonly stay = new Set<string>()
+  /** Indexes of the list's new messages. */
+  readonly fresh = new Set<number>()
+  /** Indexes of the list that contain a view, a placeholder or a note instead of a message. */
+  readonly shownOnly: ReadonlySet<number>
+  /** Recorded messages after the leading ones that the list may contain. */
+  readonly candidates: readonly SourceMessage[]
+  readonly #match: (message: NewMessage, source: SourceMessage) => Match
+
+  constructor(
+    readonly history: readonly NewMessage[],
+    readonly reading: ListReading,
+  ) {
+    this.#match = createMatch(reading)
+    this.placed = history.map(() => ({ messageId: undefined, isNew: false, exact: false }))
+    this.shownOnly = new Set([...history.keys()].filter((at) => this.#isShownOnly(at)))
+    const { list, hidden, shownForms } = reading
+    const notes = new Set([...this.shownOnly].flatMap((at) => shownForms.only.get(chatHash(this.#messageAt(at))) ?? []))
+    this.candidates = list.rest.filter(({ messageId }) => !hidden.has(messageId) && !notes.has(messageId))
+  }
+
+  #messageAt(at: number): NewMessage {
+    return this.history[at] ?? NO_MESSAGE
+  }
+
+  #isShownOnly(at: number): boolean {
+    const { list, shownForms, views } = this.reading
+    const message = this.history[at]
+    if (views.has(at) || message === undefined) return views.has(at)
     return (
-      views.has(at) ||
-      (message !== undefined &&
-        (isPlaceholder(message) ||
-          (shown.only.has(chatHash(message)) && !list.rest.some((said) => match(message, said) === 'exact'))))
+      isPlaceholder(message) ||
+      (shownForms.only.has(chatHash(message)) && !list.rest.some((source) => this.#match(message, source) === 'exact'))
     )
   }
-  const shownOnly = new Set([...history.keys()].filter(isShownOnly))
-  const leads = leadingLength(history, (at) => shownOnly.has(at))
-  const placed: PlacedMessage[] = history.map(() => ({ messageId: undefined, isNew: false, exact: false }))
-  const stay = new Set<string>()
-  const take = (at: number, source: SourceMessage, how: Match): void => {
-    placed[at] = { messageId: source.messageId, isNew: false, exact: how === 'exact' }
-    stay.add(source.messageId)
+
+  #keep(at: number, source: SourceMessage): void {
+    const isExact = this.#match(this.#messageAt(at), source) === 'exact'
+    this.placed[at] = { messageId: source.messageId, isNew: false, exact: isExact }
+    this.stay.add(source.messageId)
   }
-  const notes = new Set(
-    [...shownOnly].flatMap((at) => shown.only.get(chatHash(history[at] ?? { role: 'system', content: '' })) ?? []),
-  )
-  const candidates = list.rest.filter(({ messageId }) => !hidden.has(messageId) && !notes.has(messageId))
+
+  /** Matches leading messages, and returns how many of the list's first messages are recorded as such. */
+  matchLeading(instructions: readonly NewMessage[]): number {
+    let from = 0
+    for (const [at, message] of instructions.entries()) {
+      const found = findFrom(this.reading.list.leading, from, (source) => this.#match(message, source) !== undefined)
+      const source = this.reading.list.leading[found]
+      if (source === undefined) return at
+      this.#keep(at, source)
+      from = found + 1
+    }
+    return instructions.length
+  }
+
+  /** Whether the message is recorded after the leading ones. */
+  isLater(message: NewMessage): boolean {
+    return this.candidates.some((source) => this.#match(message, source) !== undefined)
+  }
+
+  /** Matches the messages at these indexes, each call together with its results. */
+  matchRest(indexes: readonly number[]): void {
+    const units = unitsOf(indexes.map((at) => this.#messageAt(at)))
+    const sourceUnits = unitsOf(this.candidates.map(({ body }) => body))
+    let nextUnit = 0
+    let broken = false
+    for (const unit of units) {
+      const at = indexes[unit.at] ?? -1
+      const results = unit.results.map((index) => indexes[index] ?? -1)
+      const found = broken ? -1 : findFrom(sourceUnits, nextUnit, (each) => this.#matches(at, this.candidates[each.at]))
+      const sourceUnit = sourceUnits[found]
+      const source = sourceUnit === undefined ? undefined : this.candidates[sourceUnit.at]
+      if (sourceUnit === undefined || source === undefined) {
+        broken = true
+        for (const index of [at, ...results]) this.fresh.add(index)
+        continue
+      }
+      nextUnit = found + 1
+      this.#keep(at, source)
+      this.#matchResults(
+        results,
+        sourceUnit.results.flatMap((each) => this.candidates[each] ?? []),
+      )
+    }
+  }
+
+  #matches(at: number, source: SourceMessage | undefined): boolean {
+    return source !== undefined && this.#match(this.#messageAt(at), source) !== undefined
+  }
+
+  /** Matches the results of a call in order. The first one that is not recorded, and all after it, are new. */
+  #matchResults(results: readonly number[], answers: readonly SourceMessage[]): void {
+    let from = 0
+    for (const [count, at] of results.entries()) {
+      const found = findFrom(answers, from, (answer) => this.#matches(at, answer))
+      const answer = answers[found]
+      if (answer === undefined) {
+        for (const index of results.slice(count)) this.fresh.add(index)
+        return
+      }
+      this.#keep(at, answer)
+      from = found + 1
+    }
+  }
+}
+
+/** The changes of a list, read in one way. */
+export function changesOf(history: readonly NewMessage[], reading: ListReading): Changes {
+  const { list } = reading
+  const alignment = new Alignment(history, reading)
+  const { placed, shownOnly, fresh, candidates } = alignment
+  const leads = leadingLength(history, (at) => shownOnly.has(at))
 
   // Leading messages first. An instruction of the list that is not one of them may be a later message, if the list has
   // dropped everything before it.
   const instructions = history.slice(0, leads)
-  let from = 0
-  let leadingCount = 0
-  for (const [at, message] of instructions.entries()) {
-    const found = findFrom(list.leading, from, (said) => match(message, said) !== undefined)
-    const source = list.leading[found]
-    if (source === undefined) break
-    take(at, source, match(message, source))
-    from = found + 1
-    leadingCount += 1
-  }
+  const leadingCount = alignment.matchLeading(instructions)
   const next = instructions[leadingCount]
-  const later = next !== undefined && candidates.some((said) => match(next, said) !== undefined)
+  const later = next !== undefined && alignment.isLater(next)
   const newLeading = later ? [] : [...instructions.keys()].slice(leadingCount)
+  for (const at of newLeading) fresh.add(at)
+  alignment.matchRest([...history.keys()].slice(later ? leadingCount : leads).filter((at) => !shownOnly.has(at)))
 
-  // Then all others, each call together with its results.
-  const restIndexes = [...history.keys()].slice(later ? leadingCount : leads).filter((at) => !shownOnly.has(at))
-  const messageAt = (index: number): NewMessage => history[restIndexes[index] ?? -1] ?? { role: 'user', content: '' }
-  const sourceUnits = unitsOf(candidates.map(({ body }) => body))
-  const fresh = new Set<number>(newLeading)
-  let nextUnit = 0
-  let broken = false
-  for (const unit of unitsOf(restIndexes.map((at) => history[at] ?? { role: 'user', content: '' }))) {
-    const found = broken
-      ? -1
-      : findFrom(sourceUnits, nextUnit, ({ at }) => {
-          const source = candidates[at]
-          return source !== undefined && match(messageAt(unit.at), source) !== undefined
-        })
-    const sourceUnit = sourceUnits[found]
-    const source = sourceUnit === undefined ? undefined : candidates[sourceUnit.at]
-    if (sourceUnit === undefined || source === undefined) {
-      broken = true
-      for (const index of [unit.at, ...unit.results]) fresh.add(restIndexes[index] ?? -1)
-      continue
-    }
-    nextUnit = found + 1
-    take(restIndexes[unit.at] ?? -1, source, match(messageAt(unit.at), source))
-    let result = 0
-    const answers = sourceUnit.results.flatMap((at) => candidates[at] ?? [])
-    const known = walk(unit.results, answers, (index, answer) => match(messageAt(index), answer) !== undefined)
-    for (const [count, index] of unit.results.entries()) {
-      if (count >= known) {
-        fresh.add(restIndexes[index] ?? -1)
-        continue
-      }
-      const at = findFrom(answers, result, (answer) => match(messageAt(index), answer) !== undefined)
-      const answer = answers[at]
-      if (answer !== undefined) take(restIndexes[index] ?? -1, answer, match(messageAt(index), answer))
-      result = at + 1
-    }
-  }
-
-  const withdraw = [...list.leading, ...candidates].filter(({ messageId }) => !stay.has(messageId))
+  const withdraw = [...list.leading, ...candidates].filter(({ messageId }) => !alignment.stay.has(messageId))
   const used = new Set<string>()
   const newOnes = [...fresh].toSorted((a, b) => a - b)
   const isNatural = list.appended === leadingCount && withdraw.length === 0

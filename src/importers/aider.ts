@@ -72,107 +72,113 @@ function speakerOf(line: string, isTrimmed: boolean): Speaker {
 
 const PREFIX = { user: /^#### ?/u, program: /^> ?/u, model: /^/u }
 
-/** @param path the history file; its name is the prefix of run ids */
-function createReader(path: string): TranscriptReader {
-  const name = basename(path.replaceAll('\\', '/'))
-  const stem = name.replace(/\.md$/u, '')
-  const runs = new Map<string, number>()
-  let run:
-    | {
-        readonly id: string
-        readonly startedAt: string | undefined
-        readonly line: number
-        readonly where: SourceLocation
-      }
-    | undefined
-  let isAnnounced = false
-  let isTrimmed: boolean | undefined
-  let model: string | undefined
-  let turn: Turn | undefined
-  let read = 0
+interface Run {
+  readonly id: string
+  readonly startedAt: string | undefined
+  readonly line: number
+  readonly where: SourceLocation
+}
 
-  function* announce(version: string | undefined): Generator<TranscriptItem> {
-    if (run === undefined || isAnnounced) return
-    isAnnounced = true
+/** Reads a history file line by line. */
+class AiderReader implements TranscriptReader {
+  readonly #name: string
+  /** How many runs began at the same time, by run id. */
+  readonly #runs = new Map<string, number>()
+  #run: Run | undefined
+  #isAnnounced = false
+  /** Whether an editor has removed the spaces at the ends of lines; undefined until a line of this run shows it. */
+  #isTrimmed: boolean | undefined
+  #model: string | undefined
+  /** The message that is being read. */
+  #turn: Turn | undefined
+  #linesRead = 0
+
+  /** @param path the history file; its name is the prefix of run ids */
+  constructor(private readonly path: string) {
+    this.#name = basename(path.replaceAll('\\', '/'))
+  }
+
+  *take({ value, where }: TranscriptRecord): Generator<TranscriptItem> {
+    const line = typeof value === 'string' ? value : ''
+    this.#linesRead += 1
+    const number = where.line ?? this.#linesRead
+    const header = HEADER.exec(line)?.[1]
+    if (header !== undefined) {
+      yield* this.#flush(line)
+      yield* this.#announce(undefined)
+      this.#begin(header, number, where)
+    } else if (this.#turn?.isOpen === true && !/^#### .*\S {2}$/u.test(line)) {
+      this.#turn.lines.push(line.trimEnd())
+      this.#turn.isOpen = !line.endsWith('  ') || line.trim() === ''
+    } else if (line.trim() !== '') yield* this.#takeText(line, number, where)
+    // An empty line ends a text of the user or the program. The model's text may contain empty lines.
+    else if (this.#turn?.speaker === 'model') this.#turn.lines.push('')
+    else yield* this.#flush(line)
+  }
+
+  *end(): Generator<TranscriptItem> {
+    const turn = this.#turn
+    if (turn !== undefined) yield { kind: 'left-out', what: 'last message, which may go on', where: turn.where }
+    yield* this.#announce(undefined)
+  }
+
+  *#announce(version: string | undefined): Generator<TranscriptItem> {
+    const run = this.#run
+    if (run === undefined || this.#isAnnounced) return
+    this.#isAnnounced = true
     yield {
       kind: 'conversation',
       sourceId: run.id,
       programVersion: version,
-      cwd: name === '.aider.chat.history.md' ? dirname(path) : undefined,
+      cwd: this.#name === '.aider.chat.history.md' ? dirname(this.path) : undefined,
       startedAt: run.startedAt,
       where: run.where,
     }
   }
 
   /** Yields the message that was read last. @param next the line after it, which may contain its usage */
-  function* flush(next: string): Generator<TranscriptItem> {
-    if (turn === undefined) return
-    const { speaker, lines, where, offset } = turn
-    turn = undefined
+  *#flush(next: string): Generator<TranscriptItem> {
+    if (this.#turn === undefined) return
+    const { speaker, lines, where, offset } = this.#turn
+    this.#turn = undefined
     const words = lines.join('\n').replace(/^\n+|\s+$/gu, '')
-    if (speaker === 'program') model = MODEL.exec(words)?.[1] ?? model
-    yield* announce(speaker === 'program' ? VERSION.exec(words)?.[1] : undefined)
+    if (speaker === 'program') this.#model = MODEL.exec(words)?.[1] ?? this.#model
+    yield* this.#announce(speaker === 'program' ? VERSION.exec(words)?.[1] : undefined)
     if (words === '') {
       yield { kind: 'left-out', what: speaker === 'program' ? '>' : speaker === 'user' ? '####' : 'text', where }
       return
     }
     const item = { kind: 'message', sourceId: `line-${String(offset)}`, part: 0, where } as const
-    if (speaker === 'model') yield { ...item, body: { role: 'assistant', content: words }, model, usage: usageIn(next) }
+    if (speaker === 'model')
+      yield { ...item, body: { role: 'assistant', content: words }, model: this.#model, usage: usageIn(next) }
     else
       yield { ...item, body: { role: 'user', content: words }, ...(speaker === 'program' ? { byProgram: true } : {}) }
   }
 
-  function begin(local: string | undefined, line: number, where: SourceLocation): void {
+  #begin(local: string | undefined, line: number, where: SourceLocation): Run {
     const startedAt = timeIn(local)
-    const runId = `${stem}/${startedAt?.replace('.000Z', 'Z') ?? 'start'}`
-    const count = (runs.get(runId) ?? 0) + 1
-    runs.set(runId, count)
-    run = { id: count === 1 ? runId : `${runId}-${String(count)}`, startedAt, line, where }
-    isAnnounced = false
-    isTrimmed = undefined
+    const runId = `${this.#name.replace(/\.md$/u, '')}/${startedAt?.replace('.000Z', 'Z') ?? 'start'}`
+    const count = (this.#runs.get(runId) ?? 0) + 1
+    this.#runs.set(runId, count)
+    this.#isAnnounced = false
+    this.#isTrimmed = undefined
+    return (this.#run = { id: count === 1 ? runId : `${runId}-${String(count)}`, startedAt, line, where })
   }
 
-  function* take({ value, where }: TranscriptRecord): Generator<TranscriptItem> {
-    const line = typeof value === 'string' ? value : ''
-    read += 1
-    const number = where.line ?? read
-    const header = HEADER.exec(line)?.[1]
-    if (header !== undefined) {
-      yield* flush(line)
-      yield* announce(undefined)
-      begin(header, number, where)
-      return
-    }
+  *#takeText(line: string, number: number, where: SourceLocation): Generator<TranscriptItem> {
     const isEnded = line.endsWith('  ')
-    if (turn?.isOpen === true && !/^#### .*\S {2}$/u.test(line)) {
-      turn.lines.push(line.trimEnd())
-      turn.isOpen = !isEnded || line.trim() === ''
-      return
-    }
-    if (line.trim() === '') {
-      // An empty line ends a text of the user or the program. The model's text may contain empty lines.
-      if (turn?.speaker === 'model') turn.lines.push('')
-      else yield* flush(line)
-      return
-    }
     // A truncated file begins in the middle of a run.
-    if (run === undefined) begin(undefined, number - 1, where)
-    isTrimmed ??= /^(?:>|####)/u.test(line) && !isEnded
+    const run = this.#run ?? this.#begin(undefined, number - 1, where)
+    const isTrimmed = (this.#isTrimmed ??= /^(?:>|####)/u.test(line) && !isEnded)
+    const before = this.#turn
     // Directly after a line of the user or the program, the model's text has not begun.
-    const isOpen = !isTrimmed && !isEnded && line.startsWith('> ') && turn !== undefined && turn.speaker !== 'model'
+    const isOpen = !isTrimmed && !isEnded && line.startsWith('> ') && before !== undefined && before.speaker !== 'model'
     const speaker = isOpen ? 'program' : speakerOf(line, isTrimmed)
-    if (turn !== undefined && turn.speaker !== speaker) yield* flush(line)
-    turn ??= { speaker, lines: [], where, offset: number - (run?.line ?? 0), isOpen }
+    if (before !== undefined && before.speaker !== speaker) yield* this.#flush(line)
+    const turn = (this.#turn ??= { speaker, lines: [], where, offset: number - run.line, isOpen })
     turn.isOpen = isOpen
     turn.lines.push(speaker === 'model' ? line : line.replace(PREFIX[speaker], '').trimEnd())
   }
-
-  function* end(): Generator<TranscriptItem> {
-    if (turn !== undefined) yield { kind: 'left-out', what: 'last message, which may go on', where: turn.where }
-    yield* announce(undefined)
-  }
-
-  return { take, end }
 }
 
 function recognize({ path, text }: Head): Layout | undefined {
@@ -193,5 +199,5 @@ export const aider: Importer = {
     return file === undefined ? [] : [file]
   },
   recognize,
-  read: createReader,
+  read: (path) => new AiderReader(path),
 }

@@ -42,39 +42,6 @@ export type Step =
 /** The parent of a record: a position, the beginning, or unknown because it is not in this file. */
 type Parent = Position | 'beginning' | 'unknown'
 
-export interface Branches {
-  /** The last position of the branch; undefined if the branch is empty. */
-  tip(): Position | undefined
-  /** The model's context: everything since the last compaction, including the entries that it retained. */
-  live(): readonly Position[]
-  isLive(id: string): boolean
-  /** Whether the last message of this group is on the branch. */
-  isGroupLive(group: string): boolean
-  /** Whether a record of this id was read. */
-  knows(id: string): boolean
-  /** The position of a message, on the current branch if possible. */
-  find(id: string): Position | undefined
-  /** The position to which a record with this parent id is attached. */
-  parent(id: string | null | undefined): Parent
-  /**
-   * The last position of the group that contains this one.
-   * @param answerOnly ignores the program's notes after the answer
-   */
-  endOf(position: Position, answerOnly: boolean): Position
-  /** Whether a compaction is active. */
-  isCompacted(): boolean
-  append(message: NewMessage): void
-  /** Adds a message to another branch without switching to it. */
-  appendToOtherBranch(message: NewMessage, at: Position): void
-  /** Notes a record without a message. Later records may name it as their parent. */
-  noteSilent(id: string, parentId: string | null | undefined): void
-  /** Like `noteSilent`, for a record between a compaction boundary and its summary. */
-  noteSilentAfterBoundary(id: string, compactionId: string): void
-  goTo(position: Position | undefined): readonly Step[]
-  /** @param summaryId the record with the summary, which later ones may name as their parent */
-  compact(id: string, summaryId: string | undefined, retained: readonly RetainedEntry[]): void
-}
-
 const isCompaction = ({ kind }: Position): boolean => kind === 'compaction'
 
 /** All positions from the beginning to this one. */
@@ -126,140 +93,185 @@ function stepsBetween(
   return steps
 }
 
-/** Creates the tree of an empty conversation. */
-export function createBranches(): Branches {
+/** The tree of a conversation, empty at first. */
+export class Branches {
   /** The latest position of each message. */
-  const positions = new Map<string, Position>()
+  readonly #positions = new Map<string, Position>()
   /**
    * For records without a message: the message or compaction to which they are attached; undefined for the beginning.
    */
-  const passed = new Map<string, string | undefined>()
+  readonly #silent = new Map<string, string | undefined>()
   /**
    * For a compaction and for its summary: the last position that it retained. A record that names either as its parent
    * is attached there.
    */
-  const ends = new Map<string, Position>()
-  const contexts = new Map<Position, readonly Position[]>()
-  const lastOf = new Map<string, Position>()
-  let tip: Position | undefined
-  let live: Position[] = []
-  let at = new Map<Position, number>()
+  readonly #ends = new Map<string, Position>()
+  readonly #contexts = new Map<Position, readonly Position[]>()
+  readonly #lastOfGroup = new Map<string, Position>()
+  #tip: Position | undefined
+  #live: Position[] = []
+  /** The index of each position in `#live`. */
+  #indexes = new Map<Position, number>()
 
-  const add = (position: Position): void => {
-    positions.set(position.id, position)
-    lastOf.set(position.group, position)
+  /** The last position of the branch; undefined if the branch is empty. */
+  get tip(): Position | undefined {
+    return this.#tip
   }
-  /** Reuses strings that are already in memory: in a long file they account for most of the memory used. */
-  const placeOf = ({ id, group, isAnswer, parentId }: NewMessage, before: Position | undefined): Position => ({
-    id,
-    kind: 'message',
-    before,
-    earlier: positions.get(id),
-    group: group === id ? id : (lastOf.get(group)?.group ?? group),
-    isAnswer,
-    parentId: parentId === tip?.id ? tip.id : parentId,
-  })
-  const settle = (position: Position | undefined): void => {
-    tip = position
-    live = []
-    for (let each = position; each !== undefined && !isCompaction(each); each = each.before) live.push(each)
-    live.reverse()
-    at = new Map(live.map((each, index) => [each, index]))
+
+  /** The model's context: everything since the last compaction, including the entries that it retained. */
+  get live(): readonly Position[] {
+    return this.#live
   }
-  /** The latest position of a message on the current branch. */
-  const liveOf = (latest: Position | undefined): Position | undefined => {
-    let position = latest
-    while (position !== undefined && !at.has(position)) position = position.earlier
-    return position
+
+  isLive(id: string): boolean {
+    return this.#liveOf(this.#positions.get(id)) !== undefined
   }
-  const find = (id: string): Position | undefined => {
-    const latest = positions.get(id)
-    return liveOf(latest) ?? latest
+
+  /** Whether the last message of this group is on the branch. */
+  isGroupLive(group: string): boolean {
+    const last = this.#lastOfGroup.get(group)
+    return last !== undefined && this.#indexes.has(last)
   }
-  const parent: Branches['parent'] = (id) => {
+
+  /** Whether a record of this id was read. */
+  knows(id: string): boolean {
+    return this.#positions.has(id) || this.#silent.has(id) || this.#ends.has(id)
+  }
+
+  /** The position of a message, on the current branch if possible. */
+  find(id: string): Position | undefined {
+    const latest = this.#positions.get(id)
+    return this.#liveOf(latest) ?? latest
+  }
+
+  /** The position to which a record with this parent id is attached. */
+  parent(id: string | null | undefined): Parent {
     if (id === null || id === undefined || id === '') return 'beginning'
-    const position = ends.get(id) ?? find(id)
+    const position = this.#ends.get(id) ?? this.find(id)
     if (position !== undefined) return position
-    if (!passed.has(id)) return 'unknown'
-    const hangsOn = passed.get(id)
-    return hangsOn === undefined ? 'beginning' : (ends.get(hangsOn) ?? find(hangsOn) ?? 'unknown')
+    if (!this.#silent.has(id)) return 'unknown'
+    const attachedTo = this.#silent.get(id)
+    return attachedTo === undefined ? 'beginning' : (this.#ends.get(attachedTo) ?? this.find(attachedTo) ?? 'unknown')
   }
 
-  return {
-    tip: () => tip,
-    live: () => live,
-    isLive: (id) => liveOf(positions.get(id)) !== undefined,
-    isGroupLive: (group) => {
-      const last = lastOf.get(group)
-      return last !== undefined && at.has(last)
-    },
-    knows: (id) => positions.has(id) || passed.has(id) || ends.has(id),
-    find,
-    parent,
-    endOf: (position, answerOnly) => {
-      const run: Position[] = []
-      const index = at.get(position)
-      if (index !== undefined) {
-        for (let next = index + 1; live[next]?.group === position.group; next += 1) {
-          const each = live[next]
-          if (each !== undefined) run.push(each)
-        }
-      } else {
-        let each = lastOf.get(position.group)
-        for (; each !== undefined && each !== position && each.group === position.group; each = each.before)
-          run.unshift(each)
-        if (each !== position) return position
+  /**
+   * The last position of the group that contains this one.
+   * @param answerOnly ignores the program's notes after the answer
+   */
+  endOf(position: Position, answerOnly: boolean): Position {
+    const run: Position[] = []
+    const index = this.#indexes.get(position)
+    if (index !== undefined) {
+      for (let next = index + 1; this.#live[next]?.group === position.group; next += 1) {
+        const each = this.#live[next]
+        if (each !== undefined) run.push(each)
       }
-      return (answerOnly ? run.findLast(({ isAnswer }) => isAnswer) : run.at(-1)) ?? position
-    },
-    isCompacted: () => chainTo(tip).some(isCompaction),
-    append: (message) => {
-      const position = placeOf(message, tip)
-      add(position)
-      at.set(position, live.length)
-      live.push(position)
-      tip = position
-    },
-    appendToOtherBranch: (message, before) => {
-      add(placeOf(message, before))
-    },
-    noteSilent: (id, parentId) => {
-      // Some records of the program have no parent (a hook at the start of a resumed session). They are not a rewind.
-      const found = parent(parentId)
-      if (found === 'unknown' || ((parentId ?? '') === '' && found === 'beginning')) passed.set(id, tip?.id)
-      else passed.set(id, found === 'beginning' ? undefined : found.id)
-    },
-    noteSilentAfterBoundary: (id, compactionId) => {
-      passed.set(id, compactionId)
-    },
-    goTo: (position) => {
-      if (position === tip) return []
-      const steps = stepsBetween(chainTo(tip), chainTo(position), (compaction) => contexts.get(compaction) ?? [])
-      settle(position)
-      return steps
-    },
-    compact: (id, summaryId, retained) => {
-      const compaction: Position = {
-        id,
-        kind: 'compaction',
-        before: tip,
-        earlier: undefined,
-        group: id,
-        isAnswer: false,
-        parentId: '',
-      }
-      let before = compaction
-      const context = retained.map((each): Position => {
-        const known = find(each.id)
-        const { group, isAnswer, parentId } = known ?? { group: each.id, isAnswer: false, parentId: '' }
-        before = { ...each, before, earlier: positions.get(each.id), group, isAnswer, parentId }
-        return before
-      })
-      for (const position of context) if (position.kind !== 'missing') add(position)
-      contexts.set(compaction, context)
-      ends.set(id, before)
-      if (summaryId !== undefined) ends.set(summaryId, before)
-      settle(before)
-    },
+    } else {
+      let each = this.#lastOfGroup.get(position.group)
+      for (; each !== undefined && each !== position && each.group === position.group; each = each.before)
+        run.unshift(each)
+      if (each !== position) return position
+    }
+    return (answerOnly ? run.findLast(({ isAnswer }) => isAnswer) : run.at(-1)) ?? position
+  }
+
+  /** Whether a compaction is active. */
+  isCompacted(): boolean {
+    return chainTo(this.#tip).some(isCompaction)
+  }
+
+  append(message: NewMessage): void {
+    const position = this.#positionAfter(message, this.#tip)
+    this.#add(position)
+    this.#indexes.set(position, this.#live.length)
+    this.#live.push(position)
+    this.#tip = position
+  }
+
+  /** Adds a message to another branch without switching to it. */
+  appendToOtherBranch(message: NewMessage, before: Position): void {
+    this.#add(this.#positionAfter(message, before))
+  }
+
+  /** Notes a record without a message. Later records may name it as their parent. */
+  noteSilent(id: string, parentId: string | null | undefined): void {
+    // Some records of the program have no parent (a hook at the start of a resumed session). They are not a rewind.
+    const found = this.parent(parentId)
+    if (found === 'unknown' || ((parentId ?? '') === '' && found === 'beginning')) this.#silent.set(id, this.#tip?.id)
+    else this.#silent.set(id, found === 'beginning' ? undefined : found.id)
+  }
+
+  /** Like `noteSilent`, for a record between a compaction boundary and its summary. */
+  noteSilentAfterBoundary(id: string, compactionId: string): void {
+    this.#silent.set(id, compactionId)
+  }
+
+  goTo(position: Position | undefined): readonly Step[] {
+    if (position === this.#tip) return []
+    const steps = stepsBetween(
+      chainTo(this.#tip),
+      chainTo(position),
+      (compaction) => this.#contexts.get(compaction) ?? [],
+    )
+    this.#settle(position)
+    return steps
+  }
+
+  /** @param summaryId the record with the summary, which later ones may name as their parent */
+  compact(id: string, summaryId: string | undefined, retained: readonly RetainedEntry[]): void {
+    const compaction: Position = {
+      id,
+      kind: 'compaction',
+      before: this.#tip,
+      earlier: undefined,
+      group: id,
+      isAnswer: false,
+      parentId: '',
+    }
+    let before = compaction
+    const context = retained.map((each): Position => {
+      const known = this.find(each.id)
+      const { group, isAnswer, parentId } = known ?? { group: each.id, isAnswer: false, parentId: '' }
+      before = { ...each, before, earlier: this.#positions.get(each.id), group, isAnswer, parentId }
+      return before
+    })
+    for (const position of context) if (position.kind !== 'missing') this.#add(position)
+    this.#contexts.set(compaction, context)
+    this.#ends.set(id, before)
+    if (summaryId !== undefined) this.#ends.set(summaryId, before)
+    this.#settle(before)
+  }
+
+  #add(position: Position): void {
+    this.#positions.set(position.id, position)
+    this.#lastOfGroup.set(position.group, position)
+  }
+
+  /** Reuses strings that are already in memory: in a long file they account for most of the memory used. */
+  #positionAfter({ id, group, isAnswer, parentId }: NewMessage, before: Position | undefined): Position {
+    return {
+      id,
+      kind: 'message',
+      before,
+      earlier: this.#positions.get(id),
+      group: group === id ? id : (this.#lastOfGroup.get(group)?.group ?? group),
+      isAnswer,
+      parentId: parentId === this.#tip?.id ? this.#tip.id : parentId,
+    }
+  }
+
+  #settle(position: Position | undefined): void {
+    this.#tip = position
+    this.#live = []
+    for (let each = position; each !== undefined && !isCompaction(each); each = each.before) this.#live.push(each)
+    this.#live.reverse()
+    this.#indexes = new Map(this.#live.map((each, index) => [each, index]))
+  }
+
+  /** The latest position of a message on the current branch. */
+  #liveOf(latest: Position | undefined): Position | undefined {
+    let position = latest
+    while (position !== undefined && !this.#indexes.has(position)) position = position.earlier
+    return position
   }
 }

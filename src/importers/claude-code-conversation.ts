@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { sha256 } from '../domain/values/hash.js'
 import { contentText, type MessageBody, type ToolCall } from '../domain/values/message.js'
-import { createBranches, type Branches, type RetainedEntry, type Position, type Step } from './claude-code-branches.js'
+import { Branches, type RetainedEntry, type Position, type Step } from './claude-code-branches.js'
 import {
   answerMessagesOf,
   attachmentContentOf,
@@ -63,7 +63,7 @@ export interface Conversation {
 export const createConversation = (opening: Conversation['opening'], beginsLate: boolean): Conversation => ({
   opening,
   beginsLate,
-  branches: createBranches(),
+  branches: new Branches(),
   recentItems: createRecentItems(),
   callers: new Map(),
   results: new Map(),
@@ -164,7 +164,7 @@ type RecordRole =
 
 /** The position after which a record is appended. */
 function destination({ branches }: Conversation, { parentUuid }: ClaudeRecord, role: RecordRole): Position | undefined {
-  const tip = branches.tip()
+  const tip = branches.tip
   if (role.kind === 'result' || (role.kind === 'answer' && branches.isGroupLive(role.group))) return tip
   const parent = branches.parent(parentUuid)
   if (parent === 'unknown') return tip
@@ -202,9 +202,7 @@ function* emit(
   }
   yield* switchBranch(conversation, branches.goTo(destination(conversation, located.record, role)), located)
   const group =
-    role.kind === 'answer'
-      ? role.group
-      : (caller?.group ?? (role.kind === 'prompt' ? id : (branches.tip()?.group ?? id)))
+    role.kind === 'answer' ? role.group : (caller?.group ?? (role.kind === 'prompt' ? id : (branches.tip?.group ?? id)))
   branches.append({ id, group, isAnswer, parentId })
   yield* items
 }
@@ -376,12 +374,12 @@ function retentionOfList(branches: Branches, uuids: readonly string[], allUuids:
   })
   const named = new Set(uuids)
   const doubtful = new Set(allUuids.filter((id) => !named.has(id)))
-  return { retained, unknown: messageIds(branches.live()).filter((id) => doubtful.has(id)) }
+  return { retained, unknown: messageIds(branches.live).filter((id) => doubtful.has(id)) }
 }
 
 /** For a compaction that names the first and the last retained message, as some versions do. */
 function retentionOfSegment(branches: Branches, head: string | undefined, tail: string | undefined): Retention {
-  const live = branches.live()
+  const live = branches.live
   const placeOf = (id: string): number => {
     const parent = branches.parent(id)
     return typeof parent === 'string' ? -1 : live.indexOf(parent)
@@ -434,9 +432,9 @@ function* compact(
     yield* switchBranch(conversation, branches.goTo(branches.endOf(before, false)), boundary)
   const { retained, unknown } = retentionOf(conversation, record)
   const retainedIds = new Set(retained.map((each) => each.id))
-  const lacks = branches.live().some((place) => place.kind === 'missing' && !retainedIds.has(place.id))
+  const lacks = branches.live.some((place) => place.kind === 'missing' && !retainedIds.has(place.id))
   const isFirst = !branches.isCompacted()
-  const coversMissing = lacks || (isFirst && (conversation.beginsLate || branches.live().length === 0))
+  const coversMissing = lacks || (isFirst && (conversation.beginsLate || branches.live.length === 0))
   const inserted: ContextEntry[] =
     summary === undefined ? [] : [{ kind: 'inserted', body: summary.body, isSummary: true }]
   const entries = retained.map((each) => entryOf(conversation, each))

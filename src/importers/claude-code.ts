@@ -24,9 +24,17 @@ import {
   recordOf,
   timeOf,
   type AgentMeta,
+  type ClaudeRecord,
 } from './claude-code-records.js'
 import { isOfIFlow } from './unread-forms.js'
-import type { Importer, Parent, TranscriptItem, TranscriptReader, TranscriptRecord } from './transcript.js'
+import type {
+  Importer,
+  Parent,
+  SourceLocation,
+  TranscriptItem,
+  TranscriptReader,
+  TranscriptRecord,
+} from './transcript.js'
 
 /** The ids in the path of a transcript. */
 interface PathIds {
@@ -105,7 +113,9 @@ function createReader(path: string): TranscriptReader {
   const sides = new Set<Conversation>()
   let current: Conversation | undefined
   let main: Conversation | undefined
-  let title: string | undefined
+  /** The titles of the session: by the user, by the program, and of an older version. The first of them counts. */
+  const titles: { custom?: string | undefined; ai?: string | undefined; summary?: string | undefined } = {}
+  const titleNow = (): string | undefined => titles.custom ?? titles.ai ?? titles.summary
   let count = 0
 
   const open = (sourceId: string, create: () => Conversation): Conversation => {
@@ -135,7 +145,7 @@ function createReader(path: string): TranscriptReader {
     // A fork begins with a copy of the original session's records, under its own session id or under the original one.
     const forked = forkedFrom?.sessionId ?? sessionId ?? sourceId
     const parent: Parent | undefined = forked === sourceId ? undefined : { sourceId: forked, how: 'fork' }
-    return open(sourceId, () => begin(located, { sourceId, parent, title }))
+    return open(sourceId, () => begin(located, { sourceId, parent, title: titleNow() }))
   }
   const sideOf = (located: LocatedRecord): Conversation => {
     const { record, id } = located
@@ -160,6 +170,22 @@ function createReader(path: string): TranscriptReader {
     })
   }
 
+  /** A record may change the session's title. */
+  function* takeTitle(
+    { customTitle, aiTitle, summary, leafUuid }: ClaudeRecord,
+    where: SourceLocation,
+  ): Generator<TranscriptItem> {
+    const before = titleNow()
+    titles.custom = customTitle ?? titles.custom
+    titles.ai = aiTitle ?? titles.ai
+    // A file that continues a session can begin with the summary of the earlier one.
+    if (main?.branches.knows(leafUuid ?? '') === true) titles.summary = summary ?? titles.summary
+    const title = titleNow()
+    if (main === undefined || title === before || title === undefined) return
+    current = main
+    yield { ...main.opening, title, where }
+  }
+
   function* take({ value, where }: TranscriptRecord): Generator<TranscriptItem> {
     count += 1
     const record = recordOf(value)
@@ -168,7 +194,7 @@ function createReader(path: string): TranscriptReader {
       return
     }
     if (!isChained(record)) {
-      title ??= record.customTitle
+      yield* takeTitle(record, where)
       yield { kind: 'left-out', what: nameOf(record), where }
       return
     }

@@ -412,25 +412,32 @@ const isSession = (value: Fields): boolean =>
   value['type'] === undefined &&
   (value['projectID'] !== undefined || value['directory'] !== undefined || value['title'] !== undefined)
 
+/** The session's title. The name of a session without one contains only the time at which it was created. */
+const titleIn = (title: unknown): string | undefined => {
+  const text = textIn(title)
+  return text === undefined || /^(?:New|Child) session - \d{4}-\d{2}-\d{2}T[\d:.]+Z$/u.test(text) ? undefined : text
+}
+
 const PART_FILE = /(?:^|[\\/])part[\\/](?<message>[^\\/]+)[\\/][^\\/]+\.json$/u
 const MESSAGE_FILE = /(?:^|[\\/])message[\\/](?<session>[^\\/]+)[\\/][^\\/]+\.json$/u
 
-export function opencodeReader(): TranscriptReader {
-  let session: Session | undefined
-  const callOfChild = new Map<string, string>()
-  // For the `storage/` tree: parts that were read before their message.
-  const waiting = new Map<string, { readonly parts: unknown[]; readonly where: SourceLocation }>()
+/** Reads records of every form, in the order in which they arrive. */
+export class OpencodeReader implements TranscriptReader {
+  #session: Session | undefined
+  readonly #callOfChild = new Map<string, string>()
+  /** For the `storage/` tree: parts that were read before their message. */
+  readonly #waitingParts = new Map<string, { readonly parts: unknown[]; readonly where: SourceLocation }>()
 
-  const onChild = (sessionId: string, callId: string): void => {
-    callOfChild.set(sessionId, callId)
-  }
+  readonly #onChild = (sessionId: string, callId: string): void => {
+    this.#callOfChild.set(sessionId, callId)
+  };
 
-  function* begin(id: string, info: Fields, where: SourceLocation): Generator<TranscriptItem> {
-    if (session !== undefined) yield* closing(session)
-    session = newSession(id, where)
+  *#begin(id: string, info: Fields, where: SourceLocation): Generator<TranscriptItem, Session> {
+    if (this.#session !== undefined) yield* closing(this.#session)
+    const session = (this.#session = newSession(id, where))
     const caller = textIn(info['parentID'])
     const origin = textIn(info['forkedFromID'])
-    const callId = callOfChild.get(id)
+    const callId = this.#callOfChild.get(id)
     session.reverted = revertIn(info['revert'])
     const item: ConversationItem = {
       kind: 'conversation',
@@ -441,7 +448,7 @@ export function opencodeReader(): TranscriptReader {
           ? {}
           : { parent: { sourceId: origin, how: 'fork' } }
         : { parent: { sourceId: caller, how: 'sub-agent', ...(callId === undefined ? {} : { callId }) } }),
-      title: textIn(info['title']),
+      title: titleIn(info['title']),
       cwd: textIn(info['directory']),
       startedAt: timeIn(isRecord(info['time']) ? info['time']['created'] : undefined),
       where,
@@ -449,27 +456,30 @@ export function opencodeReader(): TranscriptReader {
     yield item
     // If a revert removes only some parts of a message, the importer keeps all of them.
     if (session.reverted?.isInside === true) yield leftOut('revert of parts', where)
+    return session
   }
 
   /** The session of a record. A record without a session id belongs to the current session. */
-  function* inSession(id: string | undefined, where: SourceLocation): Generator<TranscriptItem, Session> {
+  *#inSession(id: string | undefined, where: SourceLocation): Generator<TranscriptItem, Session> {
+    const session = this.#session
     if (session !== undefined && (id === undefined || id === session.id)) {
       session.where = where
       return session
     }
-    const name = id ?? nameOf(where)
-    yield* begin(name, {}, where)
-    // `begin` has set it.
-    return session ?? newSession(name, where)
+    return yield* this.#begin(id ?? nameOf(where), {}, where)
   }
 
-  function* takeInfo(info: Fields, where: SourceLocation): Generator<TranscriptItem> {
+  *#takeInfo(info: Fields, where: SourceLocation): Generator<TranscriptItem> {
     const id = textIn(info['id']) ?? nameOf(where)
-    if (session?.id === id) yield leftOut('session', where)
-    else yield* begin(id, info, where)
+    if (this.#session?.id !== id) yield* this.#begin(id, info, where)
+    else {
+      const title = titleIn(info['title'])
+      if (title !== undefined) yield { kind: 'conversation', sourceId: id, title, where }
+      yield leftOut('session', where)
+    }
   }
 
-  function* takeOne(value: unknown, where: SourceLocation): Generator<TranscriptItem> {
+  *#takeOne(value: unknown, where: SourceLocation): Generator<TranscriptItem> {
     if (!isRecord(value)) {
       yield leftOut(Array.isArray(value) ? 'list' : typeof value, where)
       return
@@ -480,67 +490,65 @@ export function opencodeReader(): TranscriptReader {
     }
     const { info, messages, parts } = value
     if (Array.isArray(messages)) {
-      yield* takeInfo(isRecord(info) ? info : value, where)
+      yield* this.#takeInfo(isRecord(info) ? info : value, where)
       for (const [at, message] of messages.entries())
-        yield* takeOne(message, { ...where, path: `messages[${String(at)}]` })
+        yield* this.#takeOne(message, { ...where, path: `messages[${String(at)}]` })
       return
     }
     if (isRecord(info)) {
       if (!Array.isArray(parts)) {
-        yield* takeInfo(info, where)
+        yield* this.#takeInfo(info, where)
         return
       }
-      const current = yield* inSession(textIn(info['sessionID']), where)
-      yield* takeMessage(current, info, parts, where, onChild)
+      const current = yield* this.#inSession(textIn(info['sessionID']), where)
+      yield* takeMessage(current, info, parts, where, this.#onChild)
       return
     }
     const event = eventIn(value)
     if (event !== undefined) {
       const sessionId = textIn(event.data['sessionID'])
-      if (event.name === 'created' && isRecord(event.data['info'])) yield* takeInfo(event.data['info'], where)
+      if (event.name === 'created' && isRecord(event.data['info'])) yield* this.#takeInfo(event.data['info'], where)
       else if (sessionId === undefined) yield leftOut(event.type, where)
       if (sessionId === undefined) return
-      const current = yield* inSession(sessionId, where)
+      const current = yield* this.#inSession(sessionId, where)
       yield* takeEvent(current, event, where)
       return
     }
     if (isV2Message(value)) {
-      const current = yield* inSession(textIn(value['sessionID']), where)
-      yield* takeV2Message(current, value, where, onChild)
+      const current = yield* this.#inSession(textIn(value['sessionID']), where)
+      yield* takeV2Message(current, value, where, this.#onChild)
       return
     }
-    yield* takeFile(value, where)
+    yield* this.#takeFile(value, where)
   }
 
   /** A file of the `storage/` tree. */
-  function* takeFile(value: Fields, where: SourceLocation): Generator<TranscriptItem> {
+  *#takeFile(value: Fields, where: SourceLocation): Generator<TranscriptItem> {
     const messageId = textIn(value['messageID']) ?? PART_FILE.exec(where.file)?.groups?.['message']
     if (typeof value['type'] === 'string' && messageId !== undefined) {
-      const before = waiting.get(messageId)
-      if (before === undefined) waiting.set(messageId, { parts: [value], where })
+      const before = this.#waitingParts.get(messageId)
+      if (before === undefined) this.#waitingParts.set(messageId, { parts: [value], where })
       else before.parts.push(value)
     } else if (typeof value['role'] === 'string') {
       const sessionId = textIn(value['sessionID']) ?? MESSAGE_FILE.exec(where.file)?.groups?.['session']
-      const current = yield* inSession(sessionId, where)
+      const current = yield* this.#inSession(sessionId, where)
       const id = textIn(value['id']) ?? ''
-      const parts = waiting.get(id)?.parts ?? []
-      waiting.delete(id)
-      yield* takeMessage(current, value, parts, where, onChild)
-    } else if (isSession(value)) yield* takeInfo(value, where)
+      const parts = this.#waitingParts.get(id)?.parts ?? []
+      this.#waitingParts.delete(id)
+      yield* takeMessage(current, value, parts, where, this.#onChild)
+    } else if (isSession(value)) yield* this.#takeInfo(value, where)
     else yield leftOut(textIn(value['type']) ?? 'unknown', where)
   }
 
-  function* take({ value, where }: TranscriptRecord): Generator<TranscriptItem> {
-    if (Array.isArray(value)) for (const one of value) yield* takeOne(one, where)
-    else yield* takeOne(value, where)
+  *take({ value, where }: TranscriptRecord): Generator<TranscriptItem> {
+    if (Array.isArray(value)) for (const one of value) yield* this.#takeOne(one, where)
+    else yield* this.#takeOne(value, where)
   }
 
-  function* end(): Generator<TranscriptItem> {
-    if (session !== undefined) yield* closing(session)
-    for (const { parts, where } of waiting.values())
+  *end(): Generator<TranscriptItem> {
+    if (this.#session !== undefined) yield* closing(this.#session)
+    for (const { parts, where } of this.#waitingParts.values())
       for (const part of parts)
         yield leftOut(`${String(isRecord(part) ? part['type'] : 'part')} without its message`, where)
   }
-
-  return { take, end }
 }

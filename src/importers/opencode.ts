@@ -6,7 +6,7 @@ import { isRecord } from '../lib/is-record.js'
 import { join } from 'node:path'
 import { textIn } from './bodies.js'
 import { filesOfSession, isDatabase, isInTree, recordsOfDatabase, SQLITE } from './opencode-files.js'
-import { opencodeReader } from './opencode-reader.js'
+import { OpencodeReader } from './opencode-reader.js'
 import { eventIn, isV2Message } from './opencode-v2.js'
 import { headOf, recordsOf } from './records-of.js'
 import type { Head, Importer, Layout, TranscriptRecord } from './transcript.js'
@@ -75,5 +75,5 @@ export const opencode: Importer = {
   recognize,
   siblings: async (path) => (await filesOfSession(path)) ?? [path],
   records: recordsIn,
-  read: opencodeReader,
+  read: () => new OpencodeReader(),
 }

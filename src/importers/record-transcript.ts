@@ -188,6 +188,8 @@ class Recording {
   private characters = 0
   private time: string | undefined
   private hasStarted = false
+  /** The latest title in the transcript, with its place. */
+  private titled: Pick<ConversationItem, 'title' | 'where'>
 
   constructor(
     private readonly deps: RecordTranscriptDependencies,
@@ -196,6 +198,7 @@ class Recording {
   ) {
     this.result = emptyResult(options.program, item)
     this.time = timeOf(item.startedAt)
+    this.titled = item
   }
 
   /** Starts a new import with new counts and options. */
@@ -234,7 +237,9 @@ class Recording {
     else if (isOfType(event, 'ConversationObserved')) {
       this.hasStarted = true
       this.recordedFrom = event.data.where
-    } else if (isOfType(event, 'CompactionObserved')) this.compactions.set(event.data.sourceId, event.revision)
+      if (event.data.title !== undefined) this.known.add(titleKey(event.data.title))
+    } else if (isOfType(event, 'ConversationTitled')) this.known.add(titleKey(event.data.title))
+    else if (isOfType(event, 'CompactionObserved')) this.compactions.set(event.data.sourceId, event.revision)
     else if (isOfType(event, 'MessagesWithdrawn'))
       for (const { messageId } of event.data.messages) this.known.add(`withdrawn ${messageId}`)
     else if (isOfType(event, 'ContributionEdited')) this.known.add(editKey(event.data.messageId, event.data.content))
@@ -244,7 +249,7 @@ class Recording {
   /** Records these commands in one append; the conversation's first events precede the first of them. */
   private async handle(commands: readonly Command[]): Promise<E.Either<TranscriptFailure, undefined>> {
     const { settings, scope, provenance, program } = this.options
-    const { programVersion, sourceId, parent, title, cwd, startedAt, where } = this.item
+    const { programVersion, sourceId, parent, cwd, startedAt, where } = this.item
     const first: Command[] = this.hasStarted
       ? []
       : [
@@ -266,7 +271,7 @@ class Recording {
                 parent === undefined
                   ? undefined
                   : without({ ...parent, conversationId: observedConversationId(program, parent.sourceId) }),
-              title,
+              title: this.titled.title,
               cwd,
               startedAt: timeOf(startedAt),
               where: toSourcePlace(where),
@@ -286,6 +291,26 @@ class Recording {
     this.result.position = handled.right.position ?? this.result.position
     for (const event of handled.right.events) if (event.type !== 'MessageAppended') this.learn(event)
     return E.right(undefined)
+  }
+
+  /** Remembers the title of a later record of the transcript. */
+  retitle(item: ConversationItem): void {
+    if ((item.title ?? '') !== '') this.titled = item
+  }
+
+  /**
+   * Records the queued messages, and the latest title of the transcript. A title that was recorded once is not recorded
+   * again: an older copy of the transcript may have it.
+   */
+  async finish(): Promise<E.Either<TranscriptFailure, undefined>> {
+    const flushed = await this.flush()
+    const { title = '', where } = this.titled
+    if (E.isLeft(flushed) || !this.hasStarted || title === '') return flushed
+    return await this.withRetry(async () =>
+      this.known.has(titleKey(title))
+        ? E.right(undefined)
+        : await this.handle([{ type: 'TitleConversation', title: { title, where: toSourcePlace(where) } }]),
+    )
   }
 
   /** Records the queued messages. */
@@ -629,6 +654,8 @@ function charactersOf({ content, toolCalls = [] }: MessageBody): number {
   return calls + (typeof content === 'string' ? content.length : JSON.stringify(content).length)
 }
 
+const titleKey = (title: string): string => `title ${title}`
+
 const editKey = (messageId: string, content: MessageBody['content']): string => `edit ${messageId} ${hashOf(content)}`
 
 /** Uses the file name without its directory, because files are moved. */
@@ -669,6 +696,7 @@ export function createTranscriptRecorder(deps: RecordTranscriptDependencies): Tr
         }
         if (item.kind === 'damage') damage.push(item)
         if (item.kind === 'conversation') {
+          recordings.get(item.sourceId)?.retitle(item)
           const flushed = await current?.flush()
           if (flushed !== undefined && E.isLeft(flushed)) return flushed
           current = recordings.get(item.sourceId)
@@ -693,8 +721,10 @@ export function createTranscriptRecorder(deps: RecordTranscriptDependencies): Tr
         const recorded = await current.take(item)
         if (E.isLeft(recorded)) return recorded
       }
-      const flushed = await current?.flush()
-      if (flushed !== undefined && E.isLeft(flushed)) return flushed
+      for (const recording of concerned) {
+        const finished = await recording.finish()
+        if (E.isLeft(finished)) return finished
+      }
       return E.right({ conversations: [...concerned].map(({ result }) => result), leftOut, damage })
     },
   }

@@ -58,6 +58,7 @@ const KINDS = {
   CycleOfEdition: 'state',
   EndsBeforeItStarts: 'input',
   SeveralBatches: 'input',
+  SeveralConversations: 'input',
 
   // Compaction and models
   ContextObserved: 'state',

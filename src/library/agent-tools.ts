@@ -21,6 +21,8 @@ export interface AgentTool {
   readonly description: string
   /** JSON Schema of the arguments. */
   readonly parameters: Readonly<Record<string, unknown>>
+  /** The arguments as a schema of zod, for the AI SDK and other libraries that accept a Standard Schema. */
+  readonly inputSchema: ToolInputSchema
   /** What `tools: [...]` of the OpenAI chat API takes. */
   readonly definition: {
     readonly type: 'function'
@@ -38,6 +40,20 @@ export interface AgentTool {
   /** Like `execute`, but takes an object, returns data, and throws on errors. */
   call(args: unknown): Promise<unknown>
 }
+
+/** A schema as standardschema.dev defines it. */
+export interface ToolInputSchema {
+  readonly '~standard': {
+    readonly version: 1
+    readonly vendor: string
+    readonly validate: (value: unknown) => StandardResult | Promise<StandardResult>
+  }
+}
+
+/** The result of a Standard Schema: the value, or what is wrong with it. */
+type StandardResult =
+  | { readonly value: unknown; readonly issues?: undefined }
+  | { readonly issues: readonly { readonly message: string }[] }
 
 /** How much the answers of tools hold. */
 export interface AgentToolLimits {
@@ -87,6 +103,7 @@ function tool<Schema extends z.ZodObject>(
     name,
     description,
     parameters,
+    inputSchema: schema,
     definition: { type: 'function', function: { name, description, parameters } },
     call,
     async execute(args) {

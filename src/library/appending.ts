@@ -3,6 +3,7 @@ import { type LedgerError } from '../lib/ledger-error.js'
 import type { Command } from '../domain/decide/index.js'
 import { createAmend, type AmendedBy } from '../compaction/amend.js'
 import type { Provenance } from '../domain/events/codec.js'
+import type { ChatParts } from './chat.js'
 import type { Clock } from '../ports/clock.js'
 import { parseMessage, type MessageInput, type NewMessage } from '../domain/values/message.js'
 import { DEFAULT_WINDOW_TOKENS } from '../domain/values/model-windows.js'
@@ -123,7 +124,9 @@ export interface AppendingParts extends Pick<LedgerParts, 'log' | 'policy' | 'es
   readonly wakeWhereDue: (state: Conversation, provenance: Provenance) => void
 }
 
-export function createAppending(parts: AppendingParts): Pick<Ledger, 'append' | 'amend' | 'pin' | 'unpin'> {
+export function createAppending(
+  parts: AppendingParts,
+): Pick<Ledger, 'append' | 'amend'> & Pick<ChatParts, 'pin' | 'unpin'> {
   const { conversations, gate, freshness, lookup, provenanceOf, onProblem } = parts
   const appendMessages = createAppendMessages(parts)
   const amend = createAmend({

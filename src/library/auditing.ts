@@ -8,7 +8,7 @@ import type { RowCheck, StoppedRows } from '../ports/row-check.js'
 import { checkRequest } from '../summarizers/check-request.js'
 import type { Freshness } from './freshness.js'
 import type { Gate } from './gate.js'
-import type { Ledger, VerifyOptions } from './ledger.js'
+import type { Admin, VerifyOptions } from './ledger.js'
 import type { Lookup } from './lookup.js'
 import { bad, listenerGiven, readFrom, optionsGiven, type Names } from './options.js'
 import type { LedgerParts } from './parts.js'
@@ -55,7 +55,7 @@ export interface AuditingParts extends Pick<
   readonly lookup: Lookup
 }
 
-export function createAuditing(parts: AuditingParts): Pick<Ledger, 'verify' | 'identity'> {
+export function createAuditing(parts: AuditingParts): Pick<Admin, 'verify' | 'identity'> {
   const { log, name, checkRowsApart, readOnly, onProblem, runner, gate, freshness, lookup } = parts
 
   /** Conversations with rows that cannot reach the end of the log. */

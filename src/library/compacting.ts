@@ -11,7 +11,7 @@ import type { Conversations } from '../recording/handle-command.js'
 import type { RegisterPrompt } from '../recording/register-prompt.js'
 import type { Freshness } from './freshness.js'
 import type { Gate } from './gate.js'
-import type { CompactOptions, Ledger, UndoOptions } from './ledger.js'
+import type { Admin, CompactOptions, EditionsTried, Ledger, UndoOptions } from './ledger.js'
 import type { Lookup } from './lookup.js'
 import { bad, optionsGiven, type Names } from './options.js'
 import type { LedgerParts } from './parts.js'
@@ -55,7 +55,7 @@ export interface CompactingParts extends Pick<
 }
 
 export interface Compacting {
-  readonly calls: Pick<Ledger, 'compact' | 'undo' | 'waitForCompaction'>
+  readonly calls: Pick<Ledger, 'compact'> & Pick<EditionsTried, 'undo'> & Pick<Admin, 'waitForCompaction'>
   /**
    * Starts background work after an append: vectors, and compaction if this process compacts. Compaction is recorded
    * with the correlation id of the append.

@@ -40,7 +40,13 @@ import type { Database } from '../ports/sql.js'
 import type { Summarizer } from '../ports/summarizer.js'
 import { createSummarizerFrom } from '../summarizers/from-function.js'
 import { guarded, LONGEST_MS } from '../summarizers/guarded.js'
-import { createExtractiveSummarizer, createSummarizer, parseSummarizerConfig } from '../summarizers/index.js'
+import { MODEL_VARIABLES, modelSettings } from '../summarizers/environment.js'
+import {
+  createExtractiveSummarizer,
+  createSummarizer,
+  parseSummarizerConfig,
+  type SummarizerConfig,
+} from '../summarizers/index.js'
 import { isKurrentDb, isPostgres, isService, lacksScheme, lacksSlash, schemeOf } from './addresses.js'
 import type { OpenCompactionProcess, ProjectionProcess, ServiceStores } from './processes.js'
 import { rowCheckOf } from './auditing.js'
@@ -98,6 +104,14 @@ function ownSummarizer(given: Summarizer): Summarizer {
   return given
 }
 
+/** The model of the environment. */
+function environmentConfig(): SummarizerConfig {
+  const { model, ...connection } = modelSettings(process.env)
+  if (model === undefined)
+    throw bad('summarizer', `is "openai" without a model: set ${MODEL_VARIABLES.model.join(' or ')}`)
+  return { kind: 'openai', model, ...connection }
+}
+
 /** `retries` overrides the configuration of the model's client. A summarizer by the caller retries as it likes. */
 function summarizerOf(
   given: LedgerOptions['summarizer'],
@@ -107,7 +121,9 @@ function summarizerOf(
   if (given === undefined || given === 'extractive') return createExtractiveSummarizer()
   if (typeof given === 'function') return guarded(ownSummarizer(createSummarizerFrom(given)), longestMs)
   if (typeof given === 'object' && given !== null && 'prepare' in given) return guarded(ownSummarizer(given), longestMs)
-  const config = valueOf(parseSummarizerConfig(given), (left) => bad(`summarizer.${left.field}`, left.detail))
+  const config = valueOf(parseSummarizerConfig(given === 'openai' ? environmentConfig() : given), (left) =>
+    bad(`summarizer.${left.field}`, left.detail),
+  )
   if (config.kind === 'extractive') return createSummarizer(config)
   const model = valueOf(createOpenAiLanguageModel({ ...config, ...retries }), (left) => bad(left.field, left.detail))
   return createSummarizer(config, model)
@@ -133,7 +149,12 @@ interface Opening {
   readonly readOnly?: boolean | undefined
   /** Called if another process begins to read the folder through this one. */
   readonly onReader?: () => void
+  /** Options of a folder that only this program's own processes use. */
+  readonly folder?: FolderOptions | undefined
 }
+
+/** Options of a folder that only this program's own processes use. */
+export type FolderOptions = Pick<OpenOptions, 'alone' | 'resident' | 'onReaders' | 'onYield'>
 
 /** Opens a database whose address was checked. An engine or a driver is loaded when it is needed. */
 async function openToWrite(address: string, options: OpenOptions): Promise<Database> {
@@ -146,7 +167,7 @@ async function openToWrite(address: string, options: OpenOptions): Promise<Datab
 async function openDatabase(
   address: string,
   field: 'store' | 'database',
-  { onOpening, readOnly = false, onReader }: Opening,
+  { onOpening, readOnly = false, onReader, folder }: Opening,
 ): Promise<FolderToRead> {
   const kinds = field === 'store' ? 'a folder, postgres://… or esdb://…' : 'a folder, or postgres://…'
   if (address.trim() === '') throw bad(field, `is empty: give ${kinds}`)
@@ -177,6 +198,7 @@ async function openDatabase(
   const waiting = {
     ...(onOpening === undefined ? {} : { onWait: onOpening }),
     ...(onReader === undefined ? {} : { onReader }),
+    ...folder,
   }
   const { db, ownerName: readBy } =
     readOnly && address !== 'memory' && !isPostgres(address)
@@ -362,8 +384,11 @@ export function checkedOptions(options: LedgerOptions) {
 export const openLedger = async (options: LedgerOptions): Promise<Ledger> => (await openWithStores(options)).ledger
 
 /** Opens a ledger together with the stores of the service. Closing the ledger closes all of them. */
-export async function openService(options: LedgerOptions): Promise<ServiceStores & { readonly ledger: Ledger }> {
-  const { ledger, stores, onCompaction } = await openWithStores(options)
+export async function openService(
+  options: LedgerOptions,
+  folder?: FolderOptions,
+): Promise<ServiceStores & { readonly ledger: Ledger }> {
+  const { ledger, stores, onCompaction } = await openWithStores(options, folder)
   return { ledger, onCompaction, ...serviceStores(stores) }
 }
 
@@ -388,6 +413,7 @@ const serviceStores = ({ db, log, isDatabaseShared, isLogShared }: Stores): Omit
 
 async function openWithStores(
   options: LedgerOptions,
+  folder?: FolderOptions,
 ): Promise<Pick<ServiceStores, 'onCompaction'> & { readonly ledger: Ledger; readonly stores: Stores }> {
   const { store, database, ...given } = checkedOptions(options)
   const { clock, workers, embedding, readOnly } = given
@@ -395,6 +421,7 @@ async function openWithStores(
   const hearing = new Set<LedgerParts['onCompaction']>()
   const stores = await openStores(store, database, {
     ...given,
+    folder,
     onReader: () => {
       readerBegun()
     },
@@ -442,6 +469,8 @@ export async function openLog(address: string, options: { readonly database?: st
   return { name, ...log, ...(isKurrentDb(address) ? {} : { bulk: createPostgresBulkTarget(db, name) }), close }
 }
 
+export { evictResident } from '../adapters/pglite/evict-resident.js'
+export { findOwner, type FolderOwner } from '../adapters/pglite/folder-lock.js'
 export { createLogFile, openLogFile } from '../adapters/file/log-file.js'
 export { createManifestFile, openManifestFile } from '../adapters/file/manifest-file.js'
 export {

@@ -8,6 +8,7 @@ import { createConversations } from '../recording/handle-command.js'
 import { createRegisterPrompt } from '../recording/register-prompt.js'
 import { createAppending } from './appending.js'
 import { createAuditing } from './auditing.js'
+import { createChats } from './chat.js'
 import { createCompacting } from './compacting.js'
 import { createCompressing } from './compressing.js'
 import { createContexts } from './contexts.js'
@@ -77,32 +78,50 @@ export function createLedger(parts: LedgerParts): Ledger {
   // A reader through another process runs no projections.
   parts.onReader(freshness.follow)
 
+  const { append, amend, pin, unpin } = createAppending({
+    ...common,
+    summarizerWindowTokens: summarizer.windowTokens,
+    wakeWhereDue: compacting.wakeWhereDue,
+  })
+  const contexts = createContexts(common)
+  const tools = createTools({ ...common, find: searching.find, compact: compacting.calls.compact })
+
+  const { diff, log: readLog, explain, forgotten, follow, stats } = createHistory(common)
+  const { compact, undo, waitForCompaction } = compacting.calls
+
   return {
-    ...createAppending({
-      ...common,
-      summarizerWindowTokens: summarizer.windowTokens,
-      wakeWhereDue: compacting.wakeWhereDue,
-    }),
-    ...createTranscripts({ ...common, summarizerWindowTokens: summarizer.windowTokens }),
-    ...createObserving({ ...common, summarizerWindowTokens: summarizer.windowTokens }),
-    ...createContexts(common),
-    ...compacting.calls,
+    conversation: createChats({ append, context: contexts.context, pin, unpin, tools }),
+    append,
+    amend,
+    ...contexts,
+    compact,
+    ...createCompressing({ ...common, compacting }),
     ...searching.calls,
     ...createListing(common),
-    ...createHistory(common),
-    ...createAuditing(common),
-    ...createWhatIfCalls(common),
-    ...createTools({
-      ...common,
-      find: searching.find,
-      compact: compacting.calls.compact,
-    }),
-    ...createCompressing({ ...common, compacting }),
+    log: readLog,
+    diff,
+    explain,
+    forgotten,
+    transcripts: {
+      ...createTranscripts({ ...common, summarizerWindowTokens: summarizer.windowTokens }),
+      ...createObserving({ ...common, summarizerWindowTokens: summarizer.windowTokens }),
+    },
     // Requests of editions are counted one by one: their summarizer does not try again by itself.
-    editions: { ...createEditions({ ...common, summarizer: parts.editionSummarizer }), ...createEvaluations(common) },
-    prompts: createPrompts(common),
-    secrets: createSecrets(common),
-    projections: createProjections(common),
+    editions: {
+      ...createEditions({ ...common, summarizer: parts.editionSummarizer }),
+      ...createEvaluations(common),
+      ...createWhatIfCalls(common),
+      undo,
+    },
+    admin: {
+      ...createAuditing(common),
+      stats,
+      follow,
+      waitForCompaction,
+      prompts: createPrompts(common),
+      projections: createProjections(common),
+      secrets: createSecrets(common),
+    },
     close,
     [Symbol.asyncDispose]: close,
   }

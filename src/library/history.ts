@@ -14,6 +14,7 @@ import { decodeEvent } from '../recording/read-event.js'
 import { WAIT, type Freshness } from './freshness.js'
 import type { Gate } from './gate.js'
 import type {
+  Admin,
   At,
   DiffOptions,
   ExplainOptions,
@@ -54,7 +55,7 @@ export interface HistoryParts extends Pick<LedgerParts, 'log' | 'db' | 'clock' |
 
 export function createHistory(
   parts: HistoryParts,
-): Pick<Ledger, 'diff' | 'log' | 'follow' | 'explain' | 'stats' | 'forgotten'> {
+): Pick<Ledger, 'diff' | 'log' | 'explain' | 'forgotten'> & Pick<Admin, 'follow' | 'stats'> {
   const { log, db, clock, gate, freshness, lookup } = parts
   const explainDependencies: ExplainDependencies = {
     log,

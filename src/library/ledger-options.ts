@@ -39,10 +39,11 @@ export interface LedgerOptions {
    */
   readonly database?: string
   /**
-   * The summarizer: `extractive` (no model, no key), the configuration of a model, a function `async (messages) =>
-   * text`, or an implementation of `Summarizer`.
+   * The summarizer: `extractive` (no model, no key), `openai` (model, address and key of the environment:
+   * `OPENAI_MODEL`, `OPENAI_BASE_URL`, `OPENAI_API_KEY`, or `CONTEXT_LEDGER_MODEL` and so on, which win), the
+   * configuration of a model, a function `async (messages) => text`, or an implementation of `Summarizer`.
    */
-  readonly summarizer?: 'extractive' | SummarizerConfig | SummarizeMessages | Summarizer
+  readonly summarizer?: 'extractive' | 'openai' | SummarizerConfig | SummarizeMessages | Summarizer
   /** Policy of appends through this ledger; recorded. If absent, each conversation keeps its own. */
   readonly policy?: PolicySettings
   /**

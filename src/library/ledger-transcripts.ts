@@ -45,7 +45,7 @@ export interface ImportedTranscript {
 
 /** How a transcript is recorded while its program writes it. */
 export interface OpenTranscriptOptions {
-  /** The program that writes it, as `importTranscript` names it. */
+  /** The program that writes it, as `import` names it. */
   readonly from: string
   /** Tenant or owner of new conversations. */
   readonly scope?: string

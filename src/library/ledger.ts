@@ -38,7 +38,7 @@ import type { MessageInput } from '../domain/values/chat-message.js'
 import type { PriceTable } from '../domain/reports/prices.js'
 import type { ViewName } from '../domain/values/view-names.js'
 import type { LogOrigin } from '../ports/manifest.js'
-import type { AgentTool, AgentToolLimits } from './agent-tools.js'
+import type { Chat, ChatOptions } from './chat-types.js'
 import type { Editions, Prompts } from './ledger-editions.js'
 import type { EditionsEvaluated } from './ledger-evaluation.js'
 import type {
@@ -131,7 +131,16 @@ export type { ModelUse } from '../domain/reports/tally.js'
 export type { ViewName } from '../domain/values/view-names.js'
 export type { LogOrigin, Manifest, StreamHead } from '../ports/manifest.js'
 export type { SummarizeMessages } from '../summarizers/from-function.js'
-export type { AgentTool, AgentToolLimits } from './agent-tools.js'
+export type { AgentTool, AgentToolLimits, ToolInputSchema } from './agent-tools.js'
+export type * from './chat-types.js'
+export type {
+  AiSdkResult,
+  AnthropicMessage,
+  Completion,
+  OpenAiCompletion,
+  RequestedCall,
+} from '../model-apis/completions.js'
+export type * from '../model-apis/contexts.js'
 export type {
   AdoptOptions,
   Edition,
@@ -172,9 +181,6 @@ export type {
   Retention,
   RetentionCounts,
 } from './ledger-evaluation.js'
-
-/** Size limits of the tools' answers, and the actor of their calls. */
-export interface AgentToolOptions extends AgentToolLimits, ActorOptions {}
 
 /** Options of a compaction. */
 export interface CompactOptions extends ActorOptions {
@@ -270,7 +276,7 @@ export interface SearchResult {
 
 /** A list of conversations. */
 export interface ConversationList {
-  /** In the requested order; by default the most recently updated first. */
+  /** In the requested order; by default the most recent message first. */
   readonly conversations: readonly ConversationSummary[]
   /**
    * Conversations without a row because their first event could not be applied. Only in lists without a scope or a
@@ -314,14 +320,20 @@ export interface ListOptions extends WaitOptions {
   readonly prefix?: string
   /** Only ids after this one, for reading page by page. Requires `sort: 'id'`. */
   readonly after?: string
-  /** Part of the id, in any case. */
+  /** Part of the id, the title or the project folder, in any case. */
   readonly match?: string
-  /** Only conversations with an event at or after this time. A `Date`, or ISO 8601 with its zone. */
+  /** The program whose transcript was imported. */
+  readonly program?: string
+  /** Part of the project folder, in any case. */
+  readonly project?: string
+  /** Part of the id, the title, the project folder, or the text of a message, in any case. */
+  readonly grep?: string
+  /** Only conversations with a message at or after this time. A `Date`, or ISO 8601 with its zone. */
   readonly since?: Date | string
-  /** Only conversations without an event at or after this time. A `Date`, or ISO 8601 with its zone. */
+  /** Only conversations without a message at or after this time. A `Date`, or ISO 8601 with its zone. */
   readonly until?: Date | string
   /**
-   * `updated` (default): most recently updated first. `messages` and `tokens`: most messages or live tokens first. `id`:
+   * `updated` (default): the most recent message first. `messages` and `tokens`: most messages or live tokens first. `id`:
    * by id.
    */
   readonly sort?: ConversationOrder
@@ -393,75 +405,51 @@ export interface WhatIfOptions {
   readonly onConversation?: (done: number, of: number) => void
 }
 
-/**
- * An open log with its read models and its summarizer. After `close` every function throws `LedgerClosed`, except
- * `compress` and the tools, which never throw.
- */
-export interface Ledger {
-  /**
-   * Records the messages, all or none. Compaction runs in the background. Repeating a recorded message records
-   * nothing.
-   */
-  append(
-    conversationId: string,
-    messages: MessageInput | readonly MessageInput[],
-    options?: AppendOptions,
-  ): Promise<AppendResult>
-  /**
-   * Withdraws messages and appends replacements, all or none. Withdrawn messages are in no later context and remain in
-   * the log. A cycle that compacted one of them is undone.
-   */
-  amend(conversationId: string, options: AmendOptions): Promise<AppendResult>
+/** Transcripts and actions of other programs. */
+export interface Transcripts {
   /**
    * Records a transcript of another program: messages, compactions, withdrawn messages, and content that the program
    * replaced for its model. The context of such a conversation is the program's own until an edition is adopted or a
    * cycle is undone. Importing the file again records only what is new.
    */
-  importTranscript(path: string, options?: ImportTranscriptOptions): Promise<ImportedTranscript>
+  import(path: string, options?: ImportTranscriptOptions): Promise<ImportedTranscript>
   /**
-   * Like `importTranscript`, but takes the records one by one while the other program writes them, under the name that
+   * Like `import`, but takes the records one by one while the other program writes them, under the name that
    * the file would have.
    */
-  openTranscript(name: string, options: OpenTranscriptOptions): Promise<OpenTranscript>
+  open(name: string, options: OpenTranscriptOptions): Promise<OpenTranscript>
   /**
    * Records actions of another program as an import of its transcript would, all or none. The context stays the
    * program's own. A message whose id is already recorded is skipped. A conversation that began with `append` is rejected
    * (`NotObserved`).
    */
   observe(conversationId: string, observation: Observation, options?: ObserveOptions): Promise<AppendResult>
-  /**
-   * The context to send to the model: always includes the last message, is valid for the chat API, and fits the window.
-   * With `at`, the context of that moment, byte for byte: `{ at: message.answers.revision }` is the one that the message
-   * answers.
-   */
-  context(conversationId: string, options?: ContextOptions): Promise<ContextAsOf>
-  /** The messages that no batch covers, complete as recorded, now or at a moment. */
-  messages(conversationId: string, options?: AsOfOptions): Promise<LiveMessages>
-  /**
-   * The changes between two moments or across a cycle: messages and batches that were removed and added, the view's
-   * text, tokens, and the events in between.
-   */
-  diff(conversationId: string, options: DiffOptions): Promise<Difference>
-  /** Compacts now; without `force` only if the context is at its limit. A failure is returned, not thrown. */
-  compact(conversationId: string, options?: CompactOptions): Promise<Compaction>
+}
+
+/** Other courses of a conversation without an edition. */
+export interface EditionsTried {
   /**
    * Returns the messages of the cycles from `cycle` to the last one to the window. Later messages stay. The batches of
    * these cycles remain in the log and are not used again. Throws, with the figures, if the context would exceed the
    * hard limit.
    */
   undo(conversationId: string, options: UndoOptions): Promise<Undone>
+  /** Simulates conversations under other policies. Records nothing and calls no model. */
+  whatIf(conversationIds: readonly string[] | 'all', options: WhatIfOptions): Promise<WhatIf>
+}
+
+/** Verification, statistics and operation. */
+export interface Admin {
+  /** Verifies that nothing was lost or changed, in one conversation or in all. */
+  verify(conversationId?: string, options?: VerifyOptions): Promise<Verification>
   /**
-   * Waits for background compaction of this ledger, or of one conversation. Returns immediately if another process
-   * compacts.
+   * Statistics of one conversation or of all: tokens spent and saved, cost by model, failures, times. Computed from the
+   * log. Over all conversations, those that cannot be read are listed in `uncounted` and are in no sum. A named
+   * conversation that cannot be read throws.
    */
-  waitForCompaction(conversationId?: string): Promise<void>
-  /**
-   * Searches batches and messages of one conversation or one scope, best hit first. By default it searches the
-   * conversations without a scope.
-   */
-  search(query: string, options?: LedgerSearchOptions): Promise<SearchResult>
-  /** The events of a conversation, oldest first by default. */
-  log(conversationId: string, options?: LogOptions): AsyncIterable<RecordedEvent>
+  stats(conversationId?: string, options?: StatsOptions): Promise<TotalStats>
+  /** Identifies the log: its address and its first event. */
+  identity(): Promise<{ readonly name: string; readonly origin: LogOrigin | undefined }>
   /**
    * Subscribes to the events of all conversations in the order of their positions, first the recorded ones after
    * `after`, then new ones, until the signal aborts. `caught-up` items report the position up to which all events were
@@ -469,36 +457,10 @@ export interface Ledger {
    */
   follow(options: FollowOptions): AsyncIterable<Followed>
   /**
-   * Traces a batch, the batch that contains a line, or the whole view back to the original messages. Each summary has
-   * its prompt, model, parameters, usage and cycle. Read from the log.
+   * Waits for background compaction of this ledger, or of one conversation. Returns immediately if another process
+   * compacts.
    */
-  explain(conversationId: string, options?: ExplainOptions): Promise<Explanation>
-  /**
-   * Reports what compactions, ours and other programs', lost in one conversation or in all: the removed messages, what
-   * the summary has of them (kept, partial, lost or unknown, each with evidence), and tool calls after the compaction
-   * that repeat earlier ones. Computed by code, without a model. `onCycle` is called with each cycle.
-   */
-  forgotten(conversationId?: string, options?: ForgottenOptions): Promise<Forgotten>
-  /**
-   * Statistics of one conversation or of all: tokens spent and saved, cost by model, failures, times. Computed from the
-   * log. Over all conversations, those that cannot be read are listed in `uncounted` and are in no sum. A named
-   * conversation that cannot be read throws.
-   */
-  stats(conversationId?: string, options?: StatsOptions): Promise<TotalStats>
-  /**
-   * Lists conversations, by default the most recently updated first.
-   */
-  list(options?: ListOptions): Promise<ConversationList>
-  /** Verifies that nothing was lost or changed, in one conversation or in all. */
-  verify(conversationId?: string, options?: VerifyOptions): Promise<Verification>
-  /** Identifies the log: its address and its first event. */
-  identity(): Promise<{ readonly name: string; readonly origin: LogOrigin | undefined }>
-  /** Excludes a message from compaction. Every later context shows it word for word. */
-  pin(conversationId: string, messageId: string, options?: RequestOptions): Promise<void>
-  /** Unpins a message. The next cycle may compact it. */
-  unpin(conversationId: string, messageId: string, options?: RequestOptions): Promise<void>
-  /** Editions: the same history compacted with another prompt, model or policy. */
-  readonly editions: Editions & EditionsCompared & EditionsEvaluated
+  waitForCompaction(conversationId?: string): Promise<void>
   /** Prompts of summaries, by name, version and hash. */
   readonly prompts: Prompts
   /** Secrets: redaction, and the search in recorded events. */
@@ -520,10 +482,75 @@ export interface Ledger {
      */
     fillVectors(options?: FillOptions): Promise<Filled>
   }
-  /** Simulates conversations under other policies. Records nothing and calls no model. */
-  whatIf(conversationIds: readonly string[] | 'all', options: WhatIfOptions): Promise<WhatIf>
-  /** Tools for the agent, bound to its conversation. */
-  tools(conversationId: string, options?: AgentToolOptions): readonly AgentTool[]
+}
+
+/**
+ * An open log with its read models and its summarizer. After `close` every function throws `LedgerClosed`, except
+ * `compress` and the tools, which never throw.
+ */
+export interface Ledger {
+  /**
+   * A handle of one conversation for an agent: records the user's messages, the model's answers and the results of
+   * tools, and has the memory tools.
+   */
+  conversation(conversationId: string, options?: ChatOptions): Chat
+  /**
+   * Records the messages, all or none. Compaction runs in the background. Repeating a recorded message records
+   * nothing.
+   */
+  append(
+    conversationId: string,
+    messages: MessageInput | readonly MessageInput[],
+    options?: AppendOptions,
+  ): Promise<AppendResult>
+  /**
+   * Withdraws messages and appends replacements, all or none. Withdrawn messages are in no later context and remain in
+   * the log. A cycle that compacted one of them is undone.
+   */
+  amend(conversationId: string, options: AmendOptions): Promise<AppendResult>
+  /**
+   * The context to send to the model: always includes the last message, is valid for the chat API, and fits the window.
+   * With `at`, the context of that moment, byte for byte: `{ at: message.answers.revision }` is the one that the message
+   * answers.
+   */
+  context(conversationId: string, options?: ContextOptions): Promise<ContextAsOf>
+  /** The messages that no batch covers, complete as recorded, now or at a moment. */
+  messages(conversationId: string, options?: AsOfOptions): Promise<LiveMessages>
+  /**
+   * The changes between two moments or across a cycle: messages and batches that were removed and added, the view's
+   * text, tokens, and the events in between.
+   */
+  diff(conversationId: string, options: DiffOptions): Promise<Difference>
+  /** Compacts now; without `force` only if the context is at its limit. A failure is returned, not thrown. */
+  compact(conversationId: string, options?: CompactOptions): Promise<Compaction>
+  /**
+   * Searches batches and messages of one conversation or one scope, best hit first. By default it searches the
+   * conversations without a scope.
+   */
+  search(query: string, options?: LedgerSearchOptions): Promise<SearchResult>
+  /** The events of a conversation, oldest first by default. */
+  log(conversationId: string, options?: LogOptions): AsyncIterable<RecordedEvent>
+  /**
+   * Traces a batch, the batch that contains a line, or the whole view back to the original messages. Each summary has
+   * its prompt, model, parameters, usage and cycle. Read from the log.
+   */
+  explain(conversationId: string, options?: ExplainOptions): Promise<Explanation>
+  /**
+   * Reports what compactions, ours and other programs', lost in one conversation or in all: the removed messages, what
+   * the summary has of them (kept, partial, lost or unknown, each with evidence), and tool calls after the compaction
+   * that repeat earlier ones. Computed by code, without a model. `onCycle` is called with each cycle.
+   */
+  forgotten(conversationId?: string, options?: ForgottenOptions): Promise<Forgotten>
+  /**
+   * Lists conversations, by default the most recently updated first.
+   */
+  list(options?: ListOptions): Promise<ConversationList>
+  /** Transcripts and actions of other programs. */
+  readonly transcripts: Transcripts
+  /** Editions: the same history compacted with another prompt, model or policy; and cycles that are undone. */
+  readonly editions: Editions & EditionsCompared & EditionsEvaluated & EditionsTried
+  /** Verification, statistics and operation. */
+  readonly admin: Admin
   /** Records new messages of a host's history, compacts if due, and returns the context. Never throws. */
   compress<Message extends MessageInput>(
     history: readonly Message[],

@@ -6,6 +6,7 @@ import {
   type ListConversationsOptions,
 } from '../../projections/read-models/live-messages/queries.js'
 import { parseInstant } from '../domain/values/moment.js'
+import { withoutUndefined } from '../lib/without-undefined.js'
 import { WAIT, type Freshness } from './freshness.js'
 import type { Gate } from './gate.js'
 import type { Ledger, ListOptions } from './ledger.js'
@@ -17,6 +18,9 @@ const LIST: Names<ListOptions> = {
   ...WAIT,
   scope: true,
   match: true,
+  program: true,
+  project: true,
+  grep: true,
   prefix: true,
   after: true,
   since: true,
@@ -34,18 +38,14 @@ function timeOf(field: string, given: Date | string): string {
 }
 
 /** Which conversations to list, checked. */
-function filtersOf({ scope, match, prefix, after, since, until, sort, limit }: ListOptions): ListConversationsOptions {
-  for (const [field, text] of Object.entries({ scope, match, prefix, after }))
-    if (text !== undefined) nameGiven(field, text)
+function filtersOf({ since, until, sort, limit, ...texts }: ListOptions): ListConversationsOptions {
+  for (const [field, text] of Object.entries(texts)) if (text !== undefined) nameGiven(field, text)
   if (sort !== undefined && !CONVERSATION_ORDERS.includes(sort))
     throw bad('sort', `must be one of ${CONVERSATION_ORDERS.join(', ')}`)
-  if (after !== undefined && sort !== 'id') throw bad('after', "goes with sort: 'id'")
+  if (texts.after !== undefined && sort !== 'id') throw bad('after', "goes with sort: 'id'")
   wholeNumberGiven('limit', limit, 1)
   return {
-    ...(scope === undefined ? {} : { scope }),
-    ...(match === undefined ? {} : { match }),
-    ...(prefix === undefined ? {} : { prefix }),
-    ...(after === undefined ? {} : { after }),
+    ...withoutUndefined(texts),
     ...(sort === undefined ? {} : { sort }),
     ...(limit === undefined ? {} : { limit }),
     ...(since === undefined ? {} : { since: timeOf('since', since) }),
@@ -65,10 +65,8 @@ export function createListing({ db, gate, freshness }: ListingParts): Pick<Ledge
       const { waitFor, timeout, ...given } = optionsGiven('list', options, LIST)
       const filters = filtersOf(given)
       await freshness.rows({ waitFor, timeout })
-      const { scope, since, until, prefix, after } = filters
-      const unlisted = [scope, since, until, prefix, after].every((narrows) => narrows === undefined)
-        ? await unlistedConversations(db, filters)
-        : []
+      const { match: _match, sort: _sort, limit: _limit, ...narrowing } = filters
+      const unlisted = Object.keys(narrowing).length === 0 ? await unlistedConversations(db, filters) : []
       return {
         conversations: await listConversations(db, filters),
         ...(unlisted.length === 0 ? {} : { unlisted }),

@@ -19,7 +19,7 @@ import type { Clock } from '../ports/clock.js'
 import type { Conversations } from '../recording/handle-command.js'
 import type { Freshness } from './freshness.js'
 import type { Gate } from './gate.js'
-import type { Ledger } from './ledger.js'
+import type { Transcripts } from './ledger.js'
 import type { Observation, SeenCompaction } from './ledger-observation.js'
 import type { AppendResult, ObserveOptions } from './ledger-options.js'
 import { bad, nameGiven, nameOf, optionsGiven, settingsOf, type Names } from './options.js'
@@ -104,7 +104,7 @@ function commandsOf(observation: Partial<Observation>, program: string, where: s
   return commands
 }
 
-export function createObserving(parts: ObservingParts): Pick<Ledger, 'observe'> {
+export function createObserving(parts: ObservingParts): Pick<Transcripts, 'observe'> {
   const { conversations, clock, gate, freshness, provenanceOf, summarizerWindowTokens, estimator } = parts
   return {
     async observe(conversationId, observation, options): Promise<AppendResult> {

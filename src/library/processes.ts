@@ -1,5 +1,5 @@
 /** What the processes that work in the background are made of: `compose.ts` opens it, and their commands run on it. */
-import type { ProjectionSource } from '../../projections/engine/apply.js'
+import type { ProjectionSource } from '../../projections/engine/target.js'
 import type { CompactionRun } from '../compaction/compact.js'
 import type { Claims } from '../ports/claims.js'
 import type { JobStore, KeyStore } from '../ports/service-state.js'

@@ -8,7 +8,7 @@ import {
 import { decodeEvent } from '../recording/read-event.js'
 import type { Freshness } from './freshness.js'
 import type { Gate } from './gate.js'
-import type { Ledger, RebuildOptions } from './ledger.js'
+import type { Admin, RebuildOptions } from './ledger.js'
 import { bad, listenerGiven, namedOrAll, optionsGiven, signalGiven, wholeNumberGiven, type Names } from './options.js'
 import type { LedgerParts } from './parts.js'
 import { problem, valueOf } from './problem.js'
@@ -50,7 +50,7 @@ export interface ProjectionsParts extends Pick<LedgerParts, 'db' | 'embedding' |
   readonly freshness: Freshness
 }
 
-export function createProjections(parts: ProjectionsParts): Ledger['projections'] {
+export function createProjections(parts: ProjectionsParts): Admin['projections'] {
   const { db, embedding, onProblem, runner, filler, gate, freshness } = parts
   return {
     async status() {

@@ -28,7 +28,7 @@ import { codeOf } from '../ports/store-error.js'
 import type { Conversations } from '../recording/handle-command.js'
 import type { Freshness } from './freshness.js'
 import type { Gate } from './gate.js'
-import type { Ledger } from './ledger.js'
+import type { Transcripts } from './ledger.js'
 import type { ImportedTranscript, ImportTranscriptOptions, OpenTranscriptOptions } from './ledger-transcripts.js'
 import { bad, listenerGiven, nameOf, optionsGiven, settingsOf, signalGiven, textGiven, type Names } from './options.js'
 import type { LedgerParts } from './parts.js'
@@ -116,7 +116,7 @@ const BYTES_OF_PLACES = 1024 ** 3
 /** Retries after another process recorded the same conversation at the same time. */
 const READINGS = 3
 
-export function createTranscripts(parts: TranscriptsParts): Pick<Ledger, 'importTranscript' | 'openTranscript'> {
+export function createTranscripts(parts: TranscriptsParts): Pick<Transcripts, 'import' | 'open'> {
   const { gate, freshness, provenanceOf } = parts
   const files: ImportedFiles = parts.importedFiles
   const places = new LRUCache<string, Place>({
@@ -178,14 +178,14 @@ export function createTranscripts(parts: TranscriptsParts): Pick<Ledger, 'import
   }
 
   return {
-    async openTranscript(name, options) {
-      const input = optionsGiven('openTranscript', options, OPEN)
+    async open(name, options) {
+      const input = optionsGiven('transcripts.open', options, OPEN)
       const file = textGiven('name', name)
       const importer = importers.find(({ program }) => program === input.from)
       if (importer === undefined)
         throw problem({ kind: 'NoSuchProgram', program: String(input.from), programs: programs() })
       const scope = input.scope === undefined ? undefined : nameOf('scope', input.scope)
-      gate.writes('openTranscript')
+      gate.writes('transcripts.open')
       freshness.follow()
       const reader = importer.read(file)
       const recorder = createTranscriptRecorder(parts)
@@ -200,7 +200,7 @@ export function createTranscripts(parts: TranscriptsParts): Pick<Ledger, 'import
         }
       }
       async function recordNext(records: readonly unknown[]): Promise<readonly RecordedConversation[]> {
-        gate.writes('openTranscript')
+        gate.writes('transcripts.open')
         const { conversations } = valueOf(await recorder.take(itemsOf(records), how), problem)
         for (const { position } of conversations) freshness.recordedHere({ position })
         return conversations.map((each) => ({ ...each }))
@@ -213,14 +213,14 @@ export function createTranscripts(parts: TranscriptsParts): Pick<Ledger, 'import
         },
       }
     },
-    async importTranscript(path, options) {
-      const input = optionsGiven('importTranscript', options, OPTIONS)
+    async import(path, options) {
+      const input = optionsGiven('transcripts.import', options, OPTIONS)
       const file = textGiven('path', path)
       signalGiven(input.signal)
       const { signal, resumable = false } = input
       if (typeof resumable !== 'boolean') throw bad('resumable', 'must be true or false')
       const onItem = listenerGiven('onItem', input.onItem, parts.onProblem)
-      gate.writes('importTranscript')
+      gate.writes('transcripts.import')
       freshness.follow()
       const key = fileKey(file)
       const settings = settingsOf(input.policy)

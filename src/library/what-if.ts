@@ -2,7 +2,7 @@
 import { unknownName } from '../domain/text/known-names.js'
 import { createWhatIf } from '../editions/what-if.js'
 import type { Gate } from './gate.js'
-import type { Ledger, TriedPolicy, WhatIfOptions } from './ledger.js'
+import type { EditionsTried, TriedPolicy, WhatIfOptions } from './ledger.js'
 import type { Lookup } from './lookup.js'
 import { bad, conversationsGiven, listenerGiven, optionsGiven, settingsOf, textGiven, type Names } from './options.js'
 import type { LedgerParts } from './parts.js'
@@ -29,7 +29,7 @@ export interface WhatIfParts extends Pick<LedgerParts, 'log' | 'clock' | 'fallba
   readonly lookup: Lookup
 }
 
-export function createWhatIfCalls(parts: WhatIfParts): Pick<Ledger, 'whatIf'> {
+export function createWhatIfCalls(parts: WhatIfParts): Pick<EditionsTried, 'whatIf'> {
   const { log, clock, fallback, onProblem, gate, lookup } = parts
   const whatIf = createWhatIf({ log, clock, extractive: fallback })
   return {

@@ -16,7 +16,7 @@ export interface Binding {
   readonly scope: string | null | undefined
   /** Returns the id of a conversation within the binding. Throws `NoSuchConversation` for any other. */
   readonly requireConversation: (conversationId: string) => Promise<string>
-  /** The conversations within the binding whose id contains `match`, most recently changed first. */
+  /** The conversations within the binding with `match` in their id, title or project; most recent message first. */
   readonly find: (match: string, limit: number) => Promise<readonly ConversationSummary[]>
 }
 
@@ -32,8 +32,8 @@ function bindToConversation(ledger: BoundLedger, conversationId: string): Bindin
         ? Promise.resolve(id)
         : Promise.reject(problem({ kind: 'NoSuchConversation', conversationId: id })),
     async find(match) {
-      if (!conversationId.toLowerCase().includes(match.toLowerCase())) return []
-      const { conversations } = await ledger.list({ match: conversationId })
+      const matching = match === '' ? {} : { match }
+      const { conversations } = await ledger.list({ ...matching, prefix: conversationId })
       return conversations.filter((each) => each.conversationId === conversationId)
     },
   }

@@ -98,22 +98,26 @@ async function completeMessage(
 const isNotFound = (error: unknown): boolean =>
   statusOf(error) === 404 || isLedgerError(error, 'BeforeFirstEvent', 'AfterNow')
 
-/** Adds the resources to a server. */
-export function registerResources(server: McpServer, host: Host): void {
-  const { ledger, binding, limits, onProblem } = host
-  const limit = { text: maxTextCharacters(limits.resourceCharacters), answer: limits.resourceCharacters }
+/** What the resources share: reading with failures as protocol errors, and completions. */
+class ResourceHelper {
+  readonly limit: { readonly text: number; readonly answer: number }
+
+  constructor(readonly host: Host) {
+    const { resourceCharacters } = host.limits
+    this.limit = { text: maxTextCharacters(resourceCharacters), answer: resourceCharacters }
+  }
 
   /** Reads a resource of a conversation within the binding. Failures become protocol errors. */
-  async function read(
+  async read(
     uri: URL,
     variables: Variables,
     make: (conversationId: string) => Promise<unknown>,
   ): Promise<ReadResourceResult> {
     try {
-      const conversationId = await binding.requireConversation(textOf(variables, 'id'))
+      const conversationId = await this.host.binding.requireConversation(textOf(variables, 'id'))
       return { contents: [{ uri: uri.href, mimeType: JSON_TYPE, text: asText(await make(conversationId)) }] }
     } catch (error) {
-      const sentence = errorText(error, onProblem)
+      const sentence = errorText(error, this.host.onProblem)
       if (isNotFound(error)) throw new ResourceNotFoundError(uri.href, sentence)
       throw new ProtocolError(
         faultOf(error).fault === 'input' ? ProtocolErrorCode.InvalidParams : ProtocolErrorCode.InternalError,
@@ -123,23 +127,38 @@ export function registerResources(server: McpServer, host: Host): void {
   }
 
   /** The ids for a completion; empty on errors, because a completion is optional. */
-  const suggestions = async (find: () => Promise<readonly string[]>): Promise<string[]> => {
+  async suggestions(find: () => Promise<readonly string[]>): Promise<string[]> {
     try {
       return [...(await find())]
     } catch (error) {
-      if (faultOf(error).fault === 'bug') onProblem(error)
+      if (faultOf(error).fault === 'bug') this.host.onProblem(error)
       return []
     }
   }
 
-  const id = (value: string): Promise<string[]> =>
-    suggestions(async () => {
-      const found = await binding.find(value, COMPLETIONS)
+  /** Completes the id of a conversation. */
+  readonly id = (value: string): Promise<string[]> =>
+    this.suggestions(async () => {
+      const found = await this.host.binding.find(value, COMPLETIONS)
       return found.map(({ conversationId }) => conversationId)
     })
-  const conversationIn = (context: { readonly arguments?: Record<string, string> } | undefined): Promise<string> =>
-    binding.requireConversation(context?.arguments?.['id'] ?? binding.conversationId ?? '')
 
+  async conversationIn(context: { readonly arguments?: Record<string, string> } | undefined): Promise<string> {
+    const { binding } = this.host
+    return await binding.requireConversation(context?.arguments?.['id'] ?? binding.conversationId ?? '')
+  }
+}
+
+/** Adds the resources to a server. */
+export function registerResources(server: McpServer, host: Host): void {
+  const helper = new ResourceHelper(host)
+  registerConversation(server, helper)
+  registerCycle(server, helper)
+  registerMessage(server, helper)
+}
+
+function registerConversation(server: McpServer, helper: ResourceHelper): void {
+  const { ledger, binding, limits, onProblem } = helper.host
   server.registerResource(
     'conversation',
     new ResourceTemplate(new Template(`${ROOT}{id}{?at}`), {
@@ -148,15 +167,16 @@ export function registerResources(server: McpServer, host: Host): void {
           throw new ProtocolError(ProtocolErrorCode.InternalError, errorText(error, onProblem))
         })
         return {
-          resources: found.map(({ conversationId, messages, cycles, lastRecordedAt }) => ({
+          resources: found.map(({ conversationId, title, messages, compactions, lastRecordedAt }) => ({
             uri: `${ROOT}${encodeId(conversationId)}`,
             name: conversationId,
-            description: `${String(messages)} messages, ${String(cycles)} compaction cycles`,
+            ...(title === undefined ? {} : { title }),
+            description: `${String(messages)} messages, ${String(compactions)} compactions`,
             annotations: { lastModified: lastRecordedAt },
           })),
         }
       },
-      complete: { id },
+      complete: { id: helper.id },
     }),
     {
       title: 'Context of a conversation',
@@ -165,25 +185,28 @@ export function registerResources(server: McpServer, host: Host): void {
       mimeType: JSON_TYPE,
     },
     (uri, variables) =>
-      read(uri, variables, (conversationId) => {
+      helper.read(uri, variables, (conversationId) => {
         const at = textOf(variables, 'at')
-        return contextAt(ledger, conversationId, at === '' ? {} : { at }, limit)
+        return contextAt(ledger, conversationId, at === '' ? {} : { at }, helper.limit)
       }),
   )
+}
 
+function registerCycle(server: McpServer, helper: ResourceHelper): void {
+  const { ledger, binding } = helper.host
   server.registerResource(
     'cycle',
     new ResourceTemplate(new Template(`${ROOT}{id}/cycles/{n}`), {
       list: undefined,
       complete: {
-        id,
+        id: helper.id,
         n: (value, context) =>
-          suggestions(async () => {
-            const conversationId = await conversationIn(context)
+          helper.suggestions(async () => {
+            const conversationId = await helper.conversationIn(context)
             const found = (await binding.find(conversationId, COMPLETIONS)).find(
               (each) => each.conversationId === conversationId,
             )
-            return Array.from({ length: found?.cycles ?? 0 }, (_none, at) => String(at + 1)).filter((number) =>
+            return Array.from({ length: found?.compactions ?? 0 }, (_none, at) => String(at + 1)).filter((number) =>
               number.startsWith(value),
             )
           }),
@@ -195,20 +218,23 @@ export function registerResources(server: McpServer, host: Host): void {
       mimeType: JSON_TYPE,
     },
     (uri, variables) =>
-      read(uri, variables, (conversationId) =>
-        quoteCycle(ledger, conversationId, Number(textOf(variables, 'n')), limit),
+      helper.read(uri, variables, (conversationId) =>
+        quoteCycle(ledger, conversationId, Number(textOf(variables, 'n')), helper.limit),
       ),
   )
+}
 
+function registerMessage(server: McpServer, helper: ResourceHelper): void {
+  const { ledger, limits } = helper.host
   server.registerResource(
     'message',
     new ResourceTemplate(new Template(`${ROOT}{id}/messages/{messageId}`), {
       list: undefined,
       complete: {
-        id,
+        id: helper.id,
         messageId: (value, context) =>
-          suggestions(async () => {
-            const { messages } = await ledger.messages(await conversationIn(context))
+          helper.suggestions(async () => {
+            const { messages } = await ledger.messages(await helper.conversationIn(context))
             return messages.map(({ messageId }) => messageId).filter((each) => each.startsWith(value))
           }),
       },
@@ -219,7 +245,7 @@ export function registerResources(server: McpServer, host: Host): void {
       mimeType: JSON_TYPE,
     },
     (uri, variables) =>
-      read(uri, variables, (conversationId) =>
+      helper.read(uri, variables, (conversationId) =>
         completeMessage(ledger, conversationId, textOf(variables, 'messageId'), limits),
       ),
   )

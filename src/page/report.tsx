@@ -15,7 +15,9 @@ import { count, cut, linesOf, many, Name, visible, Time } from './views/text.js'
 import type { Words } from './words.js'
 
 export interface ReportOptions {
-  readonly ledger: Pick<Ledger, 'log' | 'context' | 'explain' | 'verify' | 'forgotten'>
+  readonly ledger: Pick<Ledger, 'log' | 'context' | 'explain' | 'forgotten'> & {
+    readonly admin: Pick<Ledger['admin'], 'verify'>
+  }
   readonly conversationId: string
   readonly words: Words
   /** Time of writing. */
@@ -159,7 +161,7 @@ export async function reportOf({ ledger, conversationId, words, now }: ReportOpt
   const { course, head } = await createHistories(ledger).read(conversationId)
   const context = await orMessage(ledger.context(conversationId))
   const explanation = await orMessage(ledger.explain(conversationId))
-  const verification = await orMessage(ledger.verify(conversationId))
+  const verification = await orMessage(ledger.admin.verify(conversationId))
   const cycles = await cyclesOf(ledger, conversationId)
   const { whole, totals } = await forgottenFound(ledger, conversationId)
   const batches = typeof explanation !== 'string' && explanation.kind === 'view' ? explanation.batches : []

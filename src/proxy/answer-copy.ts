@@ -1,8 +1,8 @@
 /** Reads a copy of an answer while its bytes go to the client: event by event if it is a stream, else at its end. */
 import { createSentEventReader } from '../domain/text/sent-events.js'
-import type { Answer, Api } from './api.js'
+import type { Answer, Api } from '../model-apis/api.js'
 import { decoderOf } from './body.js'
-import { parseJson } from './json.js'
+import { parseJson } from '../model-apis/json.js'
 
 /** Reads the bytes of an answer. */
 export interface AnswerCopy {

@@ -1,6 +1,6 @@
 /** The part of a message that a client clears to save context, and the message without it. */
-import { messageHash, type ClearableMessage } from './api.js'
-import { fieldsOf, jsonText, listOf, textOf, type Fields } from './json.js'
+import { messageHash, type ClearableMessage } from '../model-apis/api.js'
+import { fieldsOf, jsonText, listOf, textOf, type Fields } from '../model-apis/json.js'
 
 /** Characters of a content: of its texts, and of the JSON of any other part. */
 const contentSize = (content: unknown): number =>

@@ -5,7 +5,7 @@
  *
  * A cleared message has the position, the call ids and at most the size of the recorded one. Its text differs by client.
  */
-import type { ProxyRequest, SourceMessage } from './api.js'
+import type { ProxyRequest, SourceMessage } from '../model-apis/api.js'
 import { clearablePart, clearableText } from './clearable-part.js'
 import type { Entry, TrackedConversation } from './tracked-conversation.js'
 

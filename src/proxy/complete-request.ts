@@ -2,7 +2,7 @@
  * Completes the list of a request before it is compared with the conversation: with the messages that the client cleared
  * or omitted, and with those that upstream holds.
  */
-import type { ProxyRequest, SourceMessage } from './api.js'
+import type { ProxyRequest, SourceMessage } from '../model-apis/api.js'
 import { omittedTailIndex } from './match-request.js'
 import type { Entry, TrackedConversation } from './tracked-conversation.js'
 

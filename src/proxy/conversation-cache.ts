@@ -3,9 +3,9 @@ import { isLedgerError } from '../lib/ledger-error.js'
 import { LRUCache } from 'lru-cache'
 import type { RecordedEvent } from '../domain/events/index.js'
 import type { Ledger } from '../library/ledger.js'
-import { contentText, recordedHash, type Redact } from './api.js'
+import { contentText, recordedHash, type Redact } from '../model-apis/api.js'
 import { clearablePart } from './clearable-part.js'
-import { listOf } from './json.js'
+import { listOf } from '../model-apis/json.js'
 import {
   hashTools,
   newTrackedConversation,

@@ -23,13 +23,13 @@ import {
   streamedBody,
   streamTo,
 } from './answer-stream.js'
-import type { Api, OutgoingMessage, ProxyRequest } from './api.js'
-import { anthropicMessages } from './apis/anthropic-messages.js'
-import { chatCompletions } from './apis/chat-completions.js'
-import { openaiResponses } from './apis/openai-responses.js'
+import type { Api, OutgoingMessage, ProxyRequest } from '../model-apis/api.js'
+import { anthropicMessages } from '../model-apis/anthropic-messages.js'
+import { chatCompletions } from '../model-apis/chat-completions.js'
+import { openaiResponses } from '../model-apis/openai-responses.js'
 import { decodeBody, readBody } from './body.js'
 import { ANY_CALLER, CONVERSATION_HEADER, type Caller } from './identify-request.js'
-import { jsonText, parseJson, type Fields } from './json.js'
+import { jsonText, parseJson, type Fields } from '../model-apis/json.js'
 import { hasTool, sendWithMemory, type BufferedAnswer } from './memory-tool.js'
 import { BYPASSED, Recorder, type AnswerEnding, type RequestRecord } from './recorder.js'
 import { RecordingStart } from './recording-start.js'
@@ -374,7 +374,7 @@ class RequestHandler {
 
   private memoryTool(conversationId: string | undefined): AgentTool | undefined {
     if (conversationId === undefined) return undefined
-    return this.options.ledger.tools(conversationId).find(({ name }) => name === 'memory_read')
+    return this.options.ledger.conversation(conversationId).tools.list.find(({ name }) => name === 'memory_read')
   }
 
   private async send(

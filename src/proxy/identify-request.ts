@@ -1,7 +1,7 @@
 /** Finds the conversation of a request: by its headers, or else by the start of its message list. */
 import { createHash } from 'node:crypto'
-import type { Api, ProxyRequest } from './api.js'
-import { fieldsOf, parseJson } from './json.js'
+import type { Api, ProxyRequest } from '../model-apis/api.js'
+import { fieldsOf, parseJson } from '../model-apis/json.js'
 
 /** The caller of a request, and the conversations that the caller may use. */
 export interface Caller {

@@ -3,7 +3,7 @@ import { isLedgerError } from '../lib/ledger-error.js'
 import type { PolicySettings } from '../domain/values/policy.js'
 import type { AmendOptions, AppendOptions, Ledger, MessageInput, Observation } from '../library/ledger.js'
 
-import type { ProxyRequest } from './api.js'
+import type { ProxyRequest } from '../model-apis/api.js'
 import type { RequestIdentity } from './identify-request.js'
 import { reservesOf } from './reserves.js'
 import type { TrackedConversation } from './tracked-conversation.js'
@@ -37,7 +37,7 @@ export class LedgerWriter {
     const isEmpty = Object.values(observation).every((part) => Array.isArray(part) && part.length === 0)
     if (isEmpty) return
     const { program, programVersion } = identity
-    await this.ledger.observe(
+    await this.ledger.transcripts.observe(
       conversationId,
       { program, ...(programVersion === undefined ? {} : { programVersion }), ...observation },
       this.recordOptions(identity),

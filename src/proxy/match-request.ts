@@ -2,7 +2,7 @@
  * Compares the message list of a request with the tracked conversation. The request continues the conversation, repeats
  * or rewinds it, restarts it after a compaction by the client's program, or is a side request.
  */
-import { contentText, type ProxyRequest, type SourceMessage } from './api.js'
+import { contentText, type ProxyRequest, type SourceMessage } from '../model-apis/api.js'
 import { hashTools, MIN_DISTINCTIVE_CHARACTERS, type Entry, type TrackedConversation } from './tracked-conversation.js'
 
 /** A list that a program restarted after its own compaction. */

@@ -5,9 +5,9 @@
  */
 import type { IncomingMessage } from 'node:http'
 import type { AgentTool } from '../library/ledger.js'
-import { callsOf, type Answer, type Api } from './api.js'
+import { callsOf, type Answer, type Api } from '../model-apis/api.js'
 import { createAnswerCopy } from './answer-copy.js'
-import { fieldsOf, listOf, type Fields } from './json.js'
+import { fieldsOf, listOf, type Fields } from '../model-apis/json.js'
 
 /** Rounds in which the model may read memory before it has to answer. */
 const MAX_READS = 4

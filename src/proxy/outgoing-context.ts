@@ -2,7 +2,13 @@
 import { viewText } from '../domain/compaction/context.js'
 import { SHAPE_RULES } from '../domain/values/context-shapes.js'
 import type { Context, Ledger } from '../library/ledger.js'
-import { contentText, type Api, type OutgoingMessage, type ProxyRequest, type SourceMessage } from './api.js'
+import {
+  contentText,
+  type Api,
+  type OutgoingMessage,
+  type ProxyRequest,
+  type SourceMessage,
+} from '../model-apis/api.js'
 import type { TrackedConversation } from './tracked-conversation.js'
 
 /** The reason in the header for a conversation that the client's program owns. */

@@ -1,8 +1,8 @@
 /** Records the requests of a program that owns its context: the ledger observes what the program's list contains. */
 import type { MessageInput, Observation } from '../library/ledger.js'
-import type { ProxyRequest, SourceMessage } from './api.js'
+import type { ProxyRequest, SourceMessage } from '../model-apis/api.js'
 import type { RequestIdentity } from './identify-request.js'
-import type { Fields } from './json.js'
+import type { Fields } from '../model-apis/json.js'
 import type { LedgerWriter } from './ledger-writer.js'
 import { matchedIds, restartEnd, type RequestMatch, type Restart } from './match-request.js'
 import { compactionSourceId, requestAttributes, summaryOf, summaryTurnIds, withIds } from './recorded-input.js'

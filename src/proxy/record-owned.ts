@@ -1,10 +1,10 @@
 /** Records the requests of conversations whose context the ledger owns. */
 import type { MessageInput } from '../library/ledger.js'
-import type { ProxyRequest, SourceMessage } from './api.js'
+import type { ProxyRequest, SourceMessage } from '../model-apis/api.js'
 import { asSourceMessage } from './complete-request.js'
 import type { ConversationCache } from './conversation-cache.js'
 import type { RequestIdentity } from './identify-request.js'
-import type { Fields } from './json.js'
+import type { Fields } from '../model-apis/json.js'
 import type { LedgerWriter } from './ledger-writer.js'
 import { matchedIds, restartEnd, type RequestMatch, type Restart } from './match-request.js'
 import { compactionSourceId, requestAttributes, summaryOf, summaryTurnIds, withIds } from './recorded-input.js'

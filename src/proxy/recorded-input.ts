@@ -1,8 +1,8 @@
 /** Requests and answers as the ledger records them. */
 import { recordable } from '../lib/json.js'
 import type { Context, MessageInput, SeenCompaction } from '../library/ledger.js'
-import { contentText, type Answer, type ProxyRequest, type SourceMessage } from './api.js'
-import type { Fields } from './json.js'
+import { contentText, type Answer, type ProxyRequest, type SourceMessage } from '../model-apis/api.js'
+import type { Fields } from '../model-apis/json.js'
 import type { Restart } from './match-request.js'
 import type { Entry, TrackedConversation } from './tracked-conversation.js'
 

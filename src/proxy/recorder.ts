@@ -16,7 +16,7 @@ import {
   type OutgoingMessage,
   type ProxyRequest,
   type Redact,
-} from './api.js'
+} from '../model-apis/api.js'
 import { withClearedMessages } from './cleared-messages.js'
 import { asSourceMessage, withOmittedTail, withUpstreamHistory } from './complete-request.js'
 import { createConversationCache, type ConversationCache } from './conversation-cache.js'
@@ -27,7 +27,7 @@ import {
   type Caller,
   type RequestIdentity,
 } from './identify-request.js'
-import type { Fields } from './json.js'
+import type { Fields } from '../model-apis/json.js'
 import { LedgerWriter } from './ledger-writer.js'
 import { followsOwnCompaction, isTaggedSummary, matchRequest, summaryQuestionIndex } from './match-request.js'
 import { backgroundContext, OBSERVED_CONVERSATION, outgoingContext } from './outgoing-context.js'
@@ -141,7 +141,7 @@ export class Recorder {
     this.ledger = options.ledger
     this.mode = options.mode
     this.onProblem = options.onProblem
-    this.redactor = () => options.ledger.secrets.redactor(options.policy)
+    this.redactor = () => options.ledger.admin.secrets.redactor(options.policy)
     this.conversations = createConversationCache(options.ledger, this.redactor)
     this.writer = new LedgerWriter(options)
     this.owned = new OwnedRecorder(this.writer, this.conversations, options.onProblem)

@@ -4,8 +4,8 @@ import { checkId } from '../domain/values/ids.js'
 import { defaultEstimator } from '../domain/values/tokens.js'
 import { modelWindow } from '../ports/model-windows.js'
 import type { PolicySettings } from '../domain/values/policy.js'
-import type { ProxyRequest } from './api.js'
-import { jsonText } from './json.js'
+import type { ProxyRequest } from '../model-apis/api.js'
+import { jsonText } from '../model-apis/json.js'
 
 /** Reserves are rounded up to steps, so that one tool more or less seldom changes the recorded policy. */
 const STEP_TOKENS = 256

@@ -4,9 +4,9 @@
  */
 import { createHash } from 'node:crypto'
 import { recordable } from '../lib/json.js'
-import type { ClearableMessage, SourceMessage } from './api.js'
+import type { ClearableMessage, SourceMessage } from '../model-apis/api.js'
 import { clearablePart } from './clearable-part.js'
-import { jsonText } from './json.js'
+import { jsonText } from '../model-apis/json.js'
 
 /** A message of the list. */
 export interface Entry extends ClearableMessage {

@@ -44,6 +44,7 @@ const HAS_TEXT: Readonly<Record<Command['type'], boolean>> = {
   ObserveCompaction: true,
   EditContribution: true,
   NoteDamage: true,
+  TitleConversation: true,
 }
 
 /** The redactors of a log, by their settings. */

@@ -8,17 +8,7 @@ import type { ChatMessage, MessageInput } from '../domain/values/chat-message.js
 import { isInstruction, messageHash, parseMessage } from '../domain/values/message.js'
 import { viewText, type Context } from '../domain/compaction/context.js'
 import type { Compressed, Ledger } from '../library/ledger.js'
-
-/** Converts the messages of an SDK to those of the chat API, and back. */
-export interface MessageConverter<HostMessage> {
-  /**
-   * The ledger's messages for one of the host's. None if it has no meaning by itself: it then belongs to the message before
-   * it.
-   */
-  readonly toLedger: (message: HostMessage) => readonly MessageInput[]
-  /** The host's message for one of the ledger's. */
-  readonly fromLedger: (message: ChatMessage) => HostMessage
-}
+import type { MessageConverter } from '../model-apis/message-converter.js'
 
 /** The list to send to the model. */
 export interface ListToSend<HostMessage> {

@@ -36,6 +36,9 @@ interface ReadFeed {
   readonly heartbeatMs: number
 }
 
+/** The part of the ledger that the feed reads. */
+type FedLedger = Pick<Ledger, 'log'> & { readonly admin: Pick<Ledger['admin'], 'follow' | 'identity'> }
+
 /** The facts of a ledger for many readers. */
 export interface Feed {
   read(options: ReadFeed): AsyncIterable<FeedDelivery>
@@ -82,7 +85,7 @@ class ProcessFeed implements Feed {
   private source: Promise<string> | undefined
 
   constructor(
-    private readonly ledger: Pick<Ledger, 'follow' | 'log' | 'identity'>,
+    private readonly ledger: FedLedger,
     private readonly onProblem: (error: unknown) => void,
   ) {}
 
@@ -108,7 +111,7 @@ class ProcessFeed implements Feed {
           }
           lastPosition = head
         } else
-          for await (const heard of this.ledger.follow({ after: lastPosition, untilHead: true, signal })) {
+          for await (const heard of this.ledger.admin.follow({ after: lastPosition, untilHead: true, signal })) {
             lastPosition =
               heard.kind === 'event'
                 ? heard.event.position
@@ -146,7 +149,7 @@ class ProcessFeed implements Feed {
 
   /** The first event identifies a log. */
   private async sourceOf(): Promise<string> {
-    this.source ??= this.ledger.identity().then(({ origin }) => `urn:context-ledger:${origin?.id ?? 'empty'}`)
+    this.source ??= this.ledger.admin.identity().then(({ origin }) => `urn:context-ledger:${origin?.id ?? 'empty'}`)
     return await this.source
   }
 
@@ -199,7 +202,7 @@ class ProcessFeed implements Feed {
 
   private async follow(): Promise<void> {
     try {
-      for await (const heard of this.ledger.follow({ after: 'head', signal: this.stopped.signal })) {
+      for await (const heard of this.ledger.admin.follow({ after: 'head', signal: this.stopped.signal })) {
         if (heard.kind === 'event') this.take(await this.itemOf(heard.event))
         else {
           this.from ??= heard.position
@@ -241,7 +244,5 @@ class ProcessFeed implements Feed {
 }
 
 /** Builds the feed of one process. */
-export const createFeed = (
-  ledger: Pick<Ledger, 'follow' | 'log' | 'identity'>,
-  onProblem: (error: unknown) => void,
-): Feed => new ProcessFeed(ledger, onProblem)
+export const createFeed = (ledger: FedLedger, onProblem: (error: unknown) => void): Feed =>
+  new ProcessFeed(ledger, onProblem)

@@ -11,7 +11,7 @@ beforeEach(() => {
   process.stderr.columns = 80
 })
 
-type Statuses = Awaited<ReturnType<Ledger['projections']['status']>>
+type Statuses = Awaited<ReturnType<Ledger['admin']['projections']['status']>>
 
 it('who waits for the read models sees how far they have come', async () => {
   let position = 999n

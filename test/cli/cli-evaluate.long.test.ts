@@ -36,7 +36,7 @@ beforeAll(async () => {
     policy: { ...SMALL, maxSummaryTokens: 60 },
   })
   for (const id of ['first', 'second']) await ledger.append(id, talk(40))
-  await ledger.waitForCompaction()
+  await ledger.admin.waitForCompaction()
   await ledger.close()
 })
 afterAll(async () => {
@@ -110,7 +110,7 @@ describe('evaluate', () => {
       'the endpoint lists scripted-1 (did you mean scripted-1?)',
     ],
     ['an unknown strategy', ['first', '--strategy', 'fold-out', '--yes'], 'fold-out'],
-    ['an unknown conversation', ['frist', '--yes'], 'did you mean first?'],
+    ['an unknown conversation', ['frist', '--yes'], 'The nearest:\n  first'],
     [
       'a prompt that is not there',
       ['first', '--model', 'scripted-1', '--prompt', 'mien.txt', '--yes'],

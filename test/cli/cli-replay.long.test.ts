@@ -36,7 +36,7 @@ beforeAll(async () => {
   )
   const ledger = await openLedger({ store: join(folder, '.context-ledger'), policy: SMALL })
   for (const id of ['first', 'second']) await ledger.append(id, talk(40))
-  await ledger.waitForCompaction()
+  await ledger.admin.waitForCompaction()
   await ledger.close()
 })
 afterAll(async () => {
@@ -175,7 +175,7 @@ describe('an edition on the command line', () => {
     )
     const ledger = await openLedger({ store })
     await ledger.append('first', talk(30, 900))
-    await ledger.waitForCompaction()
+    await ledger.admin.waitForCompaction()
     await ledger.close()
     const adopt = [
       'editions',
@@ -293,7 +293,7 @@ describe('an edition on the command line', () => {
     })
     expect(await run('replay', 'frist', '--yes')).toMatchObject({
       status: 2,
-      stderr: expect.stringContaining('did you mean first?'),
+      stderr: expect.stringContaining('The nearest:\n  first'),
     })
     expect(await run('replay', '--all', '--yes', '--max-cost', '1')).toMatchObject({
       status: 2,

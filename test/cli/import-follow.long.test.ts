@@ -130,7 +130,7 @@ async function caughtUp(ledger: Ledger, follower: Follower, written: readonly Wr
 /** Checks that the ledger has exactly the written messages. */
 async function expectWhole(ledger: Ledger, written: readonly Written[]): Promise<void> {
   expect(await recordedIn(ledger, written)).toEqual(written)
-  expect((await ledger.verify()).problems).toEqual([])
+  expect((await ledger.admin.verify()).problems).toEqual([])
   const { conversations } = await ledger.list({ limit: 1_000 })
   expect(conversations.map(({ conversationId }) => conversationId).toSorted()).toEqual(
     // A session with only a header is not a conversation yet.

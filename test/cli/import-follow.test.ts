@@ -82,7 +82,7 @@ it('takes a folder that appears, files that grow, half a line when it is whole, 
   await until(async () => (await messagesOf('claude-code/session-3')) === 4)
   expect(await messagesOf('claude-code/session-1')).toBe(24)
   expect(await messagesOf('claude-code/session-2')).toBe(8)
-  expect((await ledger.verify()).problems).toEqual([])
+  expect((await ledger.admin.verify()).problems).toEqual([])
 })
 
 it.each([

@@ -80,7 +80,7 @@ describe('a ledger on demand', () => {
     })
     const { onDemand, steps } = demanded(undefined, [() => Promise.resolve(slowly)])
     const reading = onDemand.ledger.messages('a')
-    const pinned = onDemand.ledger.pin('a', 'm1')
+    const pinned = onDemand.ledger.conversation('a').pin('m1')
     expect(steps).not.toContain('close to read')
     answer()
     await reading

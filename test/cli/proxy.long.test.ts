@@ -78,7 +78,7 @@ longTest(
       expect(conversations).toHaveLength(1)
       const id = conversations[0]?.conversationId ?? ''
       expect((await ledger.context(id)).messages.map(({ content }) => content)).toEqual(texts.slice(0, -1))
-      expect((await ledger.verify()).problems).toEqual([])
+      expect((await ledger.admin.verify()).problems).toEqual([])
       await ledger.close()
     } finally {
       await upstream.close()

@@ -35,7 +35,7 @@ describe('rows that others keep, and that are behind', () => {
     writer = await ledgerOn(db, { workers: 'elsewhere' })
     reader = await ledgerOn(db, { workers: 'elsewhere' })
     await writer.append('a', talk(3))
-    await keeper.projections.catchUp()
+    await keeper.admin.projections.catchUp()
   })
 
   it('are said so beside what they show, and no more once they show all', async () => {
@@ -46,7 +46,7 @@ describe('rows that others keep, and that are behind', () => {
       behind: { events: 5, isAtLeast: false },
     })
     expect((await reader.search('berth')).behind).toEqual({ events: 5, isAtLeast: false })
-    await keeper.projections.catchUp()
+    await keeper.admin.projections.catchUp()
     expect((await reader.list()).behind).toBeUndefined()
     expect((await reader.search('berth')).behind).toBeUndefined()
   })
@@ -82,15 +82,15 @@ describe('a list of many conversations', () => {
         // After each page, the least recently changed conversation gets a new event.
         if (text.includes('from conversations c')) {
           await db.script(
-            `update conversations_g1 set last_recorded_at = '2027' where conversation_id = (select conversation_id from conversations_g1 order by last_recorded_at limit 1)`,
+            `update conversations_g1 set last_message_at = '2027' where conversation_id = (select conversation_id from conversations_g1 order by coalesce(last_message_at, first_recorded_at) limit 1)`,
           )
         }
         return rows
       },
     })
-    await ledger.projections.catchUp()
+    await ledger.admin.projections.catchUp()
     await db.script(`
-      insert into conversations_g1 (conversation_id, revision, started_at, last_recorded_at, cycles, messages_compressed, window_start)
+      insert into conversations_g1 (conversation_id, revision, first_recorded_at, last_recorded_at, cycles, messages_compressed, window_start)
       select 'c' || n, 0, '2026', '2026-01-01T00:00:' || lpad(n::text, 6, '0'), 0, 0, 0 from generate_series(1, 1200) n`)
     const { conversations } = await ledger.list()
     expect(new Set(conversations.map(({ conversationId }) => conversationId)).size).toBe(1_200)
@@ -117,9 +117,9 @@ describe('memory_read', () => {
       { id: 'answer c2', role: 'tool', tool_call_id: 'c2', content: 'one giraffe' },
       ...talk(30, 10),
     ])
-    await ledger.waitForCompaction('a')
+    await ledger.admin.waitForCompaction('a')
     await ledger.compact('a', { force: true })
-    const [memoryRead] = ledger.tools('a')
+    const [memoryRead] = ledger.conversation('a').tools.list
     const answer = await memoryRead?.execute({ query: 'giraffe', limit: 50 })
     for (const id of ['said', 'call c2', 'answer c2']) expect(answer).toContain(`"messageIds":["${id}"]`)
     for (const id of ['call c1', 'answer c1']) expect(answer).not.toContain(`"messageIds":["${id}"]`)

@@ -45,7 +45,7 @@ describe('--store http://…', () => {
   it('imports, and compacts by the policy that is given', async () => {
     const imported = await through('import', 'run.jsonl', '--conversation', 'run', '--model-max-tokens', '2000')
     expect([imported.status, imported.stderr]).toEqual([0, expect.any(String)])
-    await ledger.waitForCompaction()
+    await ledger.admin.waitForCompaction()
     expect((await ledger.context('run')).messages.length).toBeLessThan(40)
     const second = await through('import', 'run.jsonl', '--conversation', 'run', '--json')
     expect(JSON.parse(second.stdout)).toMatchObject({ conversations: [{ recorded: 0, alreadyThere: 40 }] })

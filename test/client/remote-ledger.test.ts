@@ -26,7 +26,7 @@ beforeAll(async () => {
   remote = openRemoteLedger({ url: server.url })
   for (const message of talk(60)) {
     await remote.append(ID, { ...message, attributes: { revision: '12', at: '7' } })
-    await ledger.waitForCompaction()
+    await ledger.admin.waitForCompaction()
   }
   await remote.append('other', { id: 'only', role: 'user', content: [{ type: 'text', text: 'hi', position: '3' }] })
 })
@@ -68,32 +68,32 @@ const READS: Readonly<Record<string, Call>> = {
   'explain a line': (of) => of.explain(ID, { line: 'messages compressed', open: true }),
   forgotten: (of) => of.forgotten(ID),
   'forgotten in all': (of) => of.forgotten(),
-  stats: (of) => of.stats(ID, { prices: {} }),
-  'stats of all': (of) => of.stats(),
+  stats: (of) => of.admin.stats(ID, { prices: {} }),
+  'stats of all': (of) => of.admin.stats(),
   list: (of) => of.list(),
   'list by id': (of) => of.list({ sort: 'id' }),
   'list by messages': (of) => of.list({ sort: 'messages', limit: 1 }),
   'list behind an id': (of) => of.list({ sort: 'id', after: 'other' }),
   search: (of) => of.search('harbour', { conversationId: ID }),
-  verify: (of) => of.verify(ID),
-  'verify all': (of) => of.verify(),
-  identity: (of) => of.identity(),
-  prompts: (of) => of.prompts.list(),
-  'projections.status': (of) => of.projections.status(),
-  'projections.catchUp': (of) => of.projections.catchUp(),
+  verify: (of) => of.admin.verify(ID),
+  'verify all': (of) => of.admin.verify(),
+  identity: (of) => of.admin.identity(),
+  prompts: (of) => of.admin.prompts.list(),
+  'projections.status': (of) => of.admin.projections.status(),
+  'projections.catchUp': (of) => of.admin.projections.catchUp(),
   editions: (of) => of.editions.list(),
   estimate: (of) => of.editions.estimate({ conversations: [ID] }),
-  whatIf: (of) => of.whatIf([ID], { policies: [{ name: 'wide', settings: { modelMaxTokens: 4_000 } }] }),
-  memory_read: async (of) => await of.tools(ID)[0]?.execute({ query: 'harbour' }),
-  'a tool with wrong arguments': async (of) => await of.tools(ID)[0]?.execute('{"query":""}'),
+  whatIf: (of) => of.editions.whatIf([ID], { policies: [{ name: 'wide', settings: { modelMaxTokens: 4_000 } }] }),
+  memory_read: async (of) => await of.conversation(ID).tools.list[0]?.execute({ query: 'harbour' }),
+  'a tool with wrong arguments': async (of) => await of.conversation(ID).tools.list[0]?.execute('{"query":""}'),
 }
 
 const REFUSED: Readonly<Record<string, Call>> = {
   'no such conversation': (of) => of.context('nobody'),
   'no such cycle': (of) => of.diff(ID, { cycle: 99 }),
-  'no such cycle to undo': (of) => of.undo(ID, { cycle: 99 }),
+  'no such cycle to undo': (of) => of.editions.undo(ID, { cycle: 99 }),
   'no such edition': (of) => of.editions.show('feed'),
-  'no such prompt': (of) => of.prompts.show('feed'),
+  'no such prompt': (of) => of.admin.prompts.show('feed'),
   'a message that is none': (of) => of.append(ID, JSON.parse('{"role":"user","content":7}')),
   'the same id with other content': (of) => of.append('other', { id: 'only', role: 'user', content: 'else' }),
   'another revision than expected': (of) =>
@@ -121,12 +121,12 @@ describe('a ledger behind a service', () => {
   it('compacts, undoes, pins, replays, compares, adopts and reverts', async () => {
     const id = 'operated'
     for (const message of talk(24)) await remote.append(id, message)
-    await remote.waitForCompaction(id)
+    await remote.admin.waitForCompaction(id)
     const forced = await remote.compact(id, { force: true })
     expect(forced.failure).toBeUndefined()
     const { messages } = await remote.messages(id)
-    await remote.pin(id, messages.at(-1)?.messageId ?? '')
-    await remote.unpin(id, messages.at(-1)?.messageId ?? '')
+    await remote.conversation(id).pin(messages.at(-1)?.messageId ?? '')
+    await remote.conversation(id).unpin(messages.at(-1)?.messageId ?? '')
     const progress: unknown[] = []
     const replayed = await remote.editions.replay({
       conversations: [id],
@@ -143,8 +143,8 @@ describe('a ledger behind a service', () => {
     const reverted = await remote.editions.revert(id)
     expect(reverted.revision > adopted.revision).toBe(true)
     expect(await remote.editions.drop(id, replayed.editionId)).toMatchObject({ changed: true })
-    await remote.projections.rebuild('all')
-    expect((await remote.verify(id)).ok).toBe(true)
+    await remote.admin.projections.rebuild('all')
+    expect((await remote.admin.verify(id)).ok).toBe(true)
   })
 
   it('compresses the list of a host, and hands it back where the service is gone', async () => {
@@ -167,7 +167,7 @@ describe('a ledger behind a service', () => {
     const stop = new AbortController()
     const { position = 0n } = await remote.append('followed', { role: 'user', content: 'one' })
     const followed: RecordedEvent[] = []
-    for await (const each of remote.follow({ after: position - 2n, signal: stop.signal })) {
+    for await (const each of remote.admin.follow({ after: position - 2n, signal: stop.signal })) {
       if (each.kind !== 'event') continue
       followed.push(each.event)
       if (followed.length === 1) await remote.append('followed', { role: 'user', content: 'two' })
@@ -178,11 +178,11 @@ describe('a ledger behind a service', () => {
   })
 
   it('rejects what a service does not offer, and every call after it was closed', async () => {
-    await expect(remote.importTranscript('x.jsonl')).rejects.toMatchObject({
+    await expect(remote.transcripts.import('x.jsonl')).rejects.toMatchObject({
       kind: 'BadInput',
-      details: { field: 'importTranscript' },
+      details: { field: 'transcripts.import' },
     })
-    await expect(remote.verify(undefined, { onStream: () => Promise.resolve() })).rejects.toMatchObject({
+    await expect(remote.admin.verify(undefined, { onStream: () => Promise.resolve() })).rejects.toMatchObject({
       details: { field: 'a manifest' },
     })
     const second = openRemoteLedger({ url: server.url })
@@ -196,12 +196,12 @@ describe('who asks', () => {
   it.each<[string, Call]>([
     ['append', (of) => of.append(ID, talk(1), me)],
     ['amend', (of) => of.amend(ID, { withdraw: [], ...me })],
-    ['observe', (of) => of.observe(ID, { program: 'p' }, me)],
-    ['pin', (of) => of.pin(ID, 'm59', me)],
-    ['unpin', (of) => of.unpin(ID, 'm59', me)],
+    ['observe', (of) => of.transcripts.observe(ID, { program: 'p' }, me)],
+    ['pin', (of) => of.conversation(ID).pin('m59', me)],
+    ['unpin', (of) => of.conversation(ID).unpin('m59', me)],
     ['compact', (of) => of.compact(ID, me)],
-    ['undo', (of) => of.undo(ID, { cycle: 1, ...me })],
-    ['tools', async (of) => of.tools(ID, me)],
+    ['undo', (of) => of.editions.undo(ID, { cycle: 1, ...me })],
+    ['conversation', async (of) => of.conversation(ID, me)],
     ['replay', (of) => of.editions.replay({ conversations: [ID], ...me })],
     ['compare', (of) => of.editions.compare([ID], 'e', me)],
     ['adopt', (of) => of.editions.adopt(ID, 'e', me)],

@@ -28,10 +28,10 @@ describe('reports on compactions', () => {
     const file = join(folder, 'session-1.jsonl')
     await writeFile(file, `${claudeCodeLines(8, [3, 5]).join('\n')}\n`)
     ledger = await ledgerOn(await openTestDatabase(), { policy: { modelMaxTokens: 3_000 } })
-    await ledger.importTranscript(file)
+    await ledger.transcripts.import(file)
     const { messages } = sampleConversation()
     await ledger.append('ours', messages.slice(0, 120))
-    await ledger.waitForCompaction('ours')
+    await ledger.admin.waitForCompaction('ours')
   })
 
   afterAll(async () => {

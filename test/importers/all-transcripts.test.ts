@@ -244,7 +244,7 @@ describeWithTranscripts('every real transcript (needs ../shared/transcripts, or 
     transcripts = await realTranscripts()
     ledger = await ledgerOn(await openTestDatabase())
     const results = new Map<RealTranscript, ImportedTranscript>()
-    for (const transcript of transcripts) results.set(transcript, await ledger.importTranscript(transcript.path))
+    for (const transcript of transcripts) results.set(transcript, await ledger.transcripts.import(transcript.path))
     imported = results
     events = await eventsNow()
   })
@@ -323,18 +323,18 @@ describeWithTranscripts('every real transcript (needs ../shared/transcripts, or 
   })
 
   it('passes verification, including the rows of the read models', async () => {
-    const { ok, problems } = await ledger.verify()
+    const { ok, problems } = await ledger.admin.verify()
     expect(problems).toEqual([])
     expect(ok).toBe(true)
   })
 
   it('records nothing if it is imported again, and is not read if it is unchanged', async () => {
     for (const { path } of transcripts)
-      expect(await ledger.importTranscript(path)).toMatchObject({ unchanged: true, conversations: [] })
+      expect(await ledger.transcripts.import(path)).toMatchObject({ unchanged: true, conversations: [] })
     const copies = join(folder, 'copies')
     await cp(transcriptsFolder, copies, { recursive: true })
     for (const { name } of transcripts) {
-      const { unchanged, conversations } = await ledger.importTranscript(join(copies, name))
+      const { unchanged, conversations } = await ledger.transcripts.import(join(copies, name))
       expect(unchanged).toBe(false)
       for (const each of conversations)
         expect(each).toMatchObject({ messages: 0, compactions: 0, withdrawn: 0, edits: 0, damaged: 0 })

@@ -954,3 +954,23 @@ describe('rules for any conversation', () => {
     )
   })
 })
+
+describe('the title of a session', () => {
+  const titlesIn = (records: readonly unknown[]): unknown[] =>
+    read(records).flatMap((item) => (item.kind === 'conversation' ? [item.title] : []))
+  const custom = (customTitle: string): Json => ({ type: 'custom-title', customTitle, sessionId: 's1' })
+  const ai = (aiTitle: string): Json => ({ type: 'ai-title', aiTitle, sessionId: 's1' })
+  const summarized = (words: string, leafUuid: string): Json => ({ type: 'summary', summary: words, leafUuid })
+  const hello = user('u1', null, 'hello')
+
+  it.each<readonly [string, readonly Json[], readonly unknown[]]>([
+    ['none', [hello], [undefined]],
+    ['before the first message', [custom('A'), hello], ['A']],
+    ['changed later', [custom('A'), hello, custom('B'), custom('B')], ['A', 'B']],
+    ['of the user before one of the program', [hello, ai('A'), custom('B'), ai('C')], [undefined, 'A', 'B']],
+    ['in a summary of this session', [hello, summarized('A', 'u1')], [undefined, 'A']],
+    ['in a summary of another session', [summarized('A', 'x'), hello, summarized('B', 'y')], [undefined]],
+  ])('%s', (_name, records, titles) => {
+    expect(titlesIn(records)).toEqual(titles)
+  })
+})

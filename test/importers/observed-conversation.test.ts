@@ -21,7 +21,7 @@ describe('a conversation of another program', () => {
     file = join(folder, 'session-1.jsonl')
     await writeFile(file, `${claudeCodeLines(TURNS, [3, 8]).join('\n')}\n`)
     ledger = await ledgerOn(await openTestDatabase(), { policy: { modelMaxTokens: 1_500 } })
-    await ledger.importTranscript(file)
+    await ledger.transcripts.import(file)
   })
 
   afterAll(async () => {
@@ -39,9 +39,9 @@ describe('a conversation of another program', () => {
   })
 
   it('records nothing if it is imported again, and only new items if it has grown', async () => {
-    expect(await ledger.importTranscript(file)).toMatchObject({ unchanged: true, conversations: [] })
+    expect(await ledger.transcripts.import(file)).toMatchObject({ unchanged: true, conversations: [] })
     await writeFile(file, `${claudeCodeLines(TURNS + 1, [3, 8]).join('\n')}\n`)
-    const grown = await ledger.importTranscript(file)
+    const grown = await ledger.transcripts.import(file)
     expect(grown.conversations[0]).toMatchObject({ messages: 4, compactions: 0, known: 4 * TURNS + 2 })
   })
 
@@ -64,7 +64,7 @@ describe('a conversation of another program', () => {
   })
 
   it('verifies', async () => {
-    const { ok, problems } = await ledger.verify()
+    const { ok, problems } = await ledger.admin.verify()
     expect(problems).toEqual([])
     expect(ok).toBe(true)
   })
@@ -78,21 +78,21 @@ describe('a conversation of another program', () => {
     const contextOfLedger = await ledger.context(ID)
     expect(contextOfLedger.observed).toBeUndefined()
     expect(contextOfLedger.tokens).toBeLessThanOrEqual(1_500)
-    expect((await ledger.verify(ID)).problems).toEqual([])
+    expect((await ledger.admin.verify(ID)).problems).toEqual([])
     await ledger.editions.revert(ID)
     const back = await ledger.context(ID)
     expect(back.observed).toEqual({ program: 'claude-code', programVersion: '2.1.50' })
     expect(back.messages[0]?.content).toContain('Cranes up to 8 were looked at')
-    expect((await ledger.verify(ID)).problems).toEqual([])
+    expect((await ledger.admin.verify(ID)).problems).toEqual([])
   })
 
   it('undoes a cycle of the program, and is managed by the ledger from then on', async () => {
     const policy = { modelMaxTokens: 100_000 }
     await ledger.append(ID, { id: 'more', role: 'user', content: 'and more' }, { policy })
-    await ledger.undo(ID, { cycle: 2 })
+    await ledger.editions.undo(ID, { cycle: 2 })
     const context = await ledger.context(ID)
     expect(context.observed).toBeUndefined()
     expect(context.messageIds).toContain('u4')
-    expect((await ledger.verify(ID)).problems).toEqual([])
+    expect((await ledger.admin.verify(ID)).problems).toEqual([])
   })
 })

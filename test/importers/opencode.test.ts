@@ -71,6 +71,19 @@ const itemsOfExport = (messages: readonly unknown[], over: object = {}): readonl
   itemsFrom(read(), exported(messages, over))
 
 describe('an export', () => {
+  it('takes a later title, and no title from a session that has only its default one', () => {
+    const named = (title: string): object => ({ info: session({ title }), messages: [] })
+    const unnamed = 'New session - 2026-08-11T16:16:00.424Z'
+    const titles = ofKind(
+      itemsFrom(
+        read(),
+        [unnamed, 'A walk', unnamed].flatMap((title) => asFile(named(title))),
+      ),
+      'conversation',
+    )
+    expect(titles.map(({ title }) => title)).toEqual([undefined, 'A walk'])
+  })
+
   it('yields a conversation with its title, directory, version and start time', () => {
     expect(itemsOfExport([])).toEqual([
       {

@@ -192,3 +192,44 @@ describe('a recorded transcript', () => {
     )
   })
 })
+
+describe('the title of a transcript', () => {
+  const where = { file: '/sessions/s1.jsonl', line: 1 }
+  const titled = (title?: string): TranscriptItem => ({ kind: 'conversation', sourceId: 's1', title, where })
+  const message: TranscriptItem = {
+    kind: 'message',
+    sourceId: 'u1',
+    part: 0,
+    body: { role: 'user', content: 'hello' },
+    where,
+  }
+  const titlesOf = async (harness: Harness): Promise<unknown[]> =>
+    (await eventsOf(harness)).flatMap((event) =>
+      isOfType(event, 'ConversationObserved') || isOfType(event, 'ConversationTitled')
+        ? [[event.type, event.data.title]]
+        : [],
+    )
+
+  it('that comes before the first append is in its first event', async () => {
+    const harness = createHarness()
+    await record(harness, [titled(), message, titled('The date bug')])
+    expect(await titlesOf(harness)).toEqual([['ConversationObserved', 'The date bug']])
+  })
+
+  it('is recorded when it changes, the latest of an import, and once', async () => {
+    const harness = createHarness()
+    await record(harness, [titled('A'), message])
+    const longer = [titled('A'), message, titled('B'), titled(), titled('C'), titled('')]
+    for (const items of [longer, longer, [titled('A'), message]]) await record(harness, items)
+    expect(await titlesOf(harness)).toEqual([
+      ['ConversationObserved', 'A'],
+      ['ConversationTitled', 'C'],
+    ])
+  })
+
+  it('records nothing for a conversation without content', async () => {
+    const harness = createHarness()
+    await record(harness, [titled('A'), titled('B')])
+    expect(await eventsOf(harness)).toEqual([])
+  })
+})

@@ -228,8 +228,8 @@ const entries: Readonly<Record<string, Entry>> = {
   'diff.cycle': (ledger, value) => ledger.diff('good', { cycle: value }),
   'compact.conversationId': (ledger, value) => ledger.compact(value),
   'compact.force': (ledger, value) => ledger.compact('odd', { force: value }),
-  'undo.cycle': (ledger, value) => ledger.undo('odd', { cycle: value }),
-  'settled.conversationId': (ledger, value) => ledger.waitForCompaction(value),
+  'undo.cycle': (ledger, value) => ledger.editions.undo('odd', { cycle: value }),
+  'settled.conversationId': (ledger, value) => ledger.admin.waitForCompaction(value),
   'search.query': (ledger, value) => ledger.search(value),
   'search.conversationId': (ledger, value) => ledger.search('harbour', { conversationId: value }),
   'search.scope': (ledger, value) => ledger.search('harbour', { scope: value }),
@@ -248,16 +248,22 @@ const entries: Readonly<Record<string, Entry>> = {
       (ledger, value) => ledger.list({ [field]: value }),
     ]),
   ),
-  'verify.conversationId': (ledger, value) => ledger.verify(value),
+  'verify.conversationId': (ledger, value) => ledger.admin.verify(value),
   'explain.batchId': (ledger, value) => ledger.explain('good', { batchId: value }),
   'explain.line': (ledger, value) => ledger.explain('good', { line: value }),
-  'stats.conversationId': (ledger, value) => ledger.stats(value),
-  'stats.prices': (ledger, value) => ledger.stats('good', { prices: value }),
-  'pin.messageId': (ledger, value) => ledger.pin('odd', value),
-  'unpin.messageId': (ledger, value) => ledger.unpin('odd', value),
-  'projections.rebuild.names': (ledger, value) => ledger.projections.rebuild(value),
-  'whatIf.conversationIds': (ledger, value) => ledger.whatIf(value, { policies: [{ name: 'a', settings: {} }] }),
-  'whatIf.policies': (ledger, value) => ledger.whatIf(['good'], { policies: value }),
+  'stats.conversationId': (ledger, value) => ledger.admin.stats(value),
+  'stats.prices': (ledger, value) => ledger.admin.stats('good', { prices: value }),
+  'conversation.conversationId': async (ledger, value) => ledger.conversation(value),
+  'user.content': (ledger, value) => ledger.conversation('odd').user(value),
+  'record.completion': (ledger, value) => ledger.conversation('odd').record(value),
+  'runTools.completion': (ledger, value) => ledger.conversation('odd').runTools(value),
+  'chat.context.options': (ledger, value) => ledger.conversation('good').context(value),
+  'pin.messageId': (ledger, value) => ledger.conversation('odd').pin(value),
+  'unpin.messageId': (ledger, value) => ledger.conversation('odd').unpin(value),
+  'projections.rebuild.names': (ledger, value) => ledger.admin.projections.rebuild(value),
+  'whatIf.conversationIds': (ledger, value) =>
+    ledger.editions.whatIf(value, { policies: [{ name: 'a', settings: {} }] }),
+  'whatIf.policies': (ledger, value) => ledger.editions.whatIf(['good'], { policies: value }),
   'editions.replay.conversations': (ledger, value) => ledger.editions.replay({ conversations: value }),
   'editions.replay.policy': (ledger, value) => ledger.editions.replay({ conversations: ['good'], policy: value }),
   'editions.replay.price': (ledger, value) => ledger.editions.replay({ conversations: ['good'], price: value }),
@@ -268,7 +274,7 @@ const entries: Readonly<Record<string, Entry>> = {
   'editions.adopt': (ledger, value) => ledger.editions.adopt('odd', value),
   'editions.revert': (ledger, value) => ledger.editions.revert('odd', value),
   'editions.drop': (ledger, value) => ledger.editions.drop('odd', value),
-  'prompts.show': (ledger, value) => ledger.prompts.show(value),
+  'prompts.show': (ledger, value) => ledger.admin.prompts.show(value),
 }
 
 /** `compress` never throws; it reports failures in another way. */
@@ -392,7 +398,7 @@ async function tryOne(ledger: Ledger, entry: string, name: string, value: unknow
     })
     estimators += 1
     await withSummarizer.append(`odd-${String(estimators)}-summarized`, talk(25))
-    await withSummarizer.waitForCompaction()
+    await withSummarizer.admin.waitForCompaction()
     await withSummarizer.close()
   }
 }
@@ -464,7 +470,7 @@ async function faultsAfter(group: typeof all): Promise<string[]> {
       if ((await ledger.context('good')).messages.at(-1)?.content !== `Still here, ${String(at)}.`)
         wrong.push('the other conversation does not work')
     }
-    await ledger.waitForCompaction()
+    await ledger.admin.waitForCompaction()
   } finally {
     await ledger.close()
   }
@@ -483,10 +489,12 @@ async function faultsAfter(group: typeof all): Promise<string[]> {
     }
     if ((await later.search('harbour closed', { conversationId: 'good' })).hits[0]?.text !== 'The harbour is closed.')
       wrong.push('the other conversation is not found')
-    await later.projections.rebuild('all')
-    wrong.push(...(await later.projections.status()).flatMap(({ stopped }) => stopped.map(({ reason }) => reason)))
+    await later.admin.projections.rebuild('all')
     wrong.push(
-      ...(await later.verify()).problems.map(
+      ...(await later.admin.projections.status()).flatMap(({ stopped }) => stopped.map(({ reason }) => reason)),
+    )
+    wrong.push(
+      ...(await later.admin.verify()).problems.map(
         ({ stream, rule, detail }) => `${rule} ${stream}: ${detail.slice(0, 200)}`,
       ),
     )

@@ -133,7 +133,7 @@ async function recordVictims(world: World): Promise<void> {
 /** Events of all conversations that exist now, by conversation. */
 async function logs(ledger: Ledger): Promise<Map<string, number>> {
   const counts = new Map<string, number>()
-  for await (const item of ledger.follow({ untilHead: true }))
+  for await (const item of ledger.admin.follow({ untilHead: true }))
     if (item.kind === 'event') counts.set(item.event.stream, (counts.get(item.event.stream) ?? 0) + 1)
   return counts
 }

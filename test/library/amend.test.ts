@@ -21,7 +21,7 @@ it('says something else in the place of what is taken back, and keeps that in th
   const types: string[] = []
   for await (const { type } of ledger.log('a')) types.push(type)
   expect(types.slice(-3)).toEqual(['MessageAppended', 'MessagesWithdrawn', 'MessageAppended'])
-  expect((await ledger.verify('a')).problems).toEqual([])
+  expect((await ledger.admin.verify('a')).problems).toEqual([])
 })
 
 it('records nothing where the conversation has moved on, or does not say what is to be taken back', async () => {
@@ -45,12 +45,12 @@ it('takes back what is compacted, and the cycles that compacted it', async () =>
       content: `${String(at)}: ${'the crane at the west quay is out. '.repeat(5)}`,
     })),
   )
-  await ledger.waitForCompaction('c')
+  await ledger.admin.waitForCompaction('c')
   expect((await ledger.context('c')).viewAt).toBe(0)
   await ledger.amend('c', { withdraw: 'all', append: [{ role: 'user', content: 'Anew.' }] })
   const { messages, viewAt } = await ledger.context('c')
   expect([messages.map(({ content }) => content), viewAt, recorded.length]).toEqual([['Anew.'], undefined, 60])
-  expect((await ledger.verify('c')).problems).toEqual([])
+  expect((await ledger.admin.verify('c')).problems).toEqual([])
 })
 
 const compaction = { program: 'agent', sourceId: 's1' }

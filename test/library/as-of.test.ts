@@ -22,7 +22,7 @@ beforeAll(async () => {
   ledger = await openLedger({ store: 'memory', policy: SMALL })
   for (const message of talk(60)) {
     last = await ledger.append(ID, message)
-    await ledger.waitForCompaction(ID)
+    await ledger.admin.waitForCompaction(ID)
   }
   events = await collect(ledger.log(ID))
 })

@@ -24,27 +24,25 @@ const ARGUMENTS: Readonly<Record<string, readonly unknown[]>> = {
   messages: ['a'],
   diff: ['a', { from: 0n }],
   compact: ['a'],
-  undo: ['a', { cycle: 1 }],
-  waitForCompaction: [],
+  'editions.undo': ['a', { cycle: 1 }],
+  'admin.waitForCompaction': [],
   search: ['berth', { conversationId: 'a' }],
   log: ['a'],
-  follow: [{}],
+  'admin.follow': [{}],
   explain: ['a'],
-  stats: [],
+  'admin.stats': [],
   forgotten: [],
-  importTranscript: ['session.jsonl'],
-  openTranscript: ['session.jsonl', { from: 'claude-code' }],
-  observe: ['a', { program: 'somebody' }],
+  'transcripts.import': ['session.jsonl'],
+  'transcripts.open': ['session.jsonl', { from: 'claude-code' }],
+  'transcripts.observe': ['a', { program: 'somebody' }],
   list: [],
-  verify: [],
-  identity: [],
-  pin: ['a', 'm0'],
-  unpin: ['a', 'm0'],
-  whatIf: ['all', { policies: [{ name: 'as it is', settings: {} }] }],
-  'projections.status': [],
-  'projections.rebuild': ['all'],
-  'projections.catchUp': [],
-  'projections.fillVectors': [],
+  'admin.verify': [],
+  'admin.identity': [],
+  'editions.whatIf': ['all', { policies: [{ name: 'as it is', settings: {} }] }],
+  'admin.projections.status': [],
+  'admin.projections.rebuild': ['all'],
+  'admin.projections.catchUp': [],
+  'admin.projections.fillVectors': [],
   'editions.estimate': [{ conversations: 'all' }],
   'editions.replay': [{ conversations: 'all' }],
   'editions.evaluate': [{ conversations: 'all', candidates: [{ name: 'a', summarizer: 'extractive' }] }],
@@ -55,11 +53,11 @@ const ARGUMENTS: Readonly<Record<string, readonly unknown[]>> = {
   'editions.adopt': ['a', '5d41402abc4b'],
   'editions.revert': ['a'],
   'editions.drop': ['a', '5d41402abc4b'],
-  'prompts.list': [],
-  'prompts.show': ['extractive'],
+  'admin.prompts.list': [],
+  'admin.prompts.show': ['extractive'],
 }
 /** Closing twice is no mistake; the other two never throw. */
-const OTHERS = ['close', 'compress', 'tools']
+const OTHERS = ['close', 'compress', 'conversation']
 
 const isIterator = (answer: unknown): answer is { next(): Promise<unknown> } =>
   typeof answer === 'object' && answer !== null && 'next' in answer
@@ -94,7 +92,7 @@ it('every function of a closed ledger says that it is closed, and none is forgot
     Object.fromEntries(Object.keys(ARGUMENTS).map((name) => [name, { kind: 'LedgerClosed' }])),
   )
 
-  expect(await ledger.tools('a')[0]?.execute({ query: 'berth' })).toContain('the ledger is closed')
+  expect(await ledger.conversation('a').tools.list[0]?.execute({ query: 'berth' })).toContain('the ledger is closed')
   const history = [say(0), say(1)]
   expect(await ledger.compress(history, 'a')).toMatchObject({ history, batchesCreated: 0 })
   await ledger.close()
@@ -105,9 +103,9 @@ longTest('the types of what the read models take and answer can be named', async
   try {
     await ledger.append('a', say(0))
     const options: RebuildOptions = { fresh: true }
-    await ledger.projections.rebuild(['live-messages'], options)
-    const head = await ledger.projections.catchUp()
-    const status: readonly ProjectionStatus[] = await ledger.projections.status()
+    await ledger.admin.projections.rebuild(['live-messages'], options)
+    const head = await ledger.admin.projections.catchUp()
+    const status: readonly ProjectionStatus[] = await ledger.admin.projections.status()
     expect(status.map(({ position }) => position)).toEqual(status.map(() => head))
   } finally {
     await ledger.close()

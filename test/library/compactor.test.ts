@@ -115,7 +115,7 @@ longTest(
     const opened = await ledger(createScriptedSummarizer())
     for (const conversationId of ['a', 'b']) {
       await opened.append(conversationId, talk(40))
-      const tool = opened.tools(conversationId).find(({ name }) => name === 'compact_context')
+      const tool = opened.conversation(conversationId).tools.list.find(({ name }) => name === 'compact_context')
       const expected =
         conversationId === 'a'
           ? await opened.compact(conversationId)

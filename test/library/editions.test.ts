@@ -7,7 +7,7 @@ let ledger: Ledger
 beforeEach(async () => {
   ledger = await openLedger({ store: 'memory', policy: SMALL })
   for (const id of ['a-x', 'x']) await ledger.append(id, talk(30))
-  await ledger.waitForCompaction()
+  await ledger.admin.waitForCompaction()
 })
 afterEach(async () => {
   await ledger.close()
@@ -77,8 +77,8 @@ describe('an edition', () => {
       'conversationIds must be a list of ids, or "all"',
     )
     await expect(ledger.editions.compare(['x'], untyped(undefined))).rejects.toThrow('editionId is missing')
-    await expect(ledger.prompts.show('')).rejects.toThrow('which is empty')
-    await expect(ledger.whatIf(untyped('x'), { policies: [{ name: 'now', settings: {} }] })).rejects.toThrow(
+    await expect(ledger.admin.prompts.show('')).rejects.toThrow('which is empty')
+    await expect(ledger.editions.whatIf(untyped('x'), { policies: [{ name: 'now', settings: {} }] })).rejects.toThrow(
       'conversationIds must be a list of ids, or "all"',
     )
     await expect(ledger.editions.replay({ conversations: ['x'], signal: untyped('x') })).rejects.toMatchObject({
@@ -91,17 +91,17 @@ describe('an edition', () => {
     await expect(ledger.editions.estimate({ conversations: ['x'], signal: untyped({}) })).rejects.toThrow(
       'signal must be an AbortSignal',
     )
-    const rebuild: typeof ledger.projections.rebuild = (...given) => ledger.projections.rebuild(...given)
+    const rebuild: typeof ledger.admin.projections.rebuild = (...given) => ledger.admin.projections.rebuild(...given)
     await expect(rebuild(untyped(undefined))).rejects.toThrow('names is missing: a list of names, or "all"')
     for (const value of [null, 'live-messages'])
       await expect(rebuild(untyped(value))).rejects.toThrow('names must be a list of names, or "all"')
     await expect(rebuild('all', { signal: untyped('x') })).rejects.toThrow('signal must be an AbortSignal')
-    await expect(ledger.undo('x', untyped(undefined))).rejects.toThrow('cycle must be the number of a cycle')
+    await expect(ledger.editions.undo('x', untyped(undefined))).rejects.toThrow('cycle must be the number of a cycle')
     await expect(ledger.diff('x', untyped(undefined))).rejects.toThrow('from is missing')
     await expect(ledger.search(untyped(undefined))).rejects.toThrow('query is missing')
     const none = untyped(null)
     const calls = [
-      () => ledger.undo('x', none),
+      () => ledger.editions.undo('x', none),
       () => ledger.append('x', talk(1, 90), none),
       () => ledger.context('x', none),
       () => ledger.messages('x', none),
@@ -109,8 +109,8 @@ describe('an edition', () => {
       () => ledger.compact('x', none),
       () => ledger.search('berth', none),
       () => ledger.list(none),
-      () => ledger.stats('x', none),
-      () => ledger.verify('x', none),
+      () => ledger.admin.stats('x', none),
+      () => ledger.admin.verify('x', none),
       () => ledger.explain('x', none),
       () => ledger.editions.compare(['x'], editionId, none),
       () => ledger.editions.adopt('x', editionId, none),
@@ -120,7 +120,7 @@ describe('an edition', () => {
     for (const call of calls)
       await expect(call()).rejects.toMatchObject({ kind: 'BadInput', details: { field: 'options' } })
     for (const options of [undefined, {}, { policies: [] }])
-      await expect(ledger.whatIf('all', untyped(options))).rejects.toThrow('policies are missing')
+      await expect(ledger.editions.whatIf('all', untyped(options))).rejects.toThrow('policies are missing')
   })
 
   it('is compared in all conversations but those that it was dropped in, or that the other edition is none of', async () => {
@@ -152,7 +152,7 @@ describe('an edition', () => {
     const { editionId } = await ledger.editions.replay({ conversations: ['x'] })
     await ledger.editions.adopt('x', editionId)
     await ledger.append('x', talk(40, 100))
-    await ledger.waitForCompaction()
+    await ledger.admin.waitForCompaction()
     const before = await ledger.context('x')
     const put = await ledger.editions.revert('x')
     const context = await ledger.context('x')
@@ -164,7 +164,7 @@ describe('an edition', () => {
     })
     expect(put.tokensAfter).toBeLessThanOrEqual(1_000)
     await ledger.append('x', talk(1, 200))
-    await ledger.waitForCompaction()
+    await ledger.admin.waitForCompaction()
     expect((await ledger.context('x')).overBudget).toBeUndefined()
   })
 

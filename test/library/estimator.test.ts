@@ -58,12 +58,12 @@ wholeTest(
     await withLedger({ estimator: 'words-1', policy: { ...SMALL, modelMaxTokens: 500 } }, async (ledger) => {
       for (const message of talk(60)) await ledger.append('a', message)
       await ledger.append('a', [calling('c', ['x', 'y']), answering('rx', 'x'), say(90), answering('ry', 'y')])
-      await ledger.waitForCompaction()
+      await ledger.admin.waitForCompaction()
       const { estimators, tokens } = await counted(ledger, 'a')
       expect(estimators).toEqual(['words-1'])
       expect(tokens.slice(0, 60)).toEqual(talk(60).map((message) => ROLE + wordsIn(textOf(message))))
       const { messages, tokens: all } = await ledger.context('a')
-      expect((await ledger.stats('a')).cycles).toBeGreaterThan(0)
+      expect((await ledger.admin.stats('a')).cycles).toBeGreaterThan(0)
       // The context's own number goes by it too: its view, and what is only shown.
       expect(all).toBeLessThan(
         messages.reduce((sum, { content }) => sum + ROLE + defaultEstimator.text(textOf({ content })), 0),
@@ -72,9 +72,9 @@ wholeTest(
       const { editionId } = await ledger.editions.replay({ conversations: ['a'], policy: { buffer: 2 } })
       await ledger.editions.adopt('a', editionId)
       await ledger.append('a', talk(10, 100))
-      await ledger.waitForCompaction()
+      await ledger.admin.waitForCompaction()
       expect((await counted(ledger, 'a')).estimators).toEqual(['words-1'])
-      expect(await ledger.verify()).toMatchObject({ ok: true, problems: [] })
+      expect(await ledger.admin.verify()).toMatchObject({ ok: true, problems: [] })
     })
 
     const cli = (...words: string[]) => spawnCli([...words, '--store', folder], { cwd: folder })
@@ -113,25 +113,25 @@ wholeTest(
       await ledger.append('a', [answering('rx', 'x'), say(31)])
       await ledger.append('a', talk(8, 32))
       await ledger.append('b', say(0))
-      await ledger.waitForCompaction()
+      await ledger.admin.waitForCompaction()
     })
     await withLedger({ policy: { ...SMALL, keepRecent: 3 } }, async (ledger) => {
       await ledger.append('a', [answering('ry', 'y'), ...talk(8, 40)])
       await ledger.append('c', say(0))
-      await ledger.waitForCompaction()
+      await ledger.admin.waitForCompaction()
       expect((await counted(ledger, 'a')).estimators).toEqual([defaultEstimator.name, 'characters-1', 'characters-1'])
       expect(await counted(ledger, 'b')).toEqual({
         estimators: ['characters-1'],
         tokens: [ROLE + textOf(say(0)).length],
       })
       expect((await counted(ledger, 'c')).estimators).toEqual([defaultEstimator.name])
-      expect(await ledger.verify()).toMatchObject({ ok: true, problems: [] })
+      expect(await ledger.admin.verify()).toMatchObject({ ok: true, problems: [] })
     })
     await withLedger({ estimator: 'words-1' }, async (ledger) => {
       await ledger.compact('b')
       expect((await counted(ledger, 'b')).estimators).toEqual(['characters-1', 'words-1'])
       await ledger.editions.replay({ conversations: 'all' })
-      expect(await ledger.verify()).toMatchObject({ ok: true, problems: [] })
+      expect(await ledger.admin.verify()).toMatchObject({ ok: true, problems: [] })
     })
   },
 )

@@ -13,7 +13,7 @@ beforeEach(async () => {
   stub = await startPlausibleEndpoint([MODEL, 'scripted-2'])
   ledger = await openLedger({ store: 'memory', policy: { ...SMALL, maxSummaryTokens: 60 } })
   for (const id of ['first', 'second']) await ledger.append(id, talk(30))
-  await ledger.waitForCompaction()
+  await ledger.admin.waitForCompaction()
 })
 afterEach(async () => {
   await ledger.close()

@@ -52,8 +52,8 @@ async function everybodyIsServed(conversationIds: readonly string[]): Promise<vo
     )
     for (const conversationId of conversationIds)
       expect((await ledger.search('harbour', { conversationId })).hits).not.toEqual([])
-    await ledger.projections.rebuild('all')
-    expect((await ledger.verify()).problems).toEqual([])
+    await ledger.admin.projections.rebuild('all')
+    expect((await ledger.admin.verify()).problems).toEqual([])
   })
 }
 
@@ -237,7 +237,7 @@ describe("a summarizer of somebody's own that answers what cannot be recorded", 
         async (ledger) => {
           await ledger.append('good', { role: 'user', content: 'the harbour is closed' })
           await ledger.append('odd', [{ role: 'user', content: 'and the harbour opens' }, ...talk(40)])
-          await ledger.waitForCompaction()
+          await ledger.admin.waitForCompaction()
           const types: string[] = []
           for await (const event of ledger.log('odd')) types.push(event.type)
           expect(types).toContain('CompactionFailed')
@@ -274,7 +274,7 @@ describe('an event that cannot be applied', () => {
       await withLedger({}, async (ledger) => {
         for (const id of ['good', 'odd'])
           await ledger.append(id, [{ role: 'user', content: 'the harbour is closed' }, ...talk(20)])
-        await ledger.waitForCompaction()
+        await ledger.admin.waitForCompaction()
         await ledger.list()
         await ledger.append('odd', { role: 'user', content: 'the last word' })
       })
@@ -291,7 +291,7 @@ describe('an event that cannot be applied', () => {
         },
         async (ledger) => {
           await ledger.append('good', [{ role: 'user', content: 'and the harbour opens' }, ...talk(20, 100)])
-          await ledger.waitForCompaction()
+          await ledger.admin.waitForCompaction()
           const where = /cannot apply \w+ at revision \d+ of conversation-odd/u
           expect((await ledger.list()).conversations).toMatchObject([
             { conversationId: 'good' },
@@ -307,15 +307,15 @@ describe('an event that cannot be applied', () => {
           await expect(ledger.search('harbour', { conversationId: 'odd' })).rejects.toThrow(where)
           await expect(ledger.messages('odd')).rejects.toThrow('conversation-odd')
           expect(problems.filter((each) => where.test(each))).toHaveLength(1)
-          await ledger.projections.rebuild('all')
-          for (const { stopped, lagEvents, stop } of await ledger.projections.status())
+          await ledger.admin.projections.rebuild('all')
+          for (const { stopped, lagEvents, stop } of await ledger.admin.projections.status())
             expect({ stopped, lagEvents, stop }).toMatchObject({
               stopped: [{ conversationId: 'odd', stream: 'conversation-odd', reason: expect.stringMatching(where) }],
               lagEvents: 0,
               stop: undefined,
             })
-          expect((await ledger.verify('good')).problems).toEqual([])
-          expect(new Set((await ledger.verify()).problems.map(({ stream }) => stream))).toEqual(
+          expect((await ledger.admin.verify('good')).problems).toEqual([])
+          expect(new Set((await ledger.admin.verify()).problems.map(({ stream }) => stream))).toEqual(
             new Set(['conversation-odd']),
           )
           expect((await ledger.list()).conversations.map(({ conversationId }) => conversationId)).toEqual([
@@ -349,12 +349,12 @@ describe('an event that cannot be applied', () => {
         unlisted: [{ conversationId: 'odd', reason: expect.stringContaining('PromptRegistered') }],
       })
       expect(await ledger.list({ match: 'good' })).not.toHaveProperty('unlisted')
-      expect(await ledger.prompts.list()).toMatchObject({
+      expect(await ledger.admin.prompts.list()).toMatchObject({
         prompts: [{ name: 'good', version: 1 }],
         unreadable: [{ sha256: 'a'.repeat(64), reason: expect.stringContaining('PromptRegistered') }],
       })
-      expect(await ledger.prompts.show('good')).toMatchObject({ text: 'Sum it up: {messages}' })
-      await expect(ledger.prompts.show('a'.repeat(12))).rejects.toThrow('PromptRegistered')
+      expect(await ledger.admin.prompts.show('good')).toMatchObject({ text: 'Sum it up: {messages}' })
+      await expect(ledger.admin.prompts.show('a'.repeat(12))).rejects.toThrow('PromptRegistered')
     })
   })
 })

@@ -1,6 +1,8 @@
 /** Options that there are not: each call and each setting says which one was meant, and does nothing. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import { openLedger, registerModelWindow, type Ledger } from '../../src/index.js'
+import { SMALL, talk } from '../support/conversations.js'
+import { startOpenAiStub, stubAnswers } from '../support/openai-stub.js'
 
 // Values that a caller without types may pass.
 // oxlint-disable-next-line typescript/no-unsafe-type-assertion
@@ -27,16 +29,16 @@ const calls: readonly (readonly [string, string, string, (options: never) => Pro
   ['messages', 'timeOut', 'timeout', (options) => ledger.messages('c', options)],
   ['diff', 'form', 'from', (options) => ledger.diff('c', options)],
   ['compact', 'forced', 'force', (options) => ledger.compact('c', options)],
-  ['undo', 'cycles', 'cycle', (options) => ledger.undo('c', options)],
+  ['undo', 'cycles', 'cycle', (options) => ledger.editions.undo('c', options)],
   ['search', 'limti', 'limit', (options) => ledger.search('berth', options)],
   ['search', 'conversationID', 'conversationId', (options) => ledger.search('berth', options)],
   ['log', 'form', 'from', (options) => first(ledger.log('c', options))],
   ['list', 'scop', 'scope', (options) => ledger.list(options)],
-  ['verify', 'onprogress', 'onProgress', (options) => ledger.verify('c', options)],
+  ['verify', 'onprogress', 'onProgress', (options) => ledger.admin.verify('c', options)],
   ['explain', 'batch_id', 'batchId', (options) => ledger.explain('c', options)],
-  ['stats', 'price', 'prices', (options) => ledger.stats('c', options)],
-  ['whatIf', 'polices', 'policies', (options) => ledger.whatIf('all', options)],
-  ['projections.rebuild', 'batch-size', 'batchSize', (options) => ledger.projections.rebuild('all', options)],
+  ['stats', 'price', 'prices', (options) => ledger.admin.stats('c', options)],
+  ['whatIf', 'polices', 'policies', (options) => ledger.editions.whatIf('all', options)],
+  ['projections.rebuild', 'batch-size', 'batchSize', (options) => ledger.admin.projections.rebuild('all', options)],
   ['editions.estimate', 'conversation', 'conversations', (options) => ledger.editions.estimate(options)],
   ['editions.replay', 'maxToken', 'maxTokens', (options) => ledger.editions.replay(options)],
   ['editions.adopt', 'max_cost', 'maxCost', (options) => ledger.editions.adopt('c', 'e', options)],
@@ -46,7 +48,7 @@ const calls: readonly (readonly [string, string, string, (options: never) => Pro
 ]
 
 it.each(calls)('%s: %s', async (call, given, meant, run) => {
-  const before = await ledger.projections.catchUp()
+  const before = await ledger.admin.projections.catchUp()
   // No near name: all that there are.
   const message =
     meant === ''
@@ -58,7 +60,7 @@ it.each(calls)('%s: %s', async (call, given, meant, run) => {
     details: { field: given },
     message: expect.stringContaining(message),
   })
-  expect(await ledger.projections.catchUp()).toBe(before)
+  expect(await ledger.admin.projections.catchUp()).toBe(before)
 })
 
 it.each([
@@ -87,12 +89,12 @@ it.each([
 })
 
 it('a policy to try has a name and settings', async () => {
-  await expect(ledger.whatIf('all', untyped({ policies: [{ name: 'x', setings: {} }] }))).rejects.toThrow(
+  await expect(ledger.editions.whatIf('all', untyped({ policies: [{ name: 'x', setings: {} }] }))).rejects.toThrow(
     'policies[0].setings is no field of a policy to try: did you mean settings?',
   )
-  await expect(ledger.whatIf('all', { policies: [{ name: 'x', settings: untyped({ bufer: 1 }) }] })).rejects.toThrow(
-    'policy: bufer is no setting of the policy: did you mean buffer?',
-  )
+  await expect(
+    ledger.editions.whatIf('all', { policies: [{ name: 'x', settings: untyped({ bufer: 1 }) }] }),
+  ).rejects.toThrow('policy: bufer is no setting of the policy: did you mean buffer?')
 })
 
 /** A list of two messages. The first is no message. */
@@ -122,27 +124,27 @@ const values: readonly (readonly [string, string, () => Promise<unknown>])[] = [
       return ledger.append('c', { role: 'user', content: 'x' }, untyped(revoked.proxy))
     },
   ],
-  ['a manifest that is none', 'against', () => ledger.verify('c', { against: untyped({}) })],
-  ['no manifest', 'against', () => ledger.verify('c', { against: untyped(null) })],
+  ['a manifest that is none', 'against', () => ledger.admin.verify('c', { against: untyped({}) })],
+  ['no manifest', 'against', () => ledger.admin.verify('c', { against: untyped(null) })],
   ['a time that is in no row', 'since', () => ledger.list({ since: new Date(8.64e15) })],
   ['a time before all', 'until', () => ledger.list({ until: new Date(-8.64e15) })],
   ...[Number.NaN, 0, -1, 1.5, '5'].map((batchSize): [string, string, () => Promise<unknown>] => [
     `a batch of ${String(batchSize)}`,
     'batchSize',
-    () => ledger.projections.rebuild('all', untyped({ batchSize })),
+    () => ledger.admin.projections.rebuild('all', untyped({ batchSize })),
   ]),
   ...[Number.NaN, -1, 1.5, '5'].map((limit): [string, string, () => Promise<unknown>] => [
     `so many vectors as ${String(limit)}`,
     'limit',
-    () => ledger.projections.fillVectors(untyped({ limit })),
+    () => ledger.admin.projections.fillVectors(untyped({ limit })),
   ]),
-  ['a listener of verify', 'onProgress', () => ledger.verify('c', untyped({ onProgress: 5 }))],
-  ['a listener of streams', 'onStream', () => ledger.verify('c', untyped({ onStream: 5 }))],
-  ['a listener of stats', 'onConversation', () => ledger.stats('c', untyped({ onConversation: 5 }))],
+  ['a listener of verify', 'onProgress', () => ledger.admin.verify('c', untyped({ onProgress: 5 }))],
+  ['a listener of streams', 'onStream', () => ledger.admin.verify('c', untyped({ onStream: 5 }))],
+  ['a listener of stats', 'onConversation', () => ledger.admin.stats('c', untyped({ onConversation: 5 }))],
   [
     'a listener of whatIf',
     'onConversation',
-    () => ledger.whatIf('all', untyped({ policies: [{ name: 'a', settings: {} }], onConversation: 5 })),
+    () => ledger.editions.whatIf('all', untyped({ policies: [{ name: 'a', settings: {} }], onConversation: 5 })),
   ],
 ]
 
@@ -157,10 +159,10 @@ it('a listener that rejects ends neither the call nor the process', async () => 
   }
   await using own = await openLedger({ store: 'memory', ahead: false, onProblem: (problem) => problems.push(problem) })
   await own.append('c', { id: 'm', role: 'user', content: 'the berth is booked twice' })
-  expect(await own.verify('c', { onProgress: untyped(failed) })).toMatchObject({ ok: true })
-  await own.projections.rebuild(['live-messages'], { onProgress: untyped(failed) })
+  expect(await own.admin.verify('c', { onProgress: untyped(failed) })).toMatchObject({ ok: true })
+  await own.admin.projections.rebuild(['live-messages'], { onProgress: untyped(failed) })
   expect(
-    await own.whatIf(['c'], { policies: [{ name: 'a', settings: {} }], onConversation: untyped(failed) }),
+    await own.editions.whatIf(['c'], { policies: [{ name: 'a', settings: {} }], onConversation: untyped(failed) }),
   ).toBeDefined()
   expect(new Set(problems.map(String))).toEqual(new Set(['Error: a listener of somebody’s own']))
 })
@@ -186,4 +188,26 @@ it('the newest facts first, where that is asked for', async () => {
   await expect(first(ledger.log('backwards', untyped({ direction: 'sideways' })))).rejects.toThrow(
     'direction must be one of forwards, backwards',
   )
+})
+
+it('the summarizer "openai" has the model, the address and the key of the environment', async () => {
+  const saved = { ...process.env }
+  const stub = await startOpenAiStub(stubAnswers.text('They talked about berths.'))
+  delete process.env['CONTEXT_LEDGER_MODEL']
+  delete process.env['OPENAI_MODEL']
+  try {
+    await expect(openLedger({ store: 'memory', summarizer: 'openai' })).rejects.toThrow(
+      'summarizer is "openai" without a model: set CONTEXT_LEDGER_MODEL or OPENAI_MODEL',
+    )
+    Object.assign(process.env, { OPENAI_MODEL: 'gpt-4o-mini', OPENAI_BASE_URL: stub.baseUrl, OPENAI_API_KEY: 'k-1' })
+    const opened = await openLedger({ store: 'memory', summarizer: 'openai', policy: SMALL, ahead: false })
+    await opened.append('c', talk(40))
+    await opened.compact('c')
+    await opened.close()
+    expect(stub.calls[0]).toMatchObject({ headers: { authorization: 'Bearer k-1' }, body: { model: 'gpt-4o-mini' } })
+  } finally {
+    for (const name of ['OPENAI_MODEL', 'OPENAI_BASE_URL', 'OPENAI_API_KEY']) delete process.env[name]
+    Object.assign(process.env, saved)
+    await stub.close()
+  }
 })

@@ -82,12 +82,12 @@ describe('beside a running agent', () => {
   test.each<[string, () => Promise<unknown>]>([
     ['append', () => ledger.append('run-7', { role: 'user', content: 'mine' })],
     ['compact', () => ledger.compact('run-7')],
-    ['undo', () => ledger.undo('run-7', { cycle: 1 })],
-    ['pin', () => ledger.pin('run-7', 'm0')],
-    ['unpin', () => ledger.unpin('run-7', 'm0')],
-    ['projections.rebuild', () => ledger.projections.rebuild('all')],
-    ['projections.catchUp', () => ledger.projections.catchUp()],
-    ['projections.fillVectors', () => ledger.projections.fillVectors()],
+    ['undo', () => ledger.editions.undo('run-7', { cycle: 1 })],
+    ['pin', () => ledger.conversation('run-7').pin('m0')],
+    ['unpin', () => ledger.conversation('run-7').unpin('m0')],
+    ['projections.rebuild', () => ledger.admin.projections.rebuild('all')],
+    ['projections.catchUp', () => ledger.admin.projections.catchUp()],
+    ['projections.fillVectors', () => ledger.admin.projections.fillVectors()],
     ['editions.replay', () => ledger.editions.replay({ conversations: 'all' })],
     ['editions.compare', () => ledger.editions.compare('all', '5d41402abc4b')],
     ['editions.adopt', () => ledger.editions.adopt('run-7', '5d41402abc4b')],
@@ -107,7 +107,7 @@ describe('beside a running agent', () => {
   test('and so are the calls that never throw', async () => {
     const history = [{ role: 'user' as const, content: 'mine' }]
     expect(await ledger.compress(history, 'run-7')).toMatchObject({ history, error: { kind: 'LedgerReadOnly' } })
-    const compact = ledger.tools('run-7').find(({ name }) => name === 'compact_context')
+    const compact = ledger.conversation('run-7').tools.list.find(({ name }) => name === 'compact_context')
     expect(await compact?.execute()).toContain('was opened with readOnly')
   })
 })

@@ -71,7 +71,7 @@ describe('the write path', () => {
       }),
       { numRuns: 150 },
     )
-    expect((await ledger.verify()).problems).toEqual([])
+    expect((await ledger.admin.verify()).problems).toEqual([])
   })
 
   it('refuses the same id with another secret', async () => {
@@ -146,17 +146,17 @@ describe('a message from before redaction', () => {
       }),
     )
     await writeFile(file, `${lines.join('\n')}\n`)
-    const first = await ledger.importTranscript(file, { from: 'claude-code', policy: OFF })
+    const first = await ledger.transcripts.import(file, { from: 'claude-code', policy: OFF })
     expect(first.conversations[0]?.messages).toBe(3)
     const id = first.conversations[0]?.conversationId ?? ''
-    await ledger.observe(
+    await ledger.transcripts.observe(
       id,
       { program: 'claude-code', messages: [{ id: 'later', role: 'user', content: 'x' }] },
       { policy: ON },
     )
     const copy = join(folder, 'copy.jsonl')
     await writeFile(copy, `${lines.join('\n')}\n`)
-    const again = await ledger.importTranscript(copy, { from: 'claude-code' })
+    const again = await ledger.transcripts.import(copy, { from: 'claude-code' })
     expect(again.conversations[0]).toMatchObject({ messages: 0, known: 3 })
     expect(await appendedIn(id)).toBe(4)
     await rm(folder, { recursive: true })

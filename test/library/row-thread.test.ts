@@ -28,9 +28,9 @@ serverDescribe('rows compared in a thread of its own', () => {
     const ledger = await openLedger({ store: threadPlace.store, policy: SMALL })
     for (const id of ['earlier', 'talk']) {
       await ledger.append(id, talk(60))
-      await ledger.waitForCompaction(id)
+      await ledger.admin.waitForCompaction(id)
     }
-    await ledger.projections.catchUp()
+    await ledger.admin.projections.catchUp()
     await ledger.close()
     db = await openPostgres(threadPlace.store)
   }, 60_000)

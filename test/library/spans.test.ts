@@ -24,7 +24,7 @@ it('a run of compaction and each call to a model have one, without a text in it'
     summarizer: async () => 'the secret summary',
   })
   await ledger.append('spanned', talk(20))
-  await ledger.waitForCompaction()
+  await ledger.admin.waitForCompaction()
   await ledger.close()
   const spans = exporter.getFinishedSpans()
   const run = spans.find(({ name }) => name === 'compact spanned')

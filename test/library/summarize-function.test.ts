@@ -21,7 +21,7 @@ async function talk(
       role: at % 2 === 0 ? 'user' : 'assistant',
       content: `Message ${String(at)} about the berths of the harbour, and who booked which of them.`,
     })
-  await ledger.waitForCompaction('c')
+  await ledger.admin.waitForCompaction('c')
 }
 
 it('summarizes, and is recorded by its name', async () => {
@@ -35,7 +35,7 @@ it('summarizes, and is recorded by its name', async () => {
   const made: unknown[] = []
   for await (const event of ledger.log('c')) if (event.type === 'ChunkSummarized') made.push(event.data.summarizer)
   expect(made[0]).toMatchObject({ strategy: 'function', provider: 'own', model: 'briefly' })
-  expect(await ledger.verify()).toMatchObject({ ok: true })
+  expect(await ledger.admin.verify()).toMatchObject({ ok: true })
 })
 
 longTest('that is down is told of though the fallback does its work', async () => {
@@ -54,7 +54,7 @@ longTest('that is down is told of though the fallback does its work', async () =
       content: `Message ${String(at)} about the berths of the harbour, and who booked which of them.`,
     })),
   )
-  await ledger.waitForCompaction('c')
+  await ledger.admin.waitForCompaction('c')
   let standsIn = false
   for await (const event of ledger.log('c'))
     if (event.type === 'ChunkSummarized') standsIn ||= event.data.summarizer.fallback === true

@@ -42,7 +42,7 @@ it('reads only what was appended, of each program that writes lines, and the who
     const read: string[] = []
     const take = async (resumable = true) => {
       read.length = 0
-      return await ledger.importTranscript(file, { resumable, onItem: ({ kind }) => read.push(kind) })
+      return await ledger.transcripts.import(file, { resumable, onItem: ({ kind }) => read.push(kind) })
     }
     await writeFile(file, text(0, 21))
     expect(await take()).toMatchObject({ program: whose, unchanged: false })
@@ -60,7 +60,7 @@ it('reads only what was appended, of each program that writes lines, and the who
     )
     expect(await idsIn(ledger, session.conversationId)).toEqual(expected)
   }
-  expect((await ledger.verify()).problems).toEqual([])
+  expect((await ledger.admin.verify()).problems).toEqual([])
 })
 
 it('takes what two import at once, while it is written, each thing once and in its order', async () => {
@@ -69,7 +69,7 @@ it('takes what two import at once, while it is written, each thing once and in i
   const half = lines.length / 2
   await writeFile(file, `${lines.slice(0, half).join('\n')}\n`)
   const take = (): Promise<unknown> =>
-    Promise.all(ledgers.map((ledger) => ledger.importTranscript(file, { resumable: true })))
+    Promise.all(ledgers.map((ledger) => ledger.transcripts.import(file, { resumable: true })))
   await take()
   for (let at = half; at < lines.length; at += 12) {
     await appendFile(file, `${lines.slice(at, at + 12).join('\n')}\n`)
@@ -83,7 +83,7 @@ it('takes what two import at once, while it is written, each thing once and in i
   for await (const event of ledger.log('claude-code/session-1'))
     if (event.type === 'CompactionObserved') compactions.push(event.data.sourceId)
   expect(compactions).toEqual(['boundary9', 'boundary19', 'boundary29', 'boundary39', 'boundary49'])
-  expect((await ledger.verify()).problems).toEqual([])
+  expect((await ledger.admin.verify()).problems).toEqual([])
 })
 
 it.each([false, true])(
@@ -109,21 +109,21 @@ it.each([false, true])(
         alone: false,
       },
     )
-    await expect(ledger.importTranscript(file, { resumable })).rejects.toThrow('is not a transcript of claude-code')
+    await expect(ledger.transcripts.import(file, { resumable })).rejects.toThrow('is not a transcript of claude-code')
     expect(isWritten).toBe(true)
-    expect(await ledger.importTranscript(file, { resumable })).toMatchObject({
+    expect(await ledger.transcripts.import(file, { resumable })).toMatchObject({
       program: 'pi',
       unchanged: false,
       conversations: [{ conversationId: second.conversationId }],
     })
-    expect(await ledger.importTranscript(file, { resumable })).toMatchObject({ unchanged: true })
+    expect(await ledger.transcripts.import(file, { resumable })).toMatchObject({ unchanged: true })
     await ledger.close()
   },
 )
 
 it('refuses a resumable that is neither true nor false', async () => {
   // @ts-expect-error -- a careless caller
-  await expect(ledgers[0]?.importTranscript(join(folder, 'x.jsonl'), { resumable: 'yes' })).rejects.toThrow(
+  await expect(ledgers[0]?.transcripts.import(join(folder, 'x.jsonl'), { resumable: 'yes' })).rejects.toThrow(
     'resumable must be true or false',
   )
 })

@@ -83,7 +83,7 @@ describe('a search while vectors are missing', () => {
     expect(found.vectors).toEqual({ missing: 300, isAtLeast: false })
     expect((await ledger.search('animal')).hits).toEqual([])
     mayGoOn.open()
-    expect(await ledger.projections.fillVectors()).toMatchObject({ missing: 0, isAtLeast: false })
+    expect(await ledger.admin.projections.fillVectors()).toMatchObject({ missing: 0, isAtLeast: false })
     const after = await ledger.search('animal', { conversationId: 'a', limit: 3 })
     expect(after.hits.map(({ text }) => text.includes('zebra'))).toEqual([true, true, true])
     expect(after.vectors).toBeUndefined()
@@ -96,11 +96,11 @@ describe('a search while vectors are missing', () => {
     await Promise.all([
       ledger.search('animal'),
       ledger.search('ocean', { conversationId: 'a' }),
-      ledger.projections.fillVectors(),
+      ledger.admin.projections.fillVectors(),
       ledger.append('b', texts(120)),
-      ledger.projections.fillVectors(),
+      ledger.admin.projections.fillVectors(),
     ])
-    await ledger.projections.fillVectors()
+    await ledger.admin.projections.fillVectors()
     expect(bought().toSorted()).toEqual([...new Set(bought())].toSorted())
     expect(new Set(bought()).size).toBe(120)
   })
@@ -123,7 +123,7 @@ describe('a search while vectors are missing', () => {
     expect(problems).toContainEqual({ kind: 'EmbeddingFailed', detail: 'no such model' })
     // One that made vectors, with the question whether the model takes any at all; the others are the searches' own.
     expect(asked.filter((texts_) => texts_.some((text) => text.startsWith('text '))).length).toBeLessThanOrEqual(2)
-    await expect(ledger.projections.fillVectors()).rejects.toMatchObject({ kind: 'EmbeddingFailed' })
+    await expect(ledger.admin.projections.fillVectors()).rejects.toMatchObject({ kind: 'EmbeddingFailed' })
   })
 
   it('goes by words where the model never answers, whether or not it heeds the signal', async () => {
@@ -184,7 +184,7 @@ describe('filling', () => {
   it('is one process’s at a time, and the other finds its work done', async () => {
     const ledger = await open()
     await ledger.append('a', texts(200))
-    await ledger.projections.catchUp()
+    await ledger.admin.projections.catchUp()
     const { model, bought } = axes()
     const claims = createMemoryClaims(systemClock)
     const [one, two] = await Promise.all([filler(model, claims).make(), filler(model, claims).make()])
@@ -197,19 +197,19 @@ describe('filling', () => {
   it('sees to a conversation that had stopped once its rows are complete', async () => {
     const first = await open({ onProblem: () => undefined })
     await first.append('a', texts(2))
-    await first.projections.catchUp()
+    await first.admin.projections.catchUp()
     // The database refuses one text for a while.
     await db.script(`alter table archive_messages_g1 add constraint refused check (text not like 'text 5 %')`)
     await first.append('a', texts(5, 3))
     await first.append('b', texts(2, 10))
-    await first.projections.catchUp()
+    await first.admin.projections.catchUp()
     const { model, bought } = axes()
     expect(await filler(model).make()).toMatchObject({ right: { missing: 0 } })
     expect(bought()).not.toContain('text 5 a stone')
     await db.script('alter table archive_messages_g1 drop constraint refused')
     await first.close()
     const second = await open()
-    await second.projections.catchUp()
+    await second.admin.projections.catchUp()
     await filler(model).make()
     await filler(model).make()
     expect(bought().toSorted()).toEqual(
@@ -220,7 +220,7 @@ describe('filling', () => {
   it('keeps what is bought when it is told to stop, whoever asked for it', async () => {
     const ledger = await open()
     await ledger.append('a', texts(100))
-    await ledger.projections.catchUp()
+    await ledger.admin.projections.catchUp()
     const [begun, mayGoOn] = [latch(), latch()]
     const { model } = axes(async () => {
       begun.open()
@@ -240,7 +240,7 @@ describe('filling', () => {
     const ledger = await open()
     await ledger.append('b', texts(100))
     await ledger.append('a', texts(100, 100))
-    await ledger.projections.catchUp()
+    await ledger.admin.projections.catchUp()
     const { model, bought } = axes()
     const some = { limit: 64 }
     expect(await filler(model).make(some)).toEqual(E.right({ embedded: 64, missing: 200, isAtLeast: false }))
@@ -256,7 +256,7 @@ describe('filling', () => {
   it('leaves out the one text that a model refuses, tells of it, and gives the others theirs', async () => {
     const ledger = await open()
     await ledger.append('a', [...texts(20), { role: 'user', content: 'text poison' }, ...texts(20, 20)])
-    await ledger.projections.catchUp()
+    await ledger.admin.projections.catchUp()
     const problems: unknown[] = []
     const { model } = axes(async (asked) => (asked.some((text) => text.includes('poison')) ? 'refused' : undefined))
     expect(await filler(model, undefined, problems).make()).toMatchObject({ right: { embedded: 41, missing: 0 } })
@@ -293,7 +293,7 @@ describe('a small tenant beside others', () => {
       ],
       { scope: 'small' },
     )
-    await ledger.projections.catchUp()
+    await ledger.admin.projections.catchUp()
     const { model } = axes()
     await createVectorFiller({
       db,
@@ -325,7 +325,7 @@ describe('a small tenant beside others', () => {
       ],
       { scope: 'small' },
     )
-    await ledger.projections.catchUp()
+    await ledger.admin.projections.catchUp()
     await createVectorTable(db)
     await createVectorIndex(db, 3)
     // All of theirs lie nearer to the question than ours, each at a place of its own: an index keeps equal vectors in
@@ -344,7 +344,7 @@ describe('a small tenant beside others', () => {
   it('the query’s own vector may fail, and then it is words alone', async () => {
     const ledger = await open()
     await ledger.append('mine', [{ role: 'user', content: 'the zebra' }])
-    await ledger.projections.catchUp()
+    await ledger.admin.projections.catchUp()
     const failing: EmbeddingModel = { model: 'axes', embed: () => TE.left({ kind: 'EmbeddingFailed', detail: 'away' }) }
     expect(
       await search({ index: createArchiveIndex(db), embedding: failing }, 'zebra', {

@@ -21,7 +21,7 @@ beforeAll(async () => {
   await ledger.append('globex-1', [{ id: 'secret', role: 'user', content: 'the lighthouse of globex' }], {
     scope: 'globex',
   })
-  await ledger.waitForCompaction()
+  await ledger.admin.waitForCompaction()
 })
 afterAll(async () => {
   await ledger.close()
@@ -251,7 +251,14 @@ describe('what a server is bound to', () => {
     const listed = await ask(acme, 'list_conversations')
     expect(listed.data['conversations']).toEqual(
       expect.arrayContaining([
-        { conversationId: 'acme-2', messages: 1, cycles: 0, lastRecordedAt: expect.any(String) },
+        {
+          conversationId: 'acme-2',
+          title: 'the lighthouse of acme',
+          startedAt: expect.any(String),
+          lastMessageAt: expect.any(String),
+          messages: 1,
+          compactions: 0,
+        },
       ]),
     )
     expect(listed.data).toMatchObject({ conversations: expect.any(Array) })
@@ -331,7 +338,7 @@ describe('what is recorded', () => {
       { conversationId: 'pins', messageId: 'm1', pinned: true },
       { conversationId: 'pins', messageId: 'm1', pinned: true },
     ])
-    await ledger.unpin('pins', 'm1')
+    await ledger.conversation('pins').unpin('m1')
     // Who unpinned it since is not overruled by a call that was made again.
     for (const client of [first, second]) expect((await ask(client, 'pin_message', pin)).error).toBeUndefined()
     expect((await ledger.messages('pins')).messages.map(({ pinned }) => pinned)).toEqual([false, false, false])

@@ -21,7 +21,7 @@ const store = join(cwd, '.context-ledger')
 beforeAll(async () => {
   const ledger = await openLedger({ store, policy: SMALL })
   await ledger.append('run-7', talk(40))
-  await ledger.waitForCompaction()
+  await ledger.admin.waitForCompaction()
   await ledger.close()
 })
 const started: ChildProcessWithoutNullStreams[] = []

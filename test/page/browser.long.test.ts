@@ -51,7 +51,7 @@ inBrowser(`the page in a real Chromium${chromiumPath === undefined ? ' (there is
       names.push(id)
     }
     for (const { path } of hasAll ? await realTranscripts() : [])
-      for (const { conversationId, revision } of (await ledger.importTranscript(path)).conversations)
+      for (const { conversationId, revision } of (await ledger.transcripts.import(path)).conversations)
         // A run without output does not count.
         if (revision >= 0n) names.push(conversationId)
     await ledger.append(HOSTILE, hostileMessages(), { policy: SMALL })
@@ -64,14 +64,14 @@ inBrowser(`the page in a real Chromium${chromiumPath === undefined ? ' (there is
     )
     for (let from = 0; from < LONG; from += 1_000)
       await ledger.append('ten thousand', talk(1_000, from), { policy: { modelMaxTokens: 100_000_000 } })
-    await ledger.waitForCompaction()
+    await ledger.admin.waitForCompaction()
     // A conversation with all marks: cycles, one of them undone, and an edition.
     let undone = false
     for (const message of talk(60)) {
       await ledger.append('talk', message, { policy: SMALL })
-      await ledger.waitForCompaction()
+      await ledger.admin.waitForCompaction()
       if (undone || (await ledger.context('talk')).viewAt === undefined) continue
-      await ledger.undo('talk', { cycle: 1 })
+      await ledger.editions.undo('talk', { cycle: 1 })
       undone = true
     }
     ;({ editionId } = await ledger.editions.replay({ conversations: ['talk'], policy: { chunkSize: 6 } }))

@@ -23,12 +23,12 @@ beforeAll(async () => {
   ledger = await openLedger({ store: 'memory', policy: SMALL, ahead: false })
   for (const message of talk(60)) {
     await ledger.append('talk', message)
-    await ledger.waitForCompaction()
+    await ledger.admin.waitForCompaction()
   }
   await ledger.append('short', talk(4), { scope: 'tenant' })
   for (const message of hostileMessages()) {
     await ledger.append(HOSTILE_ID, message)
-    await ledger.waitForCompaction()
+    await ledger.admin.waitForCompaction()
   }
   await ledger.append(
     'long line',

@@ -18,15 +18,15 @@ beforeAll(async () => {
   ledger = await openLedger({ store: 'memory', policy: SMALL, ahead: false })
   for (const message of talk(120)) {
     await ledger.append('talk', message)
-    await ledger.waitForCompaction()
+    await ledger.admin.waitForCompaction()
   }
   for (const message of hostileMessages()) {
     await ledger.append('<b>hostile', message)
-    await ledger.waitForCompaction()
+    await ledger.admin.waitForCompaction()
   }
   for (const message of talk(30)) {
     await ledger.append('<b>hostile', message)
-    await ledger.waitForCompaction()
+    await ledger.admin.waitForCompaction()
   }
 })
 afterAll(async () => {

@@ -164,7 +164,7 @@ async function expectWhole(id: string, agent: Agent): Promise<void> {
   const results = resultsIn(agent.request()).map(textOf)
   expect(recorded).toEqual(results.slice(0, recorded.length))
   expect(results.length - recorded.length).toBeLessThanOrEqual(3)
-  expect((await ledger.verify(id)).problems).toEqual([])
+  expect((await ledger.admin.verify(id)).problems).toEqual([])
 }
 
 /** By API: what old results give way to, how many at the same turn, and whether the calls lose their arguments too. */

@@ -73,7 +73,7 @@ async function live(id: string): Promise<string[]> {
 }
 
 async function isSound(id: string): Promise<void> {
-  expect((await ledger.verify(id)).problems).toEqual([])
+  expect((await ledger.admin.verify(id)).problems).toEqual([])
   expect(problems).toEqual([])
 }
 

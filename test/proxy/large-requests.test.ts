@@ -27,9 +27,12 @@ beforeAll(async () => {
   ledger = await openLedger({ store: 'memory' })
   const noting: Ledger = {
     ...ledger,
-    observe(...input) {
-      steps.push('recorded')
-      return ledger.observe(...input)
+    transcripts: {
+      ...ledger.transcripts,
+      observe(...input) {
+        steps.push('recorded')
+        return ledger.transcripts.observe(...input)
+      },
     },
   }
   proxy = await startProxy({ ledger: noting, upstream: `http://127.0.0.1:${String(port)}`, port: 0, headWaitMs: 5_000 })

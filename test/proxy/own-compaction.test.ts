@@ -61,7 +61,7 @@ it.each(agents)(
       expect(defaultEstimator.text(JSON.stringify(sent))).toBeLessThan(WINDOW)
       return agent.elements(sent).map((each) => JSON.stringify(each))
     }
-    const cycles = async (): Promise<number> => (await ledger.stats(id)).cycles
+    const cycles = async (): Promise<number> => (await ledger.admin.stats(id)).cycles
     /** Turns whose request does not begin like the one before it, though the ledger folded nothing in between. */
     const changed: number[] = []
     let before: { readonly sent: readonly string[]; readonly cycles: number } | undefined
@@ -90,7 +90,7 @@ it.each(agents)(
     expect(changed).toEqual([])
     expect(await cycles()).toBeGreaterThan(1)
     expect(problems).toEqual([])
-    expect((await ledger.verify(id)).problems).toEqual([])
+    expect((await ledger.admin.verify(id)).problems).toEqual([])
 
     const [compactions, withdrawn, said]: [string[], string[], string[]] = [[], [], []]
     for await (const { type, data } of ledger.log(id))

@@ -190,7 +190,7 @@ it('a list that begins anew behind a summary is a compaction of the program, in 
     'CompactionObserved',
     'MessagesPruned',
   ])
-  expect((await ledger.verify('compacts itself')).problems).toEqual([])
+  expect((await ledger.admin.verify('compacts itself')).problems).toEqual([])
 })
 
 it('a list without a header that begins anew stays in its conversation, with the messages that it keeps', async () => {
@@ -308,9 +308,12 @@ it('what upstream cuts off while the head waits for the ledger reaches the clien
   const slow = await startProxy({
     ledger: {
       ...ledger,
-      async observe(...given) {
-        await recorded
-        return await ledger.observe(...given)
+      transcripts: {
+        ...ledger.transcripts,
+        async observe(...given) {
+          await recorded
+          return await ledger.transcripts.observe(...given)
+        },
       },
     },
     headWaitMs: 60_000,

@@ -125,7 +125,7 @@ describe.each(MODES)('%s', (mode) => {
     await untilRecorded('edited', 'and then?')
     await answered(third, 'and then?')
     expect(await contentsOf('edited')).toEqual(['which crane?', 'to which crane?', 'and then?', 'to and then?'])
-    expect((await ledger.verify(`${mode} edited`)).problems).toEqual([])
+    expect((await ledger.admin.verify(`${mode} edited`)).problems).toEqual([])
     expect(problems).toEqual([])
   })
 })

@@ -6,7 +6,7 @@ import fc from 'fast-check'
 import { z } from 'zod'
 import { openLedger, type ChatMessage, type Ledger } from '../../src/index.js'
 import { ledgerMiddleware, ledgerSteps } from '../../src/sdk/ai-sdk/index.js'
-import { asPrompt, fromLedger, toLedger, type SdkMessage } from '../../src/sdk/ai-sdk/messages.js'
+import { asPrompt, fromLedger, toLedger, type SdkMessage } from '../../src/model-apis/ai-sdk-messages.js'
 
 type Generate = Awaited<ReturnType<MockLanguageModelV4['doGenerate']>>
 type Part = Awaited<ReturnType<MockLanguageModelV4['doStream']>>['stream'] extends ReadableStream<infer P> ? P : never
@@ -177,7 +177,7 @@ describe('ledgerMiddleware', () => {
     expect(counts['MessageAppended']).toBe(81)
     expect(counts['MessagesWithdrawn']).toBeUndefined()
     expect(counts['MessagesPruned']).toBeGreaterThan(0)
-    await ledger.verify('e')
+    await ledger.admin.verify('e')
   })
 
   it('remembers for a host that keeps nothing', async () => {

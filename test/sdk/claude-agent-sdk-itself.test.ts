@@ -79,13 +79,13 @@ describeWithSdk('the Claude Agent SDK (needs CONTEXT_LEDGER_TEST_CLAUDE_AGENT_SD
     const project = process.cwd().replaceAll(/[^A-Za-z0-9]/gu, '-')
     expect((await sessionStore.listSessions(project)).map((session) => session.sessionId)).toEqual([sessionId])
     const otherLedger = await openLedger({ store: 'memory' })
-    await otherLedger.importTranscript('examples/claude-code-session.jsonl')
+    await otherLedger.transcripts.import('examples/claude-code-session.jsonl')
     const observed = `claude-code/${sessionId}`
     expect((await ledger.context(observed)).messages).toEqual((await otherLedger.context(observed)).messages)
     await otherLedger.close()
     expect((await ledger.messages(`${observed}/agent-harbour1`)).messages).toHaveLength(2)
     expect((await ledger.forgotten(observed)).totals).toMatchObject({ all: { compactions: 1 } })
-    expect((await ledger.verify()).problems).toEqual([])
+    expect((await ledger.admin.verify()).problems).toEqual([])
   })
 
   it('the example runs with it as it runs without', async () => {
@@ -135,7 +135,7 @@ describeWithSdk('the Claude Agent SDK (needs CONTEXT_LEDGER_TEST_CLAUDE_AGENT_SD
     const answersOf = await ask(ledgerSessionStore({ ledger: secondLedger }))
     expect(answersOf).toEqual(await ask(new sdk.InMemorySessionStore()))
     expect(answersOf).toMatchObject({ sessions: 2, info: { customTitle: 'The lost rows', tag: 'export' } })
-    expect((await secondLedger.verify()).problems).toEqual([])
+    expect((await secondLedger.admin.verify()).problems).toEqual([])
     await secondLedger.close()
   })
 })

@@ -31,12 +31,12 @@ describe('ledgerSessionStore', () => {
     expect(await one.load(key)).toEqual(entries)
 
     const separateLedger = await openLedger({ store: 'memory' })
-    await separateLedger.importTranscript('examples/claude-code-session.jsonl')
+    await separateLedger.transcripts.import('examples/claude-code-session.jsonl')
     const [live, read] = [await ledger.context(observed), await separateLedger.context(observed)]
     await separateLedger.close()
     expect(live.messages).toEqual(read.messages)
     expect((await facts(observed))['CompactionObserved']).toBeGreaterThan(0)
-    expect((await ledger.verify()).problems).toEqual([])
+    expect((await ledger.admin.verify()).problems).toEqual([])
   })
 
   it('takes a line once, whoever brings it again, and goes on where another process ended', async () => {

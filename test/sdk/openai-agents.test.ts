@@ -96,7 +96,7 @@ describe('ledgerSession', () => {
     const session = ledgerSession({ ledger, sessionId: 'b' })
     for (let turn = 1; turn <= 30; turn += 1)
       await runner.run(agent, `Note ${String(turn)}: ${'the crane at the west quay is out. '.repeat(8)}`, { session })
-    await ledger.waitForCompaction('b')
+    await ledger.admin.waitForCompaction('b')
     const items = await session.getItems()
     expect(items[0]).toMatchObject({ role: 'user', content: expect.stringMatching(/^\[Context Summary/u) })
     expect(JSON.stringify(model.requests.at(-1)).length).toBeLessThan(12_000)
@@ -172,7 +172,7 @@ describe('ledgerSession', () => {
     await session.replaceHistoryWithCompaction(compacted)
     expect(await session.getItems()).toEqual(compacted)
     expect(await facts('f')).toMatchObject({ MessageAppended: 5, MessagesWithdrawn: 1, CompactionObserved: 1 })
-    expect((await ledger.verify('f')).problems).toEqual([])
+    expect((await ledger.admin.verify('f')).problems).toEqual([])
     await expect(session.replaceHistoryWithCompaction([user('One.')])).rejects.toThrow(/items\.0/u)
   })
 
@@ -211,7 +211,7 @@ describe('ledgerSession', () => {
     await session.addItemsWithCompactionOwnership(outputOf('Mine.'), reloaded.ownership)
     await session.runCompaction({ force: true }, undefined, reloaded.ownership)
     expect(await batches()).toBe(1)
-    expect((await ledger.verify('i')).problems).toEqual([])
+    expect((await ledger.admin.verify('i')).problems).toEqual([])
   })
 
   it('names what is wrong, and records nothing of it', async () => {

@@ -72,7 +72,7 @@ const RECORDING: { readonly [Name in RouteName]?: () => RequestParts | Promise<R
     await observer.append('c', talk(9, 30))
     return { body: { force: true } }
   },
-  undo: async () => ({ body: { cycle: (await ledger.stats('c')).cycles } }),
+  undo: async () => ({ body: { cycle: (await ledger.admin.stats('c')).cycles } }),
   useTool: async () => {
     await observer.append('due', talk(30))
     return { params: { conversation: 'due', tool: 'compact_context' }, body: {} }
@@ -168,7 +168,7 @@ it('every fact that a request records names its key, and what only reads records
     const answer = await ask(name, input)
     expect([name, answer.status < 300, answer.body?.problem]).toEqual([name, true, undefined])
     if (name === 'replay') edition.id = answer.body.result.editionId
-    await ledger.waitForCompaction()
+    await ledger.admin.waitForCompaction()
     const recorded = await recordedAfter(before)
     expect([name, recorded.filter(({ actor }) => actor !== `key:${name}`)]).toEqual([name, []])
     const types = recorded.map(({ type }) => type)

@@ -168,7 +168,7 @@ describeOnServer.each(['Postgres', 'KurrentDB'])('services on a %s that are kill
         const places = facts.map(({ sequence }) => sequence)
         expect(places.every((place, at) => at === 0 || place > (places[at - 1] ?? 0n))).toBe(true)
       }
-      const { ok, problems } = await ledger.verify()
+      const { ok, problems } = await ledger.admin.verify()
       expect([ok, problems]).toEqual([true, []])
       process.stdout.write(
         `${String(ids.length)} facts, ${String([...acknowledged.values()].reduce((sum, each) => sum + each, 0))} messages acknowledged in ${String(SECONDS)} s, ${String(KILLS * SERVICES)} kills\n`,

@@ -28,7 +28,7 @@ it('runs, tokens, calls and fallbacks are counted, and a model that is away is s
 
   expect(await of('cycles_total')).toBe(0)
   await at.append('chat-1', talk(24))
-  await at.ledger.waitForCompaction()
+  await at.ledger.admin.waitForCompaction()
   expect(await of('run_seconds_count{outcome="compacted"}')).toBeGreaterThan(0)
   for (const name of ['cycles', 'messages', 'summaries', 'calls', 'tokens', 'call_seconds'])
     expect([name, (await of(`${name}_total`)) > 0]).toEqual([name, true])
@@ -39,7 +39,7 @@ it('runs, tokens, calls and fallbacks are counted, and a model that is away is s
   isAway = true
   // This number of messages in one append exceeds the hard limit, so a summary is required.
   await at.append('chat-2', talk(40))
-  await at.ledger.waitForCompaction()
+  await at.ledger.admin.waitForCompaction()
   expect(await of('fallbacks_total')).toBeGreaterThan(0)
   expect(await of('failures_total{kind="threw"}')).toBeGreaterThan(0)
   expect(String((await at.ask('/metrics')).body)).not.toMatch(/chat-[12]/u)

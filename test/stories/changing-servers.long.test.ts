@@ -116,7 +116,7 @@ describe('servers that come and go', () => {
       ending.abort()
       await Promise.all(writers)
       // An interrupted cycle is reported here; its retry waits for its backoff.
-      await ledger.waitForCompaction().catch((problem: unknown) => {
+      await ledger.admin.waitForCompaction().catch((problem: unknown) => {
         problems.push(problem)
       })
 
@@ -129,7 +129,7 @@ describe('servers that come and go', () => {
         expect(context.tokens).toBeLessThanOrEqual(1_000)
         expect(context.messageIds.at(-1)).toBe(`m${String(count - 1)}`)
       }
-      const verified = await ledger.verify()
+      const verified = await ledger.admin.verify()
       expect(verified.problems).toEqual([])
       expect(verified.conversations).toBe(CONVERSATIONS)
       process.stdout.write(
@@ -160,7 +160,7 @@ describe('a server that accepts and never answers', () => {
         list: () => ledger.list(),
         search: () => ledger.search('berth'),
         compact: () => ledger.compact('silent'),
-        verify: () => ledger.verify('silent'),
+        verify: () => ledger.admin.verify('silent'),
         waiting: () => ledger.context('silent', { waitFor: 10n ** 12n, timeout: 500 }),
       }
       for (const [name, call] of Object.entries(calls)) {

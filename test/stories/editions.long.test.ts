@@ -119,7 +119,7 @@ function startAgent(ledger: Ledger, ids: readonly string[]) {
       try {
         // Waits for the running append; rejects if the agent has failed.
         await Promise.race([begun.opened, run])
-        await ledger.waitForCompaction()
+        await ledger.admin.waitForCompaction()
         return await work()
       } finally {
         pause = undefined
@@ -157,7 +157,7 @@ describe('an edition from the prompt to adoption', () => {
       const inputs = messages as unknown as MessageInput[]
       for (let at = 0; at < inputs.length; at += 25) {
         await ledger.append(id, inputs.slice(at, at + 25))
-        await ledger.waitForCompaction(id)
+        await ledger.admin.waitForCompaction(id)
       }
     }
     await ledger.close()
@@ -293,7 +293,7 @@ describe('an edition from the prompt to adoption', () => {
       const agent = startAgent(ledger, ids)
       const readers = startReaders(db, ids)
       const verify = async (): Promise<void> => {
-        const { ok, problems } = await agent.whilePaused(() => ledger.verify())
+        const { ok, problems } = await agent.whilePaused(() => ledger.admin.verify())
         expect([ok, problems]).toEqual([true, []])
       }
       const { conversations } = await ledger.editions.compare('all', editionId)
@@ -304,10 +304,10 @@ describe('an edition from the prompt to adoption', () => {
       await verify()
       for (const id of ids) expect(await ledger.editions.revert(id, editionId)).toMatchObject({ changed: true })
       await verify()
-      await ledger.projections.rebuild('all')
+      await ledger.admin.projections.rebuild('all')
       await verify()
       await agent.stop()
-      await ledger.waitForCompaction()
+      await ledger.admin.waitForCompaction()
       const read = await readers.prove()
       // They read while editions were in force, and before and after that.
       expect(read.inForce).toBeGreaterThan(0)

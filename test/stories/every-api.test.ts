@@ -34,8 +34,8 @@ async function requests(way: WayName, messages: readonly MessageInput[]): Promis
   try {
     for await (const request of WAYS[way]({ ledger, conversationId: 'c', messages, modelMaxTokens: WINDOW }))
       sent.push(request)
-    expect((await ledger.verify('c')).problems).toEqual([])
-    expect((await ledger.stats('c')).cycles).toBeGreaterThan(0)
+    expect((await ledger.admin.verify('c')).problems).toEqual([])
+    expect((await ledger.admin.stats('c')).cycles).toBeGreaterThan(0)
   } finally {
     await ledger.close()
   }

@@ -43,7 +43,7 @@ async function talk(ledger: Ledger, id: string, from: number, to: number): Promi
       role: turn % 2 === 0 ? 'assistant' : 'user',
       content: `Step ${String(turn)} of the migration moved table ${String(turn)} and took ${String(turn * 3)} seconds without trouble.`,
     })
-    await ledger.waitForCompaction(id)
+    await ledger.admin.waitForCompaction(id)
   }
 }
 
@@ -139,7 +139,7 @@ describe('a summarizer that fails', () => {
         ).toBe(true)
         expect(failuresOf(await eventsOf(ledger, fallback)).length).toBeGreaterThan(0)
       }
-      expect((await ledger.verify()).problems).toEqual([])
+      expect((await ledger.admin.verify()).problems).toEqual([])
     } finally {
       await ledger.close()
     }
@@ -183,7 +183,7 @@ describe('a summarizer that fails', () => {
           role: turn % 2 === 0 ? 'assistant' : 'user',
           content: `Entry ${String(turn)}. ${'A long report that says the same in other words. '.repeat(12)}`,
         })
-        await ledger.waitForCompaction('full')
+        await ledger.admin.waitForCompaction('full')
         expect((await ledger.context('full')).tokens).toBeLessThanOrEqual(WINDOW)
       }
       expect((await ledger.context('full')).overBudget?.reason).toBe('pinned-and-leading')
@@ -191,7 +191,7 @@ describe('a summarizer that fails', () => {
       const ineffective = (await eventsOf(ledger, 'full')).filter((event) => event.type === 'CompactionCouldNotHelp')
       expect(ineffective.length).toBeGreaterThan(0)
       expect(ineffective.length).toBeLessThanOrEqual(4)
-      expect((await ledger.verify('full')).ok).toBe(true)
+      expect((await ledger.admin.verify('full')).ok).toBe(true)
     } finally {
       await ledger.close()
     }

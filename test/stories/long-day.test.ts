@@ -42,7 +42,7 @@ describe('a long day', () => {
     })
     for (const message of messages) {
       await ledger.append(DAY, message)
-      await ledger.waitForCompaction(DAY)
+      await ledger.admin.waitForCompaction(DAY)
       const context = await ledger.context(DAY)
       widths.push(context.tokens)
       problems.push(...problemsOfEveryApi(context.messages))
@@ -100,7 +100,7 @@ describe('a long day', () => {
   })
 
   it('returns the same to the agent through its tool, without messages that are still in the context', async () => {
-    const tool = ledger.tools(DAY).find(({ name }) => name === 'memory_read')
+    const tool = ledger.conversation(DAY).tools.list.find(({ name }) => name === 'memory_read')
     const { hits } = jsonAs<{ hits: { messageIds: string[] }[] }>(
       (await tool?.execute({ query: 'advisory lock per berth' })) ?? '',
     )
@@ -118,11 +118,11 @@ describe('a long day', () => {
   })
 
   it('verifies, is rebuilt, and verifies again, without a new summary', async () => {
-    expect(await ledger.verify()).toMatchObject({ ok: true, conversations: 1, problems: [] })
+    expect(await ledger.admin.verify()).toMatchObject({ ok: true, conversations: 1, problems: [] })
     const before = [await count('ChunkSummarized'), await count('BatchesResummarized')]
     const found = await ledger.search('double booking', { conversationId: DAY })
-    await ledger.projections.rebuild('all')
-    expect(await ledger.verify(DAY)).toMatchObject({ ok: true, problems: [] })
+    await ledger.admin.projections.rebuild('all')
+    expect(await ledger.admin.verify(DAY)).toMatchObject({ ok: true, problems: [] })
     expect([await count('ChunkSummarized'), await count('BatchesResummarized')]).toEqual(before)
     expect(await ledger.search('double booking', { conversationId: DAY })).toEqual(found)
   })

@@ -49,7 +49,7 @@ async function logsOf(store: string): Promise<Readonly<Record<string, string>>> 
         })),
       )
     }
-    expect(await ledger.verify()).toMatchObject({ ok: true })
+    expect(await ledger.admin.verify()).toMatchObject({ ok: true })
     return logs
   } finally {
     await ledger.close()
@@ -61,7 +61,7 @@ async function live(store: string, from: number): Promise<void> {
   for (let at = from; at < from + 20; at += 5) {
     for (const conversation of ['harbour', 'quay/ü 🚢', `run-${String(at)}`]) {
       await ledger.append(conversation, talk(5, at))
-      await ledger.waitForCompaction(conversation)
+      await ledger.admin.waitForCompaction(conversation)
     }
   }
   await ledger.append('harbour', [

@@ -31,7 +31,7 @@ afterAll(async () => {
 it('opens, is complete, returns the same contexts, and continues', async () => {
   const ledger = await ledgerOn(db)
   try {
-    expect((await ledger.verify()).problems).toEqual([])
+    expect((await ledger.admin.verify()).problems).toEqual([])
     for (const [revision, hash] of CONTEXT_HASHES)
       expect(await ledger.context(ID, { at: revision })).toMatchObject({ hash })
     expect((await ledger.list()).conversations).toMatchObject([{ conversationId: ID, messages: 203, revision: 219n }])
@@ -40,14 +40,14 @@ it('opens, is complete, returns the same contexts, and continues', async () => {
     )
     const [edition] = await ledger.editions.list()
     expect(edition?.states).toMatchObject({ 'was-in-force': 1 })
-    expect((await ledger.prompts.list()).unreadable).toEqual([])
+    expect((await ledger.admin.prompts.list()).unreadable).toEqual([])
     await ledger.append(ID, { role: 'user', content: 'And this is said to the version of today.' })
     await ledger.compact(ID, { force: true })
     const context = await ledger.context(ID)
     expect(context.messages.at(-1)?.content).toBe('And this is said to the version of today.')
     expect(context.messages.some(({ content }) => content === 'Never delete harbour_prod.')).toBe(true)
-    await ledger.projections.rebuild('all')
-    expect((await ledger.verify()).problems).toEqual([])
+    await ledger.admin.projections.rebuild('all')
+    expect((await ledger.admin.verify()).problems).toEqual([])
   } finally {
     await ledger.close()
   }

@@ -72,7 +72,7 @@ afterAll(async () => {
 
 describe.each(RECORDED)('%s', (id, summaries, ...contexts) => {
   it('has requests that are recomputed with the recorded hashes', async () => {
-    const report = await ledger.verify(id)
+    const report = await ledger.admin.verify(id)
     expect(report.problems).toEqual([])
     expect(report.summaries).toEqual({ recomputed: summaries, notRecomputed: 0 })
   })
@@ -85,7 +85,7 @@ describe.each(RECORDED)('%s', (id, summaries, ...contexts) => {
     await ledger.append(id, { role: 'user', content: 'Which berth does Marit have in June?' })
     await ledger.compact(id, { force: true })
     expect((await ledger.context(id)).messages.at(-1)?.content).toContain('Which berth does Marit have in June?')
-    const report = await ledger.verify(id)
+    const report = await ledger.admin.verify(id)
     expect(report.problems).toEqual([])
     expect(report.summaries.notRecomputed).toBe(0)
     expect(report.summaries.recomputed).toBeGreaterThan(summaries)
@@ -99,7 +99,7 @@ test('a request of version 1 that follows the agent’s context is recomputed', 
     sourceMessage('user', 'Which berth is free on 3 May?', { createdAt: '2026-05-01T09:00:00.000Z' }),
     sourceMessage('assistant', '\n\nBerth 4 is free.', { createdAt: '2026-05-02T09:00:00.000Z' }),
   ]
-  const { text, sha256 } = await ledger.prompts.show('ride-prefix-1')
+  const { text, sha256 } = await ledger.admin.prompts.show('ride-prefix-1')
   const record = {
     strategy: 'ride-prefix',
     provider: 'scripted',

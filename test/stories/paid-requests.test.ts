@@ -49,7 +49,7 @@ async function recordedLedger(): Promise<Ledger> {
     summarizer: { kind: 'openai', model: 'stub-1', baseUrl: stub.baseUrl, apiKey: 'test' },
   })
   await ledger.append('c', talk(30))
-  await ledger.waitForCompaction()
+  await ledger.admin.waitForCompaction()
   return ledger
 }
 
@@ -163,7 +163,7 @@ it('onRequest is called with each request to a model, repeated ones included', a
     onProblem: () => undefined,
   })
   await ledger.append('c', talk(30))
-  await ledger.waitForCompaction()
+  await ledger.admin.waitForCompaction()
   await ledger.compact('c', { force: true })
   expect(requests).toHaveLength(stub.calls.length)
   expect(requests[0]).toMatchObject({

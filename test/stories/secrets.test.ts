@@ -89,17 +89,17 @@ describe('secrets', () => {
   it('go through no door', async () => {
     let ledger = await open()
     for (let at = 0; at < 24; at += 1) await ledger.append('appended', turn(`t${String(at)}`))
-    await ledger.waitForCompaction('appended')
+    await ledger.admin.waitForCompaction('appended')
     await ledger.amend('appended', {
       withdraw: ['t23-3', 't23-2'],
       append: [{ id: 'again', role: 'user', content: next() }],
     })
-    await ledger.observe('observed', {
+    await ledger.transcripts.observe('observed', {
       program: 'an-agent',
       messages: [{ id: 'o1', role: 'user', content: next() }],
       edited: [],
     })
-    await ledger.observe('observed', {
+    await ledger.transcripts.observe('observed', {
       program: 'an-agent',
       edited: [{ messageId: 'o1', content: next(), why: 'replaced' }],
       compaction: {
@@ -119,7 +119,7 @@ describe('secrets', () => {
     expect(first.history).toEqual(list)
     const longer: MessageInput[] = [...list, { role: 'user', content: next() }]
     expect((await ledger.compress(longer, 'compressed')).history).toEqual(longer)
-    expect((await ledger.stats('compressed')).messages).toBe(13)
+    expect((await ledger.admin.stats('compressed')).messages).toBe(13)
 
     const transcript = join(folder, 'session.jsonl')
     const uuid = (at: number): string => `00000000-0000-4000-8000-${String(at).padStart(12, '0')}`
@@ -149,14 +149,14 @@ describe('secrets', () => {
       })
     const lines = Array.from({ length: 10 }, (_none, at) => record(at))
     await writeFile(transcript, `${lines.join('\n')}\n`)
-    const imported = await ledger.importTranscript(transcript, { from: 'claude-code' })
+    const imported = await ledger.transcripts.import(transcript, { from: 'claude-code' })
     expect(imported.conversations[0]?.messages).toBe(10)
-    const followed = await ledger.importTranscript(transcript, { from: 'claude-code', resumable: true })
+    const followed = await ledger.transcripts.import(transcript, { from: 'claude-code', resumable: true })
     expect(followed.conversations.reduce((sum, each) => sum + each.messages, 0)).toBe(0)
 
     await throughTheProxy(ledger)
-    expect((await ledger.secrets.scan()).secrets).toEqual([])
-    expect((await ledger.verify()).problems).toEqual([])
+    expect((await ledger.admin.secrets.scan()).secrets).toEqual([])
+    expect((await ledger.admin.verify()).problems).toEqual([])
     await ledger.close()
 
     const service = await startTestService({ store })
@@ -165,11 +165,11 @@ describe('secrets', () => {
 
     // The same again, with another process: nothing is recorded twice.
     ledger = await open()
-    const before = (await ledger.stats('appended')).messages
+    const before = (await ledger.admin.stats('appended')).messages
     taken = 0
     const repeated: MessageInput[] = turn('t0')
     expect((await ledger.append('appended', repeated)).recorded).toEqual([])
-    expect((await ledger.stats('appended')).messages).toBe(before)
+    expect((await ledger.admin.stats('appended')).messages).toBe(before)
     await ledger.close()
     expect(used.length).toBeGreaterThan(200)
     expect(new Set(used.map(({ kind }) => kind)).size).toBeGreaterThanOrEqual(25)

@@ -165,7 +165,7 @@ describeOnServer('on servers', () => {
         await new Promise((resolve) => {
           setTimeout(resolve, 1_500)
         })
-        return isIdle && (await ledger.projections.status()).every(({ lagEvents }) => lagEvents === 0)
+        return isIdle && (await ledger.admin.projections.status()).every(({ lagEvents }) => lagEvents === 0)
       })
       expect((await ledger.list()).conversations).toHaveLength(all.length)
 
@@ -197,9 +197,9 @@ describeOnServer('on servers', () => {
       expect(failures).toBe(0)
       // On an overloaded machine a call may take too long, and at the hard limit the fallback replaces it.
       expect(stub.calls.length).toBeLessThanOrEqual(summaries + fallbacks + lateSummaries + 2 * KILLS)
-      expect((await ledger.verify()).problems).toEqual([])
-      await ledger.projections.rebuild('all')
-      const verified = await ledger.verify()
+      expect((await ledger.admin.verify()).problems).toEqual([])
+      await ledger.admin.projections.rebuild('all')
+      const verified = await ledger.admin.verify()
       expect(verified.problems).toEqual([])
 
       for (const { child } of processes) child.kill('SIGTERM')

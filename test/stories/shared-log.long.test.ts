@@ -152,7 +152,7 @@ describe('deleted streams', () => {
   it('are reported by verify, and all other calls still work', async () => {
     for (const id of ['kept', 'gone', 'deleted', 'cut']) {
       await ledger.append(id, talk(12))
-      await ledger.waitForCompaction(id)
+      await ledger.admin.waitForCompaction(id)
     }
     const { editionId } = await ledger.editions.replay({ conversations: ['kept'] })
     const { editionId: lost } = await ledger.editions.replay({
@@ -161,14 +161,14 @@ describe('deleted streams', () => {
     })
     const client = esdb.EventStoreDBClient.connectionString(server.connectionString)
     cleanups.push(() => client.dispose())
-    expect(await ledger.verify()).toMatchObject({ ok: true })
+    expect(await ledger.admin.verify()).toMatchObject({ ok: true })
 
     await client.tombstoneStream('conversation-gone')
     await client.deleteStream('conversation-deleted')
     await client.setStreamMetadata('conversation-cut', { truncateBefore: 3 })
     await client.tombstoneStream(`edition-${lost}-kept`)
 
-    const { ok, problems } = await ledger.verify()
+    const { ok, problems } = await ledger.admin.verify()
     expect(ok).toBe(false)
     const named = Object.fromEntries(problems.map(({ stream, rule }) => [stream, rule]))
     expect(named).toEqual({
@@ -182,8 +182,8 @@ describe('deleted streams', () => {
     expect((await ledger.list()).conversations.map(({ conversationId }) => conversationId)).toContain('kept')
     expect((await ledger.editions.list()).map((edition) => edition.editionId)).toContain(editionId)
     expect((await ledger.search('message', { conversationId: 'kept' })).hits.length).toBeGreaterThan(0)
-    expect((await ledger.projections.status()).map(({ state }) => state)).not.toContain('stopped')
-    await ledger.projections.rebuild('all')
+    expect((await ledger.admin.projections.status()).map(({ state }) => state)).not.toContain('stopped')
+    await ledger.admin.projections.rebuild('all')
     expect((await collect(ledger.log('kept'))).length).toBeGreaterThan(12)
     await expect(ledger.append('gone', talk(1, 12))).rejects.toThrow('deleted permanently')
     // In a second ledger without cached state.
@@ -217,6 +217,6 @@ describe('deleted streams', () => {
   }, 120_000)
 
   it('and events of other programs do not affect the identity of the ledger', async () => {
-    expect((await ledger.identity()).origin?.stream).toBe('conversation-kept')
+    expect((await ledger.admin.identity()).origin?.stream).toBe('conversation-kept')
   })
 })

@@ -54,7 +54,7 @@ beforeAll(async () => {
     for (const name of first ? [VICTIM, id] : [id]) {
       for (const message of messages) {
         await ledger.append(name, message)
-        await ledger.waitForCompaction(name)
+        await ledger.admin.waitForCompaction(name)
       }
     }
     first = false
@@ -69,14 +69,14 @@ afterAll(async () => {
 
 describe('verify', () => {
   it('finds no problem, and recomputes the request of every summary', async () => {
-    const all = await ledger.verify()
+    const all = await ledger.admin.verify()
     expect(all.problems).toEqual([])
     expect(all.ok).toBe(true)
     expect(all.conversations).toBeGreaterThanOrEqual(2)
     expect(all.streams).toBeGreaterThan(all.conversations)
     expect(all.summaries.recomputed).toBeGreaterThan(5)
     expect(all.summaries.notRecomputed).toBe(0)
-    const one = await ledger.verify(VICTIM)
+    const one = await ledger.admin.verify(VICTIM)
     expect(one).toMatchObject({ ok: true, conversations: 1, streams: 1 })
   })
 })
@@ -88,7 +88,7 @@ describe('verify finds', () => {
   })
 
   const found = async (id?: string): Promise<readonly Problem[]> => {
-    const { ok, problems } = await ledger.verify(id)
+    const { ok, problems } = await ledger.admin.verify(id)
     expect(ok).toBe(problems.length === 0)
     return problems
   }
@@ -125,7 +125,7 @@ describe('verify finds', () => {
     } finally {
       await attacker.undo()
     }
-    await ledger.projections.rebuild('all')
+    await ledger.admin.projections.rebuild('all')
     expect(await found()).toEqual([])
   }
 
@@ -307,7 +307,7 @@ describe('verify finds', () => {
 
       beforeAll(async () => {
         for (const content of ['One.', 'Two.', 'Three.']) await ledger.append('newest', { role: 'user', content })
-        await ledger.projections.rebuild('all')
+        await ledger.admin.projections.rebuild('all')
         attacker = await attack(db)
       })
 
@@ -353,9 +353,9 @@ describe('verify finds', () => {
           for (const statement of statements) await attacker.run(statement, statement.includes('$1') ? [NEWEST] : [])
           // A ledger that is open now checks whether its rows belong to this log.
           const later = await ledgerOn(db, { onProblem: () => undefined })
-          expect(locationsOf((await later.verify()).problems)).toEqual(expect.arrayContaining([...locations]))
+          expect(locationsOf((await later.admin.verify()).problems)).toEqual(expect.arrayContaining([...locations]))
           for (const id of [undefined, 'newest']) {
-            const { ok, problems } = await later.verify(id)
+            const { ok, problems } = await later.admin.verify(id)
             expect(ok).toBe(false)
             const rows = problems.filter(({ rule }) => rule === 'rows').map(({ detail }) => detail)
             expect(rows).toEqual(
@@ -375,7 +375,7 @@ describe('verify finds', () => {
         await withUndo(async () => {
           await swapPositions(NEWEST, 2, 3)
           const later = await ledgerOn(db, { onProblem: () => undefined })
-          expect(locationsOf((await later.verify('newest')).problems)).toContain(`order ${NEWEST} 3`)
+          expect(locationsOf((await later.admin.verify('newest')).problems)).toContain(`order ${NEWEST} 3`)
           await later.close()
         })
       })
@@ -384,12 +384,12 @@ describe('verify finds', () => {
         const { header, heads } = {
           header: {
             ledger: 'x',
-            origin: (await ledger.identity()).origin ?? { stream: '', id: '' },
+            origin: (await ledger.admin.identity()).origin ?? { stream: '', id: '' },
             takenAt: '2026-01-02T03:04:05.000Z',
           },
           heads: [] as StreamHead[],
         }
-        await ledger.verify(undefined, {
+        await ledger.admin.verify(undefined, {
           onStream: async (head) => {
             heads.push(head)
           },
@@ -405,7 +405,7 @@ describe('verify finds', () => {
             await attacker.run(statement, statement === lowerRevision ? [NEWEST] : [])
           const later = await ledgerOn(db, { onProblem: () => undefined })
           for (const id of [undefined, 'newest'])
-            expect(locationsOf((await later.verify(id, { against: manifest })).problems)).toContain(
+            expect(locationsOf((await later.admin.verify(id, { against: manifest })).problems)).toContain(
               `manifest ${NEWEST} 3`,
             )
           await later.close()
@@ -421,23 +421,23 @@ describe('verify finds', () => {
 
     beforeAll(async () => {
       const fingerprint = await createKeyFile(key())
-      const { name, origin } = await ledger.identity()
+      const { name, origin } = await ledger.admin.identity()
       if (origin === undefined) throw new Error('the log is empty')
       const draft = await createManifestFile(
         file(),
         { ledger: name, origin, takenAt: '2026-01-02T03:04:05.000Z' },
         await readPrivateKey(key()),
       )
-      const { ok } = await ledger.verify(undefined, { onStream: (head) => draft.add(head) })
+      const { ok } = await ledger.admin.verify(undefined, { onStream: (head) => draft.add(head) })
       const published = await draft.publish()
       if (!ok || published.fingerprint !== fingerprint) throw new Error('the manifest could not be created')
       manifest = await openManifestFile(file(), fingerprint)
     })
 
     it('no problem in the log that it was taken from, even after that has grown', async () => {
-      expect((await ledger.verify(undefined, { against: manifest })).problems).toEqual([])
+      expect((await ledger.admin.verify(undefined, { against: manifest })).problems).toEqual([])
       await ledger.append('later', { role: 'user', content: 'Another day.' })
-      expect((await ledger.verify(undefined, { against: manifest })).problems).toEqual([])
+      expect((await ledger.admin.verify(undefined, { against: manifest })).problems).toEqual([])
       attacker = await attack(db)
     })
 
@@ -450,9 +450,9 @@ describe('verify finds', () => {
           [STREAM, content],
         )
         await attacker.rechain(STREAM)
-        await ledger.projections.rebuild('all')
+        await ledger.admin.projections.rebuild('all')
         expect(await found()).toEqual([])
-        const { problems } = await ledger.verify(undefined, { against: manifest })
+        const { problems } = await ledger.admin.verify(undefined, { against: manifest })
         expect(problems).toEqual([
           expect.objectContaining({
             stream: STREAM,
@@ -460,7 +460,7 @@ describe('verify finds', () => {
             detail: expect.stringContaining('hash chain recomputed'),
           }),
         ])
-        expect((await ledger.verify(VICTIM, { against: manifest })).problems).toHaveLength(1)
+        expect((await ledger.admin.verify(VICTIM, { against: manifest })).problems).toHaveLength(1)
       })
     })
 
@@ -471,9 +471,9 @@ describe('verify finds', () => {
           [STREAM],
         )
         await attacker.run('update streams set revision = revision - 1 where stream = $1', [STREAM])
-        await ledger.projections.rebuild('all')
+        await ledger.admin.projections.rebuild('all')
         expect(await found()).toEqual([])
-        const { problems } = await ledger.verify(undefined, { against: manifest })
+        const { problems } = await ledger.admin.verify(undefined, { against: manifest })
         expect(problems).toEqual([
           expect.objectContaining({
             stream: STREAM,
@@ -488,8 +488,8 @@ describe('verify finds', () => {
       await withUndo(async () => {
         await attacker.run('delete from events where stream = $1', [STREAM])
         await attacker.run('delete from streams where stream = $1', [STREAM])
-        await ledger.projections.rebuild('all')
-        const { problems } = await ledger.verify(undefined, { against: manifest })
+        await ledger.admin.projections.rebuild('all')
+        const { problems } = await ledger.admin.verify(undefined, { against: manifest })
         expect(problems).toEqual([
           expect.objectContaining({
             stream: STREAM,
@@ -497,12 +497,12 @@ describe('verify finds', () => {
             detail: expect.stringContaining('the stream is missing'),
           }),
         ])
-        expect((await ledger.verify(VICTIM, { against: manifest })).problems).toEqual(problems)
-        await expect(ledger.verify(VICTIM)).rejects.toThrow('there is no conversation')
+        expect((await ledger.admin.verify(VICTIM, { against: manifest })).problems).toEqual(problems)
+        await expect(ledger.admin.verify(VICTIM)).rejects.toThrow('there is no conversation')
       })
       await withUndo(async () => {
         await attacker.run('delete from events where stream = $1', [STREAM])
-        const { problems } = await ledger.verify(undefined, { against: manifest })
+        const { problems } = await ledger.admin.verify(undefined, { against: manifest })
         expect(problems.find(({ rule }) => rule === 'manifest')).toMatchObject({
           stream: STREAM,
           detail: expect.stringContaining('the stream is missing'),

@@ -89,7 +89,7 @@ async function live(
   for (const [at, message] of messages.entries()) {
     await ledger.append(conversationId, message, { policy: { modelMaxTokens } })
     if (moments.get(at) === 'appended') await takeSample()
-    await ledger.waitForCompaction(conversationId)
+    await ledger.admin.waitForCompaction(conversationId)
     if (moments.get(at) === 'settled') await takeSample()
   }
   return [...found.values()]

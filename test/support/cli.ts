@@ -28,7 +28,8 @@ export interface CliOptions {
 // Jest fails where two dynamic imports that wait for the same module begin at once, so each file is loaded beforehand.
 const sources = new URL('../../src/cli/', import.meta.url)
 for (const file of ['../library/compose.ts', ...readdirSync(sources, { recursive: true, encoding: 'utf8' })])
-  if (file.endsWith('.ts') && file !== 'main.ts' && file !== 'start.ts') await import(new URL(file, sources).pathname)
+  if (file.endsWith('.ts') && !file.endsWith('main.ts') && file !== 'start.ts')
+    await import(new URL(file, sources).pathname)
 
 // Each test file loads the command line again, and each adds listeners to the same streams.
 process.stdout.setMaxListeners(0)

@@ -429,6 +429,10 @@ const earlierEvents = {
     type: 'TranscriptDamaged',
     data: { detail: 'is no JSON', where: { file: '/srv/sessions/0b6c.jsonl', line: 12 } },
   },
+  'ConversationTitled-v1': {
+    type: 'ConversationTitled',
+    data: { title: 'The date bug', where: { file: '/srv/sessions/0b6c.jsonl', line: 12 } },
+  },
   'EditionReverted-v3': {
     type: 'EditionReverted',
     data: {

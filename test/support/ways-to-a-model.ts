@@ -7,7 +7,12 @@ import { MockLanguageModelV4 } from 'ai/test'
 import type { ChatMessage, Ledger, MessageInput } from '../../src/index.js'
 import { startProxy } from '../../src/proxy/server.js'
 import { ledgerMiddleware as aiMiddleware } from '../../src/sdk/ai-sdk/index.js'
-import { asPrompt, fromLedger as toSdk, toLedger as fromSdk, type SdkMessage } from '../../src/sdk/ai-sdk/messages.js'
+import {
+  asPrompt,
+  fromLedger as toSdk,
+  toLedger as fromSdk,
+  type SdkMessage,
+} from '../../src/model-apis/ai-sdk-messages.js'
 import { ledgerMiddleware as langchainMiddleware } from '../../src/sdk/langchain/index.js'
 import {
   fromLedger as toLangchain,

@@ -3,8 +3,12 @@
  *
  * A message is live from its append until a prune removes it. Pinned messages stay live, because a prune never contains
  * them. The number of messages of a conversation is not a column, since a handler reads nothing and so cannot count:
- * `queries.ts` adds the live rows and `messages_compressed`.
+ * `queries.ts` adds the live rows and `messages_compressed`. For the same reason a title from the first message is a query
+ * over `conversation_openings`.
  */
+import { openingWords, titleOf } from '../../../src/domain/text/title.js'
+import { storable } from '../../../src/domain/text/terms.js'
+import { contentText } from '../../../src/domain/values/message.js'
 import type { EventData, RecordedEvent, ReplacementType } from '../../../src/domain/events/index.js'
 import type { Projection, Row, RowChange, Table } from '../../engine/projection.js'
 import { inConversation, subjectOfEvent } from '../../engine/streams.js'
@@ -36,6 +40,8 @@ const conversations: Table = {
     /** Revision of the last event. */
     revision: 'int8',
     /** When the first event was recorded. */
+    first_recorded_at: 'text',
+    /** When it began, according to its program. */
     started_at: 'text',
     /** When the last event was recorded. */
     last_recorded_at: 'text',
@@ -43,6 +49,10 @@ const conversations: Table = {
     last_message_at: 'text',
     /** The program from which it was imported; null if it was not imported. */
     program: 'text',
+    /** The title that its program gave it. */
+    title: 'text',
+    /** The working directory of its program. */
+    project: 'text',
     /** The conversation that called it or from which it was forked, according to its program. */
     parent_id: 'text',
     cycles: 'int8',
@@ -50,8 +60,19 @@ const conversations: Table = {
     window_start: 'int8',
   },
   key: ['conversation_id'],
-  // Lists are sorted by the last event, over all conversations or those of one scope.
-  indexes: ['(last_recorded_at, conversation_id)', '(scope, last_recorded_at, conversation_id)'],
+  // Lists are sorted by the last message, over all conversations or those of one scope.
+  indexes: [
+    '((coalesce(last_message_at, started_at, first_recorded_at)), conversation_id)',
+    '(scope, (coalesce(last_message_at, started_at, first_recorded_at)), conversation_id)',
+  ],
+}
+
+/** The first words of each message that a person wrote. The earliest is the title if the program gave none. */
+const openings: Table = {
+  name: 'conversation_openings',
+  columns: { conversation_id: 'text', message_id: 'text', revision: 'int8', words: 'text' },
+  key: ['conversation_id', 'message_id'],
+  indexes: ['(conversation_id, revision)'],
 }
 
 /** The change of the conversation's row. The first event of the stream creates the row, and every later one updates it. */
@@ -61,7 +82,7 @@ function listed(event: RecordedEvent, set: Row = {}): RowChange {
   if (event.revision !== 0n) return { op: 'patch', table: conversations.name, key: { conversation_id }, set: last }
   const started = {
     conversation_id,
-    started_at: event.metadata.recordedAt,
+    first_recorded_at: event.metadata.recordedAt,
     cycles: 0,
     messages_compressed: 0,
     window_start: 0n,
@@ -106,6 +127,28 @@ function messageRow(event: RecordedEvent, data: EventData<'MessageAppended'>, re
   return { op: 'put', table: messages.name, row }
 }
 
+/** The row of the first words; none for a message that no person wrote. */
+function openingRows({ data, ...event }: RecordedEvent<'MessageAppended'>): readonly RowChange[] {
+  if (data.role !== 'user' || data.attributes?.['byProgram'] === true) return []
+  const words = openingWords(contentText(data.content))
+  if (words === undefined) return []
+  const message_id = data.messageId
+  const conversation_id = subjectOfEvent(event).conversationId
+  const row = { conversation_id, message_id, revision: event.revision, words }
+  return [{ op: 'put', table: openings.name, row }]
+}
+
+/** The cells of a program's conversation. */
+function observedCells({ program, title, cwd, startedAt, parent }: EventData<'ConversationObserved'>): Row {
+  return {
+    program,
+    title: title === undefined ? null : (titleOf(title) ?? null),
+    project: cwd === undefined ? null : storable(cwd),
+    started_at: startedAt ?? null,
+    ...(parent === undefined ? {} : { parent_id: parent.conversationId }),
+  }
+}
+
 /** The event contains the restored messages, so the rows change in one step, whatever was live before. */
 const replacementRows = (event: RecordedEvent<ReplacementType>): readonly RowChange[] => [
   ...event.data.left.map((messageId): RowChange => ({
@@ -123,8 +166,8 @@ const replacementRows = (event: RecordedEvent<ReplacementType>): readonly RowCha
 
 export const liveMessages: Projection = {
   name: 'live-messages',
-  version: 4,
-  tables: [messages, conversations],
+  version: 5,
+  tables: [messages, conversations, openings],
   handlers: {
     // The scope is set once and never changes, but not necessarily by the first event of the stream.
     ConversationConfigured: (event) => [
@@ -132,14 +175,17 @@ export const liveMessages: Projection = {
     ],
     MessageAppended: (event) => [
       messageRow(event, event.data, event.revision),
+      ...openingRows(event),
       listed(event, { last_message_at: event.data.createdAt }),
     ],
     MessagesWithdrawn: (event) => [
-      ...event.data.messages.map(({ messageId }): RowChange => ({
-        op: 'delete',
-        table: messages.name,
-        key: messageKey(event, messageId),
-      })),
+      ...event.data.messages.flatMap(({ messageId }) =>
+        [messages, openings].map(({ name }): RowChange => ({
+          op: 'delete',
+          table: name,
+          key: messageKey(event, messageId),
+        })),
+      ),
       listed(event),
     ],
     MessagePinned: (event) => [
@@ -160,12 +206,8 @@ export const liveMessages: Projection = {
         window_start: event.data.windowStart,
       }),
     ]),
-    ConversationObserved: (event) => [
-      listed(event, {
-        program: event.data.program,
-        ...(event.data.parent === undefined ? {} : { parent_id: event.data.parent.conversationId }),
-      }),
-    ],
+    ConversationObserved: (event) => [listed(event, observedCells(event.data))],
+    ConversationTitled: (event) => [listed(event, { title: titleOf(event.data.title) ?? null })],
     EditionAdopted: replacementRows,
     EditionReverted: replacementRows,
     CycleUndone: replacementRows,

@@ -52,18 +52,22 @@ export interface ConversationSummary {
   readonly scope: string | undefined
   /** The program whose transcript was imported; absent for a conversation that was not imported. */
   readonly program?: string
+  /** The title that its program gave it, or the first words of a person. Absent if it has neither. */
+  readonly title?: string
+  /** The project folder: the working directory of its program. */
+  readonly project?: string
   /** The conversation that called it or from which it was forked, according to its program. */
   readonly parentId?: string
   /** Revision of its last event. */
   readonly revision: bigint
-  /** When its first event was recorded, ISO 8601. */
+  /** When it began, ISO 8601: by its program, else its first message, else its first event. */
   readonly startedAt: string
   /** When its last event was recorded, ISO 8601. */
   readonly lastRecordedAt: string
   /** Time of the last message, as given by its sender. */
   readonly lastMessageAt: string | undefined
-  /** Number of compaction cycles, without undone ones. */
-  readonly cycles: number
+  /** Number of compactions, without undone ones. */
+  readonly compactions: number
   /** Messages that were appended and not withdrawn: each is live or compressed. */
   readonly messages: number
   /** Live messages. */
@@ -80,12 +84,14 @@ interface ConversationRow {
   conversationId: string
   scope: string | null
   program: string | null
+  title: string | null
+  project: string | null
   parentId: string | null
   revision: string
   startedAt: string
   lastRecordedAt: string
   lastMessageAt: string | null
-  cycles: string
+  compactions: string
   messagesCompressed: string
   liveMessages: number
   liveTokens: string
@@ -94,8 +100,9 @@ interface ConversationRow {
 
 // The query counts, because a handler reads nothing and so cannot count. A conversation has few live messages.
 const SUMMARY = `
-  select c.conversation_id as "conversationId", c.scope, c.program, c.parent_id as "parentId", c.revision, c.started_at as "startedAt", c.last_recorded_at as "lastRecordedAt",
-    c.last_message_at as "lastMessageAt", c.cycles, c.messages_compressed as "messagesCompressed",
+  select c.conversation_id as "conversationId", c.scope, c.program, coalesce(c.title, o.words) as title, c.project,
+    c.parent_id as "parentId", c.revision, coalesce(c.started_at, f.created_at, c.first_recorded_at) as "startedAt",
+    c.last_recorded_at as "lastRecordedAt", c.last_message_at as "lastMessageAt", c.cycles as compactions, c.messages_compressed as "messagesCompressed",
     coalesce(l.messages, 0) as "liveMessages", coalesce(l.tokens, 0) as "liveTokens",
     (select s.stop::json ->> 'reason' from projection_stops s
      join projection_checkpoints p on p.name = s.name and p.generation = s.generation and p.partition = 0 and p.state = 'live'
@@ -103,20 +110,32 @@ const SUMMARY = `
   from conversations c
   left join lateral (
     select count(*)::int4 as messages, sum(tokens) as tokens from live_messages m where m.conversation_id = c.conversation_id
-  ) l on true`
+  ) l on true
+  left join lateral (
+    select words from conversation_openings w where w.conversation_id = c.conversation_id order by revision limit 1
+  ) o on true
+  left join lateral (
+    select created_at from archive_messages a where a.conversation_id = c.conversation_id order by revision limit 1
+  ) f on true`
 
-const summaryOf = ({ stopped, program, parentId, ...row }: ConversationRow): ConversationSummary => ({
-  ...row,
+/** In the order of the service's answers. */
+const summaryOf = (row: ConversationRow): ConversationSummary => ({
+  conversationId: row.conversationId,
   scope: row.scope ?? undefined,
-  ...(program === null ? {} : { program }),
-  ...(parentId === null ? {} : { parentId }),
+  ...(row.program === null ? {} : { program: row.program }),
+  ...(row.title === null ? {} : { title: row.title }),
+  ...(row.project === null ? {} : { project: row.project }),
+  ...(row.parentId === null ? {} : { parentId: row.parentId }),
   revision: BigInt(row.revision),
+  startedAt: row.startedAt,
+  lastRecordedAt: row.lastRecordedAt,
   lastMessageAt: row.lastMessageAt ?? undefined,
-  cycles: Number(row.cycles),
-  messagesCompressed: Number(row.messagesCompressed),
+  compactions: Number(row.compactions),
   messages: row.liveMessages + Number(row.messagesCompressed),
+  liveMessages: row.liveMessages,
   liveTokens: Number(row.liveTokens),
-  ...(stopped === null ? {} : { stopped }),
+  messagesCompressed: Number(row.messagesCompressed),
+  ...(row.stopped === null ? {} : { stopped: row.stopped }),
 })
 
 /** A conversation without a row, because its first event could not be applied. */
@@ -148,7 +167,7 @@ export async function conversation(sql: Sql, conversationId: string): Promise<Co
   return row === undefined ? undefined : summaryOf(row)
 }
 
-/** Sort orders of a list: last event, number of messages or live tokens (highest first), or id. */
+/** Sort orders of a list: last message, number of messages or live tokens (highest first), or id. */
 export const CONVERSATION_ORDERS = ['updated', 'messages', 'tokens', 'id'] as const
 /** A sort order of a list. */
 export type ConversationOrder = (typeof CONVERSATION_ORDERS)[number]
@@ -156,18 +175,24 @@ export type ConversationOrder = (typeof CONVERSATION_ORDERS)[number]
 export interface ListConversationsOptions {
   /** Only conversations of this tenant or owner. */
   readonly scope?: string
-  /** Only conversations with an id that contains this text, in any case. */
+  /** Only conversations with this text in their id, title or project folder, in any case. */
   readonly match?: string
+  /** Only conversations of this program. */
+  readonly program?: string
+  /** Only conversations with this text in their project folder, in any case. */
+  readonly project?: string
+  /** Only conversations that `match` this text, or in which a message contains it. */
+  readonly grep?: string
   /** Only conversations with an id that starts with this text. */
   readonly prefix?: string
   /** Only conversations with a greater id than this one, in byte order. */
   readonly after?: string
   /**
-   * Only conversations in which the last event was recorded at this instant or later (ISO 8601, UTC, with milliseconds as
-   * in events).
+   * Only conversations with a last message at this instant or later (ISO 8601, UTC, with milliseconds as in events). A
+   * conversation without messages counts with its first event.
    */
   readonly since?: string
-  /** Only conversations in which the last event was recorded before this instant. */
+  /** Only conversations with a last message before this instant. */
   readonly until?: string
   /** Default: `updated`. */
   readonly sort?: ConversationOrder
@@ -175,21 +200,40 @@ export interface ListConversationsOptions {
   readonly limit?: number
 }
 
+const LAST = 'coalesce(c.last_message_at, c.started_at, c.first_recorded_at)'
 const MESSAGES = 'c.messages_compressed + coalesce(l.messages, 0)'
 const ORDER: Readonly<Record<ConversationOrder, string>> = {
-  updated: 'c.last_recorded_at desc, c.conversation_id desc',
+  updated: `${LAST} desc, c.conversation_id desc`,
   messages: `${MESSAGES} desc, c.conversation_id collate "C"`,
   tokens: 'coalesce(l.tokens, 0) desc, c.conversation_id collate "C"',
   id: 'c.conversation_id collate "C"',
 }
 
+const contains = (text: string, parameter: string): string => `strpos(lower(${text}), lower(${parameter})) > 0`
+const matches = (parameter: string): string =>
+  `(${['c.conversation_id', 'coalesce(c.title, o.words)', 'c.project'].map((text) => contains(text, parameter)).join(' or ')})`
+const inMessages = (parameter: string): string =>
+  `exists (select from archive_messages a where a.conversation_id = c.conversation_id and ${contains('a.text', parameter)})`
+
 /**
- * Lists conversations, by default the one with the last event first. All are read by one statement: each event moves a
- * conversation to the front, so a caller that reads pages could miss it.
+ * Lists conversations, by default the one with the last message first. All are read by one statement: each message moves
+ * a conversation to the front, so a caller that reads pages could miss it.
  */
 export async function listConversations(
   sql: Sql,
-  { scope, match, prefix, after, since, until, sort = 'updated', limit }: ListConversationsOptions = {},
+  {
+    scope,
+    match,
+    program,
+    project,
+    grep,
+    prefix,
+    after,
+    since,
+    until,
+    sort = 'updated',
+    limit,
+  }: ListConversationsOptions = {},
 ): Promise<ConversationSummary[]> {
   const values: unknown[] = [limit ?? null]
   const where: string[] = []
@@ -199,11 +243,14 @@ export async function listConversations(
     where.push(condition(`$${String(values.length)}`))
   }
   only(scope, (parameter) => `c.scope = ${parameter}`)
-  only(match, (parameter) => `strpos(lower(c.conversation_id), lower(${parameter})) > 0`)
+  only(match, matches)
+  only(program, (parameter) => `c.program = ${parameter}`)
+  only(project, (parameter) => contains('c.project', parameter))
+  only(grep, (parameter) => `(${matches(parameter)} or ${inMessages(parameter)})`)
   only(prefix, (parameter) => `starts_with(c.conversation_id, ${parameter})`)
   only(after, (parameter) => `c.conversation_id collate "C" > ${parameter}::text collate "C"`)
-  only(since, (parameter) => `c.last_recorded_at >= ${parameter}`)
-  only(until, (parameter) => `c.last_recorded_at < ${parameter}`)
+  only(since, (parameter) => `${LAST} >= ${parameter}`)
+  only(until, (parameter) => `${LAST} < ${parameter}`)
   const rows = await sql.query<ConversationRow>(
     `${SUMMARY}${where.length === 0 ? '' : ` where ${where.join(' and ')}`} order by ${ORDER[sort]} limit $1`,
     values,

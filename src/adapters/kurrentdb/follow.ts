@@ -88,11 +88,9 @@ function filterOf(prefixes: readonly string[], exceptTypes: readonly string[] | 
 const isOfServer = ({ streamId, type }: Recorded): boolean => streamId.startsWith('$') || type.startsWith('$')
 
 /** Yields the events of all streams except the server's own, until `signal` aborts or the store is closed. */
-export async function* follow(
-  session: Session,
-  { after, from, prefixes, exceptTypes, signal, patienceMs }: FollowOptions,
-): AsyncGenerator<Step> {
-  const { closing, deadlineMs, name } = session
+export async function* follow(session: Session, options: FollowOptions): AsyncGenerator<Step> {
+  const { signal } = options
+  const { closing } = session
   const stop = new AbortController()
   const news = createSignal(stop.signal, true)
   const end = (): void => stop.abort()
@@ -100,115 +98,142 @@ export async function* follow(
   signal.addEventListener('abort', end)
   closing.addEventListener('abort', end)
   session.watching.add(news)
-  let position = after
-  /** A checkpoint of the server after `position`, from which the next connection resumes. */
-  let resumeFrom = from
-  let failures = 0
-  let lastNewsAt = performance.now()
   try {
-    while (!stop.signal.aborted) {
-      if (patienceMs === Infinity) lastNewsAt = performance.now()
-      const start =
-        resumeFrom !== undefined && resumeFrom.commit > position
-          ? resumeFrom
-          : position < 0n
-            ? undefined
-            : { commit: position, prepare: position }
-      const connection = subscribe(
-        session,
-        start,
-        { prefixes, ...(exceptTypes === undefined ? {} : { exceptTypes }) },
-        news,
-      )
-      let failure: unknown
-      try {
-        let reportedCaughtUp = false
-        let laggingSince: number | undefined
-        let settleMs = SETTLE_MS
-        while (!stop.signal.aborted) {
-          const { checkpoint, caughtUp } = connection
-          const { events: arrived, all } = connection.pulled.take()
-          const before = position
-          const events = arrived.filter((event) => event.position > before && !isOfServer(event))
-          position = events.at(-1)?.position ?? position
-          const now = performance.now()
-          if (all && checkpoint !== undefined && checkpoint.commit > position) {
-            // A checkpoint directly before an event is not the position of an event. That event is still to come, so
-            // the checkpoint is only a point to resume from.
-            if (checkpoint.prepare === checkpoint.commit) position = checkpoint.commit
-            else if (checkpoint.commit > (resumeFrom?.commit ?? -1n)) {
-              resumeFrom = checkpoint
-              failures = 0
-              lastNewsAt = now
-            }
-          }
-          if (position !== before || (caughtUp && all && !reportedCaughtUp)) {
-            reportedCaughtUp = caughtUp && all
-            failures = 0
-            settleMs = SETTLE_MS
-            yield { events, position, caughtUp: reportedCaughtUp }
-            lastNewsAt = performance.now()
-            continue
-          }
-          const ended = connection.pulled.end()
-          // After the confirmation silence is normal; gRPC pings detect a dead connection.
-          const remainingMs = lastNewsAt + (connection.confirmed ? patienceMs : deadlineMs) - now
-          if (ended !== undefined || remainingMs <= 0) {
-            failure =
-              ended === undefined
-                ? session.timeoutError()
-                : ended === 'ended'
-                  ? new Error('the server ended the subscription')
-                  : ended.error
-            break
-          }
-          laggingSince = caughtUp && session.highestPosition() > position ? (laggingSince ?? now) : undefined
-          if (laggingSince !== undefined && now - laggingSince >= settleMs) {
-            laggingSince = undefined
-            settleMs = Math.min(settleMs * 2, MAX_SETTLE_MS)
-            const checked = await checkForEvents(
-              session,
-              {
-                after: position,
-                from: resumeFrom,
-                prefixes,
-                ...(exceptTypes === undefined ? {} : { exceptTypes }),
-                signal: stop.signal,
-                patienceMs: deadlineMs,
-              },
-              session.highestPosition(),
-            )
-            if (typeof checked === 'bigint') {
-              position = checked
-              yield { events: [], position, caughtUp: true }
-            }
-            if (checked === 'events' && settleMs > STUCK_MS && connection.pulled.isEmpty()) {
-              failure = new Error('the subscription misses events of the log')
-              break
-            }
-            continue
-          }
-          const waitMs = laggingSince === undefined ? remainingMs : settleMs - (now - laggingSince)
-          await news.wait(waitMs)
-        }
-      } finally {
-        connection.pulled.stop()
-      }
-      if (stop.signal.aborted) return
-      // The server rejects its own checkpoint: resume from the last event instead, which makes it read a little more.
-      if (meaningOf(failure).kind === 'no-position' && start !== undefined && start === resumeFrom) {
-        resumeFrom = undefined
-        continue
-      }
-      const delay = backoffMs(++failures, BACKOFF)
-      if (meaningOf(failure).kind !== 'unknown' || performance.now() + delay - lastNewsAt > patienceMs)
-        throw storeErrorOf(failure, name)
-      await sleep(delay, stop.signal)
-    }
+    yield* new Follower(session, options, stop.signal, news).steps()
   } finally {
     signal.removeEventListener('abort', end)
     closing.removeEventListener('abort', end)
     session.watching.delete(news)
+  }
+}
+
+/** How far a connection has fallen behind the positions that this process knows. */
+interface Lag {
+  since: number | undefined
+  settleMs: number
+}
+
+/** Reads from one connection after another. */
+class Follower {
+  /** The last position that was yielded. */
+  #position: bigint
+  /** A checkpoint of the server after `#position`, from which the next connection resumes. */
+  #resumeFrom: LogPosition | undefined
+  #failures = 0
+  #lastNewsAt = performance.now()
+
+  constructor(
+    private readonly session: Session,
+    private readonly options: FollowOptions,
+    private readonly stopped: AbortSignal,
+    private readonly news: Signal,
+  ) {
+    this.#position = options.after
+    this.#resumeFrom = options.from
+  }
+
+  async *steps(): AsyncGenerator<Step> {
+    const { patienceMs } = this.options
+    while (!this.stopped.aborted) {
+      if (patienceMs === Infinity) this.#lastNewsAt = performance.now()
+      const start = this.#start()
+      const connection = subscribe(this.session, start, this.options, this.news)
+      let failure: unknown
+      try {
+        failure = yield* this.#readFrom(connection)
+      } finally {
+        connection.pulled.stop()
+      }
+      if (this.stopped.aborted) return
+      // The server rejects its own checkpoint: resume from the last event instead, which makes it read a little more.
+      if (meaningOf(failure).kind === 'no-position' && start !== undefined && start === this.#resumeFrom) {
+        this.#resumeFrom = undefined
+        continue
+      }
+      const delay = backoffMs(++this.#failures, BACKOFF)
+      if (meaningOf(failure).kind !== 'unknown' || performance.now() + delay - this.#lastNewsAt > patienceMs)
+        throw storeErrorOf(failure, this.session.name)
+      await sleep(delay, this.stopped)
+    }
+  }
+
+  #start(): LogPosition | undefined {
+    const position = this.#position
+    if (this.#resumeFrom !== undefined && this.#resumeFrom.commit > position) return this.#resumeFrom
+    return position < 0n ? undefined : { commit: position, prepare: position }
+  }
+
+  /** Yields what a connection delivers until it fails, and returns the failure. */
+  async *#readFrom(connection: Connection): AsyncGenerator<Step, unknown> {
+    const lag: Lag = { since: undefined, settleMs: SETTLE_MS }
+    let reportedCaughtUp = false
+    while (!this.stopped.aborted) {
+      const { checkpoint, caughtUp } = connection
+      const { events: arrived, all } = connection.pulled.take()
+      const before = this.#position
+      const events = arrived.filter((event) => event.position > before && !isOfServer(event))
+      this.#position = events.at(-1)?.position ?? before
+      const now = performance.now()
+      if (all && checkpoint !== undefined) this.#reach(checkpoint, now)
+      if (this.#position !== before || (caughtUp && all && !reportedCaughtUp)) {
+        reportedCaughtUp = caughtUp && all
+        this.#failures = 0
+        lag.settleMs = SETTLE_MS
+        yield { events, position: this.#position, caughtUp: reportedCaughtUp }
+        this.#lastNewsAt = performance.now()
+        continue
+      }
+      const { patienceMs } = this.options
+      // After the confirmation silence is normal; gRPC pings detect a dead connection.
+      const remainingMs = this.#lastNewsAt + (connection.confirmed ? patienceMs : this.session.deadlineMs) - now
+      const ended = connection.pulled.end()
+      if (ended === 'ended') return new Error('the server ended the subscription')
+      if (ended !== undefined) return ended.error
+      if (remainingMs <= 0) return this.session.timeoutError()
+      lag.since = caughtUp && this.session.highestPosition() > this.#position ? (lag.since ?? now) : undefined
+      if (lag.since === undefined || now - lag.since < lag.settleMs) {
+        await this.news.wait(lag.since === undefined ? remainingMs : lag.settleMs - (now - lag.since))
+        continue
+      }
+      const isStuck = yield* this.#checkLag(connection, lag)
+      if (isStuck) return new Error('the subscription misses events of the log')
+    }
+    return undefined
+  }
+
+  /** Moves on to a checkpoint of the server, if it is further. */
+  #reach(checkpoint: LogPosition, now: number): void {
+    if (checkpoint.commit <= this.#position) return
+    // A checkpoint directly before an event is not the position of an event. That event is still to come, so the
+    // checkpoint is only a point to resume from.
+    if (checkpoint.prepare === checkpoint.commit) this.#position = checkpoint.commit
+    else if (checkpoint.commit > (this.#resumeFrom?.commit ?? -1n)) {
+      this.#resumeFrom = checkpoint
+      this.#failures = 0
+      this.#lastNewsAt = now
+    }
+  }
+
+  /** Compares a connection that lags with the log. Returns whether it misses events. */
+  async *#checkLag(connection: Connection, lag: Lag): AsyncGenerator<Step, boolean> {
+    lag.since = undefined
+    lag.settleMs = Math.min(lag.settleMs * 2, MAX_SETTLE_MS)
+    const checked = await checkForEvents(
+      this.session,
+      {
+        ...this.options,
+        after: this.#position,
+        from: this.#resumeFrom,
+        signal: this.stopped,
+        patienceMs: this.session.deadlineMs,
+      },
+      this.session.highestPosition(),
+    )
+    if (typeof checked === 'bigint') {
+      this.#position = checked
+      yield { events: [], position: checked, caughtUp: true }
+    }
+    return checked === 'events' && lag.settleMs > STUCK_MS && connection.pulled.isEmpty()
   }
 }
 

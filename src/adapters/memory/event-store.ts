@@ -12,6 +12,7 @@ import {
   type EventToAppend,
   type ExpectedRevision,
   type ReadAllOptions,
+  type ReadOptions,
   type StoredEvent,
   type SubscriptionItem,
 } from '../../ports/event-store.js'
@@ -25,24 +26,37 @@ export interface MemoryEventStore extends EventStore {
   close(): void
 }
 
-/** Creates an empty store in memory. */
-export function createMemoryEventStore(): MemoryEventStore {
-  const log: StoredEvent[] = []
-  const streams = new Map<string, { readonly events: StoredEvent[]; readonly byId: Map<string, StoredEvent> }>()
-  const subscribers = new Set<Signal>()
-  let closed = false
+interface Stream {
+  readonly events: StoredEvent[]
+  readonly byId: Map<string, StoredEvent>
+}
 
-  function checkOpen(): void {
-    if (closed) throw storeError('StoreUnavailable', 'the store in memory is closed')
+class MemoryLog {
+  readonly events: StoredEvent[] = []
+  readonly streams = new Map<string, Stream>()
+  readonly #subscribers = new Set<Signal>()
+  #isClosed = false
+
+  checkOpen(): void {
+    if (this.#isClosed) throw storeError('StoreUnavailable', 'the store in memory is closed')
   }
 
-  function record(
+  close(): void {
+    this.#isClosed = true
+    for (const each of this.#subscribers) each.notify()
+  }
+
+  get head(): bigint {
+    return BigInt(this.events.length) - 1n
+  }
+
+  record(
     stream: string,
     expected: ExpectedRevision,
     events: readonly EventToAppend[],
   ): E.Either<AppendFailure, Appended> {
-    if (closed) return E.left({ kind: 'StoreUnavailable', detail: 'the store in memory is closed' })
-    const stored = streams.get(stream) ?? { events: [], byId: new Map<string, StoredEvent>() }
+    if (this.#isClosed) return E.left({ kind: 'StoreUnavailable', detail: 'the store in memory is closed' })
+    const stored = this.streams.get(stream) ?? { events: [], byId: new Map<string, StoredEvent>() }
     const repeated = repetition(
       stream,
       events,
@@ -53,7 +67,7 @@ export function createMemoryEventStore(): MemoryEventStore {
     if (expected !== 'any' && actual !== (expected === 'no_stream' ? -1n : expected)) {
       return E.left({ kind: 'RevisionConflict', stream, expected, actual })
     }
-    streams.set(stream, stored)
+    this.streams.set(stream, stored)
     for (const { id, type, data, metadata } of events) {
       const event: StoredEvent = Object.freeze({
         id,
@@ -62,134 +76,132 @@ export function createMemoryEventStore(): MemoryEventStore {
         metadata,
         stream,
         revision: BigInt(stored.events.length),
-        position: BigInt(log.length),
+        position: BigInt(this.events.length),
       })
       stored.events.push(event)
       stored.byId.set(id, event)
-      log.push(event)
+      this.events.push(event)
     }
-    for (const each of subscribers) each.notify()
-    return E.right({ revision: BigInt(stored.events.length) - 1n, position: BigInt(log.length) - 1n, repeated: false })
+    for (const each of this.#subscribers) each.notify()
+    return E.right({ revision: BigInt(stored.events.length) - 1n, position: this.head, repeated: false })
   }
 
-  function* eventsAfter(after: bigint, prefix: NonNullable<ReadAllOptions['prefix']>): Generator<StoredEvent> {
+  *#eventsAfter(after: bigint, prefix: NonNullable<ReadAllOptions['prefix']>): Generator<StoredEvent> {
     const prefixes = prefixesOf(prefix)
-    for (let position = Math.max(Number(after) + 1, 0); position < log.length; position++) {
-      const event = log[position]
+    for (let position = Math.max(Number(after) + 1, 0); position < this.events.length; position++) {
+      const event = this.events[position]
       if (event !== undefined && prefixes.some((one) => event.stream.startsWith(one))) yield event
     }
   }
 
-  async function* readAll({
-    after = -1n,
-    prefix = '',
-    limit = Infinity,
-  }: ReadAllOptions = {}): AsyncGenerator<StoredEvent> {
-    checkOpen()
+  async *readAll({ after = -1n, prefix = '', limit = Infinity }: ReadAllOptions = {}): AsyncGenerator<StoredEvent> {
+    this.checkOpen()
     let remaining = limit
-    for (const event of eventsAfter(after, prefix)) {
+    for (const event of this.#eventsAfter(after, prefix)) {
       if (remaining-- <= 0) return
       yield event
     }
   }
 
-  async function* subscribe({
+  async *readStream(
+    stream: string,
+    { from, direction = 'forwards', limit = Infinity }: ReadOptions = {},
+  ): AsyncGenerator<StoredEvent> {
+    this.checkOpen()
+    const events = this.streams.get(stream)?.events ?? []
+    const isForwards = direction === 'forwards'
+    const last = events.length - 1
+    const start = from === undefined ? (isForwards ? 0 : last) : Number(from)
+    const step = isForwards ? 1 : -1
+    let remaining = limit
+    for (let at = isForwards ? Math.max(start, 0) : Math.min(start, last); remaining-- > 0; at += step) {
+      const event = events[at]
+      if (event === undefined) return
+      yield event
+    }
+  }
+
+  async *subscribe({
     after = -1n,
     prefix = '',
     limit = Infinity,
     signal,
   }: ReadAllOptions & { readonly signal: AbortSignal }): AsyncGenerator<SubscriptionItem> {
     const news = createSignal(signal)
-    subscribers.add(news)
+    this.#subscribers.add(news)
     try {
       let position = after
       let caughtUpAt: bigint | undefined
       let remaining = limit
       while (!signal.aborted) {
-        checkOpen()
-        for (const event of eventsAfter(position, prefix)) {
+        this.checkOpen()
+        for (const event of this.#eventsAfter(position, prefix)) {
           if (remaining-- <= 0 || signal.aborted) return
           position = event.position
           yield { kind: 'event', event }
         }
         if (signal.aborted || remaining <= 0) return
-        const head = BigInt(log.length) - 1n
+        const { head } = this
         if (caughtUpAt !== head) yield { kind: 'caught-up', position: head }
         caughtUpAt = head
         await news.wait()
       }
     } finally {
       news.stop()
-      subscribers.delete(news)
+      this.#subscribers.delete(news)
     }
   }
+}
 
+/** Creates an empty store in memory. A plain object, because tests replace some of its methods. */
+export function createMemoryEventStore(): MemoryEventStore {
+  const log = new MemoryLog()
   return {
     recognizes: 'always',
     append: (stream, expected, events) =>
       TE.fromIOEither(() => {
         const checked = checkAppend(stream, expected, events)
-        return E.isLeft(checked) ? checked : record(stream, expected, events)
+        return E.isLeft(checked) ? checked : log.record(stream, expected, events)
       }),
-    async *readStream(stream, { from: first, direction = 'forwards', limit = Infinity } = {}) {
-      checkOpen()
-      const events = streams.get(stream)?.events ?? []
-      const step = direction === 'forwards' ? 1 : -1
-      const start = first === undefined ? (direction === 'forwards' ? 0n : BigInt(events.length) - 1n) : first
-      const clamped =
-        direction === 'forwards'
-          ? start < 0n
-            ? 0n
-            : start
-          : start >= BigInt(events.length)
-            ? BigInt(events.length) - 1n
-            : start
-      let remaining = limit
-      for (let revision = Number(clamped); remaining-- > 0; revision += step) {
-        const event = events[revision]
-        if (event === undefined) return
-        yield event
-      }
-    },
+    readStream: (stream, options) => log.readStream(stream, options),
     async readRevisions(stream, revisions) {
-      checkOpen()
-      const events = streams.get(stream)?.events ?? []
+      log.checkOpen()
+      const events = log.streams.get(stream)?.events ?? []
       return [...new Set(revisions)]
         .toSorted((a, b) => (a < b ? -1 : 1))
         .flatMap((revision) => events[Number(revision)] ?? [])
     },
     async findByIds(stream, ids) {
-      checkOpen()
-      const byId = streams.get(stream)?.byId
+      log.checkOpen()
+      const byId = log.streams.get(stream)?.byId
       return [...new Set(ids)]
         .flatMap((id) => byId?.get(id) ?? [])
         .toSorted((a, b) => (a.revision < b.revision ? -1 : 1))
     },
     async eventAt(position) {
-      checkOpen()
-      return log[Number(position)]
+      log.checkOpen()
+      return log.events[Number(position)]
     },
-    readAll,
+    readAll: (options) => log.readAll(options),
     async *readPositions(options) {
-      for await (const { id, type, stream, revision, position, metadata } of readAll(options))
+      for await (const { id, type, stream, revision, position, metadata } of log.readAll(options))
         yield { id, type, stream, revision, position, ...recordedAtOf(metadata) }
     },
-    subscribe,
+    subscribe: (options) => log.subscribe(options),
     async head() {
-      checkOpen()
-      return BigInt(log.length) - 1n
+      log.checkOpen()
+      return log.head
     },
     async *streams(prefix) {
-      checkOpen()
-      yield* inByteOrder([...streams.keys()].filter((name) => name.startsWith(prefix)))
+      log.checkOpen()
+      yield* inByteOrder([...log.streams.keys()].filter((name) => name.startsWith(prefix)))
     },
     async streamRevision(stream) {
-      checkOpen()
-      return BigInt(streams.get(stream)?.events.length ?? 0) - 1n
+      log.checkOpen()
+      return BigInt(log.streams.get(stream)?.events.length ?? 0) - 1n
     },
-    close() {
-      closed = true
-      for (const each of subscribers) each.notify()
+    close: () => {
+      log.close()
     },
   }
 }

@@ -15,7 +15,8 @@
  * the old owner does not know (`sql.ts`); and the old owner looks for a successor after each statement, before it
  * acknowledges any write.
  *
- * The record also names the socket at which the owner serves readers (`serve-readers.ts`).
+ * The record also names the socket at which the owner serves readers (`serve-readers.ts`), and whether the owner is a
+ * resident reader, which gives the folder to any process that asks (`resident.ts`).
  */
 import { type LedgerError } from '../../lib/ledger-error.js'
 import { createHash, randomUUID } from 'node:crypto'
@@ -28,6 +29,7 @@ import { Worker } from 'node:worker_threads'
 import { z } from 'zod'
 import { PRIVATE_FILE, PRIVATE_FOLDER } from '../../ports/private-files.js'
 import { codeOf, sentenceOf, isStoreError, storeError } from '../../ports/store-error.js'
+import { evictResident } from './evict-resident.js'
 
 export interface FolderLock {
   /** Counts up with each owner of the folder. */
@@ -45,6 +47,8 @@ export interface FolderLock {
 }
 
 export interface LockOptions {
+  /** The version of this program, if this process is a resident reader. */
+  readonly resident?: string | undefined
   /** How often an owner touches its file. Default 2 s. */
   readonly beatMs?: number
   /** How long an owner out of reach must miss its heartbeat before another process takes over. Default 10 s. */
@@ -67,7 +71,10 @@ export async function lockFolder(folder: string, options: LockOptions = {}): Pro
   const { beatMs = BEAT_MS, takeoverMs = QUIET_MS } = options
   const locks = join(folder, LOCK_NAME)
   await makeFolder(folder)
-  const record = await recordOfThisProcess()
+  const record = {
+    ...(await recordOfThisProcess()),
+    ...(options.resident === undefined ? {} : { resident: options.resident }),
+  }
   try {
     await mkdir(locks, { recursive: true, mode: PRIVATE_FOLDER })
     for (;;) {
@@ -98,14 +105,20 @@ export async function lockFolder(folder: string, options: LockOptions = {}): Pro
 /** The owner that a lock records, dead or alive, and the socket at which it serves readers. */
 export interface FolderOwner {
   readonly name: string
+  readonly pid: number
   readonly socket: string | undefined
+  /** The version of the program, if the owner is a resident reader. */
+  readonly resident: string | undefined
 }
 
 /** The owner in the newest lock; undefined if that lock was released or there is none. */
 export async function findOwner(folder: string): Promise<FolderOwner | undefined> {
   const locks = join(folder, LOCK_NAME)
   const number = await highestLock(locks).catch(() => 0)
-  if (number === 0 || (await isFree(locks, number))) return undefined
+  return number === 0 || (await isFree(locks, number)) ? undefined : await ownerIn(locks, number)
+}
+
+async function ownerIn(locks: string, number: number): Promise<FolderOwner | undefined> {
   const file = join(locks, String(number))
   const [owner, { uid }] = await Promise.all([readRecord(file), stat(file)]).catch(
     () => [undefined, { uid: -1 }] as const,
@@ -119,7 +132,8 @@ export async function findOwner(folder: string): Promise<FolderOwner | undefined
         (found) => found.isSocket() && found.uid === uid,
         () => false,
       )))
-  return { name: nameOf(owner), socket: isOwnersSocket ? owner.socket : undefined }
+  const { pid, socket, resident } = owner
+  return { name: nameOf(owner), pid, socket: isOwnersSocket ? socket : undefined, resident }
 }
 
 /** A file-system error as the reason that `folder` cannot be opened. */
@@ -194,6 +208,8 @@ const Record = z.object({
   pidNamespace: z.string().optional(),
   /** The address at which it serves readers; missing in the record of an earlier version. */
   socket: z.string().optional(),
+  /** The version of the program, if the process is a resident reader. */
+  resident: z.string().optional(),
 })
 type Record = z.infer<typeof Record>
 
@@ -296,6 +312,12 @@ async function endOfOwner(
   if (state === 'dead') return 'dead'
   const folderLocked = (ownerName: string): LedgerError =>
     storeError('FolderLocked', `${folder} is open in ${ownerName}; only one process at a time can write to a folder`)
+  if (state === 'runs' && owner?.resident !== undefined && !isThisProcess(owner)) {
+    const isGone = async (): Promise<boolean> =>
+      (await isFree(locks, number)) || (await processStateOf(owner)) === 'dead'
+    if (await evictResident((await ownerIn(locks, number)) ?? { pid: owner.pid, socket: undefined }, isGone))
+      return (await isFree(locks, number)) ? 'replaced' : 'dead'
+  }
   if (state === 'runs' && owner !== undefined)
     throw folderLocked(isThisProcess(owner) ? 'this same process' : nameOf(owner))
 

@@ -1,6 +1,7 @@
 /** Opens a folder for reading. The engine is loaded only if no other process has the folder open. */
 import { resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import { packageVersion } from '../../lib/package-root.js'
 import type { Database } from '../../ports/sql.js'
 import { isStoreError, storeError } from '../../ports/store-error.js'
 import { findOwner } from './folder-lock.js'
@@ -27,7 +28,7 @@ export async function openFolderToRead(path: string, options: OpenOptions = {}):
   await refuseForeign(folder)
   const until = performance.now() + OPENING_MS
   for (;;) {
-    const reader = await connectToOwner(folder)
+    const reader = await connectToOwner(folder, options.alone === true)
     if (reader !== undefined) return reader
     try {
       const { openFolder } = await import('./sql.js')
@@ -49,8 +50,10 @@ export async function openFolderToRead(path: string, options: OpenOptions = {}):
 const OPENING_MS = 2_000
 const RETRY_MS = 100
 
-async function connectToOwner(folder: string): Promise<FolderToRead | undefined> {
+async function connectToOwner(folder: string, alone: boolean): Promise<FolderToRead | undefined> {
   const owner = await findOwner(folder)
+  // A resident reader of another version is replaced by opening the folder.
+  if (owner?.resident !== undefined && (alone || owner.resident !== packageVersion())) return undefined
   if (owner === undefined) return undefined
   const db = await readThroughOwner(folder, owner)
   return db === undefined ? undefined : { db, ownerName: owner.name }

@@ -11,7 +11,7 @@ import { isLedgerError, LedgerError } from '../../lib/ledger-error.js'
 import { codeOf, sentenceOf, storeError } from '../../ports/store-error.js'
 
 /** Increases with each change of the protocol. Readers and owners of different versions do not connect. */
-export const PROTOCOL_VERSION = 1
+export const PROTOCOL_VERSION = 2
 
 export const Greeting = z.object({
   ledger: z.literal('context-ledger'),
@@ -20,11 +20,15 @@ export const Greeting = z.object({
 })
 export type Greeting = z.infer<typeof Greeting>
 
-/** `begin` and `end` enclose a transaction, which reads one state of the database. */
+/**
+ * `begin` and `end` enclose a transaction, which reads one state of the database. `yield` asks a resident reader to
+ * close the folder.
+ */
 export const Request = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('query'), text: z.string(), values: z.array(z.unknown()) }),
   z.object({ kind: z.literal('begin') }),
   z.object({ kind: z.literal('end') }),
+  z.object({ kind: z.literal('yield') }),
 ])
 export type Request = z.infer<typeof Request>
 

@@ -24,6 +24,10 @@ export interface ServeOptions {
   readonly hasVector: boolean
   /** Called when a reader connects. */
   readonly onReader: () => void
+  /** Called when the number of connected readers changes. */
+  readonly onReaders?: ((count: number) => void) | undefined
+  /** Called when a process asks for the folder. Absent if this owner keeps it. */
+  readonly onYield?: (() => void) | undefined
   /** Total time that the owner waits for a reader in one transaction. Default 2 s. */
   readonly patienceMs?: number
 }
@@ -35,17 +39,19 @@ const MAX_READERS = 64
 export async function serveReaders(
   address: string,
   reading: ReadWork,
-  { name, hasVector, onReader, patienceMs = PATIENCE_MS }: ServeOptions,
+  { name, hasVector, onReader, onReaders = ignore, onYield, patienceMs = PATIENCE_MS }: ServeOptions,
 ): Promise<{ stop(): Promise<void> }> {
   const sockets = new Set<Socket>()
   const isFile = process.platform !== 'win32'
 
   const server = createServer((socket) => {
     sockets.add(socket)
+    onReaders(sockets.size)
     socket.unref()
     socket.on('error', ignore)
     socket.once('close', () => {
       sockets.delete(socket)
+      onReaders(sockets.size)
     })
     // A reader receives its own failures if the connection still works; the owner ignores them.
     void serve(socket)
@@ -65,7 +71,8 @@ export async function serveReaders(
       if (request.kind === 'query')
         await send(socket, await answerOf(() => reading((query) => queryChecked(query, request.text, request.values))))
       else if (request.kind === 'begin') await serveTransaction(socket, next)
-      else throw new Error('a reader ended a transaction that it had not begun')
+      else if (request.kind === 'yield' && onYield !== undefined) return onYield()
+      else throw new Error(`a reader sent ${request.kind} where it has no meaning`)
     }
   }
 
@@ -119,7 +126,7 @@ export async function serveReaders(
     for (;;) {
       const request = await next(withPatience)
       if (request === undefined || request.kind === 'end') return
-      if (request.kind === 'begin') throw new Error('a transaction inside a transaction')
+      if (request.kind !== 'query') throw new Error(`a reader sent ${request.kind} inside a transaction`)
       await withPatience(send(socket, await answerOf(() => queryChecked(query, request.text, request.values))))
     }
   }

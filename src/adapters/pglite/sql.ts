@@ -24,8 +24,14 @@ import { readTemplate } from './template.js'
 export interface OpenOptions extends LockOptions {
   /** The file of the template, for tests. */
   readonly template?: string
+  /** Only for reading: a resident reader is asked to close the folder, and not read through. */
+  readonly alone?: boolean
   /** Called when another process begins to read through this one. */
   readonly onReader?: () => void
+  /** Called when the number of processes that read through this one changes. */
+  readonly onReaders?: (count: number) => void
+  /** Called when a process asks a resident reader to close the folder. */
+  readonly onYield?: () => void
 }
 
 /**
@@ -46,6 +52,8 @@ export async function openFolder(path: string, options: OpenOptions = {}): Promi
     if (!isReady) options.onWait?.(`making a new ledger in ${folder}: once, and a few seconds`)
     const data = await dataFolder(folder, lock, isReady)
     const template = isReady ? undefined : await readTemplate(options.template)
+    // The socket of an owner that was killed is none of the files that other users had access to.
+    sweepSockets(folder, lock.number)
     restrict(folder, options)
     const db = await start(folder, {
       fs: new PrivateNodeFs(join(folder, data)),
@@ -70,7 +78,7 @@ async function readersOf(
   db: PGlite,
   folder: string,
   lock: FolderLock,
-  { onReader = ignore }: OpenOptions,
+  { onReader = ignore, onReaders, onYield }: OpenOptions,
 ): Promise<ReaderServer> {
   const reading: ReadWork = async (work) => {
     lock.check()
@@ -86,8 +94,13 @@ async function readersOf(
       throw clearer(error, folder)
     }
   }
-  sweepSockets(folder, lock.number)
-  return await serveReaders(lock.socket, reading, { name: folder, hasVector: true, onReader }).catch(() => NO_READERS)
+  return await serveReaders(lock.socket, reading, {
+    name: folder,
+    hasVector: true,
+    onReader,
+    onReaders,
+    onYield,
+  }).catch(() => NO_READERS)
 }
 
 /** Removes other users' access to the folder, which an earlier version, a copy or a user may have granted. */

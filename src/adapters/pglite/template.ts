@@ -35,7 +35,7 @@ const Package = z.object({ version: z.string() })
  */
 function templateFile(): string | undefined {
   const require = createRequire(import.meta.url)
-  const engine = packageFolderOf(require.resolve('@electric-sql/pglite'))
+  const engine = packageFolderOf(require.resolve('@electric-sql/pglite/nodefs'))
   if (engine === undefined) return undefined
   const { version } = Package.parse(require(join(engine, 'package.json')))
   return builtFile(`pglite-${version}.template`)

@@ -75,7 +75,7 @@ export const append: CliCommand = {
         message as MessageInput,
         scope === undefined ? {} : { scope },
       )
-      await ledger.waitForCompaction(conversationId)
+      await ledger.admin.waitForCompaction(conversationId)
       // If the leading messages do not fit, the conversation has no context. The message is recorded anyway.
       const context = await ledger.context(conversationId).catch(() => undefined)
       const { recorded, position } = appended

@@ -1,6 +1,7 @@
 /** `compact`: compacts now. If a summary fails, the command fails and the context does not change. */
 import { conversation, toggle, type CliCommand } from '../command.js'
 import { colours, count, line, many } from '../output.js'
+import { conversationNamed } from '../find-conversation.js'
 import { toWire } from '../../lib/json.js'
 import { withLedger } from '../session.js'
 
@@ -12,11 +13,11 @@ export const compact: CliCommand = {
   positionals: { conversation },
   options: { force: toggle('Compact even if the context is within its budget') },
   async run(args) {
-    const conversationId = args.word('conversation')
     const force = args.is('force')
     const { WaitingProgress } = await import('../waiting.js')
     const progress = new WaitingProgress('compacting')
     await withLedger(args.flags, { writes: true, onRequest: progress.add }, async ({ ledger }) => {
+      const conversationId = await conversationNamed(ledger, args.word('conversation'))
       const [{ problem }, { contextNotes }] = await Promise.all([
         import('../../library/problem.js'),
         import('../reports/context.js'),

@@ -1,6 +1,7 @@
 import { LedgerError } from '../../lib/ledger-error.js'
 import { VIEWS } from '../../domain/values/view-names.js'
 import { conversation, text, toggle, waiting, waitOf, type CliCommand } from '../command.js'
+import { conversationNamed } from '../find-conversation.js'
 import { withLedger } from '../session.js'
 
 const FORMATS = ['text', 'json', 'openai'] as const
@@ -25,7 +26,6 @@ export const context: CliCommand = {
     ['$0 context run-7 --at 120 --view session-summary', 'the same events in the other view'],
   ],
   async run(args) {
-    const conversationId = args.word('conversation')
     const at = args.text('at')
     const view = VIEWS.find((name) => name === args.text('view'))
     const formatFlag = args.oneOf('format', FORMATS)
@@ -36,6 +36,7 @@ export const context: CliCommand = {
     const readOptions = { ...(at === undefined ? {} : { at }), ...waitOf(args) }
     const { showContext, showLive } = await import('../reports/context.js')
     await withLedger(args.flags, { reads: true }, async ({ ledger }) => {
+      const conversationId = await conversationNamed(ledger, args.word('conversation'))
       if (live) await showLive(await ledger.messages(conversationId, readOptions), format)
       else
         await showContext(

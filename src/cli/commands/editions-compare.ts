@@ -1,5 +1,6 @@
 import { edition, text, type CliCommand } from '../command.js'
 import { count, line, many } from '../output.js'
+import { conversationsNamed } from '../find-conversation.js'
 import { toWire } from '../../lib/json.js'
 import { withLedger } from '../session.js'
 
@@ -23,7 +24,6 @@ export const editionsCompare: CliCommand = {
   },
   async run(args) {
     const editionId = args.word('edition')
-    const conversationIds = args.words('conversations')
     const against = args.text('against')
     const file = args.text('questions')
     const [{ readQuestions }, { showComparisons }, { startProgress }] = await Promise.all([
@@ -33,6 +33,7 @@ export const editionsCompare: CliCommand = {
     ])
     const questions = file === undefined ? undefined : await readQuestions(file)
     await withLedger(args.flags, { searches: questions !== undefined }, async ({ ledger }) => {
+      const conversationIds = await conversationsNamed(ledger, args.words('conversations'))
       const progress = await startProgress('comparing', conversationIds.length)
       const compared = await ledger.editions
         .compare(conversationIds.length === 0 ? 'all' : conversationIds, editionId, {

@@ -2,6 +2,7 @@ import type { EditionOfConversation } from '../../library/ledger.js'
 import { edition, type CliCommand } from '../command.js'
 import { colours, count, line, many, printable, showTable } from '../output.js'
 import { toWire } from '../../lib/json.js'
+import { titlesOf } from '../titles.js'
 import { withLedger } from '../session.js'
 
 function stateOf({ state, seenRevision, conversationHead }: EditionOfConversation): string {
@@ -36,7 +37,12 @@ export const editionsShow: CliCommand = {
       await line(
         `edition ${colours.bold(details.editionId)}, made by ${madeBy(details)}, started ${details.startedAt}, last event ${details.lastRecordedAt}`,
       )
+      const titles = await titlesOf(
+        ledger,
+        details.conversations.map((each) => each.conversationId),
+      )
       const rows = details.conversations.map((each) => [
+        printable(titles.get(each.conversationId) ?? ''),
         printable(each.conversationId),
         stateOf(each),
         count(each.cycles),
@@ -46,9 +52,9 @@ export const editionsShow: CliCommand = {
         count(each.failures),
       ])
       await showTable(
-        ['conversation', 'state', 'cycles', 'summaries', 'reused', 'tokens', 'failures'],
+        ['title', 'conversation', 'state', 'cycles', 'summaries', 'reused', 'tokens', 'failures'],
         rows,
-        new Set([2, 3, 4, 5, 6]),
+        new Set([3, 4, 5, 6, 7]),
       )
       await line(
         `${many(details.conversations.length, 'conversation')}, ${count(details.states['in-force'])} active; ${many(tokensOf(details.spent), 'token')} spent, including failed and lost calls`,

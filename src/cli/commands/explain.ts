@@ -1,6 +1,7 @@
 import { LedgerError } from '../../lib/ledger-error.js'
 import { conversation, text, toggle, type CliCommand } from '../command.js'
 import { line } from '../output.js'
+import { conversationNamed } from '../find-conversation.js'
 import { toWire } from '../../lib/json.js'
 import { withLedger } from '../session.js'
 
@@ -28,7 +29,7 @@ export const explain: CliCommand = {
       throw new LedgerError('Usage', 'pass --batch or --line, not both')
     const { showExplanation } = await import('../reports/explanation.js')
     await withLedger(args.flags, { reads: true }, async ({ ledger }) => {
-      const explanation = await ledger.explain(args.word('conversation'), {
+      const explanation = await ledger.explain(await conversationNamed(ledger, args.word('conversation')), {
         open,
         ...(batchId === undefined ? {} : { batchId }),
         ...(contextLine === undefined ? {} : { line: contextLine }),

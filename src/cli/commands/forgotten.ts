@@ -3,7 +3,9 @@ import type { ForgottenCycle } from '../../library/ledger.js'
 import { text, toggle, type CliCommand } from '../command.js'
 import type { CommandArgs } from '../command-args.js'
 import { line, many, note, noteColours, printable, write } from '../output.js'
+import { conversationNamed } from '../find-conversation.js'
 import { toWire } from '../../lib/json.js'
+import { titlesOf, type Titles } from '../titles.js'
 import { withLedger } from '../session.js'
 
 export const forgotten: CliCommand = {
@@ -11,7 +13,7 @@ export const forgotten: CliCommand = {
   describe: 'Report what compactions lost: removed content, what the summary keeps of them, and repeated tool calls',
   uses: ['open'],
   reads: true,
-  positionals: { conversation: { type: 'string', describe: 'Id of the conversation' } },
+  positionals: { conversation: { type: 'string', describe: 'Id or title of the conversation, or its beginning' } },
   options: {
     all: toggle('Show totals of all conversations only'),
     cycle: text('Show only this cycle'),
@@ -23,19 +25,21 @@ export const forgotten: CliCommand = {
     ['$0 forgotten --all --html forgotten.html', 'the same as an HTML file, with each repeated call'],
   ],
   async run(args) {
-    const conversationId = args.text('conversation')
+    const named = args.text('conversation')
     const cycle = args.atLeastOne('cycle')
     const all = args.is('all')
-    if ((conversationId === undefined) !== all)
-      throw new LedgerError('Usage', 'name a conversation (see `list`), or pass --all')
+    if ((named === undefined) !== all) throw new LedgerError('Usage', 'name a conversation (see `list`), or pass --all')
     if (all && cycle !== undefined) throw new LedgerError('Usage', '--cycle requires a conversation')
     const file = args.text('html')
     if (file !== undefined) {
-      await writeForgotten(args, file, conversationId, cycle)
+      await writeForgotten(args, file, named, cycle)
       return
     }
     const { cycleLines, totalLines } = await import('../reports/forgotten.js')
     await withLedger(args.flags, { reads: true }, async ({ ledger }) => {
+      const conversationId = named === undefined ? undefined : await conversationNamed(ledger, named)
+      const titles: Titles =
+        conversationId === undefined || args.json ? new Map() : await titlesOf(ledger, [conversationId])
       let cycleCount = 0
       let separator = '{"cycles":['
       const onCycle = async (found: ForgottenCycle): Promise<void> => {
@@ -44,7 +48,7 @@ export const forgotten: CliCommand = {
           if (all) return
           await write(`${separator}${toWire(found)}`)
           separator = ','
-        } else if (!all) for (const row of cycleLines(found)) await line(row)
+        } else if (!all) for (const row of cycleLines(found, titles)) await line(row)
       }
       const { conversations, totals } = await ledger.forgotten(conversationId, {
         onCycle,
@@ -78,7 +82,7 @@ const noSuchCycle = (cycle: number): string => `the conversation has no cycle ${
 async function writeForgotten(
   args: CommandArgs,
   file: string,
-  conversationId: string | undefined,
+  named: string | undefined,
   cycle: number | undefined,
 ): Promise<void> {
   if (file.trim() === '') throw new LedgerError('Usage', '--html needs a file name')
@@ -87,6 +91,7 @@ async function writeForgotten(
     import('../../page/forgotten-report.js'),
   ])
   await withLedger(args.flags, { reads: true }, async ({ ledger }) => {
+    const conversationId = named === undefined ? undefined : await conversationNamed(ledger, named)
     let compactions = 0
     const bytes = await writeReportFile(file, async () => {
       const { found, text: report } = await forgottenReportOf({ ledger, conversationId, cycle, now: new Date() })

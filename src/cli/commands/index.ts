@@ -36,6 +36,8 @@ import { search } from './search.js'
 import { secretsScan } from './secrets-scan.js'
 import { serve } from './serve.js'
 import { stats } from './stats.js'
+import { status } from './status.js'
+import { stop } from './stop.js'
 import { undo } from './undo.js'
 import { unpin } from './unpin.js'
 import { verify } from './verify.js'
@@ -64,6 +66,8 @@ export const commands: readonly CliCommand[] = [
   migrateLog,
   pin,
   unpin,
+  status,
+  stop,
 ]
 
 export const groups: readonly CommandGroup[] = [

@@ -1,27 +1,65 @@
-import type { ListOptions } from '../../library/ledger.js'
+import { resolve } from 'node:path'
+import { withoutUndefined } from '../../lib/without-undefined.js'
+import type { ConversationSummary, ListOptions } from '../../library/ledger.js'
 import { text, waiting, waitOf, type CliCommand } from '../command.js'
 import type { CommandArgs } from '../command-args.js'
 import { colours, count, line, many, note, noteColours, printable, showTable, noteLag } from '../output.js'
+import { HOW_TO_FILL } from '../find-conversation.js'
 import { toWire } from '../../lib/json.js'
 import { withLedger } from '../session.js'
+import { localTime, timeInWords } from '../time-words.js'
 
 const ORDERS = ['updated', 'messages', 'tokens', 'id'] as const
 
+const TEXT_FILTERS = ['match', 'scope', 'program', 'project', 'grep'] as const
+const TIME_FILTERS = ['since', 'until'] as const
+
 /** The list options, except the limit. */
 function optionsOf(args: CommandArgs): Omit<ListOptions, 'limit'> {
-  const match = args.text('match')
-  const scope = args.text('scope')
-  const since = args.text('since')
-  const until = args.text('until')
+  const now = new Date()
+  const textOf = (name: string): string | undefined => {
+    const value = args.text(name)
+    return name === 'project' && value?.startsWith('.') === true ? resolve(value) : value
+  }
+  const timeOf = (name: string): Date | string | undefined => {
+    const value = args.text(name)
+    return value === undefined ? undefined : timeInWords(value, now)
+  }
   return {
-    ...(match === undefined ? {} : { match }),
-    ...(scope === undefined ? {} : { scope }),
-    ...(since === undefined ? {} : { since }),
-    ...(until === undefined ? {} : { until }),
+    ...withoutUndefined(Object.fromEntries(TEXT_FILTERS.map((name) => [name, textOf(name)]))),
+    ...withoutUndefined(Object.fromEntries(TIME_FILTERS.map((name) => [name, timeOf(name)]))),
     sort: args.oneOf('sort', ORDERS),
     ...waitOf(args),
   }
 }
+
+/** The filters of a list in words. */
+function filterWords({ scope, program, project, match, grep, since, until }: ListOptions): string[] {
+  const words = (value: string | undefined, name: string): string[] =>
+    value === undefined ? [] : [`${name} ${printable(value)}`]
+  const quoted = (value: string | undefined, name: string): string[] =>
+    value === undefined ? [] : [`with "${printable(value)}" in their ${name}`]
+  return [
+    ...words(scope, 'in scope'),
+    ...words(program, 'of program'),
+    ...words(project, 'in project'),
+    ...quoted(match, 'id, title or project'),
+    ...quoted(grep, 'title or messages'),
+    ...(since === undefined && until === undefined ? [] : ['in that time range']),
+  ]
+}
+
+/** The row of a conversation, for people: the project without its path. */
+const rowOf = (row: ConversationSummary): string[] => [
+  printable(row.title ?? 'untitled'),
+  printable(row.project?.split(/[\\/]/u).findLast((part) => part !== '') ?? ''),
+  localTime(row.lastMessageAt ?? row.startedAt),
+  count(row.messages),
+  count(row.liveTokens),
+  count(row.compactions),
+  printable(row.conversationId),
+  printable(row.scope ?? ''),
+]
 
 export const list: CliCommand = {
   words: 'list',
@@ -29,11 +67,14 @@ export const list: CliCommand = {
   uses: ['open'],
   reads: true,
   options: {
-    match: text('Conversations whose id contains this text'),
+    grep: text('Conversations with this text in their id, title, project folder or messages'),
+    match: text('Conversations with this text in their id, title or project folder'),
+    program: text('Conversations imported from this program (claude-code, codex, ...)'),
+    project: text('Conversations with this text in their project folder; . for the current directory'),
     scope: text('Conversations of this scope'),
-    since: text('Conversations last recorded at or after this time (2026-03-01T12:30:00Z)'),
-    until: text('Conversations last recorded before this time'),
-    sort: text('Order: last recorded, most messages, most live tokens, or id [default: updated]', ORDERS),
+    since: text('Last message at or after this time (yesterday, monday, 3d, 2026-03-01, 2026-03-01T12:30:00Z)'),
+    until: text('Last message before this time'),
+    sort: text('Order: last message, most messages, most live tokens, or id [default: updated]', ORDERS),
     limit: text('Maximum number of conversations [default: all]'),
     ...waiting,
   },
@@ -47,7 +88,7 @@ export const list: CliCommand = {
         conversations: found,
         unlisted = [],
         behind,
-      } = await withCatchUpProgress(ledger.projections, () =>
+      } = await withCatchUpProgress(ledger.admin.projections, () =>
         ledger.list({ ...options, ...(limit === undefined ? {} : { limit: limit + 1 }) }),
       )
       const conversations = found.slice(0, limit)
@@ -67,28 +108,14 @@ export const list: CliCommand = {
       for (const { conversationId, reason } of unlisted)
         note(`${noteColours.yellow('not listed:')} ${printable(conversationId)} is stopped: ${printable(reason)}`)
       if (conversations.length === 0) {
-        const { scope, match, since, until } = options
-        const filters = [
-          ...(scope === undefined ? [] : [`in scope ${printable(scope)}`]),
-          ...(match === undefined ? [] : [`with "${printable(match)}" in their id`]),
-          ...(since === undefined && until === undefined ? [] : ['in that time range']),
-        ]
-        await line(filters.length === 0 ? 'no conversations' : `no conversations ${filters.join(', ')}`)
+        const filters = filterWords(options)
+        await line(filters.length === 0 ? HOW_TO_FILL : `no conversations ${filters.join(', ')}`)
         return
       }
-      const rows = conversations.map((conversation) => [
-        printable(conversation.conversationId),
-        count(conversation.messages),
-        count(conversation.liveMessages),
-        count(conversation.liveTokens),
-        count(conversation.cycles),
-        conversation.lastRecordedAt,
-        printable(conversation.scope ?? ''),
-      ])
       await showTable(
-        ['conversation', 'messages', 'live', 'live tokens', 'cycles', 'last recorded', 'scope'],
-        rows,
-        new Set([1, 2, 3, 4]),
+        ['title', 'project', 'last message', 'messages', 'live tokens', 'compactions', 'conversation', 'scope'],
+        conversations.map(rowOf),
+        new Set([3, 4, 5]),
       )
       for (const { conversationId, stopped } of conversations)
         if (stopped !== undefined)

@@ -1,6 +1,7 @@
 import type { RecordedEvent } from '../../domain/events/index.js'
 import { conversation, text, type CliCommand } from '../command.js'
 import { colours, line, write } from '../output.js'
+import { conversationNamed } from '../find-conversation.js'
 import { toWire } from '../../lib/json.js'
 import { withLedger } from '../session.js'
 
@@ -24,13 +25,13 @@ export const log: CliCommand = {
   positionals: { conversation },
   options: { from: text('First revision to show'), limit: text('Maximum number of events') },
   async run(args) {
-    const conversationId = args.word('conversation')
     const from = args.whole('from')
     const limit = args.whole('limit')
     const { describeEvent } = await import('../reports/describe-event.js')
     const asLine = (event: RecordedEvent): string =>
       `${event.revision.toString().padStart(5)}  ${colours.dim(event.metadata.recordedAt)}  ${(colourOfType[event.type] ?? colours.cyan)(event.type.padEnd(TYPE_WIDTH))}  ${describeEvent(event)}`
     await withLedger(args.flags, { reads: true }, async ({ ledger }) => {
+      const conversationId = await conversationNamed(ledger, args.word('conversation'))
       const events = ledger.log(conversationId, {
         ...(from === undefined ? {} : { from: BigInt(from) }),
         ...(limit === undefined ? {} : { limit }),

@@ -5,6 +5,7 @@ import { text, type CliCommand } from '../command.js'
 import { line, note } from '../output.js'
 import { toWire } from '../../lib/json.js'
 import { portOf, unusablePort } from '../port.js'
+import { conversationNamed } from '../find-conversation.js'
 import { withLedger } from '../session.js'
 
 export const page: CliCommand = {
@@ -12,7 +13,7 @@ export const page: CliCommand = {
   describe: 'View the ledger in a browser on this machine, or write a report file',
   uses: ['open'],
   positionals: {
-    conversation: { type: 'string', describe: 'Id of the conversation to open, or to report on' },
+    conversation: { type: 'string', describe: 'Id or title of the conversation to open, or to report on' },
   },
   options: {
     port: text('Port to listen on [default: a free port]'),
@@ -23,11 +24,10 @@ export const page: CliCommand = {
     ['$0 page run-7 --html run-7.html', 'write a report to share'],
   ],
   async run(args) {
-    const conversation = args.text('conversation')
+    const named = args.text('conversation')
     const file = args.text('html')
     const port = portOf(args)
-    if (file !== undefined && conversation === undefined)
-      throw new LedgerError('Usage', '--html requires a conversation')
+    if (file !== undefined && named === undefined) throw new LedgerError('Usage', '--html requires a conversation')
     if (file?.trim() === '') throw new LedgerError('Usage', '--html needs a file name')
     if (file !== undefined && port !== undefined)
       throw new LedgerError('Usage', '--html cannot be combined with --port')
@@ -38,6 +38,7 @@ export const page: CliCommand = {
     const words = { describeEvent, contextNotes }
     // The page searches by words only, so it needs no embedding model.
     await withLedger(args.flags, { reads: true, ahead: false }, async ({ ledger, config }) => {
+      const conversation = named === undefined ? undefined : await conversationNamed(ledger, named)
       if (file !== undefined && conversation !== undefined) {
         const [{ writeReportFile }, { reportOf }] = await Promise.all([
           import('../report-file.js'),
@@ -51,8 +52,6 @@ export const page: CliCommand = {
         else await line(`wrote ${file}: the report of ${conversation}`)
         return
       }
-      // Report an unknown conversation now, not in the browser.
-      if (conversation !== undefined) await ledger.messages(conversation)
       const [{ startPage }, { endSignals }] = await Promise.all([
         import('../../page/server.js'),
         import('../end-signals.js'),

@@ -19,7 +19,7 @@ export const projectionsRebuild: CliCommand = {
       import('../progress.js'),
     ])
     await withLedger(args.flags, {}, async ({ ledger }) => {
-      const status = await ledger.projections.status()
+      const status = await ledger.admin.projections.status()
       const known = status.map(({ name }) => name)
       const unknown = names.find((name) => !known.includes(name))
       if (unknown !== undefined)
@@ -31,7 +31,7 @@ export const projectionsRebuild: CliCommand = {
       let events = 0
       const progress = await startProgress('rebuilding', Number(status[0]?.head ?? -1n) + 1)
       try {
-        await ledger.projections.rebuild(names.length === 0 ? 'all' : names, {
+        await ledger.admin.projections.rebuild(names.length === 0 ? 'all' : names, {
           onProgress: ({ phase, done, secondsLeft, ...more }) => {
             events = more.events
             progress.update(done, `${phases[phase]}, ${count(events)} events`, secondsLeft)
@@ -48,13 +48,13 @@ export const projectionsRebuild: CliCommand = {
             rebuilt,
             events,
             seconds: Number(seconds.toFixed(3)),
-            stopped: (await ledger.projections.status()).flatMap(({ name, stopped }) =>
+            stopped: (await ledger.admin.projections.status()).flatMap(({ name, stopped }) =>
               stopped.map((stop) => ({ projection: name, ...stop })),
             ),
           }),
         )
       else await line(`rebuilt ${rebuilt.join(', ')} from ${count(events)} events in ${seconds.toFixed(1)} s`)
-      if (!args.json) await showStopped(await ledger.projections.status())
+      if (!args.json) await showStopped(await ledger.admin.projections.status())
     })
   },
 }

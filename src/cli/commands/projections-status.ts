@@ -15,7 +15,7 @@ export const projectionsStatus: CliCommand = {
   reads: true,
   async run(args) {
     await withLedger(args.flags, { reads: true }, async ({ ledger }) => {
-      const projections = await ledger.projections.status()
+      const projections = await ledger.admin.projections.status()
       if (args.json) {
         await line(toWire({ projections }))
         return

@@ -16,7 +16,10 @@ export const projectionsVectors: CliCommand = {
           'Usage',
           'no embedding model is configured: set --embedding-model or CONTEXT_LEDGER_EMBEDDING_MODEL',
         )
-      const progress = await startProgress('embedding', Number((await ledger.projections.status())[0]?.head ?? -1n) + 1)
+      const progress = await startProgress(
+        'embedding',
+        Number((await ledger.admin.projections.status())[0]?.head ?? -1n) + 1,
+      )
       const stop = new AbortController()
       const onSignal = (): void => {
         stop.abort()
@@ -24,7 +27,7 @@ export const projectionsVectors: CliCommand = {
       process.once('SIGINT', onSignal)
       process.once('SIGTERM', onSignal)
       try {
-        const filled = await ledger.projections.fillVectors({
+        const filled = await ledger.admin.projections.fillVectors({
           signal: stop.signal,
           onProgress: ({ embedded, position }) => {
             progress.update(Number(position) + 1, `${many(embedded, 'text')} embedded`)

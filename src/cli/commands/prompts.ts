@@ -11,7 +11,7 @@ const HASH_DIGITS = 12
 
 async function list({ flags, json }: CommandArgs): Promise<void> {
   await withLedger(flags, { reads: true }, async ({ ledger }) => {
-    const { prompts, unreadable } = await ledger.prompts.list()
+    const { prompts, unreadable } = await ledger.admin.prompts.list()
     if (json) {
       await line(toWire({ prompts, unreadable }))
       if (unreadable.length > 0) throw new CommandExit(EXIT.untrusted)
@@ -40,7 +40,7 @@ async function list({ flags, json }: CommandArgs): Promise<void> {
 
 async function show({ flags, json }: CommandArgs, which: string): Promise<void> {
   await withLedger(flags, { reads: true }, async ({ ledger }) => {
-    const prompt = await ledger.prompts.show(which)
+    const prompt = await ledger.admin.prompts.show(which)
     await line(json ? toWire(prompt) : printable(prompt.text).replace(/\n$/u, ''))
   })
 }

@@ -2,6 +2,7 @@ import { LedgerError } from '../../lib/ledger-error.js'
 import type { Ledger } from '../../library/ledger.js'
 import { text, waiting, waitOf, type CliCommand } from '../command.js'
 import { line } from '../output.js'
+import { conversationNamed } from '../find-conversation.js'
 import { toWire } from '../../lib/json.js'
 import { withLedger } from '../session.js'
 
@@ -28,7 +29,7 @@ export const search: CliCommand = {
     const words = args.words('query')
     const file = args.text('queries')
     const maxHits = args.whole('limit')
-    const conversation = args.text('conversation')
+    const named = args.text('conversation')
     const scope = args.text('scope')
     const wait = waitOf(args)
     if (words.length === 0 && file === undefined) throw new LedgerError('Usage', 'pass a query or --queries FILE')
@@ -52,23 +53,33 @@ export const search: CliCommand = {
     // A short command cannot compute vectors in the background. It computes a few missing vectors first. If many are
     // missing, the output names the command that computes them.
     await withLedger(args.flags, { reads: true, searches: true, ahead: false }, async ({ ledger, config }) => {
+      const conversation = named === undefined ? undefined : await conversationNamed(ledger, named)
       if (config.embeddingModel !== undefined)
-        await ledger.projections.fillVectors({ limit: VECTORS_PER_REQUEST }).catch((failure: unknown) => failure)
+        await ledger.admin.projections.fillVectors({ limit: VECTORS_PER_REQUEST }).catch((failure: unknown) => failure)
       if (file !== undefined) {
         const { answerQueries } = await import('../query-file.js')
         await answerQueries(file, async ({ query, conversationId = conversation, limit = maxHits }) => {
-          const found = await withCatchUpProgress(ledger.projections, () =>
+          const found = await withCatchUpProgress(ledger.admin.projections, () =>
             ledger.search(query, optionsOf(conversationId, limit)),
           )
           await line(toWire(resultDocument(found)))
         })
         return
       }
-      const found = await withCatchUpProgress(ledger.projections, () =>
+      const found = await withCatchUpProgress(ledger.admin.projections, () =>
         ledger.search(words.join(' '), optionsOf(conversation, maxHits)),
       )
       if (args.json) await line(toWire(resultDocument(found)))
-      else await showHits(found)
+      else {
+        const { titlesOf } = await import('../titles.js')
+        await showHits(
+          found,
+          await titlesOf(
+            ledger,
+            found.hits.map((hit) => hit.conversationId),
+          ),
+        )
+      }
     })
   },
 }

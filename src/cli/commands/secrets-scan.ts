@@ -44,7 +44,7 @@ export const secretsScan: CliCommand = {
     if ((conversationId === undefined) === !args.is('all'))
       throw new LedgerError('Usage', 'name one conversation, or scan all conversations with --all')
     await withLedger(args.flags, { reads: true }, async ({ ledger }) => {
-      const { conversations, secrets } = await ledger.secrets.scan(
+      const { conversations, secrets } = await ledger.admin.secrets.scan(
         conversationId === undefined ? {} : { conversationId },
       )
       if (args.json) await line(toWire({ conversations, secrets }))

@@ -12,7 +12,7 @@ import { line, note, noteColours } from '../output.js'
 import { toWire } from '../../lib/json.js'
 import { portOf } from '../port.js'
 import { proxyFlagsOf } from '../proxy-flags.js'
-import { withLedger } from '../session.js'
+import { withLedger, type Session } from '../session.js'
 
 const DEFAULT_PORT = 7411
 const LOOPBACK = /^(?:127(?:\.\d{1,3}){3}|localhost|::1)$/u
@@ -54,120 +54,140 @@ export const serve: CliCommand = {
     ['$0 serve --host 0.0.0.0 --tls-cert cert.pem --tls-key key.pem', 'other machines; run `keys create` first'],
   ],
   async run(args) {
-    const host = args.text('host') ?? '127.0.0.1'
-    if (host.trim() === '') throw new LedgerError('Usage', '--host is empty')
-    const port = portOf(args) ?? DEFAULT_PORT
-    const proxy = args.text('behind-tls-proxy')
-    if (proxy?.trim() === '') throw new LedgerError('Usage', '--behind-tls-proxy needs the name of the proxy')
-    const limits = limitsOf(args)
-    const proxyFlags = proxyFlagsOf(args)
-    const tls = await tlsOf(args)
-    if (tls !== undefined && proxy !== undefined)
-      throw new LedgerError('Usage', '--behind-tls-proxy cannot be combined with --tls-cert')
-    const isLocal = LOOPBACK.test(host)
-    if (!isLocal && tls === undefined && proxy === undefined)
-      throw new LedgerError(
-        'NoTls',
-        `${host} is reachable from other machines, and keys would be sent unencrypted: pass --tls-cert and --tls-key, or --behind-tls-proxy NAME if a reverse proxy terminates TLS`,
-      )
-    const [
-      { readPepper },
-      { startService },
-      { createApp },
-      { withHeaders },
-      { describeEvent },
-      { contextNotes },
-      { endSignals },
-      { packageVersion },
-      { sentenceOfProblem },
-      { mcpMount, proxyMount },
-    ] = await Promise.all([
-      import('../config/pepper.js'),
+    const settings = await settingsOf(args)
+    const needs = { creates: true, writes: true, searches: true } as const
+    await withLedger(args.flags, needs, (session) => serveLedger(session, settings, args.json))
+  },
+}
+
+interface ServeSettings {
+  readonly host: string
+  readonly port: number
+  /** Whether only this machine can reach the address. */
+  readonly isLocal: boolean
+  /** The name of the reverse proxy that terminates TLS. */
+  readonly tlsProxy: string | undefined
+  readonly tls: Awaited<ReturnType<typeof tlsOf>>
+  readonly limits: ReturnType<typeof limitsOf>
+  readonly proxyFlags: ReturnType<typeof proxyFlagsOf>
+}
+
+async function settingsOf(args: CommandArgs): Promise<ServeSettings> {
+  const host = args.text('host') ?? '127.0.0.1'
+  if (host.trim() === '') throw new LedgerError('Usage', '--host is empty')
+  const port = portOf(args) ?? DEFAULT_PORT
+  const tlsProxy = args.text('behind-tls-proxy')
+  if (tlsProxy?.trim() === '') throw new LedgerError('Usage', '--behind-tls-proxy needs the name of the proxy')
+  const limits = limitsOf(args)
+  const proxyFlags = proxyFlagsOf(args)
+  const tls = await tlsOf(args)
+  if (tls !== undefined && tlsProxy !== undefined)
+    throw new LedgerError('Usage', '--behind-tls-proxy cannot be combined with --tls-cert')
+  const isLocal = LOOPBACK.test(host)
+  if (!isLocal && tls === undefined && tlsProxy === undefined)
+    throw new LedgerError(
+      'NoTls',
+      `${host} is reachable from other machines, and keys would be sent unencrypted: pass --tls-cert and --tls-key, or --behind-tls-proxy NAME if a reverse proxy terminates TLS`,
+    )
+  return { host, port, isLocal, tlsProxy, tls, limits, proxyFlags }
+}
+
+/** Reads the pepper, and throws if the ledger's keys need one that is missing, or the address needs keys. */
+async function readKeys(
+  { stores, config }: Session,
+  { host, isLocal }: ServeSettings,
+): Promise<{ readonly hasKeys: boolean; readonly pepper: string | undefined }> {
+  const { readPepper } = await import('../config/pepper.js')
+  const hasKeys = await stores.keys.hasAny()
+  const pepper = await readPepper(config)
+  if (hasKeys && pepper === undefined)
+    throw new LedgerError(
+      'NoPepper',
+      'the ledger has keys, but the pepper that checks them is missing: set CONTEXT_LEDGER_PEPPER, or restore the pepper file next to the store',
+    )
+  if (!hasKeys && !isLocal)
+    throw new LedgerError(
+      'NoKeys',
+      `${host} is reachable from other machines, and the ledger has no keys: create one with \`context-ledger keys create\``,
+    )
+  return { hasKeys, pepper }
+}
+
+/** The page as a handler of requests. */
+async function createPage({ ledger, config }: Session): Promise<(request: Request) => Response | Promise<Response>> {
+  const [{ createApp }, { withHeaders }, { describeEvent }, { contextNotes }] = await Promise.all([
+    import('../../page/app.js'),
+    import('../../page/security.js'),
+    import('../reports/describe-event.js'),
+    import('../reports/context.js'),
+  ])
+  const page = createApp({
+    ledger,
+    name: withoutPassword(config.store),
+    words: { describeEvent, contextNotes },
+    now: () => new Date(),
+    guard: withHeaders,
+  })
+  return (request) => page.fetch(request)
+}
+
+/** Serves the ledger until a signal ends the process. */
+async function serveLedger(session: Session, settings: ServeSettings, isJson: boolean): Promise<void> {
+  const { ledger, stores, config } = session
+  const { host, port, isLocal, tlsProxy, tls, limits, proxyFlags } = settings
+  const { hasKeys, pepper } = await readKeys(session, settings)
+  const [{ startService }, { endSignals }, { packageVersion }, { sentenceOfProblem }, { mcpMount, proxyMount }] =
+    await Promise.all([
       import('../../service/server.js'),
-      import('../../page/app.js'),
-      import('../../page/security.js'),
-      import('../reports/describe-event.js'),
-      import('../reports/context.js'),
       import('../end-signals.js'),
       import('../../lib/package-root.js'),
       import('../../library/problem.js'),
       import('../service-mounts.js'),
     ])
-    const needs = { creates: true, writes: true, searches: true } as const
-    await withLedger(args.flags, needs, async ({ ledger, stores, config }) => {
-      const hasKeys = await stores.keys.hasAny()
-      const pepper = await readPepper(config)
-      if (hasKeys && pepper === undefined)
-        throw new LedgerError(
-          'NoPepper',
-          'the ledger has keys, but the pepper that checks them is missing: set CONTEXT_LEDGER_PEPPER, or restore the pepper file next to the store',
-        )
-      if (!hasKeys && !isLocal)
-        throw new LedgerError(
-          'NoKeys',
-          `${host} is reachable from other machines, and the ledger has no keys: create one with \`context-ledger keys create\``,
-        )
-      const page = createApp({
-        ledger,
-        name: withoutPassword(config.store),
-        words: { describeEvent, contextNotes },
-        now: () => new Date(),
-        guard: withHeaders,
-      })
-      const onProblem = (problem: unknown, requestId?: string): void => {
-        note(
-          `${noteColours.yellow('warning:')} ${requestId === undefined ? '' : `request ${requestId}: `}${sentenceOfProblem(problem)}`,
-        )
-      }
-      const mounted = [
-        mcpMount(ledger, packageVersion(), onProblem),
-        ...(proxyFlags === undefined
-          ? []
-          : [
-              proxyMount({
-                ...proxyFlags,
-                ledger,
-                onProblem,
-                ...(config.policy === undefined ? {} : { policy: config.policy }),
-              }),
-            ]),
-      ]
-      const ended = endSignals()
-      try {
-        const server = await startService({
-          ledger,
-          stores,
-          pepper,
-          limits,
-          page: (request) => page.fetch(request),
-          version: packageVersion(),
-          host,
-          port,
-          ...(tls === undefined ? {} : { tls }),
-          mayBeOpen: isLocal,
-          onProblem,
-          mounts: mounted.map(({ mount }) => mount),
-        }).catch((error: unknown) => {
-          throw unusable(error, host, port)
-        })
-        try {
-          await line(args.json ? toWire({ url: server.url, keys: hasKeys }) : server.url)
-          note(
-            hasKeys
-              ? `requests need a key${proxy === undefined ? '' : `; ${proxy} terminates TLS`}; press Ctrl+C to stop`
-              : 'no keys, reachable from this machine only; press Ctrl+C to stop',
-          )
-          await ended.signalled
-          note('shutting down after open requests finish; press Ctrl+C again to stop now')
-        } finally {
-          await server.close()
-          await Promise.all(mounted.map((each) => each.close()))
-        }
-      } finally {
-        ended.forget()
-      }
+  const page = await createPage(session)
+  const onProblem = (problem: unknown, requestId?: string): void => {
+    note(
+      `${noteColours.yellow('warning:')} ${requestId === undefined ? '' : `request ${requestId}: `}${sentenceOfProblem(problem)}`,
+    )
+  }
+  const mounted = [mcpMount(ledger, packageVersion(), onProblem)]
+  const { policy } = config
+  if (proxyFlags !== undefined)
+    mounted.push(proxyMount({ ...proxyFlags, ledger, onProblem, ...(policy === undefined ? {} : { policy }) }))
+  const ended = endSignals()
+  try {
+    const server = await startService({
+      ledger,
+      stores,
+      pepper,
+      limits,
+      page,
+      version: packageVersion(),
+      host,
+      port,
+      ...(tls === undefined ? {} : { tls }),
+      mayBeOpen: isLocal,
+      onProblem,
+      mounts: mounted.map(({ mount }) => mount),
+    }).catch((error: unknown) => {
+      throw unusable(error, host, port)
     })
-  },
+    try {
+      await line(isJson ? toWire({ url: server.url, keys: hasKeys }) : server.url)
+      note(
+        hasKeys
+          ? `requests need a key${tlsProxy === undefined ? '' : `; ${tlsProxy} terminates TLS`}; press Ctrl+C to stop`
+          : 'no keys, reachable from this machine only; press Ctrl+C to stop',
+      )
+      await ended.signalled
+      note('shutting down after open requests finish; press Ctrl+C again to stop now')
+    } finally {
+      await server.close()
+      await Promise.all(mounted.map((each) => each.close()))
+    }
+  } finally {
+    ended.forget()
+  }
 }
 
 function limitsOf(args: CommandArgs): Readonly<Record<string, number>> {

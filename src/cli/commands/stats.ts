@@ -2,7 +2,9 @@ import type { Ledger, TotalStats } from '../../library/ledger.js'
 import { text, type CliCommand } from '../command.js'
 import { CommandExit, EXIT } from '../errors.js'
 import { colours, count, line, many, note, noteColours, printable, write } from '../output.js'
+import { conversationNamed } from '../find-conversation.js'
 import { toWire } from '../../lib/json.js'
+import { titlesOf } from '../titles.js'
 import { withLedger } from '../session.js'
 
 const DEFAULT_LIMIT = 20
@@ -10,7 +12,9 @@ const DEFAULT_LIMIT = 20
 /** The number of conversations in the read models, for the progress bar; 0 if they cannot be read. */
 async function countConversations(ledger: Ledger): Promise<number> {
   const { withCatchUpProgress } = await import('../catching-up.js')
-  const listed = await withCatchUpProgress(ledger.projections, () => ledger.list()).catch(() => ({ conversations: [] }))
+  const listed = await withCatchUpProgress(ledger.admin.projections, () => ledger.list()).catch(() => ({
+    conversations: [],
+  }))
   return listed.conversations.length
 }
 
@@ -19,12 +23,12 @@ export const stats: CliCommand = {
   describe: 'Show tokens spent and saved, cost, failures and time, by model',
   uses: ['open', 'price'],
   reads: true,
-  positionals: { conversation: { type: 'string', describe: 'Id of the conversation [default: all]' } },
+  positionals: { conversation: { type: 'string', describe: 'Id or title of the conversation [default: all]' } },
   options: {
     limit: text('Conversations listed below the total, by tokens spent [default: 20; with --json all]'),
   },
   async run(args) {
-    const conversationId = args.text('conversation')
+    const named = args.text('conversation')
     const limit = args.whole('limit')
     const [{ pricesOf }, { startProgress }, { conversationLine, TopConversations, statsLines }] = await Promise.all([
       import('../config/prices.js'),
@@ -32,6 +36,7 @@ export const stats: CliCommand = {
       import('../reports/stats.js'),
     ])
     await withLedger(args.flags, { reads: true }, async ({ ledger, config }) => {
+      const conversationId = named === undefined ? undefined : await conversationNamed(ledger, named)
       const prices = await pricesOf(config)
       // Without a limit the document is streamed: the conversations may exceed memory.
       const streams = args.json && limit === undefined
@@ -42,7 +47,7 @@ export const stats: CliCommand = {
       let separator = '{"conversations":['
       let total: TotalStats
       try {
-        total = await ledger.stats(conversationId, {
+        total = await ledger.admin.stats(conversationId, {
           prices,
           onConversation: async (counts) => {
             counted += 1
@@ -73,7 +78,11 @@ export const stats: CliCommand = {
       for (const statsLine of statsLines(total)) await line(statsLine)
       const listed = conversationId === undefined ? top.all() : []
       if (listed.length > 0) await line()
-      for (const counts of listed) await line(conversationLine(counts))
+      const titles = await titlesOf(
+        ledger,
+        listed.map((counts) => counts.conversationId),
+      )
+      for (const counts of listed) await line(conversationLine(counts, titles))
       if (conversationId === undefined && total.conversations > listed.length)
         await line(
           colours.dim(

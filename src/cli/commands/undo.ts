@@ -1,6 +1,7 @@
 import { LedgerError } from '../../lib/ledger-error.js'
 import { conversation, text, type CliCommand } from '../command.js'
 import { count, line, many } from '../output.js'
+import { conversationNamed } from '../find-conversation.js'
 import { toWire } from '../../lib/json.js'
 import { withLedger } from '../session.js'
 
@@ -18,7 +19,7 @@ export const undo: CliCommand = {
         '--cycle is required: the first cycle to undo, as shown by `log`; later cycles are undone too',
       )
     await withLedger(args.flags, {}, async ({ ledger }) => {
-      const undone = await ledger.undo(args.word('conversation'), { cycle })
+      const undone = await ledger.editions.undo(await conversationNamed(ledger, args.word('conversation')), { cycle })
       if (args.json) {
         await line(toWire(undone))
         return

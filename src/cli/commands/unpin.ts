@@ -1,5 +1,6 @@
 import { conversation, message, type CliCommand } from '../command.js'
 import { line, printable } from '../output.js'
+import { conversationNamed } from '../find-conversation.js'
 import { toWire } from '../../lib/json.js'
 import { withLedger } from '../session.js'
 
@@ -9,10 +10,10 @@ export const unpin: CliCommand = {
   uses: ['open', 'record'],
   positionals: { conversation, message },
   async run(args) {
-    const conversationId = args.word('conversation')
     const messageId = args.word('message')
     await withLedger(args.flags, {}, async ({ ledger }) => {
-      await ledger.unpin(conversationId, messageId)
+      const conversationId = await conversationNamed(ledger, args.word('conversation'))
+      await ledger.conversation(conversationId).unpin(messageId)
       await line(
         args.json
           ? toWire({ conversationId, messageId, pinned: false })

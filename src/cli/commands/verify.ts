@@ -11,6 +11,7 @@ import { CommandExit, EXIT } from '../errors.js'
 import { count, line, many, note, noteColours } from '../output.js'
 import { toWire } from '../../lib/json.js'
 import type { Exported } from '../reports/verification.js'
+import { conversationNamed } from '../find-conversation.js'
 import { withLedger } from '../session.js'
 
 type ManifestFiles = typeof import('../../library/compose.js')
@@ -65,7 +66,7 @@ async function signingKey(
  */
 async function countEvents(ledger: Ledger, conversation: string | undefined): Promise<number> {
   const { withCatchUpProgress } = await import('../catching-up.js')
-  const { conversations } = await withCatchUpProgress(ledger.projections, () => ledger.list()).catch(() => ({
+  const { conversations } = await withCatchUpProgress(ledger.admin.projections, () => ledger.list()).catch(() => ({
     conversations: [],
   }))
   return conversations
@@ -82,7 +83,7 @@ async function verifyWithProgress(
   const total = await countEvents(ledger, conversation)
   const progress = await startProgress('verifying', total)
   try {
-    return await ledger.verify(conversation, {
+    return await ledger.admin.verify(conversation, {
       ...options,
       onProgress: ({ conversations, events }) => {
         progress.update(
@@ -101,7 +102,10 @@ export const verify: CliCommand = {
   describe: 'Verify that nothing was lost: invariants, order, hashes, provenance, read models',
   uses: ['open'],
   positionals: {
-    conversation: { type: 'string', describe: 'Id of the conversation [default: all conversations, and the prompts]' },
+    conversation: {
+      type: 'string',
+      describe: 'Id or title of the conversation [default: all conversations, and the prompts]',
+    },
   },
   options: {
     export: text('Write a signed manifest of the ledger to this new file'),
@@ -127,7 +131,7 @@ export const verify: CliCommand = {
       newKey: args.text('new-key'),
     }
     rejectConflicts(verifyFlags)
-    const { conversation, exportTo, newKey } = verifyFlags
+    const { exportTo, newKey } = verifyFlags
     const { json } = args
     const files = await import('../../library/compose.js')
     if (newKey !== undefined) {
@@ -144,8 +148,10 @@ export const verify: CliCommand = {
     const against =
       verifyFlags.against === undefined ? undefined : await files.openManifestFile(verifyFlags.against, signedBy)
     const { showVerification } = await import('../reports/verification.js')
-    await withLedger(args.flags, { reads: true }, async ({ ledger }) => {
-      const { name, origin } = await ledger.identity()
+    await withLedger(args.flags, { reads: true, alone: true }, async ({ ledger }) => {
+      const conversation =
+        verifyFlags.conversation === undefined ? undefined : await conversationNamed(ledger, verifyFlags.conversation)
+      const { name, origin } = await ledger.admin.identity()
       if (exportTo !== undefined && origin === undefined)
         throw new LedgerError('NoLedger', 'the ledger is empty: there is nothing to sign')
       const draft =

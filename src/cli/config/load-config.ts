@@ -28,6 +28,7 @@ const valuesSchema = z.strictObject({
     .regex(/^[\x21-\x7e]+$/u, 'must be a key as `keys create` printed it')
     .optional(),
   workers: z.enum(['inside', 'elsewhere']).default('inside'),
+  resident: z.enum(['on', 'off']).default('on'),
   actor: nameText.optional(),
   summarizer: z.enum(['extractive', 'openai']).default('extractive'),
   strategy: z.enum(STRATEGIES).optional(),

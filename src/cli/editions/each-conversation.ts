@@ -5,7 +5,7 @@ import { LedgerError, isLedgerError } from '../../lib/ledger-error.js'
 import type { OverBudget } from '../../domain/compaction/context.js'
 import type { EditionOfConversation, Ledger, EditionChange, ReplayEstimate } from '../../library/ledger.js'
 
-import { requestedConversations } from '../requested-conversations.js'
+import { requestedConversations, requestedIds } from '../requested-conversations.js'
 import { CommandExit, EXIT } from '../errors.js'
 import type { CommandArgs } from '../command-args.js'
 import { colours, count, line, many, printable, typed } from '../output.js'
@@ -26,7 +26,7 @@ export async function conversationsOf(
   command: EditionCommand,
   filter: (each: EditionOfConversation) => boolean,
 ): Promise<readonly string[]> {
-  const requested = requestedConversations(command, 'all conversations of the edition')
+  const requested = await requestedIds(ledger, requestedConversations(command, 'all conversations of the edition'))
   if (requested !== 'all') return requested
   const { editionId, conversations } = await ledger.editions.show(command.edition)
   const ids = conversations.filter(filter).map(({ conversationId }) => conversationId)

@@ -112,7 +112,7 @@ async function readPrompts(args: CommandArgs, config: Config, ledger: Ledger): P
   const all = names.length > 0 ? names : config.prompt === undefined ? [] : [config.prompt]
   if (all.length === 0) return [{ prompt: undefined, flags: [] }]
   const findPrompt = async (which: string): Promise<{ readonly name: string; readonly text: string } | undefined> =>
-    templateMeant((await ledger.prompts.list()).prompts, which)
+    templateMeant((await ledger.admin.prompts.list()).prompts, which)
   // A path in a flag is relative to the current directory, not to the config file.
   const from: Config =
     names.length === 0 ? config : { ...config, baseOf: () => process.cwd(), origins: { prompt: '--prompt' } }

@@ -2,7 +2,7 @@
 import { LedgerError } from '../../lib/ledger-error.js'
 import { tokensOf } from '../../domain/reports/prices.js'
 import type { EvaluateOptions, EvaluationProgress, Ledger } from '../../library/ledger.js'
-import { requestedConversations } from '../requested-conversations.js'
+import { requestedConversations, requestedIds } from '../requested-conversations.js'
 import { readQuestions } from '../editions/questions.js'
 import { CommandExit, EXIT } from '../errors.js'
 import type { CommandArgs } from '../command-args.js'
@@ -95,10 +95,7 @@ function checkPrices(candidates: readonly TypedCandidate[], maxCost: number | un
 /** Evaluates and prints. Returns undefined if the user does not confirm. */
 async function run(args: CommandArgs): Promise<AdoptableEvaluation | undefined> {
   const all = args.is('all')
-  const conversations = requestedConversations(
-    { conversations: args.words('conversations'), all },
-    'every conversation',
-  )
+  const requested = requestedConversations({ conversations: args.words('conversations'), all }, 'every conversation')
   const concurrency = args.atLeastOne('concurrency')
   const maxCost = args.positive('max-cost')
   const bounds = boundsOf({ maxTokens: args.whole('max-tokens'), maxCost })
@@ -113,7 +110,7 @@ async function run(args: CommandArgs): Promise<AdoptableEvaluation | undefined> 
       const candidates = await candidatesOf(args, config, ledger)
       checkPrices(candidates, maxCost)
       const request = {
-        conversations,
+        conversations: await requestedIds(ledger, requested),
         candidates: candidates.map(({ flags: _typed, ...candidate }) => candidate),
       }
       const made = await onceApproved(

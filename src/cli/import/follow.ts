@@ -177,7 +177,7 @@ export async function followTranscripts(
   async function importChanged({ path, program }: PlannedFile, state: FileState): Promise<void> {
     const startedAt = performance.now()
     try {
-      const imported = await ledger.importTranscript(path, {
+      const imported = await ledger.transcripts.import(path, {
         ...(program === undefined ? {} : { from: program }),
         ...(scope === undefined ? {} : { scope }),
         resumable: true,

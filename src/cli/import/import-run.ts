@@ -143,7 +143,7 @@ export class ImportRun {
     if (this.ledger === undefined)
       return { kind: 'transcript', imported: await countTranscript(file.path, program, onItem, signal) }
     const { scope } = this.options
-    const imported = await this.ledger.importTranscript(file.path, {
+    const imported = await this.ledger.transcripts.import(file.path, {
       from: program,
       ...(scope === undefined ? {} : { scope }),
       signal,

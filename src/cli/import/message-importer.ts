@@ -81,6 +81,6 @@ export class MessageImporter {
     } catch (error) {
       throw withPlace(error, where)
     }
-    await this.ledger.waitForCompaction(conversationId)
+    await this.ledger.admin.waitForCompaction(conversationId)
   }
 }

@@ -6,7 +6,7 @@ import { LedgerError } from '../../lib/ledger-error.js'
 import { tokensOf } from '../../domain/reports/prices.js'
 import type { Ledger, Price, Replay, ReplayEstimate, ReplayOptions } from '../../library/ledger.js'
 import { sentenceOfProblem } from '../../library/problem.js'
-import { requestedConversations } from '../requested-conversations.js'
+import { requestedConversations, requestedIds } from '../requested-conversations.js'
 import { CommandExit, EXIT } from '../errors.js'
 import {
   boundsOf,
@@ -155,14 +155,14 @@ const documentOf = ({ conversations, ...replayed }: Replay, estimate: ReplayEsti
 /** Runs the command. */
 export async function runReplay(flags: Flags, command: ReplayCommand): Promise<void> {
   const { promptName, concurrency, maxCost, yes, json } = command
-  const conversations = requestedConversations(command, 'every conversation')
+  const requested = requestedConversations(command, 'every conversation')
   if (concurrency === 0) throw new LedgerError('Usage', '--concurrency must be at least 1')
   const bounds = boundsOf(command)
   const waiting = new Waiting()
   await withLedger(flags, { writes: true, promptName, onRequest: waiting.add }, async ({ ledger, config }) => {
     const price = await priceOf(config, maxCost)
     const scope = {
-      conversations,
+      conversations: await requestedIds(ledger, requested),
       ...(config.policy === undefined ? {} : { policy: config.policy }),
       ...(price === undefined ? {} : { price }),
     }

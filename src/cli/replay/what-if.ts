@@ -9,6 +9,7 @@ import type { CommandArgs } from '../command-args.js'
 import { colours, count, line, many, noteColours, note, printable, showTable } from '../output.js'
 import { toWire } from '../../lib/json.js'
 import { startProgress } from '../progress.js'
+import { requestedConversations, requestedIds } from '../requested-conversations.js'
 import { withLedger } from '../session.js'
 
 const CHART_WIDTH = 72
@@ -142,8 +143,7 @@ export async function runWhatIf(args: CommandArgs, summaries: 'recorded' | 'extr
   const unused = UNUSED_FLAGS.find((flag) => args.flags[flag] !== undefined && args.flags[flag] !== false)
   if (unused !== undefined)
     throw new LedgerError('Usage', `--${unused} has no effect with --dry-run, which calls no model and records nothing`)
-  if (named.length === 0 && !all) throw new LedgerError('Usage', 'name a conversation, or pass --all')
-  if (named.length > 0 && all) throw new LedgerError('Usage', '--all cannot be combined with conversation ids')
+  const requested = requestedConversations({ conversations: named, all }, 'every conversation')
   const names = files.length === 0 ? ['from flags'] : namesOf(files)
   const { policiesOf } = await import('../config/policy-settings.js')
   const settings = await policiesOf({ flags: args.flags, env: process.env, cwd: process.cwd() }, files)
@@ -155,8 +155,8 @@ export async function runWhatIf(args: CommandArgs, summaries: 'recorded' | 'extr
   const policies = settings.map((each, at): TriedPolicy => ({ name: names[at] ?? '', settings: each }))
   await withLedger(args.flags, { reads: true }, async ({ ledger }) => {
     const progress = await startProgress('simulating', named.length)
-    const tried = await ledger
-      .whatIf(all ? 'all' : named, {
+    const tried = await ledger.editions
+      .whatIf(await requestedIds(ledger, requested), {
         policies,
         summaries,
         onConversation: (done, of) => {

@@ -137,6 +137,8 @@ export function describeEvent(event: RecordedEvent): string {
     }
     case 'ContributionEdited':
       return `${printable(event.data.messageId)} ${event.data.why}: the model receives ${event.data.content === null ? 'nothing' : `"${brief(contentText(event.data.content), TEXT_CHARACTERS)}"`} instead (${sourceText(event.data.where)})`
+    case 'ConversationTitled':
+      return `${brief(event.data.title, TEXT_CHARACTERS)} (${sourceText(event.data.where)})`
     case 'TranscriptDamaged':
       return `${sourceText(event.data.where)}: ${printable(event.data.detail)}`
     case 'PromptRegistered':

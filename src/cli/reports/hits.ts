@@ -1,5 +1,6 @@
 /** Prints search results. */
 import type { SearchHit, SearchResult } from '../../library/ledger.js'
+import { idWithTitle, type Titles } from '../titles.js'
 import { brief, colours, line, many, note, noteColours, printable, noteLag, typed } from '../output.js'
 
 /** A hit as JSON. */
@@ -37,10 +38,10 @@ export function provenance(hit: SearchHit): string {
 }
 
 /** Prints the hits, and notes about results that may be missing. */
-export async function showHits({ hits, behind, vectors }: SearchResult): Promise<void> {
+export async function showHits({ hits, behind, vectors }: SearchResult, titles: Titles): Promise<void> {
   if (hits.length === 0) await line('nothing found')
   for (const [at, hit] of hits.entries()) {
-    await line(`${colours.bold(`${String(at + 1)}. ${printable(hit.conversationId)}`)} ${colours.dim(provenance(hit))}`)
+    await line(`${String(at + 1)}. ${idWithTitle(hit.conversationId, titles)} ${colours.dim(provenance(hit))}`)
     await line(`   ${brief(hit.text, 400)}\n`)
   }
   noteLag(behind)

@@ -1,4 +1,5 @@
 /** Prints statistics of conversations. */
+import { idWithTitle, type Titles } from '../titles.js'
 import type { Cost, ConversationStats, ModelUse, Stats } from '../../library/ledger.js'
 import { table } from '../layout.js'
 import { colours, count, many, printable } from '../output.js'
@@ -82,7 +83,7 @@ export function statsLines(stats: Stats): string[] {
 }
 
 /** A conversation in one line. It is printed as soon as it is counted, so it is not part of a table. */
-export function conversationLine(stats: ConversationStats): string {
+export function conversationLine(stats: ConversationStats, titles: Titles): string {
   const failures = Object.values(stats.failures).reduce((sum, times) => sum + times, 0)
   const cells = [
     many(stats.messages, 'message'),
@@ -93,7 +94,7 @@ export function conversationLine(stats: ConversationStats): string {
     ...(stats.cost.length === 0 ? [] : [costsText(stats.cost)]),
     ...(failures === 0 ? [] : [many(failures, 'failure')]),
   ]
-  return `${colours.bold(printable(stats.conversationId))} ${cells.join(', ')}`
+  return `${idWithTitle(stats.conversationId, titles)} ${cells.join(', ')}`
 }
 
 const weightOf = (stats: Stats): number => tokensSpent(stats) * 1e6 + stats.tokensIn + stats.tokensOut

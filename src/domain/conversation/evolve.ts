@@ -88,6 +88,7 @@ function next(state: Conversation, event: PlacedEvent, ownWindow?: OwnWindow): C
     case 'SummarySetAside':
     case 'EditionDropped':
     case 'EditionCompared':
+    case 'ConversationTitled':
     case 'TranscriptDamaged':
     case 'PromptRegistered':
       return updated

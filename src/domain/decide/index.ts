@@ -11,7 +11,7 @@ import { configure } from './configure.js'
 import type { Decision } from './decision.js'
 import { dropEdition, recordComparison, startEdition } from './editions.js'
 import { expectRevision } from './expect-revision.js'
-import { editContribution, noteDamage, observeCompaction, observeConversation } from './observe.js'
+import { editContribution, noteDamage, observeCompaction, observeConversation, titleConversation } from './observe.js'
 import { pinMessage, unpinMessage } from './pin-message.js'
 import { recordCouldNotHelp, recordFailure } from './record-failure.js'
 import { recordChunk, setSummaryAside } from './record-summary.js'
@@ -50,6 +50,7 @@ const rules = {
   ObserveConversation: observeConversation,
   ObserveCompaction: observeCompaction,
   EditContribution: editContribution,
+  TitleConversation: titleConversation,
   NoteDamage: noteDamage,
 }
 

@@ -205,3 +205,11 @@ export interface NoteDamage {
 
 export const noteDamage = (_state: Conversation, { damage }: NoteDamage): Decision =>
   E.right([{ type: 'TranscriptDamaged', data: damage }])
+
+export interface TitleConversation {
+  readonly type: 'TitleConversation'
+  readonly title: EventData<'ConversationTitled'>
+}
+
+export const titleConversation = (_state: Conversation, { title }: TitleConversation): Decision =>
+  E.right([{ type: 'ConversationTitled', data: title }])

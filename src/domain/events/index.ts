@@ -15,6 +15,7 @@ import { compactionObserved } from './compaction-observed.js'
 import { contributionEdited } from './contribution-edited.js'
 import { conversationConfigured } from './conversation-configured.js'
 import { conversationObserved } from './conversation-observed.js'
+import { conversationTitled } from './conversation-titled.js'
 import { cycleUndone } from './cycle-undone.js'
 import { editionAdopted } from './edition-adopted.js'
 import { editionAdvanced } from './edition-advanced.js'
@@ -64,6 +65,7 @@ export const eventTypes = {
   EditionReverted: editionReverted,
   CycleUndone: cycleUndone,
   ConversationObserved: conversationObserved,
+  ConversationTitled: conversationTitled,
   CompactionObserved: compactionObserved,
   ContributionEdited: contributionEdited,
   TranscriptDamaged: transcriptDamaged,

@@ -28,7 +28,7 @@ export const compactContext = toolOfConversation(
       operationId,
       description: COMPACT_CONTEXT,
       async run() {
-        const tool = toolOf(ledger.tools(conversationId, asking), COMPACT_CONTEXT)
+        const tool = toolOf(ledger.conversation(conversationId, asking).tools.list, COMPACT_CONTEXT)
         return { conversationId, ...result.parse(await tool.call({})) }
       },
     }),

@@ -1,19 +1,24 @@
 import { z } from 'zod'
+import { withoutUndefined } from '../../lib/without-undefined.js'
 import { quotation, QUOTATION, budgetOf } from '../quotation.js'
 import { READS, toolOfScope } from '../tool.js'
 
 const output = z.object({
-  // An id is written by the client that started the conversation, so it is quoted as well.
+  // A client writes the id, and people or programs the title, so all of it is quoted.
   ...quotation,
   conversations: z.array(
     z.object({
       conversationId: z.string(),
+      title: z.string().optional(),
+      project: z.string().optional(),
+      program: z.string().optional(),
+      startedAt: z.string(),
+      lastMessageAt: z.string().optional(),
       messages: z.number().int(),
-      cycles: z.number().int(),
-      lastRecordedAt: z.string(),
+      compactions: z.number().int(),
     }),
   ),
-  more: z.boolean().optional().describe('There are more: pass a part of their ids as `match`'),
+  more: z.boolean().optional().describe('There are more: pass a part of their ids or titles as `match`'),
 })
 
 /** Conversations in an answer if `limit` is not set. */
@@ -24,10 +29,14 @@ export const listConversations = toolOfScope(
     name: 'list_conversations',
     title: 'List conversations',
     description:
-      'The conversations that this server can access, most recently changed first: their ids, for the other tools, and their lengths.',
+      'The conversations that this server can access, most recent message first: their ids, for the other tools, their titles and their lengths.',
     annotations: READS,
     input: {
-      match: z.string().max(512).optional().describe('A part of the id; upper and lower case are equal'),
+      match: z
+        .string()
+        .max(512)
+        .optional()
+        .describe('A part of the id, the title or the project folder; upper and lower case are equal'),
       limit: z
         .number()
         .int()
@@ -41,12 +50,20 @@ export const listConversations = toolOfScope(
   async ({ match = '', limit = DEFAULT_LIMIT }, { binding, limits }) => {
     const found = await binding.find(match, limit + 1)
     const conversations = budgetOf(limits.answerCharacters).takeFirst(
-      found.slice(0, limit).map(({ conversationId, messages, cycles, lastRecordedAt }) => ({
-        conversationId,
-        messages,
-        cycles,
-        lastRecordedAt,
-      })),
+      found
+        .slice(0, limit)
+        .map(({ conversationId, title, project, program, startedAt, lastMessageAt, messages, compactions }) =>
+          withoutUndefined({
+            conversationId,
+            title,
+            project,
+            program,
+            startedAt,
+            lastMessageAt,
+            messages,
+            compactions,
+          }),
+        ),
     )
     return {
       quotation: QUOTATION,

@@ -44,7 +44,7 @@ export const memoryRead = toolOfAny(
       answerCharacters: limits.answerCharacters - ID_CHARACTERS,
     }
     if (conversationId !== undefined) {
-      const tool = toolOf(ledger.tools(conversationId, size), MEMORY_READ)
+      const tool = toolOf(ledger.conversation(conversationId, size).tools.list, MEMORY_READ)
       const { hits, leftOut } = toolAnswer.parse(await tool.call(args))
       return { quotation: QUOTATION, hits: hits.map((hit) => ({ ...hit, conversationId })), leftOut }
     }

@@ -30,7 +30,7 @@ export const pinMessage = toolOfConversation(
         return answer
       },
       async run() {
-        await ledger.pin(conversationId, messageId, { correlationId: operationId, ...asking })
+        await ledger.conversation(conversationId).pin(messageId, { correlationId: operationId, ...asking })
         return answer
       },
     })

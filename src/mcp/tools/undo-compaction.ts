@@ -57,11 +57,14 @@ export const undoCompaction = toolOfConversation(
         return { conversationId, revision: event.revision.toString(), ...undoResult(event.data) }
       },
       async run() {
-        const { revision, cycles, messagesRestored, tokensBefore, tokensAfter } = await ledger.undo(conversationId, {
-          cycle,
-          correlationId: operationId,
-          ...asking,
-        })
+        const { revision, cycles, messagesRestored, tokensBefore, tokensAfter } = await ledger.editions.undo(
+          conversationId,
+          {
+            cycle,
+            correlationId: operationId,
+            ...asking,
+          },
+        )
         return {
           conversationId,
           revision: revision.toString(),

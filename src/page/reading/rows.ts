@@ -22,8 +22,8 @@ const MAX_CACHED = 5_000
 export function createRows(ledger: Pick<Ledger, 'log'>): Rows {
   const cache = new Map<string, RowDetails & { readonly revision: bigint }>()
 
-  async function lastCycle({ conversationId, cycles }: ConversationSummary): Promise<RowDetails['lastCycle']> {
-    if (cycles === 0) return undefined
+  async function lastCycle({ conversationId, compactions }: ConversationSummary): Promise<RowDetails['lastCycle']> {
+    if (compactions === 0) return undefined
     for await (const { type, revision, metadata } of ledger.log(conversationId, { direction: 'backwards' }))
       if (type === 'MessagesPruned') return { revision, recordedAt: metadata.recordedAt }
     return undefined

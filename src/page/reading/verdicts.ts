@@ -65,8 +65,11 @@ const STARTED: Verdict = {
   revision: undefined,
 }
 
+/** The part of the ledger that verification uses. */
+type VerifiedLedger = Pick<Ledger, 'messages' | 'list'> & { readonly admin: Pick<Ledger['admin'], 'verify'> }
+
 /** Creates the verifications; `now` is the clock. */
-export function createVerdicts(ledger: Pick<Ledger, 'verify' | 'messages' | 'list'>, now: () => Date): Verdicts {
+export function createVerdicts(ledger: VerifiedLedger, now: () => Date): Verdicts {
   const verdicts = new Map<string, Verdict>()
   const running = new Map<string, Promise<void>>()
   /** By conversation. A verification of the whole ledger has a result for each. */
@@ -94,7 +97,7 @@ export function createVerdicts(ledger: Pick<Ledger, 'verify' | 'messages' | 'lis
         heads.set(conversationId, revision)
         started = { ...STARTED, revision }
       }
-      const verification = await ledger.verify(conversationId, {
+      const verification = await ledger.admin.verify(conversationId, {
         onProgress: ({ events, conversations }) => {
           verdicts.set(key, { ...started, events, conversations })
         },

@@ -92,7 +92,7 @@ function Row({
         {count(row.liveTokens)}
       </td>
       <td class="n" data-label="cycles">
-        {count(row.cycles)}
+        {count(row.compactions)}
       </td>
       <td class="time" data-label="recorded">
         <Time at={row.lastRecordedAt} />

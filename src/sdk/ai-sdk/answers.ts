@@ -1,7 +1,7 @@
 /** Converts a model's answer to a message, complete or streamed. */
 import type { LanguageModelMiddleware } from 'ai'
 import type { MessageInput } from '../../domain/values/chat-message.js'
-import { inputOf, toLedger, type SdkPart } from './messages.js'
+import { inputOf, toLedger, type SdkPart } from '../../model-apis/ai-sdk-messages.js'
 
 type WrapGenerate = NonNullable<LanguageModelMiddleware['wrapGenerate']>
 type WrapStream = NonNullable<LanguageModelMiddleware['wrapStream']>

@@ -11,7 +11,7 @@ import type { ReportProblem } from '../../library/report-problem.js'
 import { checkConversationId, checkOptions, type ListRecordingOptions } from '../options.js'
 import { sendList, type ListToSend } from '../send-list.js'
 import { StreamedAnswer, answerOf, type Generated, type Streamed, type StreamPart } from './answers.js'
-import { asPrompt, sdkConverter, type SdkMessage } from './messages.js'
+import { asPrompt, sdkConverter, type SdkMessage } from '../../model-apis/ai-sdk-messages.js'
 
 /** Options of `ledgerMiddleware`. */
 export interface LedgerMiddlewareOptions extends ListRecordingOptions {

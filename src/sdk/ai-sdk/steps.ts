@@ -6,7 +6,8 @@ import type { Instructions, ModelMessage, StepResult, SystemModelMessage, ToolSe
 import type { MessageInput } from '../../domain/values/chat-message.js'
 import { checkConversationId, checkOptions, type ListRecordingOptions } from '../options.js'
 import { sendList } from '../send-list.js'
-import { asPrompt, sdkConverter, toLedger, type SdkMessage } from './messages.js'
+import { asPrompt, sdkConverter, type SdkMessage } from '../../model-apis/ai-sdk-messages.js'
+import { messagesOfStep } from '../../model-apis/completions.js'
 
 /** Options of `ledgerSteps`. */
 export interface LedgerStepsOptions extends ListRecordingOptions {
@@ -108,24 +109,12 @@ export function ledgerSteps(options: LedgerStepsOptions): LedgerSteps {
         messages: asModel(prompt.filter((message, at) => !isInstruction(message, at))),
       }
     },
-    async onStepEnd({ model, finishReason, usage, response }) {
+    async onStepEnd(step) {
       try {
-        const [first, ...rest] = asSdk(response.messages).flatMap(toLedger)
+        const [first, ...rest] = messagesOfStep(step)
         if (first === undefined) return
-        const { inputTokens, outputTokens, inputTokenDetails, outputTokenDetails } = usage
-        const tokens = {
-          inputTokens,
-          outputTokens,
-          cacheReadTokens: inputTokenDetails?.cacheReadTokens,
-          cacheWriteTokens: inputTokenDetails?.cacheWriteTokens,
-          reasoningTokens: outputTokenDetails?.reasoningTokens,
-        }
-        const isAnswer = first.role === 'assistant'
-        const attributes = { model: model.modelId, responseId: response.id, finishReason, usage: tokens }
-        await ledger.append(conversationId, [
-          { ...first, ...(isAnswer ? { attributes } : {}), ...(isAnswer && answers !== undefined ? { answers } : {}) },
-          ...rest,
-        ])
+        const isAnswer = first.role === 'assistant' && answers !== undefined
+        await ledger.append(conversationId, [{ ...first, ...(isAnswer ? { answers } : {}) }, ...rest])
       } catch (error) {
         reportProblem(error)
       }

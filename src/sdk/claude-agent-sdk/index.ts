@@ -1,7 +1,7 @@
 /**
  * `context-ledger/claude-agent-sdk`: a session store for the Claude Agent SDK. Each transcript is recorded twice: line by
  * line and unchanged, so that a session can be resumed from it; and as a conversation with the program's compactions, as
- * `importTranscript` records it from the file.
+ * `transcripts.import` records it from the file.
  */
 import { isLedgerError } from '../../lib/ledger-error.js'
 import { LRUCache } from 'lru-cache'
@@ -123,7 +123,7 @@ export function ledgerSessionStore(options: RecordingOptions): LedgerSessionStor
         await (await opened).record(added)
         return
       }
-      const opening = ledger.openTranscript(fileOf(key), { from: 'claude-code' })
+      const opening = ledger.transcripts.open(fileOf(key), { from: 'claude-code' })
       open.set(id, opening)
       await (await opening).record((await load(key)) ?? [])
     } catch (error) {

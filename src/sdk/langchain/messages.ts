@@ -5,7 +5,7 @@
 import type { BaseMessage } from 'langchain'
 import { z } from 'zod'
 import type { ChatMessage, MessageInput, MessagePart } from '../../domain/values/chat-message.js'
-import type { MessageConverter } from '../send-list.js'
+import type { MessageConverter } from '../../model-apis/message-converter.js'
 import { missingPeer } from '../missing-peer.js'
 
 const { AIMessage, HumanMessage, SystemMessage, ToolMessage, createMiddleware } = await import('langchain').catch(

@@ -16,9 +16,8 @@ export const agentHandlers = {
   async useTool({ ledger }, { params: { conversation, tool }, query, raw, access }) {
     if (tool === 'compact_context' && !access.roles.includes('append'))
       throw new Refused('RoleMissing', 'compact_context takes a key with the role append', { roles: ['append'] })
-    const found = ledger
-      .tools(conversation, withoutUndefined({ ...query, actor: access.actor }))
-      .find(({ name }) => name === tool)
+    const { tools } = ledger.conversation(conversation, withoutUndefined({ ...query, actor: access.actor }))
+    const found = tools.list.find(({ name }) => name === tool)
     return { body: { content: (await found?.execute(raw)) ?? '' } }
   },
 } satisfies Partial<Handlers>

@@ -60,11 +60,11 @@ export const conversationHandlers = {
   },
 
   async getLedger({ ledger }) {
-    return { body: await ledger.identity() }
+    return { body: await ledger.admin.identity() }
   },
 
   async settle({ ledger }, { params: { conversation } }) {
-    await ledger.waitForCompaction(conversation)
+    await ledger.admin.waitForCompaction(conversation)
     return {}
   },
 } satisfies Partial<Handlers>

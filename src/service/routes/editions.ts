@@ -85,15 +85,15 @@ export const editionHandlers = {
     await checkAll(parts, access, conversations)
     const options = withoutUndefined({ policies, summaries })
     return await jobs.start('whatIf', { access, prefer: headers['prefer'] }, (work) =>
-      ledger.whatIf(conversations, { ...options, onConversation: reportEach(work) }),
+      ledger.editions.whatIf(conversations, { ...options, onConversation: reportEach(work) }),
     )
   },
 
   async listPrompts({ ledger }) {
-    return { body: await ledger.prompts.list() }
+    return { body: await ledger.admin.prompts.list() }
   },
 
   async getPrompt({ ledger }, { params: { prompt } }) {
-    return { body: await ledger.prompts.show(prompt) }
+    return { body: await ledger.admin.prompts.show(prompt) }
   },
 } satisfies Partial<Handlers>

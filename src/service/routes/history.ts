@@ -96,7 +96,7 @@ export const historyHandlers = {
   },
 
   async undo({ ledger }, { params: { conversation }, body, access: { actor } }) {
-    return { body: await ledger.undo(conversation, withoutUndefined({ ...body, actor })) }
+    return { body: await ledger.editions.undo(conversation, withoutUndefined({ ...body, actor })) }
   },
 
   async diff({ ledger }, { params: { conversation }, query: { from, to, cycle, ...wait } }) {
@@ -128,7 +128,7 @@ export const historyHandlers = {
   },
 
   async stats({ ledger }, { params: { conversation } }) {
-    return { body: await ledger.stats(conversation) }
+    return { body: await ledger.admin.stats(conversation) }
   },
 
   async statsAll({ ledger, jobs }, { body: { prices, conversationId }, headers, access }) {
@@ -139,7 +139,7 @@ export const historyHandlers = {
         conversations.push(stats)
         progress({ conversations: conversations.length })
       }
-      const total = await ledger.stats(conversationId, { ...withoutUndefined({ prices }), onConversation })
+      const total = await ledger.admin.stats(conversationId, { ...withoutUndefined({ prices }), onConversation })
       return { conversations, total }
     })
   },
@@ -149,13 +149,13 @@ export const historyHandlers = {
     for await (const _event of ledger.log(conversation, { limit: 1 })) break
     const jobOptions = { access, conversationId: conversation, prefer: headers['prefer'] }
     return await jobs.start('verify', jobOptions, ({ progress }) =>
-      ledger.verify(conversation, { onProgress: progress }),
+      ledger.admin.verify(conversation, { onProgress: progress }),
     )
   },
 
   async verifyAll({ ledger, jobs }, { headers, access }) {
     return await jobs.start('verifyAll', { access, prefer: headers['prefer'] }, ({ progress, signal }) =>
-      ledger.verify(undefined, {
+      ledger.admin.verify(undefined, {
         onProgress: progress,
         onStream: async () => {
           signal.throwIfAborted()

@@ -145,7 +145,7 @@ export const messageHandlers = {
     const { policy, scope, correlationId } = body
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- as it came, and the ledger parses it
     const { observation } = raw as { readonly observation: Observation }
-    const result = await ledger.observe(
+    const result = await ledger.transcripts.observe(
       conversation,
       observation,
       withoutUndefined({ policy, scope: scopeWithin(access, scope), correlationId, actor: access.actor }),
@@ -169,12 +169,12 @@ export const messageHandlers = {
   },
 
   async pinMessage({ ledger }, { params: { conversation, message }, query, access: { actor } }) {
-    await ledger.pin(conversation, message, withoutUndefined({ ...query, actor }))
+    await ledger.conversation(conversation).pin(message, withoutUndefined({ ...query, actor }))
     return {}
   },
 
   async unpinMessage({ ledger }, { params: { conversation, message }, query, access: { actor } }) {
-    await ledger.unpin(conversation, message, withoutUndefined({ ...query, actor }))
+    await ledger.conversation(conversation).unpin(message, withoutUndefined({ ...query, actor }))
     return {}
   },
 

@@ -8,24 +8,24 @@ const PAGE = 100
 /** The handlers. */
 export const operatingHandlers = {
   async getProjections({ ledger }) {
-    return { body: { projections: await ledger.projections.status() } }
+    return { body: { projections: await ledger.admin.projections.status() } }
   },
 
   async rebuildProjections({ ledger, jobs }, { body: { names, fresh }, headers, access }) {
     const jobOptions = { access, prefer: headers['prefer'] }
     return await jobs.start('rebuildProjections', jobOptions, async ({ signal, progress }) => {
-      await ledger.projections.rebuild(names, { ...withoutUndefined({ fresh }), signal, onProgress: progress })
+      await ledger.admin.projections.rebuild(names, { ...withoutUndefined({ fresh }), signal, onProgress: progress })
       return null
     })
   },
 
   async catchUpProjections({ ledger }) {
-    return { body: { position: await ledger.projections.catchUp() } }
+    return { body: { position: await ledger.admin.projections.catchUp() } }
   },
 
   async fillVectors({ ledger, jobs }, { body: { limit }, headers, access }) {
     return await jobs.start('fillVectors', { access, prefer: headers['prefer'] }, ({ signal, progress }) =>
-      ledger.projections.fillVectors({ ...withoutUndefined({ limit }), signal, onProgress: progress }),
+      ledger.admin.projections.fillVectors({ ...withoutUndefined({ limit }), signal, onProgress: progress }),
     )
   },
 

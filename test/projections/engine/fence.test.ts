@@ -8,7 +8,8 @@ import { createMemoryEventStore } from '../../../src/adapters/memory/event-store
 import { systemClock } from '../../../src/ports/clock.js'
 import type { EventStore } from '../../../src/ports/event-store.js'
 import type { Database } from '../../../src/ports/sql.js'
-import { applyUntil, targetsOf } from '../../../projections/engine/apply.js'
+import { applyUntil } from '../../../projections/engine/apply.js'
+import { targetsOf } from '../../../projections/engine/target.js'
 import { readGenerations } from '../../../projections/engine/checkpoints.js'
 import { projections } from '../../../projections/index.js'
 import {

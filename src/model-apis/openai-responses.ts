@@ -2,9 +2,9 @@
  * OpenAI's Responses API: a list of items. The items of one answer (reasoning, text, calls) are one message of the ledger,
  * so that they stay together.
  */
-import { isRecord } from '../../lib/is-record.js'
-import { withoutUndefined } from '../../lib/without-undefined.js'
-import type { ChatMessage, MessageInput } from '../../domain/values/message.js'
+import { isRecord } from '../lib/is-record.js'
+import { withoutUndefined } from '../lib/without-undefined.js'
+import type { ChatMessage, MessageInput } from '../domain/values/message.js'
 import {
   chatCalls,
   chatParts,
@@ -24,18 +24,8 @@ import {
   type UpstreamHistory,
   type SourceMessage,
   type OutgoingMessage,
-} from '../api.js'
-import {
-  fieldsOf,
-  indexOf,
-  jsonText,
-  listOf,
-  numberOf,
-  withoutFields,
-  parseJson,
-  textOf,
-  type Fields,
-} from '../json.js'
+} from './api.js'
+import { fieldsOf, indexOf, jsonText, listOf, numberOf, withoutFields, parseJson, textOf, type Fields } from './json.js'
 
 const typeOf = (item: unknown): string => {
   const { type, role } = fieldsOf(item)

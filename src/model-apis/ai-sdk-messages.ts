@@ -4,8 +4,8 @@
  * API (provider options, tool names, signatures) is recorded in the field `ai_sdk`, by the index of its part.
  */
 import { z } from 'zod'
-import type { ChatMessage, FunctionCall, MessageInput, MessagePart } from '../../domain/values/chat-message.js'
-import type { MessageConverter } from '../send-list.js'
+import type { ChatMessage, FunctionCall, MessageInput, MessagePart } from '../domain/values/chat-message.js'
+import type { MessageConverter } from './message-converter.js'
 
 /** A part of a message. */
 export interface SdkPart {

@@ -2,8 +2,8 @@
  * Anthropic's Messages API: messages of the user and the assistant alternate and consist of blocks. The results of tool
  * calls are blocks of the next user message.
  */
-import { isRecord } from '../../lib/is-record.js'
-import type { ChatMessage, MessageInput } from '../../domain/values/message.js'
+import { isRecord } from '../lib/is-record.js'
+import type { ChatMessage, MessageInput } from '../domain/values/message.js'
 import {
   chatCalls,
   chatParts,
@@ -20,18 +20,8 @@ import {
   type ProxyRequest,
   type SourceMessage,
   type OutgoingMessage,
-} from '../api.js'
-import {
-  fieldsOf,
-  indexOf,
-  jsonText,
-  listOf,
-  numberOf,
-  withoutFields,
-  parseJson,
-  textOf,
-  type Fields,
-} from '../json.js'
+} from './api.js'
+import { fieldsOf, indexOf, jsonText, listOf, numberOf, withoutFields, parseJson, textOf, type Fields } from './json.js'
 
 const DIRECTIVE = new Set(['role', 'content'])
 const MARK = new Set(['cache_control'])

@@ -1,7 +1,7 @@
 /** OpenAI's Chat Completions API: a list of messages; the answer is a message, or deltas of one. */
-import { isRecord } from '../../lib/is-record.js'
-import { withoutUndefined } from '../../lib/without-undefined.js'
-import type { MessageInput } from '../../domain/values/message.js'
+import { isRecord } from '../lib/is-record.js'
+import { withoutUndefined } from '../lib/without-undefined.js'
+import type { MessageInput } from '../domain/values/message.js'
 import {
   chatCalls,
   toLedgerPart,
@@ -18,8 +18,8 @@ import {
   type ProxyRequest,
   type SourceMessage,
   type OutgoingMessage,
-} from '../api.js'
-import { fieldsOf, indexOf, listOf, numberOf, withoutFields, parseJson, textOf, type Fields } from '../json.js'
+} from './api.js'
+import { fieldsOf, indexOf, listOf, numberOf, withoutFields, parseJson, textOf, type Fields } from './json.js'
 
 const ROLES = new Set(['system', 'developer', 'user', 'assistant', 'tool'])
 const KNOWN = new Set(['role', 'content', 'name', 'tool_calls', 'tool_call_id'])

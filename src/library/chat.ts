@@ -1,0 +1,173 @@
+/** The handle of a conversation. It uses the calls of a ledger only, so that it works over a service too. */
+import { thrownSentence } from '../domain/values/thrown.js'
+import type { Context } from '../domain/compaction/context.js'
+import type { MessageInput } from '../domain/values/chat-message.js'
+import {
+  answerText,
+  openCalls,
+  readCompletion,
+  type Completion,
+  type CompletionMessages,
+  type RequestedCall,
+} from '../model-apis/completions.js'
+import { toAiSdkContext, toAnthropicContext } from '../model-apis/contexts.js'
+import type { AgentTool } from './agent-tools.js'
+import type {
+  Chat,
+  ChatContextOptions,
+  ChatOptions,
+  ChatTools,
+  RecordedAnswer,
+  ToolFunctions,
+  ToolResult,
+  UserMessageFields,
+} from './chat-types.js'
+import type { AppendOptions, AppendResult, RequestOptions } from './ledger-options.js'
+import { WAIT } from './freshness.js'
+import type { Ledger } from './ledger.js'
+import { ACTOR, bad, nameOf, optionsGiven, wholeNumberGiven, type Names } from './options.js'
+
+const OPTIONS: Names<ChatOptions> = { hitCharacters: true, answerCharacters: true, ...ACTOR }
+const CONTEXT: Names<ChatContextOptions> = { ...WAIT, api: true }
+const APIS = new Set<unknown>(['openai', 'anthropic', 'aiSdk'])
+
+/** What a handle uses. */
+export interface ChatParts extends Pick<Ledger, 'append' | 'context'> {
+  pin(conversationId: string, messageId: string, options?: RequestOptions): Promise<void>
+  unpin(conversationId: string, messageId: string, options?: RequestOptions): Promise<void>
+  /** The memory tools of a conversation. */
+  tools(conversationId: string, options: ChatOptions): readonly AgentTool[]
+}
+
+function checkedOptions(given: ChatOptions | undefined): ChatOptions {
+  const options = optionsGiven('conversation', given, OPTIONS)
+  if (options.actor !== undefined) nameOf('actor', options.actor)
+  wholeNumberGiven('hitCharacters', options.hitCharacters, 1)
+  wholeNumberGiven('answerCharacters', options.answerCharacters, 1)
+  return options
+}
+
+/** The tools in the form that each API takes. */
+const toolsOf = (list: readonly AgentTool[]): ChatTools => ({
+  openai: list.map(({ definition }) => definition),
+  anthropic: list.map(({ name, description, parameters }) => ({
+    name,
+    description,
+    input_schema: { ...parameters, type: 'object' },
+  })),
+  aiSdk: Object.fromEntries(list.map(({ name, description, inputSchema }) => [name, { description, inputSchema }])),
+  list,
+})
+
+/** The messages of a completion; throws if there are none. */
+async function messagesOf(completion: Completion): Promise<readonly [MessageInput, ...MessageInput[]]> {
+  let read: CompletionMessages | undefined
+  try {
+    read = await readCompletion(completion)
+  } catch (error) {
+    throw bad('completion', `cannot be read: ${thrownSentence(error)}`)
+  }
+  if (read === undefined)
+    throw bad(
+      'completion',
+      'must be a completion of the OpenAI chat API, a message of the Anthropic API, or a result of the AI SDK, complete and not streamed',
+    )
+  const [answer, ...others] = read.messages
+  if (answer !== undefined) return [answer, ...others]
+  throw bad('completion', read.error === undefined ? 'has no message' : `is an error: ${JSON.stringify(read.error)}`)
+}
+
+class LedgerChat implements Chat {
+  readonly tools: ChatTools
+  /** The context that `context` returned last. */
+  private lastContext: Pick<Context, 'revision' | 'hash'> | undefined
+
+  constructor(
+    private readonly parts: ChatParts,
+    readonly conversationId: string,
+    private readonly options: ChatOptions,
+  ) {
+    this.tools = toolsOf(parts.tools(conversationId, options))
+  }
+
+  private get actor(): Pick<ChatOptions, 'actor'> {
+    return this.options.actor === undefined ? {} : { actor: this.options.actor }
+  }
+
+  async user(content: NonNullable<MessageInput['content']>, fields: UserMessageFields = {}): Promise<AppendResult> {
+    return await this.append({ ...fields, role: 'user', content })
+  }
+
+  async append(messages: MessageInput | readonly MessageInput[], options?: AppendOptions): Promise<AppendResult> {
+    return await this.parts.append(this.conversationId, messages, { ...this.actor, ...options })
+  }
+
+  // The interface has one overload for each API, which an implementation cannot follow.
+  // oxlint-disable-next-line typescript/no-explicit-any
+  async context(options?: ChatContextOptions): Promise<any> {
+    const { api = 'openai', ...wait } = optionsGiven('context', options, CONTEXT)
+    if (!APIS.has(api)) throw bad('api', 'must be one of openai, anthropic, aiSdk')
+    const context = await this.parts.context(this.conversationId, wait)
+    const { revision, hash } = context
+    this.lastContext = { revision, hash }
+    if (api === 'openai') return context
+    const { messages, ...figures } = context
+    return { ...figures, ...(api === 'anthropic' ? toAnthropicContext(messages) : toAiSdkContext(messages)) }
+  }
+
+  async record(completion: Completion, options?: RequestOptions): Promise<RecordedAnswer> {
+    const [answer, ...results] = await messagesOf(completion)
+    const context = this.lastContext
+    const answers = context && { revision: String(context.revision), hash: context.hash }
+    const messages: MessageInput[] = [{ ...answer, ...(answers === undefined ? {} : { answers }) }, ...results]
+    const appended = await this.append(messages, options)
+    return { ...appended, text: answerText(messages), calls: openCalls(messages) }
+  }
+
+  async runTools(completion: Completion, functions: ToolFunctions = {}): Promise<readonly ToolResult[]> {
+    const results: ToolResult[] = []
+    for (const call of openCalls(await messagesOf(completion))) {
+      const result = await this.run(call, functions)
+      const { id, content, isError } = result
+      await this.append({ role: 'tool', tool_call_id: id, content, ...(isError ? { is_error: true } : {}) })
+      results.push(result)
+    }
+    return results
+  }
+
+  private async run(call: RequestedCall, functions: ToolFunctions): Promise<ToolResult> {
+    const { id, name } = call
+    try {
+      return { id, name, content: await this.contentOf(call, functions), isError: false }
+    } catch (error) {
+      return { id, name, content: JSON.stringify({ error: thrownSentence(error) }), isError: true }
+    }
+  }
+
+  private async contentOf({ name, arguments: text, isText }: RequestedCall, functions: ToolFunctions): Promise<string> {
+    const own = Object.hasOwn(functions, name) ? functions[name] : undefined
+    const tool = this.tools.list.find((each) => each.name === name)
+    if (own === undefined && tool === undefined) {
+      const names = [...Object.keys(functions), ...this.tools.list.map((each) => each.name)]
+      throw new Error(`there is no tool "${name}". Tools: ${names.join(', ')}`)
+    }
+    const args: unknown = isText ? text : JSON.parse(text === '' ? '{}' : text)
+    const result: unknown = own === undefined ? await tool?.call(args) : await own(args)
+    // JSON has no text for a function without a result.
+    return typeof result === 'string' ? result : (JSON.stringify(result) ?? 'null')
+  }
+
+  async pin(messageId: string, options?: RequestOptions): Promise<void> {
+    await this.parts.pin(this.conversationId, messageId, { ...this.actor, ...options })
+  }
+
+  async unpin(messageId: string, options?: RequestOptions): Promise<void> {
+    await this.parts.unpin(this.conversationId, messageId, { ...this.actor, ...options })
+  }
+}
+
+/** Creates handles. Throws if the id or an option is wrong. */
+export const createChats =
+  (parts: ChatParts): Ledger['conversation'] =>
+  (conversationId, options) =>
+    new LedgerChat(parts, nameOf('conversationId', conversationId), checkedOptions(options))

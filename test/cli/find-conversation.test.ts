@@ -1,0 +1,115 @@
+/** Conversations that a person names by a part of their id or title. */
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import fc from 'fast-check'
+import { conversationNamed, conversationsMeant, conversationsNamed } from '../../src/cli/find-conversation.js'
+import { mostSimilar } from '../../src/domain/text/similar.js'
+import type { Ledger } from '../../src/index.js'
+import { ledgerOn } from '../support/ledger-on-database.js'
+import { openTestDatabase } from '../support/memory-database.js'
+
+const rows = [
+  { conversationId: 'claude-code/3f0c2a54-1111', title: 'Fix the date bug' },
+  { conversationId: 'claude-code/3f0d0000-2222', title: 'Fix' },
+  { conversationId: 'codex/9aaa', title: 'Update the harbour log' },
+  { conversationId: 'run-7', title: '检查目前项目的设计' },
+  { conversationId: 'run-8' },
+]
+
+describe('a name means', () => {
+  it.each([
+    ['3f0c', ['claude-code/3f0c2a54-1111']],
+    ['3F0C2', ['claude-code/3f0c2a54-1111']],
+    ['claude-code/3f0c', ['claude-code/3f0c2a54-1111']],
+    ['3f0', ['claude-code/3f0c2a54-1111', 'claude-code/3f0d0000-2222']],
+    ['run', ['run-7', 'run-8']],
+    ['fix', ['claude-code/3f0d0000-2222']],
+    [' Fix the ', ['claude-code/3f0c2a54-1111']],
+    ['harbour', ['codex/9aaa']],
+    ['log update', ['codex/9aaa']],
+    ['date', ['claude-code/3f0c2a54-1111']],
+    ['the', ['claude-code/3f0c2a54-1111', 'codex/9aaa']],
+    ['项目', ['run-7']],
+    ['arbour', []],
+    ['', []],
+  ])('%j: %j', (name, ids) => {
+    expect(conversationsMeant(name, rows).map(({ conversationId }) => conversationId)).toEqual(ids)
+  })
+
+  it('every conversation that has a unique id, by that id', () => {
+    const ids = fc.uniqueArray(fc.stringMatching(/^[a-z]{1,3}(?:\/[a-z]{1,3})?$/u), { minLength: 1, maxLength: 6 })
+    fc.assert(
+      fc.property(ids, (conversationIds) => {
+        const all = conversationIds.map((conversationId) => ({ conversationId }))
+        for (const row of all) expect(conversationsMeant(row.conversationId, all)).toContain(row)
+      }),
+    )
+  })
+})
+
+describe('the most similar texts', () => {
+  it('are all items if they are few, and the text itself is the first', () => {
+    fc.assert(
+      fc.property(fc.uniqueArray(fc.string({ maxLength: 12 }), { minLength: 1, maxLength: 8 }), (texts) => {
+        const [given = ''] = texts
+        const found = mostSimilar(given, texts, (text) => [text], texts.length)
+        expect(found.toSorted()).toEqual(texts.toSorted())
+        expect(mostSimilar(given, [...texts, given.toLowerCase()], (text) => [text], 1)[0]?.toLowerCase()).toBe(
+          given.toLowerCase(),
+        )
+      }),
+    )
+  })
+})
+
+describe('in a ledger', () => {
+  let ledger: Ledger
+  let empty: Ledger
+  beforeAll(async () => {
+    ledger = await ledgerOn(await openTestDatabase())
+    empty = await ledgerOn(await openTestDatabase())
+    for (const [id, content] of [
+      ['run', 'Fix the date bug'],
+      ['run-7', 'Look at the harbour log'],
+      ['run-8', 'Look at the harbour'],
+    ] as const)
+      await ledger.append(id, { role: 'user', content })
+  })
+  afterAll(async () => {
+    await ledger.close()
+    await empty.close()
+  })
+
+  it('an exact id counts before the beginning of another', async () => {
+    expect(await conversationNamed(ledger, 'run')).toBe('run')
+  })
+
+  it('each is found once', async () => {
+    expect(await conversationsNamed(ledger, ['date bug', 'run', 'run-8'])).toEqual(['run', 'run-8'])
+  })
+
+  it('several are listed and refused', async () => {
+    await expect(conversationNamed(ledger, 'harbour')).rejects.toMatchObject({
+      kind: 'SeveralConversations',
+      fault: 'input',
+      message: expect.stringMatching(/may mean 2 conversations.*\n {2}run-\d {2}Look at the harbour/u),
+      details: {
+        conversations: expect.arrayContaining([{ conversationId: 'run-7', title: 'Look at the harbour log' }]),
+      },
+    })
+  })
+
+  it('an unknown one names the three nearest', async () => {
+    await expect(conversationNamed(ledger, 'run-9')).rejects.toMatchObject({
+      kind: 'NoSuchConversation',
+      message: expect.stringMatching(/^there is no conversation "run-9" .*The nearest:(?:\n {2}run.*){3}$/u),
+      details: { conversationId: 'run-9', nearest: [expect.anything(), expect.anything(), expect.anything()] },
+    })
+  })
+
+  it('an empty ledger says how to fill it', async () => {
+    await expect(conversationNamed(empty, 'run')).rejects.toMatchObject({
+      kind: 'NoSuchConversation',
+      message: expect.stringContaining('context-ledger import'),
+    })
+  })
+})

@@ -1,0 +1,38 @@
+/** A resident reader is killed at any moment, while commands read and write: nothing is lost, no answer is wrong. */
+import { expect, it } from '@jest/globals'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { runCli } from '../support/cli.js'
+
+const MAIN = fileURLToPath(new URL('../../dist/src/cli/resident-main.js', import.meta.url))
+const KILLS = 20
+
+it('20 kills under commands and writers', async () => {
+  const cwd = mkdtempSync(join(tmpdir(), 'resident-kill-'))
+  const store = join(cwd, 'ledger')
+  const append = async (content: string): Promise<void> => {
+    const input = JSON.stringify({ role: 'user', content })
+    expect((await runCli(['append', 'run', '--store', store], { cwd, input })).status).toBe(0)
+  }
+  try {
+    await append('message 0')
+    for (let kill = 1; kill <= KILLS; kill += 1) {
+      const resident = spawn(process.execPath, [MAIN, store], { stdio: 'ignore' })
+      const timer = setTimeout(() => resident.kill('SIGKILL'), kill * 97)
+      await append(`message ${String(kill)}`)
+      const { status, stdout } = await runCli(['log', 'run', '--json', '--store', store], { cwd })
+      // A reader whose owner is killed may fail, and then says so by its status.
+      const found = stdout.match(/"MessageAppended/gu)?.length ?? 0
+      expect(status !== 0 || found === kill + 1).toBe(true)
+      if (resident.exitCode === null && resident.signalCode === null) await once(resident, 'exit')
+      clearTimeout(timer)
+    }
+    expect((await runCli(['verify', '--store', store], { cwd })).status).toBe(0)
+  } finally {
+    rmSync(cwd, { recursive: true, force: true })
+  }
+}, 600_000)

@@ -1,0 +1,117 @@
+/**
+ * Replaces `@electric-sql/pglite` in tests: a database in memory is an engine of the worker (engines.mjs), emptied, and
+ * a database in a folder comes from the package.
+ *
+ * An engine of the worker belongs to another JavaScript context. Its rows and errors are converted, so that
+ * `instanceof` and strict equality work as with the package.
+ */
+import { types as nodeTypes } from 'node:util'
+import {
+  PGlite as Package,
+  types,
+  type ParserOptions,
+  type PGliteOptions,
+  type Results,
+  type Transaction,
+} from '../../node_modules/@electric-sql/pglite/dist/index.js'
+
+export { types }
+
+interface Engines {
+  template(): Promise<Blob>
+  take(file: object): Promise<Package>
+  release(engine: Package): Promise<void>
+  isUsed(engine: Package, file: object): boolean
+}
+declare global {
+  // oxlint-disable-next-line no-var -- the only way to declare a global
+  var testEngines: Engines
+}
+
+/** Names this test file to the engines of its worker. */
+const file = {}
+
+function ownError(error: unknown): unknown {
+  if (error instanceof Error || !nodeTypes.isNativeError(error)) return error
+  return Object.defineProperties(new Error(error.message), Object.getOwnPropertyDescriptors(error))
+}
+
+async function own<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work
+  } catch (error) {
+    throw ownError(error)
+  }
+}
+
+const ownValue = (value: unknown): unknown => (Array.isArray(value) ? value.map(ownValue) : value)
+
+const ownRow = (row: object): object =>
+  Object.fromEntries(Object.entries(row).map(([column, value]) => [column, ownValue(value)]))
+
+/** The methods of a transaction that `sql.ts` calls. */
+interface PooledTransaction extends Pick<Transaction, 'exec' | 'rollback'> {
+  query(text: string, values?: unknown[]): Promise<Results<object>>
+}
+
+/** The methods of a database that `sql.ts` calls. */
+class PooledEngine implements Pick<Package, 'exec' | 'listen' | 'close' | 'execProtocolRawSync'> {
+  readonly waitReady: Promise<void>
+  readonly #parsers: ParserOptions
+  readonly #serializers: PGliteOptions['serializers']
+  #taken: Package | undefined
+
+  constructor({ parsers = {}, serializers }: PGliteOptions) {
+    const json = (text: string): unknown => JSON.parse(text)
+    this.#parsers = { [types.JSON]: json, [types.JSONB]: json, ...parsers }
+    this.#serializers = serializers
+    this.waitReady = own(this.#take())
+  }
+
+  async #take(): Promise<void> {
+    this.#taken = await testEngines.take(file)
+  }
+
+  get #engine(): Package {
+    if (this.#taken === undefined || !testEngines.isUsed(this.#taken, file)) throw new Error('PGlite is closed')
+    return this.#taken
+  }
+
+  execProtocolRawSync(message: Uint8Array): Uint8Array {
+    return this.#engine.execProtocolRawSync(message)
+  }
+
+  async query(text: string, values?: unknown[], on: Pick<Package, 'query'> = this.#engine): Promise<Results<object>> {
+    const options = { parsers: this.#parsers, ...(this.#serializers && { serializers: this.#serializers }) }
+    const results = await own(on.query<object>(text, values, options))
+    return { ...results, rows: results.rows.map(ownRow) }
+  }
+
+  async exec(text: string): ReturnType<Package['exec']> {
+    return await own(this.#engine.exec(text))
+  }
+
+  async transaction<T>(work: (tx: PooledTransaction) => Promise<T>): Promise<T> {
+    const inside = (tx: Transaction): Promise<T> =>
+      work({
+        query: (text, values) => this.query(text, values, tx),
+        exec: (text) => own(tx.exec(text)),
+        rollback: () => own(tx.rollback()),
+      })
+    return await own(this.#engine.transaction(inside))
+  }
+
+  async listen(channel: string, wake: (payload: string) => void): ReturnType<Package['listen']> {
+    return await own(this.#engine.listen(channel, wake))
+  }
+
+  async close(): Promise<void> {
+    await testEngines.release(this.#engine)
+  }
+}
+
+/** The package's class, which takes an engine of the worker for a database in memory. */
+export const PGlite = new Proxy(Package, {
+  construct: (target, [options]: [PGliteOptions]) =>
+    options.fs === undefined ? new PooledEngine(options) : new target(options),
+})
