@@ -150,6 +150,10 @@ const remoteAdmin = (remote: Remote): Admin => {
       list: async () => await value('listPrompts', {}),
       show: async (prompt) => await value('getPrompt', { params: { prompt } }),
     },
+    secrets: {
+      redactor: () => Promise.reject(notSupportedRemotely('secrets.redactor', 'the service redacts what it records')),
+      scan: () => Promise.reject(notSupportedRemotely('secrets.scan', 'scan on the machine of the store')),
+    },
     projections: remoteProjections(remote),
   }
 }
