@@ -137,10 +137,6 @@ const remoteAdmin = (remote: Remote): Admin => {
       for (const each of conversations) await onConversation?.(each)
       return total
     },
-    secrets: {
-      redactor: () => Promise.reject(notSupportedRemotely('secrets.redactor', 'the service redacts what it records')),
-      scan: () => Promise.reject(notSupportedRemotely('secrets.scan', 'scan on the machine of the store')),
-    },
     identity: async () => await value('getLedger', {}),
     follow: (options) => followEvents(remote, options),
     async waitForCompaction(conversation) {

@@ -45,7 +45,6 @@ const HAS_TEXT: Readonly<Record<Command['type'], boolean>> = {
   EditContribution: true,
   TitleConversation: true,
   NoteDamage: true,
-  TitleConversation: true,
 }
 
 /** The redactors of a log, by their settings. */
