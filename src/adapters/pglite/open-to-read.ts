@@ -26,7 +26,7 @@ export interface FolderToRead {
 export async function openFolderToRead(path: string, options: OpenOptions = {}): Promise<FolderToRead> {
   const folder = resolve(path)
   await refuseForeign(folder)
-  const until = performance.now() + OPENING_MS
+  const from = performance.now()
   for (;;) {
     const reader = await connectToOwner(folder, options.alone === true)
     if (reader !== undefined) return reader
@@ -35,8 +35,9 @@ export async function openFolderToRead(path: string, options: OpenOptions = {}):
       return { db: await openFolder(folder, options), ownerName: undefined }
     } catch (error) {
       if (!(isStoreError(error) && error.kind === 'FolderLocked')) throw error
-      // The owner may still be opening the folder; it serves readers only after that.
-      if (performance.now() >= until)
+      // The owner may still be opening the folder; it has a socket only after that.
+      const isOpening = (await findOwner(folder))?.socket === undefined
+      if (performance.now() >= from + (isOpening ? OPENING_MS : ANSWER_MS))
         throw storeError(
           'FolderLocked',
           `${error.message}. Readers connect to that process, but it does not answer`,
@@ -47,7 +48,10 @@ export async function openFolderToRead(path: string, options: OpenOptions = {}):
   }
 }
 
-const OPENING_MS = 2_000
+/** How long an owner may take to open the folder. */
+const OPENING_MS = 10_000
+/** How long an owner with a socket may take to answer. */
+const ANSWER_MS = 2_000
 const RETRY_MS = 100
 
 async function connectToOwner(folder: string, alone: boolean): Promise<FolderToRead | undefined> {
