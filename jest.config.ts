@@ -44,7 +44,7 @@ const config: Config = {
     '^context-ledger/client$': '<rootDir>/src/client/index.ts',
     '^context-ledger/(.*)$': '<rootDir>/src/sdk/$1/index.ts',
     '^@electric-sql/pglite$': '<rootDir>/test/support/pglite.ts',
-    '^\\./template\\.js$': '<rootDir>/test/support/template.ts',
+    '^\\./database-template\\.js$': '<rootDir>/test/support/template.ts',
     '^(\\.{1,2}/.*)\\.js$': '$1',
   },
   transform: { '^.+\\.ts$': transformed(false), '^.+\\.tsx$': transformed(true) },

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openFolder, type OpenOptions } from '../src/adapters/pglite/sql.js'
-import { readTemplate } from '../src/adapters/pglite/template.js'
+import { readTemplate } from '../src/adapters/pglite/database-template.js'
 import { atMost, reported, type Group } from './support/figures.js'
 import { inTurns, median } from './support/measure.js'
 

@@ -1,7 +1,7 @@
 /**
  * Builds the program into `dist`: esbuild bundles the JavaScript, and the compiler checks the types and writes their
  * declarations, which `--without-types` omits (the program runs the same). In parallel, it creates the template of an
- * empty database that src/adapters/pglite/template.ts loads, if `dist` has none for this version of the engine. Other
+ * empty database that src/adapters/pglite/database-template.ts loads, if `dist` has none for this version of the engine. Other
  * arguments of the command are passed to the compiler.
  */
 import { PGlite } from '@electric-sql/pglite'

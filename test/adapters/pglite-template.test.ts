@@ -7,7 +7,7 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openFolder, type OpenOptions } from '../../src/adapters/pglite/sql.js'
-import { readTemplate } from '../../src/adapters/pglite/template.js'
+import { readTemplate } from '../../src/adapters/pglite/database-template.js'
 import { openLedger } from '../../src/index.js'
 import { longTest, wholeTest } from '../support/length.js'
 

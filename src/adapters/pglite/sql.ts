@@ -19,7 +19,7 @@ import { lockFolder, sweepSockets, unusable, type FolderLock, type LockOptions }
 import { PrivateNodeFs } from './private-node-fs.js'
 import { readMarker, refuseForeign, writeMarker } from './marker.js'
 import { serveReaders, type ReadWork } from './serve-readers.js'
-import { readTemplate } from './template.js'
+import { readTemplate } from './database-template.js'
 
 export interface OpenOptions extends LockOptions {
   /** The file of the template, for tests. */
