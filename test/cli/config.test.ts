@@ -234,9 +234,10 @@ describe('prices', () => {
 })
 
 describe('flags of the policy', () => {
-  it('has one for each setting, and leaves --model to the summarizer', () => {
+  it('has one for each setting except lists of patterns, and leaves --model to the summarizer', () => {
     const flags = policyFlags()
-    expect(flags.map(({ key }) => key)).toEqual(Object.keys(policySettingsSchema.shape))
+    const { secretPatterns: _patterns, secretAllow: _allow, ...single } = policySettingsSchema.shape
+    expect(flags.map(({ key }) => key)).toEqual(Object.keys(single))
     expect(flags.find(({ key }) => key === 'model')?.flag).toBe('agent-model')
     expect(flags.find(({ key }) => key === 'maxSummaryTokens')?.flag).toBe('max-summary-tokens')
     expect(flags.find(({ key }) => key === 'view')?.choices).toEqual(['clip-archive', 'session-summary'])

@@ -53,6 +53,8 @@ const ARGUMENTS: Readonly<Record<string, readonly unknown[]>> = {
   'editions.adopt': ['a', '5d41402abc4b'],
   'editions.revert': ['a'],
   'editions.drop': ['a', '5d41402abc4b'],
+  'admin.secrets.redactor': [],
+  'admin.secrets.scan': [],
   'admin.prompts.list': [],
   'admin.prompts.show': ['extractive'],
 }
