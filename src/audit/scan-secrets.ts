@@ -13,21 +13,27 @@ import { either as E } from 'fp-ts'
 
 /** An event that contains a secret. */
 export interface SecretPlace {
+  /** Revision of the event. */
   readonly revision: bigint
+  /** Type of the event. */
   readonly type: RecordedEvent['type']
   /** The message, if the event is one. */
   readonly messageId?: string
   /** The edition, if the event belongs to one. */
   readonly editionId?: string
+  /** Time of the event, ISO 8601 in UTC. */
   readonly recordedAt: string
 }
 
 /** A secret in the recorded events of a conversation. Its text is not repeated. */
 export interface RecordedSecret {
+  /** The conversation that has it. */
   readonly conversationId: string
+  /** The kind of secret, for example `aws-access-key`. */
   readonly kind: string
   /** Keyed: equal for the same secret of a ledger. */
   readonly fingerprint: string
+  /** The events that contain it, oldest first. */
   readonly places: readonly SecretPlace[]
   /** Answers and summaries that had it. Searches and exports are not recorded. */
   readonly seenBy: {

@@ -16,6 +16,7 @@ export interface ScanSecretsOptions {
 export interface SecretScan {
   /** The number of conversations that were read. */
   readonly conversations: number
+  /** The secrets, by conversation. */
   readonly secrets: readonly RecordedSecret[]
 }
 

@@ -18,6 +18,7 @@ export interface OpenAiCompletion {
 
 /** A message of Anthropic's API, not streamed. */
 export interface AnthropicMessage {
+  /** Always `message`. */
   readonly type: 'message'
   /** The blocks of the answer. */
   readonly content: readonly object[]
