@@ -58,8 +58,8 @@ export function createProjections(parts: ProjectionsParts): Admin['projections']
       return await runner.status()
     },
     async rebuild(names, given) {
-      gate.writes('projections.rebuild')
-      const { onProgress, ...how } = optionsGiven('projections.rebuild', given, REBUILD)
+      gate.writes('admin.projections.rebuild')
+      const { onProgress, ...how } = optionsGiven('admin.projections.rebuild', given, REBUILD)
       signalGiven(how.signal)
       const listener = listenerGiven('onProgress', onProgress, onProblem)
       wholeNumberGiven('batchSize', how.batchSize, 1)

@@ -9,6 +9,7 @@ import { z } from 'zod'
 import { issueSentence } from '../../domain/values/issue-sentence.js'
 import type { OpenTranscript } from '../../library/ledger.js'
 import { problem } from '../../library/problem.js'
+import type { ReportProblem } from '../../library/report-problem.js'
 import { toJson, checkConversationId, checkOptions, type RecordingOptions } from '../options.js'
 
 export type { RecordingOptions as KeptIn }
@@ -88,19 +89,22 @@ const MAX_OPEN = 100
 
 const isMissingConversation = (error: unknown): boolean => isLedgerError(error, 'NoSuchConversation')
 
-/** A session store in a ledger: `query({ prompt, options: { sessionStore: ledgerSessionStore({ ledger }) } })`. */
-export function ledgerSessionStore(options: RecordingOptions): LedgerSessionStore {
-  const reportProblem = checkOptions('ledgerSessionStore', options, ['ledger', 'onProblem'])
-  const { ledger } = options
+/** Records the lines of transcripts, and the conversations in them. */
+class TranscriptLines {
   /** The transcripts that this store has recorded from their first line. */
-  const open = new LRUCache<string, Promise<OpenTranscript>>({ max: MAX_OPEN })
+  private readonly open = new LRUCache<string, Promise<OpenTranscript>>({ max: MAX_OPEN })
   /** The last append of each transcript. Each append waits for the previous one, so that lines keep their order. */
-  const last = new Map<string, Promise<unknown>>()
+  private readonly last = new Map<string, Promise<unknown>>()
 
-  async function load(key: SessionKey): Promise<SessionStoreEntry[] | null> {
+  constructor(
+    private readonly ledger: RecordingOptions['ledger'],
+    private readonly reportProblem: ReportProblem,
+  ) {}
+
+  async load(key: SessionKey): Promise<SessionStoreEntry[] | null> {
     const entries: SessionStoreEntry[] = []
     try {
-      for await (const event of ledger.log(linesConversationId(key))) {
+      for await (const event of this.ledger.log(linesConversationId(key))) {
         if (event.type !== 'MessageAppended') continue
         const text = event.data.attributes?.['line']
         const line: unknown = typeof text === 'string' ? JSON.parse(text) : undefined
@@ -116,29 +120,29 @@ export function ledgerSessionStore(options: RecordingOptions): LedgerSessionStor
   }
 
   /** Records the conversation of new lines, and that of earlier lines if this store has not recorded it yet. */
-  async function observe(key: SessionKey, id: string, added: readonly SessionStoreEntry[]): Promise<void> {
-    const opened = open.get(id)
+  private async observe(key: SessionKey, id: string, added: readonly SessionStoreEntry[]): Promise<void> {
+    const opened = this.open.get(id)
     try {
       if (opened !== undefined) {
         await (await opened).record(added)
         return
       }
-      const opening = ledger.transcripts.open(fileOf(key), { from: 'claude-code' })
-      open.set(id, opening)
-      await (await opening).record((await load(key)) ?? [])
+      const opening = this.ledger.transcripts.open(fileOf(key), { from: 'claude-code' })
+      this.open.set(id, opening)
+      await (await opening).record((await this.load(key)) ?? [])
     } catch (error) {
       // The lines are recorded. The next append records the conversation from the first line.
-      open.delete(id)
-      reportProblem(error)
+      this.open.delete(id)
+      this.reportProblem(error)
     }
   }
 
-  async function append(key: SessionKey, entries: readonly SessionStoreEntry[]): Promise<void> {
+  private async record(key: SessionKey, entries: readonly SessionStoreEntry[]): Promise<void> {
     const id = linesConversationId(key)
     const uuids = new Set<string>()
     const unique = entries.filter(({ uuid }) => uuid === undefined || (!uuids.has(uuid) && uuids.add(uuid)))
     if (unique.length === 0) return
-    const { recorded } = await ledger.append(
+    const { recorded } = await this.ledger.append(
       id,
       unique.map((entry) => ({
         ...(entry.uuid === undefined ? {} : { id: entry.uuid }),
@@ -149,12 +153,33 @@ export function ledgerSessionStore(options: RecordingOptions): LedgerSessionStor
       { scope: TRANSCRIPT_SCOPE, policy: POLICY },
     )
     const isNew = new Set(recorded)
-    await observe(
+    await this.observe(
       key,
       id,
       unique.filter(({ uuid }) => uuid === undefined || isNew.has(uuid)),
     )
   }
+
+  /** Records lines after the earlier appends of the same transcript. */
+  async append(transcript: SessionKey, entries: readonly SessionStoreEntry[]): Promise<void> {
+    const { last } = this
+    const id = linesConversationId(transcript)
+    const next = (last.get(id) ?? Promise.resolve()).then(() => this.record(transcript, entries))
+    const settled = next.catch(() => undefined)
+    last.set(id, settled)
+    try {
+      await next
+    } finally {
+      if (last.get(id) === settled) last.delete(id)
+    }
+  }
+}
+
+/** A session store in a ledger: `query({ prompt, options: { sessionStore: ledgerSessionStore({ ledger }) } })`. */
+export function ledgerSessionStore(options: RecordingOptions): LedgerSessionStore {
+  const reportProblem = checkOptions('ledgerSessionStore', options, ['ledger', 'onProblem'])
+  const { ledger } = options
+  const lines = new TranscriptLines(ledger, reportProblem)
 
   return {
     async append(key, entries) {
@@ -163,19 +188,10 @@ export function ledgerSessionStore(options: RecordingOptions): LedgerSessionStor
       // A copy, since the caller may change the entries while the append waits.
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a copy of `entries`
       const copy = toJson('entries', entries) as SessionStoreEntry[]
-      const transcript = sessionKey(checkedKey)
-      const id = linesConversationId(transcript)
-      const next = (last.get(id) ?? Promise.resolve()).then(() => append(transcript, copy))
-      const settled = next.catch(() => undefined)
-      last.set(id, settled)
-      try {
-        await next
-      } finally {
-        if (last.get(id) === settled) last.delete(id)
-      }
+      await lines.append(sessionKey(checkedKey), copy)
     },
     async load(key) {
-      return await load(sessionKey(parsed(keySchema, 'key', key)))
+      return await lines.load(sessionKey(parsed(keySchema, 'key', key)))
     },
     async listSessions(projectKey) {
       const path = projectPath(parsed(z.string().min(1), 'projectKey', projectKey))
