@@ -294,7 +294,7 @@ describe('an edition that was given up or put back', () => {
     await appended('much', talk(300), { ...SMALL, modelMaxTokens: 4_000 })
     expect(await run('undo', 'much', '--cycle', '1')).toMatchObject({
       status: 2,
-      stderr: expect.stringMatching(/the context would have 1\d,\d{3} tokens, and the hard limit is 4,000/u),
+      stderr: expect.stringMatching(/would use 1\d,\d{3} tokens; the hard limit is 4,000/u),
     })
   })
 })
