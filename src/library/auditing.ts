@@ -100,7 +100,7 @@ export function createAuditing(parts: AuditingParts): Pick<Admin, 'verify' | 'id
   return {
     async verify(conversationId, options) {
       gate.open()
-      const { onProgress, ...given } = optionsGiven('verify', options, VERIFY)
+      const { onProgress, ...given } = optionsGiven('admin.verify', options, VERIFY)
       const listener = listenerGiven('onProgress', onProgress, onProblem)
       if (given.onStream !== undefined && typeof given.onStream !== 'function')
         throw bad('onStream', 'must be a function')

@@ -107,9 +107,9 @@ export function createCompacting(parts: CompactingParts): Compacting {
         )
       },
       async undo(conversationId, options) {
-        const { cycle, ...asking } = optionsGiven('undo', options, UNDO)
+        const { cycle, ...asking } = optionsGiven('editions.undo', options, UNDO)
         const provenance = provenanceOf(asking)
-        gate.writes('undo')
+        gate.writes('editions.undo')
         await lookup.existing(conversationId)
         if (cycle === undefined || !Number.isSafeInteger(cycle) || cycle < 1)
           throw bad('cycle', 'must be the number of a cycle, from 1')

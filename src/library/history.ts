@@ -134,7 +134,7 @@ const logCall = ({ log, lookup }: HistoryParts): Ledger['log'] =>
 const followCall = ({ log, gate }: HistoryParts): Admin['follow'] =>
   async function* followEvents(options) {
     gate.open()
-    const { after = -1n, untilHead = false, signal } = optionsGiven('follow', options, FOLLOW)
+    const { after = -1n, untilHead = false, signal } = optionsGiven('admin.follow', options, FOLLOW)
     if (after !== 'head' && !(typeof after === 'bigint' && after >= -1n && after < 2n ** 63n))
       throw bad('after', "must be a position (a bigint, -1n or more), or 'head'")
     if (typeof untilHead !== 'boolean') throw bad('untilHead', 'must be true or false')
@@ -183,7 +183,7 @@ const statsCall =
   ({ log, gate, lookup, prices: ownPrices }: HistoryParts): Admin['stats'] =>
   async (conversationId, options) => {
     gate.open()
-    const { prices, onConversation } = optionsGiven('stats', options, STATS)
+    const { prices, onConversation } = optionsGiven('admin.stats', options, STATS)
     if (onConversation !== undefined && typeof onConversation !== 'function')
       throw bad('onConversation', 'must be a function')
     return await stats(log, {

@@ -108,12 +108,12 @@ export function createObserving(parts: ObservingParts): Pick<Transcripts, 'obser
   const { conversations, clock, gate, freshness, provenanceOf, summarizerWindowTokens, estimator } = parts
   return {
     async observe(conversationId, observation, options): Promise<AppendResult> {
-      const parsedOptions = optionsGiven('observe', options, OPTIONS)
-      const parsedObservation = optionsGiven('observe', observation, OBSERVATION)
+      const parsedOptions = optionsGiven('transcripts.observe', options, OPTIONS)
+      const parsedObservation = optionsGiven('transcripts.observe', observation, OBSERVATION)
       const program = nameOf('program', parsedObservation.program)
       const where = parsedObservation.where === undefined ? 'proxy' : nameOf('where', parsedObservation.where)
       const commands = commandsOf(parsedObservation, program, where, clock.now().toISOString())
-      gate.writes('observe')
+      gate.writes('transcripts.observe')
       freshness.follow()
       valueOf(checkId('conversationId', conversationId), problem)
       const settings = settingsOf(parsedOptions.policy)

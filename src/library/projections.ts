@@ -69,12 +69,12 @@ export function createProjections(parts: ProjectionsParts): Admin['projections']
       })
     },
     async catchUp() {
-      gate.writes('projections.catchUp')
+      gate.writes('admin.projections.catchUp')
       return await runner.catchUp()
     },
     async fillVectors(options) {
-      gate.writes('projections.fillVectors')
-      const { onProgress, ...given } = optionsGiven('projections.fillVectors', options, FILL)
+      gate.writes('admin.projections.fillVectors')
+      const { onProgress, ...given } = optionsGiven('admin.projections.fillVectors', options, FILL)
       signalGiven(given.signal)
       const listener = listenerGiven('onProgress', onProgress, onProblem)
       wholeNumberGiven('limit', given.limit, 0)

@@ -35,7 +35,7 @@ export function createWhatIfCalls(parts: WhatIfParts): Pick<EditionsTried, 'what
   return {
     async whatIf(conversationIds, options) {
       gate.open()
-      const { policies, onConversation, ...given } = optionsGiven('whatIf', options, WHAT_IF)
+      const { policies, onConversation, ...given } = optionsGiven('editions.whatIf', options, WHAT_IF)
       const listener = listenerGiven('onConversation', onConversation, onProblem)
       const tried = policiesGiven(policies)
       const selection = conversationsGiven('conversationIds', conversationIds)
