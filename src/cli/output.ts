@@ -110,7 +110,7 @@ export async function showTable(
 /** Writes a line to standard error, wrapped on a terminal unless wrapping is off. */
 export function note(text: string): void {
   process.stderr.write(
-    `${fit === undefined || areLinesWhole() || !process.stderr.isTTY ? text : fit(text, process.stderr.columns)}\n`,
+    `${fit === undefined || areLinesWhole() || !process.stderr.isTTY || process.stderr.columns === 0 ? text : fit(text, process.stderr.columns)}\n`,
   )
 }
 

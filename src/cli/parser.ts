@@ -81,7 +81,7 @@ export async function parserOf(words: readonly string[], runs: Run = run): Promi
     .usage(`$0 COMMAND\n\n${ABOUT}`)
     .locale('en')
     .parserConfiguration({ 'dot-notation': false, 'parse-numbers': false, 'parse-positional-numbers': false })
-    .wrap(process.stdout.isTTY ? Math.min(WIDTH, process.stdout.columns) : WIDTH)
+    .wrap(process.stdout.isTTY && process.stdout.columns > 0 ? Math.min(WIDTH, process.stdout.columns) : WIDTH)
     .exitProcess(false)
     .strict()
     .demandCommand(1, 'name a command')

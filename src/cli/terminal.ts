@@ -12,7 +12,9 @@ export function keepLinesWhole(): void {
 export const areLinesWhole = (): boolean => isWhole
 
 /** The width of the terminal; undefined without a terminal or if wrapping is off. */
-export const columns = (): number | undefined => (isWhole || !isatty(1) ? undefined : process.stdout.columns)
+export const columns = (): number | undefined =>
+  // A terminal without a size reports 0 columns.
+  isWhole || !isatty(1) || process.stdout.columns === 0 ? undefined : process.stdout.columns
 
 /**
  * The last colour flag before `--`. It is read here, not by the parser, because error messages of the parser are
