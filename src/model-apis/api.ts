@@ -10,7 +10,7 @@ import { withoutUndefined } from '../lib/without-undefined.js'
 import { foreignMessage } from '../domain/values/foreign-messages.js'
 import { parseMessage, type ChatMessage, type MessageInput } from '../domain/values/message.js'
 import { isTooDeep, MAX_LEVELS } from '../lib/nesting.js'
-import { fieldsOf, jsonText, listOf, parseJson, textOf, type Fields } from './json.js'
+import { fieldsOf, jsonText, listOf, parseJson, textOf, type Fields, numberOf } from './json.js'
 
 /** A message of a request in the ledger's form, with the elements of the request that it was read from. */
 export interface SourceMessage {
@@ -314,6 +314,22 @@ export const usageOf = (
     reasoningTokens: reasoning,
   })
   return Object.keys(usage).length === 0 ? undefined : usage
+}
+
+/** Token usage as OpenAI reports it; its two APIs name the fields differently. */
+export function openAiUsage(
+  value: unknown,
+  input: 'prompt' | 'input',
+  output: 'completion' | 'output',
+): Fields | undefined {
+  if (!isRecord(value)) return undefined
+  return usageOf(
+    numberOf(value[`${input}_tokens`]),
+    numberOf(value[`${output}_tokens`]),
+    numberOf(fieldsOf(value[`${input}_tokens_details`])['cached_tokens']),
+    undefined,
+    numberOf(fieldsOf(value[`${output}_tokens_details`])['reasoning_tokens']),
+  )
 }
 
 /** The function calls of an answer. */

@@ -9,7 +9,7 @@ import {
   openaiErrorBody,
   sourceMessage,
   toLedgerMessage,
-  usageOf,
+  openAiUsage,
   withUnmatchedResultsAsText,
   splitInstructions,
   type Answer,
@@ -94,18 +94,7 @@ function read(body: Fields): ProxyRequest | undefined {
   }
 }
 
-function usage(value: unknown): Fields | undefined {
-  if (!isRecord(value)) return undefined
-  const cached = fieldsOf(value['prompt_tokens_details'])['cached_tokens']
-  const reasoning = fieldsOf(value['completion_tokens_details'])['reasoning_tokens']
-  return usageOf(
-    numberOf(value['prompt_tokens']),
-    numberOf(value['completion_tokens']),
-    numberOf(cached),
-    undefined,
-    numberOf(reasoning),
-  )
-}
+const usage = (value: unknown): Fields | undefined => openAiUsage(value, 'prompt', 'completion')
 
 function answerOf(body: unknown): Answer {
   const { id, model, choices, error, usage: tokens } = fieldsOf(body)

@@ -14,7 +14,7 @@ import {
   sourceMessage,
   toLedgerMessage,
   sourceResult,
-  usageOf,
+  openAiUsage,
   withUnmatchedResultsAsText,
   splitInstructions,
   type Answer,
@@ -190,18 +190,7 @@ function read(body: Fields): ProxyRequest | undefined {
   }
 }
 
-function usage(value: unknown): Fields | undefined {
-  if (!isRecord(value)) return undefined
-  const cached = fieldsOf(value['input_tokens_details'])['cached_tokens']
-  const reasoning = fieldsOf(value['output_tokens_details'])['reasoning_tokens']
-  return usageOf(
-    numberOf(value['input_tokens']),
-    numberOf(value['output_tokens']),
-    numberOf(cached),
-    undefined,
-    numberOf(reasoning),
-  )
-}
+const usage = (value: unknown): Fields | undefined => openAiUsage(value, 'input', 'output')
 
 /** Statuses of complete answers: finished, or ended by a limit of the request. */
 const ENDED = new Set(['completed', 'incomplete'])

@@ -111,7 +111,7 @@ describe('a text without secrets', () => {
     'export const TOKEN_LIMIT = 128_000; // tokens: 4096',
     'commit 9a28251f4c8a7d1e0b3c5f6a7d8e9f0a1b2c3d4e',
     'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=',
-    'http://localhost:3000/@fs/work/src/index.ts',
+    'http://localhost:3000/@fs/home/ada/shop/src/index.ts',
     'postgres://user:password@localhost/db and redis://:${REDIS_PASSWORD}@cache',
     'sk-xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx',
     '-----BEGIN PRIVATE KEY-----\n...\n-----END PRIVATE KEY-----',

@@ -2,8 +2,8 @@
 import type { Child } from 'hono/jsx'
 import { faultOf } from '../../library/problem.js'
 import type { ExplainOptions } from '../../library/ledger.js'
-import { ExplanationView } from '../views/explanation.js'
-import { oneLine, visible } from '../views/text.js'
+import { ExplanationView, SourcesHeading } from '../views/explanation.js'
+import { visible } from '../views/text.js'
 import type { PageServices } from './page-services.js'
 
 export async function explainedLine(
@@ -19,12 +19,7 @@ export async function explainedLine(
     if (fault === 'bug') throw error
     return (
       <>
-        <h2>Sources</h2>
-        {line === undefined ? null : (
-          <blockquote class="text">
-            <span class="ln">{visible(oneLine(line, 400))}</span>
-          </blockquote>
-        )}
+        <SourcesHeading line={line} />
         <p class="note warn">{visible(message)}</p>
       </>
     )

@@ -261,17 +261,24 @@ const MESSAGE_STATES = {
   withdrawn: 'From a withdrawn message.',
 } as const
 
+/** The heading of an explanation, with the line that it is about. */
+export const SourcesHeading = ({ line }: { line: string | undefined }): Child => (
+  <>
+    <h2>Sources</h2>
+    {line === undefined ? null : (
+      <blockquote class="text">
+        <span class="ln">{visible(oneLine(line, 400))}</span>
+      </blockquote>
+    )}
+  </>
+)
+
 /** The explanation of a line or a batch. */
 export function ExplanationView({ explanation, line }: { explanation: Explanation; line: string | undefined }): Child {
   const c = explanation.conversationId
   return (
     <>
-      <h2>Sources</h2>
-      {line === undefined ? null : (
-        <blockquote class="text">
-          <span class="ln">{visible(oneLine(line, 400))}</span>
-        </blockquote>
-      )}
+      <SourcesHeading line={line} />
       <Answer c={c} explanation={explanation} />
     </>
   )
