@@ -41,7 +41,7 @@ const random = randomOf(7)
 const eventFor = createEventMaker(7)
 
 const eventsFor = (stream: string, from: number, count: number): EventToAppend[] =>
-  Array.from({ length: count }, (_unused, at) => eventFor(stream, BigInt(from + at)))
+  Array.from({ length: count }, (_unused, at) => eventFor(stream, from + at))
 
 /** Measures raw inserts, appends through the store and appends through a ledger, in alternating blocks. */
 async function blocks(
@@ -190,9 +190,9 @@ async function faults(
   const found = new Map<string, string[]>()
   const seenIds = new Set<string>()
   const wrong: string[] = []
-  let before = -1n
+  let before = -1
   for await (const { stream, id, position } of store.readAll()) {
-    if (position !== before + 1n) wrong.push(`position ${String(position)} after ${String(before)}`)
+    if (position !== before + 1) wrong.push(`position ${String(position)} after ${String(before)}`)
     before = position
     if (!stream.startsWith(prefix)) continue
     if (seenIds.has(id)) wrong.push(`${id} twice`)

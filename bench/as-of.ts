@@ -87,11 +87,11 @@ async function run(bench: Bench): Promise<readonly Figure[]> {
     const log: Log = { store: createPostgresEventStore(db), bodies: createPostgresBodyStore(db) }
     const head = await log.store.streamRevision(conversationStream(CONVERSATION))
     const [first, last] = await Promise.all(
-      [0n, head].map(async (at) => (await loadContext(log, CONVERSATION, at)).recordedAt ?? ''),
+      [0, head].map(async (at) => (await loadContext(log, CONVERSATION, at)).recordedAt ?? ''),
     )
     const span = [Date.parse(first ?? ''), Date.parse(last ?? '')] as const
     const random = randomOf(3)
-    const anyRevision = (): bigint => BigInt(Math.floor(random() * Number(head)))
+    const anyRevision = (): number => Math.floor(random() * head)
     const anyTime = (): number => Math.floor(span[0] + random() * (span[1] - span[0]))
     const goOn = continueConversation(log)
     const times = { live: [] as number[], revision: [] as number[], time: [] as number[] }

@@ -81,7 +81,7 @@ async function appends(round: number, name: string, streams: number, each: numbe
     // Not the name of a conversation, so that no read model reads it.
     const stream = `${name}-${String(at)}`
     return Array.from({ length: each }, (_also, place) =>
-      append(stream, round * each + place, eventFor(stream, BigInt(round * each + place))),
+      append(stream, round * each + place, eventFor(stream, round * each + place)),
     )
   })
   const times: number[] = []
@@ -134,10 +134,10 @@ async function measureAppends(bench: Bench, address: string): Promise<Figure[]> 
   const batch = EventStoreDBClient.connectionString(address.replace(/^(kurrentdb|kdb)\b/u, 'esdb'))
   const store = await openKurrentDbEventStore(address, {
     bodies: createMemoryBodyStore(),
-    eventIds: { find: () => Promise.resolve({ revisions: [], upTo: -1n }) },
+    eventIds: { find: () => Promise.resolve({ revisions: [], upTo: -1 }) },
   })
   const byAdapter: Append = (stream, revision, event) => async () => {
-    const appended = await store.append(stream, revision === 0 ? 'no_stream' : BigInt(revision - 1), [event])()
+    const appended = await store.append(stream, revision === 0 ? 'no_stream' : revision - 1, [event])()
     if (E.isLeft(appended)) throw new Error(`the append failed: ${appended.left.kind}`)
   }
   const race = async (
@@ -223,7 +223,7 @@ async function fill(
   const db = await openDatabase(location.store)
   const store = await openKurrentDbEventStore(address, {
     bodies,
-    eventIds: { find: () => Promise.resolve({ revisions: [], upTo: -1n }) },
+    eventIds: { find: () => Promise.resolve({ revisions: [], upTo: -1 }) },
   })
   try {
     const bulk = await createBulkLog(db)

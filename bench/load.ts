@@ -68,7 +68,7 @@ async function loads(log: Log, conversationId: string): Promise<number[]> {
   const last = await log.store.streamRevision(conversationStream(conversationId))
   const times: number[] = []
   for (let position = 0; position < PLACES; position += 1) {
-    const at = last - BigInt(Math.floor((position * SPREAD) / PLACES))
+    const at = last - Math.floor((position * SPREAD) / PLACES)
     times.push(
       await timed(async () => {
         const context = contextOf(await loadContext(log, conversationId, at))

@@ -67,7 +67,7 @@ const CONVERSATIONS = 50
 let startedCount = 0
 
 interface Acknowledged {
-  readonly position: bigint
+  readonly position: number
   readonly at: number
 }
 
@@ -123,16 +123,16 @@ function startAppender(ledger: Ledger, rate: number): Appender {
 }
 
 /** Polls the position of all read models, and calls `seen` when it advances. */
-function watchRows({ db }: Elsewhere, seen: (position: bigint, at: number) => void): () => Promise<void> {
+function watchRows({ db }: Elsewhere, seen: (position: number, at: number) => void): () => Promise<void> {
   const watch = createProjectionWatch({ db, store: createPostgresEventStore(db), projections })
   const LOOK_MS = 3
   const ending = new AbortController()
-  let before = -1n
+  let before = -1
   const running = (async () => {
     while (!ending.signal.aborted) {
       const live = await watch.live()
       const least =
-        live.length < projections.length ? -1n : leastPosition(live.flatMap(({ checkpoints }) => checkpoints))
+        live.length < projections.length ? -1 : leastPosition(live.flatMap(({ checkpoints }) => checkpoints))
       if (least > before) seen(least, performance.now())
       before = least
       await delay(LOOK_MS)
@@ -179,7 +179,7 @@ async function lag(bench: Bench, name: string, kurrent?: KurrentPlace): Promise<
     })
     await delay(WARM_UP_MS + LAG_MS)
     const rate = await appender.stop()
-    const last = acknowledged.reduce((most, { position }) => (position > most ? position : most), -1n)
+    const last = acknowledged.reduce((most, { position }) => (position > most ? position : most), -1)
     await location.ledger.list({ waitFor: last, timeout: 60_000 })
     await unwatch()
     const [shown] = await location.db.query<{ count: string }>(
@@ -231,7 +231,7 @@ async function takeover(bench: Bench, name: string, kurrent?: KurrentPlace): Pro
   let next: Worker | undefined
   const times: number[] = []
   let appender: Appender | undefined
-  const waiting = new Set<{ readonly position: bigint; readonly resolve: (at: number) => void }>()
+  const waiting = new Set<{ readonly position: number; readonly resolve: (at: number) => void }>()
   const unwatch = watchRows(location, (position, at) => {
     for (const one of waiting) {
       if (position < one.position) continue
@@ -331,7 +331,7 @@ async function startModel(onRequest: () => void): Promise<{ readonly address: st
 }
 
 /** True if the worker has processed a position and has no work left. */
-async function isIdle(queue: ReturnType<typeof createPostgresWorkQueue>, position: bigint): Promise<boolean> {
+async function isIdle(queue: ReturnType<typeof createPostgresWorkQueue>, position: number): Promise<boolean> {
   const checkpoint = await queue.checkpoint()
   if (checkpoint === undefined || checkpoint.position < position) return false
   const { waiting, running, resting } = await queue.status()
@@ -366,13 +366,13 @@ async function agentsRead(bench: Bench): Promise<Figure[]> {
   const random = randomOf(3)
   const without: number[] = []
   const during: number[] = []
-  let revision = -1n
+  let revision = -1
   let agent: Agent | undefined
 
   /** Time of the last recorded event. */
   async function lastRecorded(): Promise<number> {
     let last = 0
-    for await (const event of location.ledger.log(conversation, { from: revision + 1n })) {
+    for await (const event of location.ledger.log(conversation, { from: revision + 1 })) {
       revision = event.revision
       last = new Date(event.metadata.recordedAt).getTime()
     }

@@ -22,11 +22,11 @@ type AgentRequest =
   | { readonly kind: 'stop' }
   | { readonly kind: 'close' }
 
-type Answer = { readonly position?: bigint | undefined; readonly reads?: readonly Read[] } | { readonly error: string }
+type Answer = { readonly position?: number | undefined; readonly reads?: readonly Read[] } | { readonly error: string }
 
 export interface Agent {
   /** Appends, and returns the position of the last event. */
-  append(messages: readonly MessageInput[], modelMaxTokens: number): Promise<bigint>
+  append(messages: readonly MessageInput[], modelMaxTokens: number): Promise<number>
   /** Reads the context repeatedly until `work` is done, and returns the duration of each read. */
   readWhile(work: () => Promise<void>): Promise<readonly Read[]>
   close(): Promise<void>
@@ -62,7 +62,7 @@ export async function startAgent(store: string, conversation: string): Promise<A
   await ask({ kind: 'open', options: { store, workers: 'elsewhere', actor: 'bench' }, conversation })
   return {
     append: async (messages, modelMaxTokens) =>
-      (await ask({ kind: 'append', messages, modelMaxTokens })).position ?? -1n,
+      (await ask({ kind: 'append', messages, modelMaxTokens })).position ?? -1,
     async readWhile(work) {
       await ask({ kind: 'read' })
       try {

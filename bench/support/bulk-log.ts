@@ -94,8 +94,8 @@ export const quickSummarizer: Summarizer = {
 
 interface WrittenEvent extends EventToAppend {
   readonly stream: string
-  readonly revision: bigint
-  readonly position: bigint
+  readonly revision: number
+  readonly position: number
 }
 
 const ROWS_A_STATEMENT = 2_000
@@ -128,9 +128,9 @@ export interface BulkLog {
 /** Fills the log of a new database; creates its tables. */
 export async function createBulkLog(db: Database, summarizer = quickSummarizer): Promise<BulkLog> {
   await migrateLog(db)
-  const revisions = new Map<string, bigint>()
+  const revisions = new Map<string, number>()
   let rows: WrittenEvent[] = []
-  let head = -1n
+  let head = -1
   let flushing: Promise<void> | undefined
 
   async function flush(): Promise<void> {
@@ -153,13 +153,13 @@ export async function createBulkLog(db: Database, summarizer = quickSummarizer):
   }
   const store: EventStore = {
     append: (stream, expected, events) => async () => {
-      let revision = revisions.get(stream) ?? -1n
+      let revision = revisions.get(stream) ?? -1
       // Conversations that are written concurrently register the same prompt.
-      if (expected === 'no_stream' && revision >= 0n)
+      if (expected === 'no_stream' && revision >= 0)
         return E.left({ kind: 'RevisionConflict', stream, expected, actual: revision })
       for (const event of events) {
-        revision += 1n
-        head += 1n
+        revision += 1
+        head += 1
         rows.push({ ...event, stream, revision, position: head })
       }
       revisions.set(stream, revision)
@@ -183,7 +183,7 @@ export async function createBulkLog(db: Database, summarizer = quickSummarizer):
     streams: unread,
     subscribe: unread,
     head: () => Promise.resolve(head),
-    streamRevision: (stream) => Promise.resolve(revisions.get(stream) ?? -1n),
+    streamRevision: (stream) => Promise.resolve(revisions.get(stream) ?? -1),
   }
   const log = { store, bodies: createPostgresBodyStore(db) }
   const clock = systemClock
@@ -253,7 +253,7 @@ export async function createBulkLog(db: Database, summarizer = quickSummarizer):
       ])
       await db.query('update log_head set position = $1', [head])
       await db.script('analyze events; analyze streams')
-      return { events: Number(head) + 1 }
+      return { events: head + 1 }
     },
   }
 }

@@ -7,7 +7,7 @@ import { messageAt } from './bulk-log.js'
 import { randomOf } from './text.js'
 
 /** Makes events, each another message; the same seed makes the same ones. */
-export function createEventMaker(seed: number): (stream: string, revision: bigint) => EventToAppend {
+export function createEventMaker(seed: number): (stream: string, revision: number) => EventToAppend {
   const random = randomOf(seed)
   let made = 0
   return (stream, revision) => {

@@ -29,7 +29,7 @@ export async function mustAppend(
   at: number,
   events: readonly EventToAppend[],
 ): Promise<void> {
-  const appended = await store.append(stream, at === 0 ? 'no_stream' : BigInt(at - 1), events)()
+  const appended = await store.append(stream, at === 0 ? 'no_stream' : at - 1, events)()
   if (E.isLeft(appended)) throw new Error(`the append failed: ${appended.left.kind}`)
 }
 
@@ -84,7 +84,7 @@ async function beWriter(address: string, seed: number): Promise<void> {
   })
   process.on('message', ({ into, stream, from, count }: Turn) => {
     void (async () => {
-      const events = Array.from({ length: count }, (_none, at) => eventFor(stream, BigInt(from + at)))
+      const events = Array.from({ length: count }, (_none, at) => eventFor(stream, from + at))
       for (const [at, event] of events.entries())
         await (into === 'raw' ? rawInsert(db, event, stream, from + at) : mustAppend(store, stream, from + at, [event]))
       process.send?.(events.map(({ id }) => id))

@@ -66,7 +66,7 @@ async function applyBatch(
 }
 
 /** The position after which the next batch is read; undefined if no target needs one. */
-function nextAfter(targets: readonly Target[], until: bigint): bigint | undefined {
+function nextAfter(targets: readonly Target[], until: number): number | undefined {
   const waiting = targets.filter((target) => target.stop === undefined && target.position < until)
   return waiting.length === 0 ? undefined : leastPosition(waiting)
 }
@@ -95,7 +95,7 @@ export interface ApplyOptions {
 export async function applyUntil(
   source: ProjectionSource,
   targets: readonly Target[],
-  until: bigint,
+  until: number,
   options: ApplyOptions,
 ): Promise<'done' | 'moved'> {
   const from = nextAfter(targets, until)

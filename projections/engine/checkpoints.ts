@@ -18,7 +18,7 @@ export interface Stop {
    */
   readonly advice?: string
   readonly stream?: string
-  readonly revision?: bigint
+  readonly revision?: number
   readonly type?: string
 }
 
@@ -27,12 +27,12 @@ export interface ConversationStop extends Stop {
   /** The conversation, or the stream's name if the stream belongs to no conversation. */
   readonly conversationId: string
   /** Position of the first event that could not be applied. */
-  readonly position: bigint
+  readonly position: number
 }
 
 /** Position and id of an event, which together identify the log. */
 export interface EventMark {
-  readonly position: bigint
+  readonly position: number
   readonly id: string
 }
 
@@ -44,14 +44,14 @@ export type GenerationState = 'building' | 'live' | 'retired'
 
 interface Checkpoint {
   readonly partition: number
-  /** Position up to which all events are applied; -1n at the start. */
-  readonly position: bigint
+  /** Position up to which all events are applied; -1 at the start. */
+  readonly position: number
   /** The last applied event; undefined if there is none. */
   readonly event?: EventMark
   /** Its rows were made from another log. An event that cannot be applied stops only its conversation (`stopped`). */
   readonly stop?: Stop
-  /** Fence of the claim under which it last moved; 0n if there was no claim. */
-  readonly fence: bigint
+  /** Fence of the claim under which it last moved; 0 if there was no claim. */
+  readonly fence: number
   readonly updatedAt: string
 }
 
@@ -68,13 +68,13 @@ export interface Generation {
   readonly stopped: readonly ConversationStop[]
 }
 
-/** The position up to which all of these checkpoints have applied the log; -1n if there are none. */
-export const leastPosition = (checkpoints: readonly { readonly position: bigint }[]): bigint =>
-  checkpoints.reduce((least, { position }) => (position < least ? position : least), checkpoints[0]?.position ?? -1n)
+/** The position up to which all of these checkpoints have applied the log; -1 if there are none. */
+export const leastPosition = (checkpoints: readonly { readonly position: number }[]): number =>
+  checkpoints.reduce((least, { position }) => (position < least ? position : least), checkpoints[0]?.position ?? -1)
 
-/** The position of the checkpoint that is furthest; -1n if there are none. */
-export const mostPosition = (checkpoints: readonly { readonly position: bigint }[]): bigint =>
-  checkpoints.reduce((most, { position }) => (position > most ? position : most), -1n)
+/** The position of the checkpoint that is furthest; -1 if there are none. */
+export const mostPosition = (checkpoints: readonly { readonly position: number }[]): number =>
+  checkpoints.reduce((most, { position }) => (position > most ? position : most), -1)
 
 const CHECKPOINTS = 'projection_checkpoints'
 /**
@@ -210,10 +210,10 @@ function checkpointOf({
 }: CheckpointRow): Checkpoint {
   return {
     partition,
-    position: BigInt(position),
-    ...(eventPosition === null || eventId === null ? {} : { event: { position: BigInt(eventPosition), id: eventId } }),
+    position: Number(position),
+    ...(eventPosition === null || eventId === null ? {} : { event: { position: Number(eventPosition), id: eventId } }),
     ...(stop === null ? {} : { stop: parseStop(stop) }),
-    fence: BigInt(fence),
+    fence: Number(fence),
     updatedAt,
   }
 }
@@ -225,7 +225,7 @@ function stopsOf(text: string | null): ConversationStop[] {
   return rows.map(([conversationId, position, stop]) => ({
     ...parseStop(stop),
     conversationId,
-    position: BigInt(position),
+    position: Number(position),
   }))
 }
 
@@ -233,7 +233,7 @@ function parseStop(text: string): Stop {
   // Written by `recordStop`.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   const { revision, ...stop } = JSON.parse(text) as Omit<Stop, 'revision'> & { readonly revision?: string }
-  return revision === undefined ? stop : { ...stop, revision: BigInt(revision) }
+  return revision === undefined ? stop : { ...stop, revision: Number(revision) }
 }
 
 /** The live generation of a projection. */
@@ -268,7 +268,7 @@ export async function setState(
   name: string,
   generation: number,
   state: GenerationState,
-  fence = 0n,
+  fence = 0,
 ): Promise<void> {
   await sql.query(
     `update ${CHECKPOINTS} set state = $3, fence = greatest(fence, $4::int8), updated_at = clock_timestamp() where name = $1 and generation = $2`,
@@ -287,7 +287,7 @@ export interface ExpectedCheckpoint {
   readonly generation: number
   readonly partition: number
   readonly partitions: number
-  readonly position: bigint
+  readonly position: number
 }
 
 /** Idle timeout of a fenced transaction: a process that is suspended within one releases its row locks after it. */
@@ -303,9 +303,9 @@ const AT_EXPECTED_POSITION = 'name = $1 and generation = $2 and partition = $3 a
 export async function advance(
   sql: Sql,
   from: ExpectedCheckpoint,
-  to: bigint,
+  to: number,
   event: EventMark | undefined,
-  fence: bigint | undefined,
+  fence: number | undefined,
 ): Promise<boolean> {
   const moved = await sql.query(
     `update ${CHECKPOINTS} set position = $6, event_position = coalesce($7::int8, event_position), event_id = coalesce($8, event_id), stop = null, updated_at = clock_timestamp()
@@ -413,7 +413,7 @@ export const fenced = (): LedgerError => new LedgerError('Fenced', 'another proc
  * Raises the fence of all checkpoints of these projections, so that a process with a smaller fence can no longer move
  * them. Throws `Fenced` if one has a larger fence.
  */
-export async function raiseFence(sql: Sql, names: readonly string[], fence: bigint): Promise<void> {
+export async function raiseFence(sql: Sql, names: readonly string[], fence: number): Promise<void> {
   await sql.query(
     `update ${CHECKPOINTS} set fence = $2 where name = any($1::text[]) and state <> 'retired' and fence < $2`,
     [names, fence],
@@ -441,7 +441,7 @@ export async function repartition(sql: Sql, name: string, generation: number, pa
       (last, mark) => (last === undefined || mark.position > last.position ? mark : last),
       undefined,
     )
-  const fence = checkpoints.reduce((most, checkpoint) => (checkpoint.fence > most ? checkpoint.fence : most), 0n)
+  const fence = checkpoints.reduce((most, checkpoint) => (checkpoint.fence > most ? checkpoint.fence : most), 0)
   await sql.query(`delete from ${CHECKPOINTS} where name = $1 and generation = $2`, [name, generation])
   await sql.query(
     `insert into ${CHECKPOINTS} (name, generation, version, position, state, tables, partition, partitions, event_position, event_id, fence)

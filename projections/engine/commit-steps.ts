@@ -11,7 +11,7 @@ import { readEvent, stepOf, type ReadEvent, type Step } from './prepare-batch.js
 export type CommitOptions = {
   /** True prefers short statements to the lowest total cost. */
   readonly isQuick: boolean
-  readonly fence: bigint | undefined
+  readonly fence: number | undefined
   /** Counts the applied events of each target. */
   readonly applied: Map<Target, number>
 }
@@ -61,7 +61,7 @@ async function commitAround(
   db: Database,
   target: Target,
   items: readonly ReadEvent[],
-  upTo: bigint,
+  upTo: number,
   refusal: unknown,
   options: CommitOptions,
 ): Promise<void> {

@@ -32,11 +32,11 @@ export interface RowCheckDependencies {
   readonly projections: readonly Projection[]
   /**
    * Events of a conversation and its editions that were appended after those already folded; the editions' first.
-   * @param lastRevision the last folded revision of a stream, -1n if there is none
+   * @param lastRevision the last folded revision of a stream, -1 if there is none
    */
   readonly eventsFrom: (
     conversationId: string,
-    lastRevision: (stream: string) => bigint,
+    lastRevision: (stream: string) => number,
   ) => AsyncIterable<RecordedEvent>
   /** Applies the log up to its head to the rows. */
   readonly catchUp: () => Promise<void>
@@ -105,17 +105,10 @@ function differingColumns(
 const nameOf = ({ projection, table }: ComparedTable): string => `${projection.name}, table ${table.name}`
 
 const keyText = ({ table }: ComparedTable, row: Row): string =>
-  JSON.stringify(
-    Object.fromEntries(
-      table.key.map((column) => [
-        column,
-        typeof row[column] === 'bigint' ? String(row[column]) : (row[column] ?? null),
-      ]),
-    ),
-  )
+  JSON.stringify(Object.fromEntries(table.key.map((column) => [column, row[column] ?? null])))
 
-const revisionOf = (row: Row): bigint =>
-  row['revision'] === undefined || row['revision'] === null ? -1n : BigInt(String(row['revision']))
+const revisionOf = (row: Row): number =>
+  row['revision'] === undefined || row['revision'] === null ? -1 : Number(String(row['revision']))
 
 /** The stored row for each compared row, in the same order. */
 async function storedRowsFor(
@@ -194,10 +187,10 @@ async function compareOldest(
 class DifferenceList {
   private reported = 0
 
-  add(found: RowDifference[], conversationId: string, revision: bigint, detail: string): void {
+  add(found: RowDifference[], conversationId: string, revision: number, detail: string): void {
     if (this.reported < MAX_DIFFERENCES) found.push({ conversationId, revision, detail })
     if (this.reported === MAX_DIFFERENCES)
-      found.push({ conversationId, revision: -1n, detail: 'more rows differ, which are not listed' })
+      found.push({ conversationId, revision: -1, detail: 'more rows differ, which are not listed' })
     this.reported += 1
   }
 }
@@ -283,7 +276,7 @@ class RowComparison implements RowCheck {
       if (conversation.abandoned)
         found.push({
           conversationId: conversation.conversationId,
-          revision: -1n,
+          revision: -1,
           detail: `more than ${String(MAX_MISMATCHED)} rows differ, so the read models do not belong to this conversation`,
         })
       else found.push(...(await this.compareAgain(conversation)))
@@ -351,7 +344,7 @@ class RowComparison implements RowCheck {
     return [
       {
         conversationId,
-        revision: -1n,
+        revision: -1,
         detail: `${nameOf(compared)} has rows of ${conversationStream(conversationId)}, which is not in the log`,
       },
     ]
@@ -365,7 +358,7 @@ class RowComparison implements RowCheck {
     const { eventsFrom, projections } = this.dependencies
     const keys = new Map(this.tables.map(({ table }) => [table.name, new Set<string>()]))
     const byName = new Map(this.tables.map(({ table }) => [table.name, table]))
-    for await (const event of eventsFrom(conversation.conversationId, () => -1n)) {
+    for await (const event of eventsFrom(conversation.conversationId, () => -1)) {
       if (event.revision > conversation.lastRevision(event.stream)) continue
       for (const change of projections.flatMap((projection) => changesOf(projection, event))) {
         const table = byName.get(change.table)
@@ -385,7 +378,7 @@ class RowComparison implements RowCheck {
     const { db, projections } = this.dependencies
     return await readSnapshot(db, projections, async (stored) => {
       const found: RowDifference[] = []
-      const add = (revision: bigint, detail: string): void => {
+      const add = (revision: number, detail: string): void => {
         this.differences.add(found, conversation.conversationId, revision, detail)
       }
       for (const rows of conversation.tables) {
@@ -394,7 +387,7 @@ class RowComparison implements RowCheck {
         if (lag === undefined)
           await describeTable(stored, conversation, rows, keys.get(compared.table.name) ?? new Set<string>(), add)
         // Reported once for a read model, not once for each of its tables.
-        else if (compared.table === compared.projection.tables[0]) add(-1n, lag)
+        else if (compared.table === compared.projection.tables[0]) add(-1, lag)
       }
       return found
     })
@@ -416,7 +409,7 @@ async function describeTable(
   conversation: ConversationRows,
   rows: TableRows,
   keys: ReadonlySet<string>,
-  add: (revision: bigint, detail: string) => void,
+  add: (revision: number, detail: string) => void,
 ): Promise<void> {
   const { compared } = rows
   const mismatched = [...rows.mismatched.values()]

@@ -91,13 +91,13 @@ export function keyWithin({ table }: ComparedTable, row: Row): string {
 
 export class ConversationRows {
   /** Position of the last event that was applied. */
-  position = -1n
-  private readonly revisions = new Map<string, bigint>()
+  position = -1
+  private readonly revisions = new Map<string, number>()
   characters = 0
   /** True if so many rows differ that folding the rest is pointless. */
   abandoned = false
   /** The event that cannot be turned into rows, and the error. The conversation's other rows are then not reported. */
-  failure: { readonly revision: bigint; readonly detail: string } | undefined
+  failure: { readonly revision: number; readonly detail: string } | undefined
   readonly tables: readonly TableRows[]
 
   constructor(
@@ -107,8 +107,8 @@ export class ConversationRows {
     this.tables = tables.map((compared) => new TableRows(compared))
   }
 
-  /** The last revision of a stream that was applied; -1n before the first. */
-  readonly lastRevision = (stream: string): bigint => this.revisions.get(stream) ?? -1n
+  /** The last revision of a stream that was applied; -1 before the first. */
+  readonly lastRevision = (stream: string): number => this.revisions.get(stream) ?? -1
 
   /**
    * Number of rows that wait for a comparison. Rows that are being compared do not count; otherwise the next event would

@@ -86,9 +86,8 @@ export function coalesce(tables: readonly Table[], changes: Iterable<RowChange>)
 }
 
 /** A key cell in comparable form: a database returns a large number as text. */
-function comparable(type: ColumnType | undefined, cell: Cell | undefined): string | number | bigint {
-  if (type === 'int8') return BigInt(String(cell))
-  return type === 'int4' || type === 'float8' ? Number(cell) : String(cell)
+function comparable(type: ColumnType | undefined, cell: Cell | undefined): string | number {
+  return type === 'int8' || type === 'int4' || type === 'float8' ? Number(cell) : String(cell)
 }
 
 /** Sorts rows by key, by code units and numbers: the same order on every machine, unlike a database's collation. */

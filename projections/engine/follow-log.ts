@@ -7,13 +7,13 @@ import { PROJECTED_PREFIXES } from './streams.js'
 export interface FollowOptions {
   readonly store: EventStore
   /** The log up to this position is already applied. */
-  readonly from: bigint
+  readonly from: number
   readonly signal: AbortSignal
   /** Minimum time between two transactions, unless `eagerEvents` wait. */
   readonly intervalMs: number
   readonly eagerEvents: number
   /** Applies the log up to `until`. It reads from the checkpoints; the subscription only reports that there is more. */
-  readonly apply: (until: bigint) => Promise<void>
+  readonly apply: (until: number) => Promise<void>
 }
 
 /** Follows the log until the signal aborts. Throws if the subscription fails, so that the caller subscribes again. */
@@ -44,7 +44,7 @@ export async function followLog(options: FollowOptions): Promise<void> {
 
 /** Counts the events that the store reports after a position. */
 class LogSubscription {
-  position: bigint
+  position: number
   /** Number of events since the last `takePosition`. */
   events = 0
   ended = false
@@ -98,7 +98,7 @@ class LogSubscription {
   }
 
   /** The last reported position; starts counting events again. */
-  takePosition(): bigint {
+  takePosition(): number {
     this.events = 0
     return this.position
   }

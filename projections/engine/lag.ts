@@ -20,17 +20,17 @@ export interface Lag {
 
 /** A partition and the position up to which it has applied the log. */
 interface LagCheckpoint {
-  readonly position: bigint
+  readonly position: number
   readonly partition: number
   readonly partitions: number
 }
 
 /** The lag of each checkpoint, in the same order. Each part of the log is read once for all checkpoints. */
 export async function lagsOf(store: EventStore, checkpoints: readonly LagCheckpoint[], now: number): Promise<Lag[]> {
-  const counted = new Map<bigint, { readonly events: readonly EventPosition[]; readonly isAtLeast: boolean }>()
+  const counted = new Map<number, { readonly events: readonly EventPosition[]; readonly isAtLeast: boolean }>()
   let events: readonly EventPosition[] = []
   let isAtLeast = false
-  let end: bigint | undefined
+  let end: number | undefined
   // From the highest position to the lowest: the events after a position are those up to the next higher position, and
   // the events after that one.
   const positions = [...new Set(checkpoints.map(({ position }) => position))].toSorted((a, b) => (a > b ? -1 : 1))
@@ -55,7 +55,7 @@ export async function lagsOf(store: EventStore, checkpoints: readonly LagCheckpo
   })
 }
 
-async function eventsBetween(store: EventStore, after: bigint, end: bigint | undefined): Promise<EventPosition[]> {
+async function eventsBetween(store: EventStore, after: number, end: number | undefined): Promise<EventPosition[]> {
   const found: EventPosition[] = []
   for await (const event of store.readPositions({ after, prefix: PROJECTED_PREFIXES, limit: COUNTED_EVENTS + 1 })) {
     if (end !== undefined && event.position > end) break

@@ -10,7 +10,7 @@ export async function foreignLog(store: EventStore, { name, checkpoints }: Gener
   // Tampering with this log looks the same, and a rebuild would destroy that evidence. Hence `verify` comes first.
   const advice = `run \`context-ledger verify\` to check whether this log was changed; if it was not, open the log that the rows were made from, or rebuild the rows with \`context-ledger projections rebuild ${name}\``
   // Partitions often share their last event, which is then read once.
-  const marks = new Map<bigint, EventMark>(
+  const marks = new Map<number, EventMark>(
     checkpoints.flatMap(({ event }) => (event === undefined ? [] : [[event.position, event]])),
   )
   for (const { position, id } of marks.values()) {

@@ -14,7 +14,7 @@ import { isInfrastructureFailure } from './failures.js'
 interface Batch {
   readonly events: number
   /** All projected events up to this position are in this batch or an earlier one. */
-  readonly upTo: bigint
+  readonly upTo: number
   /** True if no further event is to be read. */
   readonly ended: boolean
 }
@@ -61,11 +61,11 @@ interface Reader {
  */
 export function createReader(
   { store, decode }: Pick<ProjectionSource, 'store' | 'decode'>,
-  after: bigint,
-  end?: bigint,
+  after: number,
+  end?: number,
 ): Reader {
   let upTo = after
-  let head = -1n
+  let head = -1
   let stored: AsyncIterator<StoredEvent> | undefined
 
   return {
@@ -113,7 +113,7 @@ export interface Step {
   /** The last applied event. */
   readonly last?: EventMark | undefined
   readonly changes: NetChanges
-  readonly upTo: bigint
+  readonly upTo: number
   /** Conversations that stop in this step. */
   readonly stops: readonly ConversationStop[]
   /** Conversations of which the step skipped events, because they had stopped before. */
@@ -127,7 +127,7 @@ interface Collector {
   add(event: RecordedEvent): void
   /** Stops the conversation of an event that could not be read. */
   refuse(stored: StoredEvent, error: unknown): void
-  step(upTo: bigint): Step
+  step(upTo: number): Step
 }
 
 /**
@@ -142,7 +142,7 @@ function createCollector(target: Target): Collector {
   let events = 0
   let last: EventMark | undefined
   /** Whether the conversation of a stream stopped at this position or before it. */
-  function isStopped(stream: string, at: bigint): boolean {
+  function isStopped(stream: string, at: number): boolean {
     if (stopped.size === 0) return false
     const id = stoppedAt(stream)
     const earlier = stopped.get(id)
@@ -176,7 +176,7 @@ function createCollector(target: Target): Collector {
   }
 }
 
-export function stepOf(target: Target, items: readonly ReadEvent[], upTo: bigint): Step {
+export function stepOf(target: Target, items: readonly ReadEvent[], upTo: number): Step {
   // Conversations that stopped at one of these events stop again; otherwise the stop would not be recorded.
   for (const { stored } of items)
     if (target.stopped.get(stoppedAt(stored.stream))?.position === stored.position)

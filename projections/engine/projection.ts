@@ -15,7 +15,7 @@ import type { EventType, RecordedEvent } from '../../src/domain/events/index.js'
  * text that can contain them through `JSON.stringify`, which escapes both. A `tsvector` cell is text in the syntax of
  * that type (`'word':1,4 'other':2`).
  */
-export type Cell = string | number | bigint | boolean | null
+export type Cell = string | number | boolean | null
 
 export type ColumnType = 'text' | 'int8' | 'int4' | 'float8' | 'boolean' | 'jsonb' | 'tsvector'
 
@@ -52,7 +52,7 @@ export interface Projection {
   readonly otherHandler?: Handler<EventType>
 }
 
-const INTEGERS = { int4: [-(2n ** 31n), 2n ** 31n - 1n], int8: [-(2n ** 63n), 2n ** 63n - 1n] } as const
+const INTEGERS = { int4: [-(2 ** 31), 2 ** 31 - 1], int8: [Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER] } as const
 
 /** Why a column cannot store a cell; undefined if it can. */
 function refusalOf(type: ColumnType, cell: Cell): string | undefined {

@@ -174,7 +174,7 @@ class Rebuild {
    * The position that the new rows must reach: the head of the log, or the position of the other read models if these
    * are not rebuilt, since an event that changes several read models must appear in all of them at the same time.
    */
-  private async goal(): Promise<bigint> {
+  private async goal(): Promise<number> {
     const { foreign } = this.options
     const known = await this.readKnown()
     if (liveTargets(this.source, known, foreign, this.chosen).length === 0) return await this.source.store.head()
@@ -345,7 +345,7 @@ async function refreshTargets(
 
 /** Reports progress, with the remaining time estimated from the speed of this run. */
 class ProgressReporter {
-  private started: { readonly at: bigint; readonly time: number } | undefined
+  private started: { readonly at: number; readonly time: number } | undefined
   private events = 0
 
   constructor(
@@ -357,17 +357,17 @@ class ProgressReporter {
     this.events += events
   }
 
-  report(phase: RebuildProgress['phase'], at: bigint, head: bigint): void {
+  report(phase: RebuildProgress['phase'], at: number, head: number): void {
     this.started ??= { at, time: performance.now() }
-    const applied = Number(at - this.started.at)
-    const remaining = Number(head > at ? head - at : 0n)
+    const applied = at - this.started.at
+    const remaining = head > at ? head - at : 0
     const elapsedSeconds = (performance.now() - this.started.time) / 1_000
     const secondsLeft = applied > 0 ? (elapsedSeconds / applied) * remaining : undefined
     this.onProgress?.({
       names: this.names,
       phase,
-      done: Number(at) + 1,
-      total: Number(head > at ? head : at) + 1,
+      done: at + 1,
+      total: (head > at ? head : at) + 1,
       events: this.events,
       ...(secondsLeft === undefined ? {} : { secondsLeft }),
     })

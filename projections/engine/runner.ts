@@ -71,7 +71,7 @@ export interface ProjectionRunner {
    * Applies the log up to `until` (default: the current head) and returns the position that all rows have reached,
    * except those of stopped conversations. Throws `ProjectionStopped` if a projection stopped; the others were applied.
    */
-  catchUp(until?: bigint): Promise<bigint>
+  catchUp(until?: number): Promise<number>
   /** Follows the log until `stop`. Retries conversations that stopped before. */
   start(): void
   /**
@@ -79,7 +79,7 @@ export interface ProjectionRunner {
    * `timeoutMs`. Throws `ProjectionStopped` if a projection or the given conversation stopped before `position`. Also
    * works if another process applies the events.
    */
-  waitFor(position: bigint, timeoutMs: number, options?: WaitOptions): Promise<boolean>
+  waitFor(position: number, timeoutMs: number, options?: WaitOptions): Promise<boolean>
   status(): Promise<ProjectionStatus[]>
   /** Stopped conversations (or only the given one), with the reason. */
   stopped(conversationId?: string): Promise<StoppedConversation[]>
@@ -125,7 +125,7 @@ class FollowingRunner implements ProjectionRunner {
     this.watch = createProjectionWatch(options)
   }
 
-  async catchUp(until?: bigint): Promise<bigint> {
+  async catchUp(until?: number): Promise<number> {
     const { store } = this.options
     // Every search calls this, and usually there is nothing to apply.
     const reached = await this.reachedPosition(until ?? (await store.head()))
@@ -158,7 +158,7 @@ class FollowingRunner implements ProjectionRunner {
     await this.passing.waitForUnlock()
   }
 
-  async waitFor(position: bigint, timeoutMs: number, waitOptions: WaitOptions = {}): Promise<boolean> {
+  async waitFor(position: number, timeoutMs: number, waitOptions: WaitOptions = {}): Promise<boolean> {
     return await this.watch.waitFor(position, timeoutMs, waitOptions, async () => {
       this.throwRefusal()
       // Applies the events without waiting for the interval.
@@ -337,7 +337,7 @@ class FollowingRunner implements ProjectionRunner {
    * The position that all rows have reached, if it is at least `wanted` and all rows have the version of this program.
    * Costs two queries; opening the generations costs eight.
    */
-  private async reachedPosition(wanted: bigint): Promise<bigint | undefined> {
+  private async reachedPosition(wanted: number): Promise<number | undefined> {
     const live = await this.watch.live()
     if (!this.hasCheckedLog) await this.checkLog(live)
     if (!this.hasRetried && live.some(({ stopped }) => stopped.length > 0)) return undefined
@@ -349,7 +349,7 @@ class FollowingRunner implements ProjectionRunner {
   }
 
   /** Applies the log up to `until` to all targets. `isLive`: readers wait for these rows. */
-  private async pass(until: bigint, signal?: AbortSignal, isLive = false): Promise<void> {
+  private async pass(until: number, signal?: AbortSignal, isLive = false): Promise<void> {
     const { batchSize, isQuick } = await this.pace()
     if (await this.isRepaired()) await this.refresh()
     const applyOptions: ApplyOptions = {

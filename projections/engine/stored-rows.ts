@@ -54,8 +54,8 @@ function rowsByKeyQuery(compared: ComparedTable, generation: number): string {
 /** The first and the last of the wanted keys. */
 interface Span {
   readonly column: string
-  readonly from: bigint
-  readonly to: bigint
+  readonly from: number
+  readonly to: number
 }
 
 /**
@@ -65,14 +65,14 @@ interface Span {
 function spanOf({ table }: ComparedTable, expected: readonly ExpectedRow[]): Span | undefined {
   const [, column, further] = table.key
   if (column === undefined || further !== undefined || table.columns[column] !== 'int8') return undefined
-  let from: bigint | undefined
-  let to: bigint | undefined
+  let from: number | undefined
+  let to: number | undefined
   for (const { row } of expected) {
-    const key = BigInt(String(row[column]))
+    const key = Number(String(row[column]))
     if (from === undefined || key < from) from = key
     if (to === undefined || key > to) to = key
   }
-  if (from === undefined || to === undefined || to - from >= 2n * BigInt(expected.length)) return undefined
+  if (from === undefined || to === undefined || to - from >= 2 * expected.length) return undefined
   return { column, from, to }
 }
 

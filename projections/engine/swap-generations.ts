@@ -132,7 +132,7 @@ async function applyWithin(
   source: ProjectionSource,
   sql: Sql,
   targets: readonly Target[],
-  until: bigint,
+  until: number,
   batchSize: number,
 ): Promise<void> {
   const result = await applyUntil({ ...source, db: within(source.db, sql) }, targets, until, {
@@ -151,10 +151,10 @@ async function makeLive(
   projection: Projection,
   generation: number,
   replaced: Generation | undefined,
-  fence: bigint | undefined,
+  fence: number | undefined,
 ): Promise<void> {
   const replacedFence =
-    replaced?.checkpoints.reduce((most, checkpoint) => (checkpoint.fence > most ? checkpoint.fence : most), 0n) ?? 0n
+    replaced?.checkpoints.reduce((most, checkpoint) => (checkpoint.fence > most ? checkpoint.fence : most), 0) ?? 0
   if (fence !== undefined && replacedFence > fence) throw fenced()
   if (replaced !== undefined) await setState(sql, replaced.name, replaced.generation, 'retired')
   await setState(sql, projection.name, generation, 'live', replacedFence)

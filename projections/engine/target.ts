@@ -13,7 +13,7 @@ export interface ProjectionSource {
   readonly decode: (stored: StoredEvent) => Promise<RecordedEvent>
   readonly projections: readonly Projection[]
   /** Fence of this process's claim. Once the checkpoints have a larger one, this process cannot write. */
-  readonly fence?: bigint
+  readonly fence?: number
 }
 
 /** A partition of a generation to which events are applied. Mutable: applying a batch moves its position. */
@@ -22,7 +22,7 @@ export interface Target {
   readonly generation: number
   readonly partition: number
   readonly partitions: number
-  position: bigint
+  position: number
   /** Why the whole partition stopped. */
   stop?: Stop | undefined
   /** The stopped conversations of the generation, by id. */

@@ -31,7 +31,7 @@ export interface PartitionStatus {
   /** Number of the partition, from 0. */
   readonly partition: number
   /** Position of the log up to which its events are applied. */
-  readonly position: bigint
+  readonly position: number
   /** Number of events of its conversations that are not applied yet. */
   readonly lagEvents: number
   /** True if the count stopped at its limit, so that the lag may be larger. */
@@ -51,9 +51,9 @@ export interface ProjectionStatus {
   /** Number of the generation of its rows; each rebuild adds one. */
   readonly generation: number
   /** Position of the log up to which all events are applied. */
-  readonly position: bigint
+  readonly position: number
   /** Position of the last event of the log. */
-  readonly head: bigint
+  readonly head: number
   /** Number of events that are not applied yet. */
   readonly lagEvents: number
   /** True if the count stopped at its limit, so that the lag may be larger. */
@@ -136,7 +136,7 @@ export interface ProjectionWatch {
   stopped(conversationId?: string): Promise<StoppedConversation[]>
   /** See `ProjectionRunner.waitFor`. Calls `beforePoll` before each poll except the first. */
   waitFor(
-    position: bigint,
+    position: number,
     timeoutMs: number,
     options?: WaitOptions,
     beforePoll?: () => Promise<void>,
@@ -212,10 +212,10 @@ class DatabaseWatch implements ProjectionWatch {
     const foreign = await this.foreignAmong(generations)
     const checkpoints = checkpointsOf(generations)
     // A position of another log has no meaning in this one, so the whole of this log counts as lag.
-    const counted = checkpoints.map((each) => (foreign.has(each.name) ? { ...each, position: -1n } : each))
+    const counted = checkpoints.map((each) => (foreign.has(each.name) ? { ...each, position: -1 } : each))
     // The lag of a projection that was never built, computed once for all of them.
     const notBuilt = this.names.some((name) => liveOf(generations, name) === undefined)
-      ? [{ position: -1n, partition: 0, partitions: 1 }]
+      ? [{ position: -1, partition: 0, partitions: 1 }]
       : []
     const lags = await lagsOf(store, [...counted, ...notBuilt], Date.now())
     const measured = checkpoints.map((checkpoint, at) => ({ checkpoint, lag: lags[at] ?? NO_LAG }))
@@ -312,7 +312,7 @@ class DatabaseWatch implements ProjectionWatch {
    * Position of the first event after `after` that projections read. Undefined if the log has reached `position` and
    * has no such event up to there.
    */
-  private async nextEvent(after: bigint, position: bigint): Promise<bigint | undefined> {
+  private async nextEvent(after: number, position: number): Promise<number | undefined> {
     const { store } = this.options
     const head = await store.head()
     for await (const next of store.readPositions({ after, prefix: PROJECTED_PREFIXES, limit: 1 }))
@@ -324,7 +324,7 @@ class DatabaseWatch implements ProjectionWatch {
     const { store, projections } = this.options
     const [generations, head] = await Promise.all([this.live(), store.head()])
     const after =
-      generations.length < projections.length ? -1n : leastPosition(checkpointsFor(generations, conversationId))
+      generations.length < projections.length ? -1 : leastPosition(checkpointsFor(generations, conversationId))
     if (after >= head) return undefined
     let read = 0
     let events = 0
@@ -345,15 +345,15 @@ class DatabaseWatch implements ProjectionWatch {
   }
 
   async waitFor(
-    position: bigint,
+    position: number,
     timeoutMs: number,
     { conversationId }: WaitOptions = {},
     beforePoll?: () => Promise<void>,
   ): Promise<boolean> {
     const startedAt = performance.now()
-    let lastLeast: bigint | undefined
+    let lastLeast: number | undefined
     /** The position of an event that is known to exist: until the rows reach it, the log need not be read again. */
-    let next = -1n
+    let next = -1
     for (;;) {
       const generations = await this.live()
       await this.rejectForeign(generations)
@@ -386,7 +386,7 @@ interface StatusInput {
   readonly name: string
   readonly version: number
   readonly generation: Generation | undefined
-  readonly head: bigint
+  readonly head: number
   readonly holder: string | undefined
   readonly parts: readonly { readonly checkpoint: NamedCheckpoint | undefined; readonly lag: Lag }[]
   /** A reason to stop other than one that its checkpoints record. */
@@ -399,7 +399,7 @@ interface StatusInput {
 function throwIfStopped(
   generations: readonly Generation[],
   conversationId: string | undefined,
-  position: bigint,
+  position: number,
 ): void {
   if (conversationId === undefined) return
   const stop = stoppedIn(generations, conversationId).find((each) => each.position <= position)

@@ -17,7 +17,7 @@ const WORKER_INTERVAL_MS = 10
 export type WorkerState =
   | { readonly kind: 'starting' }
   | { readonly kind: 'standing-by'; readonly holder: ClaimHolder }
-  | { readonly kind: 'working'; readonly fence: bigint }
+  | { readonly kind: 'working'; readonly fence: number }
   /** Another process has the claim, or the database was unavailable for longer than `ttlMs`. Then it stands by. */
   | { readonly kind: 'lost' }
   | { readonly kind: 'ended' }

@@ -2,6 +2,7 @@
  * Checks of an append that all stores share, so that every store rejects the same events with the same message; and the
  * result of a repeated append.
  */
+import { isRevision } from '../domain/values/revision.js'
 import { either as E } from 'fp-ts'
 import type { Appended, AppendFailure, EventToAppend, ExpectedRevision, StoredEvent } from '../ports/event-store.js'
 
@@ -35,7 +36,8 @@ export function checkAppend(
   if (badName !== undefined) return no(`the stream name ${badName}`)
   if (Buffer.byteLength(stream, 'utf8') > MAX_STREAM_NAME_BYTES)
     return no(`the stream name is longer than ${String(MAX_STREAM_NAME_BYTES)} bytes`)
-  if (typeof expected === 'bigint' && expected < -1n) return no(`${String(expected)} is not a valid revision`)
+  if (typeof expected === 'number' && expected !== -1 && !isRevision(expected))
+    return no(`${String(expected)} is not a valid revision`)
   if (events.length === 0) return no('there is no event to append')
   const ids = new Set<string>()
   for (const event of events) {
@@ -73,9 +75,7 @@ export function repetition(
     known.length === events.length &&
     events.every((event, index) => {
       const stored = known[index]
-      return (
-        stored?.type === event.type && stored.data === event.data && stored.revision === first.revision + BigInt(index)
-      )
+      return stored?.type === event.type && stored.data === event.data && stored.revision === first.revision + index
     })
   return same
     ? E.right({ revision: last.revision, position: last.position, repeated: true })

@@ -22,7 +22,7 @@ async function headProblem(log: Log, { stream, revision, hash }: StreamHead): Pr
     for await (const last of log.store.readStream(stream, { direction: 'backwards', limit: 1 })) {
       return last.revision >= revision
         ? 'the event at this revision is missing'
-        : `the events from revision ${(last.revision + 1n).toString()} to ${revision.toString()} are missing: the stream was cut`
+        : `the events from revision ${(last.revision + 1).toString()} to ${revision.toString()} are missing: the stream was cut`
     }
     return 'the stream is missing'
   }
@@ -61,7 +61,7 @@ export async function againstManifest(
   conversationId: string | undefined,
   report: (problem: Problem) => void,
 ): Promise<ManifestCoverage> {
-  const found = (stream: string, revision: bigint, detail: string): void => {
+  const found = (stream: string, revision: number, detail: string): void => {
     report({
       stream,
       conversationId: conversationOf(stream),
@@ -75,7 +75,7 @@ export async function againstManifest(
   if (origin?.stream !== header.origin.stream || origin.id !== header.origin.id) {
     found(
       header.origin.stream,
-      0n,
+      0,
       `the log does not begin with the event ${header.origin.id}: it is another log, or its beginning was changed`,
     )
     return { streams: 0, events: 0 }
@@ -87,7 +87,7 @@ export async function againstManifest(
     if (conversationId !== undefined && !isOf(head.stream, conversationId)) continue
     named ||= conversationOf(head.stream) !== undefined
     streams += 1
-    events += Number(head.revision) + 1
+    events += head.revision + 1
     const problem = await headProblem(log, head)
     if (problem !== undefined) found(head.stream, head.revision, problem)
   }
@@ -95,7 +95,7 @@ export async function againstManifest(
   if (!named && conversationId !== undefined)
     found(
       conversationStream(conversationId),
-      -1n,
+      -1,
       'the manifest does not name this conversation, so its events were not compared',
     )
   return { streams, events }

@@ -36,7 +36,7 @@ export class ConversationCheck {
    * By revision: the events of live messages, of batches and chunks since the last checkpoint event, and those that it
    * carries.
    */
-  private loadable = new Map<bigint, RecordedEvent>()
+  private loadable = new Map<number, RecordedEvent>()
   /** The batches archived directly before, until their prune follows. */
   private archived: ArchivedEvent[] = []
   /** Ids of events that may be duplicates. */
@@ -166,7 +166,7 @@ export class ConversationCheck {
   /** Reads the stream again and reports messages with the same id. */
   private async twice(): Promise<void> {
     if (this.possibleDuplicates.size === 0) return
-    const first = new Map<string, bigint>()
+    const first = new Map<string, number>()
     for await (const stored of this.log.store.readStream(conversationStream(this.conversationId))) {
       if (!this.possibleDuplicates.has(stored.id)) continue
       const before = first.get(stored.id)
@@ -183,7 +183,7 @@ export class ConversationCheck {
   }
 
   async end(): Promise<void> {
-    const last = this.stream.count - 1n
+    const last = this.stream.count - 1
     if (this.stopped) return
     if (this.archived.length > 0)
       this.stream.report('archive-before-prune', 'archives batches, but no prune follows', last)

@@ -16,7 +16,7 @@ import { eventLaws, type Finding } from './event-laws.js'
 import { isOfType, isReplacement, isUnreadableEvent } from '../recording/read-event.js'
 
 /** The conversation's events after one revision, up to another. */
-export type ConversationEvents = (after: bigint, until: bigint) => AsyncIterable<RecordedEvent>
+export type ConversationEvents = (after: number, until: number) => AsyncIterable<RecordedEvent>
 
 const order = (detail: string): Finding[] => [{ rule: 'order', detail }]
 
@@ -27,8 +27,8 @@ export class EditionCheck {
    * Events that a load would read by revision: messages by the conversation's revision, batches and chunks by the
    * edition's.
    */
-  private messages = new Map<bigint, RecordedEvent>()
-  private made = new Map<bigint, RecordedEvent>()
+  private messages = new Map<number, RecordedEvent>()
+  private made = new Map<number, RecordedEvent>()
   private archived: ArchivedEvent[] = []
   private dropped = false
   private stopped = false
@@ -44,7 +44,7 @@ export class EditionCheck {
 
   private started(event: RecordedEvent<'EditionStarted'>): Finding[] {
     const { editionId, conversationId } = event.data
-    if (event.revision > 0n && !this.dropped) return order('begins an edition again that was not dropped')
+    if (event.revision > 0 && !this.dropped) return order('begins an edition again that was not dropped')
     return editionId === this.of.editionId && conversationId === this.of.conversationId
       ? []
       : [
@@ -177,7 +177,7 @@ export class EditionCheck {
   }
 
   end(): void {
-    const last = this.stream.count - 1n
+    const last = this.stream.count - 1
     if (this.stopped) return
     if (this.archived.length > 0)
       this.stream.report('archive-before-prune', 'archives batches, but no prune follows', last)

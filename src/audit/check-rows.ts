@@ -95,7 +95,7 @@ export function createCheckRows(log: Log, rowCheck: (everyConversation: boolean)
 }
 
 /** The number of events from which a second thread is worth its start. */
-const APART_FROM = 20_000n
+const APART_FROM = 20_000
 
 /** Whether there is enough to compare for a second thread. */
 export async function isMuch({ store }: Log, conversationId: string | undefined): Promise<boolean> {
@@ -132,7 +132,7 @@ export function createCheckRowsApart({ log, here, apart, onProblem }: CheckRowsA
     }
     const confirmed: RowDifference[] = []
     for (const id of new Set(found.map((each) => each.conversationId))) {
-      const isRecorded = (await log.store.streamRevision(conversationStream(id))) >= 0n
+      const isRecorded = (await log.store.streamRevision(conversationStream(id))) >= 0
       confirmed.push(...(isRecorded ? await here(id, signal) : found.filter((each) => each.conversationId === id)))
     }
     return confirmed

@@ -16,8 +16,8 @@ export interface Problem {
   readonly stream: string
   /** Undefined if the stream does not belong to a conversation. */
   readonly conversationId: string | undefined
-  /** Revision of the event, or -1n if the problem concerns the whole stream. */
-  readonly revision: bigint
+  /** Revision of the event, or -1 if the problem concerns the whole stream. */
+  readonly revision: number
   /** The broken rule. */
   readonly rule: Rule
   /** The problem, as a sentence. */
@@ -38,11 +38,11 @@ export class StreamCheck {
   readonly observations: Problem[] = []
   /** False from the first event that is not what was recorded: a state folded from there proves nothing. */
   sound = true
-  private next = 0n
+  private next = 0
   private previousHash = GENESIS_HASH
   private previousTime = ''
-  private previousPosition = -1n
-  private readonly causes = new Map<string, bigint | undefined>()
+  private previousPosition = -1
+  private readonly causes = new Map<string, number | undefined>()
 
   constructor(
     readonly stream: string,
@@ -50,7 +50,7 @@ export class StreamCheck {
     private readonly log: Log,
   ) {}
 
-  report(rule: Rule, detail: string, revision: bigint): void {
+  report(rule: Rule, detail: string, revision: number): void {
     if (this.problems.length > MOST_PROBLEMS) return
     const shownDetail =
       this.problems.length < MOST_PROBLEMS ? detail : `${detail}; further problems of this stream are not listed`
@@ -63,7 +63,7 @@ export class StreamCheck {
     })
   }
 
-  found(findings: readonly Finding[], revision: bigint): void {
+  found(findings: readonly Finding[], revision: number): void {
     for (const { rule, detail, isObservation } of findings) {
       if (isObservation !== true) this.report(rule, detail, revision)
       else if (this.observations.length < MOST_PROBLEMS)
@@ -71,19 +71,19 @@ export class StreamCheck {
     }
   }
 
-  private broken(rule: Rule, detail: string, revision: bigint): undefined {
+  private broken(rule: Rule, detail: string, revision: number): undefined {
     this.sound = false
     this.report(rule, detail, revision)
     return undefined
   }
 
-  /** Position of the last event so far; -1n before the first. */
-  get position(): bigint {
+  /** Position of the last event so far; -1 before the first. */
+  get position(): number {
     return this.previousPosition
   }
 
   /** Number of events so far. */
-  get count(): bigint {
+  get count(): number {
     return this.next
   }
 
@@ -99,12 +99,12 @@ export class StreamCheck {
   event(stored: StoredEvent): RecordedEvent | undefined | Promise<RecordedEvent | undefined> {
     const { revision } = stored
     const expected = this.next
-    this.next = revision + 1n
+    this.next = revision + 1
     if (revision !== expected)
       this.broken(
         'order',
         revision > expected
-          ? `is in place of revision ${expected.toString()}: ${revision === expected + 1n ? 'that event is' : `the events from there to ${(revision - 1n).toString()} are`} missing`
+          ? `is in place of revision ${expected.toString()}: ${revision === expected + 1 ? 'that event is' : `the events from there to ${(revision - 1).toString()} are`} missing`
           : `is in place of revision ${expected.toString()}: events are duplicated or out of order`,
         revision,
       )
@@ -147,7 +147,7 @@ export class StreamCheck {
   }
 
   /** A cause is a command, which is not an event, or an earlier event of the stream. */
-  private async lookUpCause(cause: string, revision: bigint): Promise<void> {
+  private async lookUpCause(cause: string, revision: number): Promise<void> {
     if (this.causes.size >= CAUSES_KEPT) this.causes.clear()
     const [stored] = UUID.test(cause) ? await this.log.store.findByIds(this.stream, [cause]) : []
     this.causes.set(cause, stored?.revision)
@@ -179,21 +179,21 @@ export class StreamCheck {
    * Checks at the end of the stream whether the store knows of further events.
    * @param last its last revision by the store's own count
    */
-  async end(last: bigint): Promise<void> {
-    if (last < this.next - 1n)
+  async end(last: number): Promise<void> {
+    if (last < this.next - 1)
       this.report(
         'order',
-        `the store says that the stream ends at revision ${last.toString()}, but it continues to ${(this.next - 1n).toString()}`,
-        -1n,
+        `the store says that the stream ends at revision ${last.toString()}, but it continues to ${(this.next - 1).toString()}`,
+        -1,
       )
-    if (last <= this.next - 1n) return
+    if (last <= this.next - 1) return
     // If another process appended meanwhile, the event can be read now.
     const [stored] = await this.log.store.readRevisions(this.stream, [last])
     if (stored === undefined)
       this.report(
         'order',
         `the store says that the stream ends at revision ${last.toString()}, but the events from ${this.next.toString()} on are missing`,
-        -1n,
+        -1,
       )
   }
 }

@@ -43,8 +43,8 @@ export type ArchivedEvent = RecordedEvent<'BatchArchived'>
  * in one stream, an edition in two.
  */
 export interface HeldState {
-  readonly messages: ReadonlyMap<bigint, RecordedEvent>
-  readonly made: ReadonlyMap<bigint, RecordedEvent>
+  readonly messages: ReadonlyMap<number, RecordedEvent>
+  readonly made: ReadonlyMap<number, RecordedEvent>
 }
 
 const byRevision = (events: readonly RecordedEvent[]): RecordedEvent[] =>
@@ -315,7 +315,7 @@ const whole = ({
 /** Compares the compaction of a restored observed context with the event that recorded it. */
 async function observedAgain(
   { revision, ...compaction }: NonNullable<EventData<ReplacementType>['observed']>,
-  read: (editionId: string | undefined, revisions: readonly bigint[]) => Promise<readonly RecordedEvent[]>,
+  read: (editionId: string | undefined, revisions: readonly number[]) => Promise<readonly RecordedEvent[]>,
 ): Promise<Finding[]> {
   const [recorded] = await read(undefined, [revision])
   const same =
@@ -333,7 +333,7 @@ async function observedAgain(
  */
 export async function restoredLaws(
   event: RecordedEvent<ReplacementType>,
-  read: (editionId: string | undefined, revisions: readonly bigint[]) => Promise<readonly RecordedEvent[]>,
+  read: (editionId: string | undefined, revisions: readonly number[]) => Promise<readonly RecordedEvent[]>,
 ): Promise<{ readonly findings: readonly Finding[]; readonly restored: readonly RecordedEvent[] }> {
   const { batches, restored, observed } = event.data
   const findings: Finding[] = []

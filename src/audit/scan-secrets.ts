@@ -14,7 +14,7 @@ import { either as E } from 'fp-ts'
 /** An event that contains a secret. */
 export interface SecretPlace {
   /** Revision of the event. */
-  readonly revision: bigint
+  readonly revision: number
   /** Type of the event. */
   readonly type: RecordedEvent['type']
   /** The message, if the event is one. */
@@ -38,20 +38,20 @@ export interface RecordedSecret {
   /** Answers and summaries that had it. Searches and exports are not recorded. */
   readonly seenBy: {
     /** Answers of a model while the message was in the context, by the revision of the answer. */
-    readonly answers: readonly bigint[]
+    readonly answers: readonly number[]
     /** Summaries of messages with the secret, by the revision of the summary. */
-    readonly summaries: readonly bigint[]
+    readonly summaries: readonly number[]
   }
 }
 
 /** The messages of a conversation that have secrets, and how long they were in the context. */
 class Exposure {
   /** Message id → the revisions from which on and before which it was in the context. */
-  private readonly spans = new Map<string, { readonly from: bigint; until: bigint | undefined }>()
-  private readonly answers: bigint[] = []
-  private readonly summaries: { readonly revision: bigint; readonly messageIds: ReadonlySet<string> }[] = []
+  private readonly spans = new Map<string, { readonly from: number; until: number | undefined }>()
+  private readonly answers: number[] = []
+  private readonly summaries: { readonly revision: number; readonly messageIds: ReadonlySet<string> }[] = []
 
-  appended(messageId: string, revision: bigint): void {
+  appended(messageId: string, revision: number): void {
     this.spans.set(messageId, { from: revision, until: undefined })
   }
 
@@ -72,7 +72,7 @@ class Exposure {
       )
   }
 
-  private leave(messageIds: readonly string[], revision: bigint): void {
+  private leave(messageIds: readonly string[], revision: number): void {
     for (const id of messageIds) {
       const span = this.spans.get(id)
       if (span !== undefined) span.until ??= revision

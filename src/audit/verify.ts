@@ -130,9 +130,9 @@ class VerifyRun {
   private conversations = 0
   private eventCount = 0
   /** The event with the highest position in the log so far. */
-  private furthest = { stream: '', revision: -1n, position: -1n }
+  private furthest = { stream: '', revision: -1, position: -1 }
   /** Streams whose stored count differs from their events, each with the last revision by that count. */
-  private readonly miscounted = new Map<string, bigint>()
+  private readonly miscounted = new Map<string, number>()
   /** Whether the store can list those in one query, instead of a query for each stream. */
   private readonly countedAll: boolean
 
@@ -173,24 +173,24 @@ class VerifyRun {
 
   private async endStream(check: StreamCheck): Promise<void> {
     const last = this.countedAll
-      ? (this.miscounted.get(check.stream) ?? check.count - 1n)
+      ? (this.miscounted.get(check.stream) ?? check.count - 1)
       : await this.log.store.streamRevision(check.stream)
     await check.end(last)
-    if (this.conversationId === undefined && check.count === 0n && last < 0n)
+    if (this.conversationId === undefined && check.count === 0 && last < 0)
       check.report(
         'order',
         'the log names this stream but has no event of it: the stream was deleted or cut to nothing',
-        -1n,
+        -1,
       )
     this.streams += 1
     if (check.position > this.furthest.position)
-      this.furthest = { stream: check.stream, revision: check.count - 1n, position: check.position }
+      this.furthest = { stream: check.stream, revision: check.count - 1, position: check.position }
     this.report(check.problems)
     this.observations.push(...check.observations.slice(0, Math.max(0, MOST_PROBLEMS - this.observations.length)))
     const id = conversationOf(check.stream) ?? editionOf(check.stream)?.conversationId
     if (id !== undefined && check.problems.length > 0) this.distrusted.add(id)
-    if (check.count > 0n)
-      await this.options.onStream?.({ stream: check.stream, revision: check.count - 1n, hash: check.head })
+    if (check.count > 0)
+      await this.options.onStream?.({ stream: check.stream, revision: check.count - 1, hash: check.head })
   }
 
   /** The check of an edition's events. Its messages are checked with the conversation. */
@@ -198,8 +198,8 @@ class VerifyRun {
     const { log } = this
     const of = editionOf(stream)
     if (of === undefined) return undefined
-    async function* conversationEvents(after: bigint, until: bigint): AsyncGenerator<RecordedEvent> {
-      const range = { from: after + 1n, limit: Number(until - after) }
+    async function* conversationEvents(after: number, until: number): AsyncGenerator<RecordedEvent> {
+      const range = { from: after + 1, limit: until - after }
       for await (const stored of log.store.readStream(conversationStream(of?.conversationId ?? ''), range))
         yield await decodeEvent(stored, log.bodies)
     }
@@ -251,7 +251,7 @@ class VerifyRun {
       if (event !== undefined && check.sound) await edition?.take(event)
       if (event === undefined || !stream.startsWith(PROMPT_PREFIX)) continue
       const problem =
-        event.revision === 0n ? promptProblem(event) : 'is in the stream of a prompt, which has only one event'
+        event.revision === 0 ? promptProblem(event) : 'is in the stream of a prompt, which has only one event'
       if (problem !== undefined) check.report('prompt', problem, event.revision)
     }
     if (check.sound) edition?.end()
@@ -271,7 +271,7 @@ class VerifyRun {
     for await (const { stream, counted, last } of log.store.miscountedStreams?.(prefix) ?? []) {
       if (this.miscounted.size > MOST_PROBLEMS) break
       this.miscounted.set(stream, counted)
-      if (last < 0n) emptied.push(stream)
+      if (last < 0) emptied.push(stream)
     }
     for await (const { stream, events: stored } of readAhead(log, prefix)) await each(stream, stored)
     for (const stream of emptied) await each(stream, log.store.readStream(stream))
@@ -288,7 +288,7 @@ class VerifyRun {
       found(`has position ${position.toString()}, but the store says that the log ends at ${head.toString()}`)
     else if (
       this.conversationId === undefined &&
-      position >= 0n &&
+      position >= 0 &&
       position < head &&
       (await this.log.store.eventAt(head)) === undefined
     )
@@ -347,7 +347,7 @@ class VerifyRun {
         {
           stream: at?.stream ?? readModel,
           conversationId: conversationOf(at?.stream ?? ''),
-          revision: at?.revision ?? -1n,
+          revision: at?.revision ?? -1,
           rule: 'rows',
           detail,
         },
@@ -394,10 +394,10 @@ export const createVerify =
 export async function* eventsFrom(
   log: Log,
   conversationId: string,
-  seen: (stream: string) => bigint,
+  seen: (stream: string) => number,
 ): AsyncIterable<RecordedEvent> {
   for (const stream of streamsOf(conversationId, await editionStreams(log)).toReversed()) {
-    for await (const stored of log.store.readStream(stream, { from: seen(stream) + 1n }))
+    for await (const stored of log.store.readStream(stream, { from: seen(stream) + 1 }))
       yield await decodeEvent(stored, log.bodies)
   }
 }

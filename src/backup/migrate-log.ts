@@ -39,7 +39,7 @@ export interface CopyOptions {
 
 export interface Copied {
   /** Position of the source's last event when the copy started. Later events were not copied. */
-  readonly head: bigint
+  readonly head: number
   /** The content of the target, as it was read back. */
   readonly totals: LogTotals
   /** Number of events that the target had before. */
@@ -78,7 +78,7 @@ export async function copyLog(from: LogSource, to: LogTarget, options: CopyOptio
 async function copy(
   from: LogSource,
   to: LogTarget,
-  head: bigint,
+  head: number,
   { signal, onProgress }: CopyOptions,
 ): Promise<{ digest: string; alreadyThere: number }> {
   const tally = createLogTally()
@@ -93,8 +93,8 @@ async function copy(
       if (tally.events % PROGRESS_EVERY === 0)
         onProgress?.({
           doing: 'copying',
-          done: Number(entry.event.position) + 1,
-          of: Number(head) + 1,
+          done: entry.event.position + 1,
+          of: head + 1,
           events: tally.events,
         })
       if (comparing) {
@@ -177,13 +177,13 @@ async function readBack(to: LogTarget, { signal, onProgress }: CopyOptions): Pro
     tally.event(event, eventText(event))
     if (body !== undefined) tally.body((await body()).text)
     if (tally.events % PROGRESS_EVERY === 0)
-      onProgress?.({ doing: 'proving', done: Number(event.position) + 1, of: Number(head) + 1, events: tally.events })
+      onProgress?.({ doing: 'proving', done: event.position + 1, of: head + 1, events: tally.events })
   }
   return tally.totals()
 }
 
 /** The first difference of two logs. Compares them event by event, so it runs only if the digests differ. */
-async function firstDifference(from: LogSource, to: LogTarget, head: bigint): Promise<string> {
+async function firstDifference(from: LogSource, to: LogTarget, head: number): Promise<string> {
   const copied = to.entries(await to.head())[Symbol.asyncIterator]()
   try {
     for await (const { event } of from.entries(head)) {
@@ -314,14 +314,14 @@ async function appendRun(
   name: string,
 ): Promise<void> {
   const [first] = run
-  const expected = first.revision === 0n ? 'no_stream' : first.revision - 1n
+  const expected = first.revision === 0 ? 'no_stream' : first.revision - 1
   const result = await store.append(
     first.stream,
     expected,
     run.map(({ id, type, data, metadata }) => ({ id, type, data, metadata })),
   )()
   if (E.isLeft(result)) throw appendError(result.left, first, name)
-  if (result.right.revision !== first.revision + BigInt(run.length - 1))
+  if (result.right.revision !== first.revision + (run.length - 1))
     throw logCopyError(
       'TargetChanged',
       `${name} recorded ${placeOf(first)} at revision ${result.right.revision.toString()}`,

@@ -14,21 +14,21 @@ export async function withCatchUpProgress<T>(
   everyMs = POLL_MS,
 ): Promise<T> {
   let progress: Promise<Progress> | undefined
-  let from: bigint | undefined
+  let from: number | undefined
   let ended = false
   let polling: Promise<void> | undefined
   async function poll(): Promise<void> {
     const status = await projections.status()
-    const position = status.reduce<bigint | undefined>(
+    const position = status.reduce<number | undefined>(
       (least, each) => (least === undefined || each.position < least ? each.position : least),
       undefined,
     )
     const head = status[0]?.head
     if (ended || position === undefined || head === undefined || position >= head) return
     from ??= position
-    progress ??= startProgress('read models', Number(head - from))
+    progress ??= startProgress('read models', head - from)
     const bar = await progress
-    if (!ended) bar.update(Number(position - from), '')
+    if (!ended) bar.update(position - from, '')
   }
   const timer = setInterval(() => {
     // `read` itself reports a read model that cannot be queried.

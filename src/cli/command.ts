@@ -84,7 +84,7 @@ export function waitOf(args: CommandArgs): WaitOptions {
   const position = args.whole('wait-for')
   const seconds = args.whole('wait-timeout')
   return {
-    ...(position === undefined ? {} : { waitFor: BigInt(position) }),
+    ...(position === undefined ? {} : { waitFor: position }),
     ...(seconds === undefined ? {} : { timeout: seconds * 1_000 }),
   }
 }

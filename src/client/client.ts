@@ -4,7 +4,7 @@ import type { z } from 'zod'
 import { routes, type Job, type RouteName } from '../schema/index.js'
 import type { Immutable } from '../schema/answer.js'
 import type { Route } from '../schema/route.js'
-import { toWire } from '../lib/json.js'
+import { toWire } from '../domain/values/revision.js'
 import { readEvents, type CloudEvent } from './event-stream.js'
 import {
   createTransport,
@@ -23,15 +23,15 @@ type Routes = typeof routes
 type Streams = { [Name in RouteName]: Routes[Name] extends { readonly stream: 'events' } ? Name : never }[RouteName]
 /** The routes that answer at once. */
 export type CallName = Exclude<RouteName, Streams>
-// In an address everything is a text; a number and a bigint become one.
-type InAddress<T> = T extends string ? T | (string extends T ? number | bigint : never) : T
+// In an address everything is a text; a number and a number become one.
+type InAddress<T> = T extends string ? T | (string extends T ? number : never) : T
 type Fields<Schema extends z.ZodObject> = { [Key in keyof z.input<Schema>]: InAddress<z.input<Schema>[Key]> }
 type Part<Name extends string, Value> = string extends keyof Value
   ? unknown
   : Partial<Value> extends Value
     ? { readonly [Key in Name]?: Value }
     : { readonly [Key in Name]: Value }
-// A revision is a bigint here, and becomes a text like everywhere in JSON.
+// A revision is a number here, and becomes a text like everywhere in JSON.
 type Body<Schema extends z.ZodType> = Schema extends z.ZodUndefined
   ? unknown
   : { readonly body: Immutable<z.input<Schema> | z.output<Schema>> }
@@ -67,7 +67,7 @@ export interface EventsOptions {
   /** One conversation alone. */
   readonly conversationId?: string
   /** The first position, or the first revision if a conversation is named. Default: events recorded from now on. */
-  readonly from?: bigint | number
+  readonly from?: number
   readonly signal?: AbortSignal | undefined
 }
 
@@ -114,14 +114,14 @@ export function createClient(options: ClientOptions): Client {
     name: transport.name,
     calls,
     events: ({ conversationId, from, signal } = {}) =>
-      readEvents(transport, { conversationId, from: from === undefined ? undefined : BigInt(from), signal }),
+      readEvents(transport, { conversationId, from: from === undefined ? undefined : from, signal }),
     ended: async (job, how = {}) => await ended(transport, job, how),
   }
 }
 
 interface AnyGiven {
   readonly params?: Readonly<Record<string, unknown>>
-  readonly query?: Readonly<Record<string, string | number | bigint | undefined>>
+  readonly query?: Readonly<Record<string, string | number | undefined>>
   readonly body?: unknown
   readonly headers?: Readonly<Record<string, string>>
   readonly signal?: AbortSignal | undefined

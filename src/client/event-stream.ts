@@ -13,7 +13,7 @@ export type CloudEvent = z.infer<typeof cloudEvent>
 
 interface Wanted {
   readonly conversationId: string | undefined
-  readonly from: bigint | undefined
+  readonly from: number | undefined
   readonly signal: AbortSignal | undefined
 }
 

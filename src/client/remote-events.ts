@@ -32,10 +32,10 @@ export async function* readLog(
 /** New events of all conversations. */
 export async function* followEvents(
   remote: Remote,
-  { after = -1n, untilHead = false, signal }: FollowOptions,
+  { after = -1, untilHead = false, signal }: FollowOptions,
 ): AsyncGenerator<Followed> {
   if (untilHead) throw notSupportedRemotely('follow with untilHead', 'read the logs of the conversations')
-  for await (const event of remote.events({ ...(after === 'head' ? {} : { from: after + 1n }), signal }))
+  for await (const event of remote.events({ ...(after === 'head' ? {} : { from: after + 1 }), signal }))
     yield { kind: 'event', event: recordedEvent(fromCloudEvent(event)) }
 }
 

@@ -159,7 +159,7 @@ const mergedPolicy = (ownPolicy: AppendOptions['policy'], policy: AppendOptions[
   ownPolicy === undefined && policy === undefined ? undefined : { ...ownPolicy, ...policy }
 
 /** The headers of an expected revision. */
-function expectedOf(revision: bigint | undefined): Readonly<Record<string, string>> {
+function expectedOf(revision: number | undefined): Readonly<Record<string, string>> {
   if (revision === undefined) return {}
-  return revision === -1n ? { 'if-none-match': '*' } : { 'if-match': `"${revision.toString()}"` }
+  return revision === -1 ? { 'if-none-match': '*' } : { 'if-match': `"${revision.toString()}"` }
 }

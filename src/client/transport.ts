@@ -176,8 +176,7 @@ export function createTransport(options: ClientOptions): Transport {
 export function pathOf({ path }: Pick<Route, 'path'>, params: Readonly<Record<string, unknown>> = {}): string {
   return path.replaceAll(/\{(\w+)\}/gu, (_match, name: string) => {
     const value = params[name]
-    const text =
-      typeof value === 'string' || typeof value === 'number' || typeof value === 'bigint' ? String(value) : ''
+    const text = typeof value === 'string' || typeof value === 'number' ? String(value) : ''
     if (text === '') throw new TypeError(`params.${name} must be a text`)
     // A path of dots alone would be another path.
     return /^\.{1,2}$/u.test(text) ? text.replaceAll('.', '%2E') : encodeURIComponent(text)

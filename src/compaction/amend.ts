@@ -26,7 +26,7 @@ export interface Amendment {
   /** A compaction by another program, recorded before the appended messages. It changes no context by itself. */
   readonly compaction: AmendedBy | undefined
   /** The revision on which the caller decided; undefined for the current one. */
-  readonly expected: bigint | undefined
+  readonly expected: number | undefined
   readonly provenance: Provenance
 }
 

@@ -17,11 +17,11 @@ export interface CompactedSince {
 }
 
 /** Reads the events after a revision. */
-export async function compactedSince(log: Log, conversationId: string, revision: bigint): Promise<CompactedSince> {
+export async function compactedSince(log: Log, conversationId: string, revision: number): Promise<CompactedSince> {
   let batchesCreated = 0
   let messagesCompressed = 0
   let failure: SummarizerFailure | undefined
-  for await (const stored of log.store.readStream(conversationStream(conversationId), { from: revision + 1n })) {
+  for await (const stored of log.store.readStream(conversationStream(conversationId), { from: revision + 1 })) {
     if (stored.type !== 'MessagesPruned' && stored.type !== 'CompactionFailed') continue
     const event = await decodeEvent(stored, log.bodies)
     // A failure of work ahead of need does not matter: the context is below its limits.

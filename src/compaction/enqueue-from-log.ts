@@ -51,7 +51,7 @@ export async function enqueueFromLog(options: FollowOptions): Promise<void> {
   if (first.otherLog && checkpoint !== undefined) onOtherLog(checkpoint)
   let lastRead: LogCheckpoint | undefined
   /** Position of the newest triggering event, by conversation. */
-  const pending = new Map<string, bigint>()
+  const pending = new Map<string, number>()
 
   async function flush(): Promise<void> {
     while (lastRead !== undefined && !(await queue.note([...pending.keys()], { from: checkpoint, to: lastRead }))) {
@@ -70,7 +70,7 @@ export async function enqueueFromLog(options: FollowOptions): Promise<void> {
     onAdvance()
   }
 
-  const startAfter = checkpoint === undefined || first.otherLog ? -1n : checkpoint.position
+  const startAfter = checkpoint === undefined || first.otherLog ? -1 : checkpoint.position
   let events = 0
   for await (const item of store.subscribe({ after: startAfter, prefix: CONVERSATION_PREFIX, signal })) {
     if (item.kind === 'event') {

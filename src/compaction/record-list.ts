@@ -44,8 +44,8 @@ async function undoCyclesOf(
 ): Promise<E.Either<HistoryDiverged, Command>> {
   const { conversationId } = state
   const uncovered = new Set(compacted.map(({ messageId }) => messageId))
-  const undone: { cycle: number; revision: bigint }[] = []
-  let at: bigint | undefined
+  const undone: { cycle: number; revision: number }[] = []
+  let at: number | undefined
   let count = 0
   for await (const event of originsInForce(log, conversationId, state.lastOrigin)) {
     if (uncovered.size === 0 || isOfType(event, 'EditionAdopted')) break

@@ -18,7 +18,7 @@ export interface SourceMessage {
   readonly messageId: string
   /** The host's id of the message; undefined if it came without one. */
   readonly hostId: string | undefined
-  readonly revision: bigint
+  readonly revision: number
   readonly messageHash: string
   readonly chatHash: string
   /** Hashes of other forms in which strict contexts show it: completed, or as a user message. */
@@ -29,7 +29,7 @@ export interface SourceMessage {
 
 export interface SourceList {
   /** Revision of the last event that was read. */
-  readonly revision: bigint
+  readonly revision: number
   /** The number of all messages that were ever appended. */
   readonly appended: number
   readonly ids: ReadonlySet<string>
@@ -37,7 +37,7 @@ export interface SourceList {
   readonly rest: readonly SourceMessage[]
 }
 
-const NOTHING: SourceList = { revision: -1n, appended: 0, ids: new Set(), leading: [], rest: [] }
+const NOTHING: SourceList = { revision: -1, appended: 0, ids: new Set(), leading: [], rest: [] }
 /** By how many indexes a derived id may be shifted because another message had it. */
 const MOST_SHIFTS = 4
 /** The maximum number of messages in all cached lists. */
@@ -51,7 +51,7 @@ const isDerived = (conversationId: string, messageId: string, index: number): bo
 function sourceMessage(
   conversationId: string,
   data: EventData<'MessageAppended'>,
-  revision: bigint,
+  revision: number,
   index: number,
 ): SourceMessage {
   const { messageId, givenId, role, toolCalls, toolCallId } = data
@@ -74,7 +74,7 @@ function sourceMessage(
  * @param redactor redacts the recorded messages too: an older event may have the text of a secret, and the host's list
  * is redacted before it is compared
  */
-type SourceLists = (conversationId: string, until: bigint, redactor?: Redactor) => Promise<SourceList>
+type SourceLists = (conversationId: string, until: number, redactor?: Redactor) => Promise<SourceList>
 
 export function createSourceLists(log: Log): SourceLists {
   const known = new LRUCache<string, SourceList & { readonly redactor: Redactor | undefined }>({
@@ -88,8 +88,8 @@ export function createSourceLists(log: Log): SourceLists {
     const ids = new Set(from.ids)
     let [leading, rest, appended] = [[...from.leading], [...from.rest], from.appended]
     for await (const stored of log.store.readStream(conversationStream(conversationId), {
-      from: from.revision + 1n,
-      limit: Number(until - from.revision),
+      from: from.revision + 1,
+      limit: until - from.revision,
     })) {
       if (stored.type !== 'MessageAppended' && stored.type !== 'MessagesWithdrawn') continue
       const event = await decodeEvent(stored, log.bodies)

@@ -46,7 +46,7 @@ async function makerOfView(
   log: Log,
   { conversationId, revision, lastOrigin, view }: Conversation,
   text: string,
-): Promise<{ readonly revision: bigint; readonly view: string } | undefined> {
+): Promise<{ readonly revision: number; readonly view: string } | undefined> {
   const isWhole = view !== undefined && (text === view.text || text.endsWith(`\n\n${view.text}`))
   if (isWhole) return { revision, view: view.text }
   const endings = endingsOf(text)

@@ -115,8 +115,8 @@ async function madeWith(log: Log, conversationId: string, editionId: string): Pr
 }
 
 /** The conversation's revision whose configuration an edition started with. */
-async function begunAt(log: Log, conversationId: string, editionId: string): Promise<bigint> {
-  const [stored] = await log.store.readRevisions(editionStream(editionId, conversationId), [0n])
+async function begunAt(log: Log, conversationId: string, editionId: string): Promise<number> {
+  const [stored] = await log.store.readRevisions(editionStream(editionId, conversationId), [0])
   const started = stored === undefined ? undefined : await decodeEvent(stored, log.bodies)
   if (started === undefined || !isOfType(started, 'EditionStarted'))
     throw new Error(`the stream of edition ${editionId} of ${conversationId} does not begin with its start`)

@@ -196,7 +196,7 @@ const linesOf = (view: readonly TextChange[], kind: TextChange['kind']): number 
 interface StoredEdition {
   readonly state: Conversation
   /** Revision of its last event, apart from comparisons. */
-  readonly revision: bigint
+  readonly revision: number
   readonly bought: TokensBought
   readonly dropped: boolean
   /** The comparisons of its current state. */
@@ -215,7 +215,7 @@ export async function storedEdition(
   let compared: EditionReport[] = []
   let last: RecordedEvent | undefined
   for await (const stored of log.store.readStream(editionStream(editionId, conversationId), {
-    limit: Number(state.revision + 1n),
+    limit: state.revision + 1,
   })) {
     const event = await decodeEvent(stored, log.bodies)
     addBought(bought, event)
@@ -306,7 +306,7 @@ class Comparing {
     { editionId, against = IN_FORCE }: CompareRequest,
   ): Promise<SkippedConversation | undefined> {
     for (const id of against === IN_FORCE ? [editionId] : [editionId, against]) {
-      if ((await this.deps.log.store.streamRevision(editionStream(id, conversationId))) < 0n)
+      if ((await this.deps.log.store.streamRevision(editionStream(id, conversationId))) < 0)
         return { kind: 'NoSuchEdition', editionId: id, conversationId }
     }
     return (await isDropped(this.deps.log, conversationId, editionId))
@@ -320,7 +320,7 @@ class Comparing {
     against: string,
     edition: Conversation,
   ): Promise<
-    E.Either<CompareFailure, { state: Conversation; bought: TokensBought; editionRevision: bigint | undefined }>
+    E.Either<CompareFailure, { state: Conversation; bought: TokensBought; editionRevision: number | undefined }>
   > {
     if (against !== IN_FORCE) {
       const otherEdition = await storedEdition(this.deps.log, conversationId, against)
@@ -356,7 +356,7 @@ class Comparing {
     const losses = createLossReport(sides.against, sides.edition, new Set([...pinnedIn(other), ...pinnedIn(edition)]))
     const messages: EvidenceMessage[] = []
     for await (const storedEvent of this.deps.log.store.readStream(conversationStream(conversationId), {
-      limit: Number(edition.conversationRevision + 1n),
+      limit: edition.conversationRevision + 1,
     })) {
       const event = await decodeEvent(storedEvent, this.deps.log.bodies)
       if (against === IN_FORCE) addBought(bought, event)

@@ -14,7 +14,7 @@ export interface EditionChange {
   /** False if nothing changed. */
   readonly changed: boolean
   /** Revision of the conversation's last event. */
-  readonly revision: bigint
+  readonly revision: number
   /** Tokens of the context before. */
   readonly tokensBefore: number
   /** Tokens of the context now. */
@@ -43,7 +43,7 @@ export async function putIntoForceBy(
   // and after.
   const { tokens, overBudget, shortened } = shownContext(state)
   const tokensBefore =
-    event === undefined ? tokens : shownContext(await loadConversation(log, conversationId, event.revision - 1n)).tokens
+    event === undefined ? tokens : shownContext(await loadConversation(log, conversationId, event.revision - 1)).tokens
   return {
     conversationId,
     editionId,

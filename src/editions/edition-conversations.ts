@@ -42,7 +42,7 @@ const sameChunk = (a: Event | undefined, b: Event): boolean =>
 export function createEditionConversation(
   { log, clock, recording }: EditionConversationOptions,
   from: Conversation,
-  advancedTo: bigint,
+  advancedTo: number,
   recordedAfter: readonly RecordedEvent[] = [],
 ): EditionConversation {
   let state = from
@@ -69,7 +69,7 @@ export function createEditionConversation(
     }
     const advanced = add(
       state,
-      state.revision >= 0n && recordedRevision < state.conversationRevision
+      state.revision >= 0 && recordedRevision < state.conversationRevision
         ? [{ type: 'EditionAdvanced', data: { conversationRevision: state.conversationRevision } }]
         : [],
     )

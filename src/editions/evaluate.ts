@@ -220,7 +220,7 @@ async function messagesOf(
   const messages = new Map<string, ReportMessage>()
   const evidence = new Map<string, EvidenceMessage>()
   for await (const stored of log.store.readStream(conversationStream(conversationId), {
-    limit: Number(revision + 1n),
+    limit: revision + 1,
   })) {
     const event = await decodeEvent(stored, log.bodies)
     if (isOfType(event, 'MessageAppended')) {

@@ -23,7 +23,7 @@ export interface LabelledQuestion {
 /** The data of a message that evidence needs. */
 export interface EvidenceMessage {
   readonly messageId: string
-  readonly revision: bigint
+  readonly revision: number
   readonly text: string
 }
 
@@ -47,8 +47,8 @@ function candidatesOf({ conversationId, batches }: Conversation): BatchCandidate
     return {
       conversationId,
       batchId: batch.batchId,
-      firstRevision: Number(batch.firstRevision),
-      lastRevision: Number(batch.lastRevision),
+      firstRevision: batch.firstRevision,
+      lastRevision: batch.lastRevision,
       length,
       count: (term) => Math.min(2, counts.get(term) ?? 0),
     }
@@ -76,8 +76,8 @@ function indexOver(
         conversationId: state.conversationId,
         batchId,
         messageIds: covered.map(({ messageId }) => messageId),
-        firstRevision: Number(firstRevision),
-        lastRevision: Number(lastRevision),
+        firstRevision: firstRevision,
+        lastRevision: lastRevision,
         startTime,
         endTime,
         text: summaryOf(batch),

@@ -17,7 +17,7 @@ export type Recall = (prepared: PreparedSummary) => Promise<SummaryResult | unde
 
 interface SummaryPosition {
   readonly stream: string
-  readonly revision: bigint
+  readonly revision: number
 }
 
 /** The summaries that the events of one conversation record. */

@@ -74,7 +74,7 @@ export interface ConversationReplay {
 
 /** One process builds an edition, under a lease of the caller: no second one is needed. */
 const uncontestedClaims: Claims = {
-  take: () => Promise.resolve({ fence: 0n, extend: () => Promise.resolve(true), release: () => Promise.resolve() }),
+  take: () => Promise.resolve({ fence: 0, extend: () => Promise.resolve(true), release: () => Promise.resolve() }),
   holder: () => Promise.resolve(undefined),
 }
 
@@ -131,7 +131,7 @@ export async function openReplay(
   const whole = await loadEdition(log, conversationId, plan.editionId)
   const unfinished = await unfinishedOf(log, whole)
   const first = unfinished[0]?.revision
-  const recorded = first === undefined ? whole : await loadEdition(log, conversationId, plan.editionId, first - 1n)
+  const recorded = first === undefined ? whole : await loadEdition(log, conversationId, plan.editionId, first - 1)
   const edition = createEditionConversation(
     { log, clock, recording: options.recording },
     recorded,
@@ -194,7 +194,7 @@ export async function openReplay(
     if (reached.kind !== 'done') return reached
     let events = 0
     for await (const stored of log.store.readStream(conversationStream(conversationId), {
-      from: edition.state().conversationRevision + 1n,
+      from: edition.state().conversationRevision + 1,
     })) {
       // The embedded engine and a summarizer without a model only use promises, so without this pause no signal would
       // be handled.

@@ -28,7 +28,7 @@ export interface Undone {
   /** Id of the conversation. */
   readonly conversationId: string
   /** Revision of the event that undid it. */
-  readonly revision: bigint
+  readonly revision: number
   /** The undone cycles, the last one first. */
   readonly cycles: readonly number[]
   /** Messages that are in the window again. */
@@ -49,7 +49,7 @@ async function cyclesFrom(
   log: Log,
   state: Conversation,
   cycle: number,
-): Promise<E.Either<UndoFailure, { readonly undone: EventData<'CycleUndone'>['undone']; readonly at: bigint }>> {
+): Promise<E.Either<UndoFailure, { readonly undone: EventData<'CycleUndone'>['undone']; readonly at: number }>> {
   const { conversationId, cycles } = state
   const undone: EventData<'CycleUndone'>['undone'] = []
   for await (const event of originsInForce(
@@ -68,17 +68,17 @@ async function cyclesFrom(
 }
 
 /** Returns the late summaries between two revisions that were not used since. */
-type LateSummariesSince = (at: bigint, until: bigint) => Promise<SetAside[]>
+type LateSummariesSince = (at: number, until: number) => Promise<SetAside[]>
 
 /** Continues from the previous call for the same revision, like `createRewind`. */
 function createLateSummaries(log: Log, conversationId: string): LateSummariesSince {
-  let last: { readonly at: bigint; readonly until: bigint; readonly found: Map<string, SetAside> } | undefined
+  let last: { readonly at: number; readonly until: number; readonly found: Map<string, SetAside> } | undefined
   return async (at, until) => {
     const { until: seen, found } = last?.at === at ? last : { until: at, found: new Map<string, SetAside>() }
     if (until > seen) {
       for await (const stored of log.store.readStream(conversationStream(conversationId), {
-        from: seen + 1n,
-        limit: Number(until - seen),
+        from: seen + 1,
+        limit: until - seen,
       })) {
         if (stored.type !== 'SummarySetAside' && stored.type !== 'ChunkSummarized') continue
         const event = await decodeEvent(stored, log.bodies)
@@ -92,13 +92,13 @@ function createLateSummaries(log: Log, conversationId: string): LateSummariesSin
 }
 
 /** Returns the state at a revision, with the messages and pins that came since, but without later compaction. */
-type Rewind = (at: bigint, until: bigint) => Promise<Conversation>
+type Rewind = (at: number, until: number) => Promise<Conversation>
 
 /**
  * Continues from the previous call for the same revision: in a long conversation, it keeps up with concurrent appends.
  */
 function createRewind(log: Log, conversationId: string): Rewind {
-  let last: { readonly at: bigint; readonly state: Conversation } | undefined
+  let last: { readonly at: number; readonly state: Conversation } | undefined
   return async (at, until) => {
     const state = await seeUntil(
       log,
@@ -164,7 +164,7 @@ export function revertEdition(
   conversationId: string,
   provenance: Provenance,
 ): Promise<E.Either<UndoFailure, Handled>> {
-  let since: { readonly adoptedAt: bigint; readonly configured: ConfiguredSince } | undefined
+  let since: { readonly adoptedAt: number; readonly configured: ConfiguredSince } | undefined
   return decideOnWhatIs(deps, conversationId, provenance, async (state, rewind, lateSummariesSince) => {
     const edition = state.lineage?.edition
     if (edition === undefined) return E.left({ kind: 'NoEditionInForce' })
@@ -173,7 +173,7 @@ export function revertEdition(
       since = { adoptedAt, configured: createConfiguredSince(deps.log, conversationId, adoptedAt) }
     return E.right({
       type: 'RevertEdition',
-      before: await rewind(adoptedAt - 1n, state.revision),
+      before: await rewind(adoptedAt - 1, state.revision),
       lateSummaries: await lateSummariesSince(adoptedAt, state.revision),
       configured: await since.configured(state.revision),
       modelWindow,

@@ -268,7 +268,7 @@ async function coursesOf(
   { policies, summaries = 'recorded' }: WhatIfRequest,
 ): Promise<E.Either<WhatIfFailure, ActualCourses & { readonly tried: readonly Course[] }>> {
   const conversation = await loadConversation(deps.log, conversationId)
-  if (conversation.revision < 0n) return E.left({ kind: 'NoSuchConversation', conversationId })
+  if (conversation.revision < 0) return E.left({ kind: 'NoSuchConversation', conversationId })
   const actual = await actualCourses(deps.log, conversationId)
   const summarizer =
     summaries === 'extractive' || actual.summaryTokens === undefined

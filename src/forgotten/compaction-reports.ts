@@ -22,7 +22,7 @@ export interface ForgottenCycle {
   /** Its number. If a cycle was undone, another one may have the same. */
   readonly cycle: number
   /** Revision of the event that completed it. */
-  readonly revision: bigint
+  readonly revision: number
   /** Time of that event, ISO 8601. */
   readonly recordedAt: string
   /** The attributes by which totals are grouped: program, trigger and strategy. */

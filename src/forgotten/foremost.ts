@@ -117,7 +117,7 @@ function mayBeLost({ kind, verdict, why, overlap = 0 }: JudgedItem): boolean {
 }
 
 const compareRevisions = (a: JudgedItem, b: JudgedItem): number =>
-  BigInt(a.said.revision) < BigInt(b.said.revision) ? 1 : -1
+  Number(a.said.revision) < Number(b.said.revision) ? 1 : -1
 
 /**
  * Sentences that are lost come first, then those that probably are, then those that may be or are partial, then names.

@@ -14,7 +14,7 @@ export interface ReportToolCall {
 /** A message of the conversation. */
 export interface ReportMessage {
   readonly messageId: string
-  readonly revision: bigint
+  readonly revision: number
   readonly role: 'system' | 'developer' | 'user' | 'assistant' | 'tool'
   /** The text. Parts that are not text are named in it. */
   readonly text: string

@@ -81,7 +81,7 @@ export function runningIn(
   const lastPrompt = all.reduce(
     (last, { role, byProgram, revision }) =>
       role === 'user' && byProgram !== true && revision > last ? revision : last,
-    -1n,
+    -1,
   )
   const started = new Map(works.map((work) => [startedBy(work) ?? '', work] as const).filter(([id]) => id !== ''))
   const ended = endedIn(started, all)

@@ -127,8 +127,8 @@ export class CompactionArchive {
     firstRevision,
     revision,
   }: {
-    readonly firstRevision: bigint
-    readonly revision: bigint
+    readonly firstRevision: number
+    readonly revision: number
   }): Promise<void> {
     await this.read(
       conversationStream(this.conversationId),

@@ -13,7 +13,7 @@ export interface CycleFound extends CycleSpan {
   /** The event that deactivated it: it was undone, or other batches replaced it. */
   readonly outOfForce?: {
     readonly type: ReplacementType
-    readonly revision: bigint
+    readonly revision: number
     readonly recordedAt: string
     readonly actor: string
   }
@@ -40,7 +40,7 @@ export type CycleOfEdition = {
   readonly replaced?: CycleSpan
 }
 
-async function isInForce(log: Log, conversationId: string, prune: bigint, from: bigint): Promise<boolean> {
+async function isInForce(log: Log, conversationId: string, prune: number, from: number): Promise<boolean> {
   for await (const { revision } of originsInForce(log, conversationId, from)) if (revision === prune) return true
   return false
 }
@@ -49,7 +49,7 @@ async function isInForce(log: Log, conversationId: string, prune: bigint, from: 
 async function putOutBy(
   log: Log,
   conversationId: string,
-  prune: bigint,
+  prune: number,
   replacements: readonly RecordedEvent<ReplacementType>[],
 ): Promise<RecordedEvent<ReplacementType> | undefined> {
   let by: RecordedEvent<ReplacementType> | undefined

@@ -19,7 +19,7 @@ import { liveIn, recordedTime } from './time-travel.js'
 
 /** The conversation on one side of a difference. */
 interface DifferenceSide {
-  readonly revision: bigint
+  readonly revision: number
   readonly recordedAt: string
   /** Hash and tokens of the context. */
   readonly hash: string
@@ -68,12 +68,12 @@ export interface Difference {
   /** The view's text, line by line; empty if it did not change. */
   readonly view: readonly TextChange[]
   /** The events after the first revision, up to the second. */
-  readonly events: readonly { readonly revision: bigint; readonly recordedAt: string; readonly type: string }[]
+  readonly events: readonly { readonly revision: number; readonly recordedAt: string; readonly type: string }[]
 }
 
 export type DifferenceFailure =
   | NoContext
-  | { readonly kind: 'EndsBeforeItStarts'; readonly from: bigint; readonly to: bigint }
+  | { readonly kind: 'EndsBeforeItStarts'; readonly from: number; readonly to: number }
 
 function sideOf(state: Conversation): E.Either<NoContext, DifferenceSide> {
   return E.map(({ hash, tokens }: { hash: string; tokens: number }): DifferenceSide => ({
@@ -102,15 +102,15 @@ export function textChanges(before: string | undefined, after: string | undefine
 async function between(
   log: Log,
   conversationId: string,
-  from: bigint,
-  to: bigint,
+  from: number,
+  to: number,
 ): Promise<{ events: Difference['events']; removedMessages: ReadonlyMap<string, RemovedMessage> }> {
   const events: Difference['events'][number][] = []
   const removedMessages = new Map<string, RemovedMessage>()
   if (from === to) return { events, removedMessages }
   for await (const stored of log.store.readStream(conversationStream(conversationId), {
-    from: from + 1n,
-    limit: Number(to - from),
+    from: from + 1,
+    limit: to - from,
   })) {
     events.push({ revision: stored.revision, recordedAt: recordedTime(stored), type: stored.type })
     if (!originTypes.some((type) => type === stored.type)) continue
@@ -129,8 +129,8 @@ async function between(
 export async function differenceBetween(
   log: Log,
   conversationId: string,
-  from: bigint,
-  to: bigint,
+  from: number,
+  to: number,
 ): Promise<E.Either<DifferenceFailure, Difference>> {
   if (from > to) return E.left({ kind: 'EndsBeforeItStarts', from, to })
   const before = await loadConversation(log, conversationId, from)

@@ -14,7 +14,7 @@ export interface ExplainDependencies {
   readonly placeOf: (
     conversationId: string,
     batchId: string,
-  ) => Promise<{ readonly firstRevision: bigint; readonly revision: bigint } | undefined>
+  ) => Promise<{ readonly firstRevision: number; readonly revision: number } | undefined>
 }
 
 export async function batchNamed(

@@ -16,7 +16,7 @@ type Explained = E.Either<ExplainFailure, Explanation>
 type OfKind<Kind extends Trace['kind']> = Extract<Trace, { readonly kind: Kind }>
 
 /** An event and its time. */
-async function asOf(log: Log, conversationId: string, revision: bigint): Promise<AsOf> {
+async function asOf(log: Log, conversationId: string, revision: number): Promise<AsOf> {
   const [stored] = await log.store.readRevisions(conversationStream(conversationId), [revision])
   return { revision, recordedAt: stored === undefined ? '' : recordedTime(stored) }
 }

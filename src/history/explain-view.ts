@@ -18,7 +18,7 @@ export async function explainView(
   const { conversationId, revision } = state
   const archive = new CompactionArchive(log, conversationId)
   const first = of.visibleBatches[0]
-  const last = of.visibleBatches.reduce((most, batch) => (batch.revision > most ? batch.revision : most), -1n)
+  const last = of.visibleBatches.reduce((most, batch) => (batch.revision > most ? batch.revision : most), -1)
   if (first !== undefined)
     await archive.readAround({
       firstRevision: of.visibleBatches.reduce(

@@ -10,7 +10,7 @@ export interface RecordedAt {
   /** The stream. */
   readonly stream: string
   /** Index in the stream, from 0. */
-  readonly revision: bigint
+  readonly revision: number
   /** Time by the ledger's clock, ISO 8601. */
   readonly recordedAt: string
   /** The actor of the request. */
@@ -90,9 +90,9 @@ export interface ChunkOrigin {
   /** The messages that it covers, in order. */
   readonly messageIds: readonly string[]
   /** Revision of the first message. */
-  readonly firstRevision: bigint
+  readonly firstRevision: number
   /** Revision of the last message. */
-  readonly lastRevision: bigint
+  readonly lastRevision: number
   /** The chunk whose summary was the background. */
   readonly continues?: string
   /** The record of the summary: strategy, model, prompt, parameters, usage. */
@@ -145,7 +145,7 @@ export interface PromptText {
 interface Answer {
   readonly conversationId: string
   /** Revision of the last event in the result. */
-  readonly revision: bigint
+  readonly revision: number
   readonly prompts: readonly PromptText[]
 }
 
@@ -157,7 +157,7 @@ export interface LineFound {
 
 /** The event after which the context was first as shown. */
 export interface AsOf {
-  readonly revision: bigint
+  readonly revision: number
   readonly recordedAt: string
 }
 

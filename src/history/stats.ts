@@ -78,7 +78,7 @@ async function tokensOfChunk(
   { data }: RecordedEvent<'ChunkSummarized'>,
 ): Promise<number> {
   const ids = new Set(data.messageIds)
-  const limit = Number(data.lastRevision - data.firstRevision) + 1
+  const limit = data.lastRevision - data.firstRevision + 1
   let tokens = 0
   for await (const stored of log.store.readStream(conversationStream(conversationId), {
     from: data.firstRevision,

@@ -3,6 +3,7 @@
  * within a stream, so the revision of an instant is found by point reads instead of reading the stream. Later appends,
  * adoptions and undos do not change it. A moment that the conversation does not have is rejected by name.
  */
+import { LAST_REVISION } from '../domain/values/revision.js'
 import { either as E } from 'fp-ts'
 import { decodeMetadata } from '../domain/events/codec.js'
 import type { ContextState } from '../domain/conversation/conversation.js'
@@ -21,8 +22,8 @@ export type NoSuchMoment =
   | {
       readonly kind: 'NoSuchRevision'
       readonly conversationId: string
-      readonly revision: bigint
-      readonly head: bigint
+      readonly revision: number
+      readonly head: number
     }
   /** `nearest`: the live message that was probably meant. */
   | {
@@ -45,10 +46,9 @@ export type NoSuchMoment =
  * The number of revisions that are read at a time: a million events need five such reads, instead of twenty single
  * ones.
  */
-const READS_PER_STEP = 15n
+const READS_PER_STEP = 15
 
 /** The largest revision that a store supports. */
-const LAST_POSSIBLE = 2n ** 63n - 1n
 
 /** The time of an event, from its metadata only: a body outside the log is not fetched. */
 export function recordedTime(event: StoredEvent): string {
@@ -57,24 +57,21 @@ export function recordedTime(event: StoredEvent): string {
   return metadata.right.recordedAt
 }
 
-/** The last revision that was recorded at or before an instant; -1n without any. */
-async function revisionAtTime(log: Log, stream: string, time: number): Promise<bigint> {
+/** The last revision that was recorded at or before an instant; -1 without any. */
+async function revisionAtTime(log: Log, stream: string, time: number): Promise<number> {
   const found = await log.store.revisionAtTime?.(stream, time)
   return found ?? (await searchedFor(log, stream, await log.store.streamRevision(stream), time))
 }
 
 /** The same, for a store that cannot search by time. */
-async function searchedFor(log: Log, stream: string, head: bigint, time: number): Promise<bigint> {
+async function searchedFor(log: Log, stream: string, head: number, time: number): Promise<number> {
   // Invariant: revisions up to `low` were recorded by then, those above `high` were not.
-  let low = -1n
+  let low = -1
   let high = head
   while (low < high) {
     const width = high - low
     const parts = width < READS_PER_STEP ? width : READS_PER_STEP
-    const candidates = Array.from(
-      { length: Number(parts) },
-      (_none, part) => low + (width * (BigInt(part) + 1n)) / parts,
-    )
+    const candidates = Array.from({ length: parts }, (_none, part) => low + Math.floor((width * (part + 1)) / parts))
     const events = await log.store.readRevisions(stream, candidates)
     if (events.length !== candidates.length)
       throw new Error(
@@ -82,7 +79,7 @@ async function searchedFor(log: Log, stream: string, head: bigint, time: number)
       )
     const later = events.findIndex((event) => Date.parse(recordedTime(event)) > time)
     low = events[later === -1 ? events.length - 1 : later - 1]?.revision ?? low
-    if (later !== -1) high = (events[later]?.revision ?? high) - 1n
+    if (later !== -1) high = (events[later]?.revision ?? high) - 1
   }
   return low
 }
@@ -94,7 +91,7 @@ async function searchedFor(log: Log, stream: string, head: bigint, time: number)
 async function isToCome(log: Log, stream: string, time: number, now: Date): Promise<boolean> {
   if (time <= now.getTime()) return false
   const head = await log.store.streamRevision(stream)
-  const [last] = head < 0n ? [] : await log.store.readRevisions(stream, [head])
+  const [last] = head < 0 ? [] : await log.store.readRevisions(stream, [head])
   return last !== undefined && time > Date.parse(recordedTime(last))
 }
 
@@ -103,12 +100,12 @@ async function revisionOfMessage(
   log: Log,
   conversationId: string,
   messageId: string,
-): Promise<E.Either<NoSuchMoment, bigint>> {
+): Promise<E.Either<NoSuchMoment, number>> {
   const stream = conversationStream(conversationId)
   const [stored] = await log.store.findByIds(stream, [messageEventId(stream, messageId)])
   if (stored !== undefined) return E.right(stored.revision)
   const state = await loadConversation(log, conversationId)
-  if (state.revision < 0n) return E.left({ kind: 'NoSuchConversation', conversationId })
+  if (state.revision < 0) return E.left({ kind: 'NoSuchConversation', conversationId })
   return E.left({
     kind: 'NoSuchMessage',
     conversationId,
@@ -129,13 +126,13 @@ export async function revisionOf(
   conversationId: string,
   moment: Moment,
   now: Date,
-): Promise<E.Either<NoSuchMoment, bigint>> {
+): Promise<E.Either<NoSuchMoment, number>> {
   const stream = conversationStream(conversationId)
   if ('revision' in moment) {
     const { revision } = moment
     const head = await log.store.streamRevision(stream)
-    if (head < 0n) return E.left({ kind: 'NoSuchConversation', conversationId })
-    return revision < 0n || revision > head
+    if (head < 0) return E.left({ kind: 'NoSuchConversation', conversationId })
+    return revision < 0 || revision > head
       ? E.left({ kind: 'NoSuchRevision', conversationId, revision, head })
       : E.right(revision)
   }
@@ -148,8 +145,8 @@ export async function revisionOf(
       now: now.toISOString(),
     })
   const revision = await revisionAtTime(log, stream, moment.time)
-  if (revision >= 0n) return E.right(revision)
-  const [first] = await log.store.readRevisions(stream, [0n])
+  if (revision >= 0) return E.right(revision)
+  const [first] = await log.store.readRevisions(stream, [0])
   if (first === undefined) return E.left({ kind: 'NoSuchConversation', conversationId })
   return E.left({
     kind: 'BeforeFirstEvent',
@@ -169,9 +166,9 @@ export async function conversationAt<State extends ContextState>(
   conversationId: string,
   moment: Moment,
   now: Date,
-  load: (log: Log, conversationId: string, at: bigint) => Promise<State>,
+  load: (log: Log, conversationId: string, at: number) => Promise<State>,
 ): Promise<E.Either<NoSuchMoment, State>> {
-  if ('revision' in moment && moment.revision >= 0n && moment.revision <= LAST_POSSIBLE) {
+  if ('revision' in moment && moment.revision >= 0 && moment.revision <= LAST_REVISION) {
     // A state that was loaded up to an existing revision has that revision, so the head need not be read first.
     const state = await load(log, conversationId, moment.revision)
     if (state.revision === moment.revision) return E.right(state)
@@ -185,7 +182,7 @@ export interface LiveMessages {
   /** The conversation. */
   readonly conversationId: string
   /** Revision of the last event at the moment. */
-  readonly revision: bigint
+  readonly revision: number
   /** Time of that event, ISO 8601. */
   readonly recordedAt: string
   /** Leading messages, pinned messages from before the window, and the window. */

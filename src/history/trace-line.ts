@@ -35,7 +35,7 @@ import { findEstimator } from '../recording/estimators.js'
 /** The event that withdrew a message. */
 export interface Withdrawn {
   /** Revision of the event. */
-  readonly revision: bigint
+  readonly revision: number
   /** Time of the event, ISO 8601. */
   readonly recordedAt: string
   /** The actor of the request. */
@@ -60,7 +60,7 @@ export type LineSource = { readonly excerpt: string } & (
   | {
       readonly kind: 'message'
       readonly messageId: string
-      readonly revision: bigint
+      readonly revision: number
       readonly batchId?: string
       readonly withdrawn?: Withdrawn
     }
@@ -72,9 +72,9 @@ export type Trace =
    * A generated line of the view: a count, a heading or a note about omitted text. `at`: the newest revision that is
    * known to show it.
    */
-  | { readonly kind: 'view'; readonly match: Match; readonly at: bigint }
+  | { readonly kind: 'view'; readonly match: Match; readonly at: number }
   /** Shown but not recorded. */
-  | { readonly kind: 'shown-only'; readonly what: ShownOnly; readonly excerpt: string; readonly at: bigint }
+  | { readonly kind: 'shown-only'; readonly what: ShownOnly; readonly excerpt: string; readonly at: number }
 
 /**
  * A placeholder for a missing result, the note about omitted groups, or a user message inserted for the rules of an
@@ -366,7 +366,7 @@ interface RemovedMessage {
 async function fatesOf(
   log: Log,
   { conversationId, batches }: Conversation,
-  messages: ReadonlyMap<string, bigint>,
+  messages: ReadonlyMap<string, number>,
 ): Promise<ReadonlyMap<string, RemovedMessage>> {
   const found = new Map<string, RemovedMessage>()
   const covered = new Map<
@@ -375,7 +375,7 @@ async function fatesOf(
   >()
   const editions = new Map<string, string>()
   const streamsRead = new Set<string>()
-  async function read(stream: string, from = 0n): Promise<void> {
+  async function read(stream: string, from = 0): Promise<void> {
     if (streamsRead.has(stream)) return
     streamsRead.add(stream)
     for await (const stored of log.store.readStream(stream, { from })) {

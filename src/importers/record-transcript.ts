@@ -74,9 +74,9 @@ export interface RecordedConversation {
   /** Items that were already recorded. */
   known: number
   /** Revision of the conversation's last event. */
-  revision: bigint
+  revision: number
   /** Position of the last event recorded by this import. */
-  position: bigint | undefined
+  position: number | undefined
 }
 
 /** The result for a transcript. */
@@ -157,7 +157,7 @@ export const emptyResult = (program: string, { sourceId, where }: ConversationIt
   edits: 0,
   damaged: 0,
   known: 0,
-  revision: -1n,
+  revision: -1,
   position: undefined,
 })
 
@@ -168,13 +168,13 @@ const MAX_RETRIES = 200
 class Recording {
   result: RecordedConversation
   /** Revision of the last known event. Commands are decided at this revision only. */
-  private revision = -1n
+  private revision = -1
   private state: Conversation | undefined
   /** Message id → hash of each message that an earlier import recorded. */
   private readonly hashes = new Map<string, string>()
   /** Keys of the other recorded items. */
   private readonly known = new Set<string>()
-  private readonly compactions = new Map<string, bigint>()
+  private readonly compactions = new Map<string, number>()
   private recordedFrom: SourcePlace | undefined
   /**
    * Record id → ids of its latest messages. An entry is omitted if the only id is the record's own, as for most
@@ -211,7 +211,7 @@ class Recording {
   async catchUp(): Promise<void> {
     const { conversationId } = this.result
     const { store, bodies } = this.deps.log
-    const from = this.revision + 1n
+    const from = this.revision + 1
     for await (const stored of store.readStream(conversationStream(conversationId), { from })) {
       this.learn(await decodeEvent(stored, bodies))
       this.revision = stored.revision
@@ -568,7 +568,7 @@ class Recording {
       this.result.known += 1
       return E.right(undefined)
     }
-    const before = await this.deps.conversations.loadAt(this.result.conversationId, revision - 1n)
+    const before = await this.deps.conversations.loadAt(this.result.conversationId, revision - 1)
     const since = this.state === undefined ? [] : [...this.state.window]
     const parts = [...observedParts(before), ...since.map((source) => ({ body: bodyOf(source), source }))]
     const context = parts.map(({ body, source }): ObservedEntry =>

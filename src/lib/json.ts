@@ -213,7 +213,3 @@ export function recordable<Value>(value: Value): Value {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- only what is of no known type can be a big integer
   return JSON.parse(withDigits(value, '')) as Value
 }
-
-/** A value as JSON with bigints, such as revisions and positions, as texts of digits. */
-export const toWire = (value: unknown): string =>
-  JSON.stringify(value, (_key, part: unknown) => (typeof part === 'bigint' ? part.toString() : part))

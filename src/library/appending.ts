@@ -1,4 +1,5 @@
 /** What a host records: its messages, what it takes back of them, and which of them stay. */
+import { isRevision } from '../domain/values/revision.js'
 import { type LedgerError } from '../lib/ledger-error.js'
 import type { Command } from '../domain/decide/index.js'
 import { createAmend, type AmendedBy } from '../compaction/amend.js'
@@ -62,9 +63,9 @@ function parseMessages(inputs: readonly MessageInput[]): NewMessage[] {
 }
 
 /** The revision that is expected, checked. */
-function expectedOf(value: bigint | undefined): bigint | undefined {
-  if (value !== undefined && !(typeof value === 'bigint' && value >= -1n && value < 2n ** 63n))
-    throw bad('expectedRevision', 'must be a revision (a bigint, 0 or more), or -1n for a new conversation')
+function expectedOf(value: number | undefined): number | undefined {
+  if (value !== undefined && value !== -1 && !isRevision(value))
+    throw bad('expectedRevision', 'must be a revision (a whole number, 0 or more), or -1 for a new conversation')
   return value
 }
 

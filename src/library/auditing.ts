@@ -38,7 +38,7 @@ export function rowCheckOf({
 /** Stopped projections, as `verify` reports them. */
 const stoppedAt = (
   readModel: string,
-  { stream, revision, reason }: { readonly stream?: string; readonly revision?: bigint; readonly reason: string },
+  { stream, revision, reason }: { readonly stream?: string; readonly revision?: number; readonly reason: string },
 ) => ({
   readModel,
   at: stream === undefined || revision === undefined ? undefined : { stream, revision },

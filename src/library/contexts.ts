@@ -36,7 +36,7 @@ export function createContexts(parts: ContextsParts): Pick<Ledger, 'context' | '
   async function stateAt<State extends ContextState>(
     conversationId: string,
     at: At | undefined,
-    load: (log: Log, conversationId: string, at: bigint) => Promise<State>,
+    load: (log: Log, conversationId: string, at: number) => Promise<State>,
   ): Promise<State | Conversation> {
     if (at === undefined) return await lookup.existing(conversationId)
     gate.open()

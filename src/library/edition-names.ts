@@ -47,7 +47,7 @@ export function createEditionNames({
     async editionOf(name, conversationId) {
       const input = nameGiven('editionId', name)
       // An id with a dash would reach into another conversation's streams.
-      return !input.includes('-') && (await log.store.streamRevision(editionStream(input, conversationId))) >= 0n
+      return !input.includes('-') && (await log.store.streamRevision(editionStream(input, conversationId))) >= 0
         ? input
         : await editionNamed(input)
     },

@@ -258,7 +258,7 @@ export function createEditions(parts: EditionsParts): Editions & EditionsCompare
           : { against: await editionNamed(given.against, 'against') }
       const named = await editionNamed(editionId)
       for (const conversationId of request === 'all' ? [] : request)
-        if ((await log.store.streamRevision(conversationStream(conversationId))) < 0n)
+        if ((await log.store.streamRevision(conversationStream(conversationId))) < 0)
           throw problem({ kind: 'NoSuchConversation', conversationId })
       return valueOf(
         await compareEditions({

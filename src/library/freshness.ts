@@ -19,7 +19,7 @@ export interface Freshness {
   /** Starts to follow the log if this process runs the projections. */
   readonly follow: () => void
   /** Notes what was recorded through this ledger. */
-  readonly recordedHere: (recorded: { readonly position: bigint | undefined }) => void
+  readonly recordedHere: (recorded: { readonly position: number | undefined }) => void
   /**
    * Brings the rows to `waitFor` if it is given. Otherwise to the end of the log if this process runs the
    * projections, else to this ledger's own last event.
@@ -42,7 +42,8 @@ const HEAD_POLL_MS = 20
 
 /** How long to wait, checked. */
 function timeoutOf({ waitFor, timeout = WAIT_MS }: Wait): number {
-  if (waitFor !== undefined && typeof waitFor !== 'bigint') throw bad('waitFor', 'must be a position (a bigint)')
+  if (waitFor !== undefined && !Number.isSafeInteger(waitFor))
+    throw bad('waitFor', 'must be a position (a whole number)')
   if (!Number.isFinite(timeout) || timeout < 0) throw bad('timeout', 'must be a number of milliseconds, 0 or more')
   return timeout
 }
@@ -59,10 +60,10 @@ export function createFreshness({
 }): Freshness {
   let following = false
   /** Position of the last fact that was recorded through this ledger. */
-  let ownPosition = -1n
+  let ownPosition = -1
 
   /** Waits until the rows show `position`, those of one conversation where it is named; throws where they do not. */
-  async function rowsShow(position: bigint, timeoutMs: number, conversationId: string | undefined): Promise<void> {
+  async function rowsShow(position: number, timeoutMs: number, conversationId: string | undefined): Promise<void> {
     if (await runner.waitFor(position, timeoutMs, conversationId === undefined ? {} : { conversationId })) return
     const hint =
       readOnly?.keptBy !== undefined
@@ -71,7 +72,7 @@ export function createFreshness({
           ? '; is `context-ledger projections run` running?'
           : ''
     const missing =
-      position < 0n
+      position < 0
         ? 'there are no read models yet, and none came'
         : `the read models have not come to position ${String(position)}`
     throw problem({ kind: 'ProjectionsBehind', detail: `${missing} within ${String(timeoutMs)} ms${hint}` })

@@ -1,4 +1,5 @@
 /** The past of a conversation: its facts, what changed, why the model saw what it saw, what it came to. */
+import { isRevision } from '../domain/values/revision.js'
 import { findBatches } from '../../projections/read-models/clip-archive/queries.js'
 import { conversationsOfLog } from '../recording/conversation-streams.js'
 import { CONVERSATION_PREFIX, conversationStream } from '../domain/values/ids.js'
@@ -93,7 +94,7 @@ const forgottenCall =
   }
 
 const diffCall = ({ log, clock, gate, freshness, lookup }: HistoryParts): Ledger['diff'] => {
-  async function revisionAt(conversationId: string, field: string, at: At): Promise<bigint> {
+  async function revisionAt(conversationId: string, field: string, at: At): Promise<number> {
     const moment = valueOf(parseMoment(field, at), problem)
     return valueOf(await revisionOf(log, conversationId, moment, clock.now()), problem)
   }
@@ -118,11 +119,8 @@ const diffCall = ({ log, clock, gate, freshness, lookup }: HistoryParts): Ledger
 const logCall = ({ log, lookup }: HistoryParts): Ledger['log'] =>
   async function* readLog(conversationId, options) {
     const parsedOptions = optionsGiven('log', options, LOG)
-    if (
-      parsedOptions.from !== undefined &&
-      !(typeof parsedOptions.from === 'bigint' && parsedOptions.from >= 0n && parsedOptions.from < 2n ** 63n)
-    )
-      throw bad('from', 'must be a revision (a bigint, 0 or more)')
+    if (parsedOptions.from !== undefined && !isRevision(parsedOptions.from))
+      throw bad('from', 'must be a revision (a whole number, 0 or more)')
     wholeNumberGiven('limit', parsedOptions.limit, 0)
     if (parsedOptions.direction !== undefined && !DIRECTIONS.includes(parsedOptions.direction))
       throw bad('direction', `must be one of ${DIRECTIONS.join(', ')}`)
@@ -134,9 +132,9 @@ const logCall = ({ log, lookup }: HistoryParts): Ledger['log'] =>
 const followCall = ({ log, gate }: HistoryParts): Admin['follow'] =>
   async function* followEvents(options) {
     gate.open()
-    const { after = -1n, untilHead = false, signal } = optionsGiven('admin.follow', options, FOLLOW)
-    if (after !== 'head' && !(typeof after === 'bigint' && after >= -1n && after < 2n ** 63n))
-      throw bad('after', "must be a position (a bigint, -1n or more), or 'head'")
+    const { after = -1, untilHead = false, signal } = optionsGiven('admin.follow', options, FOLLOW)
+    if (after !== 'head' && after !== -1 && !isRevision(after))
+      throw bad('after', "must be a position (a whole number, 0 or more, or -1 for the start), or 'head'")
     if (typeof untilHead !== 'boolean') throw bad('untilHead', 'must be true or false')
     signalGiven(signal)
     const ended = new AbortController()

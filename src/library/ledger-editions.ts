@@ -34,7 +34,7 @@ export interface Edition extends EditionSummary {
 /** The edition of one conversation. */
 export interface EditionOfConversation extends EditionRow {
   /** The conversation's last fact; the edition is whole where that is the last one that it has seen. */
-  readonly conversationHead: bigint
+  readonly conversationHead: number
 }
 
 /** An edition, conversation by conversation. */

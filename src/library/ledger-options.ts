@@ -126,10 +126,10 @@ export interface AppendOptions extends RequestOptions {
   /** Tenant or owner. Set with the first message; cannot change. */
   readonly scope?: string
   /**
-   * Expected revision of the conversation's last event; -1n for a new conversation. If the conversation has another
+   * Expected revision of the conversation's last event; -1 for a new conversation. If the conversation has another
    * revision, nothing is appended (`RevisionNotExpected`). Repeating an append that is already recorded is no conflict.
    */
-  readonly expectedRevision?: bigint
+  readonly expectedRevision?: number
   /**
    * If true, the messages are one unit: if some of their ids are already recorded and others are not, nothing is
    * appended (`PartlyRecorded`). Every message needs an id.
@@ -145,17 +145,17 @@ export interface AppendResult {
   /** The conversation. */
   readonly conversationId: string
   /** Revision of the conversation's last event. */
-  readonly revision: bigint
+  readonly revision: number
   /** Ids of the messages that this append recorded, without those that were already recorded. */
   readonly recorded: readonly string[]
   /** Position of the last event that this append recorded. */
-  readonly position: bigint | undefined
+  readonly position: number | undefined
 }
 
 /** Read-your-writes: wait until the read models include a position that an append returned. */
 export interface WaitOptions {
   /** Default: everything that this ledger recorded itself. */
-  readonly waitFor?: bigint
+  readonly waitFor?: number
   /** Milliseconds, default 5,000; then `ProjectionsBehind` is thrown. */
   readonly timeout?: number
 }

@@ -217,16 +217,16 @@ export interface AmendOptions extends RequestOptions {
    */
   readonly compaction?: AmendingCompaction
   /** Expected revision of the conversation. If it has another one, nothing is recorded. */
-  readonly expectedRevision?: bigint
+  readonly expectedRevision?: number
 }
 
 /**
- * A moment of a conversation. A `bigint`, or a text of digits as `answers.revision` has it, is a revision. A `Date`, or
+ * A moment of a conversation. A `number`, or a text of digits as `answers.revision` has it, is a revision. A `Date`, or
  * an ISO 8601 text with its zone (`2026-03-01T12:30:00Z`), is an instant of the ledger's clock and selects the last
  * event recorded at or before it. Any other text is the id of a message and selects the revision of its event. If an id
  * looks like a revision or a time, write `message:ID`.
  */
-export type At = bigint | Date | string
+export type At = number | Date | string
 
 /** Options of a context. */
 export interface ContextOptions extends WaitOptions {
@@ -290,7 +290,7 @@ export interface ConversationList {
 /** The events of a conversation to read. Default: all. */
 export interface LogOptions {
   /** The first revision. */
-  readonly from?: bigint
+  readonly from?: number
   /** Maximum number of events. */
   readonly limit?: number
   /** `backwards` reads the newest event first, starting at `from` (default: the last event). Default `forwards`. */
@@ -299,8 +299,8 @@ export interface LogOptions {
 
 /** Options of a subscription. */
 export interface FollowOptions {
-  /** Events after this position. Default -1n: from the first event. `head`: events recorded from now on. */
-  readonly after?: bigint | 'head'
+  /** Events after this position. Default -1: from the first event. `head`: events recorded from now on. */
+  readonly after?: number | 'head'
   /** If true, ends at the current last event and does not wait for new ones. */
   readonly untilHead?: boolean
   /** Ends the subscription without an error. */
@@ -310,7 +310,7 @@ export interface FollowOptions {
 /** An event; or a sign that all events up to a position were delivered. */
 export type Followed =
   | { readonly kind: 'event'; readonly event: RecordedEvent }
-  | { readonly kind: 'caught-up'; readonly position: bigint }
+  | { readonly kind: 'caught-up'; readonly position: number }
 
 /** Filters and order of a list of conversations. */
 export interface ListOptions extends WaitOptions {
@@ -475,7 +475,7 @@ export interface Admin {
      */
     rebuild(names: readonly string[] | 'all', options?: RebuildOptions): Promise<void>
     /** Applies all events of the log. Resolves to the position that all rows include. */
-    catchUp(): Promise<bigint>
+    catchUp(): Promise<number>
     /**
      * Makes the missing vectors for semantic search, oldest message first. Appends and searches also do this in the
      * background, in one process at a time. Vectors that are made remain, even if the call is interrupted.

@@ -31,7 +31,7 @@ export function createLookup({
     gate.open()
     valueOf(checkId('conversationId', conversationId), problem)
     const state = await conversations.load(conversationId)
-    return state.revision < 0n ? undefined : state
+    return state.revision < 0 ? undefined : state
   }
 
   return {
@@ -39,7 +39,7 @@ export function createLookup({
     async isThere(conversationId) {
       gate.open()
       valueOf(checkId('conversationId', conversationId), problem)
-      if ((await log.store.streamRevision(conversationStream(conversationId))) < 0n)
+      if ((await log.store.streamRevision(conversationStream(conversationId))) < 0)
         throw problem({ kind: 'NoSuchConversation', conversationId })
     },
     async existing(conversationId) {

@@ -55,12 +55,12 @@ export type Failure =
   | { readonly kind: 'BadInput'; readonly field: string; readonly detail: string }
   | { readonly kind: 'ProjectionsBehind'; readonly detail: string }
   | { readonly kind: 'LedgerClosed' }
-  /** The conversation has another revision than expected; `actual` is -1n if the conversation does not exist. */
+  /** The conversation has another revision than expected; `actual` is -1 if the conversation does not exist. */
   | {
       readonly kind: 'RevisionNotExpected'
       readonly conversationId: string
-      readonly expected: bigint
-      readonly actual: bigint
+      readonly expected: number
+      readonly actual: number
     }
   | { readonly kind: 'LedgerReadOnly'; readonly call: string; readonly name: string; readonly keptBy?: string }
   | { readonly kind: 'LedgerBeingWritten'; readonly name: string; readonly keptBy: string }
@@ -81,7 +81,7 @@ const SENTENCES: Sentences<Failure> = {
   UnknownModelWindow: (failure) =>
     `the window of the model "${failure.model}" is not known: ${count(failure.assumed)} tokens are assumed; modelMaxTokens (--model-max-tokens) sets it`,
   RevisionNotExpected: (failure) =>
-    `conversation "${failure.conversationId}" ${failure.actual < 0n ? 'is not there' : `stands at revision ${String(failure.actual)}`}, and ${failure.expected < 0n ? 'was expected to be a new one' : `was expected at revision ${String(failure.expected)}`}: nothing was recorded`,
+    `conversation "${failure.conversationId}" ${failure.actual < 0 ? 'is not there' : `stands at revision ${String(failure.actual)}`}, and ${failure.expected < 0 ? 'was expected to be a new one' : `was expected at revision ${String(failure.expected)}`}: nothing was recorded`,
   LedgerClosed: () => 'the ledger is closed',
   LedgerBeingWritten: (failure) =>
     `verify holds every row against the facts, and ${failure.name} is open in ${failure.keptBy}, which goes on writing both: verify in that process, or when it has ended`,

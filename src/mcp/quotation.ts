@@ -2,7 +2,7 @@
  * Every MCP answer is a quotation: it contains texts of conversations from any author. An answer is JSON, so that no text
  * can escape from its string. It begins with a notice and has a maximum size.
  */
-import { toWire } from '../lib/json.js'
+import { toWire } from '../domain/values/revision.js'
 import { z } from 'zod'
 import { bad, optionsGiven, wholeNumberGiven, type Names } from '../library/options.js'
 import type { CustomCall, FunctionCall } from '../domain/values/chat-message.js'

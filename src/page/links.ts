@@ -1,7 +1,7 @@
 /** The URLs of the page. Every state has a URL. Ids are in the query, which allows any text. */
 
 /** A path with query parameters. Undefined parameters are omitted. */
-export function link(path: string, query: Readonly<Record<string, string | number | bigint | undefined>> = {}): string {
+export function link(path: string, query: Readonly<Record<string, string | number | undefined>> = {}): string {
   const params = new URLSearchParams()
   for (const [name, value] of Object.entries(query)) if (value !== undefined) params.set(name, String(value))
   const text = params.toString()
@@ -12,9 +12,9 @@ export function link(path: string, query: Readonly<Record<string, string | numbe
 export interface ConversationQuery {
   readonly c: string
   /** Revision, time or message; default: now. */
-  readonly at?: string | bigint | number | undefined
+  readonly at?: string | number | undefined
   /** Revision to compare with. */
-  readonly since?: string | bigint | undefined
+  readonly since?: string | number | undefined
   /** Id of the message to highlight. */
   readonly m?: string | undefined
   /** Words to highlight. */

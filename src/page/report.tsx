@@ -29,7 +29,7 @@ export interface ReportOptions {
 
 interface Cycle {
   readonly cycle: number
-  readonly revision: bigint
+  readonly revision: number
   readonly recordedAt: string
   readonly description: string
   /** Summaries of the batches of the cycle. */

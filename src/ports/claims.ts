@@ -8,7 +8,7 @@ interface Claim {
    * Increases each time the key is claimed. A writer stores its fence with the data and rejects a smaller one, so a
    * process that was suspended and lost its claim changes nothing after it resumes.
    */
-  readonly fence: bigint
+  readonly fence: number
   /** Extends the claim by `ttlMs`. Returns false if another process has claimed the key. */
   extend(): Promise<boolean>
   release(): Promise<void>
@@ -17,7 +17,7 @@ interface Claim {
 /** The current owner of a claim. */
 export interface ClaimHolder {
   readonly owner: string
-  readonly fence: bigint
+  readonly fence: number
 }
 
 export interface Claims {

@@ -5,11 +5,11 @@
  */
 export interface EventIdIndex {
   /**
-   * The revisions of those `ids` that `stream` contains, complete up to the position `upTo`; -1n if it does not cover the
+   * The revisions of those `ids` that `stream` contains, complete up to the position `upTo`; -1 if it does not cover the
    * stream.
    */
   find(
     stream: string,
     ids: readonly string[],
-  ): Promise<{ readonly revisions: readonly bigint[]; readonly upTo: bigint }>
+  ): Promise<{ readonly revisions: readonly number[]; readonly upTo: number }>
 }

@@ -9,24 +9,24 @@ import type { EventToAppend, StoredEvent } from '../domain/events/stored-event.j
 
 export type { EventToAppend, StoredEvent } from '../domain/events/stored-event.js'
 
-/** The expected state of a stream: its last revision (the first event has 0n), no stream yet, or any state. */
-export type ExpectedRevision = bigint | 'no_stream' | 'any'
+/** The expected state of a stream: its last revision (the first event has 0), no stream yet, or any state. */
+export type ExpectedRevision = number | 'no_stream' | 'any'
 
 export interface Appended {
   /** Revision and position of the last event of the append. */
-  readonly revision: bigint
-  readonly position: bigint
+  readonly revision: number
+  readonly position: number
   /** True if exactly these events were already recorded, so that nothing was written. */
   readonly repeated: boolean
 }
 
 export type AppendFailure =
-  /** The stream is at another revision; nothing was written. `actual` is -1n if there is no stream. */
+  /** The stream is at another revision; nothing was written. `actual` is -1 if there is no stream. */
   | {
       readonly kind: 'RevisionConflict'
       readonly stream: string
       readonly expected: ExpectedRevision
-      readonly actual: bigint
+      readonly actual: number
     }
   /**
    * The stream already has some of these ids, and the append does not repeat them exactly: the content or the order
@@ -43,15 +43,15 @@ export type AppendFailure =
 
 export interface ReadOptions {
   /** First revision to return, inclusive. Default: the first event forwards, the last one backwards. */
-  readonly from?: bigint
+  readonly from?: number
   readonly direction?: 'forwards' | 'backwards'
   /** Maximum number of events. Default: all. */
   readonly limit?: number
 }
 
 export interface ReadAllOptions {
-  /** Return events after this position, exclusive. Default -1n: from the start. */
-  readonly after?: bigint
+  /** Return events after this position, exclusive. Default -1: from the start. */
+  readonly after?: number
   /** Only streams whose name starts with one of these prefixes. Default: all. */
   readonly prefix?: string | readonly [string, ...string[]]
   readonly limit?: number
@@ -68,17 +68,17 @@ export interface EventPosition extends Pick<StoredEvent, 'id' | 'type' | 'stream
  */
 export type SubscriptionItem =
   | { readonly kind: 'event'; readonly event: StoredEvent }
-  | { readonly kind: 'caught-up'; readonly position: bigint }
+  | { readonly kind: 'caught-up'; readonly position: number }
 
 /** The prefixes as a list. */
 export const prefixesOf = (prefix: NonNullable<ReadAllOptions['prefix']>): readonly string[] =>
   typeof prefix === 'string' ? [prefix] : prefix
 
-/** A stream whose counted revision differs from the revision of its last event (-1n if it has none). */
+/** A stream whose counted revision differs from the revision of its last event (-1 if it has none). */
 interface MiscountedStream {
   readonly stream: string
-  readonly counted: bigint
-  readonly last: bigint
+  readonly counted: number
+  readonly last: number
 }
 
 /** When an event was recorded, according to its metadata. */
@@ -116,26 +116,26 @@ export interface EventStore {
   /** The stream's events from `from` on, in `direction`; none if the stream does not exist. */
   readStream(stream: string, options?: ReadOptions): AsyncIterable<StoredEvent>
   /** The events at these revisions, in ascending order. Missing revisions are skipped. */
-  readRevisions(stream: string, revisions: readonly bigint[]): Promise<StoredEvent[]>
+  readRevisions(stream: string, revisions: readonly number[]): Promise<StoredEvent[]>
   /** The events of `stream` with these ids, in ascending order of revision, of any age. */
   findByIds(stream: string, ids: readonly string[]): Promise<StoredEvent[]>
   /**
    * The event at a position that this store returned for it; undefined if there is none (for example because the
    * position comes from another log).
    */
-  eventAt(position: bigint): Promise<StoredEvent | undefined>
+  eventAt(position: number): Promise<StoredEvent | undefined>
   /** Events of all streams by position. Reads in pages; ends at the head that it reaches. */
   readAll(options?: ReadAllOptions): AsyncIterable<StoredEvent>
   /** Like `readAll`, but without the data of the events and without bodies. */
   readPositions(options?: ReadAllOptions): AsyncIterable<EventPosition>
   /** Like `readAll`, then continues with appended events until `signal` aborts (then it ends without an error). */
   subscribe(options: ReadAllOptions & { readonly signal: AbortSignal }): AsyncIterable<SubscriptionItem>
-  /** Position of the last committed event, including the store's own events; -1n in an empty store. */
-  head(): Promise<bigint>
+  /** Position of the last committed event, including the store's own events; -1 in an empty store. */
+  head(): Promise<number>
   /** Names of the streams that start with `prefix` and have an event, each once, in the order of their UTF-8 bytes. */
   streams(prefix: string): AsyncIterable<string>
-  /** Last revision of a stream; -1n if it does not exist. */
-  streamRevision(stream: string): Promise<bigint>
+  /** Last revision of a stream; -1 if it does not exist. */
+  streamRevision(stream: string): Promise<number>
   /**
    * The streams with this prefix whose stored count differs from their events, which shows that events were deleted or
    * inserted. Each stream is read at one moment. Only for a store that keeps such a count.
@@ -147,10 +147,10 @@ export interface EventStore {
    */
   readonly readStreams?: (prefix: string) => AsyncIterable<StoredEvent>
   /**
-   * The last revision of a stream that was recorded at or before an instant (milliseconds since 1970); -1n if there is
+   * The last revision of a stream that was recorded at or before an instant (milliseconds since 1970); -1 if there is
    * none. Uses `recordedAt` of the metadata, which never decreases within a stream. Undefined if it finds an event
    * without that time. Only for a store that can search its events; otherwise the caller uses a binary search.
    * (`test/adapters/revision-at-time.test.ts` tests it.)
    */
-  readonly revisionAtTime?: (stream: string, time: number) => Promise<bigint | undefined>
+  readonly revisionAtTime?: (stream: string, time: number) => Promise<number | undefined>
 }

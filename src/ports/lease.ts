@@ -49,7 +49,7 @@ export function keepExtending(
 
 /** A claim that is extended until it is released. */
 export interface Lease {
-  readonly fence: bigint
+  readonly fence: number
   /** Aborts when another owner has the claim, or when no extension succeeded within `ttlMs`. */
   readonly lost: AbortSignal
   /** Releases the claim immediately. */

@@ -30,10 +30,10 @@ export interface FilledEntry extends CopiedEvent {
 export interface LogSource {
   /** For messages: a directory, a file, or an address without its password. */
   readonly name: string
-  /** Position of the last event; -1n if there is none. A file is read and verified completely before this resolves. */
-  head(): Promise<bigint>
+  /** Position of the last event; -1 if there is none. A file is read and verified completely before this resolves. */
+  head(): Promise<number>
   /** Every event up to this position, in the order of the log. */
-  entries(upTo: bigint): AsyncIterable<LogEntry>
+  entries(upTo: number): AsyncIterable<LogEntry>
 }
 
 /** A log that is written, and read back. */

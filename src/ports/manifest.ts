@@ -11,7 +11,7 @@ export interface StreamHead {
   /** The stream. */
   readonly stream: string
   /** Revision of its last event. */
-  readonly revision: bigint
+  readonly revision: number
   /** Hash of the event at that revision, which covers all events before it. */
   readonly hash: string
 }

@@ -6,8 +6,8 @@ import type { RecordedEvent } from '../domain/events/index.js'
 
 export interface RowDifference {
   readonly conversationId: string
-  /** Revision of the event that produced the row; -1n if unknown. */
-  readonly revision: bigint
+  /** Revision of the event that produced the row; -1 if unknown. */
+  readonly revision: number
   /** One sentence: read model, table, row, and which cells. */
   readonly detail: string
 }
@@ -20,7 +20,7 @@ export interface StoppedRows {
   readonly readModel: string
   /** Present if only the rows of this conversation stopped. */
   readonly conversationId?: string
-  readonly at?: { readonly stream: string; readonly revision: bigint } | undefined
+  readonly at?: { readonly stream: string; readonly revision: number } | undefined
   readonly detail: string
 }
 

@@ -6,7 +6,7 @@
 
 /** The position up to which the log was read into the queue. The event's id detects another log. */
 export interface LogCheckpoint {
-  readonly position: bigint
+  readonly position: number
   readonly eventId: string
 }
 

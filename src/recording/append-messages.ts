@@ -26,8 +26,8 @@ export interface AppendCommand {
   readonly settings: PolicySettings | undefined
   readonly scope: string | undefined
   readonly provenance: Provenance
-  /** The required revision of the conversation; -1n for a new one. */
-  readonly expectedRevision?: bigint | undefined
+  /** The required revision of the conversation; -1 for a new one. */
+  readonly expectedRevision?: number | undefined
   /** The messages are recorded all together or not at all. */
   readonly atomic?: boolean
 }
@@ -36,7 +36,7 @@ export interface AppendedMessages {
   readonly state: Conversation
   /** Ids of the messages recorded by this call, in order, without those that were recorded before. */
   readonly recorded: readonly string[]
-  readonly position: bigint | undefined
+  readonly position: number | undefined
   /** The agent's model, if it was set by this call and its window is unknown: the default is assumed. */
   readonly unknownModel: string | undefined
 }

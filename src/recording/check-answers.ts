@@ -27,7 +27,7 @@ export async function wrongAnswer(
   state: Conversation,
   events: readonly RecordedEvent[],
 ): Promise<BadMessage | undefined> {
-  const known = new Map<bigint, Conversation>([[state.revision, state]])
+  const known = new Map<number, Conversation>([[state.revision, state]])
   for (const event of events) {
     if (!isOfType(event, 'MessageAppended') || event.data.answers === undefined) continue
     const {
@@ -41,9 +41,9 @@ export async function wrongAnswer(
       )
     )
       continue
-    const revision = BigInt(answeredRevision)
+    const revision = Number(answeredRevision)
     if (revision > state.revision) {
-      const range = state.revision < 0n ? 'there is none yet' : `they go up to ${String(state.revision)}`
+      const range = state.revision < 0 ? 'there is none yet' : `they go up to ${String(state.revision)}`
       return {
         kind: 'BadMessage',
         field: 'answers.revision',

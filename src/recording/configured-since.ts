@@ -12,7 +12,7 @@ import { loadConversation, type Log } from './load-conversation.js'
  * Returns the settings changed up to a revision, each with its last value. Further calls continue from the previous
  * one.
  */
-export type ConfiguredSince = (until: bigint) => Promise<PolicySettings>
+export type ConfiguredSince = (until: number) => Promise<PolicySettings>
 
 /** The event types that change a configuration; others are not decoded. */
 const CONFIGURING: ReadonlySet<string> = new Set(['ConversationConfigured', ...replacementTypes])
@@ -23,7 +23,7 @@ const changed = (before: PolicySettings, after: PolicySettings): PolicySettings 
   )
 
 /** @param since the last revision whose configuration does not count */
-export function createConfiguredSince(log: Log, conversationId: string, since: bigint): ConfiguredSince {
+export function createConfiguredSince(log: Log, conversationId: string, since: number): ConfiguredSince {
   let readUntil = since
   let current: PolicySettings | undefined
   let changes: PolicySettings = {}
@@ -31,8 +31,8 @@ export function createConfiguredSince(log: Log, conversationId: string, since: b
     current ??= (await loadConversation(log, conversationId, since)).configuration?.settings ?? {}
     if (until <= readUntil) return changes
     for await (const stored of log.store.readStream(conversationStream(conversationId), {
-      from: readUntil + 1n,
-      limit: Number(until - readUntil),
+      from: readUntil + 1,
+      limit: until - readUntil,
     })) {
       if (!CONFIGURING.has(stored.type)) continue
       const event = await decodeEvent(stored, log.bodies)

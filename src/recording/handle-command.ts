@@ -33,7 +33,7 @@ export interface Handled {
   readonly state: Conversation
   readonly events: readonly RecordedEvent[]
   /** Position of the last recorded event; undefined if nothing was recorded. */
-  readonly position: bigint | undefined
+  readonly position: number | undefined
 }
 
 /** `BadMessage`: the `answers` of a message is not a context of the conversation. */
@@ -43,7 +43,7 @@ export interface Conversations {
   /** The current state, including appends by other processes. */
   load(conversationId: string): Promise<Conversation>
   /** The state at a revision. */
-  loadAt(conversationId: string, revision: bigint): Promise<Conversation>
+  loadAt(conversationId: string, revision: number): Promise<Conversation>
   /**
    * Decides the commands in order and records their events in one append. Their secrets are redacted first.
    * @param replaced what replaced secrets that the caller has redacted already
@@ -128,7 +128,7 @@ interface Decided {
 class CommandRun {
   private readonly stream: string
   private conflict: AppendFailure | undefined
-  private checkedAt: bigint | undefined
+  private checkedAt: number | undefined
   private lookupSize = IDS_PER_LOOKUP
 
   constructor(

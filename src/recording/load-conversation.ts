@@ -35,7 +35,7 @@ async function decodeAll(stored: readonly StoredEvent[], bodies: BodyStore): Pro
 const closes = (type: string): boolean => originTypes.some((origin) => origin === type)
 
 /** The events from the last checkpoint event at or before `at`, oldest first; all events without one. */
-async function tailOf(log: Log, stream: string, at: bigint | undefined): Promise<StoredEvent[]> {
+async function tailOf(log: Log, stream: string, at: number | undefined): Promise<StoredEvent[]> {
   const tail: StoredEvent[] = []
   // The store pages internally, from small to larger pages, so stopping at a checkpoint reads little more.
   for await (const event of log.store.readStream(stream, {
@@ -51,14 +51,14 @@ async function tailOf(log: Log, stream: string, at: bigint | undefined): Promise
 async function windowEvents(
   log: Log,
   stream: string,
-  from: bigint,
-  before: bigint,
+  from: number,
+  before: number,
 ): Promise<RecordedEvent<'MessageAppended'>[]> {
   const found: RecordedEvent<'MessageAppended'>[] = []
   // Withdrawals come after the messages that they withdraw.
-  const withdrawn = new Set<bigint>()
+  const withdrawn = new Set<number>()
   if (from >= before) return found
-  for await (const stored of log.store.readStream(stream, { from, limit: Number(before - from) })) {
+  for await (const stored of log.store.readStream(stream, { from, limit: before - from })) {
     if (stored.type !== 'MessageAppended' && stored.type !== 'MessagesWithdrawn') continue
     const event = await decodeEvent(stored, log.bodies)
     if (isOfType(event, 'MessageAppended')) found.push(event)
@@ -73,9 +73,9 @@ interface ResumeOptions {
    * For an edition: its batches and chunks are in its own stream, and messages in the conversation's, up to
    * `conversationRevision`.
    */
-  readonly edition?: { readonly stream: string; readonly conversationRevision: bigint }
+  readonly edition?: { readonly stream: string; readonly conversationRevision: number }
   /** Revisions of batches that need not be read. */
-  readonly unshown?: ReadonlySet<bigint>
+  readonly unshown?: ReadonlySet<number>
 }
 
 async function resumeFrom(
@@ -96,7 +96,7 @@ async function resumeFrom(
       log,
       stream,
       origin.data.windowStart,
-      edition === undefined ? origin.revision : edition.conversationRevision + 1n,
+      edition === undefined ? origin.revision : edition.conversationRevision + 1,
     ),
   ])
   const events = await decodeAll([...messages, ...made], log.bodies)
@@ -120,8 +120,8 @@ async function resumeFrom(
 async function loadFrom(
   log: Log,
   conversationId: string,
-  at: bigint | undefined,
-  unread: (origin: RecordedEvent<OriginType>, since: readonly RecordedEvent[]) => ReadonlySet<bigint>,
+  at: number | undefined,
+  unread: (origin: RecordedEvent<OriginType>, since: readonly RecordedEvent[]) => ReadonlySet<number>,
 ): Promise<Conversation> {
   const events = await decodeAll(await tailOf(log, conversationStream(conversationId), at), log.bodies)
   const [first, ...since] = events
@@ -134,7 +134,7 @@ async function loadFrom(
  * The state of a conversation, now or at a revision.
  * @param at the last revision to include; default: the newest
  */
-export async function loadConversation(log: Log, conversationId: string, at?: bigint): Promise<Conversation> {
+export async function loadConversation(log: Log, conversationId: string, at?: number): Promise<Conversation> {
   return await loadFrom(log, conversationId, at, () => new Set())
 }
 
@@ -142,7 +142,7 @@ export async function loadConversation(log: Log, conversationId: string, at?: bi
  * The parts of the state that the context needs, now or at a revision. Reads only the batches that the view shows.
  * @param at the last revision to include; default: the newest
  */
-export async function loadContext(log: Log, conversationId: string, at?: bigint): Promise<ContextState> {
+export async function loadContext(log: Log, conversationId: string, at?: number): Promise<ContextState> {
   return await loadFrom(log, conversationId, at, (origin, since) =>
     // A changed policy may show other batches.
     since.some((event) => isOfType(event, 'ConversationConfigured')) ? new Set() : revisionsUnshown(origin),
@@ -158,7 +158,7 @@ export async function loadEdition(
   log: Log,
   conversationId: string,
   editionId: string,
-  at?: bigint,
+  at?: number,
 ): Promise<Conversation> {
   const stream = editionStream(editionId, conversationId)
   const tail: StoredEvent[] = []
@@ -182,7 +182,7 @@ export async function loadEdition(
     advanced !== undefined &&
     isOfType(advanced, 'EditionAdvanced')
   ) {
-    const [started] = await decodeAll(await log.store.readRevisions(stream, [0n]), log.bodies)
+    const [started] = await decodeAll(await log.store.readRevisions(stream, [0]), log.bodies)
     state = {
       ...(await resumeFrom(log, conversationId, prune, {
         edition: { stream, conversationRevision: advanced.data.conversationRevision },
@@ -202,12 +202,12 @@ export async function loadEdition(
 }
 
 /** A state after the conversation's further messages and pins, up to a revision or to the end. */
-export async function seeUntil(log: Log, state: Conversation, until?: bigint): Promise<Conversation> {
+export async function seeUntil(log: Log, state: Conversation, until?: number): Promise<Conversation> {
   let next = state
-  const limit = until === undefined ? undefined : Number(until - state.conversationRevision)
+  const limit = until === undefined ? undefined : until - state.conversationRevision
   if (limit !== undefined && limit <= 0) return state
   for await (const event of log.store.readStream(conversationStream(state.conversationId), {
-    from: state.conversationRevision + 1n,
+    from: state.conversationRevision + 1,
     ...(limit === undefined ? {} : { limit }),
   })) {
     next = seeConversation(next, await decodeEvent(event, log.bodies))
@@ -219,7 +219,7 @@ export async function seeUntil(log: Log, state: Conversation, until?: bigint): P
 export async function catchUpConversation(log: Log, state: Conversation): Promise<Conversation> {
   const fold = new Fold(state)
   for await (const event of log.store.readStream(conversationStream(state.conversationId), {
-    from: state.revision + 1n,
+    from: state.revision + 1,
   })) {
     fold.take(await decodeEvent(event, log.bodies))
   }

@@ -9,11 +9,11 @@ import { decodeEvent, isOfType } from './read-event.js'
 
 /** The revisions directly before and after a cycle. */
 export interface CycleSpan {
-  readonly from: bigint
-  readonly to: bigint
+  readonly from: number
+  readonly to: number
 }
 
-async function originAt(log: Log, conversationId: string, revision: bigint): Promise<RecordedEvent<OriginType>> {
+async function originAt(log: Log, conversationId: string, revision: number): Promise<RecordedEvent<OriginType>> {
   const [stored] = await log.store.readRevisions(conversationStream(conversationId), [revision])
   const event = stored === undefined ? undefined : await decodeEvent(stored, log.bodies)
   if (event === undefined || !isOfType(event, ...originTypes))
@@ -28,7 +28,7 @@ async function previousActive(
   log: Log,
   conversationId: string,
   event: RecordedEvent<OriginType>,
-): Promise<bigint | undefined> {
+): Promise<number | undefined> {
   if (isOfType(event, 'CycleUndone')) {
     const oldest = event.data.undone.at(-1)
     return oldest === undefined ? undefined : (await originAt(log, conversationId, oldest.revision)).data.previous
@@ -42,7 +42,7 @@ async function previousActive(
 export async function* originsInForce(
   log: Log,
   conversationId: string,
-  from: bigint | undefined,
+  from: number | undefined,
 ): AsyncGenerator<RecordedEvent<OriginType>> {
   let at = from
   while (at !== undefined) {
@@ -56,7 +56,7 @@ export async function* originsInForce(
 export async function* originsOf(
   log: Log,
   conversationId: string,
-  from: bigint | undefined,
+  from: number | undefined,
 ): AsyncGenerator<RecordedEvent<OriginType>> {
   let at = from
   while (at !== undefined) {
@@ -68,6 +68,6 @@ export async function* originsOf(
 
 /** The batches of a cycle and its prune are one append: the state before the cycle is the one before all of them. */
 export const spanOf = ({ revision, data }: RecordedEvent<'MessagesPruned'>): CycleSpan => ({
-  from: revision - BigInt(data.pruned.length) - 1n,
+  from: revision - data.pruned.length - 1,
   to: revision,
 })

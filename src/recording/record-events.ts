@@ -38,7 +38,7 @@ export function encodeEvents(
   const encoded: EncodedEvents = { toStore: [], bodies: [], events: [] }
   let previousHash = state.hash
   for (const [at, event] of events.entries()) {
-    const revision = state.revision + 1n + BigInt(at)
+    const revision = state.revision + 1 + at
     const data = encodeData(event)
     const read = recordable(event, data, { ...provenance, recordedAt })
     if (E.isLeft(read)) return read
@@ -60,7 +60,7 @@ export function encodeEvents(
     )
     encoded.toStore.push(stored)
     if (body !== undefined) encoded.bodies.push(body)
-    encoded.events.push({ ...read.right, stream, revision, position: -1n, id, metadata })
+    encoded.events.push({ ...read.right, stream, revision, position: -1, id, metadata })
     previousHash = hash
   }
   return E.right(encoded)
@@ -86,11 +86,11 @@ export interface Recorded extends Appended {
 export async function appendUntilKnown(
   log: Log,
   stream: string,
-  expected: bigint,
+  expected: number,
   encoded: EncodedEvents,
 ): Promise<E.Either<AppendFailure, Recorded>> {
   for (const body of encoded.bodies) await log.bodies.put(body.sha256, body.text)
-  const append = log.store.append(stream, expected < 0n ? 'no_stream' : expected, encoded.toStore)
+  const append = log.store.append(stream, expected < 0 ? 'no_stream' : expected, encoded.toStore)
   const mayBegin = performance.now() + FURTHER_WITHIN_MS
   let result = await append()
   let failures = 0
@@ -100,7 +100,7 @@ export async function appendUntilKnown(
     result = await append()
   }
   // Events repeated from an earlier append have an older revision than the requested one.
-  const last = expected + BigInt(encoded.toStore.length)
+  const last = expected + encoded.toStore.length
   const retried = failures > 0
   return E.map((appended: Appended) => ({
     ...appended,

@@ -34,8 +34,8 @@ export function createRegisterPrompt(log: Log, clock: Clock): RegisterPrompt {
     if (E.isLeft(read)) throw new Error(`the prompt ${name} cannot be recorded: ${read.left.field} ${read.left.detail}`)
     const position = {
       stream,
-      revision: 0n,
-      id: eventIdOf(stream, 0n, event.type, data),
+      revision: 0,
+      id: eventIdOf(stream, 0, event.type, data),
       previousHash: GENESIS_HASH,
       recordedAt,
     }

@@ -39,7 +39,7 @@ function visibleIn(context: Context, state: Conversation) {
 async function isMemoryRead(
   { store, decode }: MemoryDependencies,
   conversationId: string,
-  revision: bigint,
+  revision: number,
 ): Promise<boolean> {
   let callId: string | undefined
   // The call is one of the last events before its answer.

@@ -52,9 +52,9 @@ export interface SearchHit {
   /** The message, or all messages that the batch covers, oldest first. */
   readonly messageIds: readonly string[]
   /** Revision of the first message that it covers. */
-  readonly firstRevision: bigint
+  readonly firstRevision: number
   /** Revision of the last one. */
-  readonly lastRevision: bigint
+  readonly lastRevision: number
   /** Time of its first message, ISO 8601. */
   readonly startTime: string
   /** Time of its last message, ISO 8601. */
@@ -271,8 +271,8 @@ async function open(reads: ArchiveReads, found: readonly Ranked[]): Promise<read
   const opened = new Map<string, Omit<SearchHit, 'score'>>()
   for (const { conversationId, revision, messageId, createdAt, text, batchId } of messages) {
     const span = {
-      firstRevision: BigInt(revision),
-      lastRevision: BigInt(revision),
+      firstRevision: revision,
+      lastRevision: revision,
       startTime: createdAt,
       endTime: createdAt,
     }
@@ -289,8 +289,8 @@ async function open(reads: ArchiveReads, found: readonly Ranked[]): Promise<read
     opened.set(keyOf({ kind: 'batch', conversationId: batch.conversationId, batchId: batch.batchId, score: 0 }), {
       kind: 'batch',
       ...batch,
-      firstRevision: BigInt(firstRevision),
-      lastRevision: BigInt(lastRevision),
+      firstRevision: firstRevision,
+      lastRevision: lastRevision,
     })
   }
   return found.flatMap((each) => {

@@ -1,9 +1,10 @@
 /** Failures as parts of answers and problems. */
 import { z } from 'zod'
+import { revisionOrNoneInJson } from '../domain/values/revision.js'
 
 /** A detail that is a revision for some kinds of failure. -1 stands for a conversation that does not exist. */
 const revision = z
-  .union([z.codec(z.string().regex(/^-?\d{1,18}$/u), z.bigint(), { decode: BigInt, encode: String }), z.unknown()])
+  .union([revisionOrNoneInJson, z.unknown()])
   .optional()
   .meta({ type: 'string', description: 'A revision in decimal digits' })
 

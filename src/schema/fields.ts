@@ -1,30 +1,24 @@
 /** Fields that many routes have. */
 import { z } from 'zod'
+import { revisionInJson, revisionOrNoneInJson } from '../domain/values/revision.js'
 import type { PolicySettings } from '../domain/values/policy.js'
 import { parsedByLedger } from './answer.js'
 
-/** A revision or a position: a bigint in the program, decimal digits in JSON, whose numbers are exact up to 2^53 only. */
-export const revision = z
-  .codec(z.string().regex(/^\d{1,18}$/u, 'must be a whole number in decimal digits'), z.bigint(), {
-    decode: (digits) => BigInt(digits),
-    encode: String,
-  })
-  .meta({
-    id: 'Revision',
-    type: 'string',
-    pattern: '^\\d{1,18}$',
-    description: 'A revision in a conversation or a position in the log, from 0',
-    example: '12',
-  })
+/** A revision or a position: a number in the program, decimal digits in JSON. */
+export const revision = revisionInJson.meta({
+  id: 'Revision',
+  type: 'string',
+  pattern: '^\\d{1,16}$',
+  description: 'A revision in a conversation or a position in the log, from 0',
+  example: '12',
+})
 
 /** A revision or a position, or -1 before the first event. */
-export const revisionOrNone = z
-  .codec(z.string().regex(/^(?:-1|\d{1,19})$/u), z.bigint(), { decode: (digits) => BigInt(digits), encode: String })
-  .meta({
-    type: 'string',
-    pattern: '^(-1|\\d{1,19})$',
-    description: 'A revision or a position; -1 before the first event',
-  })
+export const revisionOrNone = revisionOrNoneInJson.meta({
+  type: 'string',
+  pattern: '^(-1|\\d{1,16})$',
+  description: 'A revision or a position; -1 before the first event',
+})
 
 /** The conversation in an address. */
 export const ofConversation = z.object({

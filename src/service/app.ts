@@ -41,7 +41,7 @@ import { operatingHandlers } from './routes/operating.js'
 import type { Answer, Handlers, Parts } from './service.js'
 import { eventStream } from './sse.js'
 import { createUses } from './uses.js'
-import { toWire } from '../lib/json.js'
+import { toWire } from '../domain/values/revision.js'
 
 /** Another interface under its own path. It is called after authentication. */
 export interface Mount {

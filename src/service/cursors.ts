@@ -1,4 +1,5 @@
 /** Cursors of pages, as opaque texts. */
+import { parseRevision } from '../domain/values/revision.js'
 import { Refused } from './problems.js'
 
 /** A place as a cursor. */
@@ -18,11 +19,12 @@ export function placeOf(cursor: string | undefined, parts: number): readonly str
 }
 
 /** The same for a place that is one whole number. */
-export function numberOf(cursor: string | undefined): bigint | undefined {
+export function numberOf(cursor: string | undefined): number | undefined {
   const [text] = placeOf(cursor, 1) ?? []
   if (text === undefined) return undefined
-  if (!/^\d{1,18}$/u.test(text)) throw wrongCursor()
-  return BigInt(text)
+  const revision = parseRevision(text)
+  if (revision === undefined) throw wrongCursor()
+  return revision
 }
 
 /** The error for an invalid cursor. */

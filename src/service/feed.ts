@@ -8,12 +8,12 @@ import { conversationOf } from '../domain/values/ids.js'
 import type { Ledger } from '../library/ledger.js'
 import { sleep } from '../ports/clock.js'
 import { EVENT_TYPE } from '../schema/events.js'
-import { toWire } from '../lib/json.js'
+import { toWire } from '../domain/values/revision.js'
 
 /** An event, ready to send. */
 interface FeedItem {
-  readonly position: bigint
-  readonly revision: bigint
+  readonly position: number
+  readonly revision: number
   readonly conversationId: string
   /** The CloudEvent as JSON. */
   readonly text: string
@@ -22,14 +22,14 @@ interface FeedItem {
 /** An item of a subscription: an event, or the position up to which there was none for this reader. */
 export type FeedDelivery =
   | { readonly kind: 'fact'; readonly item: FeedItem }
-  | { readonly kind: 'quiet'; readonly position: bigint | undefined }
+  | { readonly kind: 'quiet'; readonly position: number | undefined }
 
 /** Start and filter of a subscription. */
 interface ReadFeed {
   /** Events after this position; `now`: events recorded from now on. */
-  readonly after: bigint | 'now'
+  readonly after: number | 'now'
   /** One conversation, after this revision; `after` is ignored. */
-  readonly conversation?: { readonly id: string; readonly afterRevision: bigint } | undefined
+  readonly conversation?: { readonly id: string; readonly afterRevision: number } | undefined
   /** Whether a fact is for this reader. */
   readonly wants: (item: FeedItem) => Promise<boolean>
   readonly signal: AbortSignal
@@ -79,8 +79,8 @@ class ProcessFeed implements Feed {
   private ring: FeedItem[] = []
   private characters = 0
   /** Everything from here (exclusive) up to `upTo` is in the ring; undefined until that is known. */
-  private from: bigint | undefined
-  private upTo = -1n
+  private from: number | undefined
+  private upTo = -1
   private following: Promise<void> | undefined
   private source: Promise<string> | undefined
 
@@ -93,7 +93,7 @@ class ProcessFeed implements Feed {
     const signal = AbortSignal.any([given, this.stopped.signal])
     await this.followed(signal)
     let lastPosition = after === 'now' ? this.upTo : after
-    let revision = conversation?.afterRevision ?? -1n
+    let revision = conversation?.afterRevision ?? -1
     // The conversation's own stream is read first; then the ring.
     let readsStream = conversation !== undefined
     while (!signal.aborted) {
@@ -104,7 +104,7 @@ class ProcessFeed implements Feed {
         if (conversation !== undefined) {
           // The stream includes everything recorded up to this position when it is read.
           const head = this.upTo
-          for await (const event of this.ledger.log(conversation.id, { from: revision + 1n })) {
+          for await (const event of this.ledger.log(conversation.id, { from: revision + 1 })) {
             if (signal.aborted) return
             revision = event.revision
             yield { kind: 'fact', item: await this.itemOf(event) }
@@ -189,7 +189,7 @@ class ProcessFeed implements Feed {
   }
 
   private take(item: FeedItem): void {
-    this.from ??= item.position - 1n
+    this.from ??= item.position - 1
     this.upTo = item.position
     this.ring.push(item)
     this.characters += item.text.length
@@ -231,12 +231,12 @@ class ProcessFeed implements Feed {
   }
 
   /** Index in the ring of the first item after a position. */
-  private indexAfter(position: bigint): number {
+  private indexAfter(position: number): number {
     let low = 0
     let high = this.ring.length
     while (low < high) {
       const middle = (low + high) >> 1
-      if ((this.ring[middle]?.position ?? 0n) > position) high = middle
+      if ((this.ring[middle]?.position ?? 0) > position) high = middle
       else low = middle + 1
     }
     return low

@@ -32,7 +32,7 @@ export interface Answer<Body = unknown> {
   /** Events until the signal aborts. `idOf` is the id after which a client resumes. */
   readonly stream?: {
     readonly read: (signal: AbortSignal) => AsyncIterable<FeedDelivery>
-    readonly idOf: (heard: FeedDelivery) => bigint | undefined
+    readonly idOf: (heard: FeedDelivery) => number | undefined
   }
 }
 
@@ -56,4 +56,4 @@ type Handler<Name extends RouteName> = (
 export type Handlers = { readonly [Name in RouteName]: Handler<Name> }
 
 /** An ETag of a revision. */
-export const etagOf = (revision: bigint): Readonly<Record<string, string>> => ({ etag: `"${String(revision)}"` })
+export const etagOf = (revision: number): Readonly<Record<string, string>> => ({ etag: `"${String(revision)}"` })

@@ -22,7 +22,7 @@ export interface StreamOptions {
 const encoder = new TextEncoder()
 
 /** One event of the protocol. An id without data moves the position at which the client resumes. */
-function frameOf(heard: FeedDelivery, id: bigint | undefined): string {
+function frameOf(heard: FeedDelivery, id: number | undefined): string {
   const idLine = id === undefined ? '' : `id: ${String(id)}\n`
   return heard.kind === 'quiet' ? `${idLine}: still here\n\n` : `${idLine}data: ${heard.item.text}\n\n`
 }

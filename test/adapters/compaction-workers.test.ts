@@ -129,7 +129,7 @@ serverDescribe('on a Postgres server', () => {
         ),
     }
     try {
-      const first = { position: 1n, eventId: '00000000-0000-4000-8000-000000000001' }
+      const first = { position: 1, eventId: '00000000-0000-4000-8000-000000000001' }
       const spending = createPostgresTokenBudget(stopped, { tokensPerDay: 100 })
         .reserve(10)
         .then(

@@ -166,8 +166,8 @@ async function appendOnce(address: string): Promise<void> {
   })
   try {
     expect(await appended(store, 'conversation-a', [eventNamed('x')], 'no_stream')).toMatchObject({
-      revision: 0n,
-      position: 7n,
+      revision: 0,
+      position: 7,
     })
   } finally {
     await store.close()

@@ -62,7 +62,7 @@ async function serverProcess() {
 }
 
 /** Follows a store in the background. */
-function following(store: KurrentDbEventStore, after = -1n) {
+function following(store: KurrentDbEventStore, after = -1) {
   const stop = new AbortController()
   const items: SubscriptionItem[] = []
   const change = changes()
@@ -74,7 +74,7 @@ function following(store: KurrentDbEventStore, after = -1n) {
   })()
   return {
     ids: () => items.flatMap((item) => (item.kind === 'event' ? [item.event.id] : [])),
-    async caughtUpAt(position: bigint) {
+    async caughtUpAt(position: number) {
       while (!items.some((item) => item.kind === 'caught-up' && item.position >= position))
         await Promise.race([change.next(), ended])
     },
@@ -128,7 +128,7 @@ describe('opening', () => {
     })
     const opening = open(starting.connectionString)
     setTimeout(() => starting.beReady(), 200)
-    expect(await appended(await opening, A, [eventNamed('x')])).toMatchObject({ revision: 0n })
+    expect(await appended(await opening, A, [eventNamed('x')])).toMatchObject({ revision: 0 })
   })
 
   longTest('a cluster without an answering node is an error within the deadline', async () => {
@@ -157,17 +157,17 @@ describe('a server that is suspended', () => {
       store.eventAt(first.position),
       store.findByIds(A, [uuidOf('x')]),
     ]
-    const [settled, append] = await Promise.all([Promise.allSettled(calls), store.append(A, 2n, [eventNamed('x')])()])
+    const [settled, append] = await Promise.all([Promise.allSettled(calls), store.append(A, 2, [eventNamed('x')])()])
     expect(performance.now() - from).toBeLessThan(4_500)
     expect(settled.map((call) => (call.status === 'rejected' ? call.reason : call.value))).toEqual(
       calls.map(() => expect.objectContaining({ kind: 'StoreUnavailable' })),
     )
     expect(append).toMatchObject({ left: { kind: 'StoreUnavailable' } })
     frozen.thaw()
-    let result = await store.append(A, 2n, [eventNamed('x')])()
+    let result = await store.append(A, 2, [eventNamed('x')])()
     while (E.isLeft(result) && result.left.kind === 'StoreUnavailable')
-      result = await store.append(A, 2n, [eventNamed('x')])()
-    expect(result).toMatchObject({ right: { revision: 3n } })
+      result = await store.append(A, 2, [eventNamed('x')])()
+    expect(result).toMatchObject({ right: { revision: 3 } })
     await reader.caughtUpAt(await store.head())
     await reader.end()
     expect(reader.ids()).toEqual([...eventsNamed('before', 3), eventNamed('x')].map((event) => event.id))
@@ -216,7 +216,7 @@ describe('a read whose connection is cut', () => {
     const cut = await server()
     const store = await open(cut.connectionString)
     for (let part = 0; part < 4; part++)
-      await appended(store, A, eventsNamed(`part ${String(part)}`, 500), BigInt(part * 500 - 1))
+      await appended(store, A, eventsNamed(`part ${String(part)}`, 500), part * 500 - 1)
     for (const direction of ['forwards', 'backwards'] as const) {
       const revisions: number[] = []
       for await (const event of store.readStream(A, { direction })) {
@@ -230,7 +230,7 @@ describe('a read whose connection is cut', () => {
     for await (const _event of store.readAll({ prefix: A })) if (++count === 100) await cut.restart()
     expect(count).toBe(2_000)
     const limited: number[] = []
-    for await (const event of store.readStream(A, { from: 10n, limit: 300 })) {
+    for await (const event of store.readStream(A, { from: 10, limit: 300 })) {
       limited.push(Number(event.revision))
       if (limited.length === 50) await cut.restart()
     }
@@ -256,9 +256,9 @@ describe('positions', () => {
     const { connectionString } = await server()
     const store = await open(connectionString)
     const { position } = await appended(store, A, eventsNamed('x', 3))
-    await expect(collect(store.readAll({ after: position - 1n }))).rejects.toMatchObject({ kind: 'StoreRefused' })
+    await expect(collect(store.readAll({ after: position - 1 }))).rejects.toMatchObject({ kind: 'StoreRefused' })
     await expect(
-      collect(store.subscribe({ after: position - 1n, signal: new AbortController().signal })),
+      collect(store.subscribe({ after: position - 1, signal: new AbortController().signal })),
     ).rejects.toMatchObject({ kind: 'StoreRefused' })
   })
 
@@ -268,10 +268,10 @@ describe('positions', () => {
     const { position } = await appended(store, A, eventsNamed('x', 3))
     const session = createSession(parseAddress(connectionString), 5_000)
     cleanups.push(() => session.close())
-    const positions: bigint[] = []
+    const positions: number[] = []
     for await (const { events, caughtUp } of follow(session, {
-      after: -1n,
-      from: { commit: position - 1n, prepare: 0n },
+      after: -1,
+      from: { commit: position - 1, prepare: 0 },
       prefixes: ['conversation-'],
       signal: new AbortController().signal,
       patienceMs: 5_000,
@@ -362,8 +362,8 @@ describe('a cluster', () => {
         streams.map(async (stream) => {
           for (let index = 0; index < 60; index++) {
             const event = eventNamed(`${stream} ${String(index)}`)
-            await appended(store, stream, [event], BigInt(index - 1))
-            expect(await store.streamRevision(stream)).toBe(BigInt(index))
+            await appended(store, stream, [event], index - 1)
+            expect(await store.streamRevision(stream)).toBe(index)
           }
         }),
       )
@@ -391,8 +391,8 @@ describe('a cluster', () => {
     if (former === undefined || next === undefined) throw new Error('the cluster has too few nodes')
     former.fallBehind()
     cluster.elect(next)
-    await appended(store, A, [eventNamed('b')], 0n)
-    expect(await store.streamRevision(A)).toBe(1n)
+    await appended(store, A, [eventNamed('b')], 0)
+    expect(await store.streamRevision(A)).toBe(1)
     expect((await collect(store.readAll())).map((event) => event.id)).toEqual([uuidOf('a'), uuidOf('b')])
   })
 
@@ -408,7 +408,7 @@ describe('a cluster', () => {
     if (former === undefined || next === undefined) throw new Error('the cluster has too few nodes')
     former.fallBehind()
     cluster.elect(next)
-    const { position } = await appended(store, A, [eventNamed('b')], 0n)
+    const { position } = await appended(store, A, [eventNamed('b')], 0)
     await reader.caughtUpAt(position)
     await reader.end()
     expect(reader.ids()).toEqual([uuidOf('a'), uuidOf('b')])
@@ -470,7 +470,7 @@ test.each([
       const types = [...first, ...Array.from({ length: count }, () => type)]
       const events = types.map((each, at) => ({ ...eventNamed(`${stream} ${String(at)}`, body), type: each }))
       for (let at = 0; at < events.length; at += 1_000)
-        await appended(direct, stream, events.slice(at, at + 1_000), at === 0 ? 'no_stream' : BigInt(at - 1))
+        await appended(direct, stream, events.slice(at, at + 1_000), at === 0 ? 'no_stream' : at - 1)
     }
     // Each stretch of the log has some of our events and some of other programs.
     for (const name of names) {

@@ -13,7 +13,7 @@ it('stream names may contain Unicode line separators; a folder or a missing file
     const stream = 'conversation-a\u2028b'
     const header = { ledger: 'postgres', origin: { stream, id: 'e1' }, takenAt: '2026-03-01T12:30:00.000Z' }
     const draft = await createManifestFile(path, header, generateKeyPairSync('ed25519').privateKey)
-    const head = { stream, revision: 2n, hash: 'ab'.repeat(32) }
+    const head = { stream, revision: 2, hash: 'ab'.repeat(32) }
     await draft.add(head)
     const { fingerprint } = await draft.publish()
     const manifest = await openManifestFile(path)

@@ -9,11 +9,11 @@ import type { CheckRows, RowDifference } from '../../src/ports/row-check.js'
 import { createHarness, CONVERSATION } from '../support/harness.js'
 import { say } from '../support/conversations.js'
 
-const differs = (conversationId: string, detail: string): RowDifference => ({ conversationId, revision: 1n, detail })
+const differs = (conversationId: string, detail: string): RowDifference => ({ conversationId, revision: 1, detail })
 
 describe('rows compared in a second thread', () => {
   let log: Log
-  let head: bigint
+  let head: number
   let checkedIds: string[]
   let problems: unknown[]
   let inThread: () => Promise<readonly RowDifference[]>
@@ -22,7 +22,7 @@ describe('rows compared in a second thread', () => {
   beforeEach(async () => {
     const harness = createHarness()
     await harness.appended(say(1))
-    head = 1_000_000n
+    head = 1_000_000
     log = { ...harness.log, store: { ...harness.log.store, head: () => Promise.resolve(head) } }
     checkedIds = []
     problems = []
@@ -48,7 +48,7 @@ describe('rows compared in a second thread', () => {
   it('are not worth a thread for a short log, or a short conversation of a long one', async () => {
     expect(await isMuch(log, undefined)).toBe(true)
     expect(await isMuch(log, CONVERSATION)).toBe(false)
-    head = 500n
+    head = 500
     expect(await isMuch(log, undefined)).toBe(false)
   })
 

@@ -114,19 +114,19 @@ describe('the hash chain', () => {
     await harness.appended(talk(10))
     await harness.compact('force')
     const last = await harness.store.streamRevision(STREAM)
-    for (let revision = 0n; revision < last; revision += 1n) {
+    for (let revision = 0; revision < last; revision += 1) {
       const missing = await problemsOf(
         harness,
         tampered(harness.store, (stored) =>
           stored.stream === STREAM && stored.revision === revision ? undefined : stored,
         ),
       )
-      expect(missing[0]).toMatchObject({ stream: STREAM, revision: revision + 1n, rule: 'order' })
+      expect(missing[0]).toMatchObject({ stream: STREAM, revision: revision + 1, rule: 'order' })
       const swapped = await problemsOf(
         harness,
         tampered(harness.store, (stored) =>
-          stored.stream === STREAM && (stored.revision === revision || stored.revision === revision + 1n)
-            ? { ...stored, revision: 2n * revision + 1n - stored.revision }
+          stored.stream === STREAM && (stored.revision === revision || stored.revision === revision + 1)
+            ? { ...stored, revision: 2 * revision + 1 - stored.revision }
             : stored,
         ),
       )
@@ -152,8 +152,8 @@ describe('the hash chain', () => {
   it('reveals two events swapped in the order of the log', async () => {
     const harness = createHarness()
     await harness.appended(talk(4))
-    const [one = -1n, other = -1n] = (await eventsOf(harness))
-      .filter(({ revision }) => revision === 2n || revision === 3n)
+    const [one = -1, other = -1] = (await eventsOf(harness))
+      .filter(({ revision }) => revision === 2 || revision === 3)
       .map(({ position }) => position)
     const problems = await problemsOf(
       harness,
@@ -165,7 +165,7 @@ describe('the hash chain', () => {
     expect(problems).toEqual([
       expect.objectContaining({
         stream: STREAM,
-        revision: 3n,
+        revision: 3,
         rule: 'order',
         detail: expect.stringContaining('has position'),
       }),
@@ -209,7 +209,7 @@ async function forged(
     if (stored.stream !== target) await copy.store.append(stored.stream, 'any', [stored])()
   const provenance: Provenance = { actor: 'forger', correlationId: 'c', causationId: 'c' }
   let previousHash = GENESIS_HASH
-  let revision = 0n
+  let revision = 0
   for (const [at, event] of (await eventsIn(real, target)).entries()) {
     const { type, data, metadata } = event
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- type and data are those of one fact
@@ -231,7 +231,7 @@ async function forged(
     )
     await copy.store.append(target, 'any', [stored])()
     previousHash = hash
-    revision += 1n
+    revision += 1
   }
   return copy
 }
@@ -242,7 +242,7 @@ async function forgedEvent<Type extends Event['type']>(
   change: (data: Extract<Event, { type: Type }>['data'], events: readonly RecordedEvent[]) => object,
   story: (harness: Harness) => Promise<void>,
   target = STREAM,
-): Promise<{ readonly problems: readonly Problem[]; readonly revision: bigint }> {
+): Promise<{ readonly problems: readonly Problem[]; readonly revision: number }> {
   const real = createHarness({ policy: SMALL })
   await story(real)
   const events = await eventsIn(real, target)
@@ -261,7 +261,7 @@ async function forgedEvent<Type extends Event['type']>(
     story,
     target,
   )
-  return { problems: await problemsOf(harness), revision: BigInt(at) }
+  return { problems: await problemsOf(harness), revision: at }
 }
 
 const cycle = async (harness: Harness): Promise<void> => {
@@ -355,7 +355,7 @@ describe('forged events with a valid hash chain', () => {
     [
       'a prune with another window',
       'MessagesPruned',
-      (data: { windowStart: bigint }) => ({ ...data, windowStart: data.windowStart + 1n }),
+      (data: { windowStart: number }) => ({ ...data, windowStart: data.windowStart + 1 }),
       'carried',
     ],
     [
@@ -398,7 +398,7 @@ describe('forged events with a valid hash chain', () => {
     const { hash } = jsonAs<{ hash: string }>(last.metadata)
     const target = {
       stream: STREAM,
-      revision: last.revision + 1n,
+      revision: last.revision + 1,
       id: first.id,
       previousHash: hash,
       recordedAt: '2026-02-01T00:00:00.000Z',
@@ -415,7 +415,7 @@ describe('forged events with a valid hash chain', () => {
         stream === STREAM ? Promise.resolve(target.revision) : harness.store.streamRevision(stream),
       async *readStream(stream, options) {
         yield* harness.store.readStream(stream, options)
-        if (stream === STREAM) yield { ...stored, stream, revision: target.revision, position: 99n }
+        if (stream === STREAM) yield { ...stored, stream, revision: target.revision, position: 99 }
       },
     }
     expect(await problemsOf(harness, doubled)).toContainEqual(
@@ -436,7 +436,7 @@ describe('forged events with a valid hash chain', () => {
       },
     )
     expect(problems).toEqual([
-      expect.objectContaining({ revision: 0n, rule: 'readable', detail: expect.stringContaining('unheard-of') }),
+      expect.objectContaining({ revision: 0, rule: 'readable', detail: expect.stringContaining('unheard-of') }),
     ])
   })
 })
@@ -539,13 +539,13 @@ describe('a forged edition with a valid hash chain', () => {
     [
       'a conversation that was seen further than it goes',
       'EditionAdvanced',
-      (data: object) => ({ ...data, conversationRevision: 999n }),
+      (data: object) => ({ ...data, conversationRevision: 999 }),
       'order',
     ],
     [
       'a conversation that was seen less far than what was made of it',
       'EditionAdvanced',
-      (data: object) => ({ ...data, conversationRevision: 1n }),
+      (data: object) => ({ ...data, conversationRevision: 1 }),
       'coverage',
     ],
     [
@@ -563,7 +563,7 @@ describe('a forged edition with a valid hash chain', () => {
     [
       'a prune with another window',
       'MessagesPruned',
-      (data: { windowStart: bigint }) => ({ ...data, windowStart: data.windowStart + 1n }),
+      (data: { windowStart: number }) => ({ ...data, windowStart: data.windowStart + 1 }),
       'carried',
     ],
     [
@@ -595,9 +595,9 @@ describe('concurrent checks of events and rows', () => {
   it('the rows of a conversation with untrusted events are not reported', async () => {
     const harness = await recorded()
     await harness.appended(say(1), 'other')
-    const differs = (conversationId: string) => ({ conversationId, revision: 3n, detail: 'a row differs' })
+    const differs = (conversationId: string) => ({ conversationId, revision: 3, detail: 'a row differs' })
     const store = tampered(harness.store, (event) =>
-      event.stream === STREAM && event.revision === 5n ? undefined : event,
+      event.stream === STREAM && event.revision === 5 ? undefined : event,
     )
     const { problems } = await createVerify({
       log: { ...harness.log, store },
@@ -605,9 +605,9 @@ describe('concurrent checks of events and rows', () => {
       rowCheck: () => ({ ...noRows, finish: () => Promise.resolve([differs(CONVERSATION), differs('other')]) }),
     })()
     expect(problems.filter(({ rule }) => rule === 'rows')).toEqual([
-      { stream: 'conversation-other', conversationId: 'other', revision: 3n, rule: 'rows', detail: 'a row differs' },
+      { stream: 'conversation-other', conversationId: 'other', revision: 3, rule: 'rows', detail: 'a row differs' },
     ])
-    expect(problems.find(({ stream }) => stream === STREAM)).toMatchObject({ rule: 'order', revision: 6n })
+    expect(problems.find(({ stream }) => stream === STREAM)).toMatchObject({ rule: 'order', revision: 6 })
   })
 
   it('unreadable rows are reported as such', async () => {
@@ -616,7 +616,7 @@ describe('concurrent checks of events and rows', () => {
     await expect(
       createVerify({ log, checkRequest, rowCheck: () => ({ ...noRows, finish: () => Promise.reject(why) }) })(),
     ).rejects.toBe(why)
-    const store: EventStore = { ...log.store, head: () => Promise.resolve(1_000_000n) }
+    const store: EventStore = { ...log.store, head: () => Promise.resolve(1_000_000) }
     await expect(
       createVerify({
         log: { ...log, store },
@@ -632,7 +632,7 @@ describe('concurrent checks of events and rows', () => {
     const why = new Error('the log went away')
     const store: EventStore = {
       ...log.store,
-      head: () => Promise.resolve(1_000_000n),
+      head: () => Promise.resolve(1_000_000),
       streamRevision: () => Promise.reject(why),
     }
     const checkRowsApart: CheckRows = async (_id, signal) =>
@@ -672,7 +672,7 @@ describe('a manifest compared with one conversation', () => {
   /** The store without a stream, as if the stream was deleted and the store updated. */
   const without = (store: EventStore, gone: string): EventStore => ({
     ...store,
-    streamRevision: (stream) => (stream === gone ? Promise.resolve(-1n) : store.streamRevision(stream)),
+    streamRevision: (stream) => (stream === gone ? Promise.resolve(-1) : store.streamRevision(stream)),
     readRevisions: (stream, revisions) =>
       stream === gone ? Promise.resolve([]) : store.readRevisions(stream, revisions),
     readStream: (stream, options) => store.readStream(stream === gone ? 'nobody' : stream, options),
@@ -700,7 +700,7 @@ describe('a manifest compared with one conversation', () => {
   it('counts the compared streams: its own and those of its editions', async () => {
     const harness = await story()
     const events =
-      Number((await harness.store.streamRevision(STREAM)) + (await harness.store.streamRevision(EDITION_STREAM))) + 2
+      (await harness.store.streamRevision(STREAM)) + (await harness.store.streamRevision(EDITION_STREAM)) + 2
     expect(await checkManifest(harness, await heads(harness))).toMatchObject({
       ok: true,
       streams: 2,
@@ -738,7 +738,7 @@ describe('a manifest compared with one conversation', () => {
     expect(problems).toEqual([
       expect.objectContaining({
         stream: 'conversation-other',
-        revision: -1n,
+        revision: -1,
         rule: 'manifest',
         detail: expect.stringContaining('does not name this conversation'),
       }),
@@ -773,7 +773,7 @@ describe('read models that do not reach the end of the log', () => {
     const harness = createHarness({ policy: SMALL })
     await harness.appended(talk(5))
     const store = tampered(harness.store, (event) =>
-      event.stream === STREAM && event.revision === 3n
+      event.stream === STREAM && event.revision === 3
         ? { ...event, metadata: event.metadata.replace('{', '{ ') }
         : event,
     )
@@ -783,7 +783,7 @@ describe('read models that do not reach the end of the log', () => {
       rowCheck: () => noRows,
       catchUp: async () => [
         { readModel: 'live-messages', detail: 'live-messages was never built' },
-        { readModel: 'editions', at: { stream: STREAM, revision: 3n }, detail: 'editions stopped' },
+        { readModel: 'editions', at: { stream: STREAM, revision: 3 }, detail: 'editions stopped' },
       ],
     })
     expect(
@@ -794,9 +794,9 @@ describe('read models that do not reach the end of the log', () => {
         revision,
       ]),
     ).toEqual([
-      ['hash', STREAM, CONVERSATION, 3n],
-      ['rows', 'live-messages', undefined, -1n],
-      ['rows', STREAM, CONVERSATION, 3n],
+      ['hash', STREAM, CONVERSATION, 3],
+      ['rows', 'live-messages', undefined, -1],
+      ['rows', STREAM, CONVERSATION, 3],
     ])
   })
 })
@@ -846,7 +846,7 @@ describe('two concurrent checks', () => {
     const cases = harnesses.flatMap((harness) =>
       [
         harness.store,
-        tampered(harness.store, (event) => (event.revision === 4n ? undefined : event)),
+        tampered(harness.store, (event) => (event.revision === 4 ? undefined : event)),
         harness.store,
       ].map((store) => ({ harness, store })),
     )

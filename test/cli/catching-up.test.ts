@@ -14,7 +14,7 @@ beforeEach(() => {
 type Statuses = Awaited<ReturnType<Ledger['admin']['projections']['status']>>
 
 it('who waits for the read models sees how far they have come', async () => {
-  let position = 999n
+  let position = 999
   let polls = 0
   let enough: () => void = () => undefined
   const read = new Promise<void>((resolve) => {
@@ -22,7 +22,7 @@ it('who waits for the read models sees how far they have come', async () => {
   })
   const status = (): Promise<Statuses> => {
     polls += 1
-    position += 1_000n
+    position += 1_000
     if (polls === 4) enough()
     return Promise.resolve([
       {
@@ -30,7 +30,7 @@ it('who waits for the read models sees how far they have come', async () => {
         version: 1,
         generation: 1,
         position,
-        head: 100_999n,
+        head: 100_999,
         lagEvents: 1,
         lagIsAtLeast: true,
         lagSeconds: 1,

@@ -17,7 +17,7 @@ async function serve(health: () => Promise<Health>, port = 0): Promise<string> {
 
 test('metrics in the format of Prometheus, health as JSON, and nothing else', async () => {
   let ok = true
-  const url = await serve(async () => ({ ok, details: { position: 12n } }))
+  const url = await serve(async () => ({ ok, details: { position: 12 } }))
   const metrics = await fetch(`${url}/metrics`)
   expect(metrics.headers.get('content-type')).toContain('version=0.0.4')
   expect(await metrics.text()).toContain('things_total 3')

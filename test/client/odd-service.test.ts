@@ -59,15 +59,15 @@ it.each([
   ['a page of somebody else', '<html>'],
 ])('%s among the events ends the stream by a sentence, and is not passed over', async (_name, text) => {
   second = text
-  const receivedIds: bigint[] = []
+  const receivedIds: number[] = []
   const listening = async (): Promise<void> => {
     for await (const { sequence } of client.events({ from: 0 })) {
       receivedIds.push(sequence)
-      if (sequence === 2n) throw new Error('an event was passed over')
+      if (sequence === 2) throw new Error('an event was passed over')
     }
   }
   await expect(listening()).rejects.toMatchObject({ kind: 'NotAService' })
-  expect(receivedIds).toEqual([0n])
+  expect(receivedIds).toEqual([0])
 })
 
 it('an object of a kind from a later service is kept, and a known kind must fit its schema', () => {

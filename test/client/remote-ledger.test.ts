@@ -55,15 +55,15 @@ async function outcome(call: () => Promise<unknown>): Promise<unknown> {
 type Call = (of: Ledger) => Promise<unknown>
 const READS: Readonly<Record<string, Call>> = {
   context: (of) => of.context(ID),
-  'context at a moment': (of) => of.context(ID, { at: 20n }),
+  'context at a moment': (of) => of.context(ID, { at: 20 }),
   'context through another view': (of) => of.context(ID, { view: 'session-summary' }),
   messages: (of) => of.messages(ID),
   'messages at an instant': async (of) => of.messages(ID, { at: (await of.messages(ID)).recordedAt }),
   'messages whose fields have our names': (of) => of.messages('other'),
   log: (of) => all(of.log(ID)),
-  'log backwards from a revision': (of) => all(of.log(ID, { from: 30n, limit: 7, direction: 'backwards' })),
+  'log backwards from a revision': (of) => all(of.log(ID, { from: 30, limit: 7, direction: 'backwards' })),
   'diff of a cycle': (of) => of.diff(ID, { cycle: 1 }),
-  'diff between moments': (of) => of.diff(ID, { from: 3n, to: 40n }),
+  'diff between moments': (of) => of.diff(ID, { from: 3, to: 40 }),
   explain: (of) => of.explain(ID),
   'explain a line': (of) => of.explain(ID, { line: 'messages compressed', open: true }),
   forgotten: (of) => of.forgotten(ID),
@@ -96,12 +96,11 @@ const REFUSED: Readonly<Record<string, Call>> = {
   'no such prompt': (of) => of.admin.prompts.show('feed'),
   'a message that is none': (of) => of.append(ID, JSON.parse('{"role":"user","content":7}')),
   'the same id with other content': (of) => of.append('other', { id: 'only', role: 'user', content: 'else' }),
-  'another revision than expected': (of) =>
-    of.append('other', { role: 'user', content: 'x' }, { expectedRevision: 0n }),
+  'another revision than expected': (of) => of.append('other', { role: 'user', content: 'x' }, { expectedRevision: 0 }),
   'a new conversation that is there': (of) =>
-    of.append('other', { role: 'user', content: 'x' }, { expectedRevision: -1n }),
+    of.append('other', { role: 'user', content: 'x' }, { expectedRevision: -1 }),
   'an amendment of what is not said': (of) => of.amend('other', { withdraw: ['nothing'] }),
-  'an amendment of another moment': (of) => of.amend('other', { withdraw: 'all', expectedRevision: 0n }),
+  'an amendment of another moment': (of) => of.amend('other', { withdraw: 'all', expectedRevision: 0 }),
   'a policy that is none': (of) => of.append(ID, { role: 'user', content: 'x' }, { policy: { keepRecent: -1 } }),
   'a moment that is none': (of) => of.context(ID, { at: 'no-such-message' }),
 }
@@ -136,7 +135,7 @@ describe('a ledger behind a service', () => {
     const compared = await remote.editions.compare([id], replayed.editionId)
     expect(compared.conversations).toHaveLength(1)
     const adopted = await remote.editions.adopt(id, replayed.editionId, { policy: { keepRecent: 3 } })
-    expect(typeof adopted.revision).toBe('bigint')
+    expect(typeof adopted.revision).toBe('number')
     expect((await remote.editions.show(replayed.editionId)).conversations).toEqual(
       (await ledger.editions.show(replayed.editionId)).conversations,
     )
@@ -165,9 +164,9 @@ describe('a ledger behind a service', () => {
 
   it('follows what is recorded from a position on', async () => {
     const stop = new AbortController()
-    const { position = 0n } = await remote.append('followed', { role: 'user', content: 'one' })
+    const { position = 0 } = await remote.append('followed', { role: 'user', content: 'one' })
     const followed: RecordedEvent[] = []
-    for await (const each of remote.admin.follow({ after: position - 2n, signal: stop.signal })) {
+    for await (const each of remote.admin.follow({ after: position - 2, signal: stop.signal })) {
       if (each.kind !== 'event') continue
       followed.push(each.event)
       if (followed.length === 1) await remote.append('followed', { role: 'user', content: 'two' })

@@ -86,9 +86,9 @@ function createWorld(policy: PolicySettings = SMALL): World {
     quiet: () =>
       until(async () => {
         const [{ waiting, running }, stands] = [await queue.status(), await queue.checkpoint()]
-        let newest = -1n
+        let newest = -1
         for await (const event of harness.store.readAll({ prefix: 'conversation-' })) newest = event.position
-        return waiting === 0 && running === 0 && (stands?.position ?? -1n) === newest
+        return waiting === 0 && running === 0 && (stands?.position ?? -1) === newest
       }),
   }
   return world
@@ -151,7 +151,7 @@ describe('a worker that follows the log', () => {
 
   it('starts again if the queue was filled from another log, and reports it', async () => {
     const { harness, following, quiet, queue } = createWorld()
-    const otherCheckpoint = { position: 1n, eventId: 'of another log' }
+    const otherCheckpoint = { position: 1, eventId: 'of another log' }
     await queue.note([], { from: undefined, to: otherCheckpoint })
     await harness.appended(talk(20), 'c')
     const reported: unknown[] = []
@@ -226,8 +226,8 @@ describe('two workers', () => {
     }
     following({ queue: { ...queue, take } })
     await harness.appended(say(20), 'c')
-    const newest = (await harness.events('c')).at(-1)?.position ?? 0n
-    await until(async () => ((await queue.checkpoint())?.position ?? -1n) >= newest)
+    const newest = (await harness.events('c')).at(-1)?.position ?? 0
+    await until(async () => ((await queue.checkpoint())?.position ?? -1) >= newest)
     const noted = takenWork.length
     await until(() => takenWork.length > noted + 2)
     expect(takenWork.filter((work) => work !== undefined)).toEqual([])

@@ -82,7 +82,7 @@ export function describeClaims(name: string, open: () => Promise<OpenedClaims>):
       await opened.pass(120_000)
       const third = await opened.claims.take('g', 'third', 6_000_000)
       const repeated = await opened.claims.take('g', 'third', 6_000_000)
-      const fences = [first, second, third, repeated].map((claim) => claim?.fence ?? -1n)
+      const fences = [first, second, third, repeated].map((claim) => claim?.fence ?? -1)
       expect(fences).toEqual(fences.toSorted((a, b) => (a < b ? -1 : 1)))
       expect(new Set(fences).size).toBe(4)
       expect(await repeated?.extend()).toBe(true)

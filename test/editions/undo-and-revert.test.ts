@@ -214,7 +214,7 @@ describe('undo with editions', () => {
     expect(appended).toBe(40)
     expect((await liveIds(harness)).at(-1)).toBe('m9040')
     // Messages and pins, settings, and late summaries are each read once, however often the command is decided again.
-    expect(read).toBeLessThan(3 * Number((await harness.conversations.load(CONVERSATION)).revision))
+    expect(read).toBeLessThan(3 * (await harness.conversations.load(CONVERSATION)).revision)
   })
 
   it('rejects an adoption that has compacted a message pinned later', async () => {

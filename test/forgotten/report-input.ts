@@ -11,19 +11,19 @@ export function createTalk(): {
   /** A call without a result. */
   call(name: string, args: unknown): ReportMessage
 } {
-  let revision = 0n
+  let revision = 0
   const next = (said: Omit<ReportMessage, 'messageId' | 'revision' | 'tokens' | 'at'>): ReportMessage => {
-    revision += 1n
+    revision += 1
     return {
       messageId: `m${String(revision)}`,
       revision,
       tokens: Math.ceil(said.text.length / 4),
-      at: new Date(Number(revision) * 1_000).toISOString(),
+      at: new Date(revision * 1_000).toISOString(),
       ...said,
     }
   }
   const callOf = (name: string, args: unknown): ReportToolCall => ({
-    id: `c${String(revision + 1n)}`,
+    id: `c${String(revision + 1)}`,
     name,
     arguments: typeof args === 'string' ? args : JSON.stringify(args),
   })

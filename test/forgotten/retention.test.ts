@@ -11,7 +11,7 @@ const message = (
   some: Partial<ReportMessage> = {},
 ): ReportMessage => ({
   messageId: `m${String(at)}`,
-  revision: BigInt(at),
+  revision: at,
   role,
   text,
   tokens: 10,
@@ -79,7 +79,7 @@ describe('retention', () => {
   it('law: totals are equal, counts add up to them, and a context that shows every message keeps every sentence', () => {
     const lines = fc
       .array(fc.constantFrom(...SESSION), { minLength: 1, maxLength: 8 })
-      .map((drawn) => drawn.map((said, at) => ({ ...said, messageId: `m${String(at)}`, revision: BigInt(at) })))
+      .map((drawn) => drawn.map((said, at) => ({ ...said, messageId: `m${String(at)}`, revision: at })))
     fc.assert(
       fc.property(lines, fc.nat(8), (messages, shown) => {
         const [nothing, some, all] = retentionOf(messages, [

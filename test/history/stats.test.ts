@@ -208,8 +208,8 @@ describe('stats', () => {
       appended('other', { tokens: 1_000 }),
       appended('m2', { tokens: 30 }),
       summarized('k1', ['m1', 'm2'], {
-        firstRevision: 1n,
-        lastRevision: 3n,
+        firstRevision: 1,
+        lastRevision: 3,
         summary: 'x'.repeat(40),
         summarizer: summarizer({ model: 'silent' }),
       }),
@@ -293,7 +293,7 @@ describe('stats', () => {
 
   it('count as saved only the reduction of the shown contexts, not earlier shortening', async () => {
     const harness = createHarness({ policy: SMALL })
-    const contextAt = async (revision: bigint): Promise<number> =>
+    const contextAt = async (revision: number): Promise<number> =>
       contextIn(await loadConversation(harness.log, CONVERSATION, revision)).tokens
     for (const message of [
       ...talk(4),
@@ -311,7 +311,7 @@ describe('stats', () => {
     for (const [at, { type, revision }] of events.entries()) {
       if (type !== 'MessagesPruned') continue
       const archivedFrom = events.slice(0, at).findLastIndex((event) => event.type !== 'BatchArchived')
-      lost += (await contextAt(events[archivedFrom]?.revision ?? 0n)) - (await contextAt(revision))
+      lost += (await contextAt(events[archivedFrom]?.revision ?? 0)) - (await contextAt(revision))
       const event = events[at]
       if (event?.type === 'MessagesPruned') inForce += event.data.tokensBefore - event.data.tokensAfter
     }

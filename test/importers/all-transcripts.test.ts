@@ -233,7 +233,7 @@ describeWithTranscripts('every real transcript (needs ../shared/transcripts, or 
     for (const { conversations } of imported.values())
       for (const { conversationId, revision } of conversations) {
         const stream: RecordedEvent[] = []
-        if (revision >= 0n) for await (const event of ledger.log(conversationId)) stream.push(event)
+        if (revision >= 0) for await (const event of ledger.log(conversationId)) stream.push(event)
         all.set(conversationId, stream)
       }
     return all

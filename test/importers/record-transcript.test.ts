@@ -52,7 +52,7 @@ async function eventsOf(harness: Harness): Promise<RecordedEvent[]> {
 const dataOf = async (harness: Harness): Promise<unknown[]> =>
   (await eventsOf(harness)).map(({ type, data }) => ({ type, data }))
 
-async function contentsAt(harness: Harness, at?: bigint): Promise<unknown[]> {
+async function contentsAt(harness: Harness, at?: number): Promise<unknown[]> {
   const context = contextOf(await loadConversation(harness.log, ID, at))
   if (E.isLeft(context)) throw new Error(context.left.kind)
   return context.right.messages.map(({ content }) => content)

@@ -55,7 +55,7 @@ async function coverageAfterEachAppend({ harness }: Played): Promise<string[]> {
   const events = await harness.events()
   return harness.store.appends
     .filter(({ types }) => !types.includes('PromptRegistered'))
-    .flatMap(({ last }) => coverageProblems(events.slice(0, Number(last) + 1)))
+    .flatMap(({ last }) => coverageProblems(events.slice(0, last + 1)))
 }
 
 async function policyOf(harness: Harness) {
@@ -128,7 +128,7 @@ describe('properties of stored messages and contexts', () => {
           for (const prune of events) {
             if (prune.type !== 'MessagesPruned') continue
             const count = prune.data.pruned.length
-            const archived = events.slice(Number(prune.revision) - count, Number(prune.revision))
+            const archived = events.slice(prune.revision - count, prune.revision)
             expect(
               archived.map((event) =>
                 event.type === 'BatchArchived'

@@ -166,7 +166,7 @@ describe('properties of the audit', () => {
       let sent = 0
       for (const { revision, data } of await harness.eventsOf('MessageAppended')) {
         if (data.role !== 'assistant') continue
-        const context = contextOf(await harness.conversations.loadAt(CONVERSATION, revision - 1n))
+        const context = contextOf(await harness.conversations.loadAt(CONVERSATION, revision - 1))
         if (E.isLeft(context)) continue
         sent += context.right.tokens
         if (context.right.shortened !== undefined) shortened += 1
@@ -335,9 +335,9 @@ describe('properties of the audit', () => {
 
     async function expectAllExplained(harness: Harness, picks: readonly number[]): Promise<void> {
       const { revision: head } = await harness.conversations.load(CONVERSATION)
-      if (head < 0n) return
+      if (head < 0) return
       for (const pick of picks) {
-        const context = contextOf(await harness.conversations.loadAt(CONVERSATION, BigInt(pick) % (head + 1n)))
+        const context = contextOf(await harness.conversations.loadAt(CONVERSATION, pick % (head + 1)))
         if (E.isLeft(context)) continue
         const { messages, messageIds, viewAt, viewOffset = 0, shortened } = context.right
         counts.shortened += shortened === undefined ? 0 : 1

@@ -193,9 +193,7 @@ describe('properties of repeated commands and reads', () => {
       await harness.appended(say(3_000))
       expect(harness.store.reads).toBe(0)
       const { carried } = (await harness.eventsOf('MessagesPruned')).at(-1)?.data ?? {}
-      expect(
-        JSON.stringify(carried, (_key, value: unknown) => (typeof value === 'bigint' ? String(value) : value)).length,
-      ).toBeLessThan(5_000)
+      expect(JSON.stringify(carried).length).toBeLessThan(5_000)
     })
   })
 
@@ -317,9 +315,7 @@ describe('properties of repeated commands and reads', () => {
           for (const conversationId of ['a', 'b']) {
             const events = await harness.events(conversationId)
             expect(
-              events.every(
-                (event, at) => event.stream === `conversation-${conversationId}` && event.revision === BigInt(at),
-              ),
+              events.every((event, at) => event.stream === `conversation-${conversationId}` && event.revision === at),
             ).toBe(true)
           }
         }),

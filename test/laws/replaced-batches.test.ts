@@ -90,7 +90,7 @@ describe('properties of replaced batches', () => {
             const prune = (await harness.eventsOf('MessagesPruned')).find((event) => event.data.cycle === cycle)
             const before = await harness.conversations.loadAt(
               CONVERSATION,
-              (prune?.revision ?? 0n) - BigInt(prune?.data.pruned.length ?? 0) - 1n,
+              (prune?.revision ?? 0) - (prune?.data.pruned.length ?? 0) - 1,
             )
             const earlier = contextIn(await harness.conversations.loadAt(CONVERSATION, state.revision))
             const result = await undo(harness, cycle)

@@ -22,7 +22,7 @@ const ARGUMENTS: Readonly<Record<string, readonly unknown[]>> = {
   amend: ['a', { withdraw: [] }],
   context: ['a'],
   messages: ['a'],
-  diff: ['a', { from: 0n }],
+  diff: ['a', { from: 0 }],
   compact: ['a'],
   'editions.undo': ['a', { cycle: 1 }],
   'admin.waitForCompaction': [],

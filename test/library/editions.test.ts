@@ -191,6 +191,6 @@ describe('an edition', () => {
     // A fact that came since is seen by the next replay.
     await ledger.append('x', talk(1, 500))
     const x = (await ledger.editions.show(editionId)).conversations[1]
-    expect(x?.seenRevision).toBeLessThan(x?.conversationHead ?? -1n)
+    expect(x?.seenRevision).toBeLessThan(x?.conversationHead ?? -1)
   })
 })

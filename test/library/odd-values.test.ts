@@ -220,7 +220,7 @@ describe("a summarizer of somebody's own that answers what cannot be recorded", 
         prepare: (job) => ({ ...usual.prepare(job), prompt: { ...usual.prepare(job).prompt, name: '' } }),
       },
     ],
-    ['a request that has no JSON', { ...saying(good), prepare: (job) => ({ ...usual.prepare(job), request: 7n }) }],
+    ['a request that has no JSON', { ...saying(good), prepare: (job) => ({ ...usual.prepare(job), request: 7 }) }],
   ]
 
   it.each(isWhole ? answers : answers.slice(0, 2))(

@@ -186,10 +186,10 @@ it('the newest facts first, where that is asked for', async () => {
     { id: 'm1', role: 'user', content: 'one' },
     { id: 'm2', role: 'user', content: 'two' },
   ])
-  const revisions: bigint[] = []
+  const revisions: number[] = []
   for await (const { revision } of ledger.log('backwards', { direction: 'backwards', limit: 2 }))
     revisions.push(revision)
-  expect(revisions).toEqual([2n, 1n])
+  expect(revisions).toEqual([2, 1])
   await expect(first(ledger.log('backwards', untyped({ direction: 'sideways' })))).rejects.toThrow(
     'direction must be one of forwards, backwards',
   )

@@ -75,7 +75,7 @@ describe('beside a running agent', () => {
     expect((await ledger.messages('run-7')).messages.some(({ messageId }) => messageId === `m${String(number)}`)).toBe(
       true,
     )
-    const { conversations } = await ledger.list({ waitFor: BigInt(number) })
+    const { conversations } = await ledger.list({ waitFor: number })
     expect(conversations).toMatchObject([{ conversationId: 'run-7' }])
   })
 

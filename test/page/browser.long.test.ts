@@ -53,7 +53,7 @@ inBrowser(`the page in a real Chromium${chromiumPath === undefined ? ' (there is
     for (const { path } of hasAll ? await realTranscripts() : [])
       for (const { conversationId, revision } of (await ledger.transcripts.import(path)).conversations)
         // A run without output does not count.
-        if (revision >= 0n) names.push(conversationId)
+        if (revision >= 0) names.push(conversationId)
     await ledger.append(HOSTILE, hostileMessages(), { policy: SMALL })
     await ledger.append(
       'one line of a million',

@@ -174,9 +174,7 @@ describe.each(Object.entries(DIALECTS))('%s', (name, dialect) => {
     const recorded: string[] = []
     let stored = ''
     for await (const event of ledger.log(id)) {
-      stored += JSON.stringify(event.data, (_key, value: unknown) =>
-        typeof value === 'bigint' ? String(value) : value,
-      )
+      stored += JSON.stringify(event.data)
       if (event.type === 'MessageAppended') recorded.push(event.data.toolCalls?.[0]?.function?.arguments ?? '')
       else if (event.type === 'MessagesWithdrawn' || event.type === 'ContributionEdited') recorded.push(event.type)
     }

@@ -536,10 +536,7 @@ it('keys of upstream are in no event and in no problem', async () => {
     'x-context-ledger-conversation': 'keys',
     'x-api-key': 'sk-other',
   })
-  for await (const event of ledger.log('keys'))
-    expect(
-      JSON.stringify(event, (_key, value: unknown) => (typeof value === 'bigint' ? String(value) : value)),
-    ).not.toMatch(/sk-(?:secret|other)/u)
+  for await (const event of ledger.log('keys')) expect(JSON.stringify(event)).not.toMatch(/sk-(?:secret|other)/u)
   expect(upstream.calls[0]?.headers).toMatchObject({ authorization: 'Bearer sk-secret', 'x-api-key': 'sk-other' })
 })
 

@@ -54,7 +54,7 @@ describe('answers', () => {
     const { harness, contexts } = await conversed()
     const last = await harness.context()
     const answer = { id: 'answer', role: 'assistant', content: 'Done.' } as const
-    for (const revision of [last.revision + 1n, last.revision + 2n, 10n ** 30n]) {
+    for (const revision of [last.revision + 1, last.revision + 2, 10 ** 30]) {
       expect(await refused(harness, { ...answer, ...answersOf({ revision, hash: last.hash }) })).toMatchObject({
         kind: 'BadMessage',
         field: 'answers.revision',
@@ -67,10 +67,10 @@ describe('answers', () => {
         field: 'answers.hash',
       })
     expect(
-      await refused(harness, { ...answer, ...answersOf({ revision: last.revision - 1n, hash: last.hash }) }),
+      await refused(harness, { ...answer, ...answersOf({ revision: last.revision - 1, hash: last.hash }) }),
     ).toMatchObject({ field: 'answers.hash' })
     const empty = createHarness()
-    expect(await empty.append({ ...answer, ...answersOf({ revision: 0n, hash: OTHER }) })).toMatchObject({
+    expect(await empty.append({ ...answer, ...answersOf({ revision: 0, hash: OTHER }) })).toMatchObject({
       left: { field: 'answers.revision' },
     })
     expect(await empty.events()).toEqual([])

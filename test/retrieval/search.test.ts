@@ -49,20 +49,20 @@ const garden: readonly Event[] = [
   userMessage('m6', 'Because of the storm', { role: 'assistant' }),
   archived('b1', ['m1', 'm2', 'm4'], {
     content: `[depth:0|start:${at(0)}|end:${at(4)}|count:3]\nA zebra escaped; an expedition began.`,
-    firstRevision: 1n,
-    lastRevision: 4n,
+    firstRevision: 1,
+    lastRevision: 4,
   }),
   archived('b2', ['m5', 'm6'], {
     content: `[depth:0|start:${at(0)}|end:${at(2)}|count:2]\nThe harbour closed.`,
-    firstRevision: 5n,
-    lastRevision: 6n,
+    firstRevision: 5,
+    lastRevision: 6,
   }),
   userMessage('m7', 'Lighthouse keys are under the mat'),
 ]
 const merged: Event = resummarized('b3', ['b1', 'b2'], {
   content: `[depth:1|start:${at(0)}|end:${at(2)}|count:2]\nAn expedition, then maintenance.`,
-  firstRevision: 1n,
-  lastRevision: 6n,
+  firstRevision: 1,
+  lastRevision: 6,
 })
 
 /** Stores a vector for each message. */
@@ -127,8 +127,8 @@ function searchIsRight(open: () => Promise<Opened>): void {
         conversationId: 'garden',
         batchId: 'b1',
         messageIds: ['m1'],
-        firstRevision: 1n,
-        lastRevision: 1n,
+        firstRevision: 1,
+        lastRevision: 1,
         startTime: at(0),
         endTime: at(0),
         text: 'The zebra escaped from the zoo',
@@ -155,8 +155,8 @@ function searchIsRight(open: () => Promise<Opened>): void {
         kind: 'batch',
         batchId: 'b1',
         messageIds: ['m1', 'm2', 'm4'],
-        firstRevision: 1n,
-        lastRevision: 4n,
+        firstRevision: 1,
+        lastRevision: 4,
       })
       expect(ids(await found('harbour', { include: 'batches' }))).toEqual(['b2'])
     })

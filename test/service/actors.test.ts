@@ -129,7 +129,7 @@ async function ask(name: RouteName, { params = {}, body }: RequestParts): Promis
 }
 
 /** The events recorded after a position: type and actor of each. */
-async function recordedAfter(after: bigint): Promise<{ readonly type: string; readonly actor: unknown }[]> {
+async function recordedAfter(after: number): Promise<{ readonly type: string; readonly actor: unknown }[]> {
   const found: { readonly type: string; readonly actor: unknown }[] = []
   for await (const { type, metadata } of store.readAll({ after }))
     found.push({ type, actor: metadataSchema.parse(JSON.parse(metadata)).actor })

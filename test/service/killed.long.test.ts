@@ -117,7 +117,7 @@ describeOnServer.each(['Postgres', 'KurrentDB'])('services on a %s that are kill
           const timer = setTimeout(end, 3_000)
           listening.signal.addEventListener('abort', end)
           const last = facts.at(-1)
-          const from = last === undefined ? 0n : last.sequence + 1n
+          const from = last === undefined ? 0 : last.sequence + 1
           for await (const fact of clients[at % clients.length]?.events({ from, signal: turn.signal }) ?? [])
             facts.push(fact)
           clearTimeout(timer)
@@ -166,7 +166,7 @@ describeOnServer.each(['Postgres', 'KurrentDB'])('services on a %s that are kill
       for (const facts of received) {
         expect(facts.map(({ id }) => id).toSorted()).toEqual(ids.toSorted())
         const places = facts.map(({ sequence }) => sequence)
-        expect(places.every((place, at) => at === 0 || place > (places[at - 1] ?? 0n))).toBe(true)
+        expect(places.every((place, at) => at === 0 || place > (places[at - 1] ?? 0))).toBe(true)
       }
       const { ok, problems } = await ledger.admin.verify()
       expect([ok, problems]).toEqual([true, []])

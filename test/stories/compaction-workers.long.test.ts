@@ -115,7 +115,7 @@ describeOnServer('compaction workers on a server', () => {
         const { waiting, running, resting } = await queue.status()
         return (
           waiting + running + resting === 0 &&
-          ((await queue.checkpoint())?.position ?? -1n) >=
+          ((await queue.checkpoint())?.position ?? -1) >=
             (await harness.conversations.load(CONVERSATIONS.at(-1) ?? '')).revision
         )
       })

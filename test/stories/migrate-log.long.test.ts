@@ -30,8 +30,7 @@ afterAll(async () => {
   await drop()
 })
 
-const asJson = (value: unknown): string =>
-  JSON.stringify(value, (_key, part: unknown) => (typeof part === 'bigint' ? part.toString() : part))
+const asJson = (value: unknown): string => JSON.stringify(value)
 
 /** Every conversation's log in the form of `log --json`, without the positions. */
 async function logsOf(store: string): Promise<Readonly<Record<string, string>>> {

@@ -14,8 +14,8 @@ import { openTestDatabase } from '../support/memory-database.js'
 const ID = 'sample-harbour'
 /** By revision: the hash of the context that version 0.3.0 printed. */
 const CONTEXT_HASHES = [
-  [150n, 'c2798c9fb9152417c33d8fe38363bec54e6fcd956b7fa3d2daaa5c2c4cec0abd'],
-  [219n, 'a6c260a4355b85580e217dfa9dee42f3b14ed138dfbe9ee4a2e2eaff3cfbc8f8'],
+  [150, 'c2798c9fb9152417c33d8fe38363bec54e6fcd956b7fa3d2daaa5c2c4cec0abd'],
+  [219, 'a6c260a4355b85580e217dfa9dee42f3b14ed138dfbe9ee4a2e2eaff3cfbc8f8'],
 ] as const
 
 let db: Database
@@ -34,7 +34,7 @@ it('opens, is complete, returns the same contexts, and continues', async () => {
     expect((await ledger.admin.verify()).problems).toEqual([])
     for (const [revision, hash] of CONTEXT_HASHES)
       expect(await ledger.context(ID, { at: revision })).toMatchObject({ hash })
-    expect((await ledger.list()).conversations).toMatchObject([{ conversationId: ID, messages: 203, revision: 219n }])
+    expect((await ledger.list()).conversations).toMatchObject([{ conversationId: ID, messages: 203, revision: 219 }])
     expect((await ledger.search('never delete harbour_prod', { conversationId: ID })).hits[0]?.text).toContain(
       'harbour_prod',
     )

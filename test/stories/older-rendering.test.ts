@@ -42,7 +42,7 @@ const runs = ['renderer-1', 'renderer-2', 'renderer-3'].flatMap((name) =>
 function* statesOf({ events }: Run): Generator<Conversation> {
   let state = initialState('c1', findEstimator)
   for (const [at, stored] of events.entries()) {
-    const event = decode({ ...stored, stream: 'conversation-c1', revision: BigInt(at), position: BigInt(at) })
+    const event = decode({ ...stored, stream: 'conversation-c1', revision: at, position: at })
     if (E.isLeft(event)) throw new Error(event.left.detail)
     state = evolve(state, event.right)
     yield state
@@ -93,9 +93,7 @@ it('verifies before and after it continues: earlier contexts do not change, and 
     pins += pinned.length
     for (const message of pinned)
       expect(context.messages[context.messageIds.indexOf(message.messageId)]?.content).toEqual(message.content)
-    expect(contextIn(await loadConversation(harness.log, CONVERSATION, BigInt(contexts.length - 1))).hash).toBe(
-      contexts.at(-1),
-    )
+    expect(contextIn(await loadConversation(harness.log, CONVERSATION, contexts.length - 1)).hash).toBe(contexts.at(-1))
   }
   expect(pins).toBeGreaterThan(0)
 })

@@ -19,37 +19,37 @@ import { openTestDatabase } from '../support/memory-database.js'
 import { sourceMessage } from '../support/summary-jobs.js'
 
 /** By conversation: its recorded summaries, and by revision the hash of the context that version 0.10.0 printed. */
-type At = readonly [revision: bigint, hash: string]
+type At = readonly [revision: number, hash: string]
 const RECORDED: readonly (readonly [id: string, summaries: number, ...contexts: At[]])[] = [
   [
     'extractive',
     18,
-    [47n, 'b04941e978c790cf9222c679d4df01bd1f23102521b730f64a213a6a9629d6d1'],
-    [95n, '3802123bb3630dd15bca27315867dec945ebe306150b7c8057faaf7b6c4b8127'],
+    [47, 'b04941e978c790cf9222c679d4df01bd1f23102521b730f64a213a6a9629d6d1'],
+    [95, '3802123bb3630dd15bca27315867dec945ebe306150b7c8057faaf7b6c4b8127'],
   ],
   [
     'fold-in',
     18,
-    [47n, '6b384f73a1bb448eceb1add18ced4e21ef5578dc7d754209907f561e8be08c87'],
-    [95n, '4ee98d0fa5d7d801cbd5ab49f3060a661b259e81b3b535402a9a8452cc665130'],
+    [47, '6b384f73a1bb448eceb1add18ced4e21ef5578dc7d754209907f561e8be08c87'],
+    [95, '4ee98d0fa5d7d801cbd5ab49f3060a661b259e81b3b535402a9a8452cc665130'],
   ],
   [
     'structured',
     17,
-    [46n, 'a27697a0b3c0d167c8be37f6d5e5dc7805a4b55903f0c31b93faeddfbd76a0a3'],
-    [93n, '1febb0448dae69f5eb4921ce3c5674cf1e30392df2f8df6220f86a91773cb7fa'],
+    [46, 'a27697a0b3c0d167c8be37f6d5e5dc7805a4b55903f0c31b93faeddfbd76a0a3'],
+    [93, '1febb0448dae69f5eb4921ce3c5674cf1e30392df2f8df6220f86a91773cb7fa'],
   ],
   [
     'ride-prefix',
     16,
-    [56n, '890444039d6e6b6d86a1094b707e4b37aff813af1fec167f8db31f2177d6d0d6'],
-    [112n, '325e9b160286bdc8775feb1e92382d941646630a007600e5ef5a772e8f7d37dc'],
+    [56, '890444039d6e6b6d86a1094b707e4b37aff813af1fec167f8db31f2177d6d0d6'],
+    [112, '325e9b160286bdc8775feb1e92382d941646630a007600e5ef5a772e8f7d37dc'],
   ],
   [
     'persona',
     13,
-    [53n, '7edefb037f7314d8a5255d1728745ef2f29eca8baab5a4feeacbe6c4d0992914'],
-    [106n, 'bd125854b25433800049537848781e660726b2f2f8d7fbb733ed12e5fff1722b'],
+    [53, '7edefb037f7314d8a5255d1728745ef2f29eca8baab5a4feeacbe6c4d0992914'],
+    [106, 'bd125854b25433800049537848781e660726b2f2f8d7fbb733ed12e5fff1722b'],
   ],
 ]
 

@@ -141,7 +141,7 @@ describeOnServer('on servers', () => {
       const processes = await working
 
       const queue = createPostgresWorkQueue(db)
-      let idleAt: bigint | undefined
+      let idleAt: number | undefined
       await until(async () => {
         // No work is left, and no event came since the last check.
         const { waiting, running } = await queue.status()

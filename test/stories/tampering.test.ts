@@ -139,7 +139,7 @@ describe('verify finds', () => {
       expect((await found(VICTIM))[0]).toMatchObject({
         stream: STREAM,
         conversationId: VICTIM,
-        revision: 5n,
+        revision: 5,
         rule: 'hash',
       })
     })

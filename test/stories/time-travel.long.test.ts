@@ -54,13 +54,12 @@ async function messagesIn(file: string): Promise<MessageInput[]> {
     .filter(({ type }) => type !== 'conversation')
 }
 
-const asText = (context: Context): string =>
-  JSON.stringify(context, (_key, part: unknown) => (typeof part === 'bigint' ? part.toString() : part))
+const asText = (context: Context): string => JSON.stringify(context)
 
 /** A context that the library returned, and its revision. */
 interface Sample {
   readonly conversationId: string
-  readonly revision: bigint
+  readonly revision: number
   readonly text: string
 }
 
@@ -76,7 +75,7 @@ async function live(
   modelMaxTokens: number,
   random: () => number,
 ): Promise<Sample[]> {
-  const found = new Map<bigint, Sample>()
+  const found = new Map<number, Sample>()
   const takeSample = async (): Promise<void> => {
     const context = await ledger.context(conversationId)
     found.set(context.revision, { conversationId, revision: context.revision, text: asText(context) })

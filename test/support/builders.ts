@@ -71,12 +71,12 @@ export const calls = (messageId: string, ...callIds: string[]): Of<'MessageAppen
 export const result = (messageId: string, callId: string): Of<'MessageAppended'> =>
   appended(messageId, { role: 'tool', content: `result of ${callId}`, toolCallId: callId })
 
-export const pinned = (messageId: string, revision = 1n): Of<'MessagePinned'> => ({
+export const pinned = (messageId: string, revision = 1): Of<'MessagePinned'> => ({
   type: 'MessagePinned',
   data: { messageId, revision },
 })
 
-export const unpinned = (messageId: string, revision = 1n): Of<'MessageUnpinned'> => ({
+export const unpinned = (messageId: string, revision = 1): Of<'MessageUnpinned'> => ({
   type: 'MessageUnpinned',
   data: { messageId, revision },
 })
@@ -96,8 +96,8 @@ export const summarized = (
   data: {
     chunkId,
     messageIds: [...messageIds],
-    firstRevision: 1n,
-    lastRevision: BigInt(messageIds.length),
+    firstRevision: 1,
+    lastRevision: messageIds.length,
     ...span(messageIds.length),
     summary: `summary of ${chunkId}`,
     summarizer: summarizer(),
@@ -116,8 +116,8 @@ export const archived = (
     label: `compaction-batch-${batchId}`,
     depth: 0,
     ...span(messageIds.length),
-    firstRevision: 1n,
-    lastRevision: BigInt(messageIds.length),
+    firstRevision: 1,
+    lastRevision: messageIds.length,
     messageIds: [...messageIds],
     content: `[depth:0|start:${at(0)}|end:${at(messageIds.length)}|count:${String(messageIds.length)}]\nsummary of ${batchId}`,
     tokens: 20,
@@ -138,8 +138,8 @@ export const resummarized = (
     sourceBatchIds: [...sourceBatchIds],
     depth: 1,
     ...span(sourceBatchIds.length),
-    firstRevision: 1n,
-    lastRevision: BigInt(sourceBatchIds.length),
+    firstRevision: 1,
+    lastRevision: sourceBatchIds.length,
     content: `[depth:1|start:${at(0)}|end:${at(1)}|count:${String(sourceBatchIds.length)}]\nsummary of ${batchId}`,
     tokens: 20,
     summarizer: summarizer(),
@@ -158,7 +158,7 @@ export const prunedBy = (
     type: 'MessagesPruned',
     data: {
       cycle: 1,
-      windowStart: BigInt(count + 1),
+      windowStart: count + 1,
       pruned,
       tokensBefore: 1_000,
       tokensAfter: 100,
@@ -173,7 +173,7 @@ export const prunedBy = (
         messagesAppended: count,
         leading: [],
         kept: [],
-        batches: Object.keys(covered).map((batchId, place) => ({ batchId, revision: BigInt(count + 1 + place) })),
+        batches: Object.keys(covered).map((batchId, place) => ({ batchId, revision: count + 1 + place })),
         chunks: [],
         compactedCalls: [],
       },
@@ -214,24 +214,19 @@ export const promptRegistered = (some: Some<'PromptRegistered'> = {}): Of<'Promp
 export function eventsFor(
   stream: string,
   events: readonly Event[],
-  from = 0n,
+  from = 0,
   previous = GENESIS_HASH,
 ): { readonly events: readonly EventToAppend[]; readonly hash: string } {
   let previousHash = previous
   const encodedEvents = events.map((event, place) => {
-    const revision = from + BigInt(place)
+    const revision = from + place
     const data = encodeData(event)
     const id =
       event.type === 'MessageAppended'
         ? messageEventId(stream, event.data.messageId)
         : eventIdOf(stream, revision, event.type, data)
     const provenance = { actor: 'test', correlationId: 'correlation', causationId: 'causation' }
-    const encoded = encode(
-      event,
-      data,
-      { stream, revision, id, previousHash, recordedAt: at(Number(revision)) },
-      provenance,
-    )
+    const encoded = encode(event, data, { stream, revision, id, previousHash, recordedAt: at(revision) }, provenance)
     previousHash = encoded.hash
     return encoded.toStore
   })
@@ -239,13 +234,13 @@ export function eventsFor(
 }
 
 /** Facts of one conversation as a log that holds nothing else would keep them. */
-function storedEvents(conversationId: string, events: readonly Event[], firstPosition = 0n): StoredEvent[] {
+function storedEvents(conversationId: string, events: readonly Event[], firstPosition = 0): StoredEvent[] {
   const stream = conversationStream(conversationId)
   return eventsFor(stream, events).events.map((event, place) => ({
     ...event,
     stream,
-    revision: BigInt(place),
-    position: firstPosition + BigInt(place),
+    revision: place,
+    position: firstPosition + place,
   }))
 }
 
@@ -260,7 +255,7 @@ export async function decodeStored(stored: StoredEvent): Promise<RecordedEvent> 
 export async function recorded(
   conversationId: string,
   events: readonly Event[],
-  firstPosition = 0n,
+  firstPosition = 0,
 ): Promise<RecordedEvent[]> {
   return await Promise.all(storedEvents(conversationId, events, firstPosition).map(decodeStored))
 }

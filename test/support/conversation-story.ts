@@ -24,7 +24,7 @@ const carried = (batchIds: readonly string[], compressed: number): ReturnType<ty
   ...prunedBy({}).data.carried,
   messagesCompressed: compressed,
   messagesAppended: compressed,
-  batches: batchIds.map((batchId, place) => ({ batchId, revision: BigInt(place + 1) })),
+  batches: batchIds.map((batchId, place) => ({ batchId, revision: place + 1 })),
 })
 
 export const everyEvent: readonly Event[] = [
@@ -50,11 +50,11 @@ export const everyEvent: readonly Event[] = [
       { type: 'image_url', image_url: { url: 'https://example.org/a.png' } },
     ],
   }),
-  pinned('m2', 2n),
+  pinned('m2', 2),
   summarized('c1', ['m3', 'm4']),
   archived('b1', ['m3', 'm4'], { chunkId: 'c1' }),
   prunedBy({ b1: ['m3', 'm4'] }, { carried: carried(['b1'], 2) }),
-  unpinned('m2', 2n),
+  unpinned('m2', 2),
   appended('m7', { content: 'after the first cycle', createdAt: at(20) }),
   compactionFailed(),
   summarized('c2', ['m2', 'm6']),
@@ -62,7 +62,7 @@ export const everyEvent: readonly Event[] = [
     chunkId: 'c2',
     sections: { ...NO_SECTIONS, decisions: ['to wait'] },
   }),
-  prunedBy({ b2: ['m2', 'm6'] }, { cycle: 2, windowStart: 12n, carried: carried(['b1', 'b2'], 4) }),
+  prunedBy({ b2: ['m2', 'm6'] }, { cycle: 2, windowStart: 12, carried: carried(['b1', 'b2'], 4) }),
   resummarized('b3', ['b1', 'b2']),
   configured({ scope: 'tenant-1', estimator: 'another' }),
   appended('m8', { role: 'assistant', content: 'the last one', createdAt: at(30) }),
@@ -77,7 +77,7 @@ const inForce = (batchId: string, depth: number, origin: Batch['origin']): Batch
 }
 
 const takeover = (
-  adoptedAt: bigint | undefined,
+  adoptedAt: number | undefined,
 ): Omit<
   EventData<'EditionReverted'>,
   'editionId' | 'restores' | 'adoptedAt' | 'batches' | 'retired' | 'restored' | 'left'
@@ -89,7 +89,7 @@ const takeover = (
     carried: {
       ...closing.carried,
       messagesCompressed: 4,
-      lineage: { since: 21n, ...(adoptedAt === undefined ? {} : { edition: { editionId: 'e1', adoptedAt } }) },
+      lineage: { since: 21, ...(adoptedAt === undefined ? {} : { edition: { editionId: 'e1', adoptedAt } }) },
     },
   }
 }
@@ -110,24 +110,24 @@ export const everyLine: readonly Part[] = [
           conversationId: 'a',
           configuration: configuration(),
           summarizer: { strategy: 'fold-in', provider: 'scripted', model: 'other' },
-          conversationRevision: 20n,
-          pinned: [5n],
+          conversationRevision: 20,
+          pinned: [5],
         },
       },
-      { type: 'EditionAdvanced', data: { conversationRevision: 12n } },
+      { type: 'EditionAdvanced', data: { conversationRevision: 12 } },
       compactionFailed(),
       summarized('e1-c1', ['m2', 'm3', 'm4'], {
         summarizer: summarizer({ usage: { promptTokens: 100, completionTokens: 10 } }),
       }),
-      archived('e1-b1', ['m2', 'm3', 'm4'], { chunkId: 'e1-c1', firstRevision: 2n, lastRevision: 4n }),
+      archived('e1-b1', ['m2', 'm3', 'm4'], { chunkId: 'e1-c1', firstRevision: 2, lastRevision: 4 }),
       prunedBy({ 'e1-b1': ['m2', 'm3', 'm4'] }),
       summarized('e1-c2', ['m6', 'm7'], {
         summarizer: summarizer({ reused: true, usage: { promptTokens: 90, completionTokens: 9 } }),
       }),
-      archived('e1-b2', ['m6', 'm7'], { chunkId: 'e1-c2', firstRevision: 6n, lastRevision: 12n }),
+      archived('e1-b2', ['m6', 'm7'], { chunkId: 'e1-c2', firstRevision: 6, lastRevision: 12 }),
       prunedBy({ 'e1-b2': ['m6', 'm7'] }, { cycle: 2 }),
       resummarized('e1-b3', ['e1-b1', 'e1-b2']),
-      { type: 'EditionAdvanced', data: { conversationRevision: 20n } },
+      { type: 'EditionAdvanced', data: { conversationRevision: 20 } },
     ],
   },
   {
@@ -135,11 +135,11 @@ export const everyLine: readonly Part[] = [
       {
         type: 'EditionAdopted',
         data: {
-          ...takeover(21n),
+          ...takeover(21),
           editionId: 'e1',
-          editionRevision: 10n,
-          conversationRevision: 20n,
-          batches: [inForce('e1-b3', 1, { editionId: 'e1', revision: 9n })],
+          editionRevision: 10,
+          conversationRevision: 20,
+          batches: [inForce('e1-b3', 1, { editionId: 'e1', revision: 9 })],
           retired: ['b3'],
           restored: [],
           left: ['m7'],
@@ -155,10 +155,10 @@ export const everyLine: readonly Part[] = [
         data: {
           ...takeover(undefined),
           editionId: 'e1',
-          adoptedAt: 21n,
-          batches: [inForce('b3', 1, { revision: 17n })],
+          adoptedAt: 21,
+          batches: [inForce('b3', 1, { revision: 17 })],
           retired: ['e1-b3'],
-          restored: [{ ...appended('m7').data, revision: 12n }],
+          restored: [{ ...appended('m7').data, revision: 12 }],
           left: [],
         },
       },
@@ -171,11 +171,11 @@ export const everyLine: readonly Part[] = [
         type: 'CycleUndone',
         data: {
           ...takeover(undefined),
-          undone: [{ cycle: 2, revision: 16n }],
+          undone: [{ cycle: 2, revision: 16 }],
           softLimitBackoffUntil: 28,
-          batches: [inForce('b1', 0, { revision: 9n })],
+          batches: [inForce('b1', 0, { revision: 9 })],
           retired: ['b3'],
-          restored: [{ ...appended('m2').data, revision: 2n }],
+          restored: [{ ...appended('m2').data, revision: 2 }],
           left: [],
         },
       },

@@ -4,9 +4,9 @@
  */
 import type { EventIdIndex } from '../../src/ports/event-id-index.js'
 
-export const noIndex: EventIdIndex = { find: async () => ({ revisions: [], upTo: -1n }) }
+export const noIndex: EventIdIndex = { find: async () => ({ revisions: [], upTo: -1 }) }
 
 /** An index that has come to `upTo` and gives these revisions of every stream, whatever it is asked for. */
-export const indexUpTo = (upTo: bigint, ...revisions: readonly bigint[]): EventIdIndex => ({
+export const indexUpTo = (upTo: number, ...revisions: readonly number[]): EventIdIndex => ({
   find: async () => ({ revisions, upTo }),
 })

@@ -26,10 +26,7 @@ export async function appended(
   expected: ExpectedRevision = 'any',
 ): Promise<Appended> {
   const result = await store.append(stream, expected, events)()
-  if (E.isLeft(result))
-    throw new Error(
-      `the append was refused: ${JSON.stringify(result.left, (_key, value: unknown) => (typeof value === 'bigint' ? String(value) : value))}`,
-    )
+  if (E.isLeft(result)) throw new Error(`the append was refused: ${JSON.stringify(result.left)}`)
   return result.right
 }
 

@@ -36,11 +36,11 @@ export function stateAfter(
   from: Conversation = initialState(CONVERSATION_ID, findEstimator),
 ): Conversation {
   return events.reduce((state, event) => {
-    const revision = state.revision + 1n
+    const revision = state.revision + 1
     return evolve(state, {
       ...event,
       revision,
-      metadata: { hash: revision.toString(16).padStart(64, '0'), recordedAt: at(Number(revision)) },
+      metadata: { hash: revision.toString(16).padStart(64, '0'), recordedAt: at(revision) },
     })
   }, from)
 }

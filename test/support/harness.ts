@@ -153,7 +153,7 @@ export interface TroubledStore extends EventStore {
   /** Runs before an append to a conversation reaches the store; one that is set is taken away before it runs. */
   beforeAppend: (() => Promise<void>) | undefined
   /** The events of each append that was written, in order. */
-  readonly appends: { readonly stream: string; readonly types: readonly string[]; readonly last: bigint }[]
+  readonly appends: { readonly stream: string; readonly types: readonly string[]; readonly last: number }[]
   /** Events that were read, by any way of reading. */
   reads: number
 }
@@ -348,10 +348,7 @@ export function createHarness(options: HarnessOptions = {}): Harness {
     append: (messages, conversationId = CONVERSATION) => append(asList(messages).map(messageOf), conversationId),
     async appended(messages, conversationId = CONVERSATION) {
       const appended = await harness.append(messages, conversationId)
-      if (E.isLeft(appended))
-        throw new Error(
-          `the append was refused: ${JSON.stringify(appended.left, (_key, value: unknown) => (typeof value === 'bigint' ? String(value) : value))}`,
-        )
+      if (E.isLeft(appended)) throw new Error(`the append was refused: ${JSON.stringify(appended.left)}`)
       return appended.right
     },
     compact: (mode = 'due', conversationId = CONVERSATION) => compact(conversationId, mode),

@@ -15,9 +15,9 @@ export async function causesOf(
   id: string,
   changed: readonly number[],
 ): Promise<(readonly [number, Cause])[]> {
-  const madeFrom: bigint[] = []
-  const cycles: bigint[] = []
-  const reported: { readonly revision: bigint; readonly tokens: number; readonly least: number }[] = []
+  const madeFrom: number[] = []
+  const cycles: number[] = []
+  const reported: { readonly revision: number; readonly tokens: number; readonly least: number }[] = []
   let limit = 0
   for await (const event of ledger.log(id)) {
     const { revision } = event
@@ -26,12 +26,12 @@ export async function causesOf(
     if (event.type !== 'MessageAppended') continue
     const { role, tokens } = event.data
     reported.push({ revision, tokens, least: role === 'tool' ? Math.min(tokens, SMALLEST_CAP_TOKENS) : tokens })
-    if (role === 'assistant') madeFrom.push(BigInt(event.data.answers?.revision ?? -1))
+    if (role === 'assistant') madeFrom.push(Number(event.data.answers?.revision ?? -1))
   }
   const causes: (readonly [number, Cause])[] = []
   for (const turn of changed) {
-    const [from = 0n, to = 0n] = madeFrom.slice(turn - 1, turn + 1)
-    const isBetween = (revision: bigint): boolean => revision > from && revision <= to
+    const [from = 0, to = 0] = madeFrom.slice(turn - 1, turn + 1)
+    const isBetween = (revision: number): boolean => revision > from && revision <= to
     if (cycles.some(isBetween)) {
       causes.push([turn, 'cycle'])
       continue

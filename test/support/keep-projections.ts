@@ -11,10 +11,7 @@ import { decodeStored } from './builders.js'
 import { testServer } from './postgres.js'
 
 const [schema = '', owner = '', partitions = '1'] = process.argv.slice(2)
-const say = (value: unknown): void =>
-  void process.stdout.write(
-    `${JSON.stringify(value, (_key, part: unknown) => (typeof part === 'bigint' ? part.toString() : part))}\n`,
-  )
+const say = (value: unknown): void => void process.stdout.write(`${JSON.stringify(value)}\n`)
 
 const db = await openPostgres(testServer, { schema })
 const worker = startProjectionWorker({

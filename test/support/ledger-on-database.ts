@@ -104,7 +104,7 @@ export async function attack(db: Database): Promise<Attacker> {
       for (const row of await db.query<EventRow>('select * from events where stream = $1 order by revision', [
         stream,
       ])) {
-        const event = { ...row, revision: BigInt(row.revision), position: BigInt(row.position) }
+        const event = { ...row, revision: Number(row.revision), position: Number(row.position) }
         const read = decodeMetadata(event)
         if (read._tag === 'Left') throw new Error(read.left.detail)
         const hash = eventHash(event, { ...read.right, previousHash })

@@ -49,12 +49,12 @@ export async function write(
   for (const { stream, texts: contents } of appends) {
     const last = (await collect(log.store.readStream(stream, { direction: 'backwards', limit: 1 })))[0]
     let previousHash = last === undefined ? GENESIS_HASH : hashOf(last)
-    let revision = last === undefined ? 0n : last.revision + 1n
+    let revision = last === undefined ? 0 : last.revision + 1
     const events = []
     for (const content of contents) {
       const event = stream.startsWith('prompt-')
         ? promptRegistered({ text: content })
-        : revision === 0n
+        : revision === 0
           ? configured()
           : messageAppended(`m${revision.toString()}`, { content })
       const data = encodeData(event)
@@ -63,7 +63,7 @@ export async function write(
         revision,
         id: eventIdOf(stream, revision, event.type, data),
         previousHash,
-        recordedAt: at(Number(revision)),
+        recordedAt: at(revision),
       }
       const encoded = encode(event, data, position, {
         actor: 'test',
@@ -72,7 +72,7 @@ export async function write(
       })
       if (encoded.body !== undefined) await log.bodies.put(encoded.body.sha256, encoded.body.text)
       previousHash = encoded.hash
-      revision += 1n
+      revision += 1
       events.push(encoded.toStore)
     }
     await appended(log.store, stream, events)

@@ -77,14 +77,14 @@ export interface Part {
 
 /** Appends the parts of a story, one after the other, to streams that are not there yet. */
 export async function recordParts(store: EventStore, conversationId: string, parts: readonly Part[]): Promise<void> {
-  const ends = new Map<string, { readonly revision: bigint; readonly hash: string }>()
+  const ends = new Map<string, { readonly revision: number; readonly hash: string }>()
   for (const { editionId, events } of parts) {
     const stream =
       editionId === undefined ? conversationStream(conversationId) : editionStream(editionId, conversationId)
     const end = ends.get(stream)
     const { events: storedEvents, hash } = eventsFor(stream, events, end?.revision, end?.hash)
     await appended(store, stream, storedEvents)
-    ends.set(stream, { revision: (end?.revision ?? 0n) + BigInt(events.length), hash })
+    ends.set(stream, { revision: (end?.revision ?? 0) + events.length, hash })
   }
 }
 

@@ -22,7 +22,7 @@ async function run(): Promise<void> {
     try {
       if (line.value === 'events') {
         let events = 0
-        for await (const { position } of store.readAll()) if (position === BigInt(events)) events += 1
+        for await (const { position } of store.readAll()) if (position === events) events += 1
         say({ events })
       } else if (line.value === 'hold') {
         await db.snapshot([], async (sql) => {

@@ -20,7 +20,7 @@ export async function rowDifferences(
       `select position from projection_checkpoints where name = $1 and state = 'live'`,
       [projection.name],
     )
-    const appliedEvents = events.filter((event) => event.position <= BigInt(live?.position ?? -1))
+    const appliedEvents = events.filter((event) => event.position <= Number(live?.position ?? -1))
     if (appliedEvents.length === 0) continue
     const check = createRowCheck({
       db,

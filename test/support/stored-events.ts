@@ -8,7 +8,7 @@ const FOLDER = join('test', 'fixtures', 'stored-events')
 
 const fixtureSchema = z.strictObject({
   stream: z.string(),
-  revision: z.string().transform(BigInt),
+  revision: z.string().transform(Number),
   id: z.string(),
   type: z.string(),
   data: z.string(),
@@ -24,5 +24,5 @@ export const fixtureNames = (): string[] =>
 /** Reads the fixture of that name. */
 export const readStoredEvent = (name: string): StoredEvent => ({
   ...fixtureSchema.parse(JSON.parse(readFileSync(join(FOLDER, `${name}.json`), 'utf8'))),
-  position: 0n,
+  position: 0,
 })

@@ -181,7 +181,7 @@ export const archiveIndex: Projection = {
     // Conversations without a scope are searched together, so they have a row too. A later configuration without a scope
     // does not remove the scope.
     ConversationConfigured: (event) =>
-      event.data.scope === undefined && event.revision > 0n
+      event.data.scope === undefined && event.revision > 0
         ? []
         : [
             {

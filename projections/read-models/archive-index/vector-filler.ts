@@ -42,9 +42,9 @@ export interface FillProgress {
   /** Texts that got a vector in this run. */
   readonly embedded: number
   /** Position of the log up to which all messages have vectors. */
-  readonly position: bigint
+  readonly position: number
   /** Position at which the run ends: the one that the rows have reached. */
-  readonly upTo: bigint
+  readonly upTo: number
 }
 
 /** Options of a run. */
@@ -85,10 +85,10 @@ export interface VectorFillerOptions {
 }
 
 interface Progress {
-  readonly position: bigint
-  readonly upTo: bigint
+  readonly position: number
+  readonly upTo: number
   /** Positions at which conversations stopped. Their later messages are skipped until their rows are complete. */
-  readonly stops: readonly bigint[]
+  readonly stops: readonly number[]
 }
 
 interface TextToEmbed {
@@ -231,23 +231,23 @@ class BackgroundVectorFiller implements VectorFiller {
     const live = (await hasCheckpoints(db))
       ? liveOf(await readGenerations(db, [archiveIndex.name]), archiveIndex.name)
       : undefined
-    if (live === undefined) return { position: -1n, upTo: -1n, stops: [] }
+    if (live === undefined) return { position: -1, upTo: -1, stops: [] }
     const upTo = leastPosition(live.checkpoints)
     const stops = live.stopped.map((stop) => stop.position)
     const [row] = await db.query<{ position: string; eventId: string; stoppedAt: string | null }>(
       'select position, event_id as "eventId", stopped_at as "stoppedAt" from archive_vector_progress where model = $1 and version = $2',
       [this.model, archiveIndex.version],
     )
-    if (row === undefined) return { position: -1n, upTo, stops }
-    const position = BigInt(row.position)
+    if (row === undefined) return { position: -1, upTo, stops }
+    const position = Number(row.position)
     const isOfThisLog = position <= upTo && (await store.eventAt(position))?.id === row.eventId
-    if (!isOfThisLog) return { position: -1n, upTo, stops }
-    const stoppedAt = row.stoppedAt === null ? undefined : BigInt(row.stoppedAt)
+    if (!isOfThisLog) return { position: -1, upTo, stops }
+    const stoppedAt = row.stoppedAt === null ? undefined : Number(row.stoppedAt)
     const isRepaired = stoppedAt !== undefined && !stops.includes(stoppedAt)
-    return { position: isRepaired ? stoppedAt - 1n : position, upTo, stops }
+    return { position: isRepaired ? stoppedAt - 1 : position, upTo, stops }
   }
 
-  private async recordProgress(end: EventPosition, stops: readonly bigint[]): Promise<void> {
+  private async recordProgress(end: EventPosition, stops: readonly number[]): Promise<void> {
     await this.options.db.query(
       `insert into archive_vector_progress (model, version, position, event_id, stopped_at) values ($1, $2, $3, $4, $5)
        on conflict (model) do update set version = excluded.version, position = excluded.position, event_id = excluded.event_id, stopped_at = excluded.stopped_at`,
@@ -359,8 +359,8 @@ const messagesIn = (events: readonly EventPosition[]): readonly EventPosition[] 
   events.filter(({ type }) => type === 'MessageAppended')
 
 /** The first position that is at most `upTo`; null if there is none. */
-function firstOf(positions: readonly bigint[], upTo: bigint): bigint | null {
-  let first: bigint | null = null
+function firstOf(positions: readonly number[], upTo: number): number | null {
+  let first: number | null = null
   for (const position of positions) if (position <= upTo && (first === null || position < first)) first = position
   return first
 }

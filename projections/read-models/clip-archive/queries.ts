@@ -8,14 +8,14 @@ export interface StoredBatch {
   /** The edition for which it was made; undefined for the conversation's own batches. */
   readonly editionId: string | undefined
   /** Revision of the event that recorded it, in the stream of the edition or of the conversation. */
-  readonly revision: bigint
+  readonly revision: number
   readonly label: string
   readonly depth: number
   readonly startTime: string
   readonly endTime: string
   readonly messageCount: number
-  readonly firstRevision: bigint
-  readonly lastRevision: bigint
+  readonly firstRevision: number
+  readonly lastRevision: number
   readonly tokens: number
   readonly content: string
   readonly sections: Sections | undefined
@@ -57,9 +57,9 @@ const texts = z.array(z.string())
 const batchOf = (row: BatchRow): StoredBatch => ({
   ...row,
   editionId: row.editionId ?? undefined,
-  revision: BigInt(row.revision),
-  firstRevision: BigInt(row.firstRevision),
-  lastRevision: BigInt(row.lastRevision),
+  revision: Number(row.revision),
+  firstRevision: Number(row.firstRevision),
+  lastRevision: Number(row.lastRevision),
   messageCount: Number(row.messageCount),
   tokens: Number(row.tokens),
   content: z.string().parse(JSON.parse(row.content)),

@@ -109,7 +109,7 @@ const onlyUpdated = inEdition((event: RecordedEvent, edition) => [updated(event,
 
 function started(event: RecordedEvent<'EditionStarted'>, edition: EditionSubject): readonly RowChange[] {
   // A dropped edition that is started again continues.
-  if (event.revision !== 0n) return [updated(event, edition, { dropped: false })]
+  if (event.revision !== 0) return [updated(event, edition, { dropped: false })]
   const { configuration, summarizer, conversationRevision } = event.data
   const { recordedAt } = event.metadata
   return [

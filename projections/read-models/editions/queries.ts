@@ -40,14 +40,14 @@ export interface EditionOfConversation extends EditionFigures, EditionMaker {
   readonly editionId: string
   readonly state: EditionState
   /** Revision of the last event of its stream. */
-  readonly revision: bigint
+  readonly revision: number
   readonly startedAt: string
   readonly lastRecordedAt: string
   readonly adoptedAt: string | undefined
   readonly comparedAt: string | undefined
   readonly configuration: Configuration
   /** The conversation's last revision that the edition has read; undefined before the first. */
-  readonly seenRevision: bigint | undefined
+  readonly seenRevision: number | undefined
   readonly messagesCompressed: number
   /** Tokens of the context after its last cycle. */
   readonly tokensAfter: number | undefined
@@ -156,13 +156,13 @@ const oneOf = (row: OneRow): EditionOfConversation => ({
   conversationId: row.conversationId,
   editionId: row.editionId,
   state: row.state,
-  revision: BigInt(row.revision),
+  revision: Number(row.revision),
   startedAt: row.startedAt,
   lastRecordedAt: row.lastRecordedAt,
   adoptedAt: row.adoptedAt ?? undefined,
   comparedAt: row.comparedAt ?? undefined,
   configuration: configurations.parse(row.configuration),
-  seenRevision: row.seenRevision === null ? undefined : BigInt(row.seenRevision),
+  seenRevision: row.seenRevision === null ? undefined : Number(row.seenRevision),
   messagesCompressed: Number(row.messagesCompressed),
   tokensAfter: row.tokensAfter === null ? undefined : Number(row.tokensAfter),
 })

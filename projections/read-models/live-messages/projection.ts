@@ -79,13 +79,13 @@ const openings: Table = {
 function listed(event: RecordedEvent, set: Row = {}): RowChange {
   const conversation_id = subjectOfEvent(event).conversationId
   const last = { revision: event.revision, last_recorded_at: event.metadata.recordedAt, ...set }
-  if (event.revision !== 0n) return { op: 'patch', table: conversations.name, key: { conversation_id }, set: last }
+  if (event.revision !== 0) return { op: 'patch', table: conversations.name, key: { conversation_id }, set: last }
   const started = {
     conversation_id,
     first_recorded_at: event.metadata.recordedAt,
     cycles: 0,
     messages_compressed: 0,
-    window_start: 0n,
+    window_start: 0,
   }
   return { op: 'put', table: conversations.name, row: { ...started, ...last } }
 }
@@ -97,7 +97,7 @@ const messageKey = (event: RecordedEvent, message_id: string): Row => ({
   message_id,
 })
 
-function messageRow(event: RecordedEvent, data: EventData<'MessageAppended'>, revision: bigint): RowChange {
+function messageRow(event: RecordedEvent, data: EventData<'MessageAppended'>, revision: number): RowChange {
   const {
     messageId,
     createdAt,

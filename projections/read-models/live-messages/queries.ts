@@ -5,7 +5,7 @@ import type { Sql } from '../../../src/ports/sql.js'
 /** A live message. `body` is the message itself, with its attributes and unknown fields. */
 export interface LiveMessage {
   readonly messageId: string
-  readonly revision: bigint
+  readonly revision: number
   readonly createdAt: string
   readonly tokens: number
   readonly pinned: boolean
@@ -25,16 +25,16 @@ interface MessageRow {
 export async function liveMessages(
   sql: Sql,
   conversationId: string,
-  page: { readonly after?: bigint; readonly limit?: number } = {},
+  page: { readonly after?: number; readonly limit?: number } = {},
 ): Promise<LiveMessage[]> {
   const rows = await sql.query<MessageRow>(
     `select message_id as "messageId", revision, created_at as "createdAt", tokens, pinned, body
      from live_messages where conversation_id = $1 and revision > $2 order by revision limit $3`,
-    [conversationId, page.after ?? -1n, page.limit ?? null],
+    [conversationId, page.after ?? -1, page.limit ?? null],
   )
   return rows.map((row) => ({
     ...row,
-    revision: BigInt(row.revision),
+    revision: Number(row.revision),
     tokens: Number(row.tokens),
     body: bodyOf(row.body),
   }))
@@ -59,7 +59,7 @@ export interface ConversationSummary {
   /** The conversation that called it or from which it was forked, according to its program. */
   readonly parentId?: string
   /** Revision of its last event. */
-  readonly revision: bigint
+  readonly revision: number
   /** When it began, ISO 8601: by its program, else its first message, else its first event. */
   readonly startedAt: string
   /** When its last event was recorded, ISO 8601. */
@@ -126,7 +126,7 @@ const summaryOf = (row: ConversationRow): ConversationSummary => ({
   ...(row.title === null ? {} : { title: row.title }),
   ...(row.project === null ? {} : { project: row.project }),
   ...(row.parentId === null ? {} : { parentId: row.parentId }),
-  revision: BigInt(row.revision),
+  revision: Number(row.revision),
   startedAt: row.startedAt,
   lastRecordedAt: row.lastRecordedAt,
   lastMessageAt: row.lastMessageAt ?? undefined,

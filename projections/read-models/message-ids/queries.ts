@@ -17,13 +17,13 @@ const FIND = `
 const NO_SUCH_TABLE = '42P01'
 
 /**
- * Creates the index. It covers nothing (`upTo` is -1n) until events were applied to the database.
+ * Creates the index. It covers nothing (`upTo` is -1) until events were applied to the database.
  */
 export function createEventIdIndex(sql: Sql): EventIdIndex {
   return {
     async find(stream, ids) {
       const conversationId = conversationOf(stream)
-      if (conversationId === undefined) return { revisions: [], upTo: -1n }
+      if (conversationId === undefined) return { revisions: [], upTo: -1 }
       try {
         const [row] = await sql.query<{ upTo: string | null; revisions: string }>(FIND, [
           conversationId,
@@ -31,11 +31,11 @@ export function createEventIdIndex(sql: Sql): EventIdIndex {
           messageIdsProjection.name,
         ])
         return {
-          revisions: (row?.revisions ?? '').split(' ').flatMap((text) => (text === '' ? [] : [BigInt(text)])),
-          upTo: BigInt(row?.upTo ?? -1),
+          revisions: (row?.revisions ?? '').split(' ').flatMap((text) => (text === '' ? [] : [Number(text)])),
+          upTo: Number(row?.upTo ?? -1),
         }
       } catch (error) {
-        if (codeOf(error) === NO_SUCH_TABLE) return { revisions: [], upTo: -1n }
+        if (codeOf(error) === NO_SUCH_TABLE) return { revisions: [], upTo: -1 }
         throw error
       }
     },

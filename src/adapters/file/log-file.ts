@@ -70,12 +70,12 @@ const endSchema = z.strictObject({
 
 /** Opens a file with a log, compressed or not. */
 export function openLogFile(path: string): LogSource {
-  let checked: bigint | undefined
+  let checked: number | undefined
   return {
     name: path,
     async head() {
       if (checked === undefined) {
-        let last = -1n
+        let last = -1
         for await (const { event } of readEntries(path, path)) last = event.position
         checked = last
       }
@@ -85,7 +85,7 @@ export function openLogFile(path: string): LogSource {
   }
 }
 
-async function* until(upTo: bigint, entries: AsyncIterable<LogEntry>): AsyncGenerator<LogEntry> {
+async function* until(upTo: number, entries: AsyncIterable<LogEntry>): AsyncGenerator<LogEntry> {
   for await (const entry of entries) {
     if (entry.event.position > upTo) return
     yield entry
@@ -128,8 +128,8 @@ export async function createLogFile(path: string, options: { readonly overwrite?
   }
   return {
     name: path,
-    head: () => Promise.resolve(BigInt(tally.events) - 1n),
-    entries: (upTo) => (upTo < 0n && file !== undefined ? noEntries() : until(upTo, readEntries(draft, path))),
+    head: () => Promise.resolve(tally.events - 1),
+    entries: (upTo) => (upTo < 0 && file !== undefined ? noEntries() : until(upTo, readEntries(draft, path))),
     async write(entries) {
       await put(`${header()}${entries.map((entry) => linesOf(entry, tally)).join('')}`)
     },
@@ -253,8 +253,8 @@ class LineReader {
     if (!parsed.success) throw this.damaged('is not a valid event')
     const event: StoredEvent = {
       ...parsed.data,
-      revision: BigInt(parsed.data.revision),
-      position: BigInt(this.tally.events),
+      revision: Number(parsed.data.revision),
+      position: this.tally.events,
     }
     this.tally.event(event, inner.toString('utf8'))
     const { body } = this

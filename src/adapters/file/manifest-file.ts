@@ -39,7 +39,7 @@ const headerSchema = z.strictObject({
 })
 const headSchema = z.strictObject({
   stream: z.string(),
-  revision: z.string().regex(/^\d+$/u).transform(BigInt),
+  revision: z.string().regex(/^\d+$/u).transform(Number),
   events: z.number().int(),
   hash,
 })
@@ -97,8 +97,8 @@ export async function createManifestFile(path: string, header: ManifestHeader, k
   return {
     async add({ stream, revision, hash: headHash }) {
       streams += 1
-      events += Number(revision) + 1
-      await put({ stream, revision: revision.toString(), events: Number(revision) + 1, hash: headHash })
+      events += revision + 1
+      await put({ stream, revision: revision.toString(), events: revision + 1, hash: headHash })
     },
     async publish() {
       await flush()
@@ -192,7 +192,7 @@ export async function openManifestFile(path: string, signedBy?: string): Promise
     if (header === undefined) header = parseHeader(path, line)
     if (last !== undefined) {
       digest.update(`${last}\n`, 'utf8')
-      if (number > 1) events += Number(parseHead(path, last, number).revision) + 1
+      if (number > 1) events += parseHead(path, last, number).revision + 1
     }
     last = line
     number += 1

@@ -12,24 +12,24 @@ import type { EventToSend } from './wire.js'
 const GRACE_MS = 250
 
 export interface Written {
-  readonly revision: bigint
-  readonly position: bigint
+  readonly revision: number
+  readonly position: number
   /** True if the events were recorded before this call began. */
   readonly repeated: boolean
 }
 
 /**
- * Appends events directly after the revision `after` (-1n: as the first ones). Left is the actual revision if the
+ * Appends events directly after the revision `after` (-1: as the first ones). Left is the actual revision if the
  * stream has another one.
  * @param until deadline, by `performance.now()`
  */
 export async function send(
   session: Session,
   stream: string,
-  after: bigint,
+  after: number,
   events: readonly EventToSend[],
   until: number,
-): Promise<E.Either<bigint, Written>> {
+): Promise<E.Either<number, Written>> {
   const { client, base, closing, deadlineMs, name } = session
   const positionBefore = session.highestPosition()
   for (let attempt = 1; ; attempt++) {

@@ -11,8 +11,8 @@ import { sentenceOf, isStoreError, storeError } from '../../ports/store-error.js
 export type Meaning =
   /** The outcome is unknown: the server is down, busy, electing a leader, or did not answer in time. */
   | { readonly kind: 'unknown'; readonly starting: boolean }
-  /** The stream has another revision; -1n if it does not exist. */
-  | { readonly kind: 'conflict'; readonly actual: bigint }
+  /** The stream has another revision; -1 if it does not exist. */
+  | { readonly kind: 'conflict'; readonly actual: number }
   | { readonly kind: 'no-stream' }
   /** The user lacks the permission; if not `isKnown`, the server did not accept the user or the password. */
   | { readonly kind: 'denied'; readonly isKnown: boolean }
@@ -57,7 +57,7 @@ export function meaningOf(error: unknown): Meaning {
   const { type, code, actualVersion, maxAppendSize }: ClientError =
     typeof error === 'object' && error !== null ? error : {}
   if (type === 'wrong-expected-version')
-    return { kind: 'conflict', actual: typeof actualVersion === 'bigint' ? actualVersion : -1n }
+    return { kind: 'conflict', actual: typeof actualVersion === 'bigint' ? Number(actualVersion) : -1 }
   if (type === 'stream-not-found') return { kind: 'no-stream' }
   const sentence = reasonOf(error)
   if (STARTING.test(sentence)) return { kind: 'unknown', starting: true }

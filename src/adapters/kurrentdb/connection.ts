@@ -343,12 +343,12 @@ export class LedgerClient extends EventStoreDBClient {
   }
 
   /**
-   * Appends events directly after the revision `after` (-1n: as the first ones), in one call with a deadline. Faster than
+   * Appends events directly after the revision `after` (-1: as the first ones), in one call with a deadline. Faster than
    * the client's own method, which creates objects and base64 from the texts and queues each event separately.
    */
   async append(
     stream: string,
-    after: bigint,
+    after: number,
     events: readonly EventToSend[],
     options: { readonly requiresLeader?: boolean; readonly deadline: number },
   ): Promise<AppendOutcome> {

@@ -5,6 +5,7 @@
  * this server only such appends are idempotent, and they always are. The server has no index of event ids and does not
  * compare content, so this module looks up older events itself.
  */
+import { LAST_REVISION } from '../../domain/values/revision.js'
 import { either as E, type taskEither as TE } from 'fp-ts'
 import type { BodyStore } from '../../ports/body-store.js'
 import type { EventIdIndex } from '../../ports/event-id-index.js'
@@ -62,8 +63,7 @@ export interface KurrentDbEventStore extends EventStore {
  */
 const WAITING_SHARE = 0.9
 /** Revisions at most this far apart are read in one call: one event costs about a thirtieth of a call. */
-const MAX_GAP = 30n
-const LAST_POSITION = 2n ** 63n - 1n
+const MAX_GAP = 30
 
 class EventStoreOnServer implements KurrentDbEventStore {
   readonly name: string
@@ -108,9 +108,9 @@ class EventStoreOnServer implements KurrentDbEventStore {
     return ids.length === 0 ? [] : [...(await this.lookUp(stream, ids)).found]
   }
 
-  async eventAt(position: bigint): Promise<StoredEvent | undefined> {
+  async eventAt(position: number): Promise<StoredEvent | undefined> {
     this.session.checkOpen()
-    if (position < 0n || position > LAST_POSITION) return undefined
+    if (position < 0 || position > LAST_REVISION) return undefined
     const found = await firstFrom(this.session, position).catch((error: unknown) => {
       // A position between two events.
       if (isStoreError(error) && isBadPosition(error.cause)) return undefined
@@ -129,7 +129,7 @@ class EventStoreOnServer implements KurrentDbEventStore {
   }
 
   async *subscribe({
-    after = -1n,
+    after = -1,
     prefix = '',
     limit = Infinity,
     signal,
@@ -161,8 +161,8 @@ class EventStoreOnServer implements KurrentDbEventStore {
     yield* inByteOrder([...(await known.all())].filter((name) => name.startsWith(prefix)))
   }
 
-  async streamRevision(stream: string): Promise<bigint> {
-    return (await lastOf(this.session, stream))?.revision ?? -1n
+  async streamRevision(stream: string): Promise<number> {
+    return (await lastOf(this.session, stream))?.revision ?? -1
   }
 
   async close(): Promise<void> {
@@ -180,21 +180,21 @@ class EventStoreOnServer implements KurrentDbEventStore {
     )
   }
 
-  async head(): Promise<bigint> {
+  async head(): Promise<number> {
     const last = await lastOfAll(this.session)
-    if (last === undefined) return -1n
+    if (last === undefined) return -1
     this.session.notePosition(last.position)
     return last.position
   }
 
   /** Yields all events up to the end of the log, converted by `convert`. */
-  private async *readToHead<Result extends { readonly position: bigint }>(
-    { after = -1n, prefix = '', limit = Infinity }: ReadAllOptions = {},
+  private async *readToHead<Result extends { readonly position: number }>(
+    { after = -1, prefix = '', limit = Infinity }: ReadAllOptions = {},
     convert: (recorded: readonly Recorded[]) => Promise<readonly Result[]>,
   ): AsyncGenerator<Result> {
     this.session.checkOpen()
     let remaining = limit
-    const upTo = remaining > 0 ? await this.head() : -1n
+    const upTo = remaining > 0 ? await this.head() : -1
     if (after >= upTo) return
     const { signal } = new AbortController()
     for await (const { events, position, caughtUp } of follow(this.session, {
@@ -213,10 +213,10 @@ class EventStoreOnServer implements KurrentDbEventStore {
     this.session.checkOpen()
   }
 
-  async readRevisions(stream: string, revisions: readonly bigint[]): Promise<StoredEvent[]> {
+  async readRevisions(stream: string, revisions: readonly number[]): Promise<StoredEvent[]> {
     this.session.checkOpen()
-    const requested = new Set(revisions.filter((revision) => revision >= 0n))
-    const runs: { readonly from: bigint; to: bigint }[] = []
+    const requested = new Set(revisions.filter((revision) => revision >= 0))
+    const runs: { readonly from: number; to: number }[] = []
     for (const revision of [...requested].toSorted((a, b) => (a < b ? -1 : 1))) {
       const run = runs.at(-1)
       if (run !== undefined && revision - run.to <= MAX_GAP) run.to = revision
@@ -224,7 +224,7 @@ class EventStoreOnServer implements KurrentDbEventStore {
     }
     const found = await mapConcurrently(runs, async ({ from, to }) => {
       const events: Recorded[] = []
-      for await (const batch of streamBatches(this.session, stream, { from, limit: Number(to - from) + 1 }))
+      for await (const batch of streamBatches(this.session, stream, { from, limit: to - from + 1 }))
         events.push(...batch.filter((event) => requested.has(event.revision)))
       return await this.toStoredEvents(events)
     })
@@ -235,17 +235,17 @@ class EventStoreOnServer implements KurrentDbEventStore {
   private async lookUp(
     stream: string,
     ids: readonly string[],
-  ): Promise<{ readonly last: bigint; readonly found: readonly StoredEvent[] }> {
+  ): Promise<{ readonly last: number; readonly found: readonly StoredEvent[] }> {
     this.session.checkOpen()
     const requested = new Set(ids)
     const { revisions, upTo: indexedUpTo } = await this.eventIds.find(stream, ids)
     // An index beyond the end of this log was built from another log, so this log is read from its start.
-    const upTo = indexedUpTo > this.session.highestPosition() && indexedUpTo > (await this.head()) ? -1n : indexedUpTo
-    let last = -1n
+    const upTo = indexedUpTo > this.session.highestPosition() && indexedUpTo > (await this.head()) ? -1 : indexedUpTo
+    let last = -1
     const recent: Recorded[] = []
     reading: for await (const batch of streamBatches(this.session, stream, { direction: 'backwards' })) {
       for (const event of batch) {
-        if (last < 0n) last = event.revision
+        if (last < 0) last = event.revision
         if (event.position <= upTo) break reading
         if (requested.has(eventIdOf(event))) recent.unshift(event)
       }
@@ -266,13 +266,13 @@ class EventStoreOnServer implements KurrentDbEventStore {
     stream: string,
     expected: ExpectedRevision,
     events: readonly EventToAppend[],
-    after: bigint,
-    actual: bigint,
+    after: number,
+    actual: number,
   ): Promise<E.Either<AppendFailure, Appended>> {
     const ids = new Set(events.map((event) => event.id))
     let known = false
     if (actual > after) {
-      for await (const batch of streamBatches(this.session, stream, { from: after + 1n, limit: events.length }))
+      for await (const batch of streamBatches(this.session, stream, { from: after + 1, limit: events.length }))
         known ||= batch.some((event) => ids.has(eventIdOf(event)))
     }
     const { found } = known ? await this.lookUp(stream, [...ids]) : { found: [] }
@@ -304,8 +304,8 @@ class EventStoreOnServer implements KurrentDbEventStore {
     if (replacements.size > 0) await putBodies(events, replacements, this.bodies)
     const wire = events.map((event, index) => toWire(stream, event, replacements.get(index)))
     if (expected !== 'any') {
-      const after = expected === 'no_stream' ? -1n : expected
-      if (after < 0n) await this.throwIfDeleted(stream, until)
+      const after = expected === 'no_stream' ? -1 : expected
+      if (after < 0) await this.throwIfDeleted(stream, until)
       const sent = await send(this.session, stream, after, wire, until)
       return E.isRight(sent) ? sent : await this.resolveConflict(stream, expected, events, after, sent.left)
     }
@@ -316,7 +316,7 @@ class EventStoreOnServer implements KurrentDbEventStore {
       )
       const known = repetition(stream, events, found)
       if (known !== undefined) return known
-      if (last < 0n) await this.throwIfDeleted(stream, performance.now() + this.session.deadlineMs)
+      if (last < 0) await this.throwIfDeleted(stream, performance.now() + this.session.deadlineMs)
       // The lookup may take long in a long stream, so sending has a new deadline.
       const sent = await send(this.session, stream, last, wire, performance.now() + this.session.deadlineMs)
       if (E.isRight(sent)) return sent

@@ -15,13 +15,13 @@ import type { LogFilter, LogPosition, Recorded } from './wire.js'
 /** Some events, and the position up to which they are complete. */
 export interface Step {
   readonly events: readonly Recorded[]
-  readonly position: bigint
+  readonly position: number
   /** True if the server reports that there are no further events yet. */
   readonly caughtUp: boolean
 }
 
 export interface FollowOptions {
-  readonly after: bigint
+  readonly after: number
   /** A position after `after` up to which no event matches. */
   readonly from?: LogPosition | undefined
   /** Prefixes of stream names; an event matches if its stream has one of them. An empty prefix matches every stream. */
@@ -46,7 +46,7 @@ const MAX_SETTLE_MS = 10_000
 const STUCK_MS = 1_000
 
 /** Positions from here on are not valid: the server sends them for a position that it does not have (such as -1). */
-const INVALID_POSITION = 2n ** 63n
+const INVALID_POSITION = 2 ** 63
 
 interface Connection {
   readonly pulled: PullStream
@@ -116,7 +116,7 @@ interface Lag {
 /** Reads from one connection after another. */
 class Follower {
   /** The last position that was yielded. */
-  #position: bigint
+  #position: number
   /** A checkpoint of the server after `#position`, from which the next connection resumes. */
   #resumeFrom: LogPosition | undefined
   #failures = 0
@@ -160,7 +160,7 @@ class Follower {
   #start(): LogPosition | undefined {
     const position = this.#position
     if (this.#resumeFrom !== undefined && this.#resumeFrom.commit > position) return this.#resumeFrom
-    return position < 0n ? undefined : { commit: position, prepare: position }
+    return position < 0 ? undefined : { commit: position, prepare: position }
   }
 
   /** Yields what a connection delivers until it fails, and returns the failure. */
@@ -207,7 +207,7 @@ class Follower {
     // A checkpoint directly before an event is not the position of an event. That event is still to come, so the
     // checkpoint is only a point to resume from.
     if (checkpoint.prepare === checkpoint.commit) this.#position = checkpoint.commit
-    else if (checkpoint.commit > (this.#resumeFrom?.commit ?? -1n)) {
+    else if (checkpoint.commit > (this.#resumeFrom?.commit ?? -1)) {
       this.#resumeFrom = checkpoint
       this.#failures = 0
       this.#lastNewsAt = now
@@ -229,7 +229,7 @@ class Follower {
       },
       this.session.highestPosition(),
     )
-    if (typeof checked === 'bigint') {
+    if (typeof checked === 'number') {
       this.#position = checked
       yield { events: [], position: checked, caughtUp: true }
     }
@@ -246,8 +246,8 @@ class Follower {
 async function checkForEvents(
   session: Session,
   options: FollowOptions,
-  upTo: bigint,
-): Promise<bigint | 'events' | 'unknown'> {
+  upTo: number,
+): Promise<number | 'events' | 'unknown'> {
   const { client } = session
   try {
     const last = await lastOfAll(session)

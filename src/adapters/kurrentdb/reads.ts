@@ -2,6 +2,7 @@
  * Reads up to the end of a stream or of the log, in batches as they arrive. A read that breaks continues after its last
  * event, as long as new events arrive within the deadline.
  */
+import { LAST_REVISION } from '../../domain/values/revision.js'
 import { backoffMs } from '../../lib/backoff.js'
 import { sleep } from '../../ports/clock.js'
 import type { ReadOptions } from '../../ports/event-store.js'
@@ -11,8 +12,6 @@ import { pullFrom } from './pull-stream.js'
 import { createSignal } from '../../lib/signal.js'
 import { BACKOFF } from './waiting.js'
 import type { ReadRequest, Recorded } from './wire.js'
-
-const LAST_REVISION = 2n ** 63n - 1n
 
 interface BatchedRead {
   /** The request for the events after `last`, when `count` events were read; undefined at the end. */
@@ -90,10 +89,10 @@ export function streamBatches(
   return batches(session, {
     until,
     next(last, count) {
-      const revision = last === undefined ? from : last.revision + (forwards ? 1n : -1n)
-      if (count >= limit || (!forwards && revision !== undefined && revision < 0n)) return undefined
+      const revision = last === undefined ? from : last.revision + (forwards ? 1 : -1)
+      if (count >= limit || (!forwards && revision !== undefined && revision < 0)) return undefined
       const start =
-        revision === undefined || revision < 0n ? undefined : revision > LAST_REVISION ? LAST_REVISION : revision
+        revision === undefined || revision < 0 ? undefined : revision > LAST_REVISION ? LAST_REVISION : revision
       return {
         source: 'stream',
         stream,
@@ -121,7 +120,7 @@ export async function lastOfAll(
 }
 
 /** The first event at or after a position. The server rejects a position between two events. */
-export async function firstFrom(session: Session, position: bigint): Promise<Recorded | undefined> {
+export async function firstFrom(session: Session, position: number): Promise<Recorded | undefined> {
   const from = { commit: position, prepare: position }
   return await firstOf(
     batches(session, {

@@ -26,8 +26,8 @@ export interface Session {
   /** The error for a server that did not answer in time. */
   timeoutError(): LedgerError
   /** The highest position that this process knows: an event at a lower one was recorded before. */
-  highestPosition(): bigint
-  notePosition(position: bigint): void
+  highestPosition(): number
+  notePosition(position: number): void
   /** Notified whenever the highest position increases. */
   readonly watching: Set<Pick<Signal, 'notify'>>
   close(): Promise<void>
@@ -44,7 +44,7 @@ export function createSession(address: KurrentDbAddress, deadlineMs: number): Se
   setMaxListeners(0, closing.signal)
   const waits = new Set<() => void>()
   const watching = new Set<Pick<Signal, 'notify'>>()
-  let highest = -1n
+  let highest = -1
   let closed: Promise<void> | undefined
 
   async function shutDown(): Promise<void> {

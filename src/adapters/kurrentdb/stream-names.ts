@@ -23,23 +23,23 @@ type Way = 'type' | 'prefix'
 interface Stretch {
   readonly events: number
   /** Length of the stretch in positions, which are bytes. */
-  readonly bytes: bigint
+  readonly bytes: number
   readonly isEnd: boolean
 }
 
 /** The last event of the log, and the node of the server that named it. */
 interface Head {
-  readonly position: bigint
+  readonly position: number
   readonly node: unknown
 }
 
-const bytesForEach = ({ bytes, events }: Stretch): number => (events === 0 ? Infinity : Number(bytes) / events)
+const bytesForEach = ({ bytes, events }: Stretch): number => (events === 0 ? Infinity : bytes / events)
 
 /** The stream names with some prefixes. They are cached: a later call reads only the events appended since. */
 export class StreamNames {
   private readonly names = new Set<string>()
   /** The position up to which the log was read. */
-  private position = -1n
+  private position = -1
   private readonly turns = createTurns()
 
   /** @param laterTypes types of events that are never the first of their stream */
@@ -64,7 +64,7 @@ export class StreamNames {
         await this.readUpTo({ position: last.position, node: this.session.client.node() })
       } catch (error) {
         // The server may have another log now, so the names are read again.
-        this.position = -1n
+        this.position = -1
         this.names.clear()
         throw error
       }

@@ -15,19 +15,19 @@ export interface Recorded {
   readonly streamId: string
   /** The server's id of the event. */
   readonly id: string
-  readonly revision: bigint
+  readonly revision: number
   readonly type: string
   readonly data: string
   /** Empty if the event has none. */
   readonly metadata: string
   /** Position in the whole log: its commit position, which equals its prepare position. */
-  readonly position: bigint
+  readonly position: number
 }
 
 /** A position in the server's form: for an event both parts are equal; directly before an event, `prepare` is 0. */
 export interface LogPosition {
-  readonly commit: bigint
-  readonly prepare: bigint
+  readonly commit: number
+  readonly prepare: number
 }
 
 /** One response to a read. */
@@ -49,7 +49,7 @@ export type ReadRequest =
   | {
       readonly source: 'stream'
       readonly stream: string
-      readonly from: bigint | 'start' | 'end'
+      readonly from: number | 'start' | 'end'
       readonly backwards: boolean
       readonly limit: number
     }
@@ -122,9 +122,9 @@ export interface EventToSend {
 }
 
 /** The messages of one append: its options (stream and expected revision), then its events. */
-export function encodeAppend(stream: string, after: bigint, events: readonly EventToSend[]): AppendReq[] {
+export function encodeAppend(stream: string, after: number, events: readonly EventToSend[]): AppendReq[] {
   const options = new streams.AppendReq.Options().setStreamIdentifier(identifierOf(stream))
-  if (after < 0n) options.setNoStream(empty())
+  if (after < 0) options.setNoStream(empty())
   else options.setRevision(String(after))
   return [new streams.AppendReq().setOptions(options), ...events.map(proposed)]
 }
@@ -141,19 +141,19 @@ function proposed({ id, type, isJson, data, metadata }: EventToSend): AppendReq 
   return new streams.AppendReq().setProposedMessage(message)
 }
 
-/** Outcome of an append: revision and position of its last event, or the actual revision of the stream (-1n: none). */
-export type AppendOutcome = { readonly revision: bigint; readonly position: bigint } | { readonly actual: bigint }
+/** Outcome of an append: revision and position of its last event, or the actual revision of the stream (-1: none). */
+export type AppendOutcome = { readonly revision: number; readonly position: number } | { readonly actual: number }
 
 /** Decodes the response to an append. */
 export function outcomeOf(answer: AppendResp): AppendOutcome {
   const conflict = answer.getWrongExpectedVersion()
   if (conflict !== undefined)
-    return { actual: conflict.hasCurrentRevision() ? BigInt(conflict.getCurrentRevision()) : -1n }
+    return { actual: conflict.hasCurrentRevision() ? Number(conflict.getCurrentRevision()) : -1 }
   const success = answer.getSuccess()
   const position = success?.getPosition()
   if (success === undefined || position === undefined)
     throw new Error('the server acknowledged an append without a position')
-  return { revision: BigInt(success.getCurrentRevision()), position: BigInt(position.getCommitPosition()) }
+  return { revision: Number(success.getCurrentRevision()), position: Number(position.getCommitPosition()) }
 }
 
 // --- Responses to reads ---
@@ -169,7 +169,7 @@ export function receivedFrom(bytes: Buffer): Received {
   if (checkpoint !== undefined)
     return {
       kind: 'checkpoint',
-      position: { commit: BigInt(checkpoint.getCommitPosition()), prepare: BigInt(checkpoint.getPreparePosition()) },
+      position: { commit: Number(checkpoint.getCommitPosition()), prepare: Number(checkpoint.getPreparePosition()) },
     }
   if (answer.hasConfirmation()) return { kind: 'confirmed' }
   if (answer.hasCaughtUp()) return { kind: 'caught-up' }
@@ -196,8 +196,8 @@ function recordedOf(fields: Fields): Recorded {
   let type = ''
   let data = ''
   let metadata = ''
-  let revision = 0n
-  let position = 0n
+  let revision = 0
+  let position = 0
   while (fields.next()) {
     if (fields.field === 1) id = textIn(fields.message(), 2)
     else if (fields.field === 2) streamId = textIn(fields.message(), 3)
@@ -253,21 +253,15 @@ class Fields {
     return true
   }
 
-  /** A varint of up to 64 bits. */
-  uint64(): bigint {
+  /** A varint of up to 64 bits; exact up to 2^53. The server sends larger ones only for "no position". */
+  uint64(): number {
     let value = 0
     let factor = 1
-    for (let digit = 0; digit < 7; digit += 1) {
+    for (;;) {
       const byte = this.byte()
       value += (byte & 0x7f) * factor
-      if (byte < 0x80) return BigInt(value)
+      if (byte < 0x80) return value
       factor *= 0x80
-    }
-    let large = BigInt(value)
-    for (let shift = 49n; ; shift += 7n) {
-      const byte = this.byte()
-      large |= BigInt(byte & 0x7f) << shift
-      if (byte < 0x80) return large
     }
   }
 

@@ -4,14 +4,14 @@ import type { Clock } from '../../ports/clock.js'
 
 /** Creates a store without claims; they expire by `clock`. */
 export function createMemoryClaims(clock: Clock): Claims {
-  const claims = new Map<string, { readonly owner: string; readonly until: number; readonly fence: bigint }>()
-  let fences = 0n
+  const claims = new Map<string, { readonly owner: string; readonly until: number; readonly fence: number }>()
+  let fences = 0
   return {
     async take(key, owner, ttlMs) {
       const now = clock.now().getTime()
       const current = claims.get(key)
       if (current !== undefined && current.owner !== owner && current.until > now) return undefined
-      const fence = (fences += 1n)
+      const fence = (fences += 1)
       claims.set(key, { owner, until: now + ttlMs, fence })
       return {
         fence,

@@ -46,8 +46,8 @@ class MemoryLog {
     for (const each of this.#subscribers) each.notify()
   }
 
-  get head(): bigint {
-    return BigInt(this.events.length) - 1n
+  get head(): number {
+    return this.events.length - 1
   }
 
   record(
@@ -63,8 +63,8 @@ class MemoryLog {
       events.flatMap((event) => stored.byId.get(event.id) ?? []),
     )
     if (repeated !== undefined) return repeated
-    const actual = BigInt(stored.events.length) - 1n
-    if (expected !== 'any' && actual !== (expected === 'no_stream' ? -1n : expected)) {
+    const actual = stored.events.length - 1
+    if (expected !== 'any' && actual !== (expected === 'no_stream' ? -1 : expected)) {
       return E.left({ kind: 'RevisionConflict', stream, expected, actual })
     }
     this.streams.set(stream, stored)
@@ -75,26 +75,26 @@ class MemoryLog {
         data,
         metadata,
         stream,
-        revision: BigInt(stored.events.length),
-        position: BigInt(this.events.length),
+        revision: stored.events.length,
+        position: this.events.length,
       })
       stored.events.push(event)
       stored.byId.set(id, event)
       this.events.push(event)
     }
     for (const each of this.#subscribers) each.notify()
-    return E.right({ revision: BigInt(stored.events.length) - 1n, position: this.head, repeated: false })
+    return E.right({ revision: stored.events.length - 1, position: this.head, repeated: false })
   }
 
-  *#eventsAfter(after: bigint, prefix: NonNullable<ReadAllOptions['prefix']>): Generator<StoredEvent> {
+  *#eventsAfter(after: number, prefix: NonNullable<ReadAllOptions['prefix']>): Generator<StoredEvent> {
     const prefixes = prefixesOf(prefix)
-    for (let position = Math.max(Number(after) + 1, 0); position < this.events.length; position++) {
+    for (let position = Math.max(after + 1, 0); position < this.events.length; position++) {
       const event = this.events[position]
       if (event !== undefined && prefixes.some((one) => event.stream.startsWith(one))) yield event
     }
   }
 
-  async *readAll({ after = -1n, prefix = '', limit = Infinity }: ReadAllOptions = {}): AsyncGenerator<StoredEvent> {
+  async *readAll({ after = -1, prefix = '', limit = Infinity }: ReadAllOptions = {}): AsyncGenerator<StoredEvent> {
     this.checkOpen()
     let remaining = limit
     for (const event of this.#eventsAfter(after, prefix)) {
@@ -111,7 +111,7 @@ class MemoryLog {
     const events = this.streams.get(stream)?.events ?? []
     const isForwards = direction === 'forwards'
     const last = events.length - 1
-    const start = from === undefined ? (isForwards ? 0 : last) : Number(from)
+    const start = from === undefined ? (isForwards ? 0 : last) : from
     const step = isForwards ? 1 : -1
     let remaining = limit
     for (let at = isForwards ? Math.max(start, 0) : Math.min(start, last); remaining-- > 0; at += step) {
@@ -122,7 +122,7 @@ class MemoryLog {
   }
 
   async *subscribe({
-    after = -1n,
+    after = -1,
     prefix = '',
     limit = Infinity,
     signal,
@@ -131,7 +131,7 @@ class MemoryLog {
     this.#subscribers.add(news)
     try {
       let position = after
-      let caughtUpAt: bigint | undefined
+      let caughtUpAt: number | undefined
       let remaining = limit
       while (!signal.aborted) {
         this.checkOpen()
@@ -167,9 +167,7 @@ export function createMemoryEventStore(): MemoryEventStore {
     async readRevisions(stream, revisions) {
       log.checkOpen()
       const events = log.streams.get(stream)?.events ?? []
-      return [...new Set(revisions)]
-        .toSorted((a, b) => (a < b ? -1 : 1))
-        .flatMap((revision) => events[Number(revision)] ?? [])
+      return [...new Set(revisions)].toSorted((a, b) => (a < b ? -1 : 1)).flatMap((revision) => events[revision] ?? [])
     },
     async findByIds(stream, ids) {
       log.checkOpen()
@@ -180,7 +178,7 @@ export function createMemoryEventStore(): MemoryEventStore {
     },
     async eventAt(position) {
       log.checkOpen()
-      return log.events[Number(position)]
+      return log.events[position]
     },
     readAll: (options) => log.readAll(options),
     async *readPositions(options) {
@@ -198,7 +196,7 @@ export function createMemoryEventStore(): MemoryEventStore {
     },
     async streamRevision(stream) {
       log.checkOpen()
-      return BigInt(log.streams.get(stream)?.events.length ?? 0) - 1n
+      return (log.streams.get(stream)?.events.length ?? 0) - 1
     },
     close: () => {
       log.close()

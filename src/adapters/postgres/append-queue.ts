@@ -22,7 +22,7 @@ export interface AppendQueue {
 
 interface PendingAppend {
   readonly stream: string
-  readonly expected: bigint
+  readonly expected: number
   readonly events: readonly EventToAppend[]
   resolve(row: AppendRow): void
   reject(failure: unknown): void
@@ -100,7 +100,7 @@ export function createAppendQueue(db: Database): AppendQueue {
       await new Promise<AppendRow>((resolve, reject) => {
         queue.push({
           stream,
-          expected: expected === 'any' ? -2n : expected === 'no_stream' ? -1n : expected,
+          expected: expected === 'any' ? -2 : expected === 'no_stream' ? -1 : expected,
           events,
           resolve,
           reject,

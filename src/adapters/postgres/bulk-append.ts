@@ -14,7 +14,7 @@ import { LOG_CHANNEL } from './schema.js'
 
 interface Span {
   readonly first: StoredEvent
-  last: bigint
+  last: number
 }
 
 /** The log in the tables that `migrateLog` creates, as the target of a copy. `name` is for messages. */
@@ -44,7 +44,7 @@ function spansOf(entries: readonly CopiedEvent[], name: string): ReadonlyMap<str
       )
     const span = spans.get(event.stream)
     if (span === undefined) spans.set(event.stream, { first: event, last: event.revision })
-    else if (event.revision === span.last + 1n) span.last = event.revision
+    else if (event.revision === span.last + 1) span.last = event.revision
     else
       throw logCopyError(
         'TargetRefuses',
@@ -61,24 +61,24 @@ async function append(
   name: string,
 ): Promise<void> {
   const streams = [...spans.keys()]
-  const newStreams = streams.filter((stream) => spans.get(stream)?.first.revision === 0n)
+  const newStreams = streams.filter((stream) => spans.get(stream)?.first.revision === 0)
   if (newStreams.length > 0) await sql.query(NEW_STREAMS, [newStreams])
   const rows = await sql.query<{ stream: string; revision: string }>(LOCK_STREAMS, [streams])
-  const found = new Map(rows.map(({ stream, revision }) => [stream, BigInt(revision)]))
+  const found = new Map(rows.map(({ stream, revision }) => [stream, Number(revision)]))
   for (const [stream, { first }] of spans) {
-    const actual = found.get(stream) ?? -1n
-    if (actual !== first.revision - 1n) {
+    const actual = found.get(stream) ?? -1
+    if (actual !== first.revision - 1) {
       throw logCopyError(
         'TargetChanged',
         `${placeOf(first)} cannot be written to ${name}: the stream ends there at revision ${actual.toString()}. Either another process writes to it, or the source has a gap before this event`,
       )
     }
   }
-  await sql.query(MOVE_STREAMS, [streams, streams.map((stream) => spans.get(stream)?.last ?? -1n)])
+  await sql.query(MOVE_STREAMS, [streams, streams.map((stream) => spans.get(stream)?.last ?? -1)])
   const [head] = await sql.query<{ position: string }>(TAKE_POSITIONS, [entries.length])
   if (head === undefined) throw storeError('StoreUnavailable', 'the log has no counter')
   await sql.query(INSERT_EVENTS, [
-    BigInt(head.position) - BigInt(entries.length),
+    Number(head.position) - entries.length,
     `[${entries.map(({ text }) => text).join(',')}]`,
   ])
   await sql.query(WAKE)

@@ -11,7 +11,7 @@ export function createPostgresClaims(db: Sql): Claims {
     async take(key, owner, ttlMs) {
       const [row] = await db.query<{ fence: string }>(TAKE, [key, owner, ttlMs])
       if (row === undefined) return undefined
-      const fence = BigInt(row.fence)
+      const fence = Number(row.fence)
       return {
         fence,
         extend: async () => (await db.query(EXTEND, [key, fence, ttlMs])).length > 0,
@@ -22,7 +22,7 @@ export function createPostgresClaims(db: Sql): Claims {
     },
     async holder(key) {
       const [row] = await db.query<{ owner: string; fence: string }>(HOLDER, [key])
-      return row === undefined ? undefined : { owner: row.owner, fence: BigInt(row.fence) }
+      return row === undefined ? undefined : { owner: row.owner, fence: Number(row.fence) }
     },
   }
 }

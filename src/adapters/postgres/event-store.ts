@@ -41,7 +41,7 @@ export function createPostgresEventStore(db: Database, { pollMs = 250 }: Postgre
     events: readonly EventToAppend[],
   ): Promise<E.Either<AppendFailure, Appended>> {
     const row = await queue.append(stream, expected, events)
-    const result = { revision: BigInt(row.last_revision), position: BigInt(row.last_position ?? -1) }
+    const result = { revision: Number(row.last_revision), position: Number(row.last_position ?? -1) }
     disk.note(result.position)
     switch (row.outcome) {
       case 'appended':
@@ -59,7 +59,7 @@ export function createPostgresEventStore(db: Database, { pollMs = 250 }: Postgre
   }
 
   async function* subscribe({
-    after = -1n,
+    after = -1,
     prefix,
     limit = Infinity,
     signal,
@@ -69,7 +69,7 @@ export function createPostgresEventStore(db: Database, { pollMs = 250 }: Postgre
     const stopListening = await db.listen(LOG_CHANNEL, () => news.notify())
     try {
       let position = after
-      let caughtUpAt: bigint | undefined
+      let caughtUpAt: number | undefined
       let remaining = limit
       while (!signal.aborted) {
         const upTo = await reader.head()

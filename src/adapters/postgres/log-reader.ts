@@ -4,6 +4,7 @@
  * On a server an event becomes visible shortly before it is on the disk (`append_and_wait` in `schema.ts`). A read
  * returns it only after that, so that a reader never sees an event that a crash removes.
  */
+import { LAST_REVISION } from '../../domain/values/revision.js'
 import {
   prefixesOf,
   type EventPosition,
@@ -21,17 +22,17 @@ type MiscountedStream =
 /** Knows up to which position the log is on the disk. */
 export class DiskWatermark {
   /** The highest position that is known to be on the disk. */
-  private position = -1n
+  private position = -1
   private waiting: Promise<void> | undefined
 
   constructor(private readonly db: Database) {}
 
-  note(position: bigint): void {
+  note(position: number): void {
     if (position > this.position) this.position = position
   }
 
   /** Waits until the event at this position is on the disk. Concurrent callers share a wait. */
-  async reach(position: bigint): Promise<void> {
+  async reach(position: number): Promise<void> {
     if (!this.db.isServer || position <= this.position) return
     // A wait that is under way may have begun before this event was committed.
     await this.waiting
@@ -45,7 +46,7 @@ export class DiskWatermark {
 
   private async wait(): Promise<void> {
     const [row] = await this.db.query<{ position: string }>(WAIT_FOR_DISK)
-    this.note(BigInt(row?.position ?? -1))
+    this.note(Number(row?.position ?? -1))
   }
 }
 
@@ -62,28 +63,28 @@ export class LogReader {
     values: readonly unknown[] = [],
   ): Promise<Row[]> {
     const rows = await this.db.query<Row>(statement, values)
-    let last = -1n
-    for (const { position } of rows) if (BigInt(position) > last) last = BigInt(position)
+    let last = -1
+    for (const { position } of rows) if (Number(position) > last) last = Number(position)
     await this.disk.reach(last)
     return rows
   }
 
-  async head(): Promise<bigint> {
+  async head(): Promise<number> {
     const [row] = await this.rows(HEAD)
-    return BigInt(row?.position ?? -1)
+    return Number(row?.position ?? -1)
   }
 
-  async streamRevision(stream: string): Promise<bigint> {
+  async streamRevision(stream: string): Promise<number> {
     const [row] = await this.rows<{ revision: string; position: string }>(STREAM_REVISION, [stream])
-    return BigInt(row?.revision ?? -1)
+    return Number(row?.revision ?? -1)
   }
 
-  async revisionAtTime(stream: string, time: number): Promise<bigint | undefined> {
+  async revisionAtTime(stream: string, time: number): Promise<number | undefined> {
     const [row] = await this.db.query<{ low: string }>(REVISION_AT_TIME, [stream, time])
-    return row === undefined ? undefined : BigInt(row.low)
+    return row === undefined ? undefined : Number(row.low)
   }
 
-  async revisions(stream: string, revisions: readonly bigint[]): Promise<StoredEvent[]> {
+  async revisions(stream: string, revisions: readonly number[]): Promise<StoredEvent[]> {
     return (await this.rows<EventRow>(READ_REVISIONS, [stream, revisions])).map(eventOf)
   }
 
@@ -91,13 +92,13 @@ export class LogReader {
     return (await this.rows<EventRow>(FIND_BY_IDS, [stream, ids])).map(eventOf)
   }
 
-  async eventAt(position: bigint): Promise<StoredEvent | undefined> {
+  async eventAt(position: number): Promise<StoredEvent | undefined> {
     const [row] = await this.rows<EventRow>(EVENT_AT, [position])
     return row === undefined ? undefined : eventOf(row)
   }
 
   /** Yields the events of all streams up to the head. */
-  async *all({ after = -1n, prefix, limit = Infinity }: ReadAllOptions): AsyncGenerator<StoredEvent> {
+  async *all({ after = -1, prefix, limit = Infinity }: ReadAllOptions): AsyncGenerator<StoredEvent> {
     let remaining = limit
     if (remaining <= 0) return
     for await (const event of this.between(after, await this.head(), prefix)) {
@@ -107,7 +108,7 @@ export class LogReader {
   }
 
   /** Yields the events after `after` up to and including `upTo`, which the log has already reached. */
-  async *between(after: bigint, upTo: bigint, prefix: ReadAllOptions['prefix']): AsyncGenerator<StoredEvent> {
+  async *between(after: number, upTo: number, prefix: ReadAllOptions['prefix']): AsyncGenerator<StoredEvent> {
     const size = pageSize()
     const prefixes = prefix === undefined ? [] : prefixesOf(prefix)
     const statement = readAllWith(prefixes.length)
@@ -115,19 +116,19 @@ export class LogReader {
     while (from < upTo) {
       // Positions have no gaps, so a page is a range of positions: even if the prefix matches nothing, a statement
       // examines only one page of the log.
-      const last = from + BigInt(prefix === undefined ? size.events : Math.max(size.events, 1_000))
+      const last = from + (prefix === undefined ? size.events : Math.max(size.events, 1_000))
       const rows = await this.rows<EventRow>(statement, [from, last < upTo ? last : upTo, ...prefixes])
       for (const row of rows) yield eventOf(row)
       size.learnFrom(rows)
       const cutAt = isCut(rows) ? rows.at(-1)?.position : undefined
-      from = cutAt === undefined ? last : BigInt(cutAt)
+      from = cutAt === undefined ? last : Number(cutAt)
     }
   }
 
   /** Yields events without their data, in pages. */
-  async *places({ after = -1n, prefix, limit = Infinity }: ReadAllOptions): AsyncGenerator<EventPosition> {
+  async *places({ after = -1, prefix, limit = Infinity }: ReadAllOptions): AsyncGenerator<EventPosition> {
     let remaining = limit
-    const upTo = remaining > 0 ? await this.head() : -1n
+    const upTo = remaining > 0 ? await this.head() : -1
     const prefixes = prefix === undefined ? [] : prefixesOf(prefix)
     const statement = readPlacesWith(prefixes.length)
     for (let from = after; from < upTo; from += PLACES_A_PAGE) {
@@ -139,8 +140,8 @@ export class LogReader {
       ])) {
         yield {
           ...event,
-          revision: BigInt(revision),
-          position: BigInt(position),
+          revision: Number(revision),
+          position: Number(position),
           ...(recordedAt === null ? {} : { recordedAt }),
         }
         if (--remaining <= 0) return
@@ -155,7 +156,7 @@ export class LogReader {
   ): AsyncGenerator<StoredEvent> {
     const size = pageSize()
     const forwards = direction === 'forwards'
-    let next = from ?? (forwards ? 0n : LAST)
+    let next = from ?? (forwards ? 0 : LAST_REVISION)
     let remaining = limit
     const readPage = (events: number): Promise<EventRow[]> =>
       this.rows<EventRow>(forwards ? READ_FORWARDS : READ_BACKWARDS, [stream, next, events])
@@ -168,7 +169,7 @@ export class LogReader {
       const hasMore = last !== undefined && (rows.length === count || isCut(rows))
       if (hasMore) {
         remaining -= rows.length
-        next = BigInt(last.revision) + (forwards ? 1n : -1n)
+        next = Number(last.revision) + (forwards ? 1 : -1)
         size.learnFrom(rows)
         count = Math.min(size.events, remaining)
       }
@@ -222,7 +223,7 @@ export class LogReader {
         statement,
         prefix,
       )) {
-        if (counted !== last) yield { stream, counted: BigInt(counted), last: BigInt(last) }
+        if (counted !== last) yield { stream, counted: Number(counted), last: Number(last) }
       }
     }
   }
@@ -246,8 +247,6 @@ export class LogReader {
     }
   }
 }
-
-const LAST = 2n ** 63n - 1n
 
 interface EventRow {
   readonly position: string
@@ -280,8 +279,8 @@ function eventOf(row: EventRow): StoredEvent {
     data: row.data,
     metadata: row.metadata,
     stream: row.stream,
-    revision: BigInt(row.revision),
-    position: BigInt(row.position),
+    revision: Number(row.revision),
+    position: Number(row.position),
   }
 }
 
@@ -346,7 +345,7 @@ function betweenWith(prefixes: number): string {
 
 const readAllWith = (prefixes: number): string => paged(betweenWith(prefixes), 'position')
 
-const PLACES_A_PAGE = 5_000n
+const PLACES_A_PAGE = 5_000
 // The time is cut out of the text, see `REVISION_AT_TIME`.
 const readPlacesWith = (prefixes: number): string =>
   `select id, type, stream, revision, position, nullif(split_part(split_part(metadata, '"recordedAt":"', 2), '"', 1), '') as "recordedAt" from events where ${betweenWith(prefixes)} order by position`

@@ -8,7 +8,7 @@ export function createPostgresWorkQueue(db: Sql): WorkQueue {
     const [row] = await db.query<{ position: string; event_id: string }>(
       'select position, event_id from compaction_checkpoint',
     )
-    return row === undefined ? undefined : { position: BigInt(row.position), eventId: row.event_id }
+    return row === undefined ? undefined : { position: Number(row.position), eventId: row.event_id }
   }
 
   return {

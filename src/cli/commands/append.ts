@@ -7,7 +7,7 @@ import { conversation, text, toggle, type CliCommand } from '../command.js'
 import type { CommandArgs } from '../command-args.js'
 import { valueOf } from '../json-line.js'
 import { count, line, printable } from '../output.js'
-import { toWire } from '../../lib/json.js'
+import { toWire } from '../../domain/values/revision.js'
 import { withLedger } from '../session.js'
 
 const ROLES = ['user', 'assistant', 'system', 'developer', 'tool'] as const

@@ -4,7 +4,7 @@ import { conversation, text, waiting, waitOf, type CliCommand } from '../command
 import type { CommandArgs } from '../command-args.js'
 import { line } from '../output.js'
 import { conversationNamed } from '../find-conversation.js'
-import { toWire } from '../../lib/json.js'
+import { toWire } from '../../domain/values/revision.js'
 import { withLedger } from '../session.js'
 
 function optionsOf(args: CommandArgs): DiffOptions {

@@ -1,7 +1,7 @@
 import { edition, text, type CliCommand } from '../command.js'
 import { count, line, many } from '../output.js'
 import { conversationsNamed } from '../find-conversation.js'
-import { toWire } from '../../lib/json.js'
+import { toWire } from '../../domain/values/revision.js'
 import { withLedger } from '../session.js'
 
 export const editionsCompare: CliCommand = {

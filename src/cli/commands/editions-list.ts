@@ -1,6 +1,6 @@
 import type { CliCommand } from '../command.js'
 import { count, line, many, showTable } from '../output.js'
-import { toWire } from '../../lib/json.js'
+import { toWire } from '../../domain/values/revision.js'
 import { withLedger } from '../session.js'
 
 export const editionsList: CliCommand = {

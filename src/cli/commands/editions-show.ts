@@ -1,7 +1,7 @@
 import type { EditionOfConversation } from '../../library/ledger.js'
 import { edition, type CliCommand } from '../command.js'
 import { colours, count, line, many, printable, showTable } from '../output.js'
-import { toWire } from '../../lib/json.js'
+import { toWire } from '../../domain/values/revision.js'
 import { titlesOf } from '../titles.js'
 import { withLedger } from '../session.js'
 

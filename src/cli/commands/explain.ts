@@ -2,7 +2,7 @@ import { LedgerError } from '../../lib/ledger-error.js'
 import { conversation, text, toggle, type CliCommand } from '../command.js'
 import { line } from '../output.js'
 import { conversationNamed } from '../find-conversation.js'
-import { toWire } from '../../lib/json.js'
+import { toWire } from '../../domain/values/revision.js'
 import { withLedger } from '../session.js'
 
 export const explain: CliCommand = {

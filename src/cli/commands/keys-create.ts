@@ -3,7 +3,7 @@ import { ROLES, type Bound, type Role } from '../../ports/service-state.js'
 import { text, type CliCommand } from '../command.js'
 import type { CommandArgs } from '../command-args.js'
 import { line, note } from '../output.js'
-import { toWire } from '../../lib/json.js'
+import { toWire } from '../../domain/values/revision.js'
 
 const MAX_NAME_LENGTH = 100
 

@@ -1,7 +1,7 @@
 import type { KeyRecord } from '../../ports/service-state.js'
 import type { CliCommand } from '../command.js'
 import { colours, line, note, printable } from '../output.js'
-import { toWire } from '../../lib/json.js'
+import { toWire } from '../../domain/values/revision.js'
 
 const boundOf = ({ bound }: KeyRecord): string =>
   bound === undefined

@@ -1,7 +1,7 @@
 import { LedgerError } from '../../lib/ledger-error.js'
 import type { CliCommand } from '../command.js'
 import { line } from '../output.js'
-import { toWire } from '../../lib/json.js'
+import { toWire } from '../../domain/values/revision.js'
 import { parseKeyId } from './keys-rotate.js'
 
 export const keysRevoke: CliCommand = {

@@ -1,7 +1,7 @@
 import { LedgerError } from '../../lib/ledger-error.js'
 import { text, type CliCommand } from '../command.js'
 import { line, note } from '../output.js'
-import { toWire } from '../../lib/json.js'
+import { toWire } from '../../domain/values/revision.js'
 
 const MAX_GRACE_SECONDS = 30 * 86_400
 

@@ -2,7 +2,7 @@ import type { RecordedEvent } from '../../domain/events/index.js'
 import { conversation, text, type CliCommand } from '../command.js'
 import { colours, line, write } from '../output.js'
 import { conversationNamed } from '../find-conversation.js'
-import { toWire } from '../../lib/json.js'
+import { toWire } from '../../domain/values/revision.js'
 import { withLedger } from '../session.js'
 
 const colourOfType: Partial<Record<RecordedEvent['type'], (type: string) => string>> = {
@@ -33,7 +33,7 @@ export const log: CliCommand = {
     await withLedger(args.flags, { reads: true }, async ({ ledger }) => {
       const conversationId = await conversationNamed(ledger, args.word('conversation'))
       const events = ledger.log(conversationId, {
-        ...(from === undefined ? {} : { from: BigInt(from) }),
+        ...(from === undefined ? {} : { from: from }),
         ...(limit === undefined ? {} : { limit }),
       })
       if (!args.json) {

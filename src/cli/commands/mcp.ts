@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { text, toggle, type CliCommand } from '../command.js'
 import type { CommandArgs } from '../command-args.js'
 import { failureNotes, line, note, noteColours } from '../output.js'
-import { toWire } from '../../lib/json.js'
+import { toWire } from '../../domain/values/revision.js'
 import { portOf, unusablePort } from '../port.js'
 import { withLedger } from '../session.js'
 

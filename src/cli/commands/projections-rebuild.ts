@@ -1,7 +1,7 @@
 import { LedgerError } from '../../lib/ledger-error.js'
 import type { CliCommand } from '../command.js'
 import { count, line } from '../output.js'
-import { toWire } from '../../lib/json.js'
+import { toWire } from '../../domain/values/revision.js'
 import { withLedger } from '../session.js'
 import { showStopped } from '../stopped-conversations.js'
 
@@ -29,7 +29,7 @@ export const projectionsRebuild: CliCommand = {
         )
       const startedAt = performance.now()
       let events = 0
-      const progress = await startProgress('rebuilding', Number(status[0]?.head ?? -1n) + 1)
+      const progress = await startProgress('rebuilding', (status[0]?.head ?? -1) + 1)
       try {
         await ledger.admin.projections.rebuild(names.length === 0 ? 'all' : names, {
           onProgress: ({ phase, done, secondsLeft, ...more }) => {

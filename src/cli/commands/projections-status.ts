@@ -1,7 +1,7 @@
 import type { ProjectionStatus } from '../../../projections/engine/watch.js'
 import type { CliCommand } from '../command.js'
 import { colours, count, line, showTable } from '../output.js'
-import { toWire } from '../../lib/json.js'
+import { toWire } from '../../domain/values/revision.js'
 import { withLedger } from '../session.js'
 import { showStopped } from '../stopped-conversations.js'
 

@@ -1,7 +1,7 @@
 import { LedgerError } from '../../lib/ledger-error.js'
 import type { CliCommand } from '../command.js'
 import { line, many } from '../output.js'
-import { toWire } from '../../lib/json.js'
+import { toWire } from '../../domain/values/revision.js'
 import { withLedger } from '../session.js'
 
 export const projectionsVectors: CliCommand = {
@@ -16,10 +16,7 @@ export const projectionsVectors: CliCommand = {
           'Usage',
           'no embedding model is configured: set --embedding-model or CONTEXT_LEDGER_EMBEDDING_MODEL',
         )
-      const progress = await startProgress(
-        'embedding',
-        Number((await ledger.admin.projections.status())[0]?.head ?? -1n) + 1,
-      )
+      const progress = await startProgress('embedding', ((await ledger.admin.projections.status())[0]?.head ?? -1) + 1)
       const stop = new AbortController()
       const onSignal = (): void => {
         stop.abort()
@@ -30,7 +27,7 @@ export const projectionsVectors: CliCommand = {
         const filled = await ledger.admin.projections.fillVectors({
           signal: stop.signal,
           onProgress: ({ embedded, position }) => {
-            progress.update(Number(position) + 1, `${many(embedded, 'text')} embedded`)
+            progress.update(position + 1, `${many(embedded, 'text')} embedded`)
           },
         })
         progress.stop()

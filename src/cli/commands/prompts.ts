@@ -4,7 +4,7 @@ import type { CliCommand } from '../command.js'
 import { CommandExit, EXIT } from '../errors.js'
 import type { CommandArgs } from '../command-args.js'
 import { count, line, many, note, noteColours, printable, showTable } from '../output.js'
-import { toWire } from '../../lib/json.js'
+import { toWire } from '../../domain/values/revision.js'
 import { withLedger } from '../session.js'
 
 const HASH_DIGITS = 12

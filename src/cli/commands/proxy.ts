@@ -2,7 +2,7 @@
 import { LedgerError } from '../../lib/ledger-error.js'
 import { text, toggle, type CliCommand } from '../command.js'
 import { line, note, noteColours } from '../output.js'
-import { toWire } from '../../lib/json.js'
+import { toWire } from '../../domain/values/revision.js'
 import { portOf, unusablePort } from '../port.js'
 import { proxyFlagsOf } from '../proxy-flags.js'
 import { withLedger } from '../session.js'

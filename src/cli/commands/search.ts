@@ -3,7 +3,7 @@ import type { Ledger } from '../../library/ledger.js'
 import { text, waiting, waitOf, type CliCommand } from '../command.js'
 import { line } from '../output.js'
 import { conversationNamed } from '../find-conversation.js'
-import { toWire } from '../../lib/json.js'
+import { toWire } from '../../domain/values/revision.js'
 import { withLedger } from '../session.js'
 
 const KINDS = ['all', 'messages', 'batches'] as const

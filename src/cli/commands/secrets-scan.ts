@@ -4,7 +4,7 @@ import type { RecordedSecret } from '../../library/ledger.js'
 import { toggle, type CliCommand } from '../command.js'
 import { CommandExit, EXIT } from '../errors.js'
 import { colours, line, many, printable } from '../output.js'
-import { toWire } from '../../lib/json.js'
+import { toWire } from '../../domain/values/revision.js'
 import { withLedger } from '../session.js'
 
 /** The most places and answers that the text lists of one secret. */

@@ -3,7 +3,7 @@ import { text, type CliCommand } from '../command.js'
 import { CommandExit, EXIT } from '../errors.js'
 import { colours, count, line, many, note, noteColours, printable, write } from '../output.js'
 import { conversationNamed } from '../find-conversation.js'
-import { toWire } from '../../lib/json.js'
+import { toWire } from '../../domain/values/revision.js'
 import { titlesOf } from '../titles.js'
 import { withLedger } from '../session.js'
 

@@ -1,5 +1,5 @@
 /** `status`: which process has the ledger's directory open. */
-import { toWire } from '../../lib/json.js'
+import { toWire } from '../../domain/values/revision.js'
 import type { CliCommand } from '../command.js'
 import { line, printable } from '../output.js'
 

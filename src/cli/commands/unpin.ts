@@ -1,7 +1,7 @@
 import { conversation, message, type CliCommand } from '../command.js'
 import { line, printable } from '../output.js'
 import { conversationNamed } from '../find-conversation.js'
-import { toWire } from '../../lib/json.js'
+import { toWire } from '../../domain/values/revision.js'
 import { withLedger } from '../session.js'
 
 export const unpin: CliCommand = {

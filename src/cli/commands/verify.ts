@@ -9,7 +9,7 @@ import type { Ledger } from '../../library/ledger.js'
 import { text, type CliCommand } from '../command.js'
 import { CommandExit, EXIT } from '../errors.js'
 import { count, line, many, note, noteColours } from '../output.js'
-import { toWire } from '../../lib/json.js'
+import { toWire } from '../../domain/values/revision.js'
 import type { Exported } from '../reports/verification.js'
 import { conversationNamed } from '../find-conversation.js'
 import { withLedger } from '../session.js'
@@ -71,7 +71,7 @@ async function countEvents(ledger: Ledger, conversation: string | undefined): Pr
   }))
   return conversations
     .filter(({ conversationId }) => conversation === undefined || conversationId === conversation)
-    .reduce((sum, { revision }) => sum + Number(revision) + 1, 0)
+    .reduce((sum, { revision }) => sum + revision + 1, 0)
 }
 
 async function verifyWithProgress(

@@ -9,7 +9,7 @@ import { requestedConversations, requestedIds } from '../requested-conversations
 import { CommandExit, EXIT } from '../errors.js'
 import type { CommandArgs } from '../command-args.js'
 import { colours, count, line, many, printable, typed } from '../output.js'
-import { toWire } from '../../lib/json.js'
+import { toWire } from '../../domain/values/revision.js'
 import { documentOfEstimate } from '../replay/estimate.js'
 import { whyOverBudget } from '../reports/context.js'
 

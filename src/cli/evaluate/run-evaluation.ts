@@ -7,7 +7,7 @@ import { readQuestions } from '../editions/questions.js'
 import { CommandExit, EXIT } from '../errors.js'
 import type { CommandArgs } from '../command-args.js'
 import { count, line, many, note, noteColours, printable } from '../output.js'
-import { toWire } from '../../lib/json.js'
+import { toWire } from '../../domain/values/revision.js'
 import { startProgress, type Progress } from '../progress.js'
 import { boundsOf, money, onceApproved } from '../replay/estimate.js'
 import {

@@ -5,7 +5,7 @@ import { homedir } from 'node:os'
 import { resolve } from 'node:path'
 import { importers } from '../../importers/index.js'
 import { colours, count, line, many, printable, showTable } from '../output.js'
-import { toWire } from '../../lib/json.js'
+import { toWire } from '../../domain/values/revision.js'
 import { planImport, type PlannedFile } from './import-plan.js'
 
 /** The transcripts of one program. */

@@ -12,7 +12,7 @@ import type { Ledger } from '../../library/ledger.js'
 
 import { sentenceOf, isStoreError } from '../../ports/store-error.js'
 import { line, note, noteColours } from '../output.js'
-import { toWire } from '../../lib/json.js'
+import { toWire } from '../../domain/values/revision.js'
 import { conversationLine } from './imported-transcript.js'
 import { planImport, ignoreRemoved, type PlannedFile } from './import-plan.js'
 

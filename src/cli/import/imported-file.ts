@@ -17,13 +17,13 @@ export interface ImportedFile {
   failures: number
   messageTokens: number
   contextTokens: number
-  revision: bigint
+  revision: number
   /** Why the recorded messages have no context. */
   unusable?: LedgerError
 }
 
 /** The initial result. @param before revision of the conversation's last event */
-export const nothingImported = (file: string, conversationId: string, before: bigint): ImportedFile => ({
+export const nothingImported = (file: string, conversationId: string, before: number): ImportedFile => ({
   file,
   conversationId,
   recorded: 0,
@@ -37,21 +37,21 @@ export const nothingImported = (file: string, conversationId: string, before: bi
   revision: before,
 })
 
-/** Revision of the conversation's last event before the import; -1n for a new conversation. */
-export async function revisionBefore(ledger: Ledger, conversationId: string): Promise<bigint> {
+/** Revision of the conversation's last event before the import; -1 for a new conversation. */
+export async function revisionBefore(ledger: Ledger, conversationId: string): Promise<number> {
   try {
     return (await ledger.context(conversationId)).revision
   } catch (error) {
     // If leading or pinned messages do not fit, there is no context; count the log from the start.
-    if (isLedgerError(error, 'NoSuchConversation', 'LeadingTooLarge', 'PinnedTooLarge')) return -1n
+    if (isLedgerError(error, 'NoSuchConversation', 'LeadingTooLarge', 'PinnedTooLarge')) return -1
     throw error
   }
 }
 
 /** Counts the result from the events after revision `before`. */
-export async function countRecorded(ledger: Ledger, imported: ImportedFile, before: bigint): Promise<void> {
-  if (imported.revision < 0n) return
-  for await (const event of ledger.log(imported.conversationId, { from: before + 1n })) {
+export async function countRecorded(ledger: Ledger, imported: ImportedFile, before: number): Promise<void> {
+  if (imported.revision < 0) return
+  for await (const event of ledger.log(imported.conversationId, { from: before + 1 })) {
     if (event.type === 'MessageAppended') imported.messageTokens += event.data.tokens
     else if (event.type === 'MessagesPruned') imported.cycles += 1
     else if (event.type === 'BatchArchived') imported.batches += 1

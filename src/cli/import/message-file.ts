@@ -58,7 +58,7 @@ export async function importMessageFile(
   signal: AbortSignal,
 ): Promise<ImportedFile | undefined> {
   let importer: MessageImporter | undefined
-  let before = -1n
+  let before = -1
   let index = 0
   let id = options.conversation
   const createImporter = async (): Promise<MessageImporter> => {
@@ -111,7 +111,7 @@ export async function countMessageFile(
       tick(item.bytes)
     }
   }
-  return { ...nothingImported(file, id ?? idFromName(file), -1n), recorded: messages, messageTokens: tokens }
+  return { ...nothingImported(file, id ?? idFromName(file), -1), recorded: messages, messageTokens: tokens }
 }
 
 /** @throws LedgerError for a file of a known program whose format has no importer */

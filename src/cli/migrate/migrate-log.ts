@@ -16,7 +16,7 @@ import type { LogSource, LogTarget } from '../../ports/log-copy.js'
 import { CommandExit, EXIT } from '../errors.js'
 import { watchInterrupt } from '../interrupt.js'
 import { colours, count, line, many, note, noteColours, printable } from '../output.js'
-import { toWire } from '../../lib/json.js'
+import { toWire } from '../../domain/values/revision.js'
 import { duration, startProgress } from '../progress.js'
 import { addressOf, rejectUnusedDatabase, type LogAddress } from './log-address.js'
 

@@ -12,7 +12,7 @@ import { sentenceOfProblem } from '../../library/problem.js'
 import { endSignals } from '../end-signals.js'
 import { CommandExit, EXIT } from '../errors.js'
 import { colours, count, line, many, note, printable } from '../output.js'
-import { toWire } from '../../lib/json.js'
+import { toWire } from '../../domain/values/revision.js'
 import type { Session } from '../session.js'
 
 /** Maximum number of failures that are printed. */

@@ -20,7 +20,7 @@ import {
 } from './estimate.js'
 import type { Flags } from '../flags.js'
 import { colours, count, line, many, note, noteColours, printable, typed } from '../output.js'
-import { toWire } from '../../lib/json.js'
+import { toWire } from '../../domain/values/revision.js'
 import { startProgress, type Progress } from '../progress.js'
 import { withLedger } from '../session.js'
 import { Waiting } from '../waiting.js'

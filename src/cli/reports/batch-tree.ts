@@ -14,7 +14,7 @@ import type {
   TakeoverOrigin,
 } from '../../library/ledger.js'
 import { brief, colours, count, line, many, printable } from '../output.js'
-import { toWire } from '../../lib/json.js'
+import { toWire } from '../../domain/values/revision.js'
 import { messageText } from './context.js'
 import { sourceText } from './describe-event.js'
 

@@ -4,7 +4,7 @@ import type { OverBudget } from '../../domain/compaction/context.js'
 import type { ChatMessage, Context, ContextAsOf, LiveMessages } from '../../library/ledger.js'
 import { contentText, toChatMessage } from '../../domain/values/message.js'
 import { colours, count, line, many, printable, typed } from '../output.js'
-import { toWire } from '../../lib/json.js'
+import { toWire } from '../../domain/values/revision.js'
 
 export type ContextFormat = 'text' | 'json' | 'openai'
 

@@ -126,7 +126,7 @@ export async function showDifference(
   const appended = events.filter(({ type }) => type === 'MessageAppended').length
   await line(`\n${colours.bold(`events in between: ${count(events.length)}, including ${many(appended, 'message')}`)}`)
   if (events.length === appended) return
-  for await (const event of ledger.log(conversationId, { from: from.revision + 1n, limit: events.length })) {
+  for await (const event of ledger.log(conversationId, { from: from.revision + 1, limit: events.length })) {
     if (event.type !== 'MessageAppended')
       await line(
         `${event.revision.toString().padStart(5)}  ${colours.dim(event.metadata.recordedAt)}  ${event.type}  ${describeEvent(event)}`,

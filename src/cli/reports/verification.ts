@@ -2,7 +2,7 @@
 import type { Problem, Verification } from '../../audit/verify.js'
 import type { Manifest } from '../../ports/manifest.js'
 import { colours, count, line, many, note, noteColours, printable } from '../output.js'
-import { toWire } from '../../lib/json.js'
+import { toWire } from '../../domain/values/revision.js'
 
 /** A written manifest. */
 export interface Exported {
@@ -22,7 +22,7 @@ const problemDocument = ({ stream, conversationId, revision, rule, detail }: Pro
 })
 
 const location = ({ stream, revision }: Problem): string =>
-  `${printable(stream)}${revision < 0n ? '' : ` revision ${revision.toString()}`}`
+  `${printable(stream)}${revision < 0 ? '' : ` revision ${revision.toString()}`}`
 
 /** Prints the result. @param pinned whether the command named the required signer of the manifest */
 export async function showVerification(

@@ -25,7 +25,7 @@ import { createCompactionMetrics } from '../../service/compaction-metrics.js'
 import { endSignals } from '../end-signals.js'
 import type { Flags } from '../flags.js'
 import { failureNotes, note } from '../output.js'
-import { toWire } from '../../lib/json.js'
+import { toWire } from '../../domain/values/revision.js'
 
 export interface RunCompactionOptions {
   /** Conversations compacted concurrently. */

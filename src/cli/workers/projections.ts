@@ -19,7 +19,7 @@ import type { OpenProjectionProcess } from '../../library/processes.js'
 import { endSignals } from '../end-signals.js'
 import type { Flags } from '../flags.js'
 import { failureNotes, note } from '../output.js'
-import { toWire } from '../../lib/json.js'
+import { toWire } from '../../domain/values/revision.js'
 
 export interface RunProjectionsOptions {
   /** Default: unchanged; initially 1. */

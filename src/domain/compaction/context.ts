@@ -55,7 +55,7 @@ export interface Context {
   /** Id of the conversation. */
   readonly conversationId: string
   /** Revision of the last event that the context was built from. */
-  readonly revision: bigint
+  readonly revision: number
   /** SHA-256 of the canonical JSON (RFC 8785) of `messages`. */
   readonly hash: string
   /** Tokens of `messages` by the conversation's estimator. */

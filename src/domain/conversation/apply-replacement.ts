@@ -13,11 +13,11 @@ import { withView } from './with-view.js'
  * Whether a message is pinned, by its revision. A checkpoint event lists every pinned message, in the window or before
  * it. A message that is not in the list is not pinned.
  */
-export const pinnedByRevision = (carried: CarryForward): ReadonlyMap<bigint, boolean> =>
+export const pinnedByRevision = (carried: CarryForward): ReadonlyMap<number, boolean> =>
   new Map(carried.kept.map((message) => [message.revision, message.pinned]))
 
 /** The active batches. `revision` is that of the replacement event, because it contains their full text. */
-export const activeBatchesOf = (data: EventData<ReplacementType>, revision: bigint): Batch[] =>
+export const activeBatchesOf = (data: EventData<ReplacementType>, revision: number): Batch[] =>
   data.batches.map((batch) => ({ ...batch, revision }))
 
 /** The number of messages until which the soft limit starts no cycle; undefined unless a cycle was undone. */
@@ -28,7 +28,7 @@ export const softBackoffOf = (data: EventData<ReplacementType>): number | undefi
 export function applyReplacement(
   state: Conversation,
   data: EventData<ReplacementType>,
-  revision: bigint,
+  revision: number,
 ): Conversation {
   const compactedIds = new Set(data.left)
   const pins = pinnedByRevision(data.carried)

@@ -11,18 +11,18 @@ export interface Batch {
   readonly startTime: string
   readonly endTime: string
   readonly messageCount: number
-  readonly firstRevision: bigint
-  readonly lastRevision: bigint
+  readonly firstRevision: number
+  readonly lastRevision: number
   readonly content: string
   readonly sections?: Sections | undefined
   readonly tokens: number
   /** Revision of the event that holds the batch: the one that recorded it, or one that put it into force. */
-  readonly revision: bigint
+  readonly revision: number
   /**
    * The event that recorded the batch, if it is another one: in the edition's stream if `editionId` is present, or else
    * in the conversation's stream.
    */
-  readonly origin?: { readonly editionId?: string | undefined; readonly revision: bigint } | undefined
+  readonly origin?: { readonly editionId?: string | undefined; readonly revision: number } | undefined
 }
 
 type Span = Pick<Batch, 'depth' | 'startTime' | 'endTime' | 'messageCount'>
@@ -55,7 +55,7 @@ export const carriedBatch = ({
 
 export const batchFrom = (
   data: EventData<'BatchArchived'> | EventData<'BatchesResummarized'>,
-  revision: bigint,
+  revision: number,
 ): Batch => ({
   batchId: data.batchId,
   label: data.label,

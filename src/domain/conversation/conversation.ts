@@ -11,15 +11,15 @@ import type { View } from './view.js'
 import type { FindEstimator } from '../values/tokens.js'
 
 /** A chunk that has a summary and is not archived yet. */
-export type Chunk = EventData<'ChunkSummarized'> & { readonly revision: bigint }
+export type Chunk = EventData<'ChunkSummarized'> & { readonly revision: number }
 
 /**
  * Revisions of the messages that were pinned at `until`, when the edition started. The edition treats them as pinned as
  * soon as it reads them.
  */
 export interface PinnedAhead {
-  readonly messages: ReadonlySet<bigint>
-  readonly until: bigint
+  readonly messages: ReadonlySet<number>
+  readonly until: number
 }
 
 export interface Conversation {
@@ -29,13 +29,13 @@ export interface Conversation {
   /** The edition whose stream records this state; undefined for the conversation itself. */
   readonly editionId: string | undefined
   readonly pinnedAhead: PinnedAhead
-  /** Revision of the last event in the stream that records this state; -1n before the first. */
-  readonly revision: bigint
+  /** Revision of the last event in the stream that records this state; -1 before the first. */
+  readonly revision: number
   /**
    * Revision of the last event of the conversation that this state includes. Differs from `revision` for an edition,
    * which has a stream of its own.
    */
-  readonly conversationRevision: bigint
+  readonly conversationRevision: number
   /** Hash of the last event; the next event chains to it. */
   readonly hash: string
   /** Time of the last event; the next event may not be earlier. */
@@ -49,7 +49,7 @@ export interface Conversation {
   readonly messagesCompressed: number
   readonly cycles: number
   /** Revision of the last checkpoint event. */
-  readonly lastOrigin: bigint | undefined
+  readonly lastOrigin: number | undefined
   /** The start of the current lineage of batches, and its edition; undefined for the first lineage. */
   readonly lineage: CarryForward['lineage']
   /** After an undone cycle: the soft limit starts no cycle until the conversation has this many messages. */
@@ -105,7 +105,7 @@ export interface FailedRequest {
 /** The part of the state that a context needs: the rendered view, but not the batches. */
 export type ContextState = Omit<Conversation, 'batches' | 'visibleBatches'>
 
-const NONE: PinnedAhead = { messages: new Set(), until: -1n }
+const NONE: PinnedAhead = { messages: new Set(), until: -1 }
 
 /** A conversation before its first event. */
 export function initialState(conversationId: string, findEstimator: FindEstimator): Conversation {
@@ -114,8 +114,8 @@ export function initialState(conversationId: string, findEstimator: FindEstimato
     findEstimator,
     editionId: undefined,
     pinnedAhead: NONE,
-    revision: -1n,
-    conversationRevision: -1n,
+    revision: -1,
+    conversationRevision: -1,
     hash: GENESIS_HASH,
     recordedAt: undefined,
     configuration: undefined,

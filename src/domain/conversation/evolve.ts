@@ -76,7 +76,7 @@ function next(state: Conversation, event: PlacedEvent, ownWindow?: OwnWindow): C
       return { ...updated, couldNotHelp: event.data }
     case 'EditionStarted':
       // A dropped edition that starts again continues with its previous state.
-      return state.revision >= 0n
+      return state.revision >= 0
         ? updated
         : withView({ ...updated, configuration: event.data.configuration, pinnedAhead: pinnedAheadOf(event.data) })
     case 'EditionAdvanced':
@@ -206,7 +206,7 @@ function resummarize(state: Conversation, batch: Batch, sourceBatchIds: readonly
 
 const beginObserved = (
   { program, programVersion }: EventData<'ConversationObserved'>,
-  since: bigint,
+  since: number,
 ): NonNullable<Conversation['observed']> => ({
   program,
   ...(programVersion === undefined ? {} : { programVersion }),
@@ -237,7 +237,7 @@ function observedAfter({ observed }: Conversation): Conversation['observed'] {
   }
 }
 
-function prune(state: Conversation, data: EventData<'MessagesPruned'>, revision: bigint): Conversation {
+function prune(state: Conversation, data: EventData<'MessagesPruned'>, revision: number): Conversation {
   const left = new Set(data.pruned.flatMap((part) => part.messageIds))
   const stays = (message: LiveMessage): boolean => !left.has(message.messageId)
   const known = new Map(state.batches.map((batch) => [batch.batchId, batch]))

@@ -4,7 +4,7 @@ import type { MessageBody } from '../values/message.js'
 
 export interface LiveMessage extends MessageBody {
   readonly messageId: string
-  readonly revision: bigint
+  readonly revision: number
   readonly createdAt: string
   readonly tokens: number
   readonly pinned: boolean
@@ -19,7 +19,7 @@ export interface LiveMessage extends MessageBody {
 export const liveMessage = (event: Pick<PlacedEvent<'MessageAppended'>, 'data' | 'revision'>): LiveMessage =>
   liveMessageFrom(event.data, event.revision)
 
-export function liveMessageFrom(data: EventData<'MessageAppended'>, revision: bigint): LiveMessage {
+export function liveMessageFrom(data: EventData<'MessageAppended'>, revision: number): LiveMessage {
   const {
     messageId,
     role,

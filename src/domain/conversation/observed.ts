@@ -8,14 +8,14 @@ import { messageTokens, type FindEstimator } from '../values/tokens.js'
 import type { LiveMessage } from './live-message.js'
 
 /** A compaction of the program, with the revision of the event that records it. */
-export type ObservedCompaction = EventData<'CompactionObserved'> & { readonly revision: bigint }
+export type ObservedCompaction = EventData<'CompactionObserved'> & { readonly revision: number }
 
 /** The program that makes the context, and the state of its context. */
 export interface Observed {
   readonly program: string
   readonly programVersion?: string | undefined
   /** Revision of the event that records that the program owns the conversation. */
-  readonly since: bigint
+  readonly since: number
   /** A recorded compaction. It takes effect with the prune event that follows it in the same append. */
   readonly announced?: ObservedCompaction | undefined
   /** The compaction that the context starts from; undefined before the first. */

@@ -21,7 +21,7 @@ export interface PointReads {
   /** The last compaction of the program that makes the context. */
   readonly observed: readonly RecordedEvent<'CompactionObserved'>[]
   /** Revisions of batches that were not read because the view omits them. */
-  readonly unshown?: ReadonlySet<bigint>
+  readonly unshown?: ReadonlySet<number>
 }
 
 /**
@@ -29,8 +29,8 @@ export interface PointReads {
  * cover them.
  */
 export function revisionsCarried({ type, revision, data: { carried } }: RecordedEvent<OriginType>): {
-  readonly messages: readonly bigint[]
-  readonly made: readonly bigint[]
+  readonly messages: readonly number[]
+  readonly made: readonly number[]
 } {
   const { originalTask, leading, kept, batches, chunks, observed } = carried
   return {
@@ -74,7 +74,7 @@ function shownIndexes({ configuration, batches }: CarryForward): ReadonlySet<num
  * Revisions of the carried batches that the view omits. Empty if the view reads all batches, if an older prune event
  * does not record enough, and for an event that holds the batches itself.
  */
-export function revisionsUnshown({ type, data }: RecordedEvent<OriginType>): ReadonlySet<bigint> {
+export function revisionsUnshown({ type, data }: RecordedEvent<OriginType>): ReadonlySet<number> {
   const { configuration, batches } = data.carried
   if (type !== 'MessagesPruned' || configuration.policy.view !== 'clip-archive') return new Set()
   const indexes = shownIndexes(data.carried)

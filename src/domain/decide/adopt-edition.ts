@@ -39,7 +39,7 @@ export function adoptEdition(
   if (E.isLeft(since)) return since
   const { scope: _scope, ...configuration } = since.right
   const lineage: NewLineage = {
-    edition: { editionId, adoptedAt: state.revision + 1n },
+    edition: { editionId, adoptedAt: state.revision + 1 },
     configuration: { ...configuration, ...(scope === undefined ? {} : { scope }) },
   }
   const data = {

@@ -102,7 +102,7 @@ function appendOne(
     tokens: messageTokens(message, estimatorOf(state)),
   }
   if (message.pinned === true) {
-    const allowed = checkPin(state, liveMessage({ data, revision: state.revision + 1n }))
+    const allowed = checkPin(state, liveMessage({ data, revision: state.revision + 1 }))
     if (E.isLeft(allowed)) return allowed
   }
   return E.right([{ type: 'MessageAppended', data }])

@@ -161,7 +161,7 @@ function messagesPruned(
   const { policy } = configuration
   const messages = [...state.retained, ...state.window]
   const windowStart =
-    messages.slice(Math.max(end, state.retained.length))[0]?.revision ?? state.conversationRevision + 1n
+    messages.slice(Math.max(end, state.retained.length))[0]?.revision ?? state.conversationRevision + 1
   const retained = messages.filter(
     (message) => !leaving.has(message.messageId) && (message.revision < windowStart || message.pinned),
   )

@@ -22,7 +22,7 @@ export const estimatorOf = (state: Conversation): Estimator => state.findEstimat
 export function applyPending(state: Conversation, events: readonly Event[]): Conversation {
   const placed = (event: Event, after: Conversation): PlacedEvent => ({
     ...event,
-    revision: after.revision + 1n,
+    revision: after.revision + 1,
     metadata: { hash: after.hash, recordedAt: after.recordedAt ?? '' },
   })
   const fold = new Fold(state)

@@ -8,8 +8,8 @@ export interface StartEdition {
   readonly type: 'StartEdition'
   readonly configuration: Configuration
   readonly summarizer: EventData<'EditionStarted'>['summarizer']
-  readonly conversationRevision: bigint
-  readonly pinned: readonly bigint[]
+  readonly conversationRevision: number
+  readonly pinned: readonly number[]
 }
 
 export interface DropEdition {

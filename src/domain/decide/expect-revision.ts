@@ -6,14 +6,14 @@ import type { Decision } from './decision.js'
 /** The commands after this one are valid only at this revision. */
 export interface Expect {
   readonly type: 'Expect'
-  readonly revision: bigint
+  readonly revision: number
 }
 
 /** Events were recorded after the state that a command depends on, so the caller must decide again. */
 export type ConversationMoved = {
   readonly kind: 'ConversationMoved'
-  readonly revision: bigint
-  readonly known: bigint
+  readonly revision: number
+  readonly known: number
 }
 
 export const expectRevision = (state: Conversation, { revision }: Expect): Decision<ConversationMoved> =>

@@ -2,5 +2,5 @@
 
 export const earliest = (times: readonly string[]): string => times.reduce((a, b) => (a <= b ? a : b))
 export const latest = (times: readonly string[]): string => times.reduce((a, b) => (a >= b ? a : b))
-export const lowest = (revisions: readonly bigint[]): bigint => revisions.reduce((a, b) => (a <= b ? a : b))
-export const highest = (revisions: readonly bigint[]): bigint => revisions.reduce((a, b) => (a >= b ? a : b))
+export const lowest = (revisions: readonly number[]): number => revisions.reduce((a, b) => (a <= b ? a : b))
+export const highest = (revisions: readonly number[]): number => revisions.reduce((a, b) => (a >= b ? a : b))

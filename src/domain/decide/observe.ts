@@ -130,7 +130,7 @@ export function observeCompaction(state: Conversation, { compaction }: ObserveCo
     ...archived.map((batch): Event => ({ type: 'BatchArchived', data: batch })),
   ]
   const stateAfter = applyPending(state, events)
-  const pruned = prunedBy(stateAfter, state.revision + 1n, archived, stays)
+  const pruned = prunedBy(stateAfter, state.revision + 1, archived, stays)
   return E.right([
     ...events,
     {
@@ -147,7 +147,7 @@ export function observeCompaction(state: Conversation, { compaction }: ObserveCo
  */
 function prunedBy(
   state: Conversation,
-  compaction: bigint,
+  compaction: number,
   archived: readonly EventData<'BatchArchived'>[],
   stays: ReadonlySet<string>,
 ): EventData<'MessagesPruned'> {
@@ -156,7 +156,7 @@ function prunedBy(
   return {
     cycle: state.cycles + 1,
     // The event lists every message that stays, so the window begins after it.
-    windowStart: state.revision + 1n,
+    windowStart: state.revision + 1,
     pruned: archived.map(({ batchId, messageIds }) => ({ batchId, messageIds })),
     tokensBefore: state.tokens,
     tokensAfter: 0,

@@ -111,7 +111,7 @@ export function replacement(
   target: Conversation,
   { edition, configuration, observed }: NewLineage,
 ): Omit<EventData<'EditionReverted'>, 'editionId' | 'restores' | 'adoptedAt'> {
-  const revision = state.revision + 1n
+  const revision = state.revision + 1
   const [before, after] = [state, target].map(({ retained, window }) => [...retained, ...window])
   const wereLive = new Set(before?.map((message) => message.messageId))
   const nowLive = new Set(after?.map((message) => message.messageId))

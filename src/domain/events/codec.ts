@@ -2,7 +2,7 @@
  * Converts between events and stored text. The hash covers exactly the stored text. A body above 64 KiB is stored
  * outside the log; the event then has its SHA-256 (claim check) and a preview for people.
  */
-import { toWire } from '../../lib/json.js'
+import { toWire } from '../values/revision.js'
 import { either as E } from 'fp-ts'
 import { z } from 'zod'
 import { type Event, type Metadata, type RecordedEvent, eventTypes, isEventType, metadataSchema } from './index.js'
@@ -28,7 +28,7 @@ export interface Provenance {
 /** The position of a new event in its stream. */
 export interface EventPlace {
   readonly stream: string
-  readonly revision: bigint
+  readonly revision: number
   readonly id: string
   readonly previousHash: string
   readonly recordedAt: string
@@ -54,7 +54,7 @@ export function encodeData(event: Event): string {
 
 /** The SHA-256 of an event: covers its position, its metadata and the text of its data. */
 export function eventHash(
-  event: { stream: string; revision: bigint; id: string; type: string; data: string },
+  event: { stream: string; revision: number; id: string; type: string; data: string },
   metadata: Omit<Metadata, 'hash'>,
 ): string {
   const { schemaVersion, correlationId, causationId, actor, recordedAt, previousHash, redacted } = metadata
@@ -130,7 +130,7 @@ export function encode(
 export type Unreadable = {
   readonly kind: 'UnreadableEvent'
   readonly stream: string
-  readonly revision: bigint
+  readonly revision: number
   readonly type: string
   readonly detail: string
 }

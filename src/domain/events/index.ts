@@ -105,15 +105,15 @@ export const isEventType = (type: string): type is EventType => Object.hasOwn(ev
 
 /** An event with the fields of its position that the state needs: recorded, or pending in a decision. */
 export type PlacedEvent<Type extends EventType = EventType> = Extract<Event, { type: Type }> & {
-  readonly revision: bigint
+  readonly revision: number
   readonly metadata: Pick<Metadata, 'hash' | 'recordedAt'>
 }
 
 /** A recorded event, with its position and metadata. */
 export type RecordedEvent<Type extends EventType = EventType> = Extract<Event, { type: Type }> & {
   readonly stream: string
-  readonly revision: bigint
-  readonly position: bigint
+  readonly revision: number
+  readonly position: number
   readonly id: string
   readonly metadata: Metadata
 }

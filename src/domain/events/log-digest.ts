@@ -46,7 +46,7 @@ export function createLogTally(): LogTally {
     event({ revision, data, metadata }, text) {
       hash.update(text, 'utf8').update('\n')
       // Revisions start at 0 without gaps, so this counts each stream once.
-      if (revision === 0n) streams += 1
+      if (revision === 0) streams += 1
       events += 1
       bytes += Buffer.byteLength(data, 'utf8') + Buffer.byteLength(metadata, 'utf8')
     },

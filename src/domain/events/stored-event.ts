@@ -9,11 +9,11 @@ export interface EventToAppend {
 
 export interface StoredEvent extends EventToAppend {
   readonly stream: string
-  /** Position in its stream, from 0n, without gaps. */
-  readonly revision: bigint
+  /** Position in its stream, from 0, without gaps. */
+  readonly revision: number
   /**
    * Position in the whole log. It increases with every event, in some stores with gaps. A reader that follows it sees
    * every committed event.
    */
-  readonly position: bigint
+  readonly position: number
 }

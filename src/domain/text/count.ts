@@ -4,7 +4,7 @@
 let grouped: Intl.NumberFormat | undefined
 
 /** 12345 → 12,345. */
-export const count = (value: number | bigint): string => (grouped ??= new Intl.NumberFormat('en-US')).format(value)
+export const count = (value: number): string => (grouped ??= new Intl.NumberFormat('en-US')).format(value)
 
 /** 75 → "1 min 15 s". */
 export function duration(seconds: number): string {

@@ -62,7 +62,7 @@ export const messageEventId = (stream: string, messageId: string): string =>
   uuidOf(stream, 'MessageAppended', messageId)
 
 /** Event id of all other events, from their position and content. */
-export const eventIdOf = (stream: string, revision: bigint, type: string, data: string): string =>
+export const eventIdOf = (stream: string, revision: number, type: string, data: string): string =>
   uuidOf(stream, revision.toString(), type, data)
 
 /** Id of a message without one, from its conversation and its position, counted from 0. */
@@ -77,7 +77,7 @@ export const derivedMessageId = (conversationId: string, place: number): string 
 export interface Lineage {
   readonly conversationId: string
   readonly editionId?: string | undefined
-  readonly since?: bigint | undefined
+  readonly since?: number | undefined
 }
 
 const lineageParts = ({ editionId, since }: Lineage): string[] => [

@@ -233,7 +233,7 @@ export async function quoteCycle(
     kind: 'cycle',
     cycle: {
       cycle,
-      firstRevision: (from.revision + 1n).toString(),
+      firstRevision: (from.revision + 1).toString(),
       lastRevision: to.revision.toString(),
       recordedAt: to.recordedAt,
       tokensBefore: from.tokens,

@@ -79,7 +79,7 @@ export async function forgottenAt(
   ledger: Pick<Ledger, 'forgotten'>,
   conversationId: string,
   cycle: number,
-  revision: bigint,
+  revision: number,
 ): Promise<ForgottenCycle | undefined> {
   let found: ForgottenCycle | undefined
   await ledger.forgotten(conversationId, {

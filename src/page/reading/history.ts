@@ -99,7 +99,7 @@ export class History {
   private events: RecordedEvent[] | undefined = []
   private readonly snapshots: Conversation[] = []
   private readonly fold: Fold
-  private readonly contexts = new Map<bigint, ContextAsOf>()
+  private readonly contexts = new Map<number, ContextAsOf>()
 
   constructor(
     readonly conversationId: string,
@@ -108,8 +108,8 @@ export class History {
     this.fold = new Fold(initialState(conversationId, findCountable))
   }
 
-  /** Revision of the last event; -1n before the first. */
-  get head(): bigint {
+  /** Revision of the last event; -1 before the first. */
+  get head(): number {
     return this.fold.state.revision
   }
 
@@ -122,7 +122,7 @@ export class History {
     // The limits of an external program are unknown.
     const policy = observed === undefined ? configuration?.policy : undefined
     const hard = policy === undefined ? null : hardLimit(policy)
-    this.course.revisions.push(Number(event.revision))
+    this.course.revisions.push(event.revision)
     this.course.turns.push(
       (this.course.turns.at(-1) ?? 0) + (event.type === 'MessageAppended' && event.data.role === 'user' ? 1 : 0),
     )
@@ -131,7 +131,7 @@ export class History {
     this.course.hard.push(hard)
     const mark = markOf(event)
     if (mark !== undefined)
-      this.course.marks.push({ ...mark, revision: Number(event.revision), recordedAt: event.metadata.recordedAt })
+      this.course.marks.push({ ...mark, revision: event.revision, recordedAt: event.metadata.recordedAt })
     const last = this.snapshots.at(-1)
     if (last === undefined || isOrigin(event) || event.revision - last.revision >= SNAPSHOT_INTERVAL)
       // Copy the window, because the fold mutates it.
@@ -139,23 +139,23 @@ export class History {
   }
 
   /** The event at a revision; undefined if the events are not in memory. */
-  eventAt(revision: bigint): RecordedEvent | undefined {
-    return this.events?.[Number(revision)]
+  eventAt(revision: number): RecordedEvent | undefined {
+    return this.events?.[revision]
   }
 
   /** The events after `from` up to `to`; undefined if they are not in memory. */
-  eventsBetween(from: bigint, to: bigint): readonly RecordedEvent[] | undefined {
-    return to > this.head ? undefined : this.events?.slice(Number(from + 1n), Number(to + 1n))
+  eventsBetween(from: number, to: number): readonly RecordedEvent[] | undefined {
+    return to > this.head ? undefined : this.events?.slice(from + 1, to + 1)
   }
 
   /** The state at a revision; undefined if it does not exist or the events are not in memory. */
-  stateAt(revision: bigint): Conversation | undefined {
+  stateAt(revision: number): Conversation | undefined {
     const { events } = this
-    if (events === undefined || revision < 0n || revision > this.head) return undefined
+    if (events === undefined || revision < 0 || revision > this.head) return undefined
     const start = this.snapshots[lastAtOrBefore(this.snapshots, revision)]
     if (start === undefined) return undefined
     const fold = new Fold(start)
-    for (let at = Number(start.revision) + 1; at <= Number(revision); at += 1) {
+    for (let at = start.revision + 1; at <= revision; at += 1) {
       const event = events[at]
       if (event !== undefined) fold.take(event)
     }
@@ -165,7 +165,7 @@ export class History {
   /**
    * The context at a revision, equal to that of the ledger; undefined like `stateAt`. Throws if there is no context.
    */
-  contextAt(revision: bigint): ContextAsOf | undefined {
+  contextAt(revision: number): ContextAsOf | undefined {
     const known = this.contexts.get(revision)
     if (known !== undefined) return known
     const state = this.stateAt(revision)
@@ -185,12 +185,12 @@ export class History {
 const MAX_CONTEXTS = 8
 
 /** Index of the last state at or before a revision. */
-function lastAtOrBefore(states: readonly Conversation[], revision: bigint): number {
+function lastAtOrBefore(states: readonly Conversation[], revision: number): number {
   let low = 0
   let high = states.length - 1
   while (low < high) {
     const middle = Math.ceil((low + high) / 2)
-    if ((states[middle]?.revision ?? 0n) <= revision) low = middle
+    if ((states[middle]?.revision ?? 0) <= revision) low = middle
     else high = middle - 1
   }
   return low
@@ -214,7 +214,7 @@ export function createHistories(
 
   async function readNew(conversationId: string): Promise<History> {
     const history = cached.get(conversationId) ?? new History(conversationId, limits.ofOne)
-    const from = history.head + 1n
+    const from = history.head + 1
     for await (const event of ledger.log(conversationId, { from })) history.add(event)
     cached.delete(conversationId)
     cached.set(conversationId, history)

@@ -19,7 +19,7 @@ export interface Rows {
 const MAX_CACHED = 1_000
 
 export function createRows(ledger: Pick<Ledger, 'forgotten'>, histories: Histories): Rows {
-  const cache = new Map<string, RowDetails & { readonly revision: bigint }>()
+  const cache = new Map<string, RowDetails & { readonly revision: number }>()
 
   function known(row: ConversationSummary): RowDetails | undefined {
     const found = cache.get(row.conversationId)

@@ -19,7 +19,7 @@ interface RemovedMessage {
 
 /** The changes from an earlier context to this one. */
 export interface Change {
-  readonly since: bigint
+  readonly since: number
   /** Ids of messages that are not in the earlier context. */
   readonly added: ReadonlySet<string>
   readonly removed: readonly RemovedMessage[]
@@ -30,8 +30,8 @@ export interface Change {
 /** A conversation at a revision. */
 export interface Step {
   readonly conversationId: string
-  readonly head: bigint
-  readonly revision: bigint
+  readonly head: number
+  readonly revision: number
   /** The event at that revision. */
   readonly event: RecordedEvent | undefined
   /** Undefined if there is no context; `refusal` has the reason. */
@@ -52,7 +52,7 @@ type AddedLater = 'change' | 'head' | 'limit' | 'turn'
 function changeBetween(
   earlier: ContextAsOf | undefined,
   later: ContextAsOf,
-  since: bigint,
+  since: number,
   events: readonly RecordedEvent[],
 ): Change {
   const before = new Set(earlier?.messageIds.flatMap((id) => id ?? []))
@@ -81,18 +81,18 @@ function changeBetween(
  * The change of an appended message that is not shortened: only the message is new. With this shortcut the first view
  * does not load the conversation twice.
  */
-function appendedSince({ event, context, revision }: Omit<Step, AddedLater>, since: bigint): Change | undefined {
-  if (event?.type !== 'MessageAppended' || since !== revision - 1n || context === undefined) return undefined
+function appendedSince({ event, context, revision }: Omit<Step, AddedLater>, since: number): Change | undefined {
+  if (event?.type !== 'MessageAppended' || since !== revision - 1 || context === undefined) return undefined
   if (context.shortened !== undefined || event.data.role === 'tool') return undefined
   return { since, added: new Set([event.data.messageId]), removed: [], view: [] }
 }
 
 /** A text of digits as a revision; undefined for any other text. */
-const asRevision = (at: string | undefined): bigint | undefined =>
-  at !== undefined && /^\d{1,18}$/u.test(at) ? BigInt(at) : undefined
+const asRevision = (at: string | undefined): number | undefined =>
+  at !== undefined && /^\d{1,18}$/u.test(at) ? Number(at) : undefined
 
 /** The event at a revision, from the ledger. */
-async function eventAt(ledger: Reads, conversationId: string, revision: bigint): Promise<RecordedEvent | undefined> {
+async function eventAt(ledger: Reads, conversationId: string, revision: number): Promise<RecordedEvent | undefined> {
   for await (const event of ledger.log(conversationId, { from: revision, limit: 1 })) return event
   return undefined
 }
@@ -108,7 +108,7 @@ export interface Steps {
 
 export function createSteps(ledger: Reads, histories: Pick<Histories, 'ready'>): Steps {
   /** The context at a revision; undefined if there is none. */
-  async function contextAt(conversationId: string, revision: bigint): Promise<ContextAsOf | undefined> {
+  async function contextAt(conversationId: string, revision: number): Promise<ContextAsOf | undefined> {
     try {
       return (
         histories.ready(conversationId)?.contextAt(revision) ?? (await ledger.context(conversationId, { at: revision }))
@@ -142,17 +142,17 @@ export function createSteps(ledger: Reads, histories: Pick<Histories, 'ready'>):
   }
 
   /** The events after `from` up to `to`; empty if `to` is earlier. */
-  async function eventsBetween(conversationId: string, from: bigint, to: bigint): Promise<readonly RecordedEvent[]> {
+  async function eventsBetween(conversationId: string, from: number, to: number): Promise<readonly RecordedEvent[]> {
     if (from >= to) return []
     const cached = histories.ready(conversationId)?.eventsBetween(from, to)
     if (cached !== undefined) return cached
     const events: RecordedEvent[] = []
-    for await (const event of ledger.log(conversationId, { from: from + 1n, limit: Number(to - from) }))
+    for await (const event of ledger.log(conversationId, { from: from + 1, limit: to - from }))
       if (event.type === 'MessagesPruned') events.push(event)
     return events
   }
 
-  async function now(conversationId: string): Promise<bigint> {
+  async function now(conversationId: string): Promise<number> {
     return (await ledger.messages(conversationId)).revision
   }
 
@@ -176,9 +176,9 @@ export function createSteps(ledger: Reads, histories: Pick<Histories, 'ready'>):
         step.context === undefined && step.refusal === undefined ? await fromLedger(conversationId, at) : step
       const known = history?.head ?? (at === undefined ? complete.revision : await now(conversationId))
       const head = known > complete.revision ? known : complete.revision
-      const from = asRevision(since) ?? complete.revision - 1n
+      const from = asRevision(since) ?? complete.revision - 1
       const change =
-        complete.context === undefined || from < 0n || from === complete.revision || from > head
+        complete.context === undefined || from < 0 || from === complete.revision || from > head
           ? undefined
           : (appendedSince(complete, from) ??
             changeBetween(
@@ -187,7 +187,7 @@ export function createSteps(ledger: Reads, histories: Pick<Histories, 'ready'>):
               from,
               await eventsBetween(conversationId, from, complete.revision),
             ))
-      const index = Number(complete.revision)
+      const index = complete.revision
       return {
         ...complete,
         head,

@@ -17,7 +17,7 @@ export interface Verdict {
   /** End time, ISO 8601. */
   readonly at: string | undefined
   /** Head revision of the conversation at the start. */
-  readonly revision: bigint | undefined
+  readonly revision: number | undefined
 }
 
 /** The newest result for one conversation. */
@@ -28,7 +28,7 @@ export interface VerdictSummary {
   /** End time, ISO 8601. */
   readonly at: string
   /** Head revision at the start. */
-  readonly revision: bigint
+  readonly revision: number
 }
 
 /** Verification status of a conversation in this session. */
@@ -36,7 +36,7 @@ export const VERIFY_STATUSES = ['verified', 'not-verified', 'never'] as const
 export type VerifyStatus = (typeof VERIFY_STATUSES)[number]
 
 /** A result with problems, a refused run, or a result older than the last event counts as not verified. */
-export const verifyStatusOf = (latest: VerdictSummary | undefined, head: bigint): VerifyStatus =>
+export const verifyStatusOf = (latest: VerdictSummary | undefined, head: number): VerifyStatus =>
   latest === undefined
     ? 'never'
     : latest.refusal === undefined && latest.problems === 0 && latest.revision >= head
@@ -79,7 +79,7 @@ export function createVerdicts(ledger: VerifiedLedger, now: () => Date): Verdict
     const key = conversationId ?? ALL
     verdicts.set(key, STARTED)
     let started = STARTED
-    const heads = new Map<string, bigint>()
+    const heads = new Map<string, number>()
     const store = (refusal: string | undefined, problems: Verification['problems']): void => {
       const at = now().toISOString()
       for (const [id, revision] of heads) {

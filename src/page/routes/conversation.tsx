@@ -99,12 +99,12 @@ export class ConversationRoutes {
     )
   }
   /** The losses of the compactions; those of an earlier revision are read again. */
-  private async lossesOf(c: string, head: bigint): Promise<Losses> {
+  private async lossesOf(c: string, head: number): Promise<Losses> {
     const key = `${String(head)} ${c}`
     const known = this.losses.get(key)
     if (known !== undefined) return await known
     const work = forgottenFound(this.page.options.ledger, c, undefined, 0).then(
-      ({ rows }) => new Map(rows.map(({ revision, verdicts }) => [Number(revision), verdicts.gone])),
+      ({ rows }) => new Map(rows.map(({ revision, verdicts }) => [revision, verdicts.gone])),
     )
     if (this.losses.size >= MAX_CACHED) this.losses.clear()
     this.losses.set(key, work)

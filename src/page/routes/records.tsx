@@ -174,14 +174,14 @@ export class RecordRoutes {
 
   private async eventsOf(c: string, from: number, limit: number): Promise<RecordedEvent[]> {
     const events: RecordedEvent[] = []
-    for await (const event of this.page.options.ledger.log(c, { from: BigInt(from), limit })) events.push(event)
+    for await (const event of this.page.options.ledger.log(c, { from: from, limit })) events.push(event)
     return events
   }
 
   private async log(context: Context): Promise<Response> {
     const c = conversation(context)
     const { revision: head } = await this.headOf(c)
-    const part = Math.floor(Math.min(wholeNumber(context, 'from') ?? 0, Number(head)) / LOG_PART)
+    const part = Math.floor(Math.min(wholeNumber(context, 'from') ?? 0, head) / LOG_PART)
     const events = await this.eventsOf(c, part * LOG_PART, LOG_PART)
     return await this.page.answer(
       context,
@@ -197,7 +197,7 @@ export class RecordRoutes {
   }
 
   /** The last event. It is read from the log, because a damaged conversation has no state. */
-  private async headOf(c: string): Promise<{ readonly revision: bigint }> {
+  private async headOf(c: string): Promise<{ readonly revision: number }> {
     for await (const { revision } of this.page.options.ledger.log(c, { direction: 'backwards', limit: 1 }))
       return { revision }
     throw new LedgerError('BadRequest', 'this conversation has no events')

@@ -58,7 +58,7 @@ export function HitList({ query, hits, withName }: Hits & { withName: boolean })
 /** The controls of the chart: play, one revision back or on, and a slider. */
 function Slider({ step, q }: { step: Step; q: string | undefined }): Child {
   const { conversationId: c, revision, head, turn } = step
-  const stepTo = (to: bigint): string => conversationLink({ c, at: to, since: revision, q })
+  const stepTo = (to: number): string => conversationLink({ c, at: to, since: revision, q })
   return (
     <form class="slider" action="/conversation">
       <input type="hidden" name="c" value={c} />
@@ -66,7 +66,7 @@ function Slider({ step, q }: { step: Step; q: string | undefined }): Child {
       <button type="button" id="play" class="needs-script" aria-pressed="false">
         Play
       </button>
-      <a class="step" id="back" href={revision > 0n ? stepTo(revision - 1n) : undefined} aria-label="Previous revision">
+      <a class="step" id="back" href={revision > 0 ? stepTo(revision - 1) : undefined} aria-label="Previous revision">
         ←
       </a>
       <input
@@ -78,7 +78,7 @@ function Slider({ step, q }: { step: Step; q: string | undefined }): Child {
         value={String(revision)}
         aria-label="Revision"
       />
-      <a class="step" id="on" href={revision < head ? stepTo(revision + 1n) : undefined} aria-label="Next revision">
+      <a class="step" id="on" href={revision < head ? stepTo(revision + 1) : undefined} aria-label="Next revision">
         →
       </a>
       <output id="at" for="revision">

@@ -29,7 +29,7 @@ const STATUS_NAMES: Readonly<Record<VerifyStatus, string>> = {
 }
 
 /** The verification status, and its time; empty if this session did not verify the conversation. */
-function VerdictNote({ latest, head }: { latest: VerdictSummary | undefined; head: bigint }): Child {
+function VerdictNote({ latest, head }: { latest: VerdictSummary | undefined; head: number }): Child {
   if (latest === undefined) return null
   const { refusal, problems, revision, at } = latest
   return (

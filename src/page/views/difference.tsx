@@ -15,7 +15,7 @@ import { cut, count, linesOf, many, Name, oneLine, plain, visible, Time } from '
 
 type RemovedMessage = Difference['messages']['left'][number]
 
-function RemovedMessageView({ c, before, message }: { c: string; before: bigint; message: RemovedMessage }): Child {
+function RemovedMessageView({ c, before, message }: { c: string; before: number; message: RemovedMessage }): Child {
   const { messageId, role, batchId, tokens } = message
   return (
     <article class={`msg ${role}`} aria-label={plain(`${role} ${messageId.slice(0, 60)}`)}>

@@ -58,7 +58,7 @@ export function RevisionLink({
   messageId,
   linked,
 }: Linked & { c: string; revision: string; messageId: string }): Child {
-  const words = <>revision {count(BigInt(revision))}</>
+  const words = <>revision {count(Number(revision))}</>
   return linked ? (
     <a class="facts" href={conversationLink({ c, at: revision, m: messageId })}>
       {words}

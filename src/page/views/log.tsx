@@ -1,4 +1,5 @@
 /** The event log of a conversation, loaded in parts. */
+import { toWire } from '../../domain/values/revision.js'
 import type { Child } from 'hono/jsx'
 import type { RecordedEvent } from '../../domain/events/index.js'
 import { conversationLink, link } from '../links.js'
@@ -56,13 +57,13 @@ export function Log({
   words,
 }: {
   c: string
-  head: bigint
+  head: number
   /** Index of the selected part. */
   from: number
   events: readonly RecordedEvent[]
   words: Words
 }): Child {
-  const all = Number(head) + 1
+  const all = head + 1
   const parts = Math.ceil(all / LOG_PART)
   return (
     <>
@@ -102,11 +103,7 @@ const MAX_EVENT_CHARACTERS = 100_000
 /** An event with its data and metadata. */
 export function EventDetails({ c, event }: { c: string; event: RecordedEvent }): Child {
   const { revision, id, type, data, metadata } = event
-  const text = JSON.stringify(
-    { revision, id, type, data, metadata },
-    (_key, part: unknown) => (typeof part === 'bigint' ? part.toString() : part),
-    2,
-  )
+  const text = toWire({ revision, id, type, data, metadata }, 2)
   return (
     <>
       <h2>
@@ -116,8 +113,8 @@ export function EventDetails({ c, event }: { c: string; event: RecordedEvent }):
         </span>
       </h2>
       <p class="figures">
-        {revision > 0n ? <a href={link('/fact', { c, r: revision - 1n })}>previous</a> : null}
-        <a href={link('/fact', { c, r: revision + 1n })}>next</a>
+        {revision > 0 ? <a href={link('/fact', { c, r: revision - 1 })}>previous</a> : null}
+        <a href={link('/fact', { c, r: revision + 1 })}>next</a>
         <a href={conversationLink({ c, at: revision })}>context after it</a>
         <span>
           recorded <Time at={metadata.recordedAt} /> by <Name text={metadata.actor} most={60} />

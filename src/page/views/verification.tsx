@@ -35,7 +35,7 @@ function Problems({
           .map(({ rule, stream, revision: position, detail, conversationId }) => [
             <span class={tone}>{rule}</span>,
             ...(withStream ? [<Name text={stream} most={60} />] : []),
-            position < 0n || conversationId === undefined || stream !== `conversation-${conversationId}` ? (
+            position < 0 || conversationId === undefined || stream !== `conversation-${conversationId}` ? (
               count(position)
             ) : (
               <a href={conversationLink({ c: conversationId, at: position })}>{count(position)}</a>

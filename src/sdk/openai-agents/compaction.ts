@@ -38,7 +38,7 @@ const lastOf = (now: LiveMessages | undefined): string | undefined => now?.messa
 async function summaryUsageSince(
   ledger: Ledger,
   sessionId: string,
-  from: bigint,
+  from: number,
 ): Promise<OpenAIResponsesCompactionResult['usage'] | undefined> {
   const usage = { inputTokens: 0, outputTokens: 0, totalTokens: 0, inputTokensDetails: {}, outputTokensDetails: {} }
   for await (const { type, data } of ledger.log(sessionId, { from })) {
@@ -76,7 +76,7 @@ export function compactingSession(parts: CompactingParts): Compacting {
         const { recorded } = await ledger.append(
           sessionId,
           messages,
-          owned ? { expectedRevision: now?.revision ?? -1n } : {},
+          owned ? { expectedRevision: now?.revision ?? -1 } : {},
         )
         if (owned) receipts.set(ownership, { last: recorded.at(-1) })
       })
@@ -93,7 +93,7 @@ export function compactingSession(parts: CompactingParts): Compacting {
       const { failure } = await ledger.compact(sessionId, { force })
       // The log has the failed compaction. At the end of a run it is ignored; a direct call throws.
       if (failure !== undefined && ownership === undefined) throw problem(failure)
-      const usage = await summaryUsageSince(ledger, sessionId, now.revision + 1n)
+      const usage = await summaryUsageSince(ledger, sessionId, now.revision + 1)
       return usage === undefined ? null : { usage }
     },
   }

@@ -229,7 +229,7 @@ class SessionLog {
     await this.ledger.amend(this.sessionId, {
       withdraw,
       append,
-      expectedRevision: now?.revision ?? -1n,
+      expectedRevision: now?.revision ?? -1,
       correlationId: `${operation} ${hash}`,
     })
   }

@@ -1,21 +1,23 @@
 /** Facts as server-sent events. */
+import { parseRevision } from '../../domain/values/revision.js'
 import { Refused } from '../problems.js'
 import type { Handlers } from '../service.js'
 
 /** The position after which a client resumes, if it sends one. */
-function lastOf(headers: Readonly<Record<string, string | undefined>>): bigint | undefined {
+function lastOf(headers: Readonly<Record<string, string | undefined>>): number | undefined {
   const lastEventId = headers['last-event-id']
   if (lastEventId === undefined || lastEventId === '') return undefined
-  if (!/^\d{1,18}$/u.test(lastEventId))
+  const last = parseRevision(lastEventId)
+  if (last === undefined)
     throw new Refused('BadRequest', 'last-event-id is not the id of an event of this stream', {
       field: 'last-event-id',
     })
-  return BigInt(lastEventId)
+  return last
 }
 
 /** Start of the stream. The header of a reconnecting client overrides its address. */
-function afterOf(headers: Readonly<Record<string, string | undefined>>, from: bigint | undefined): bigint | undefined {
-  return lastOf(headers) ?? (from === undefined ? undefined : from - 1n)
+function afterOf(headers: Readonly<Record<string, string | undefined>>, from: number | undefined): number | undefined {
+  return lastOf(headers) ?? (from === undefined ? undefined : from - 1)
 }
 
 /** The handlers. */
@@ -38,7 +40,7 @@ export const eventHandlers = {
 
   async streamConversationEvents({ ledger, feed, heartbeatMs }, { params: { conversation: id }, query, headers }) {
     // Report a missing conversation before the stream starts. The start position is fixed now.
-    let head = -1n
+    let head = -1
     for await (const { revision } of ledger.log(id, { direction: 'backwards', limit: 1 })) head = revision
     const afterRevision = afterOf(headers, query.from) ?? head
     return {

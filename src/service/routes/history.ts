@@ -49,7 +49,7 @@ async function forgottenWithCycles(
   return { ...(await ledger.forgotten(conversationId, withoutUndefined({ cycle, onCycle }))), cycles }
 }
 
-const nextOf = (revision: bigint | undefined): { readonly next?: string } =>
+const nextOf = (revision: number | undefined): { readonly next?: string } =>
   revision === undefined ? {} : { next: cursorOf(String(revision)) }
 
 /** The handlers. */
@@ -58,7 +58,7 @@ export const historyHandlers = {
     if (from !== undefined && cursor !== undefined)
       throw new Refused('BadRequest', 'from goes with the first page alone', { field: 'from' })
     const facts: RecordedEvent[] = []
-    let next: bigint | undefined
+    let next: number | undefined
     const first = numberOf(cursor) ?? from
     for await (const event of ledger.log(
       conversation,
@@ -73,7 +73,7 @@ export const historyHandlers = {
   async listCompactions({ ledger }, { params: { conversation }, query: { cursor, limit = PAGE } }) {
     const compactions: CompactionRecord[] = []
     let eventsRead = 0
-    let next: bigint | undefined
+    let next: number | undefined
     for await (const event of ledger.log(conversation, withoutUndefined({ from: numberOf(cursor) }))) {
       if (compactions.length === limit || eventsRead === LOOKED_THROUGH) {
         next = event.revision

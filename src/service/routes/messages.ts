@@ -1,4 +1,5 @@
 /** Messages: appended, read, pinned, searched. */
+import { parseRevision } from '../../domain/values/revision.js'
 import { withoutUndefined } from '../../lib/without-undefined.js'
 import { createHash } from 'node:crypto'
 import type { AmendOptions, AppendResult, Ledger, MessageInput, Observation } from '../../library/ledger.js'
@@ -11,8 +12,8 @@ import { etagOf, type Answer, type Handlers } from '../service.js'
 
 const PAGE = 1_000
 
-/** The revision that the headers expect; -1n where the conversation is to be a new one. */
-function expectedOf(headers: Readonly<Record<string, string | undefined>>): bigint | undefined {
+/** The revision that the headers expect; -1 where the conversation is to be a new one. */
+function expectedOf(headers: Readonly<Record<string, string | undefined>>): number | undefined {
   const match = headers['if-match']
   const none = headers['if-none-match']
   if (match !== undefined && none !== undefined)
@@ -22,17 +23,18 @@ function expectedOf(headers: Readonly<Record<string, string | undefined>>): bigi
       throw new Refused('BadRequest', 'if-none-match of an append is `*`: the conversation is to be a new one', {
         field: 'if-none-match',
       })
-    return -1n
+    return -1
   }
   if (match === undefined) return undefined
-  const [, revision] = /^"(\d{1,18})"$/u.exec(match.trim()) ?? []
+  const [, digits = ''] = /^"(\d+)"$/u.exec(match.trim()) ?? []
+  const revision = parseRevision(digits)
   if (revision === undefined)
     throw new Refused(
       'BadRequest',
       'if-match is the ETag that the revision was given as, for instance "12" with its quotes',
       { field: 'if-match' },
     )
-  return BigInt(revision)
+  return revision
 }
 
 /** The scope of what is recorded, within what the key is bound to. */
@@ -75,7 +77,7 @@ async function answerOfFirst(
   ownCorrelation: string | undefined,
 ): Promise<AppendResult> {
   const { revision } = await ledger.messages(conversationId, { at: `message:${ids.at(-1) ?? ''}` })
-  let position: bigint | undefined
+  let position: number | undefined
   for await (const event of ledger.log(conversationId, { from: revision, limit: 2 })) {
     if (event.revision === revision) ({ position } = event)
     else if (event.type === 'MessageAppended' && event.metadata.correlationId === ownCorrelation) throw reused()
@@ -158,7 +160,7 @@ export const messageHandlers = {
     const cursorParts = placeOf(cursor, 2)
     if (cursorParts !== undefined && !cursorParts.every((part) => /^\d{1,18}$/u.test(part))) throw wrongCursor()
     // Pages are of one moment, so that none is missed while messages come and go.
-    const [moment, after] = cursorParts?.map(BigInt) ?? []
+    const [moment, after] = cursorParts?.map(Number) ?? []
     const live = await ledger.messages(conversation, withoutUndefined({ at: moment ?? at, ...wait }))
     const left = after === undefined ? live.messages : live.messages.filter(({ revision }) => revision > after)
     const page = left.slice(0, limit)

@@ -28,7 +28,7 @@ const tiny = configuredWith({ modelMaxTokens: 512 })
 
 describe('a context', () => {
   it('of a conversation without a fact is empty', () => {
-    expect(contextIn(stateAfter([]))).toMatchObject({ messages: [], tokens: 0, revision: -1n })
+    expect(contextIn(stateAfter([]))).toMatchObject({ messages: [], tokens: 0, revision: -1 })
   })
 
   it('has leading messages, the view, pinned ones from before the window, and the window, in this order', () => {
@@ -41,7 +41,7 @@ describe('a context', () => {
       appended('b'),
       appended('late-system', { role: 'system' }),
       archived('k', ['a', 'b']),
-      prunedBy({ k: ['a', 'b'] }, { windowStart: 6n }),
+      prunedBy({ k: ['a', 'b'] }, { windowStart: 6 }),
     )
     expect(context.messageIds).toEqual(['s', 'p', 'late-system'])
     expect(context.viewAt).toBe(0)

@@ -183,7 +183,7 @@ describe('ahead of need', () => {
     const blocked = [
       ...messages(15),
       summarized('c1', ['m0']),
-      pinned('m0', 1n),
+      pinned('m0', 1),
       summarized('c2', ['m1', 'm2', 'm3', 'm4']),
     ]
     expect(ahead(state({}, ...blocked))).toBe('m5 m6 m7 m8 behind c2')
@@ -193,8 +193,8 @@ describe('ahead of need', () => {
   it('chunks are taken in the order of their messages, whichever was recorded first', () => {
     const back = [
       ...messages(15),
-      summarized('two', ['m4', 'm5', 'm6', 'm7'], { firstRevision: 5n, lastRevision: 8n }),
-      summarized('one', ['m0', 'm1', 'm2', 'm3'], { firstRevision: 1n, lastRevision: 4n }),
+      summarized('two', ['m4', 'm5', 'm6', 'm7'], { firstRevision: 5, lastRevision: 8 }),
+      summarized('one', ['m0', 'm1', 'm2', 'm3'], { firstRevision: 1, lastRevision: 4 }),
     ]
     expect(ahead(state({}, ...back))).toBe('m8 m9 m10 m11 behind two')
   })
@@ -247,7 +247,7 @@ describe('ahead of need', () => {
           ...messages(15),
           summarized('one', ['m0', 'm1', 'm2', 'm3']),
           summarized('two', ['m4', 'm5', 'm6', 'm7']),
-          pinned('m5', 6n),
+          pinned('m5', 6),
         ),
       ),
     ).toBe('m4 m6 m7 m8 behind one')
@@ -319,11 +319,11 @@ describe('batches become one', () => {
     startTime: at(0),
     endTime: at(1),
     messageCount: 1,
-    firstRevision: 0n,
-    lastRevision: 0n,
+    firstRevision: 0,
+    lastRevision: 0,
     content: 'c',
     tokens: 1,
-    revision: BigInt(number),
+    revision: number,
   })
   const chosen = (depths: readonly number[], clips = { clipFirst: 1, clipLast: 1, buffer: 2 }): string[] | undefined =>
     planResummarization(

@@ -41,7 +41,7 @@ const compactedTask = (request: string): Event[] => [
   call('c'),
   result('c'),
   archived('k', ['u', 'a']),
-  prunedBy({ k: ['u', 'a'] }, { windowStart: 3n }),
+  prunedBy({ k: ['u', 'a'] }, { windowStart: 3 }),
 ]
 
 describe('the user message that a context begins with', () => {
@@ -84,7 +84,7 @@ describe('the system message', () => {
       appended('s', { role: 'system', content: [part], extra: { custom: 1 } }),
       appended('d', { role: 'developer', content: 'Be kind.' }),
       ...compactedTask('Go.').slice(0, -1),
-      prunedBy({ k: ['u', 'a'] }, { windowStart: 5n }),
+      prunedBy({ k: ['u', 'a'] }, { windowStart: 5 }),
     )
     expect(context.messages[0]).toMatchObject({ role: 'system', custom: 1 })
     expect(context.messages[0]?.content).toEqual([

@@ -16,11 +16,11 @@ function batch(number: number, depth = 0, some: Partial<Batch> = {}): Batch {
     batchId: `b${String(number)}`,
     label: batchLabel('c', span.endTime),
     ...span,
-    firstRevision: 0n,
-    lastRevision: 0n,
+    firstRevision: 0,
+    lastRevision: 0,
     content: archivedContent(span, `Summary ${String(number)}.\nSecond line.`),
     tokens: 5,
-    revision: 0n,
+    revision: 0,
     ...some,
   }
 }

@@ -33,14 +33,14 @@ describe('ArchiveAndPrune', () => {
         type: 'MessagesPruned',
         data: {
           cycle: 1,
-          windowStart: 6n,
+          windowStart: 6,
           why: { trigger: 'soft', threshold: 800, terms: { modelMaxTokens: 1_000 } },
           carried: {
             messagesCompressed: 3,
             messagesAppended: 7,
-            leading: [1n],
-            originalTask: 2n,
-            kept: [{ revision: 3n, pinned: true }],
+            leading: [1],
+            originalTask: 2,
+            kept: [{ revision: 3, pinned: true }],
             chunks: [],
             compactedCalls: [{ callId: 'x', name: 'run' }],
           },
@@ -67,7 +67,7 @@ describe('ArchiveAndPrune', () => {
     givenEvents(small, appended('a'), appended('b'), summarized('k', ['a']), pinned('a'))
       .when(archiveAndPrune('k'))
       .rejected({ kind: 'MessagePinned', messageId: 'a' })
-    givenEvents(small, calls('c', 'x'), result('r', 'x'), appended('d'), summarized('k', ['c', 'r']), pinned('r', 2n))
+    givenEvents(small, calls('c', 'x'), result('r', 'x'), appended('d'), summarized('k', ['c', 'r']), pinned('r', 2))
       .when(archiveAndPrune('k'))
       .rejected({ kind: 'MessagePinned', messageId: 'c' })
   })

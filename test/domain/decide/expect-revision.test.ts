@@ -5,8 +5,8 @@ import { appended } from '../../support/builders.js'
 import { givenEvents } from '../../support/given-events.js'
 
 it('Expect refuses what was decided on another revision', () => {
-  givenEvents(appended('a')).when({ type: 'Expect', revision: 1n }).records()
+  givenEvents(appended('a')).when({ type: 'Expect', revision: 1 }).records()
   givenEvents(appended('a'))
-    .when({ type: 'Expect', revision: 0n })
-    .rejected({ kind: 'ConversationMoved', revision: 1n, known: 0n })
+    .when({ type: 'Expect', revision: 0 })
+    .rejected({ kind: 'ConversationMoved', revision: 1, known: 0 })
 })

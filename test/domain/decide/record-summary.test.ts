@@ -16,8 +16,8 @@ describe('RecordChunk', () => {
       type: 'ChunkSummarized',
       data: {
         messageIds: ['a', 'b'],
-        firstRevision: 1n,
-        lastRevision: 2n,
+        firstRevision: 1,
+        lastRevision: 2,
         startTime: at(4),
         endTime: at(9),
         messageCount: 2,

@@ -10,7 +10,7 @@ const conversation = givenEvents(small, appended('a'), appended('b'))
 const edition = (some: Partial<Conversation> = {}): Conversation => ({
   ...conversation.state,
   editionId: 'e1',
-  conversationRevision: 2n,
+  conversationRevision: 2,
   ...some,
 })
 
@@ -25,11 +25,11 @@ describe('AdoptEdition', () => {
       startTime: at(0),
       endTime: at(0),
       messageCount: 1,
-      firstRevision: 1n,
-      lastRevision: 1n,
+      firstRevision: 1,
+      lastRevision: 1,
       content: 'It is told.',
       tokens: 4,
-      revision: 7n,
+      revision: 7,
     }
     const { revision: _revision, ...whole } = batch
     expect(
@@ -41,18 +41,18 @@ describe('AdoptEdition', () => {
         data: {
           editionId: 'e1',
           cycle: 1,
-          windowStart: 2n,
+          windowStart: 2,
           left: ['a'],
           restored: [],
-          batches: [{ ...whole, origin: { editionId: 'e1', revision: 7n } }],
-          carried: { messagesAppended: 2, lineage: { since: 3n, edition: { editionId: 'e1', adoptedAt: 3n } } },
+          batches: [{ ...whole, origin: { editionId: 'e1', revision: 7 } }],
+          carried: { messagesAppended: 2, lineage: { since: 3, edition: { editionId: 'e1', adoptedAt: 3 } } },
         },
       },
     ])
   })
 
   it('records nothing where it is in force', () => {
-    const lineage = { since: 2n, edition: { editionId: 'e1', adoptedAt: 2n } }
+    const lineage = { since: 2, edition: { editionId: 'e1', adoptedAt: 2 } }
     givenState({ ...conversation.state, lineage })
       .when({ type: 'AdoptEdition', edition: edition() })
       .records()
@@ -60,8 +60,8 @@ describe('AdoptEdition', () => {
 
   it('refuses one that has not seen everything, or that compacted what is pinned or withdrawn by now', () => {
     conversation
-      .when({ type: 'AdoptEdition', edition: edition({ conversationRevision: 1n }) })
-      .rejected({ kind: 'ConversationMoved', revision: 2n, known: 1n })
+      .when({ type: 'AdoptEdition', edition: edition({ conversationRevision: 1 }) })
+      .rejected({ kind: 'ConversationMoved', revision: 2, known: 1 })
     givenEvents(small, appended('a'), pinned('a'))
       .when({ type: 'AdoptEdition', edition: edition({ window: [] }) })
       .rejected({ kind: 'PinnedMessageCompacted', messageId: 'a' })
@@ -80,7 +80,7 @@ describe('RevertEdition', () => {
 })
 
 describe('UndoCycles', () => {
-  const undone = [{ cycle: 1, revision: 2n }]
+  const undone = [{ cycle: 1, revision: 2 }]
   const large = givenEvents(small, appended('a', { tokens: 990 }), appended('b', { tokens: 20 })).state
   const compacted = givenState({ ...large, window: large.window.slice(1), cycles: 1, tokens: 20 })
 

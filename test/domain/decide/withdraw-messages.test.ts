@@ -19,8 +19,8 @@ describe('WithdrawMessages', () => {
         type: 'MessagesWithdrawn',
         data: {
           messages: [
-            { messageId: 'a', revision: 2n },
-            { messageId: 's', revision: 1n },
+            { messageId: 'a', revision: 2 },
+            { messageId: 's', revision: 1 },
           ],
           why: 'edited',
         },

@@ -45,7 +45,7 @@ import { storedEvents } from '../../support/stored-event-texts.js'
 
 const eventPlace = {
   stream: 'conversation-c',
-  revision: 7n,
+  revision: 7,
   id: uuidOf('x'),
   previousHash: GENESIS_HASH,
   recordedAt: at(7),
@@ -57,7 +57,7 @@ const stored = (event: Event, some: Partial<StoredEvent> = {}): StoredEvent => (
   ...encoded(event).toStore,
   stream: eventPlace.stream,
   revision: eventPlace.revision,
-  position: 9n,
+  position: 9,
   ...some,
 })
 
@@ -94,8 +94,8 @@ describe('decode(encode(e)) is e', () => {
     expect({ type, data }).toStrictEqual(event)
     expect({ stream, revision, position, id }).toEqual({
       stream: 'conversation-c',
-      revision: 7n,
-      position: 9n,
+      revision: 7,
+      position: 9,
       id: eventPlace.id,
     })
     expect(metadata).toEqual({
@@ -178,7 +178,7 @@ describe('an event that cannot be read names itself', () => {
     ['metadata without a hash', { metadata: '{}' }, 'metadata'],
   ])('%s', (_what, some, detail) => {
     const left = refusal({ ...event, ...some })
-    expect(left).toMatchObject({ kind: 'UnreadableEvent', stream: 'conversation-c', revision: 7n })
+    expect(left).toMatchObject({ kind: 'UnreadableEvent', stream: 'conversation-c', revision: 7 })
     expect(left.detail).toContain(detail)
   })
 })
@@ -261,7 +261,7 @@ describe('the hash of an event', () => {
     expect(eventHash(event, unsigned)).toBe(hash)
     const changed = [
       eventHash({ ...event, data: event.data.replace('content of m', 'content of n') }, unsigned),
-      eventHash({ ...event, revision: 8n }, unsigned),
+      eventHash({ ...event, revision: 8 }, unsigned),
       eventHash({ ...event, stream: 'conversation-d' }, unsigned),
       eventHash({ ...event, type: 'MessagePinned' }, unsigned),
       eventHash({ ...event, id: uuidOf('y') }, unsigned),

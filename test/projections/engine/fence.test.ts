@@ -38,20 +38,20 @@ describeOnDatabases('fence', (database) => {
 
   longTest('a runner with an old fence writes nothing and throws `Fenced`', async () => {
     await record(store, 'a', everyEvent)
-    const [first, second] = [runner({ fence: 1n }), runner({ fence: 2n })]
+    const [first, second] = [runner({ fence: 1 }), runner({ fence: 2 })]
     await first.catchUp()
     const stale = await readGenerations(
       db,
       projections.map(({ name }) => name),
     )
-    await second.catchUp(-1n)
+    await second.catchUp(-1)
     await record(store, 'b', everyEvent)
     const head = await store.head()
     // It has lost the claim and does not know: the checkpoints are where it left them.
-    const source = { db, store, decode: decodeStored, projections, fence: 1n }
+    const source = { db, store, decode: decodeStored, projections, fence: 1 }
     const before = await rows()
-    // `catchUp(-1n)` above found nothing to apply and did not raise the fence.
-    await runner({ fence: 2n }).catchUp()
+    // `catchUp(-1)` above found nothing to apply and did not raise the fence.
+    await runner({ fence: 2 }).catchUp()
     const after = await rows()
     expect(after).not.toEqual(before)
     await db.query('update projection_checkpoints set position = $1', [everyEvent.length - 1])
@@ -59,7 +59,7 @@ describeOnDatabases('fence', (database) => {
       stale.filter(({ name }) => name === projection.name).flatMap((generation) => targetsOf(projection, generation)),
     )
     expect(await applyUntil(source, targets, head, { batchSize: 10 })).toBe('moved')
-    expect(targets.every(({ position }) => position === BigInt(everyEvent.length - 1))).toBe(true)
+    expect(targets.every(({ position }) => position === everyEvent.length - 1)).toBe(true)
     await expect(first.catchUp()).rejects.toMatchObject({ kind: 'Fenced' })
     await expect(first.rebuild('all')).rejects.toThrow('another process has taken over the read models')
     await second.catchUp()
@@ -134,12 +134,12 @@ describeOnDatabases('fence', (database) => {
     const original = store
     store = createMemoryEventStore()
     for (let number = 0; number < 3; number += 1) await record(store, `other ${String(number)}`, everyEvent)
-    const found = await store.eventAt(mark?.position ?? -1n)
+    const found = await store.eventAt(mark?.position ?? -1)
     await expect(runner().catchUp()).rejects.toThrow(
       `archive-index was made from another log, or this one was changed: it has applied event ${mark?.id ?? ''} at position ${String(mark?.position)}, and this log has event ${found?.id ?? ''} there; run \`context-ledger verify\``,
     )
     expect(await createProjectionWatch({ db, store, projections }).status()).toMatchObject(
-      projections.map(() => ({ state: 'stopped', position: BigInt(everyEvent.length - 1) })),
+      projections.map(() => ({ state: 'stopped', position: everyEvent.length - 1 })),
     )
     // With the original log everything continues.
     store = original
@@ -152,7 +152,7 @@ describeOnDatabases('fence', (database) => {
     await db.query('update projection_checkpoints set event_id = null')
     await expect(runner().catchUp()).rejects.toThrow('this log ends at 0')
     await runner().rebuild('all')
-    expect(await runner().catchUp()).toBe(0n)
+    expect(await runner().catchUp()).toBe(0)
     expect(await db.query('select conversation_id from conversations')).toEqual([{ conversation_id: 'short' }])
   })
 })

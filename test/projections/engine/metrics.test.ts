@@ -8,8 +8,8 @@ const status = (some: Partial<ProjectionStatus> = {}): ProjectionStatus => ({
   name: 'notes',
   version: 1,
   generation: 1,
-  position: 5n,
-  head: 9n,
+  position: 5,
+  head: 9,
   lagEvents: 3,
   lagIsAtLeast: false,
   lagSeconds: 2.5,
@@ -17,8 +17,8 @@ const status = (some: Partial<ProjectionStatus> = {}): ProjectionStatus => ({
   updatedAt: '',
   stopped: [],
   partitions: [
-    { partition: 0, position: 9n, lagEvents: 0, lagIsAtLeast: false, lagSeconds: 0 },
-    { partition: 1, position: 5n, lagEvents: 3, lagIsAtLeast: false, lagSeconds: 2.5, stop: { reason: 'cannot' } },
+    { partition: 0, position: 9, lagEvents: 0, lagIsAtLeast: false, lagSeconds: 0 },
+    { partition: 1, position: 5, lagEvents: 3, lagIsAtLeast: false, lagSeconds: 2.5, stop: { reason: 'cannot' } },
   ],
   ...some,
 })
@@ -56,7 +56,7 @@ test('each partition has its lag, and whether it stopped', async () => {
 
 test('a projection that this program refuses is stopped in each partition', async () => {
   const register = new Registry()
-  const partitions = [{ partition: 0, position: 9n, lagEvents: 0, lagIsAtLeast: false, lagSeconds: 0 }]
+  const partitions = [{ partition: 0, position: 9, lagEvents: 0, lagIsAtLeast: false, lagSeconds: 0 }]
   createProjectionMetrics(
     register,
     async () => [status({ partitions, state: 'stopped', stop: { reason: 'has rows of a newer version' } })],

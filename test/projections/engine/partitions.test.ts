@@ -138,7 +138,7 @@ describeOnDatabases('partitions', (database) => {
       projections.map(() => ({
         position: head,
         lagEvents: 0,
-        stopped: [{ conversationId: 'c3', stream: 'conversation-c3', revision: 1n, type: 'Noted' }],
+        stopped: [{ conversationId: 'c3', stream: 'conversation-c3', revision: 1, type: 'Noted' }],
       })),
     )
     for (const id of [...ids.filter((each) => each !== 'c3'), ...ids.map((each) => `${each} later`)])
@@ -212,7 +212,7 @@ describeOnDatabases('partitions', (database) => {
 
   /** A message that replaces the unreadable event. */
   async function noted(): Promise<{ type: string; data: string; metadata: string }> {
-    const found = await store.eventAt(0n)
+    const found = await store.eventAt(0)
     return {
       type: found?.type ?? '',
       data: (found?.data ?? '').replace('"m0"', '"m9"'),
@@ -226,7 +226,7 @@ describeOnDatabases('partitions', (database) => {
     await expect(
       runner({
         decode: async (stored) => {
-          if (stored.revision === 1n) throw unavailable
+          if (stored.revision === 1) throw unavailable
           return await decodeStored(stored)
         },
       }).catchUp(),

@@ -118,7 +118,7 @@ describeOnDatabases('rebuild', (database) => {
     const over = new AbortController()
     let reads = 0
     const reading = (async () => {
-      let last = -1n
+      let last = -1
       while (!over.signal.aborted) {
         expect(await still()).toBe(expected)
         // The position never decreases for a reader.

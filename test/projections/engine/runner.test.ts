@@ -69,20 +69,20 @@ describeOnDatabases('runner', (database) => {
 
   test('it continues from the checkpoint, and the checkpoint moves even if no event matches', async () => {
     const one = runner()
-    expect(await one.catchUp()).toBe(-1n)
+    expect(await one.catchUp()).toBe(-1)
     await record(store, 'a', [configured(), ...messages(3)])
-    expect(await one.catchUp()).toBe(3n)
+    expect(await one.catchUp()).toBe(3)
     await appended(store, 'prompt-x', eventsFor('prompt-x', [promptRegistered()]).events)
-    expect(await runner().catchUp()).toBe(4n)
+    expect(await runner().catchUp()).toBe(4)
     expect(await texts()).toEqual(['m0', 'm1', 'm2'])
     expect(await one.status()).toMatchObject([
-      { name: 'notes', version: 1, generation: 1, position: 4n, head: 4n, lagEvents: 0, state: 'idle' },
+      { name: 'notes', version: 1, generation: 1, position: 4, head: 4, lagEvents: 0, state: 'idle' },
     ])
   })
 
   test('`until` applies no more than the batch that contains it', async () => {
     await record(store, 'a', messages(10))
-    expect(await runner({ batchSize: 2 }).catchUp(4n)).toBe(5n)
+    expect(await runner({ batchSize: 2 }).catchUp(4)).toBe(5)
     expect(await texts()).toEqual(['m0', 'm1', 'm2', 'm3', 'm4', 'm5'])
   })
 
@@ -118,7 +118,7 @@ describeOnDatabases('runner', (database) => {
     await record(store, 'a', messages(300))
     // The trigger counts every write, also a repeated write of the same row.
     const first = runner({ batchSize: 7 })
-    await first.catchUp(-1n)
+    await first.catchUp(-1)
     await db.script(`
       create table written (text text);
       create function count_written() returns trigger language plpgsql as $$ begin insert into written values (new.text); return new; end $$;
@@ -172,28 +172,28 @@ describeOnDatabases('runner', (database) => {
     await record(store, 'b', messages(2))
     const reported: string[] = []
     const one = runner({ onStop: (name, { reason }) => reported.push(`${name} ${reason}`) })
-    expect(await one.catchUp()).toBe(7n)
+    expect(await one.catchUp()).toBe(7)
     expect(await texts()).toEqual(['m0', 'm1', 'm2', 'm3', 'm4', 'm0', 'm1'])
     expect(await one.status()).toMatchObject([
       {
-        position: 7n,
+        position: 7,
         lagEvents: 0,
         state: 'idle',
-        stopped: [{ conversationId: 'a', stream: 'conversation-a', position: 5n, revision: 5n, type: 'Noted' }],
+        stopped: [{ conversationId: 'a', stream: 'conversation-a', position: 5, revision: 5, type: 'Noted' }],
       },
     ])
-    await expect(one.waitFor(7n, 60_000, { conversationId: 'a' })).rejects.toMatchObject({ kind: 'ProjectionStopped' })
-    await expect(one.waitFor(7n, 60_000, { conversationId: 'a' })).rejects.toThrow(
+    await expect(one.waitFor(7, 60_000, { conversationId: 'a' })).rejects.toMatchObject({ kind: 'ProjectionStopped' })
+    await expect(one.waitFor(7, 60_000, { conversationId: 'a' })).rejects.toThrow(
       'notes cannot apply Noted at revision 5 of conversation-a',
     )
-    expect(await one.waitFor(4n, 0, { conversationId: 'a' })).toBe(true)
-    expect(await one.waitFor(7n, 0, { conversationId: 'b' })).toBe(true)
-    expect(await one.waitFor(7n, 0)).toBe(true)
+    expect(await one.waitFor(4, 0, { conversationId: 'a' })).toBe(true)
+    expect(await one.waitFor(7, 0, { conversationId: 'b' })).toBe(true)
+    expect(await one.waitFor(7, 0)).toBe(true)
 
     // Every runner skips later events of the stopped conversation, and applies those of others.
-    await appended(store, 'conversation-a', eventsFor('conversation-a', messages(1, 6), 6n).events)
-    await appended(store, 'conversation-b', eventsFor('conversation-b', messages(1, 2), 2n).events)
-    expect(await runner().catchUp()).toBe(9n)
+    await appended(store, 'conversation-a', eventsFor('conversation-a', messages(1, 6), 6).events)
+    await appended(store, 'conversation-b', eventsFor('conversation-b', messages(1, 2), 2).events)
+    expect(await runner().catchUp()).toBe(9)
     expect(await texts()).toEqual(['m0', 'm1', 'm2', 'm3', 'm4', 'm0', 'm1', 'm2'])
     expect(reported).toEqual([expect.stringContaining('notes cannot apply Noted at revision 5 of conversation-a')])
   })
@@ -213,7 +213,7 @@ describeOnDatabases('runner', (database) => {
     async (_case, answer) => {
       await record(store, 'a', messages(20))
       await record(store, 'b', messages(40))
-      await appended(store, 'conversation-a', eventsFor('conversation-a', messages(20, 20), 20n).events)
+      await appended(store, 'conversation-a', eventsFor('conversation-a', messages(20, 20), 20).events)
       const odd = silent('notes', [noted], {
         MessageAppended: (event) => {
           const { messageId } = event.data
@@ -246,21 +246,21 @@ describeOnDatabases('runner', (database) => {
         },
       }
       const one = runner({ projections: [odd, second], batchSize: 16 })
-      expect(await one.catchUp()).toBe(79n)
+      expect(await one.catchUp()).toBe(79)
       expect(await texts()).toHaveLength(17 + 40)
       expect(await one.status()).toMatchObject([
         {
           name: 'notes',
-          position: 79n,
+          position: 79,
           stopped: [
             {
               conversationId: 'a',
-              position: 17n,
+              position: 17,
               reason: expect.stringContaining('cannot apply MessageAppended at revision 17 of conversation-a'),
             },
           ],
         },
-        { name: 'other', position: 79n, stopped: [] },
+        { name: 'other', position: 79, stopped: [] },
       ])
       const restarted = runner({ projections: [notes(), second] })
       await restarted.catchUp()
@@ -271,7 +271,7 @@ describeOnDatabases('runner', (database) => {
 
   test('the lag of rows that were never built is the whole log', async () => {
     await record(store, 'a', messages(3))
-    expect(await runner().status()).toMatchObject([{ position: -1n, lagEvents: 3, state: 'idle', partitions: [] }])
+    expect(await runner().status()).toMatchObject([{ position: -1, lagEvents: 3, state: 'idle', partitions: [] }])
   })
 
   test('it continues after another runner has rebuilt or completed a stopped conversation', async () => {
@@ -281,20 +281,20 @@ describeOnDatabases('runner', (database) => {
       const { position } = await appended(
         store,
         'conversation-a',
-        eventsFor('conversation-a', messages(1, number), BigInt(number)).events,
+        eventsFor('conversation-a', messages(1, number), number).events,
       )
       expect(await one.waitFor(position, 5_000, { conversationId: 'a' })).toBe(true)
     }
     one.start()
     try {
-      await expect(one.waitFor(2n, 5_000, { conversationId: 'a' })).rejects.toThrow(
+      await expect(one.waitFor(2, 5_000, { conversationId: 'a' })).rejects.toThrow(
         'cannot apply MessageAppended at revision 1',
       )
       await runner().rebuild('all')
-      expect(await one.status()).toMatchObject([{ state: 'following', position: 2n, stopped: [] }])
+      expect(await one.status()).toMatchObject([{ state: 'following', position: 2, stopped: [] }])
       await nextMessage(3)
-      await appended(store, 'conversation-a', eventsFor('conversation-a', messages(2, 4), 4n).events)
-      await expect(one.waitFor(5n, 5_000, { conversationId: 'a' })).rejects.toThrow(
+      await appended(store, 'conversation-a', eventsFor('conversation-a', messages(2, 4), 4).events)
+      await expect(one.waitFor(5, 5_000, { conversationId: 'a' })).rejects.toThrow(
         'cannot apply MessageAppended at revision 5',
       )
       // Another runner completes the conversation. This one, for which it is still stopped, must not skip later events.
@@ -314,12 +314,12 @@ describeOnDatabases('runner', (database) => {
         const { position } = await appended(
           store,
           'conversation-a',
-          eventsFor('conversation-a', messages(1, number), BigInt(number)).events,
+          eventsFor('conversation-a', messages(1, number), number).events,
         )
         expect(await one.waitFor(position, 5_000)).toBe(true)
         expect(await texts()).toHaveLength(number + 1)
       }
-      expect(await one.waitFor(100n, 60)).toBe(false)
+      expect(await one.waitFor(100, 60)).toBe(false)
       expect(await one.status()).toMatchObject([{ state: 'following', lagEvents: 0 }])
     } finally {
       await one.stop()
@@ -340,10 +340,10 @@ describeOnDatabases('runner', (database) => {
     one.start()
     try {
       await appended(store, 'conversation-a', eventsFor('conversation-a', messages(1)).events)
-      expect(await one.waitFor(0n, 5_000)).toBe(true)
+      expect(await one.waitFor(0, 5_000)).toBe(true)
       transactions = 0
       for (let number = 1; number <= 100; number += 1)
-        await appended(store, 'conversation-a', eventsFor('conversation-a', messages(1, number), BigInt(number)).events)
+        await appended(store, 'conversation-a', eventsFor('conversation-a', messages(1, number), number).events)
       while ((await one.status())[0]?.lagEvents !== 0) await new Promise((resolve) => setTimeout(resolve, 10))
       expect(await texts()).toHaveLength(101)
       expect(transactions).toBeLessThan(20)
@@ -372,7 +372,7 @@ describeOnDatabases('runner', (database) => {
     })
     one.start()
     try {
-      expect(await one.waitFor(2n, 10_000)).toBe(true)
+      expect(await one.waitFor(2, 10_000)).toBe(true)
       expect(failures).toHaveLength(1)
     } finally {
       await one.stop()

@@ -67,7 +67,7 @@ describeOnDatabases('read models of a shared log', (database) => {
     // It does wait for a projected event, and for a position that the log has not reached.
     await record(keeper, 'b', [configured(), message('m2')])
     expect(await watch.waitFor(await reader.head(), 100)).toBe(false)
-    expect(await watch.waitFor((await reader.head()) + 1_000n, 100)).toBe(false)
+    expect(await watch.waitFor((await reader.head()) + 1_000, 100)).toBe(false)
     await runner.catchUp()
     expect(await watch.waitFor(await reader.head(), 5_000)).toBe(true)
   })
@@ -104,7 +104,7 @@ describeOnDatabases('read models of a shared log', (database) => {
 
     test('waiting for such rows fails', async () => {
       const watch = createProjectionWatch({ db, store: otherLog, projections })
-      await expect(watch.waitFor(0n, 100)).rejects.toMatchObject({ kind: 'ProjectionStopped' })
+      await expect(watch.waitFor(0, 100)).rejects.toMatchObject({ kind: 'ProjectionStopped' })
       await expect(runnerOf(otherLog).catchUp()).rejects.toThrow('made from another log')
     })
 
@@ -126,7 +126,7 @@ describeOnDatabases('read models of a shared log', (database) => {
     const runner = runnerOf(store)
     await runner.catchUp()
     await db.query('update projection_checkpoints set position = $1, event_position = null, event_id = null', [
-      2n ** 63n - 1n,
+      Number.MAX_SAFE_INTEGER,
     ])
     expect(
       (await createProjectionWatch({ db, store, projections }).status()).map(({ state, lagEvents }) => [

@@ -56,7 +56,10 @@ const cells = {
   terms: maybe(fc.constantFrom(`'a':1`, `'a':1,4 'b c':2`, '')),
 }
 // Few keys, so that several changes affect the same row.
-const thingKey = fc.record({ conversation_id: fc.constantFrom('a', 'b'), place: fc.constantFrom(0n, 1n, 2n ** 62n) })
+const thingKey = fc.record({
+  conversation_id: fc.constantFrom('a', 'b'),
+  place: fc.constantFrom(0, 1, Number.MAX_SAFE_INTEGER),
+})
 const nameKey = fc.record({ conversation_id: fc.constantFrom('a', 'b'), name: fc.constantFrom('x', 'X', 'é', '1:x') })
 const change: fc.Arbitrary<RowChange> = fc.oneof(
   fc
@@ -71,16 +74,7 @@ const change: fc.Arbitrary<RowChange> = fc.oneof(
 )
 
 const asText = (rows: Record<string, readonly Row[]>): unknown =>
-  Object.fromEntries(
-    Object.entries(rows).map(([table, all]) => [
-      table,
-      all.map((row) =>
-        Object.fromEntries(
-          Object.entries(row).map(([column, cell]) => [column, typeof cell === 'bigint' ? String(cell) : cell]),
-        ),
-      ),
-    ]),
-  )
+  Object.fromEntries(Object.entries(rows).map(([table, all]) => [table, all.map((row) => ({ ...row }))]))
 
 describeOnDatabases('rows', (database) => {
   let db: Database

@@ -128,7 +128,7 @@ describeOnServer('worker processes', () => {
   /** Resolves when a few hundred more events are in the log. */
   async function appendedSome(): Promise<void> {
     const from = await store.head()
-    while ((await store.head()) < from + 300n) await new Promise((resolve) => setTimeout(resolve, 10))
+    while ((await store.head()) < from + 300) await new Promise((resolve) => setTimeout(resolve, 10))
   }
 
   test('a rebuild while a worker applies events and sixteen writers append', async () => {
@@ -140,14 +140,14 @@ describeOnServer('worker processes', () => {
       Array.from({ length: 16 }, async (_, appender) => {
         const stream = conversationStream(`appender ${String(appender)}`)
         for (let number = 0, hash: string | undefined; !over.signal.aborted; number += 1) {
-          const next = eventsFor(stream, [message(`m${String(number)}`)], BigInt(number), hash)
+          const next = eventsFor(stream, [message(`m${String(number)}`)], number, hash)
           hash = next.hash
           await appended(store, stream, next.events)
         }
       }),
     )
     const watching = (async () => {
-      let last = -1n
+      let last = -1
       while (!over.signal.aborted) {
         for (const { position } of (await watch.live()).flatMap(({ name, checkpoints }) =>
           name === 'live-messages' ? checkpoints.slice(0, 1) : [],

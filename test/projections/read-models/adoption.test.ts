@@ -267,9 +267,7 @@ describeOnDatabases('adoption', (database) => {
         // Each message belongs to the batch that contains it, at any depth below an active one, and to none while live.
         const appended = await harness.eventsOf('MessageAppended')
         const rows = await index.read((reads) =>
-          reads.messages(
-            appended.map(({ revision }) => ({ conversationId: CONVERSATION, revision: Number(revision) })),
-          ),
+          reads.messages(appended.map(({ revision }) => ({ conversationId: CONVERSATION, revision: revision }))),
         )
         const expectedBatches = batchesInForce(await projectedEvents(harness.store, CONVERSATION), loaded)
         expect(rows.map(({ messageId, batchId }) => [messageId, batchId])).toEqual(
@@ -302,7 +300,7 @@ describeOnDatabases('adoption', (database) => {
         rows.begin(CONVERSATION)
         let added = 0
         // Events are added while rows are compared, and change some of these rows.
-        for await (const event of eventsFrom(harness.log, CONVERSATION, () => -1n))
+        for await (const event of eventsFrom(harness.log, CONVERSATION, () => -1))
           if (rows.take(event) || (added += 1) % (every ?? Infinity) === 0) await rows.compare()
         rows.end(true)
         return (await rows.finish()).map(({ detail }) => detail)

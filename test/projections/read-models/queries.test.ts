@@ -32,12 +32,12 @@ describeOnDatabases('queries', (database) => {
     const live = await liveMessages(db, 'a')
     expect(live.map(({ messageId }) => messageId)).toEqual(['m1', 'm5', 'm7', 'm8'])
     expect(live[0]).toMatchObject({
-      revision: 1n,
+      revision: 1,
       pinned: false,
       body: { role: 'system', content: 'You keep the harbour log.\0' },
     })
     expect(live[1]).toMatchObject({ pinned: true })
-    expect((await liveMessages(db, 'a', { after: 1n, limit: 2 })).map(({ messageId }) => messageId)).toEqual([
+    expect((await liveMessages(db, 'a', { after: 1, limit: 2 })).map(({ messageId }) => messageId)).toEqual([
       'm5',
       'm7',
     ])
@@ -47,7 +47,7 @@ describeOnDatabases('queries', (database) => {
   test('a conversation counts its messages, live and compressed', async () => {
     expect(await conversation(db, 'a')).toMatchObject({
       scope: 'tenant-1',
-      revision: 20n,
+      revision: 20,
       compactions: 2,
       messages: 8,
       liveMessages: 4,

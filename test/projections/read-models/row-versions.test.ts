@@ -26,9 +26,7 @@ function digestOf(projection: Projection, name: string): string {
   const event = decode(readStoredEvent(name))
   if (E.isLeft(event)) throw new Error(event.left.detail)
   try {
-    const changes = JSON.stringify(changesOf(projection, event.right), (_key, value: unknown) =>
-      typeof value === 'bigint' ? String(value) : value,
-    )
+    const changes = JSON.stringify(changesOf(projection, event.right))
     return createHash('sha256').update(changes).digest('hex').slice(0, 16)
   } catch (error) {
     if (isLedgerError(error, 'CellRefused')) return 'refused'

@@ -252,12 +252,12 @@ export function createCalls({ id, users, log, reads, faults, role, life, die }: 
   /** Deletions are never disturbed: nothing of ours deletes. */
   function remover<Request extends DeleteReq | TombstoneReq, Response>(
     remove: EventLog['remove'],
-    toMessage: (position: bigint) => Response,
+    toMessage: (position: number) => Response,
   ) {
     return (call: grpc.ServerUnaryCall<Request, Response>, answer: grpc.sendUnaryData<Response>): void => {
       const target = targetOfDelete(call.request)
       const result = remove(target.stream, target.expected)
-      if (result.kind === 'appended') answer(null, toMessage(result.position ?? 0n))
+      if (result.kind === 'appended') answer(null, toMessage(result.position ?? 0))
       else answer(statusOf(result, target))
     }
   }

@@ -32,7 +32,7 @@ interface Replica extends ReadableLog {
 /** The log as one node sees it. */
 function createReplica(log: EventLog): Replica {
   const change = changes()
-  let until: bigint | undefined
+  let until: number | undefined
   const visible = (records: readonly Recorded[]): readonly Recorded[] => {
     const end = until
     return end === undefined ? records : records.filter(({ position }) => position < end)

@@ -38,9 +38,9 @@ const fromLine = (text: string): readonly Recorded[] =>
     ...stored,
     data: Buffer.from(stored.data, 'base64'),
     metadata: Buffer.from(stored.metadata, 'base64'),
-    revision: BigInt(stored.revision),
-    position: BigInt(stored.position),
-    created: BigInt(stored.created),
+    revision: Number(stored.revision),
+    position: Number(stored.position),
+    created: Number(stored.created),
   }))
 
 /** Reads the file, if it exists, and cuts off a last line that a kill has torn: that append was never acknowledged. */

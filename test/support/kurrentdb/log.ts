@@ -17,11 +17,11 @@ export interface Proposed {
 
 export interface Recorded extends Proposed {
   readonly stream: string
-  readonly revision: bigint
+  readonly revision: number
   /** Commit and prepare position in one: they have been equal since the server writes without transactions. */
-  readonly position: bigint
+  readonly position: number
   /** Since 1970, in units of 100 nanoseconds. */
-  readonly created: bigint
+  readonly created: number
 }
 
 export interface Journal {
@@ -31,15 +31,15 @@ export interface Journal {
   close(): void
 }
 
-export type Expected = bigint | 'any' | 'no_stream' | 'stream_exists'
+export type Expected = number | 'any' | 'no_stream' | 'stream_exists'
 
 export type AppendResult =
   /**
    * Both are those of the append's last event; a repetition gets the old ones, and an append of nothing has no
    * position.
    */
-  | { readonly kind: 'appended'; readonly revision: bigint | undefined; readonly position: bigint | undefined }
-  | { readonly kind: 'wrong-version'; readonly actual: bigint | undefined }
+  | { readonly kind: 'appended'; readonly revision: number | undefined; readonly position: number | undefined }
+  | { readonly kind: 'wrong-version'; readonly actual: number | undefined }
   | { readonly kind: 'deleted' }
 
 /** What a reader finds under a stream's name. */
@@ -53,7 +53,7 @@ export interface ReadableLog {
   /** Everything, system events too, in the order of their positions. */
   readonly all: readonly Recorded[]
   /** Where the next record will begin. */
-  readonly end: bigint
+  readonly end: number
   /** A stream as readers see it: without what is truncated, and not at all while it is deleted. */
   stream(name: string): StreamView
   /** Resolves when there is more to see. */
@@ -93,18 +93,16 @@ export interface LogOptions {
 const RECORD_OVERHEAD_BYTES = 83
 /** As `$tb` (truncate before) it means that the stream is deleted. JSON's numbers round it up. */
 const SOFT_DELETED = '9223372036854775807'
-const TOMBSTONE_REVISION = 2n ** 63n - 1n
+const TOMBSTONE_REVISION = 2 ** 63 - 1
 
-const ticks = (): bigint => BigInt(Date.now()) * 10_000n
+const ticks = (): number => Date.now() * 10_000
 
-const sizeOf = (record: Recorded): bigint =>
-  BigInt(
-    RECORD_OVERHEAD_BYTES +
-      Buffer.byteLength(record.stream) +
-      Buffer.byteLength(record.type) +
-      record.data.length +
-      record.metadata.length,
-  )
+const sizeOf = (record: Recorded): number =>
+  RECORD_OVERHEAD_BYTES +
+  Buffer.byteLength(record.stream) +
+  Buffer.byteLength(record.type) +
+  record.data.length +
+  record.metadata.length
 
 const systemEvent = (type: string, json: string): Proposed => ({
   id: randomUUID(),
@@ -156,9 +154,9 @@ function retentionIn(data: Uint8Array): { readonly truncateBefore: number; reado
 export function createEventLog({ journal, rememberedIds = 40_000, foreign = false }: LogOptions = {}): EventLog {
   const all: Recorded[] = []
   const streams = new Map<string, Stream>()
-  const remembered = new Map<string, { readonly stream: string; readonly revision: bigint }>()
+  const remembered = new Map<string, { readonly stream: string; readonly revision: number }>()
   const change = changes()
-  let end = 0n
+  let end = 0
   let foreignEvents = 0
 
   const streamNamed = (name: string): Stream => {
@@ -166,7 +164,7 @@ export function createEventLog({ journal, rememberedIds = 40_000, foreign = fals
     streams.set(name, known)
     return known
   }
-  const lastRevision = (name: string): bigint => BigInt(streams.get(name)?.records.length ?? 0) - 1n
+  const lastRevision = (name: string): number => (streams.get(name)?.records.length ?? 0) - 1
   const isSoftDeleted = (name: string): boolean => (streams.get(name)?.truncateBefore ?? 0) > Number.MAX_SAFE_INTEGER
 
   function keep(record: Recorded): void {
@@ -189,11 +187,11 @@ export function createEventLog({ journal, rememberedIds = 40_000, foreign = fals
     if (remembered.size > rememberedIds && oldest !== undefined) remembered.delete(oldest)
   }
 
-  function store(stream: string, firstRevision: bigint, events: readonly Proposed[]): Recorded | undefined {
+  function store(stream: string, firstRevision: number, events: readonly Proposed[]): Recorded | undefined {
     let position = end
     const created = ticks()
     const records = events.map((event, at) => {
-      const record: Recorded = { ...event, stream, revision: firstRevision + BigInt(at), position, created }
+      const record: Recorded = { ...event, stream, revision: firstRevision + at, position, created }
       position += sizeOf(record)
       return record
     })
@@ -207,14 +205,14 @@ export function createEventLog({ journal, rememberedIds = 40_000, foreign = fals
   }
 
   const setTruncateBefore = (stream: string, before: string): Recorded | undefined =>
-    store(`$$${stream}`, lastRevision(`$$${stream}`) + 1n, [systemEvent('$metadata', `{"$tb":${before}}`)])
+    store(`$$${stream}`, lastRevision(`$$${stream}`) + 1, [systemEvent('$metadata', `{"$tb":${before}}`)])
 
   /**
    * Whether these ids were stored before, as far as the process remembers: the revision of the last one, or what else
    * to make of them.
    */
-  function repetitionRemembered(stream: string, events: readonly Proposed[]): bigint | 'new' | 'partly' {
-    let last: bigint | undefined
+  function repetitionRemembered(stream: string, events: readonly Proposed[]): number | 'new' | 'partly' {
+    let last: number | undefined
     for (const { id } of events) {
       const known = remembered.get(id)
       if (known?.stream !== stream) return last === undefined ? 'new' : 'partly'
@@ -226,33 +224,33 @@ export function createEventLog({ journal, rememberedIds = 40_000, foreign = fals
   }
 
   /** Whether exactly these ids follow the expected revision: the revision of the last one. */
-  function repetitionAt(expected: bigint, stream: string, events: readonly Proposed[]): bigint | undefined {
+  function repetitionAt(expected: number, stream: string, events: readonly Proposed[]): number | undefined {
     const records = streams.get(stream)?.records ?? []
-    const same = events.every(({ id }, at) => records[Number(expected) + 1 + at]?.id === id)
-    return same && events.length > 0 ? expected + BigInt(events.length) : undefined
+    const same = events.every(({ id }, at) => records[expected + 1 + at]?.id === id)
+    return same && events.length > 0 ? expected + events.length : undefined
   }
 
   /** May it be stored, has it been stored before, or must it be refused? */
   function decide(stream: string, expected: Expected, events: readonly Proposed[]): 'store' | AppendResult {
     const current = lastRevision(stream)
-    const refused: AppendResult = { kind: 'wrong-version', actual: current < 0n ? undefined : current }
-    const repeated = (revision: bigint): AppendResult => ({
+    const refused: AppendResult = { kind: 'wrong-version', actual: current < 0 ? undefined : current }
+    const repeated = (revision: number): AppendResult => ({
       kind: 'appended',
       revision,
-      position: streams.get(stream)?.records[Number(revision)]?.position,
+      position: streams.get(stream)?.records[revision]?.position,
     })
     if (streams.get(stream)?.tombstoned === true) return { kind: 'deleted' }
     if (expected === 'any' || expected === 'stream_exists') {
-      if (expected === 'stream_exists' && current < 0n) return refused
+      if (expected === 'stream_exists' && current < 0) return refused
       const repetition = repetitionRemembered(stream, events)
       if (repetition === 'partly') return refused
       return repetition === 'new' ? 'store' : repeated(repetition)
     }
-    const after = expected === 'no_stream' ? -1n : expected
+    const after = expected === 'no_stream' ? -1 : expected
     if (after === current) return 'store'
     const repetition = after < current ? repetitionAt(after, stream, events) : undefined
     if (repetition !== undefined) return repeated(repetition)
-    return after === -1n && isSoftDeleted(stream) ? 'store' : refused
+    return after === -1 && isSoftDeleted(stream) ? 'store' : refused
   }
 
   function append(stream: string, expected: Expected, events: readonly Proposed[]): AppendResult {
@@ -260,10 +258,10 @@ export function createEventLog({ journal, rememberedIds = 40_000, foreign = fals
     if (decision !== 'store') return decision
     const current = lastRevision(stream)
     if (events.length === 0)
-      return { kind: 'appended', revision: current < 0n ? undefined : current, position: undefined }
+      return { kind: 'appended', revision: current < 0 ? undefined : current, position: undefined }
     // A deleted stream comes back with its next event, and what lay before stays hidden.
-    if (isSoftDeleted(stream)) setTruncateBefore(stream, String(current + 1n))
-    const last = store(stream, current + 1n, events)
+    if (isSoftDeleted(stream)) setTruncateBefore(stream, String(current + 1))
+    const last = store(stream, current + 1, events)
     if (foreign) othersAppend(FOREIGN_BEHIND_EACH)
     return { kind: 'appended', revision: last?.revision, position: last?.position }
   }
@@ -271,7 +269,7 @@ export function createEventLog({ journal, rememberedIds = 40_000, foreign = fals
   function othersAppend(count: number): void {
     for (let left = count; left > 0; left--) {
       const stream = FOREIGN_STREAMS[foreignEvents % FOREIGN_STREAMS.length] ?? ''
-      store(stream, lastRevision(stream) + 1n, [
+      store(stream, lastRevision(stream) + 1, [
         {
           ...systemEvent('OrderPlaced', `{"number":${String(foreignEvents)}}`),
           contentType: foreignEvents % 2 === 0 ? 'application/json' : 'application/octet-stream',
@@ -285,10 +283,10 @@ export function createEventLog({ journal, rememberedIds = 40_000, foreign = fals
   function writeFirstEvents(): void {
     const first = '$$$settings'
     const overhead = RECORD_OVERHEAD_BYTES + Buffer.byteLength(`${first}$metadata`)
-    store(first, 0n, [
+    store(first, 0, [
       systemEvent('$metadata', JSON.stringify({ $acl: { $r: '$admins' } }).padEnd(NEW_LOG_HEAD - overhead)),
     ])
-    store('$$$stats-127.0.0.1:2113', 0n, [systemEvent('$metadata', '{"$maxAge":86400}')])
+    store('$$$stats-127.0.0.1:2113', 0, [systemEvent('$metadata', '{"$maxAge":86400}')])
     if (foreign) othersAppend(FOREIGN_AT_FIRST)
   }
 
@@ -334,7 +332,7 @@ export function createEventLog({ journal, rememberedIds = 40_000, foreign = fals
       const isNew = all.length === 0
       if (isNew) writeFirstEvents()
       else
-        store('$epoch-information', lastRevision('$epoch-information') + 1n, [systemEvent('$epoch-information', '{}')])
+        store('$epoch-information', lastRevision('$epoch-information') + 1, [systemEvent('$epoch-information', '{}')])
     },
     changed: () => change.next(),
     close: () => journal?.close(),

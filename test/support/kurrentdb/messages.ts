@@ -80,7 +80,7 @@ export interface AppendTarget {
 
 function targetOf(options: UnaryOptions): AppendTarget {
   const stream = nameOf(options.getStreamIdentifier())
-  if (options.hasRevision()) return { stream, expected: BigInt(options.getRevision()) }
+  if (options.hasRevision()) return { stream, expected: Number(options.getRevision()) }
   if (options.hasNoStream()) return { stream, expected: 'no_stream' }
   return { stream, expected: options.hasStreamExists() ? 'stream_exists' : 'any' }
 }
@@ -101,7 +101,7 @@ export interface BatchTarget extends AppendTarget {
 export function targetOfBatch(options: BatchAppendReq.Options): BatchTarget {
   const stream = nameOf(options.getStreamIdentifier())
   const deadline = options.getDeadline()?.toDate().getTime() ?? Infinity
-  if (options.hasStreamPosition()) return { stream, deadline, expected: BigInt(options.getStreamPosition()) }
+  if (options.hasStreamPosition()) return { stream, deadline, expected: Number(options.getStreamPosition()) }
   if (options.hasNoStream()) return { stream, deadline, expected: 'no_stream' }
   return { stream, deadline, expected: options.hasStreamExists() ? 'stream_exists' : 'any' }
 }
@@ -120,15 +120,15 @@ function placeIn(options: ReadReq.Options): { readonly stream: string | undefine
   if (ofStream !== undefined)
     return {
       stream: nameOf(ofStream.getStreamIdentifier()),
-      start: startPoint(ofStream, () => ({ value: BigInt(ofStream.getRevision()) })),
+      start: startPoint(ofStream, () => ({ value: Number(ofStream.getRevision()) })),
     }
   const ofAll = options.getAll()
   const position = ofAll?.getPosition()
   return {
     stream: undefined,
     start: startPoint(ofAll, () => ({
-      value: BigInt(position?.getCommitPosition() ?? '0'),
-      prepare: BigInt(position?.getPreparePosition() ?? '0'),
+      value: Number(position?.getCommitPosition() ?? '0'),
+      prepare: Number(position?.getPreparePosition() ?? '0'),
     })),
   }
 }
@@ -137,7 +137,7 @@ function placeIn(options: ReadReq.Options): { readonly stream: string | undefine
 export const readQueryOf = (options: ReadReq.Options): ReadQuery => ({
   ...placeIn(options),
   backwards: options.getReadDirection() === streams.ReadReq.Options.ReadDirection.BACKWARDS,
-  maxCount: BigInt(options.getCount()),
+  maxCount: Number(options.getCount()),
 })
 
 function filterOf(options: ReadReq.Options): SubscriptionFilter | undefined {
@@ -259,13 +259,13 @@ function unaryRefusal(expected: Expected, { actual }: Refusal): AppendResp.Wrong
 }
 
 /** The answer to a deletion. */
-export const deleteMessage = (position: bigint): DeleteResp =>
+export const deleteMessage = (position: number): DeleteResp =>
   new streams.DeleteResp().setPosition(
     new streams.DeleteResp.Position().setCommitPosition(String(position)).setPreparePosition(String(position)),
   )
 
 /** The answer to a deletion for good. */
-export const tombstoneMessage = (position: bigint): TombstoneResp =>
+export const tombstoneMessage = (position: number): TombstoneResp =>
   new streams.TombstoneResp().setPosition(
     new streams.TombstoneResp.Position().setCommitPosition(String(position)).setPreparePosition(String(position)),
   )

@@ -5,22 +5,22 @@ import type { ReadableLog, Recorded } from './log.js'
  * A place in the whole log. Of an event both are the same; `prepare: 0` is right before the event that begins there.
  */
 interface Place {
-  readonly commit: bigint
-  readonly prepare: bigint
+  readonly commit: number
+  readonly prepare: number
 }
 
 /** `prepare` goes with a place in the whole log; a revision has none. */
 export type StartPoint =
   | { readonly kind: 'start' }
   | { readonly kind: 'end' }
-  | { readonly kind: 'at'; readonly value: bigint; readonly prepare?: bigint }
+  | { readonly kind: 'at'; readonly value: number; readonly prepare?: number }
 
 export interface ReadQuery {
   /** Without a stream it is a question about everything. */
   readonly stream: string | undefined
   readonly start: StartPoint
   readonly backwards: boolean
-  readonly maxCount: bigint
+  readonly maxCount: number
 }
 
 export type ReadAnswer =
@@ -47,12 +47,12 @@ export type SubscriptionItem =
   | { readonly kind: 'checkpoint'; readonly position: Place }
 
 /** What the server writes for a place that it does not have: an internal -1, without a sign. */
-const NOWHERE = 2n ** 64n - 1n
+const NOWHERE = 2 ** 64 - 1
 /** With more than this waiting, a live subscriber counts as too slow and is sent back to catching up. */
 const LIVE_BUFFER = 32
 
 /** The index of the first record at or after a position. */
-function placeOf(position: bigint, records: readonly Recorded[]): number {
+function placeOf(position: number, records: readonly Recorded[]): number {
   let low = 0
   let high = records.length
   while (low < high) {
@@ -65,27 +65,27 @@ function placeOf(position: bigint, records: readonly Recorded[]): number {
 }
 
 /** Positions are offsets into a file: a read cannot begin inside a record. A position beyond the end is not checked. */
-const isInsideOfRecord = (position: bigint, log: ReadableLog): boolean =>
+const isInsideOfRecord = (position: number, log: ReadableLog): boolean =>
   position < log.end && log.all[placeOf(position, log.all)]?.position !== position
 
-function* forwards(records: readonly Recorded[], from: number, maxCount: bigint): Iterable<Recorded> {
+function* forwards(records: readonly Recorded[], from: number, maxCount: number): Iterable<Recorded> {
   let left = maxCount
-  for (let at = from; left > 0n; at++, left--) {
+  for (let at = from; left > 0; at++, left--) {
     const record = records[at]
     if (record === undefined) return
     yield record
   }
 }
 
-function* backwards(records: readonly Recorded[], from: number, downTo: number, maxCount: bigint): Iterable<Recorded> {
+function* backwards(records: readonly Recorded[], from: number, downTo: number, maxCount: number): Iterable<Recorded> {
   let left = maxCount
-  for (let at = Math.min(from, records.length - 1); at >= downTo && left > 0n; at--, left--) {
+  for (let at = Math.min(from, records.length - 1); at >= downTo && left > 0; at--, left--) {
     const record = records[at]
     if (record !== undefined) yield record
   }
 }
 
-const placeAt = (start: StartPoint, count: number, place: (value: bigint) => number): number => {
+const placeAt = (start: StartPoint, count: number, place: (value: number) => number): number => {
   if (start.kind === 'start') return 0
   return start.kind === 'end' ? count : place(start.value)
 }
@@ -95,7 +95,7 @@ function readStream(name: string, query: ReadQuery, log: ReadableLog): ReadAnswe
   if (view.kind !== 'found') return { kind: view.kind, stream: name }
   const { records, from } = view
   const start = placeAt(query.start, records.length, (revision) =>
-    revision > records.length ? records.length : Number(revision),
+    revision > records.length ? records.length : revision,
   )
   return {
     kind: 'records',
@@ -120,7 +120,7 @@ function readAll(query: ReadQuery, log: ReadableLog): ReadAnswer {
 
 /** Answers a read, or says what is wrong with it. */
 export function read(query: ReadQuery, log: ReadableLog): ReadAnswer {
-  if (query.maxCount <= 0n) return { kind: 'invalid', reason: 'A read of no events' }
+  if (query.maxCount <= 0) return { kind: 'invalid', reason: 'A read of no events' }
   if (query.start.kind === 'end' && !query.backwards) return { kind: 'invalid', reason: 'A read forwards from the end' }
   return query.stream === undefined ? readAll(query, log) : readStream(query.stream, query, log)
 }
@@ -165,12 +165,10 @@ export async function* subscribe(
   // The start is exclusive, and one beyond the end waits until the log has come so far.
   const after = ofAll
     ? start.prepare !== undefined && start.prepare < start.value
-      ? start.value - 1n
+      ? start.value - 1
       : start.value
-    : -1n
-  let next = placeAt(start, records.length, (value) =>
-    stream === undefined ? placeOf(after + 1n, records) : Number(value) + 1,
-  )
+    : -1
+  let next = placeAt(start, records.length, (value) => (stream === undefined ? placeOf(after + 1, records) : value + 1))
   let sent: Place | undefined =
     start.kind === 'start'
       ? { commit: NOWHERE, prepare: NOWHERE }
@@ -211,7 +209,7 @@ export async function* subscribe(
       sent =
         live || following === undefined
           ? { commit: record.position, prepare: record.position }
-          : (matched ?? { commit: following.position, prepare: 0n })
+          : (matched ?? { commit: following.position, prepare: 0 })
       matched = undefined
       yield { kind: 'checkpoint', position: sent }
     }

@@ -42,12 +42,12 @@ export const problems = {
       exception: 'stream-deleted',
       'stream-name': stream,
     }),
-  wrongVersion: ({ stream, expected }: AppendTarget, actual: bigint | undefined) =>
+  wrongVersion: ({ stream, expected }: AppendTarget, actual: number | undefined) =>
     problem(grpc.status.FAILED_PRECONDITION, `Wrong expected version of '${stream}'`, {
       exception: 'wrong-expected-version',
       'stream-name': stream,
       'expected-version':
-        typeof expected === 'bigint' ? String(expected) : { no_stream: '-1', any: '-2', stream_exists: '-4' }[expected],
+        typeof expected === 'number' ? String(expected) : { no_stream: '-1', any: '-2', stream_exists: '-4' }[expected],
       ...(actual === undefined ? {} : { 'actual-version': String(actual) }),
     }),
   notLeader: (leader: { readonly host: string; readonly port: number }) =>

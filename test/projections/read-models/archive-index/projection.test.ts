@@ -28,7 +28,7 @@ describe('the archive index', () => {
     expect(before).toMatchObject([
       {
         conversation_id: 'c',
-        revision: 1n,
+        revision: 1,
         message_id: 'm1',
         author: 'user ada',
         created_at: at(0),
