@@ -480,7 +480,7 @@ describe('a server in a separate process', () => {
     before.close()
     appendFileSync(path, readFileSync(path, 'utf8').slice(0, 60))
     const torn = reopened()
-    expect(torn.append('s', 0n, [proposed('b')])).toMatchObject({ kind: 'appended', revision: 1n })
+    expect(torn.append('s', 0, [proposed('b')])).toMatchObject({ kind: 'appended', revision: 1 })
     torn.close()
     const after = reopened()
     expect(after.all.map(({ type }) => type)).toEqual(['a', 'b'])

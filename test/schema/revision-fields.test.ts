@@ -1,4 +1,5 @@
 /** Numbers with the names of revisions are revisions in every schema, and revisions have these names. */
+import { expect, it } from '@jest/globals'
 import { z } from 'zod'
 import { eventTypes } from '../../src/domain/events/index.js'
 import { REVISION_FIELDS, REVISION_LISTS, revisionInJson, toWire } from '../../src/domain/values/revision.js'
