@@ -28,7 +28,7 @@ function shape(schema: JsonSchema): string {
       .map((key) => (schema.required?.includes(key) === true ? key : `${key}?`))
       .join(', ')} }`
   if (schema.format === 'date-time') return 'time (ISO 8601, UTC)'
-  if (schema.pattern === '^\\d+$') return 'revision (decimal string)'
+  if (schema.pattern === '^\\d{1,16}$') return 'revision (decimal string)'
   if (schema.pattern?.includes('0-9a-f') === true) return 'SHA-256 (hexadecimal)'
   return String(schema.type ?? 'anything')
 }

@@ -51,7 +51,7 @@ export interface Answered<R extends Route> {
   /** The revision that was read or written, for `if-match` and `if-none-match`. */
   readonly etag: string | undefined
   /**
-   * The body, decoded by the route's schema: revisions and positions are bigints. Undefined if the answer has no body:
+   * The body, decoded by the route's schema: revisions and positions are numbers. Undefined if the answer has no body:
    * 204, and 304 if `if-none-match` was given.
    */
   readonly value: z.output<NonNullable<R['answer']>>

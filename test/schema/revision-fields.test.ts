@@ -22,7 +22,8 @@ function childrenOf(schema: z.core.$ZodType): [name: string | undefined, child: 
   const { def } = schema._zod
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the parts of a definition depend on its kind
   const parts = def as unknown as Children
-  const shape: [string, unknown][] = 'shape' in parts ? Object.entries(parts['shape'] as Children) : []
+  const shape: [string, unknown][] =
+    'shape' in parts ? Object.entries(z.record(z.string(), z.unknown()).parse(parts['shape'])) : []
   const inner = ['innerType', 'element', 'valueType', 'in', 'left', 'right'].map((part) => parts[part])
   const options = Array.isArray(parts['options']) ? parts['options'] : []
   return [

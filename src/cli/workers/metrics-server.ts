@@ -12,7 +12,7 @@ import { toWire } from '../../domain/values/revision.js'
 export interface Health {
   /** False if the process needs attention from an operator: 503. */
   readonly ok: boolean
-  /** Returned in the same JSON document; a bigint becomes a decimal string. */
+  /** Returned in the same JSON document. */
   readonly details: Readonly<Record<string, unknown>>
 }
 
