@@ -77,10 +77,29 @@ async function messagesOf(completion: Completion): Promise<readonly [MessageInpu
   throw bad('completion', read.error === undefined ? 'has no message' : `is an error: ${JSON.stringify(read.error)}`)
 }
 
+/** The result for a completion: the one of an earlier call with the same object, unless that call failed. */
+async function once<Result>(
+  results: WeakMap<object, Promise<Result>>,
+  completion: unknown,
+  run: () => Promise<Result>,
+): Promise<Result> {
+  // JavaScript callers may pass any value; reading it reports what is wrong.
+  if (typeof completion !== 'object' || completion === null) return await run()
+  const known = results.get(completion)
+  if (known !== undefined) return await known
+  const result = run()
+  results.set(completion, result)
+  result.catch(() => results.delete(completion))
+  return await result
+}
+
 class LedgerChat implements Chat {
   readonly tools: ChatTools
   /** The context that `context` returned last. */
   private lastContext: Pick<Context, 'revision' | 'hash'> | undefined
+  /** What was recorded of a completion, so that the same one is recorded once, and its tools run once. */
+  private readonly recorded = new WeakMap<object, Promise<RecordedAnswer>>()
+  private readonly ran = new WeakMap<object, Promise<readonly ToolResult[]>>()
 
   constructor(
     private readonly parts: ChatParts,
@@ -116,6 +135,10 @@ class LedgerChat implements Chat {
   }
 
   async record(completion: Completion, options?: RequestOptions): Promise<RecordedAnswer> {
+    return await once(this.recorded, completion, () => this.recordOnce(completion, options))
+  }
+
+  private async recordOnce(completion: Completion, options?: RequestOptions): Promise<RecordedAnswer> {
     const [answer, ...results] = await messagesOf(completion)
     const context = this.lastContext
     const answers = context && { revision: String(context.revision), hash: context.hash }
@@ -125,6 +148,10 @@ class LedgerChat implements Chat {
   }
 
   async runTools(completion: Completion, functions: ToolFunctions = {}): Promise<readonly ToolResult[]> {
+    return await once(this.ran, completion, () => this.runToolsOnce(completion, functions))
+  }
+
+  private async runToolsOnce(completion: Completion, functions: ToolFunctions): Promise<readonly ToolResult[]> {
     const results: ToolResult[] = []
     for (const call of openCalls(await messagesOf(completion))) {
       const result = await this.run(call, functions)

@@ -198,6 +198,28 @@ describe('what is not as it should be', () => {
     expect(() => ledger.conversation('')).toThrow('conversationId')
   })
 
+  it('the same completion is recorded once, and its tools run once', async () => {
+    const chat = ledger.conversation('run-7')
+    await chat.user('Where is the Alma?')
+    const completion = {
+      choices: [
+        {
+          message: {
+            content: null,
+            tool_calls: [{ id: 'c1', type: 'function', function: { name: 'berth', arguments: '{"ship":"Alma"}' } }],
+          },
+        },
+      ],
+    }
+    let runs = 0
+    const counted = { berth: () => (runs += 1) }
+    const [first, second] = await Promise.all([chat.record(completion), chat.record(completion)])
+    expect(second).toEqual(first)
+    expect(await chat.runTools(completion, counted)).toEqual(await chat.runTools(completion, counted))
+    expect(runs).toBe(1)
+    expect((await ledger.messages('run-7')).messages).toHaveLength(3)
+  })
+
   it('arguments that are not JSON become a result that reports it', async () => {
     const chat = ledger.conversation('run-7')
     await chat.user('Where is the Alma?')

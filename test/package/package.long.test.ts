@@ -319,13 +319,12 @@ describe('the code of the documentation', () => {
       })
       expect({ status, said: output }).toEqual({
         status: 0,
-        said: 'On staging.\n',
+        said: '\nOn staging.\n',
       })
       expect(bodies).toHaveLength(2)
       expect(JSON.parse(bodies[1] ?? '')).toMatchObject({
         messages: [
-          { content: 'Never touch production.' },
-          {},
+          { content: 'Never touch production. Where may I try the migration?' },
           { tool_calls: [{ id: 'call-1' }] },
           { role: 'tool', tool_call_id: 'call-1', content: expect.stringContaining('hits') },
         ],
