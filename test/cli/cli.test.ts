@@ -280,9 +280,10 @@ describe('a ledger', () => {
   it.each([
     [
       ['context', 'sample-harbour', '--at', '99999999999999999999999'],
-      'NoSuchRevision',
-      /its revisions go from 0 to \d+/u,
+      'BadInput',
+      /must be a revision \(a whole number up to 9007199254740991\), and is 99999999999999999999999/u,
     ],
+    [['context', 'sample-harbour', '--at', '9999'], 'NoSuchRevision', /its revisions go from 0 to \d+/u],
     [['context', 'sample-harbour', '--at', '-1', '--live'], 'NoSuchRevision', /there is no revision -1 /u],
     [
       ['context', 'sample-harbour', '--live', '--view', 'clip-archive'],

@@ -3,6 +3,7 @@ import { expect, it } from '@jest/globals'
 import { z } from 'zod'
 import { eventTypes } from '../../src/domain/events/index.js'
 import { REVISION_FIELDS, REVISION_LISTS, revisionInJson, toWire } from '../../src/domain/values/revision.js'
+import { cloudEvent } from '../../src/schema/events.js'
 import { routes } from '../../src/schema/index.js'
 
 interface Field {
@@ -50,6 +51,7 @@ function numbersIn(schema: z.core.$ZodType, path: string, name = '', isInList = 
 
 const fields = [
   ...Object.entries(eventTypes).flatMap(([type, { schema }]) => numbersIn(schema, type)),
+  ...numbersIn(cloudEvent, 'an event of the stream'),
   ...Object.entries(routes).flatMap(([name, { answer }]) =>
     isSchema(answer) ? numbersIn(answer, `answer of ${name}`) : [],
   ),

@@ -41,6 +41,7 @@ export const REVISION_FIELDS: ReadonlySet<string> = new Set([
   'position',
   'upTo',
   'previous',
+  'sequence',
   'windowStart',
   'adoptedAt',
   'originalTask',

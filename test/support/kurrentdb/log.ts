@@ -93,7 +93,7 @@ export interface LogOptions {
 const RECORD_OVERHEAD_BYTES = 83
 /** As `$tb` (truncate before) it means that the stream is deleted. JSON's numbers round it up. */
 const SOFT_DELETED = '9223372036854775807'
-const TOMBSTONE_REVISION = 2 ** 63 - 1
+const TOMBSTONE_REVISION = 2 ** 63
 
 const ticks = (): number => Date.now() * 10_000
 

@@ -47,7 +47,7 @@ export type SubscriptionItem =
   | { readonly kind: 'checkpoint'; readonly position: Place }
 
 /** What the server writes for a place that it does not have: an internal -1, without a sign. */
-const NOWHERE = 2 ** 64 - 1
+const NOWHERE = 2 ** 63
 /** With more than this waiting, a live subscriber counts as too slow and is sent back to catching up. */
 const LIVE_BUFFER = 32
 
