@@ -56,6 +56,8 @@ const conversations: Table = {
     /** The conversation that called it or from which it was forked, according to its program. */
     parent_id: 'text',
     cycles: 'int8',
+    /** Revision of the last compaction, undone or not; null before the first. */
+    last_compaction: 'int8',
     messages_compressed: 'int8',
     window_start: 'int8',
   },
@@ -166,7 +168,7 @@ const replacementRows = (event: RecordedEvent<ReplacementType>): readonly RowCha
 
 export const liveMessages: Projection = {
   name: 'live-messages',
-  version: 5,
+  version: 6,
   tables: [messages, conversations, openings],
   handlers: {
     // The scope is set once and never changes, but not necessarily by the first event of the stream.
@@ -202,6 +204,7 @@ export const liveMessages: Projection = {
         .map((messageId): RowChange => ({ op: 'delete', table: messages.name, key: messageKey(event, messageId) })),
       listed(event, {
         cycles: event.data.cycle,
+        last_compaction: event.revision,
         messages_compressed: event.data.carried.messagesCompressed,
         window_start: event.data.windowStart,
       }),

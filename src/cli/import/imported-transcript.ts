@@ -1,5 +1,5 @@
 /** Results of imported transcripts: one line per conversation, and the total. */
-import type { ImportedTranscript, RecordedConversation } from '../../library/ledger.js'
+import type { ImportedConversation, ImportedTranscript } from '../../library/ledger.js'
 import { colours, count, many, printable, typed } from '../output.js'
 
 /** Totals of all transcripts. */
@@ -67,10 +67,12 @@ export function conversationLine({
   edits,
   damaged,
   known,
-}: RecordedConversation): string {
+  lost,
+}: ImportedConversation): string {
   const parts = [
     many(messages, 'message'),
     ...some(compactions, 'compaction'),
+    ...(lost === undefined || lost === 0 ? [] : [`${many(lost, 'item')} lost`]),
     ...(withdrawn === 0 ? [] : [`${count(withdrawn)} withdrawn`]),
     ...(edits === 0 ? [] : [`${count(edits)} edited`]),
     ...(known === 0 ? [] : [`${count(known)} already recorded`]),
