@@ -118,7 +118,7 @@ interface CycleFilter {
   /** Only cycles with this number. */
   readonly cycle?: number | undefined
   /** Only cycles after this revision. */
-  readonly after?: bigint
+  readonly after?: number
 }
 
 /** Collects the cycles of one conversation. */
@@ -138,7 +138,7 @@ class ForgottenFold {
   }
 
   private isWanted({ data, revision }: RecordedEvent<'MessagesPruned'>): boolean {
-    const { cycle = data.cycle, after = -1n } = this.filter
+    const { cycle = data.cycle, after = -1 } = this.filter
     return data.cycle === cycle && revision > after
   }
 

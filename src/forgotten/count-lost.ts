@@ -24,13 +24,13 @@ export async function countLost(
   isLate: () => boolean = () => false,
 ): Promise<number | undefined> {
   const known = await lostCounts.find(conversationId)
-  let count = known ?? { revision: -1n, lost: 0 }
+  let count = known ?? { revision: -1, lost: 0 }
   let isStopped = false
   for await (const { revision, report } of forgottenIn(log, conversationId, { after: count.revision })) {
     count = { revision, lost: count.lost + lostIn(report) }
     isStopped = isLate()
     if (isStopped) break
   }
-  if (count !== known && count.revision >= 0n) await lostCounts.remember(conversationId, count)
+  if (count !== known && count.revision >= 0) await lostCounts.remember(conversationId, count)
   return isStopped ? undefined : count.lost
 }

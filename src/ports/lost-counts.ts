@@ -6,7 +6,7 @@
 /** The items that the compactions up to a revision lost. */
 export interface LostCount {
   /** The revision of the last counted compaction. */
-  readonly revision: bigint
+  readonly revision: number
   readonly lost: number
 }
 

@@ -53,7 +53,7 @@ export interface ConversationSummary {
   readonly scope: string | undefined
   /** The program whose transcript was imported; absent for a conversation that was not imported. */
   readonly program?: string
-  /** The title that its program gave it, or the first words of a person. Absent if it has neither. */
+  /** The title that its program gave it, else the first words of a person, else those of the model. */
   readonly title?: string
   /** The project folder: the working directory of its program. */
   readonly project?: string
@@ -123,7 +123,7 @@ const SUMMARY = `
   left join lost_counts n
     on n.conversation_id = c.conversation_id and n.version = $2 and n.revision >= c.last_compaction
   left join lateral (
-    select words from conversation_openings w where w.conversation_id = c.conversation_id order by revision limit 1
+    select words from conversation_openings w where w.conversation_id = c.conversation_id order by rank, revision limit 1
   ) o on true
   left join lateral (
     select created_at from archive_messages a where a.conversation_id = c.conversation_id order by revision limit 1

@@ -15,7 +15,7 @@ export function createPostgresLostCounts(db: Sql, { isReadOnly }: { readonly isR
         'select revision, lost from lost_counts where conversation_id = $1 and version = $2',
         [conversationId, version],
       )
-      return row === undefined ? undefined : { revision: BigInt(row.revision), lost: row.lost }
+      return row === undefined ? undefined : { revision: Number(row.revision), lost: row.lost }
     },
     async remember(conversationId, { revision, lost }) {
       if (isReadOnly) return

@@ -51,7 +51,7 @@ function filterWords({ scope, program, project, match, grep, since, until }: Lis
 
 /** The row of a conversation, for people: the project without its path. */
 const rowOf = (row: ConversationSummary): string[] => [
-  printable(row.title ?? 'untitled'),
+  printable(row.title ?? '(no request)'),
   printable(row.project?.split(/[\\/]/u).findLast((part) => part !== '') ?? ''),
   localTime(row.lastMessageAt ?? row.startedAt),
   count(row.messages),
