@@ -4,6 +4,7 @@
  */
 import { isLedgerError, LedgerError } from '../lib/ledger-error.js'
 import type { ConversationSummary, Ledger } from '../library/ledger.js'
+import { titlesOf } from '../library/titles.js'
 import { mostSimilar } from '../domain/text/similar.js'
 import { many, note, noteColours, printable } from './output.js'
 
@@ -89,16 +90,35 @@ function several(name: string, found: readonly Named[]): LedgerError {
   )
 }
 
+/** When the id and title are written to standard error: if a name was resolved, or always. */
+type Announced = 'resolved' | 'always'
+
+/** For a command that prints results of one conversation. A JSON document has the id. */
+export const announced = ({ json }: { readonly json: boolean }): Announced => (json ? 'resolved' : 'always')
+
+const announce = (row: Named): void => {
+  note(noteColours.dim(linesOf([row]).trim()))
+}
+
 /** The id of the named conversation. Throws if there is none, or several. */
-export async function conversationNamed(ledger: SearchedLedger, name: string): Promise<string> {
-  if (name.trim() === '' || (await exists(ledger, name))) return name
+export async function conversationNamed(
+  ledger: SearchedLedger,
+  name: string,
+  when: Announced = 'resolved',
+): Promise<string> {
+  if (name.trim() === '') return name
+  if (await exists(ledger, name)) {
+    const title = when === 'always' ? (await titlesOf(ledger, [name])).get(name) : undefined
+    if (title !== undefined) announce({ conversationId: name, title })
+    return name
+  }
   const { conversations } = await ledger.list()
   if (conversations.some(({ conversationId }) => conversationId === name)) return name
   const found = conversationsMeant(name, conversations)
   const [only] = found
   if (only === undefined) throw unknown(name, conversations)
   if (found.length > 1) throw several(name, found)
-  note(noteColours.dim(linesOf([only]).trim()))
+  announce(only)
   return only.conversationId
 }
 

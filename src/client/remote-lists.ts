@@ -22,10 +22,18 @@ const timeOf = (time: Date | string | undefined): string | undefined =>
 export const momentOf = (at: At | undefined): string | undefined =>
   at === undefined ? undefined : at instanceof Date ? at.toISOString() : String(at)
 
-/** A list of conversations. */
+/** A list of conversations. A service always counts lost items. */
 export async function listConversations(
   remote: Remote,
-  { since, until, sort = 'updated', limit = Number.POSITIVE_INFINITY, after, ...rest }: ListOptions = {},
+  {
+    since,
+    until,
+    sort = 'updated',
+    limit = Number.POSITIVE_INFINITY,
+    after,
+    countLost: _countLost,
+    ...rest
+  }: ListOptions = {},
 ): Promise<ConversationList> {
   const within = { ...rest, since: timeOf(since), until: timeOf(until) }
   // The service has pages by id only; a short list it returns in any order.

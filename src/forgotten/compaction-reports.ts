@@ -113,6 +113,14 @@ function remainingAfter(after: Conversation): ReportMessage[] {
 const summaryAfter = (after: Conversation): RemainingSummary =>
   after.observed?.compaction?.summary ?? { kind: 'text', text: after.view?.text ?? '' }
 
+/** Which cycles to report. */
+interface CycleFilter {
+  /** Only cycles with this number. */
+  readonly cycle?: number | undefined
+  /** Only cycles after this revision. */
+  readonly after?: number
+}
+
 /** Collects the cycles of one conversation. */
 class ForgottenFold {
   private readonly fold: Fold
@@ -124,9 +132,14 @@ class ForgottenFold {
 
   constructor(
     private readonly conversationId: string,
-    private readonly cycle: number | undefined,
+    private readonly filter: CycleFilter,
   ) {
     this.fold = new Fold(initialState(conversationId, findEstimator))
+  }
+
+  private isWanted({ data, revision }: RecordedEvent<'MessagesPruned'>): boolean {
+    const { cycle = data.cycle, after = -1 } = this.filter
+    return data.cycle === cycle && revision > after
   }
 
   private keysOf({ why }: EventData<'MessagesPruned'>, { observed }: Conversation): ForgottenCycle['keys'] {
@@ -173,7 +186,7 @@ class ForgottenFold {
     else if (isOfType(event, 'MessagesPruned')) {
       const closed = this.close()
       const after = this.fold.state
-      if (this.cycle === undefined || event.data.cycle === this.cycle)
+      if (this.isWanted(event))
         this.open = {
           event,
           keys: this.keysOf(event.data, after),
@@ -194,12 +207,13 @@ class ForgottenFold {
   }
 }
 
-/**
- * The cycles of a conversation, oldest first, with their losses.
- * @param cycle only cycles with this number
- */
-export async function* forgottenIn(log: Log, conversationId: string, cycle?: number): AsyncGenerator<ForgottenCycle> {
-  const forgotten = new ForgottenFold(conversationId, cycle)
+/** The cycles of a conversation, oldest first, with their losses. */
+export async function* forgottenIn(
+  log: Log,
+  conversationId: string,
+  filter: CycleFilter = {},
+): AsyncGenerator<ForgottenCycle> {
+  const forgotten = new ForgottenFold(conversationId, filter)
   for await (const stored of log.store.readStream(conversationStream(conversationId))) {
     const closed = forgotten.take(await decodeEvent(stored, log.bodies))
     if (closed !== undefined) yield closed

@@ -19,6 +19,7 @@ import { createPostgresClaims } from '../adapters/postgres/claims.js'
 import { createPostgresEventStore } from '../adapters/postgres/event-store.js'
 import { checkLogVersion, migrateLog } from '../adapters/postgres/schema.js'
 import { createPostgresImportedFiles } from '../adapters/postgres/imported-files.js'
+import { createPostgresLostCounts } from '../adapters/postgres/lost-counts.js'
 import { createPostgresJobStore } from '../adapters/postgres/service-jobs.js'
 import { createPostgresKeyStore } from '../adapters/postgres/service-keys.js'
 import { createPostgresSecretsKey } from '../adapters/postgres/secrets-key.js'
@@ -452,6 +453,7 @@ async function openWithStores(
     checkRowsApart: stores.isDatabaseShared ? createRowThread({ store, database }) : undefined,
     spending: createPostgresSpending(stores.db),
     importedFiles: createPostgresImportedFiles(stores.db),
+    lostCounts: createPostgresLostCounts(stores.db, { isReadOnly: isReadThroughOwner }),
     queue: createMemoryWorkQueue(clock),
     fallback: createExtractiveSummarizer(),
     checkModel: checkOpenAiModel,

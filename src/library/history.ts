@@ -8,8 +8,10 @@ import { differenceAcross, differenceBetween } from '../history/difference.js'
 import { explain } from '../history/explain.js'
 import type { ExplainDependencies } from '../history/explain-batch.js'
 import { forgottenIn } from '../forgotten/compaction-reports.js'
+import { lostIn } from '../forgotten/count-lost.js'
 import { stats } from '../history/stats.js'
 import { totalForgotten, type Counted } from '../forgotten/totals.js'
+import type { LostCount } from '../ports/lost-counts.js'
 import { revisionOf } from '../history/time-travel.js'
 import { decodeEvent } from '../recording/read-event.js'
 import { WAIT, type Freshness } from './freshness.js'
@@ -48,7 +50,10 @@ const EXPLAIN: Names<ExplainOptions> = { batchId: true, line: true, open: true }
 const FORGOTTEN: Names<ForgottenOptions> = { cycle: true, onCycle: true }
 const STATS: Names<StatsOptions> = { prices: true, onConversation: true }
 
-export interface HistoryParts extends Pick<LedgerParts, 'log' | 'db' | 'clock' | 'prices'> {
+export interface HistoryParts extends Pick<
+  LedgerParts,
+  'log' | 'db' | 'clock' | 'prices' | 'lostCounts' | 'onProblem'
+> {
   readonly gate: Gate
   readonly freshness: Freshness
   readonly lookup: Lookup
@@ -67,7 +72,7 @@ function cycleOf(cycle: number): number {
 }
 
 const forgottenCall =
-  ({ log, gate, lookup }: HistoryParts): Ledger['forgotten'] =>
+  ({ log, lostCounts, gate, lookup, onProblem }: HistoryParts): Ledger['forgotten'] =>
   async (conversationId, options) => {
     gate.open()
     const { cycle, onCycle } = optionsGiven('forgotten', options, FORGOTTEN)
@@ -81,14 +86,17 @@ const forgottenCall =
     const counted: Counted[] = []
     let conversations = 0
     for await (const id of conversationId === undefined ? conversationsOfLog(log) : only(lookup, conversationId)) {
-      let isCounted = false
-      for await (const found of forgottenIn(log, id, cycle)) {
+      let last: LostCount | undefined
+      for await (const found of forgottenIn(log, id, { cycle })) {
         await onCycle?.(found)
-        isCounted = true
+        last = { revision: found.revision, lost: (last?.lost ?? 0) + lostIn(found.report) }
         // Totals need the counts alone, and of all conversations there may be many.
         counted.push({ keys: found.keys, report: { ...found.report, items: [] } })
       }
-      if (isCounted) conversations += 1
+      if (last === undefined) continue
+      conversations += 1
+      // The report does not depend on the cache.
+      if (cycle === undefined) await lostCounts.remember(id, last).catch(onProblem)
     }
     return { conversations, totals: totalForgotten(counted) }
   }

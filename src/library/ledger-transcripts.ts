@@ -27,6 +27,12 @@ export interface ImportTranscriptOptions {
   readonly resumable?: boolean
 }
 
+/** The result of an import for one conversation. */
+export interface ImportedConversation extends RecordedConversation {
+  /** Items that all its compactions lost, as `forgotten` counts them. Present if this import recorded compactions. */
+  readonly lost?: number
+}
+
 /** The result of an import. */
 export interface ImportedTranscript {
   /** The path of the file, as passed to the import. */
@@ -36,7 +42,7 @@ export interface ImportedTranscript {
   /** True if the file has not changed since an earlier import, and was not read. */
   readonly unchanged: boolean
   /** The result for each conversation of the file. */
-  readonly conversations: readonly RecordedConversation[]
+  readonly conversations: readonly ImportedConversation[]
   /** Number of records without content of a conversation, by kind. */
   readonly leftOut: Readonly<Record<string, number>>
   /** Records that could not be read, including an incomplete one at the end of the file. */

@@ -87,6 +87,7 @@ export type {
   UnlistedConversation,
 } from '../../projections/read-models/live-messages/queries.js'
 export type {
+  ImportedConversation,
   ImportedTranscript,
   ImportTranscriptOptions,
   OpenTranscript,
@@ -339,6 +340,8 @@ export interface ListOptions extends WaitOptions {
   readonly sort?: ConversationOrder
   /** Maximum number of conversations. Default: all. */
   readonly limit?: number
+  /** If true, counts missing `lost` for up to 0.3 seconds. Default: false. */
+  readonly countLost?: boolean
 }
 
 /** Options of statistics. */

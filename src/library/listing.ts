@@ -3,8 +3,10 @@ import {
   CONVERSATION_ORDERS,
   listConversations,
   unlistedConversations,
+  type ConversationSummary,
   type ListConversationsOptions,
 } from '../../projections/read-models/live-messages/queries.js'
+import { countLost } from '../forgotten/count-lost.js'
 import { parseInstant } from '../domain/values/moment.js'
 import { withoutUndefined } from '../lib/without-undefined.js'
 import { WAIT, type Freshness } from './freshness.js'
@@ -27,6 +29,7 @@ const LIST: Names<ListOptions> = {
   until: true,
   sort: true,
   limit: true,
+  countLost: true,
 }
 
 /** A time as the read models have it. */
@@ -38,7 +41,7 @@ function timeOf(field: string, given: Date | string): string {
 }
 
 /** Which conversations to list, checked. */
-function filtersOf({ since, until, sort, limit, ...texts }: ListOptions): ListConversationsOptions {
+function filtersOf({ since, until, sort, limit, ...texts }: Omit<ListOptions, 'countLost'>): ListConversationsOptions {
   for (const [field, text] of Object.entries(texts)) if (text !== undefined) nameGiven(field, text)
   if (sort !== undefined && !CONVERSATION_ORDERS.includes(sort))
     throw bad('sort', `must be one of ${CONVERSATION_ORDERS.join(', ')}`)
@@ -53,22 +56,62 @@ function filtersOf({ since, until, sort, limit, ...texts }: ListOptions): ListCo
   }
 }
 
-export interface ListingParts extends Pick<LedgerParts, 'db'> {
+export interface ListingParts extends Pick<LedgerParts, 'db' | 'log' | 'lostCounts' | 'onProblem'> {
   readonly gate: Gate
   readonly freshness: Freshness
 }
 
-export function createListing({ db, gate, freshness }: ListingParts): Pick<Ledger, 'list'> {
+/** Time for counting lost items in one call. A compaction takes up to some hundred milliseconds. */
+const COUNTING_MS = 300
+
+/**
+ * Adds missing counts of lost items, as many as the time allows. The cache keeps them, so repeated calls complete the
+ * list.
+ */
+function createAddLost({ log, lostCounts, onProblem }: Omit<ListingParts, 'gate' | 'freshness'>) {
+  let isCounting = false
+  return async (rows: readonly ConversationSummary[]): Promise<readonly ConversationSummary[]> => {
+    const missing = rows.filter(({ lost, stopped }) => lost === undefined && stopped === undefined)
+    // Two calls at the same time would count the same.
+    if (missing.length === 0 || isCounting) return rows
+    isCounting = true
+    const until = performance.now() + COUNTING_MS
+    const isLate = (): boolean => performance.now() >= until
+    const counted = new Map<string, number>()
+    try {
+      for (const { conversationId } of missing) {
+        if (isLate()) break
+        const lost = await countLost({ log, lostCounts }, conversationId, isLate)
+        if (lost !== undefined) counted.set(conversationId, lost)
+      }
+    } catch (error) {
+      // The list is complete without these counts. `forgotten` reports why they cannot be computed.
+      onProblem(error)
+    } finally {
+      isCounting = false
+    }
+    return rows.map((row) => {
+      const lost = counted.get(row.conversationId)
+      return lost === undefined ? row : { ...row, lost }
+    })
+  }
+}
+
+export function createListing(parts: ListingParts): Pick<Ledger, 'list'> {
+  const { db, gate, freshness } = parts
+  const addLost = createAddLost(parts)
   return {
     async list(options) {
       gate.open()
-      const { waitFor, timeout, ...given } = optionsGiven('list', options, LIST)
+      const { waitFor, timeout, countLost: counts = false, ...given } = optionsGiven('list', options, LIST)
+      if (typeof counts !== 'boolean') throw bad('countLost', 'must be true or false')
       const filters = filtersOf(given)
       await freshness.rows({ waitFor, timeout })
+      const conversations = await listConversations(db, filters)
       const { match: _match, sort: _sort, limit: _limit, ...narrowing } = filters
       const unlisted = Object.keys(narrowing).length === 0 ? await unlistedConversations(db, filters) : []
       return {
-        conversations: await listConversations(db, filters),
+        conversations: counts ? await addLost(conversations) : conversations,
         ...(unlisted.length === 0 ? {} : { unlisted }),
         ...(await freshness.behind()),
       }

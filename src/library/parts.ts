@@ -7,6 +7,7 @@ import type { Claims } from '../ports/claims.js'
 import type { Clock } from '../ports/clock.js'
 import type { CheckModel } from '../ports/model-check.js'
 import type { ImportedFiles } from '../ports/imported-files.js'
+import type { LostCounts } from '../ports/lost-counts.js'
 import type { EmbeddingModel } from '../ports/embedding-model.js'
 import type { CheckRows } from '../ports/row-check.js'
 import type { Spending } from '../ports/spending.js'
@@ -36,6 +37,8 @@ export interface LedgerParts {
   readonly spending: Spending
   /** Which transcripts were imported, and how they were then. */
   readonly importedFiles: ImportedFiles
+  /** How many items the compactions of each conversation lost. */
+  readonly lostCounts: LostCounts
   /** What this process has still to compact. */
   readonly queue: WorkQueue
   readonly summarizer: Summarizer

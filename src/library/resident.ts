@@ -5,6 +5,7 @@
  */
 import { resolve } from 'node:path'
 import { packageVersion } from '../lib/package-root.js'
+import type { Ledger } from './ledger.js'
 import { evictResident, findOwner, openService, type FolderOwner } from './compose.js'
 
 /** How long a resident reader stays without a reader. */
@@ -59,6 +60,12 @@ class Attendance {
   }
 }
 
+/** Counts what compactions lost where it is not counted yet: readers cannot cache their counts. Ends when the ledger is closed. */
+async function countLost(ledger: Ledger): Promise<void> {
+  const { conversations } = await ledger.list()
+  for (const { conversationId, lost } of conversations) if (lost === undefined) await ledger.forgotten(conversationId)
+}
+
 /** Serves readers of a folder. Resolves after the folder is closed; immediately if another process has it open. */
 export async function runResident(store: string, idleMs = IDLE_MS): Promise<void> {
   if ((await ownerOf(store)) !== undefined) return
@@ -77,6 +84,8 @@ export async function runResident(store: string, idleMs = IDLE_MS): Promise<void
   )
   try {
     await ledger.admin.projections.catchUp()
+    // A report that fails has another reader, which is told the reason.
+    void countLost(ledger).catch(() => undefined)
     await attendance.ended
   } finally {
     attendance.close()

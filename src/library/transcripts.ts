@@ -2,6 +2,7 @@
 import { either as E } from 'fp-ts'
 import { LRUCache } from 'lru-cache'
 import { open } from 'node:fs/promises'
+import { countLost } from '../forgotten/count-lost.js'
 import {
   createTranscriptRecorder,
   type RecordedConversation,
@@ -29,7 +30,12 @@ import type { Conversations } from '../recording/handle-command.js'
 import type { Freshness } from './freshness.js'
 import type { Gate } from './gate.js'
 import type { Transcripts } from './ledger.js'
-import type { ImportedTranscript, ImportTranscriptOptions, OpenTranscriptOptions } from './ledger-transcripts.js'
+import type {
+  ImportedConversation,
+  ImportedTranscript,
+  ImportTranscriptOptions,
+  OpenTranscriptOptions,
+} from './ledger-transcripts.js'
 import { bad, listenerGiven, nameOf, optionsGiven, settingsOf, signalGiven, textGiven, type Names } from './options.js'
 import type { LedgerParts } from './parts.js'
 import { problem, valueOf } from './problem.js'
@@ -86,7 +92,7 @@ async function layoutNow(file: string, importer: Importer): Promise<Layout | 'go
 
 export interface TranscriptsParts extends Pick<
   LedgerParts,
-  'log' | 'policy' | 'estimator' | 'importedFiles' | 'onProblem'
+  'log' | 'policy' | 'estimator' | 'importedFiles' | 'lostCounts' | 'onProblem'
 > {
   readonly clock: Clock
   readonly conversations: Conversations
@@ -165,16 +171,24 @@ export function createTranscripts(parts: TranscriptsParts): Pick<Transcripts, 'i
       await files.remember(key, signature)
       places.set(key, place)
     }
-    return reportProgress(file, place.program, recorded)
+    return await reportProgress(file, place.program, recorded)
   }
 
-  function reportProgress(
+  async function reportProgress(
     file: string,
     program: string,
-    { conversations, leftOut, damage }: RecordedTranscript,
-  ): ImportedTranscript {
-    for (const { position } of conversations) freshness.recordedHere({ position })
+    { conversations: recorded, leftOut, damage }: RecordedTranscript,
+  ): Promise<ImportedTranscript> {
+    for (const { position } of recorded) freshness.recordedHere({ position })
+    const conversations: ImportedConversation[] = []
+    for (const each of recorded) conversations.push({ ...each, ...(await lostOf(each)) })
     return { file, program, unchanged: false, conversations, leftOut: Object.fromEntries(leftOut), damage }
+  }
+
+  /** What the compactions lost, counted here so that lists have it. */
+  async function lostOf({ conversationId, compactions }: RecordedConversation): Promise<{ lost?: number }> {
+    const lost = compactions === 0 ? undefined : await countLost(parts, conversationId).catch(parts.onProblem)
+    return typeof lost === 'number' ? { lost } : {}
   }
 
   return {
@@ -262,13 +276,13 @@ export function createTranscripts(parts: TranscriptsParts): Pick<Transcripts, 'i
           const result = valueOf(recorded, problem)
           const layoutAfter = await layoutNow(file, importer)
           // It was moved away while it was read: there is nothing to know again.
-          if (layoutAfter === 'gone') return reportProgress(file, program, result)
+          if (layoutAfter === 'gone') return await reportProgress(file, program, result)
           // The file was rewritten or truncated. It is read again from its beginning.
           if (layoutAfter !== layout) throw problem({ kind: 'NotOfProgram', file, program })
           if (lines !== undefined)
             return await cachedPlace(file, key, { program, optionsKey, lines, reader, recorder }, result)
           await files.remember(key, signature)
-          return reportProgress(file, program, result)
+          return await reportProgress(file, program, result)
         } finally {
           await handle?.close()
         }

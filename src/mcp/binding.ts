@@ -33,7 +33,7 @@ function bindToConversation(ledger: BoundLedger, conversationId: string): Bindin
         : Promise.reject(problem({ kind: 'NoSuchConversation', conversationId: id })),
     async find(match) {
       const matching = match === '' ? {} : { match }
-      const { conversations } = await ledger.list({ ...matching, prefix: conversationId })
+      const { conversations } = await ledger.list({ ...matching, countLost: true, prefix: conversationId })
       return conversations.filter((each) => each.conversationId === conversationId)
     },
   }
@@ -52,8 +52,8 @@ function bindToScope(ledger: BoundLedger, scope: string | null): Binding {
     },
     async find(match, limit) {
       const matching = match === '' ? {} : { match }
-      if (scope !== null) return (await ledger.list({ ...matching, scope, limit })).conversations
-      const { conversations } = await ledger.list(matching)
+      if (scope !== null) return (await ledger.list({ ...matching, countLost: true, scope, limit })).conversations
+      const { conversations } = await ledger.list({ ...matching, countLost: true })
       return conversations.filter((each) => each.scope === undefined).slice(0, limit)
     },
   }

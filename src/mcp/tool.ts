@@ -2,6 +2,8 @@
 import type { CallToolResult, McpServer, ToolAnnotations } from '@modelcontextprotocol/server'
 import { z } from 'zod'
 import type { ActorOptions, AgentTool, Chat, Ledger } from '../library/ledger.js'
+import { isLedgerError } from '../lib/ledger-error.js'
+import { titlesOf } from '../library/titles.js'
 import { faultOf } from '../library/problem.js'
 import type { Binding } from './binding.js'
 import type { Operations } from './operations.js'
@@ -87,6 +89,9 @@ function createTool<Input extends z.ZodRawShape, Output extends z.ZodObject>(
 ): McpTool {
   const { name, title, description, annotations, input, output } = definition
   const ownInput = z.strictObject(input)
+  // Only in answers that quote: people and programs write titles.
+  const hasTitle = 'conversationId' in output.shape && 'quotation' in output.shape
+  const outputSchema = hasTitle ? output.extend({ title: z.string().optional() }) : output
   return {
     name,
     records: annotations.readOnlyHint !== true,
@@ -98,7 +103,7 @@ function createTool<Input extends z.ZodRawShape, Output extends z.ZodObject>(
         isFixed || conversationSchema === undefined ? input : { conversation: conversationSchema, ...input }
       server.registerTool(
         name,
-        { title, description, annotations, inputSchema: z.strictObject(inputShape), outputSchema: output },
+        { title, description, annotations, inputSchema: z.strictObject(inputShape), outputSchema },
         async (args, { mcpReq: { signal } }): Promise<CallToolResult> => {
           try {
             signal.throwIfAborted()
@@ -109,11 +114,20 @@ function createTool<Input extends z.ZodRawShape, Output extends z.ZodObject>(
                 ? await binding.requireConversation(named)
                 : undefined
             const call = { ledger, binding, actorOptions, limits, operations, conversationId, signal }
-            const answer = output.parse(await run(ownInput.parse(ownArgs), call))
+            const result = await run(ownInput.parse(ownArgs), call)
+            const title =
+              hasTitle && conversationId !== undefined
+                ? (await titlesOf(ledger, [conversationId])).get(conversationId)
+                : undefined
+            const answer = outputSchema.parse(title === undefined ? result : { ...result, title })
             return { content: [{ type: 'text', text: asText(answer) }], structuredContent: answer }
           } catch (error) {
             if (signal.aborted) return { content: [{ type: 'text', text: 'the call was cancelled' }], isError: true }
-            return { content: [{ type: 'text', text: errorText(error, onProblem) }], isError: true }
+            const hint =
+              isLedgerError(error, 'NoSuchConversation') && !isFixed
+                ? '; list_conversations lists conversations, also by a part of their id or title'
+                : ''
+            return { content: [{ type: 'text', text: `${errorText(error, onProblem)}${hint}` }], isError: true }
           }
         },
       )

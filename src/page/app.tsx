@@ -7,6 +7,7 @@ import { html } from 'hono/html'
 import { CONVERSATION_ORDERS } from '../../projections/read-models/live-messages/queries.js'
 import type { ConversationOrder, ListOptions } from '../library/ledger.js'
 import { faultOf, statusOf } from '../library/problem.js'
+import { titlesOf } from '../library/titles.js'
 import { asset } from './assets.js'
 import { link } from './links.js'
 import { verifyStatusOf, VERIFY_STATUSES, type VerifyStatus } from './reading/verdicts.js'
@@ -128,6 +129,10 @@ class PageRoutes {
       query === undefined
         ? undefined
         : await this.page.options.ledger.search(query, { limit: HITS, ...(scope === undefined ? {} : { scope }) })
+    const names = await titlesOf(
+      this.page.options.ledger,
+      (found?.hits ?? []).map(({ conversationId }) => conversationId),
+    )
     return await this.page.answer(
       context,
       { title: 'Search', query },
@@ -152,7 +157,7 @@ class PageRoutes {
             <p class="muted">
               {many(found.hits.length, 'hit')} for <Name text={query} />
             </p>
-            <HitList query={query} hits={found.hits} withName />
+            <HitList query={query} hits={found.hits} names={names} />
           </>
         )}
       </>,

@@ -1,12 +1,13 @@
 /** The `forgotten` report as a single HTML file: for a conversation, a cycle, or the whole ledger. */
 import type { Ledger } from '../library/ledger.js'
+import { titlesOf } from '../library/titles.js'
 import { documentOf } from './document.js'
 import { forgottenFound, type ForgottenFound } from './reading/forgotten.js'
 import { ForgottenView } from './views/forgotten.js'
 import { count, cut, Name, Time } from './views/text.js'
 
 export interface ForgottenReportOptions {
-  readonly ledger: Pick<Ledger, 'forgotten'>
+  readonly ledger: Pick<Ledger, 'forgotten' | 'list'>
   /** Default: all conversations. */
   readonly conversationId: string | undefined
   /** Only the cycle with this number. */
@@ -23,19 +24,27 @@ export async function forgottenReportOf({
   now,
 }: ForgottenReportOptions): Promise<{ readonly found: ForgottenFound; readonly text: string }> {
   const found = await forgottenFound(ledger, conversationId, cycle)
-  const named = conversationId === undefined ? 'all conversations' : cut(conversationId, 80)
+  const titles = await titlesOf(
+    ledger,
+    conversationId === undefined ? found.rows.map((row) => row.conversationId) : [conversationId],
+  )
+  const title = conversationId === undefined ? 'all conversations' : (titles.get(conversationId) ?? conversationId)
   const text = await documentOf(
-    `What compactions forgot: ${named}`,
+    `What compactions forgot: ${cut(title, 80)}`,
     <>
       <h1>
-        What compactions forgot:{' '}
-        {conversationId === undefined ? 'all conversations' : <Name text={conversationId} most={600} />}
+        What compactions forgot: <Name text={title} most={600} />
       </h1>
       <p class="muted">
+        {conversationId === undefined ? null : (
+          <>
+            <Name text={conversationId} most={600} />.{' '}
+          </>
+        )}
         {cycle === undefined ? null : <>Only cycle {count(cycle)}. </>}
         Written <Time at={now.toISOString()} /> UTC.
       </p>
-      <ForgottenView found={found} withNames={conversationId === undefined} linked={false} />
+      <ForgottenView found={found} names={conversationId === undefined ? titles : undefined} linked={false} />
     </>,
   )
   return { found, text }

@@ -2,6 +2,7 @@
 import type { Child } from 'hono/jsx'
 import { summaryOf } from '../domain/conversation/batch.js'
 import type { ContextAsOf, ForgottenCycle, Ledger, Verification } from '../library/ledger.js'
+import { titlesOf } from '../library/titles.js'
 import { faultOf } from '../library/problem.js'
 import { documentOf } from './document.js'
 import { forgottenFound } from './reading/forgotten.js'
@@ -18,7 +19,7 @@ import { count, cut, linesOf, many, Name, visible, Time } from './views/text.js'
 import type { Words } from './words.js'
 
 export interface ReportOptions {
-  readonly ledger: Pick<Ledger, 'log' | 'context' | 'explain' | 'forgotten'> & {
+  readonly ledger: Pick<Ledger, 'list' | 'log' | 'context' | 'explain' | 'forgotten'> & {
     readonly admin: Pick<Ledger['admin'], 'verify'>
   }
   readonly conversationId: string
@@ -97,7 +98,7 @@ function CyclePart({ cycle, found }: { cycle: Cycle; found: ForgottenCycle | und
         </p>
       ) : (
         <>
-          <Headlines cycles={[found]} withNames={false} linked={false} />
+          <Headlines cycles={[found]} names={undefined} linked={false} />
           <ForgottenCycleView found={found} linked={false} />
         </>
       )}
@@ -171,14 +172,16 @@ export async function reportOf({ ledger, conversationId, words, now }: ReportOpt
   const cycles = await cyclesOf(ledger, conversationId)
   const { whole, totals } = await forgottenFound(ledger, conversationId)
   const batches = typeof explanation !== 'string' && explanation.kind === 'view' ? explanation.batches : []
+  const title = (await titlesOf(ledger, [conversationId])).get(conversationId) ?? conversationId
   return await documentOf(
-    cut(conversationId, 80),
+    cut(title, 80),
     <>
       <h1>
-        <Name text={conversationId} most={600} />
+        <Name text={title} most={600} />
       </h1>
       <p class="muted">
-        Written <Time at={now.toISOString()} /> UTC, as of revision {count(head)}.
+        <Name text={conversationId} most={600} />. Written <Time at={now.toISOString()} /> UTC, as of revision{' '}
+        {count(head)}.
       </p>
       <h2>Course of the context</h2>
       <section class="card" aria-label="Tokens over turns">

@@ -20,6 +20,7 @@ const conversation = record({
   lastRecordedAt: time,
   lastMessageAt: orUndefined(z.string()),
   compactions: count,
+  lost: optional(count),
   messages: count,
   liveMessages: count,
   liveTokens: count,

@@ -258,6 +258,7 @@ describe('what a server is bound to', () => {
           lastMessageAt: expect.any(String),
           messages: 1,
           compactions: 0,
+          lost: 0,
         },
       ]),
     )

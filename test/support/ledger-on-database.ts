@@ -5,6 +5,7 @@ import { createPostgresBodyStore } from '../../src/adapters/postgres/body-store.
 import { createPostgresEventStore } from '../../src/adapters/postgres/event-store.js'
 import { migrateLog } from '../../src/adapters/postgres/schema.js'
 import { createPostgresImportedFiles } from '../../src/adapters/postgres/imported-files.js'
+import { createPostgresLostCounts } from '../../src/adapters/postgres/lost-counts.js'
 import { createPostgresSpending } from '../../src/adapters/postgres/spending.js'
 import { decodeMetadata, eventHash, GENESIS_HASH, metadataText } from '../../src/domain/events/codec.js'
 import type { PolicySettings } from '../../src/domain/values/policy.js'
@@ -44,6 +45,7 @@ export async function ledgerOn(
     checkRowsApart: undefined,
     spending: createPostgresSpending(db),
     importedFiles: createPostgresImportedFiles(db),
+    lostCounts: createPostgresLostCounts(db, { isReadOnly: false }),
     queue: createMemoryWorkQueue(systemClock),
     summarizer: options.summarizer ?? createExtractiveSummarizer(),
     editionSummarizer: options.summarizer ?? createExtractiveSummarizer(),

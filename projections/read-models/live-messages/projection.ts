@@ -6,9 +6,9 @@
  * `queries.ts` adds the live rows and `messages_compressed`. For the same reason a title from the first message is a query
  * over `conversation_openings`.
  */
-import { openingWords, titleOf } from '../../../src/domain/text/title.js'
+import { isBare, openingWords, titleOf } from '../../../src/domain/text/title.js'
 import { storable } from '../../../src/domain/text/terms.js'
-import { contentText } from '../../../src/domain/values/message.js'
+import { textOnly } from '../../../src/domain/values/message.js'
 import type { EventData, RecordedEvent, ReplacementType } from '../../../src/domain/events/index.js'
 import type { Projection, Row, RowChange, Table } from '../../engine/projection.js'
 import { inConversation, subjectOfEvent } from '../../engine/streams.js'
@@ -56,6 +56,8 @@ const conversations: Table = {
     /** The conversation that called it or from which it was forked, according to its program. */
     parent_id: 'text',
     cycles: 'int8',
+    /** Revision of the last compaction, undone or not; null before the first. */
+    last_compaction: 'int8',
     messages_compressed: 'int8',
     window_start: 'int8',
   },
@@ -67,12 +69,22 @@ const conversations: Table = {
   ],
 }
 
-/** The first words of each message that a person wrote. The earliest is the title if the program gave none. */
+/**
+ * The first words of each message that a person wrote, and of the model's first answers. The best and earliest are the
+ * title if the program gave none.
+ */
 const openings: Table = {
   name: 'conversation_openings',
-  columns: { conversation_id: 'text', message_id: 'text', revision: 'int8', words: 'text' },
+  columns: {
+    conversation_id: 'text',
+    message_id: 'text',
+    revision: 'int8',
+    words: 'text',
+    /** 0: a person's request. 1: a person's command or single word. 2: an answer, for a conversation without a person. */
+    rank: 'int4',
+  },
   key: ['conversation_id', 'message_id'],
-  indexes: ['(conversation_id, revision)'],
+  indexes: ['(conversation_id, rank, revision)'],
 }
 
 /** The change of the conversation's row. The first event of the stream creates the row, and every later one updates it. */
@@ -127,14 +139,19 @@ function messageRow(event: RecordedEvent, data: EventData<'MessageAppended'>, re
   return { op: 'put', table: messages.name, row }
 }
 
-/** The row of the first words; none for a message that no person wrote. */
+/** Answers before this revision may give the title. */
+const FIRST_ANSWERS = 32
+
+/** The row of the first words; none for a message that cannot give the title. */
 function openingRows({ data, ...event }: RecordedEvent<'MessageAppended'>): readonly RowChange[] {
-  if (data.role !== 'user' || data.attributes?.['byProgram'] === true) return []
-  const words = openingWords(contentText(data.content))
+  const isAnswer = data.role === 'assistant' && event.revision < FIRST_ANSWERS
+  if ((data.role !== 'user' && !isAnswer) || data.attributes?.['byProgram'] === true) return []
+  const words = openingWords(textOnly(data.content))
   if (words === undefined) return []
   const message_id = data.messageId
   const conversation_id = subjectOfEvent(event).conversationId
-  const row = { conversation_id, message_id, revision: event.revision, words }
+  const rank = isAnswer ? 2 : isBare(words) ? 1 : 0
+  const row = { conversation_id, message_id, revision: event.revision, words, rank }
   return [{ op: 'put', table: openings.name, row }]
 }
 
@@ -166,7 +183,7 @@ const replacementRows = (event: RecordedEvent<ReplacementType>): readonly RowCha
 
 export const liveMessages: Projection = {
   name: 'live-messages',
-  version: 5,
+  version: 6,
   tables: [messages, conversations, openings],
   handlers: {
     // The scope is set once and never changes, but not necessarily by the first event of the stream.
@@ -202,6 +219,7 @@ export const liveMessages: Projection = {
         .map((messageId): RowChange => ({ op: 'delete', table: messages.name, key: messageKey(event, messageId) })),
       listed(event, {
         cycles: event.data.cycle,
+        last_compaction: event.revision,
         messages_compressed: event.data.carried.messagesCompressed,
         window_start: event.data.windowStart,
       }),

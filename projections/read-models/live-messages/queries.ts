@@ -1,5 +1,6 @@
 /** Queries of the live messages and the list of conversations. */
 import type { MessageBody } from '../../../src/domain/values/message.js'
+import { packageVersion } from '../../../src/lib/package-root.js'
 import type { Sql } from '../../../src/ports/sql.js'
 
 /** A live message. `body` is the message itself, with its attributes and unknown fields. */
@@ -52,7 +53,7 @@ export interface ConversationSummary {
   readonly scope: string | undefined
   /** The program whose transcript was imported; absent for a conversation that was not imported. */
   readonly program?: string
-  /** The title that its program gave it, or the first words of a person. Absent if it has neither. */
+  /** The title that its program gave it, else the first words of a person, else those of the model. */
   readonly title?: string
   /** The project folder: the working directory of its program. */
   readonly project?: string
@@ -68,6 +69,11 @@ export interface ConversationSummary {
   readonly lastMessageAt: string | undefined
   /** Number of compactions, without undone ones. */
   readonly compactions: number
+  /**
+   * Items that its compactions lost, undone ones included, as `forgotten` counts them. Absent while they are not counted:
+   * an import counts them, `forgotten` does, and `list` with `countLost`.
+   */
+  readonly lost?: number
   /** Messages that were appended and not withdrawn: each is live or compressed. */
   readonly messages: number
   /** Live messages. */
@@ -92,6 +98,7 @@ interface ConversationRow {
   lastRecordedAt: string
   lastMessageAt: string | null
   compactions: string
+  lost: number | null
   messagesCompressed: string
   liveMessages: number
   liveTokens: string
@@ -99,10 +106,12 @@ interface ConversationRow {
 }
 
 // The query counts, because a handler reads nothing and so cannot count. A conversation has few live messages.
+// `lost_counts` is a cache of the log's database, filled by the loss report.
 const SUMMARY = `
   select c.conversation_id as "conversationId", c.scope, c.program, coalesce(c.title, o.words) as title, c.project,
     c.parent_id as "parentId", c.revision, coalesce(c.started_at, f.created_at, c.first_recorded_at) as "startedAt",
-    c.last_recorded_at as "lastRecordedAt", c.last_message_at as "lastMessageAt", c.cycles as compactions, c.messages_compressed as "messagesCompressed",
+    c.last_recorded_at as "lastRecordedAt", c.last_message_at as "lastMessageAt", c.cycles as compactions,
+    case when c.last_compaction is null then 0 else n.lost end as lost, c.messages_compressed as "messagesCompressed",
     coalesce(l.messages, 0) as "liveMessages", coalesce(l.tokens, 0) as "liveTokens",
     (select s.stop::json ->> 'reason' from projection_stops s
      join projection_checkpoints p on p.name = s.name and p.generation = s.generation and p.partition = 0 and p.state = 'live'
@@ -111,8 +120,10 @@ const SUMMARY = `
   left join lateral (
     select count(*)::int4 as messages, sum(tokens) as tokens from live_messages m where m.conversation_id = c.conversation_id
   ) l on true
+  left join lost_counts n
+    on n.conversation_id = c.conversation_id and n.version = $2 and n.revision >= c.last_compaction
   left join lateral (
-    select words from conversation_openings w where w.conversation_id = c.conversation_id order by revision limit 1
+    select words from conversation_openings w where w.conversation_id = c.conversation_id order by rank, revision limit 1
   ) o on true
   left join lateral (
     select created_at from archive_messages a where a.conversation_id = c.conversation_id order by revision limit 1
@@ -131,6 +142,7 @@ const summaryOf = (row: ConversationRow): ConversationSummary => ({
   lastRecordedAt: row.lastRecordedAt,
   lastMessageAt: row.lastMessageAt ?? undefined,
   compactions: Number(row.compactions),
+  ...(row.lost === null ? {} : { lost: row.lost }),
   messages: row.liveMessages + Number(row.messagesCompressed),
   liveMessages: row.liveMessages,
   liveTokens: Number(row.liveTokens),
@@ -163,7 +175,10 @@ export async function unlistedConversations(
 
 /** One conversation; undefined if none of its events was applied. */
 export async function conversation(sql: Sql, conversationId: string): Promise<ConversationSummary | undefined> {
-  const [row] = await sql.query<ConversationRow>(`${SUMMARY} where c.conversation_id = $1`, [conversationId])
+  const [row] = await sql.query<ConversationRow>(`${SUMMARY} where c.conversation_id = $1`, [
+    conversationId,
+    packageVersion(),
+  ])
   return row === undefined ? undefined : summaryOf(row)
 }
 
@@ -235,7 +250,7 @@ export async function listConversations(
     limit,
   }: ListConversationsOptions = {},
 ): Promise<ConversationSummary[]> {
-  const values: unknown[] = [limit ?? null]
+  const values: unknown[] = [limit ?? null, packageVersion()]
   const where: string[] = []
   const only = (value: string | undefined, condition: (parameter: string) => string): void => {
     if (value === undefined) return

@@ -341,6 +341,17 @@ create table secrets_key (
 );
 `
 
+// Items that compactions lost, as counted by a version of this program. Not part of the log: without it, they are
+// counted again.
+const LOST_COUNTS = `
+create table lost_counts (
+  conversation_id text collate "C" primary key,
+  version text not null,
+  revision bigint not null,
+  lost int not null
+);
+`
+
 /** Never edit a released migration; add a new one at the end. */
 const MIGRATIONS: readonly string[] = [
   LOG,
@@ -352,4 +363,5 @@ const MIGRATIONS: readonly string[] = [
   IMPORTED_FILES,
   SERVICE,
   SECRETS_KEY,
+  LOST_COUNTS,
 ]

@@ -1,7 +1,7 @@
 /** `compact`: compacts now. If a summary fails, the command fails and the context does not change. */
 import { conversation, toggle, type CliCommand } from '../command.js'
 import { colours, count, line, many } from '../output.js'
-import { conversationNamed } from '../find-conversation.js'
+import { announced, conversationNamed } from '../find-conversation.js'
 import { toWire } from '../../domain/values/revision.js'
 import { withLedger } from '../session.js'
 
@@ -17,7 +17,7 @@ export const compact: CliCommand = {
     const { WaitingProgress } = await import('../waiting.js')
     const progress = new WaitingProgress('compacting')
     await withLedger(args.flags, { writes: true, onRequest: progress.add }, async ({ ledger }) => {
-      const conversationId = await conversationNamed(ledger, args.word('conversation'))
+      const conversationId = await conversationNamed(ledger, args.word('conversation'), announced(args))
       const [{ problem }, { contextNotes }] = await Promise.all([
         import('../../library/problem.js'),
         import('../reports/context.js'),

@@ -3,7 +3,7 @@ import type { DiffOptions } from '../../library/ledger.js'
 import { conversation, text, waiting, waitOf, type CliCommand } from '../command.js'
 import type { CommandArgs } from '../command-args.js'
 import { line } from '../output.js'
-import { conversationNamed } from '../find-conversation.js'
+import { announced, conversationNamed } from '../find-conversation.js'
 import { toWire } from '../../domain/values/revision.js'
 import { withLedger } from '../session.js'
 
@@ -36,7 +36,10 @@ export const diff: CliCommand = {
     const options = optionsOf(args)
     const { showDifference } = await import('../reports/difference.js')
     await withLedger(args.flags, { reads: true }, async ({ ledger }) => {
-      const difference = await ledger.diff(await conversationNamed(ledger, args.word('conversation')), options)
+      const difference = await ledger.diff(
+        await conversationNamed(ledger, args.word('conversation'), announced(args)),
+        options,
+      )
       if (args.json) await line(toWire(difference))
       else await showDifference(ledger, difference)
     })

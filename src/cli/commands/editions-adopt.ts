@@ -41,6 +41,7 @@ export const editionsAdopt: CliCommand = {
         },
         (signal) =>
           forEachConversation(
+            ledger,
             ids,
             json,
             (conversationId) => ledger.editions.adopt(conversationId, editionId, { ...options, signal }),

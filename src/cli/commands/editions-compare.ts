@@ -1,5 +1,6 @@
 import { edition, text, type CliCommand } from '../command.js'
 import { count, line, many } from '../output.js'
+import { titlesOf } from '../../library/titles.js'
 import { conversationsNamed } from '../find-conversation.js'
 import { toWire } from '../../domain/values/revision.js'
 import { withLedger } from '../session.js'
@@ -13,7 +14,7 @@ export const editionsCompare: CliCommand = {
     conversations: {
       type: 'string',
       array: true,
-      describe: 'Ids of conversations [default: all that have the edition]',
+      describe: 'Ids or titles of the conversations [default: all that have the edition]',
     },
   },
   options: {
@@ -47,7 +48,10 @@ export const editionsCompare: CliCommand = {
           progress.stop()
         })
       if (args.json) await line(toWire(compared))
-      else await showComparisons(compared, conversationIds.length > 0)
+      else {
+        const compareIds = compared.conversations.map(({ conversationId }) => conversationId)
+        await showComparisons(compared, conversationIds.length > 0, await titlesOf(ledger, compareIds))
+      }
     })
   },
 }

@@ -14,6 +14,7 @@ export const editionsDrop: CliCommand = {
     await withLedger(args.flags, {}, async ({ ledger }) => {
       const ids = await conversationsOf(ledger, command, ({ state }) => state !== 'dropped')
       const outcome = await forEachConversation(
+        ledger,
         ids,
         command.json,
         (conversationId) => ledger.editions.drop(conversationId, command.edition),

@@ -14,6 +14,7 @@ export const editionsRevert: CliCommand = {
     await withLedger(args.flags, {}, async ({ ledger }) => {
       const ids = await conversationsOf(ledger, command, ({ state }) => state === 'in-force')
       const outcome = await forEachConversation(
+        ledger,
         ids,
         command.json,
         (conversationId) => ledger.editions.revert(conversationId, command.edition),

@@ -2,7 +2,7 @@ import type { EditionOfConversation } from '../../library/ledger.js'
 import { edition, type CliCommand } from '../command.js'
 import { colours, count, line, many, printable, showTable } from '../output.js'
 import { toWire } from '../../domain/values/revision.js'
-import { titlesOf } from '../titles.js'
+import { titlesOf } from '../../library/titles.js'
 import { withLedger } from '../session.js'
 
 function stateOf({ state, seenRevision, conversationHead }: EditionOfConversation): string {

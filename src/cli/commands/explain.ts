@@ -1,7 +1,7 @@
 import { LedgerError } from '../../lib/ledger-error.js'
 import { conversation, text, toggle, type CliCommand } from '../command.js'
 import { line } from '../output.js'
-import { conversationNamed } from '../find-conversation.js'
+import { announced, conversationNamed } from '../find-conversation.js'
 import { toWire } from '../../domain/values/revision.js'
 import { withLedger } from '../session.js'
 
@@ -29,11 +29,14 @@ export const explain: CliCommand = {
       throw new LedgerError('Usage', 'pass --batch or --line, not both')
     const { showExplanation } = await import('../reports/explanation.js')
     await withLedger(args.flags, { reads: true }, async ({ ledger }) => {
-      const explanation = await ledger.explain(await conversationNamed(ledger, args.word('conversation')), {
-        open,
-        ...(batchId === undefined ? {} : { batchId }),
-        ...(contextLine === undefined ? {} : { line: contextLine }),
-      })
+      const explanation = await ledger.explain(
+        await conversationNamed(ledger, args.word('conversation'), announced(args)),
+        {
+          open,
+          ...(batchId === undefined ? {} : { batchId }),
+          ...(contextLine === undefined ? {} : { line: contextLine }),
+        },
+      )
       if (args.json) await line(toWire(explanation))
       else await showExplanation(explanation, open)
     })

@@ -5,7 +5,7 @@ import type { CommandArgs } from '../command-args.js'
 import { line, many, note, noteColours, printable, write } from '../output.js'
 import { conversationNamed } from '../find-conversation.js'
 import { toWire } from '../../domain/values/revision.js'
-import { titlesOf, type Titles } from '../titles.js'
+import { titlesOf, type Titles } from '../../library/titles.js'
 import { withLedger } from '../session.js'
 
 export const forgotten: CliCommand = {

@@ -1,7 +1,7 @@
 import type { RecordedEvent } from '../../domain/events/index.js'
 import { conversation, text, type CliCommand } from '../command.js'
 import { colours, line, write } from '../output.js'
-import { conversationNamed } from '../find-conversation.js'
+import { announced, conversationNamed } from '../find-conversation.js'
 import { toWire } from '../../domain/values/revision.js'
 import { withLedger } from '../session.js'
 
@@ -31,7 +31,7 @@ export const log: CliCommand = {
     const asLine = (event: RecordedEvent): string =>
       `${event.revision.toString().padStart(5)}  ${colours.dim(event.metadata.recordedAt)}  ${(colourOfType[event.type] ?? colours.cyan)(event.type.padEnd(TYPE_WIDTH))}  ${describeEvent(event)}`
     await withLedger(args.flags, { reads: true }, async ({ ledger }) => {
-      const conversationId = await conversationNamed(ledger, args.word('conversation'))
+      const conversationId = await conversationNamed(ledger, args.word('conversation'), announced(args))
       const events = ledger.log(conversationId, {
         ...(from === undefined ? {} : { from: from }),
         ...(limit === undefined ? {} : { limit }),

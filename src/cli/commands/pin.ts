@@ -1,6 +1,6 @@
 import { conversation, message, type CliCommand } from '../command.js'
 import { line, printable } from '../output.js'
-import { conversationNamed } from '../find-conversation.js'
+import { announced, conversationNamed } from '../find-conversation.js'
 import { toWire } from '../../domain/values/revision.js'
 import { withLedger } from '../session.js'
 
@@ -12,7 +12,7 @@ export const pin: CliCommand = {
   async run(args) {
     const messageId = args.word('message')
     await withLedger(args.flags, {}, async ({ ledger }) => {
-      const conversationId = await conversationNamed(ledger, args.word('conversation'))
+      const conversationId = await conversationNamed(ledger, args.word('conversation'), announced(args))
       await ledger.conversation(conversationId).pin(messageId)
       await line(
         args.json

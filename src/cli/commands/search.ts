@@ -71,7 +71,7 @@ export const search: CliCommand = {
       )
       if (args.json) await line(toWire(resultDocument(found)))
       else {
-        const { titlesOf } = await import('../titles.js')
+        const { titlesOf } = await import('../../library/titles.js')
         await showHits(
           found,
           await titlesOf(

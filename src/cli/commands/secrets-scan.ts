@@ -5,6 +5,9 @@ import { toggle, type CliCommand } from '../command.js'
 import { CommandExit, EXIT } from '../errors.js'
 import { colours, line, many, printable } from '../output.js'
 import { toWire } from '../../domain/values/revision.js'
+import { conversationNamed } from '../find-conversation.js'
+import { titlesOf, type Titles } from '../../library/titles.js'
+import { idWithTitle } from '../titles.js'
 import { withLedger } from '../session.js'
 
 /** The most places and answers that the text lists of one secret. */
@@ -15,8 +18,11 @@ const listed = (all: readonly string[]): string =>
     ? all.join(', ')
     : `${all.slice(0, MOST_LISTED).join(', ')} and ${String(all.length - MOST_LISTED)} more`
 
-async function showSecret({ conversationId, kind, fingerprint, places, seenBy }: RecordedSecret): Promise<void> {
-  await line(`${colours.red(kind)} ${fingerprint} in ${printable(conversationId)}`)
+async function showSecret(
+  { conversationId, kind, fingerprint, places, seenBy }: RecordedSecret,
+  titles: Titles,
+): Promise<void> {
+  await line(`${colours.red(kind)} ${fingerprint} in ${idWithTitle(conversationId, titles)}`)
   const where = places.map(({ revision, type, messageId, editionId }) =>
     [
       `revision ${revision.toString()}`,
@@ -36,20 +42,25 @@ export const secretsScan: CliCommand = {
   describe: 'Find secrets in recorded events, and the answers and summaries that had them',
   uses: ['open'],
   reads: true,
-  positionals: { conversation: { type: 'string', describe: 'Id of the conversation' } },
+  positionals: { conversation: { type: 'string', describe: 'Id or title of the conversation' } },
   options: { all: toggle('Scan all conversations') },
   examples: [['$0 secrets scan --all --json', 'for a check in CI: the exit status is 4 if secrets are recorded']],
   async run(args) {
-    const conversationId = args.text('conversation')
-    if ((conversationId === undefined) === !args.is('all'))
+    const named = args.text('conversation')
+    if ((named === undefined) === !args.is('all'))
       throw new LedgerError('Usage', 'name one conversation, or scan all conversations with --all')
     await withLedger(args.flags, { reads: true }, async ({ ledger }) => {
+      const conversationId = named === undefined ? undefined : await conversationNamed(ledger, named)
       const { conversations, secrets } = await ledger.admin.secrets.scan(
         conversationId === undefined ? {} : { conversationId },
       )
       if (args.json) await line(toWire({ conversations, secrets }))
       else {
-        for (const secret of secrets) await showSecret(secret)
+        const titles = await titlesOf(
+          ledger,
+          secrets.map((secret) => secret.conversationId),
+        )
+        for (const secret of secrets) await showSecret(secret, titles)
         const where = many(conversations, 'conversation')
         await line(
           secrets.length === 0

@@ -4,7 +4,7 @@ import { CommandExit, EXIT } from '../errors.js'
 import { colours, count, line, many, note, noteColours, printable, write } from '../output.js'
 import { conversationNamed } from '../find-conversation.js'
 import { toWire } from '../../domain/values/revision.js'
-import { titlesOf } from '../titles.js'
+import { titlesOf } from '../../library/titles.js'
 import { withLedger } from '../session.js'
 
 const DEFAULT_LIMIT = 20

@@ -1,7 +1,7 @@
 import { LedgerError } from '../../lib/ledger-error.js'
 import { conversation, text, type CliCommand } from '../command.js'
 import { count, line, many } from '../output.js'
-import { conversationNamed } from '../find-conversation.js'
+import { announced, conversationNamed } from '../find-conversation.js'
 import { toWire } from '../../domain/values/revision.js'
 import { withLedger } from '../session.js'
 
@@ -19,7 +19,10 @@ export const undo: CliCommand = {
         '--cycle is required: the first cycle to undo, as shown by `log`; later cycles are undone too',
       )
     await withLedger(args.flags, {}, async ({ ledger }) => {
-      const undone = await ledger.editions.undo(await conversationNamed(ledger, args.word('conversation')), { cycle })
+      const undone = await ledger.editions.undo(
+        await conversationNamed(ledger, args.word('conversation'), announced(args)),
+        { cycle },
+      )
       if (args.json) {
         await line(toWire(undone))
         return

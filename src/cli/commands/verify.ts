@@ -11,7 +11,7 @@ import { CommandExit, EXIT } from '../errors.js'
 import { count, line, many, note, noteColours } from '../output.js'
 import { toWire } from '../../domain/values/revision.js'
 import type { Exported } from '../reports/verification.js'
-import { conversationNamed } from '../find-conversation.js'
+import { announced, conversationNamed } from '../find-conversation.js'
 import { withLedger } from '../session.js'
 
 type ManifestFiles = typeof import('../../library/compose.js')
@@ -150,7 +150,9 @@ export const verify: CliCommand = {
     const { showVerification } = await import('../reports/verification.js')
     await withLedger(args.flags, { reads: true, alone: true }, async ({ ledger }) => {
       const conversation =
-        verifyFlags.conversation === undefined ? undefined : await conversationNamed(ledger, verifyFlags.conversation)
+        verifyFlags.conversation === undefined
+          ? undefined
+          : await conversationNamed(ledger, verifyFlags.conversation, announced(args))
       const { name, origin } = await ledger.admin.identity()
       if (exportTo !== undefined && origin === undefined)
         throw new LedgerError('NoLedger', 'the ledger is empty: there is nothing to sign')
@@ -167,7 +169,7 @@ export const verify: CliCommand = {
         // A log with problems is not signed: the manifest would vouch for it.
         if (verification.ok && draft !== undefined && exportTo !== undefined)
           exported = { file: exportTo, ...(await draft.publish()) }
-        await showVerification(verification, against, signedBy !== undefined, exported, json)
+        await showVerification(verification, against, signedBy !== undefined, exported, json, ledger)
         if (!verification.ok && exportTo !== undefined)
           note(noteColours.yellow(`did not write ${exportTo}: a log with problems is not signed`))
         if (!verification.ok) throw new CommandExit(EXIT.untrusted)

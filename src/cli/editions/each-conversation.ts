@@ -9,6 +9,8 @@ import { requestedConversations, requestedIds } from '../requested-conversations
 import { CommandExit, EXIT } from '../errors.js'
 import type { CommandArgs } from '../command-args.js'
 import { colours, count, line, many, printable, typed } from '../output.js'
+import { titlesOf, type Titles } from '../../library/titles.js'
+import { idWithTitle } from '../titles.js'
 import { toWire } from '../../domain/values/revision.js'
 import { documentOfEstimate } from '../replay/estimate.js'
 import { whyOverBudget } from '../reports/context.js'
@@ -53,12 +55,14 @@ interface Outcome<T extends EditionResult> {
  * the others continue.
  */
 export async function forEachConversation<T extends EditionResult>(
+  ledger: Pick<Ledger, 'list'>,
   ids: readonly string[],
   json: boolean,
   work: (conversationId: string) => Promise<T>,
   sentence: (done: T) => string,
   signal?: AbortSignal,
 ): Promise<Outcome<T>> {
+  const titles: Titles = json ? new Map() : await titlesOf(ledger, ids)
   const done: T[] = []
   const refused: Outcome<T>['refused'][number][] = []
   const isStopped = (): boolean => signal?.aborted === true
@@ -67,13 +71,13 @@ export async function forEachConversation<T extends EditionResult>(
     try {
       const one = await work(conversationId)
       done.push(one)
-      if (!json) await line(`${printable(conversationId)}: ${sentence(one)}`)
+      if (!json) await line(`${idWithTitle(conversationId, titles)}: ${sentence(one)}`)
     } catch (error) {
       if (!isLedgerError(error) || isStoreError(error) || isUnreadableEvent(error)) throw error
       // With a single conversation, its error is the error of the command.
       if (ids.length === 1 && !isStopped()) throw error
       refused.push({ conversationId, error })
-      if (!json) await line(colours.yellow(`${printable(conversationId)}: ${error.message}`))
+      if (!json) await line(`${idWithTitle(conversationId, titles)}: ${colours.yellow(error.message)}`)
     }
   }
   return { done, refused, stopped: isStopped() }

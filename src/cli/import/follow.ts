@@ -9,6 +9,7 @@ import { watch, type FSWatcher } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { recognizeTranscript, type RecognizedTranscript } from '../../importers/index.js'
 import type { Ledger } from '../../library/ledger.js'
+import { titlesOf } from '../../library/titles.js'
 
 import { sentenceOf, isStoreError } from '../../ports/store-error.js'
 import { line, note, noteColours } from '../output.js'
@@ -186,7 +187,8 @@ export async function followTranscripts(
       warnings.delete(path)
       for (const each of imported.conversations) {
         const isNew = each.messages + each.compactions + each.withdrawn + each.edits + each.damaged > 0
-        if (isNew) await line(json ? toWire(each) : conversationLine(each))
+        if (!isNew) continue
+        await line(json ? toWire(each) : conversationLine(each, await titlesOf(ledger, [each.conversationId])))
       }
     } catch (error) {
       if (signal.aborted) return

@@ -3,7 +3,8 @@ import { isLedgerError, LedgerError } from '../../lib/ledger-error.js'
 import { importers } from '../../importers/index.js'
 import { headOf } from '../../importers/records-of.js'
 import type { TranscriptItem } from '../../importers/transcript.js'
-import type { ImportedTranscript, Ledger } from '../../library/ledger.js'
+import type { ImportedConversation, ImportedTranscript, Ledger } from '../../library/ledger.js'
+import { titlesOf, type Titles } from '../../library/titles.js'
 import { CommandExit, EXIT } from '../errors.js'
 import { watchInterrupt } from '../interrupt.js'
 import { colours, count, line, many, note, noteColours, printable } from '../output.js'
@@ -13,7 +14,7 @@ import { ByteEstimate } from './byte-estimate.js'
 import { countTranscript, type CountedTranscript } from './dry-run.js'
 import type { PlannedFile } from './import-plan.js'
 import { importedLine, type ImportedFile } from './imported-file.js'
-import { addTranscript, conversationLine, noTranscripts, totalsLine } from './imported-transcript.js'
+import { addTranscript, conversationLine, hasContent, noTranscripts, totalsLine } from './imported-transcript.js'
 import {
   countMessageFile,
   importMessageFile,
@@ -174,13 +175,29 @@ export class ImportRun {
     this.importedBytes += file.bytes
     if (result.kind === 'messages') {
       this.files.push(result.imported)
-      if (this.showsLines) await line(importedLine(result.imported))
+      if (this.showsLines) await this.showFiles([result.imported])
       return
     }
     this.transcripts.push(result.imported)
     if ('tokens' in result.imported) this.transcriptTokens += result.imported.tokens
     addTranscript(this.totals, result.imported)
-    if (this.showsLines) for (const each of result.imported.conversations) await line(conversationLine(each))
+    if (this.showsLines) await this.showConversations(result.imported.conversations)
+  }
+
+  private async titlesOf(conversations: readonly { readonly conversationId: string }[]): Promise<Titles> {
+    const ids = conversations.map(({ conversationId }) => conversationId)
+    return this.ledger === undefined ? new Map() : await titlesOf(this.ledger, ids)
+  }
+
+  private async showFiles(files: readonly ImportedFile[]): Promise<void> {
+    const titles = await this.titlesOf(files)
+    for (const each of files) await line(importedLine(each, titles))
+  }
+
+  private async showConversations(conversations: readonly ImportedConversation[]): Promise<void> {
+    const shown = conversations.filter(hasContent)
+    const titles = await this.titlesOf(shown)
+    for (const each of shown) await line(conversationLine(each, titles))
   }
 
   /** Adds to the error of a file that the messages before it stay recorded. */
@@ -245,8 +262,8 @@ export class ImportRun {
     if (this.skipped.length > 0) this.noteSkipped()
     if (planned !== undefined) for (const each of plannedLines(planned)) await line(each)
     else if (!this.showsLines) {
-      for (const imported of files) await line(importedLine(imported))
-      for (const { conversations } of transcripts) for (const each of conversations) await line(conversationLine(each))
+      await this.showFiles(files)
+      await this.showConversations(transcripts.flatMap(({ conversations }) => conversations))
     }
     this.noteDamage()
     if (planned !== undefined) return

@@ -3,6 +3,8 @@ import { isStoreError } from '../../ports/store-error.js'
 import { LedgerError, isLedgerError } from '../../lib/ledger-error.js'
 import type { Ledger } from '../../library/ledger.js'
 
+import type { Titles } from '../../library/titles.js'
+import { idWithTitle } from '../titles.js'
 import { colours, count, many, typed } from '../output.js'
 
 export interface ImportedFile {
@@ -17,6 +19,8 @@ export interface ImportedFile {
   failures: number
   messageTokens: number
   contextTokens: number
+  /** Items that all its cycles lost, as `forgotten` counts them. Present if this import recorded cycles. */
+  lost?: number
   revision: number
   /** Why the recorded messages have no context. */
   unusable?: LedgerError
@@ -59,6 +63,8 @@ export async function countRecorded(ledger: Ledger, imported: ImportedFile, befo
     else if (event.type === 'CompactionFailed') imported.failures += 1
     imported.revision = event.revision
   }
+  // The ledger caches the count, so that lists have it.
+  if (imported.cycles > 0) imported.lost = (await ledger.forgotten(imported.conversationId)).totals.all.verdicts.gone
   try {
     imported.contextTokens = (await ledger.context(imported.conversationId)).tokens
   } catch (error) {
@@ -68,11 +74,12 @@ export async function countRecorded(ledger: Ledger, imported: ImportedFile, befo
 }
 
 /** The output line. */
-export const importedLine = (imported: ImportedFile): string => {
+export const importedLine = (imported: ImportedFile, titles: Titles): string => {
   const parts = [
     `${many(imported.recorded, 'message')} recorded`,
     ...(imported.alreadyThere === 0 ? [] : [`${count(imported.alreadyThere)} already recorded`]),
     many(imported.cycles, 'cycle'),
+    ...(imported.lost === undefined || imported.lost === 0 ? [] : [`${many(imported.lost, 'item')} lost`]),
     many(imported.batches, 'batch', 'batches'),
     ...(imported.resummarized === 0 ? [] : [`${count(imported.resummarized)} re-summarized`]),
     ...(imported.failures === 0
@@ -84,5 +91,5 @@ export const importedLine = (imported: ImportedFile): string => {
         ]),
     `${count(imported.messageTokens)} tokens, context ${count(imported.contextTokens)}`,
   ]
-  return `${colours.bold(imported.conversationId)}: ${parts.join(', ')}`
+  return `${idWithTitle(imported.conversationId, titles)}: ${parts.join(', ')}`
 }

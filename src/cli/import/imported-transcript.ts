@@ -1,5 +1,7 @@
 /** Results of imported transcripts: one line per conversation, and the total. */
-import type { ImportedTranscript, RecordedConversation } from '../../library/ledger.js'
+import type { ImportedConversation, ImportedTranscript } from '../../library/ledger.js'
+import type { Titles } from '../../library/titles.js'
+import { idWithTitle } from '../titles.js'
 import { colours, count, many, printable, typed } from '../output.js'
 
 /** Totals of all transcripts. */
@@ -37,7 +39,7 @@ export const noTranscripts = (): TranscriptTotals => ({
 export function addTranscript(totals: TranscriptTotals, imported: ImportedTranscript): void {
   totals.files += 1
   if (imported.unchanged) totals.unchanged += 1
-  for (const each of imported.conversations) {
+  for (const each of imported.conversations.filter(hasContent)) {
     totals.conversations += 1
     totals.messages += each.messages
     totals.compactions += each.compactions
@@ -58,19 +60,25 @@ export function addTranscript(totals: TranscriptTotals, imported: ImportedTransc
 const some = (number: number, one: string, several?: string): string[] =>
   number === 0 ? [] : [many(number, one, several)]
 
-/** The output line of a conversation. */
-export function conversationLine({
-  conversationId,
+/** Whether the import recorded or recognized anything of a conversation. Otherwise the ledger does not have it. */
+export const hasContent = ({
   messages,
   compactions,
   withdrawn,
   edits,
   damaged,
   known,
-}: RecordedConversation): string {
+}: ImportedConversation): boolean => messages + compactions + withdrawn + edits + damaged + known > 0
+
+/** The output line of a conversation. */
+export function conversationLine(
+  { conversationId, messages, compactions, withdrawn, edits, damaged, known, lost }: ImportedConversation,
+  titles: Titles,
+): string {
   const parts = [
     many(messages, 'message'),
     ...some(compactions, 'compaction'),
+    ...(lost === undefined || lost === 0 ? [] : [`${many(lost, 'item')} lost`]),
     ...(withdrawn === 0 ? [] : [`${count(withdrawn)} withdrawn`]),
     ...(edits === 0 ? [] : [`${count(edits)} edited`]),
     ...(known === 0 ? [] : [`${count(known)} already recorded`]),
@@ -82,7 +90,7 @@ export function conversationLine({
           ),
         ]),
   ]
-  return `${colours.bold(printable(conversationId))}: ${parts.join(', ')}`
+  return `${idWithTitle(conversationId, titles)}: ${parts.join(', ')}`
 }
 
 /** Maximum number of record kinds that are listed. */

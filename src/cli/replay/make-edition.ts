@@ -6,6 +6,8 @@ import { LedgerError } from '../../lib/ledger-error.js'
 import { tokensOf } from '../../domain/reports/prices.js'
 import type { Ledger, Price, Replay, ReplayEstimate, ReplayOptions } from '../../library/ledger.js'
 import { sentenceOfProblem } from '../../library/problem.js'
+import { titlesOf, type Titles } from '../../library/titles.js'
+import { idWithTitle } from '../titles.js'
 import { requestedConversations, requestedIds } from '../requested-conversations.js'
 import { CommandExit, EXIT } from '../errors.js'
 import {
@@ -78,7 +80,12 @@ async function replayWithProgress(
   }
 }
 
-async function showReplay(replayed: Replay, price: Price | undefined, conversationArguments: string): Promise<void> {
+async function showReplay(
+  replayed: Replay,
+  price: Price | undefined,
+  conversationArguments: string,
+  titles: Titles,
+): Promise<void> {
   const { editionId, conversations, ended, noRoom, paid, costMicros, spent } = replayed
   const done = conversations.filter(({ outcome }) => outcome.kind === 'done').length
   const sum = (of: (each: Replay['conversations'][number]) => number): number =>
@@ -98,9 +105,9 @@ async function showReplay(replayed: Replay, price: Price | undefined, conversati
   )
   const stopped = conversations.flatMap(({ conversationId, outcome }) =>
     outcome.kind === 'stopped'
-      ? [`${printable(conversationId)}: ${sentenceOfProblem(outcome.failure)}`]
+      ? [`${idWithTitle(conversationId, titles)}: ${sentenceOfProblem(outcome.failure)}`]
       : outcome.kind === 'busy'
-        ? [`${printable(conversationId)}: another process is replaying it`]
+        ? [`${idWithTitle(conversationId, titles)}: another process is replaying it`]
         : [],
   )
   for (const sentence of stopped.slice(0, MAX_PRINTED_FAILURES)) await line(colours.yellow(sentence))
@@ -185,7 +192,13 @@ export async function runReplay(flags: Flags, command: ReplayCommand): Promise<v
     if (made === undefined) return
     const { done: replayed, estimate } = made
     if (json) await line(toWire(documentOf(replayed, estimate)))
-    else await showReplay(replayed, price, command.all ? '--all' : asTyped(command.conversations))
+    else {
+      const titles = await titlesOf(
+        ledger,
+        replayed.conversations.map(({ conversationId }) => conversationId),
+      )
+      await showReplay(replayed, price, command.all ? '--all' : asTyped(command.conversations), titles)
+    }
     const exitCode = exitOf(replayed)
     if (exitCode === EXIT.interrupted && !json) note(noteColours.dim('stopped; everything recorded so far is kept'))
     if (exitCode !== EXIT.ok) throw new CommandExit(exitCode)

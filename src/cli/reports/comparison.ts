@@ -1,4 +1,6 @@
 /** Prints edition comparisons: tables, lists of losses, and the difference of the views. */
+import type { Titles } from '../../library/titles.js'
+import { idWithTitle } from '../titles.js'
 import type { ComparisonTotals, EditionComparison, EditionComparisons, EditionReport } from '../../library/ledger.js'
 import { problem } from '../../library/problem.js'
 import { table } from '../layout.js'
@@ -144,12 +146,13 @@ async function section(
 
 async function printOne(
   { conversationId, report, view, recorded }: EditionComparison,
+  titles: Titles,
   otherName: string,
   withView: boolean,
 ): Promise<void> {
   const known = recorded ? 'recorded' : 'recorded earlier'
   await section(
-    `${colours.bold(printable(conversationId))} ${colours.dim(`as of revision ${String(report.conversationRevision)}, ${known}`)}`,
+    `${idWithTitle(conversationId, titles)} ${colours.dim(`as of revision ${String(report.conversationRevision)}, ${known}`)}`,
     asTotals(report),
     otherName,
   )
@@ -173,11 +176,12 @@ async function printOne(
 export async function showComparisons(
   { editionId, against, conversations, skipped, totals }: EditionComparisons,
   named: boolean,
+  titles: Titles,
 ): Promise<void> {
   const otherName = against === 'in-force' ? 'active' : against
   // With `--all` the views would be too much text, so only those of named conversations are printed.
   const withView = named || conversations.length === 1
-  for (const comparison of conversations) await printOne(comparison, otherName, withView)
+  for (const comparison of conversations) await printOne(comparison, titles, otherName, withView)
   if (conversations.length > 1)
     await section(colours.bold(`${many(conversations.length, 'conversation')} in total`), totals, otherName)
   for (const each of skipped) await line(colours.yellow(`skipped: ${problem(each).message}`))

@@ -1,6 +1,7 @@
 /** Prints search results. */
 import type { SearchHit, SearchResult } from '../../library/ledger.js'
-import { idWithTitle, type Titles } from '../titles.js'
+import type { Titles } from '../../library/titles.js'
+import { idWithTitle } from '../titles.js'
 import { brief, colours, line, many, note, noteColours, printable, noteLag, typed } from '../output.js'
 
 /** A hit as JSON. */

@@ -1,5 +1,6 @@
 /** Prints statistics of conversations. */
-import { idWithTitle, type Titles } from '../titles.js'
+import type { Titles } from '../../library/titles.js'
+import { idWithTitle } from '../titles.js'
 import type { Cost, ConversationStats, ModelUse, Stats } from '../../library/ledger.js'
 import { table } from '../layout.js'
 import { colours, count, many, printable } from '../output.js'

@@ -1,8 +1,11 @@
 /** Prints the result of a verification. */
 import type { Problem, Verification } from '../../audit/verify.js'
+import type { Ledger } from '../../library/ledger.js'
+import { titlesOf, type Titles } from '../../library/titles.js'
 import type { Manifest } from '../../ports/manifest.js'
 import { colours, count, line, many, note, noteColours, printable } from '../output.js'
 import { toWire } from '../../domain/values/revision.js'
+import { idWithTitle, quotedTitle } from '../titles.js'
 
 /** A written manifest. */
 export interface Exported {
@@ -21,8 +24,8 @@ const problemDocument = ({ stream, conversationId, revision, rule, detail }: Pro
   detail,
 })
 
-const location = ({ stream, revision }: Problem): string =>
-  `${printable(stream)}${revision < 0 ? '' : ` revision ${revision.toString()}`}`
+const location = ({ stream, conversationId = '', revision }: Problem, titles: Titles): string =>
+  `${printable(stream)}${quotedTitle(conversationId, titles)}${revision < 0 ? '' : ` revision ${revision.toString()}`}`
 
 /** Prints the result. @param pinned whether the command named the required signer of the manifest */
 export async function showVerification(
@@ -41,6 +44,7 @@ export async function showVerification(
   pinned: boolean,
   exported: Exported | undefined,
   json: boolean,
+  ledger: Pick<Ledger, 'list'>,
 ): Promise<void> {
   const signed =
     against === undefined
@@ -71,17 +75,21 @@ export async function showVerification(
     )
     return
   }
+  const titles = await titlesOf(ledger, [
+    ...[...problems, ...observations].flatMap(({ conversationId = [] }) => conversationId),
+    ...redactionOff,
+  ])
   for (const problem of problems)
-    await line(`${colours.red(problem.rule)} ${location(problem)}: ${printable(problem.detail)}`)
+    await line(`${colours.red(problem.rule)} ${location(problem, titles)}: ${printable(problem.detail)}`)
   for (const observation of observations)
     await line(
       colours.dim(
-        `observed ${observation.rule} ${location(observation)}: in an imported transcript, ${printable(observation.detail)}`,
+        `observed ${observation.rule} ${location(observation, titles)}: in an imported transcript, ${printable(observation.detail)}`,
       ),
     )
   for (const conversationId of redactionOff)
     await line(
-      `${colours.yellow('redaction off')} ${printable(conversationId)}: secrets were not replaced before they were recorded`,
+      `${colours.yellow('redaction off')} ${idWithTitle(conversationId, titles)}: secrets were not replaced before they were recorded`,
     )
   const what = `${many(streams, 'stream')} (${many(conversations, 'conversation')}), ${many(events, 'event')}`
   await line(

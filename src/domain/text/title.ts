@@ -22,6 +22,8 @@ export function titleOf(text: string): string | undefined {
 
 /** The tag of a block that programs put before the words of a person: `<environment_context>`, `<command-name>`. */
 const BLOCK = /^<(?<tag>[a-z]+(?:[_-][a-z]+)+)(?:\s[^<>]{0,500})?>/iu
+/** The thoughts of a model, which some programs put before its answer. */
+const THOUGHTS = /^<(?<tag>think(?:ing)?)>/iu
 /** A tag around the words of a person: `<task>`. */
 const WRAPPER = /^<(?<tag>[a-z]+)>/iu
 /** A header line of a program, `[depth:0|start:…|end:…|count:15]`, or marks of Markdown. */
@@ -33,7 +35,7 @@ const NEXT_BLOCK = /\n\s{0,20}<[a-z]+(?:[_-][a-z]+)+[\s>]/iu
 
 /** The text without its first block, header or wrapper. Undefined if it begins with words. */
 function withoutMachineText(text: string): string | undefined {
-  const block = BLOCK.exec(text)?.groups?.['tag']
+  const block = (BLOCK.exec(text) ?? THOUGHTS.exec(text))?.groups?.['tag']
   if (block !== undefined) {
     const close = `</${block}>`
     const end = text.indexOf(close)
@@ -61,5 +63,20 @@ export function openingWords(message: string): string | undefined {
     rest = withoutMachineText(words)
   }
   const next = NEXT_BLOCK.exec(words)
-  return titleOf(next === null ? words : words.slice(0, next.index))
+  return titleOf(firstParagraphs(next === null ? words : words.slice(0, next.index)))
 }
+
+/** Fewest characters of a title if the message has another paragraph. */
+const SHORTEST = 12
+
+/** The first paragraph; more of them if it is short. */
+function firstParagraphs(text: string): string {
+  const end = text.slice(SHORTEST).search(/\n[^\S\n]*\n/u)
+  return end === -1 ? text : text.slice(0, SHORTEST + end)
+}
+
+/** A command of the program, `/add src/date.ts`, or a single short word such as a greeting. */
+const BARE = /^(?:\/[^\s/]+(?=\s|$)|[!-~]{1,12}$)/u
+
+/** Whether the words of a person say little about the conversation, so that later ones make a better title. */
+export const isBare = (words: string): boolean => BARE.test(words)

@@ -122,6 +122,12 @@ export function contentText(content: string | readonly ContentPart[] | null | un
   return content.map((part) => (isTextPart(part) ? part.text : `[${part.type}]`)).join('\n')
 }
 
+/** The texts of content, without images and other parts. */
+export function textOnly(content: string | readonly ContentPart[] | null | undefined): string {
+  if (typeof content !== 'object' || content === null) return content ?? ''
+  return content.flatMap((part) => (isTextPart(part) ? [part.text] : [])).join('\n')
+}
+
 const isLeadingRole = (role: Role): boolean => role === 'system' || role === 'developer'
 /**
  * System and developer messages are instructions. Instructions before the first other message lead the conversation and

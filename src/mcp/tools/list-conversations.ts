@@ -16,6 +16,7 @@ const output = z.object({
       lastMessageAt: z.string().optional(),
       messages: z.number().int(),
       compactions: z.number().int(),
+      lost: z.number().int().optional().describe('Items that its compactions lost'),
     }),
   ),
   more: z.boolean().optional().describe('There are more: pass a part of their ids or titles as `match`'),
@@ -52,7 +53,7 @@ export const listConversations = toolOfScope(
     const conversations = budgetOf(limits.answerCharacters).takeFirst(
       found
         .slice(0, limit)
-        .map(({ conversationId, title, project, program, startedAt, lastMessageAt, messages, compactions }) =>
+        .map(({ conversationId, title, project, program, startedAt, lastMessageAt, messages, compactions, lost }) =>
           withoutUndefined({
             conversationId,
             title,
@@ -62,6 +63,7 @@ export const listConversations = toolOfScope(
             lastMessageAt,
             messages,
             compactions,
+            lost,
           }),
         ),
     )

@@ -1,6 +1,8 @@
 import { z } from 'zod'
 import { MEMORY_HITS, memoryAnswer, memoryQuerySchema, toolOf } from '../../library/agent-tools.js'
 import { MEMORY_READ } from '../../retrieval/read-memory.js'
+import { titlesOf } from '../../library/titles.js'
+import { withoutUndefined } from '../../lib/without-undefined.js'
 import { QUOTATION, quotation } from '../quotation.js'
 import { READS, toolOfAny } from '../tool.js'
 
@@ -11,6 +13,7 @@ const output = z.object({
   hits: z.array(
     z.object({
       conversationId: z.string(),
+      title: z.string().optional(),
       batchId: z.string().nullable(),
       messageIds: z.array(z.string()),
       messages: z.number().int().optional(),
@@ -25,8 +28,8 @@ const toolAnswer = output.omit({ quotation: true }).extend({
   hits: z.array(output.shape.hits.element.extend({ conversationId: z.string().optional() })),
 })
 
-/** Characters reserved for the conversation ids in the hits. */
-const ID_CHARACTERS = 600
+/** Characters reserved for the conversation ids and titles in the hits. */
+const ID_CHARACTERS = 1_200
 
 export const memoryRead = toolOfAny(
   {
@@ -53,6 +56,14 @@ export const memoryRead = toolOfAny(
       // Without a scope the ledger searches the conversations without a scope.
       ...(typeof binding.scope === 'string' ? { scope: binding.scope } : {}),
     })
-    return output.parse({ quotation: QUOTATION, ...memoryAnswer(hits, size, true) })
+    const answer = output.parse({ quotation: QUOTATION, ...memoryAnswer(hits, size, true) })
+    const titles = await titlesOf(
+      ledger,
+      answer.hits.map((hit) => hit.conversationId),
+    )
+    return {
+      ...answer,
+      hits: answer.hits.map((hit) => withoutUndefined({ ...hit, title: titles.get(hit.conversationId) })),
+    }
   },
 )

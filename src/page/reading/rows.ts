@@ -31,10 +31,9 @@ export function createRows(ledger: Pick<Ledger, 'forgotten'>, histories: Histori
     async read(row) {
       const found = known(row)
       if (found !== undefined) return found
-      const { conversationId, compactions, revision } = row
+      const { conversationId, revision } = row
       const { course } = await histories.read(conversationId)
-      const lost =
-        compactions === 0 ? 0 : (await forgottenFound(ledger, conversationId, undefined, 0)).totals.all.verdicts.gone
+      const lost = row.lost ?? (await forgottenFound(ledger, conversationId, undefined, 0)).totals.all.verdicts.gone
       const details = { course, lost, revision }
       if (cache.size >= MAX_CACHED) cache.clear()
       cache.set(conversationId, details)

@@ -61,7 +61,7 @@ export class RecordRoutes {
       { title: 'Forgotten', c, tab: 'forgotten' },
       <>
         <h2>What the agent no longer knew</h2>
-        <ForgottenView found={await forgottenFound(this.page.options.ledger, c)} withNames={false} linked />
+        <ForgottenView found={await forgottenFound(this.page.options.ledger, c)} names={undefined} linked />
       </>,
     )
   }

@@ -1,6 +1,7 @@
 /** The timeline of a conversation: the plot, a slider over its revisions, and the context at the selected revision. */
 import type { Child } from 'hono/jsx'
 import type { SearchHit } from '../../library/ledger.js'
+import type { Titles } from '../../library/titles.js'
 import { conversationLink, link } from '../links.js'
 import type { Step } from '../reading/step.js'
 import type { Words } from '../words.js'
@@ -21,7 +22,7 @@ const hitLink = (hit: SearchHit, query: string): string =>
     : conversationLink({ c: hit.conversationId, at: hit.firstRevision, m: hit.messageIds[0], q: query })
 
 /** Search hits with links. */
-export function HitList({ query, hits, withName }: Hits & { withName: boolean }): Child {
+export function HitList({ query, hits, names }: Hits & { names: Titles | undefined }): Child {
   const words = markedWords(query)
   if (hits.length === 0) return <p class="empty">Nothing found.</p>
   return (
@@ -29,11 +30,11 @@ export function HitList({ query, hits, withName }: Hits & { withName: boolean })
       {hits.map((hit) => (
         <li>
           <a href={hitLink(hit, query)} data-hit data-revision={String(hit.firstRevision)}>
-            {withName ? (
+            {names === undefined ? null : (
               <b>
-                <Name text={hit.conversationId} most={50} />{' '}
+                <Name text={names.get(hit.conversationId) ?? hit.conversationId} most={50} />{' '}
               </b>
-            ) : null}
+            )}
             {hit.kind === 'batch' ? (
               <>summary of {many(hit.messageIds.length, 'message')}</>
             ) : (
@@ -128,7 +129,7 @@ export function Conversation({
             <h2>
               {many(hits.hits.length, 'hit')} for <q>{oneLine(hits.query, 60)}</q>
             </h2>
-            <HitList query={hits.query} hits={hits.hits} withName={false} />
+            <HitList query={hits.query} hits={hits.hits} names={undefined} />
             <p>
               <a href={conversationLink({ c, at: revision })}>clear search</a>
             </p>

@@ -55,15 +55,16 @@ const lastTime = ({ lastMessageAt, lastRecordedAt }: ConversationSummary): strin
 
 /** The losses of a conversation. */
 function Outcome({ row, details }: { row: ConversationSummary; details: RowDetails | undefined }): Child {
-  if (row.compactions === 0) return <p class="outcome muted">never compacted</p>
+  const lost = row.lost ?? details?.lost ?? 0
+  if (row.compactions === 0 && lost === 0) return <p class="outcome muted">never compacted</p>
   return (
     <p class="outcome">
       {many(row.compactions, 'compaction')}
-      {details === undefined || details.lost === 0 ? null : (
+      {lost === 0 ? null : (
         <>
           {', '}
           <a class="bad" href={link('/forgotten', { c: row.conversationId })}>
-            {many(details.lost, 'item')} lost
+            {many(lost, 'item')} lost
           </a>
         </>
       )}

@@ -219,7 +219,7 @@ export function DifferenceView({
         </p>
       )}
       <Sides difference={difference} />
-      {forgotten === undefined ? null : <Headlines cycles={[forgotten]} withNames={false} linked />}
+      {forgotten === undefined ? null : <Headlines cycles={[forgotten]} names={undefined} linked />}
       <div class="columns">
         <Removed difference={difference} />
         <section aria-label="Added" class="stays">

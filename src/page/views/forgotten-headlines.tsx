@@ -2,6 +2,7 @@
 import type { Child } from 'hono/jsx'
 import { ITEM_NAMES } from '../../forgotten/items.js'
 import type { ForgottenCycle, JudgedItem } from '../../library/ledger.js'
+import type { Titles } from '../../library/titles.js'
 import { costText, MAX_CHARACTERS, RevisionLink, type Linked } from './forgotten-cycle.js'
 import { count, cut, many, Name, visible } from './text.js'
 
@@ -28,14 +29,22 @@ function ordinal(value: number): string {
   return `${count(value)}${suffixes[new Intl.PluralRules('en', { type: 'ordinal' }).select(value)] ?? 'th'}`
 }
 
-function Lead({ cycle, withName, children }: { cycle: ForgottenCycle; withName: boolean; children?: Child }): Child {
+function Lead({
+  cycle,
+  names,
+  children,
+}: {
+  cycle: ForgottenCycle
+  names: Titles | undefined
+  children?: Child
+}): Child {
   return (
     <p class="lead">
-      {withName ? (
+      {names === undefined ? null : (
         <>
-          <Name text={cycle.conversationId} most={60} />:{' '}
+          <Name text={names.get(cycle.conversationId) ?? cycle.conversationId} most={60} />:{' '}
         </>
-      ) : null}
+      )}
       After the {ordinal(cycle.cycle)} compaction {children}:
     </p>
   )
@@ -44,13 +53,13 @@ function Lead({ cycle, withName, children }: { cycle: ForgottenCycle; withName: 
 function LostItem({
   headline: { cycle },
   item,
-  withName,
+  names,
   linked,
-}: Linked & { headline: Headline; item: JudgedItem; withName: boolean }): Child {
+}: Linked & { headline: Headline; item: JudgedItem; names: Titles | undefined }): Child {
   const { text, said, kind, verdict, mentions, isNeededAgain } = item
   return (
     <li class={`headline ${verdict}`} tabindex={-1}>
-      <Lead cycle={cycle} withName={withName}>
+      <Lead cycle={cycle} names={names}>
         {KNEW[verdict]}
       </Lead>
       <p class="what">{visible(cut(text, MAX_CHARACTERS))}</p>
@@ -67,13 +76,13 @@ function LostItem({
 function RepeatedWork({
   headline: { cycle },
   loss,
-  withName,
+  names,
   linked,
-}: Linked & { headline: Headline; loss: Extract<Loss, { kind: 'repeated' }>; withName: boolean }): Child {
+}: Linked & { headline: Headline; loss: Extract<Loss, { kind: 'repeated' }>; names: Titles | undefined }): Child {
   const { conversationId: c } = cycle
   return (
     <li class="headline repeated" tabindex={-1}>
-      <Lead cycle={cycle} withName={withName}>
+      <Lead cycle={cycle} names={names}>
         the agent did again what it had done before
       </Lead>
       <p class="what">
@@ -90,16 +99,16 @@ function RepeatedWork({
 
 function List({
   headlines,
-  withNames,
+  names,
   linked,
-}: Linked & { headlines: readonly Headline[]; withNames: boolean }): Child {
+}: Linked & { headlines: readonly Headline[]; names: Titles | undefined }): Child {
   return (
     <ul class="headlines">
       {headlines.map((headline) =>
         headline.loss.kind === 'item' ? (
-          <LostItem headline={headline} item={headline.loss.item} withName={withNames} linked={linked} />
+          <LostItem headline={headline} item={headline.loss.item} names={names} linked={linked} />
         ) : (
-          <RepeatedWork headline={headline} loss={headline.loss} withName={withNames} linked={linked} />
+          <RepeatedWork headline={headline} loss={headline.loss} names={names} linked={linked} />
         ),
       )}
     </ul>
@@ -115,19 +124,19 @@ function headlinesOf(cycles: readonly ForgottenCycle[]): readonly Headline[] {
 /** The most important losses, and the others folded. */
 export function Headlines({
   cycles,
-  withNames,
+  names,
   linked,
-}: Linked & { cycles: readonly ForgottenCycle[]; withNames: boolean }): Child {
+}: Linked & { cycles: readonly ForgottenCycle[]; names: Titles | undefined }): Child {
   const headlines = headlinesOf(cycles)
   if (headlines.length === 0) return <p class="empty">No loss was found.</p>
   const rest = headlines.slice(MAX_HEADLINES)
   return (
     <>
-      <List headlines={headlines.slice(0, MAX_HEADLINES)} withNames={withNames} linked={linked} />
+      <List headlines={headlines.slice(0, MAX_HEADLINES)} names={names} linked={linked} />
       {rest.length === 0 ? null : (
         <details class="fold">
           <summary>{many(rest.length, 'more loss', 'more losses')}</summary>
-          <List headlines={rest} withNames={withNames} linked={linked} />
+          <List headlines={rest} names={names} linked={linked} />
         </details>
       )}
     </>

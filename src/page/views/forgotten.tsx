@@ -1,6 +1,7 @@
 /** The losses of compactions: as sentences first, then figures and every compaction, folded. */
 import type { Child } from 'hono/jsx'
 import type { ForgottenTotal, ForgottenTotals } from '../../library/ledger.js'
+import type { Titles } from '../../library/titles.js'
 import { link } from '../links.js'
 import type { ForgottenFound, ForgottenRow } from '../reading/forgotten.js'
 import {
@@ -19,14 +20,14 @@ import { count, cut, many, Name, visible, Time } from './text.js'
 /** The anchor of a compaction shown in full. */
 const anchorOf = (index: number): string => `compaction-${String(index)}`
 
-function CycleName({ row, withName }: { row: ForgottenRow; withName: boolean }): Child {
+function CycleName({ row, names }: { row: ForgottenRow; names: Titles | undefined }): Child {
   return (
     <>
-      {withName ? (
+      {names === undefined ? null : (
         <>
-          <Name text={row.conversationId} most={60} />{' '}
+          <Name text={names.get(row.conversationId) ?? row.conversationId} most={60} />{' '}
         </>
-      ) : null}
+      )}
       compaction {count(row.cycle)}
     </>
   )
@@ -75,17 +76,17 @@ export function TotalTable({ totals: { all, by } }: { totals: ForgottenTotals })
 /** Totals of all compactions in one line. */
 function Summary({
   found: { rows, conversations, totals },
-  withNames,
+  names,
 }: {
   found: ForgottenFound
-  withNames: boolean
+  names: Titles | undefined
 }): Child {
   const { left, verdicts, behind } = totals.all
   return (
     <p class="figures">
       <span>
         <b>{count(rows.length)}</b> {rows.length === 1 ? 'compaction' : 'compactions'}
-        {withNames ? ` of ${many(conversations, 'conversation')}` : ''}
+        {names !== undefined ? ` of ${many(conversations, 'conversation')}` : ''}
       </span>
       <span>
         <b>{count(left.messages)}</b> messages and <b>{count(left.tokens)}</b> tokens removed
@@ -101,7 +102,7 @@ function Summary({
 }
 
 /** Tables of all compactions. */
-function Figures({ found, withNames }: { found: ForgottenFound; withNames: boolean }): Child {
+function Figures({ found, names }: { found: ForgottenFound; names: Titles | undefined }): Child {
   const { rows, totals } = found
   const { compared, counts } = totals.all
   return (
@@ -127,10 +128,10 @@ function Figures({ found, withNames }: { found: ForgottenFound; withNames: boole
         rows={rows.map((row, index) => [
           row.isWhole ? (
             <a href={`#${anchorOf(index)}`}>
-              <CycleName row={row} withName={withNames} />
+              <CycleName row={row} names={names} />
             </a>
           ) : (
-            <CycleName row={row} withName={withNames} />
+            <CycleName row={row} names={names} />
           ),
           visible(byText(row.keys)),
           <Time at={row.recordedAt} />,
@@ -142,7 +143,7 @@ function Figures({ found, withNames }: { found: ForgottenFound; withNames: boole
 }
 
 /** The compactions in full, each folded. */
-function Compactions({ found, withNames, linked }: Linked & { found: ForgottenFound; withNames: boolean }): Child {
+function Compactions({ found, names, linked }: Linked & { found: ForgottenFound; names: Titles | undefined }): Child {
   const { rows, whole } = found
   const fullIndexes = rows.flatMap(({ isWhole }, index) => (isWhole ? [index] : []))
   return (
@@ -154,7 +155,7 @@ function Compactions({ found, withNames, linked }: Linked & { found: ForgottenFo
           <section class="compaction" id={anchorOf(index)}>
             <details class="fold">
               <summary>
-                After <CycleName row={row} withName={withNames} />{' '}
+                After <CycleName row={row} names={names} />{' '}
                 <span class="facts">
                   {many(row.left.messages, 'message')} removed, {many(row.verdicts.gone, 'item')} lost,{' '}
                   {many(row.behind.calls, 'call')} repeated
@@ -183,20 +184,20 @@ function Compactions({ found, withNames, linked }: Linked & { found: ForgottenFo
 /** The losses of all compactions as sentences, then the figures and each compaction. */
 export function ForgottenView({
   found,
-  withNames,
+  names,
   linked,
 }: Linked & {
   found: ForgottenFound
-  /** Show conversation names, because the compactions belong to several conversations. */
-  withNames: boolean
+  /** Titles, if the compactions belong to several conversations. */
+  names: Titles | undefined
 }): Child {
   if (found.rows.length === 0) return <p class="empty">Nothing has been compacted, so nothing was forgotten.</p>
   return (
     <>
-      <Summary found={found} withNames={withNames} />
-      <Headlines cycles={found.whole} withNames={withNames} linked={linked} />
-      <Compactions found={found} withNames={withNames} linked={linked} />
-      <Figures found={found} withNames={withNames} />
+      <Summary found={found} names={names} />
+      <Headlines cycles={found.whole} names={names} linked={linked} />
+      <Compactions found={found} names={names} linked={linked} />
+      <Figures found={found} names={names} />
     </>
   )
 }

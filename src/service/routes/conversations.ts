@@ -35,7 +35,7 @@ export const conversationHandlers = {
     const within = withinBound(access, { scope, prefix })
     if (within === undefined) return { body: { conversations: [] } }
     const { conversations, unlisted, behind } = await ledger.list(
-      withoutUndefined({ ...within, ...rest, sort, after, limit: limit + 1 }),
+      withoutUndefined({ ...within, ...rest, sort, after, limit: limit + 1, countLost: true }),
     )
     const page = conversations.slice(0, limit)
     const last = page.at(-1)
@@ -47,7 +47,7 @@ export const conversationHandlers = {
   async getConversation({ ledger }, { params: { conversation }, query }) {
     // By their bytes, no id that begins with this one comes before it.
     const { conversations } = await ledger.list(
-      withoutUndefined({ prefix: conversation, sort: 'id' as const, limit: 1, ...query }),
+      withoutUndefined({ prefix: conversation, sort: 'id' as const, limit: 1, countLost: true, ...query }),
     )
     const found = conversations.find(({ conversationId }) => conversationId === conversation)
     if (found === undefined) throw problem({ kind: 'NoSuchConversation', conversationId: conversation })

@@ -1,7 +1,7 @@
 /** Titles of conversations. */
 import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
-import { openingWords, titleOf } from '../../../src/domain/text/title.js'
+import { isBare, openingWords, titleOf } from '../../../src/domain/text/title.js'
 
 describe('the first words of a person', () => {
   it.each([
@@ -14,6 +14,9 @@ describe('the first words of a person', () => {
     ['Fix it\n\n<environment_details>\nnow\n</environment_details>', 'Fix it'],
     ['Fix the <date-picker> of the form', 'Fix the <date-picker> of the form'],
     ['# Task\nFix it', 'Task Fix it'],
+    ['<think>What now?</think>\n\nI will fix it.', 'I will fix it.'],
+    ['# Fix the errors below.\n\n## Running: lint.sh', 'Fix the errors below.'],
+    ['Hi!\n \nFix the date bug\n\nIt is in date.ts', 'Hi! Fix the date bug'],
     ['# Context from my IDE setup:\n\n## Open tabs:\n- a.ts\n\n## My request for Codex:\nFix it', 'Fix it'],
     ['#1 of the list', '#1 of the list'],
     ['<command-name>/clear</command-name>\n<command-args></command-args>', undefined],
@@ -23,6 +26,18 @@ describe('the first words of a person', () => {
   ])('of %j are %j', (message, words) => {
     expect(openingWords(message)).toBe(words)
   })
+})
+
+it.each([
+  ['hello!', true],
+  ['model', true],
+  ['/add src/date.ts', true],
+  ['/help', true],
+  ['commit this', false],
+  ['/home/ines/harbour has a bug', false],
+  ['检查目前项目的设计', false],
+])('whether %j says little: %j', (words, expected) => {
+  expect(isBare(words)).toBe(expected)
 })
 
 describe('a title', () => {
