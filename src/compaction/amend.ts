@@ -5,6 +5,7 @@ import type { EventData, ObservedEntry } from '../domain/events/index.js'
 import type { Provenance } from '../domain/events/codec.js'
 import { bodyOf } from '../domain/values/message.js'
 import type { CommandFailure, Handled } from '../recording/handle-command.js'
+import { recordedId, redactorFor, settingsAfter } from '../recording/redaction.js'
 import { commandsFor, type HistoryDiverged, type RecordListDependencies } from './record-list.js'
 import { createSourceLists } from './source-list.js'
 
@@ -79,11 +80,14 @@ export function createAmend(deps: RecordListDependencies) {
         return E.left({ kind: 'ConversationMoved', revision: state.revision, known: expected })
       const list = await sourceLists(conversationId, state.revision)
       const messages = [...list.leading, ...list.rest]
-      const withdrawIds = new Set(ids === 'all' ? messages.map(({ messageId }) => messageId) : ids)
-      const withdraw = messages.filter(({ messageId }) => withdrawIds.has(messageId))
       const known = new Set(messages.map(({ messageId }) => messageId))
+      const redactor = await redactorFor(log, settingsAfter(state, deps.configure().settings))
+      if (E.isLeft(redactor)) return redactor
+      const idOf = (id: string): string => recordedId(redactor.right, (each) => known.has(each), id)
+      const withdrawIds = ids === 'all' ? known : new Set(ids.map(idOf))
+      const withdraw = messages.filter(({ messageId }) => withdrawIds.has(messageId))
       const keptIds = (compaction?.context ?? []).flatMap((entry) =>
-        entry.kind === 'message' ? [entry.messageId] : [],
+        entry.kind === 'message' ? [idOf(entry.messageId)] : [],
       )
       const missing = [...withdrawIds, ...keptIds].find((id) => !known.has(id))
       if (missing !== undefined) return E.left({ kind: 'NotSaid', conversationId, messageId: missing })

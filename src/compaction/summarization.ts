@@ -138,7 +138,7 @@ export class Summarization {
     step: 'chunk' | 'resummarize',
   ): Promise<E.Either<RunEnd, SummaryResult>> {
     if (!this.options.goOn()) return postponedRun(0)
-    if (this.usesFallback) return this.fallBack(job)
+    if (this.usesFallback) return this.fallBack(state, job)
     const answer = await this.askSummarizer(state, job)
     if (E.isRight(answer)) return answer
     const { left } = answer
@@ -153,7 +153,7 @@ export class Summarization {
     // An outage affects every request of this run; an unusable answer only this job.
     if (!isUnusableAnswer(left)) this.usesFallback = true
     this.fallbackFor = left
-    return this.fallBack(job)
+    return this.fallBack(state, job)
   }
 
   /** Calls the summarizer, unless this request failed twice in a row. */
@@ -169,14 +169,21 @@ export class Summarization {
       spent: this.spent,
       signal,
       provenance,
+      settings: state.configuration?.settings,
     })
   }
 
-  private async fallBack(job: SummaryJob): Promise<E.Either<RunEnd, SummaryResult>> {
+  private async fallBack(state: Conversation, job: SummaryJob): Promise<E.Either<RunEnd, SummaryResult>> {
     const { fallback = this.deps.summarizer } = this.deps
     const { spent } = this
     const { signal, provenance } = this.options
-    const answer = await summarizeStep(this.deps, fallback, job, { isFallback: true, spent, signal, provenance })
+    const answer = await summarizeStep(this.deps, fallback, job, {
+      isFallback: true,
+      spent,
+      signal,
+      provenance,
+      settings: state.configuration?.settings,
+    })
     if (E.isRight(answer)) return answer
     return answer.left.kind === 'NoRoomYet' ? postponedRun(answer.left.opensInMs) : failedRun(answer.left)
   }

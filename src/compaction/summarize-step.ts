@@ -20,6 +20,7 @@ import {
   type SummaryJob,
 } from '../ports/summarizer.js'
 import type { Refused, TokenBudget } from '../ports/token-budget.js'
+import type { RedactionSettings } from '../recording/redaction.js'
 import type { RegisterPrompt } from '../recording/register-prompt.js'
 
 /** The cost of the calls of one run. */
@@ -217,6 +218,8 @@ export interface StepOptions {
   readonly spent: Spent
   readonly signal: AbortSignal | undefined
   readonly provenance: Provenance
+  /** The settings of the conversation, by which its prompts are searched for secrets. */
+  readonly settings: RedactionSettings | undefined
 }
 
 /** Sends one request, within the budget. */
@@ -224,7 +227,7 @@ async function ask(
   { registerPrompt, budget }: StepDependencies,
   summarizer: Summarizer,
   prepared: PreparedSummary,
-  { isFallback, spent, signal, provenance }: StepOptions,
+  { isFallback, spent, signal, provenance, settings }: StepOptions,
 ): Promise<E.Either<SummarizerFailure | NoRoomYet, Summary>> {
   const maxTokens = requestTokens(prepared) + prepared.job.maxSummaryTokens
   // A summarizer without a model costs nothing: it is within every limit.
@@ -237,7 +240,7 @@ async function ask(
       waits ? { kind: 'NoRoomYet', opensInMs: reservation.opensInMs } : limitReached(reservation, maxTokens),
     )
   }
-  await registerPrompt(prepared, provenance)
+  await registerPrompt(prepared, provenance, settings)
   if (!isFree) spent.calls += 1
   const from = performance.now()
   const answer = await summarizer.summarize(prepared, signal)

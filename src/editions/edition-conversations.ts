@@ -101,9 +101,10 @@ export function createEditionConversation(
     provenance: Provenance,
     evenIfNothing = false,
   ): Promise<E.Either<CommandFailure, Handled>> {
-    const redacted = await redactCommands(log, state, commands)
+    const redacted = await redactCommands(log, state, commands, provenance)
     if (E.isLeft(redacted)) return redacted
-    const next = decided(redacted.right.commands, provenance, evenIfNothing, redacted.right.replacements)
+    const { commands: safe, provenance: by, replacements } = redacted.right
+    const next = decided(safe, by, evenIfNothing, replacements)
     if (E.isLeft(next)) return next
     const { encoded, after } = next.right
     if (encoded.events.length === 0) return E.right({ state, events: [], position: undefined })

@@ -320,11 +320,11 @@ export function createConversations({
         conversationId,
         async () => {
           const state = await states.recent(conversationId)
-          const redacted = await redactCommands(log, state, commands)
+          const redacted = await redactCommands(log, state, commands, provenance)
           if (E.isLeft(redacted)) return redacted
-          const { commands: safe } = redacted.right
+          const { commands: safe, provenance: by } = redacted.right
           const replacements = new Map([...(replaced ?? []), ...redacted.right.replacements])
-          return await new CommandRun(log, clock, states, state, safe, provenance, replacements, commands).run()
+          return await new CommandRun(log, clock, states, state, safe, by, replacements, commands).run()
         },
         (result) => (E.isLeft(result) && result.left.kind === 'StoreUnavailable' ? result.left.detail : undefined),
       ),

@@ -6,17 +6,20 @@ import { either as E } from 'fp-ts'
 import { randomBytes } from 'node:crypto'
 import type { Conversation } from '../domain/conversation/conversation.js'
 import type { Command } from '../domain/decide/index.js'
+import type { Provenance } from '../domain/events/codec.js'
+import type { BadId } from '../domain/values/ids.js'
 import type { BadPolicy, PolicySettings } from '../domain/values/policy.js'
-import type { BadPattern } from '../secrets/own-patterns.js'
-import { Redactor, type Replacements, type SecretMark } from '../secrets/redact.js'
+import type { BadPattern } from '../lib/bounded-pattern.js'
+import { Redactor, type Redacted, type Replacements, type SecretMark } from '../secrets/redact.js'
 import type { Log } from './load-conversation.js'
 
 /** The part of the settings that redaction depends on. */
-type RedactionSettings = Pick<PolicySettings, 'redaction' | 'secretPatterns' | 'secretAllow'>
+export type RedactionSettings = Pick<PolicySettings, 'redaction' | 'secretPatterns' | 'secretAllow'>
 
-/** Redacted commands, and the replacements of their secrets. */
+/** Redacted commands with their provenance, and the replacements of their secrets. */
 export interface RedactedCommands {
   readonly commands: readonly Command[]
+  readonly provenance: Provenance
   readonly replacements: Replacements
 }
 
@@ -94,28 +97,79 @@ export const settingsAfter = (
 
 const NOTHING: Replacements = new Map()
 
-/** Redacts the commands of one call for a conversation. */
+/**
+ * A secret in a name by which a conversation is found, or in a pattern. These are recorded as they are, so they are
+ * refused.
+ */
+function secretInNames(
+  redactor: Redactor,
+  { configuration, conversationId }: RedactedState,
+  configure: ConfigureCommand | undefined,
+): BadId | undefined {
+  const { scope, settings } = configure ?? {}
+  const names: readonly (readonly [string, string | undefined])[] = [
+    ['conversationId', configuration === undefined ? conversationId : undefined],
+    ['scope', scope],
+    ...[...Object.values(settings?.secretPatterns ?? {}), ...(settings?.secretAllow ?? [])].map(
+      (pattern) => ['policy', pattern] as const,
+    ),
+  ]
+  for (const [field, name] of names) {
+    const [found] = name === undefined ? [] : redactor.find(name)
+    if (found !== undefined)
+      return {
+        kind: 'BadId',
+        field,
+        detail: `contains a secret (${found.kind}), and would be recorded unchanged: remove the secret`,
+      }
+  }
+  return undefined
+}
+
+type RedactedState = Pick<Conversation, 'configuration' | 'conversationId' | 'leading' | 'retained' | 'window'>
+type ConfigureCommand = Extract<Command, { readonly type: 'Configure' }>
+
+/** The recorded id of a message that a caller names: redacted, unless it was recorded before redaction. */
+export const recordedId = (redactor: Redactor | undefined, isRecorded: (id: string) => boolean, id: string): string =>
+  redactor === undefined || isRecorded(id) ? id : redactor.text(id).value
+
+/** Redacts a command. One that refers to messages gets their recorded ids. */
+function redactCommand(redactor: Redactor, state: RedactedState, command: Command): Redacted<Command> {
+  if (HAS_TEXT[command.type]) return redactor.json(command)
+  const live = [state.leading, state.retained, state.window]
+  const isLive = (id: string): boolean => live.some((messages) => messages.some(({ messageId }) => messageId === id))
+  const value = ((): Command => {
+    if (command.type === 'WithdrawMessages')
+      return { ...command, messageIds: command.messageIds.map((id) => recordedId(redactor, isLive, id)) }
+    if (command.type === 'PinMessage' || command.type === 'UnpinMessage')
+      return { ...command, messageId: recordedId(redactor, isLive, command.messageId) }
+    return command
+  })()
+  return { value, replacements: NOTHING }
+}
+
+/** Redacts the commands of one call for a conversation, and their provenance. */
 export async function redactCommands(
   log: Log,
-  state: Pick<Conversation, 'configuration'>,
+  state: RedactedState,
   commands: readonly Command[],
-): Promise<E.Either<BadPolicy, RedactedCommands>> {
+  provenance: Provenance,
+): Promise<E.Either<BadPolicy | BadId, RedactedCommands>> {
   const configure = commands.find((command) => command.type === 'Configure')
-  if (configure?.settings === undefined && !commands.some(({ type }) => HAS_TEXT[type]))
-    return E.right({ commands, replacements: NOTHING })
+  const unchanged: RedactedCommands = { commands, provenance, replacements: NOTHING }
   const redactor = await redactorFor(log, settingsAfter(state, configure?.settings))
   if (E.isLeft(redactor)) return redactor
-  if (redactor.right === undefined) return E.right({ commands, replacements: NOTHING })
+  if (redactor.right === undefined) return E.right(unchanged)
+  const refused = secretInNames(redactor.right, state, configure)
+  if (refused !== undefined) return E.left(refused)
   const replacements = new Map<string, readonly SecretMark[]>()
   const redacted: Command[] = []
   for (const command of commands) {
-    const { value, replacements: found } = HAS_TEXT[command.type]
-      ? redactor.right.json(command)
-      : { value: command, replacements: NOTHING }
+    const { value, replacements: found } = redactCommand(redactor.right, state, command)
     redacted.push(value)
     for (const [text, marks] of found) replacements.set(text, marks)
   }
-  return E.right({ commands: redacted, replacements })
+  return E.right({ commands: redacted, provenance: redactor.right.json(provenance).value, replacements })
 }
 
 /** How many secrets of each kind were replaced in the data of an event; undefined if none. */

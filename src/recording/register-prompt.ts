@@ -7,26 +7,35 @@ import { recordable } from '../domain/events/recordable.js'
 import type { Clock } from '../ports/clock.js'
 import type { PreparedSummary } from '../ports/summarizer.js'
 import type { Log } from './load-conversation.js'
-import { redactorFor } from './redaction.js'
+import { redactorFor, type RedactionSettings } from './redaction.js'
 
-/** Records the texts of a request if they are new, with the provenance of the request. */
-export type RegisterPrompt = (prepared: PreparedSummary, provenance: Provenance) => Promise<void>
+/**
+ * Records the texts of a request if they are new, with the provenance of the request. Throws if the settings of the
+ * conversation find a secret in one of them.
+ */
+export type RegisterPrompt = (
+  prepared: PreparedSummary,
+  provenance: Provenance,
+  settings: RedactionSettings | undefined,
+) => Promise<void>
 
-/** Creates the use case. A text that this process registered once is not looked up again. */
+/** Creates the use case. A text that this process registered once is not recorded again. */
 export function createRegisterPrompt(log: Log, clock: Clock): RegisterPrompt {
   const known = new Set<string>()
 
   async function register(
     { name, kind, sha256, text }: EventData<'PromptRegistered'>,
     provenance: Provenance,
+    settings: RedactionSettings | undefined,
   ): Promise<void> {
-    if (known.has(sha256)) return
-    const stream = promptStream(sha256)
-    // A redacted text would have another hash than the summaries that were made with it.
-    const redactor = await redactorFor(log, undefined)
+    // A redacted text would have another hash than the summaries that were made with it. Each conversation has its own
+    // patterns, so a text that is registered is checked again.
+    const redactor = await redactorFor(log, settings)
     const [found] = E.isRight(redactor) ? (redactor.right?.find(text) ?? []) : []
     if (found !== undefined)
       throw new Error(`the ${kind} ${name} contains a secret (${found.kind}): remove it; nothing was recorded`)
+    if (known.has(sha256)) return
+    const stream = promptStream(sha256)
     const event: Event = { type: 'PromptRegistered', data: { name, kind, sha256, text } }
     const data = encodeData(event)
     const recordedAt = clock.now().toISOString()
@@ -48,8 +57,8 @@ export function createRegisterPrompt(log: Log, clock: Clock): RegisterPrompt {
     known.add(sha256)
   }
 
-  return async ({ prompt: { name, sha256, text }, persona }, provenance) => {
-    await register({ name, kind: 'template', sha256, text }, provenance)
-    if (persona !== undefined) await register({ name: 'persona', kind: 'persona', ...persona }, provenance)
+  return async ({ prompt: { name, sha256, text }, persona }, provenance, settings) => {
+    await register({ name, kind: 'template', sha256, text }, provenance, settings)
+    if (persona !== undefined) await register({ name: 'persona', kind: 'persona', ...persona }, provenance, settings)
   }
 }

@@ -4,8 +4,8 @@
  */
 import { createHmac } from 'node:crypto'
 import { either as E } from 'fp-ts'
+import { compileBoundedPattern, type BadPattern } from '../lib/bounded-pattern.js'
 import { replaceBase64 } from './base64-runs.js'
-import { compileOwnPattern, type BadPattern } from './own-patterns.js'
 import { scanDecoded, scanText, type Finding } from './scan.js'
 
 /** A policy's own rules. */
@@ -42,7 +42,6 @@ interface OwnPattern {
   readonly pattern: RegExp
 }
 
-const KIND = /^[a-z][a-z0-9-]{0,39}$/u
 /** Hexadecimal digits of a fingerprint. */
 const FINGERPRINT_DIGITS = 4
 const LINE_BREAK = /\r?\n|\\n/u
@@ -79,15 +78,13 @@ export class Redactor {
   static create(key: Uint8Array, own: OwnRules = {}): E.Either<BadPattern, Redactor> {
     const patterns: OwnPattern[] = []
     for (const [kind, source] of Object.entries(own.patterns ?? {})) {
-      if (!KIND.test(kind))
-        return E.left({ kind: 'BadPattern', pattern: kind, detail: 'is no kind: small letters, digits and hyphens' })
-      const pattern = compileOwnPattern(source)
+      const pattern = compileBoundedPattern(source)
       if (E.isLeft(pattern)) return pattern
       patterns.push({ kind, pattern: pattern.right })
     }
     const allowed: RegExp[] = []
     for (const source of own.allow ?? []) {
-      const pattern = compileOwnPattern(source)
+      const pattern = compileBoundedPattern(source)
       if (E.isLeft(pattern)) return pattern
       allowed.push(new RegExp(`^(?:${pattern.right.source})$`, 'u'))
     }

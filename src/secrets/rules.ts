@@ -14,7 +14,10 @@ export interface SecretRule {
   readonly starts: readonly string[]
   /** Whether the case of `starts` is ignored. */
   readonly ignoreCase?: true
-  /** Matches at a start. The group `secret` is the part to redact; without that group, the whole match is. */
+  /**
+   * Matches at a start. The group `secret` is the part to redact; without that group, the whole match is. The group
+   * `unfinished` takes part in the match if the text cuts the secret off; then a stricter test replaces `value`.
+   */
   readonly shape: RegExp
   /** The start may follow a letter or a digit. By default, it may not. */
   readonly inWord?: true
@@ -26,11 +29,33 @@ export interface SecretRule {
   readonly value?: keyof typeof VALUE_TESTS
 }
 
-/** A provider's token: fixed starts, then a body. Tokens with few different characters are placeholders. */
+const CLASS = /\[([^\]]+)\]/gu
+/** A shorter start of letters only is the start of many words. */
+const isDistinctive = (start: string): boolean => start.length > 3 || /[^A-Za-z]/u.test(start)
+
+/** All characters that occur in matches of a body. */
+function charactersOf(body: string): string {
+  const sets = [...body.matchAll(CLASS)].map(([, set = '']) => set.replace(/-$/u, String.raw`\-`))
+  const between = body.replaceAll(CLASS, '')
+  const signs = ['.', '_', '-'].filter((sign) => between.includes(sign)).map((sign) => `\\${sign}`)
+  return `[${sets.join('')}${signs.join('')}]`
+}
+
+/** The beginning of a body at the end of the text, or before an ellipsis. Nothing after a start that is a word. */
+const unfinishedBody = (starts: readonly string[], body: string): string =>
+  starts.every(isDistinctive) ? String.raw`(?<unfinished>${charactersOf(body)}{6,200})(?:$|(?=…|\.\.\.))` : '(?!)'
+
+/**
+ * A provider's token: fixed starts, then a body. Tokens with few different characters are placeholders. A token that the
+ * text cuts off is found, too.
+ */
 const token = (kind: string, starts: readonly string[], body: string): SecretRule => ({
   kind,
   starts,
-  shape: new RegExp(`(?:${starts.map((start) => start.replaceAll('.', String.raw`\.`)).join('|')})${body}`, 'y'),
+  shape: new RegExp(
+    `(?:${starts.map((start) => start.replaceAll('.', String.raw`\.`)).join('|')})(?:${body}|${unfinishedBody(starts, body)})`,
+    'y',
+  ),
   encoded: true,
   value: 'token',
 })
@@ -145,7 +170,7 @@ const OTHERS: readonly SecretRule[] = [
     kind: 'private-key',
     starts: ['-----BEGIN '],
     shape:
-      /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----(?:[^-]{0,65536}(?:-(?!----)[^-]{0,65536}){0,64}-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|(?:(?:\s|\\[nr]){1,8}[A-Za-z0-9+/=]{40,80}){1,2000})/y,
+      /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----(?:[^-]{0,65536}(?:-(?!----)[^-]{0,65536}){0,64}-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|(?:(?:\s|\\[nr]){1,8}[A-Za-z-]{1,40}: [^\n\\]{1,200}){0,4}(?:(?:\s|\\[nr]){1,8}[A-Za-z0-9+/=]{40,80}){1,2000}(?:(?:\s|\\[nr]){1,8}[A-Za-z0-9+/=]{1,80}(?=$|…|\.\.\.))?)/y,
     inWord: true,
     encoded: true,
     value: 'keyMaterial',
@@ -160,7 +185,7 @@ const OTHERS: readonly SecretRule[] = [
     kind: 'jwt',
     starts: ['eyJ'],
     shape:
-      /eyJ[A-Za-z0-9_-]{10,4096}\.(?:eyJ[A-Za-z0-9_-]{8,4096}\.[A-Za-z0-9_-]{0,4096}|[A-Za-z0-9_-]{0,2048}\.[A-Za-z0-9_-]{8,2048}\.[A-Za-z0-9_-]{8,4096}\.[A-Za-z0-9_-]{16,2048})/y,
+      /eyJ[A-Za-z0-9_-]{10,4096}\.(?:eyJ[A-Za-z0-9_-]{8,4096}\.[A-Za-z0-9_-]{0,4096}|eyJ[A-Za-z0-9_-]{8,4096}(?<unfinished>$)|[A-Za-z0-9_-]{0,2048}\.[A-Za-z0-9_-]{8,2048}\.[A-Za-z0-9_-]{8,4096}\.[A-Za-z0-9_-]{16,2048})/y,
     encoded: true,
   },
   {
@@ -194,12 +219,13 @@ const OTHERS: readonly SecretRule[] = [
   {
     kind: 'slack-webhook',
     starts: ['hooks.slack.com/'],
-    shape: /hooks\.slack\.com\/(?:services|workflows|triggers)\/(?<secret>[A-Za-z0-9+/]{40,80})/y,
+    shape:
+      /hooks\.slack\.com\/(?:services|workflows|triggers)\/(?<secret>[A-Za-z0-9+/]{40,80}|[A-Za-z0-9+/]{20,39}(?<unfinished>$))/y,
   },
   {
     kind: 'discord-webhook',
     starts: ['/api/webhooks/'],
-    shape: /\/api\/webhooks\/\d{17,20}\/(?<secret>[A-Za-z0-9_-]{60,80})/y,
+    shape: /\/api\/webhooks\/\d{17,20}\/(?<secret>[A-Za-z0-9_-]{60,80}|[A-Za-z0-9_-]{12,59}(?<unfinished>$))/y,
     inWord: true,
   },
   {
@@ -217,7 +243,7 @@ const OTHERS: readonly SecretRule[] = [
   {
     kind: 'url-password',
     starts: ['://'],
-    shape: /:\/\/[^\s:/?#@"'`\\<>]{0,128}:(?<secret>[^\s/?#@"'`\\<>]{3,256})@[A-Za-z0-9[_-]/y,
+    shape: /:\/\/[^\s:/?#@"'`\\<>]{0,128}:(?<secret>[^\s/?#@"'`\\<>]{3,256})(?:@[A-Za-z0-9[_-]|(?<unfinished>$))/y,
     inWord: true,
     encoded: true,
     value: 'urlPassword',

@@ -3,7 +3,7 @@
  * that most characters cost one lookup; the shape of a rule is tested only there.
  */
 import { SECRET_RULES, type SecretRule } from './rules.js'
-import { VALUE_TESTS } from './values.js'
+import { isUnfinishedSecret, VALUE_TESTS } from './values.js'
 
 /** A secret in a text: from `from` up to and without `to`. */
 export interface Finding {
@@ -130,7 +130,7 @@ function findingAt(
     const match = rule.shape.exec(text)
     if (match === null) continue
     const finding = secretIn(text, rule, from, match)
-    if (finding.from >= after && isSecret(rule, text.slice(finding.from, finding.to))) return finding
+    if (finding.from >= after && isSecret(rule, text.slice(finding.from, finding.to), match)) return finding
     rejectedUntil[index] = from + match[0].length
   }
   return undefined
@@ -146,7 +146,11 @@ function secretIn(text: string, { kind, back }: SecretRule, at: number, match: R
   return { kind, from: back?.shape.test(before) === true ? at - before.length : at, to: end }
 }
 
-const isSecret = ({ value }: SecretRule, secret: string): boolean => value === undefined || VALUE_TESTS[value](secret)
+function isSecret({ value }: SecretRule, secret: string, { groups }: RegExpExecArray): boolean {
+  const unfinished = groups?.['unfinished']
+  if (unfinished !== undefined) return isUnfinishedSecret(unfinished === '' ? secret : unfinished)
+  return value === undefined || VALUE_TESTS[value](secret)
+}
 
 /** The scanner of the rules of this program. */
 export const scanText = createScanner(SECRET_RULES)

@@ -41,6 +41,18 @@ const isAssigned = (value: string): boolean =>
 /** The text between the lines of a key: at least one line of Base64. */
 const hasKeyMaterial = (value: string): boolean => /[A-Za-z0-9+/=]{32}/u.test(value) && new Set(value).size > 20
 
+/** How often small letters and capitals follow each other. */
+const caseChanges = (value: string): number => (value.match(/[a-z](?=[A-Z])|[A-Z](?=[a-z])/gu) ?? []).length
+
+/** The beginning of a secret. It is shorter than the whole, so it has to look more like a random text. */
+export function isUnfinishedSecret(cut: string): boolean {
+  const value = cut.replace(/\.+$/u, '')
+  const variety = new Set(value).size
+  if (!isPassword(value) || NUMBERS.test(value) || !HAS_LETTER.test(value) || variety < 5) return false
+  if (HAS_DIGIT.test(value) && !CODE_NAME.test(value)) return true
+  return value.length >= 10 && variety >= 8 && (caseChanges(value) >= 5 || /^[A-Z\d]+$/u.test(value))
+}
+
 /** Tests of values, by the name that a rule gives. */
 export const VALUE_TESTS = {
   keyMaterial: hasKeyMaterial,

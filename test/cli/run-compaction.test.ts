@@ -130,6 +130,7 @@ describe('compaction run', () => {
           prompt: createPrompt('mine', text),
         }).prepare(chunkJob()),
         { actor: 'test', correlationId: 'c', causationId: 'c' },
+        undefined,
       )
     const { open } = over(harness)
     const stderr = captureStderr()

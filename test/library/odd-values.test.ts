@@ -341,6 +341,7 @@ describe('an event that cannot be applied', () => {
     await createRegisterPrompt({ store, bodies: createPostgresBodyStore(db) }, systemClock)(
       summarizer.prepare(chunkJob()),
       { actor: 'test', correlationId: 'c', causationId: 'c' },
+      undefined,
     )
     await withLedger({ onProblem: () => undefined }, async (ledger) => {
       const list = await ledger.list()

@@ -4,8 +4,17 @@ import fc from 'fast-check'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { inspect } from 'node:util'
 import { openLedger, type Ledger, type MessageInput, type PolicySettings } from '../../src/index.js'
 import type { RecordedEvent } from '../../src/domain/events/index.js'
+import { systemClock } from '../../src/ports/clock.js'
+import { createRegisterPrompt } from '../../src/recording/register-prompt.js'
+import { createScriptedLanguageModel } from '../../src/adapters/scripted/language-model.js'
+import { createFoldInSummarizer } from '../../src/summarizers/fold-in.js'
+import { createPrompt } from '../../src/summarizers/prompts.js'
+import { SMALL } from '../support/conversations.js'
+import { createHarness } from '../support/harness.js'
+import { chunkJob } from '../support/summary-jobs.js'
 import { MAKERS, plantedSecrets, randomFrom, type Planted } from '../support/planted-secrets.js'
 
 const OFF: PolicySettings = { redaction: 'off' }
@@ -88,9 +97,59 @@ describe('the write path', () => {
     }
     await ledger.append('own', { role: 'user', content: `ORD-123456 ${one?.text ?? ''}` }, { policy })
     expect((await ledger.context('own')).messages[0]?.content).toMatch(/^\[secret:order:[0-9a-f]{4}\] AK/u)
+  })
+
+  it.each([
+    [{ secretPatterns: { mine: '(a+)+' } }, 'secretPatterns'],
+    [{ secretPatterns: { 'My kind': 'a' } }, 'secretPatterns'],
+    [{ secretAllow: ['a*'] }, 'secretAllow'],
+  ])('refuses the policy %j where it is given', async (policy, field) => {
+    const refused = { kind: 'BadPolicy', message: expect.stringContaining(field) }
+    await expect(openLedger({ store: 'memory', policy })).rejects.toMatchObject(refused)
+    await expect(ledger.append('bad', { role: 'user', content: 'x' }, { policy })).rejects.toMatchObject(refused)
+  })
+
+  it('redacts ids of messages, actors and correlation ids, and still finds the message', async () => {
+    const [one] = plantedSecrets(1, 12)
+    const { text, secret } = one ?? { text: '', secret: '' }
+    const by = { actor: `by ${text}`, correlationId: `for ${text}` }
+    await ledger.append('ids', { id: `of ${text}`, role: 'user', content: 'x' }, by)
+    await ledger.append('ids', { id: 'next', role: 'user', content: 'y' })
+    await ledger.conversation('ids').pin(`of ${text}`)
+    await ledger.conversation('ids').unpin(`of ${text}`)
+    await ledger.amend('ids', { withdraw: [`of ${text}`], append: [] })
+    const events = await eventsOf('ids')
+    expect(events.map(({ type }) => type)).toEqual(
+      expect.arrayContaining(['MessagePinned', 'MessageUnpinned', 'MessagesWithdrawn']),
+    )
+    expect(inspect(events, { depth: 9 })).not.toContain(secret)
+  })
+
+  it('refuses a secret in a name that is recorded as it is', async () => {
+    const [one] = plantedSecrets(1, 13)
+    const { text, secret } = one ?? { text: '', secret: '' }
+    const message: MessageInput = { role: 'user', content: 'x' }
+    await expect(ledger.append(`run ${text}`, message)).rejects.toMatchObject({ kind: 'BadId' })
+    await expect(ledger.append('scoped', message, { scope: text })).rejects.toMatchObject({ kind: 'BadId' })
     await expect(
-      ledger.append('bad', { role: 'user', content: 'x' }, { policy: { secretPatterns: { mine: '(a+)+' } } }),
-    ).rejects.toMatchObject({ kind: 'BadPolicy' })
+      ledger.append('scoped', message, { policy: { secretPatterns: { mine: secret } } }),
+    ).rejects.toMatchObject({ kind: 'BadId' })
+    // The allowed text is no secret.
+    await ledger.append('scoped', message, { policy: { secretAllow: [secret] } })
+  })
+
+  it('decides by the policy of the conversation whether a prompt has a secret', async () => {
+    const register = createRegisterPrompt(createHarness({ policy: SMALL }).log, systemClock)
+    const prepared = createFoldInSummarizer({
+      model: createScriptedLanguageModel(['A summary.']),
+      prompt: createPrompt('mine', 'For order ORD-123456: {messages}'),
+    }).prepare(chunkJob())
+    const by = { actor: 'test', correlationId: 'c', causationId: 'c' }
+    const settings: PolicySettings = { secretPatterns: { order: 'ORD-[0-9]{6}' } }
+    await register(prepared, by, undefined)
+    await expect(register(prepared, by, settings)).rejects.toThrow(/mine contains a secret \(order\)/u)
+    await register(prepared, by, { ...settings, secretAllow: ['ORD-1[0-9]{5}'] })
+    await register(prepared, by, { ...settings, redaction: 'off' })
   })
 })
 

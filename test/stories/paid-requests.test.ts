@@ -136,6 +136,7 @@ describe('a daily token limit', () => {
       spent: { calls: 0, tokens: 0, seconds: 0 },
       signal: undefined,
       provenance: { actor: 'test', correlationId: 'c', causationId: 'c' },
+      settings: undefined,
     })
     const full = await budget.reserve(limit + 1)
     return {

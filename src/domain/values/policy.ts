@@ -5,6 +5,7 @@
 import { DEFAULT_WINDOW_TOKENS, knownWindow, type FindWindow } from './model-windows.js'
 import { either as E } from 'fp-ts'
 import { z } from 'zod'
+import { compileBoundedPattern } from '../../lib/bounded-pattern.js'
 import { notKnown } from '../text/known-names.js'
 import { checkId } from './ids.js'
 import { issueSentence } from './issue-sentence.js'
@@ -163,9 +164,30 @@ export type BadPolicy = { readonly kind: 'BadPolicy'; readonly field: string; re
 const noSetting = (name: string): string =>
   notKnown(name, Object.keys(policySettingsSchema.shape), 'setting of the policy')
 
+/** The name of a kind of secrets, which is part of each mark. */
+const SECRET_KIND = /^[a-z][a-z0-9-]{0,39}$/u
+
+/** The first pattern that cannot be used, or undefined. */
+function wrongPattern({ secretPatterns = {}, secretAllow = [] }: PolicySettings): BadPolicy | undefined {
+  const bad = (field: string, detail: string): BadPolicy => ({ kind: 'BadPolicy', field, detail })
+  for (const kind of Object.keys(secretPatterns))
+    if (!SECRET_KIND.test(kind))
+      return bad(
+        'secretPatterns',
+        `has the kind ${JSON.stringify(kind)}: use 1 to 40 small letters, digits and hyphens, a letter first`,
+      )
+  const fields = { secretPatterns: Object.values(secretPatterns), secretAllow }
+  for (const [field, patterns] of Object.entries(fields))
+    for (const pattern of patterns) {
+      const compiled = compileBoundedPattern(pattern)
+      if (E.isLeft(compiled)) return bad(field, `the pattern ${JSON.stringify(pattern)} ${compiled.left.detail}`)
+    }
+  return undefined
+}
+
 /**
- * Parses settings from outside; an error names the wrong field. The name of a model must satisfy today's rules. The
- * schema does not require that, because it also reads older events.
+ * Parses settings from outside; an error names the wrong field. The name of a model and the patterns must satisfy
+ * today's rules. The schema does not require that, because it also reads older events.
  */
 export function parsePolicySettings(input: unknown): E.Either<BadPolicy, PolicySettings> {
   const bad = (field: string, detail: string): E.Either<BadPolicy, never> =>
@@ -174,7 +196,9 @@ export function parsePolicySettings(input: unknown): E.Either<BadPolicy, PolicyS
   if (parsed.success) {
     const { model } = parsed.data
     const name = model === undefined ? E.right('') : checkId('model', model)
-    return E.isLeft(name) ? bad('model', name.left.detail) : E.right(parsed.data)
+    if (E.isLeft(name)) return bad('model', name.left.detail)
+    const pattern = wrongPattern(parsed.data)
+    return pattern === undefined ? E.right(parsed.data) : E.left(pattern)
   }
   const issue = parsed.error.issues[0]
   const unknown = issue?.code === 'unrecognized_keys' ? issue.keys[0] : undefined

@@ -1,10 +1,10 @@
 /**
- * Patterns of a policy: a part of the syntax of regular expressions that cannot take long. No groups that repeat, no
+ * Patterns from users: a part of the syntax of regular expressions that cannot take long. No groups that repeat, no
  * look-around, no back references, and each `*`, `+` or `{n,}` matches at most 256 characters.
  */
 import { either as E } from 'fp-ts'
 
-/** A pattern of a policy that cannot be used, and the reason. */
+/** A pattern that cannot be used, and the reason. */
 export type BadPattern = { readonly kind: 'BadPattern'; readonly pattern: string; readonly detail: string }
 
 const LONGEST_REPEAT = 256
@@ -15,8 +15,8 @@ const LONGEST_PATTERN = 512
 /** The quantifiers outside character classes, and syntax that is not allowed. */
 const TOKENS = /\\[1-9k]|\\[pP]\{[^}]*\}|\\.|\[(?:\\.|[^\]\\])*\]|\(\?[^:]|\)(?:[*+?]|\{\d)|[*+]|\{(\d+)(,?)(\d*)\}/gu
 
-/** Compiles a pattern of a policy. Its repeats are bounded, so that a scan takes linear time. */
-export function compileOwnPattern(pattern: string): E.Either<BadPattern, RegExp> {
+/** Compiles a pattern of a user. Its repeats are bounded, so that a scan takes linear time. */
+export function compileBoundedPattern(pattern: string): E.Either<BadPattern, RegExp> {
   const bad = (detail: string): E.Either<BadPattern, never> => E.left({ kind: 'BadPattern', pattern, detail })
   if (pattern === '' || pattern.length > LONGEST_PATTERN)
     return bad(`has to have 1 to ${String(LONGEST_PATTERN)} characters`)
