@@ -9,7 +9,11 @@ import { editionStreams, streamsOf } from '../recording/conversation-streams.js'
 import type { Log } from '../recording/load-conversation.js'
 import { decodeEvent, isOfType } from '../recording/read-event.js'
 import { redactorFor } from '../recording/redaction.js'
+import type { Redactor, SecretMark } from '../secrets/redact.js'
+import { ExposureReader, type SecretExposure } from './secret-exposure.js'
 import { either as E } from 'fp-ts'
+
+export type { ExposedContext, ExposedSummary, ExposedToolResult, SecretExposure } from './secret-exposure.js'
 
 /** An event that contains a secret. */
 export interface SecretPlace {
@@ -35,61 +39,8 @@ export interface RecordedSecret {
   readonly fingerprint: string
   /** The events that contain it, oldest first. */
   readonly places: readonly SecretPlace[]
-  /** Answers and summaries that had it. Searches and exports are not recorded. */
-  readonly seenBy: {
-    /** Answers of a model while the message was in the context, by the revision of the answer. */
-    readonly answers: readonly number[]
-    /** Summaries of messages with the secret, by the revision of the summary. */
-    readonly summaries: readonly number[]
-  }
-}
-
-/** The messages of a conversation that have secrets, and how long they were in the context. */
-class Exposure {
-  /** Message id → the revisions from which on and before which it was in the context. */
-  private readonly spans = new Map<string, { readonly from: number; until: number | undefined }>()
-  private readonly answers: number[] = []
-  private readonly summaries: { readonly revision: number; readonly messageIds: ReadonlySet<string> }[] = []
-
-  appended(messageId: string, revision: number): void {
-    this.spans.set(messageId, { from: revision, until: undefined })
-  }
-
-  see(event: RecordedEvent): void {
-    if (isOfType(event, 'MessageAppended')) {
-      if (event.data.role === 'assistant') this.answers.push(event.revision)
-    } else if (isOfType(event, 'ChunkSummarized'))
-      this.summaries.push({ revision: event.revision, messageIds: new Set(event.data.messageIds) })
-    else if (isOfType(event, 'MessagesPruned'))
-      this.leave(
-        event.data.pruned.flatMap(({ messageIds }) => messageIds),
-        event.revision,
-      )
-    else if (isOfType(event, 'MessagesWithdrawn'))
-      this.leave(
-        event.data.messages.map(({ messageId }) => messageId),
-        event.revision,
-      )
-  }
-
-  private leave(messageIds: readonly string[], revision: number): void {
-    for (const id of messageIds) {
-      const span = this.spans.get(id)
-      if (span !== undefined) span.until ??= revision
-    }
-  }
-
-  seenBy(messageIds: readonly string[]): RecordedSecret['seenBy'] {
-    const spans = messageIds.flatMap((id) => this.spans.get(id) ?? [])
-    return {
-      answers: this.answers.filter((answer) =>
-        spans.some(({ from, until }) => answer > from && (until === undefined || answer < until)),
-      ),
-      summaries: this.summaries.flatMap(({ revision, messageIds: covered }) =>
-        messageIds.some((id) => covered.has(id)) ? [revision] : [],
-      ),
-    }
-  }
+  /** What had it: contexts that a model answered, requests for summaries, and results of tools. */
+  readonly seenBy: SecretExposure
 }
 
 /** The secrets of one conversation. */
@@ -99,33 +50,37 @@ async function scanConversation(
   streams: readonly string[],
   policy: PolicySettings | undefined,
 ): Promise<RecordedSecret[]> {
-  const found = new Map<string, { readonly kind: string; readonly fingerprint: string; places: SecretPlace[] }>()
-  const exposure = new Exposure()
+  const secrets = new Map<string, { readonly kind: string; readonly fingerprint: string; places: SecretPlace[] }>()
+  let redactor: Redactor | undefined
   let settings: PolicySettings = {}
+  const marksIn = (value: unknown): SecretMark[] => [...(redactor?.json(value).replacements.values() ?? [])].flat()
+  const exposure = new ExposureReader(log, conversationId, (value) => new Set(marksIn(value).map(nameOf)))
   for (const stream of streams) {
     for await (const stored of log.store.readStream(stream, {})) {
       const event = await decodeEvent(stored, log.bodies)
       if (isOfType(event, 'ConversationConfigured')) settings = event.data.settings
       const { secretPatterns, secretAllow } = { ...settings, ...policy }
-      const redactor = await redactorFor(log, { secretPatterns, secretAllow })
-      if (stream === conversationStream(conversationId)) exposure.see(event)
-      if (E.isLeft(redactor) || redactor.right === undefined) continue
-      for (const marks of redactor.right.json(event.data).replacements.values())
-        for (const { kind, fingerprint } of marks) {
-          const name = `${kind} ${fingerprint}`
-          const secret = found.get(name) ?? { kind, fingerprint, places: [] }
-          found.set(name, secret)
-          if (secret.places.at(-1)?.revision !== event.revision) secret.places.push(placeOf(event))
-          if (isOfType(event, 'MessageAppended')) exposure.appended(event.data.messageId, event.revision)
-        }
+      const made = await redactorFor(log, { secretPatterns, secretAllow })
+      // An older policy may have a pattern that is refused today. The built-in rules remain.
+      redactor = E.getOrElse((): Redactor | undefined => undefined)(E.isRight(made) ? made : await redactorFor(log, {}))
+      const { actor, correlationId } = event.metadata
+      const marks = marksIn({ data: event.data, actor, correlationId })
+      for (const { kind, fingerprint } of marks) {
+        const name = nameOf({ kind, fingerprint })
+        const secret = secrets.get(name) ?? { kind, fingerprint, places: [] }
+        secrets.set(name, secret)
+        const last = secret.places.at(-1)
+        if (last?.revision !== event.revision || last.editionId !== editionOf(event.stream)?.editionId)
+          secret.places.push(placeOf(event))
+      }
+      if (stream === conversationStream(conversationId)) await exposure.take(event, new Set(marks.map(nameOf)))
     }
   }
-  return [...found.values()].map((secret) => ({
-    conversationId,
-    ...secret,
-    seenBy: exposure.seenBy(secret.places.flatMap(({ messageId }) => messageId ?? [])),
-  }))
+  return [...secrets].map(([name, secret]) => ({ conversationId, ...secret, seenBy: exposure.of(name) }))
 }
+
+/** Kind and fingerprint in one text. */
+const nameOf = ({ kind, fingerprint }: SecretMark): string => `${kind} ${fingerprint}`
 
 function placeOf(event: RecordedEvent): SecretPlace {
   const editionId = editionOf(event.stream)?.editionId

@@ -2,7 +2,14 @@
 import type { RecordedSecret } from '../audit/scan-secrets.js'
 import type { PolicySettings } from '../domain/values/policy.js'
 
-export type { RecordedSecret, SecretPlace } from '../audit/scan-secrets.js'
+export type {
+  ExposedContext,
+  ExposedSummary,
+  ExposedToolResult,
+  RecordedSecret,
+  SecretExposure,
+  SecretPlace,
+} from '../audit/scan-secrets.js'
 
 /** What to scan. */
 export interface ScanSecretsOptions {
@@ -27,6 +34,6 @@ export interface LedgerSecrets {
    * @param policy settings that override those of the ledger
    */
   redactor(policy?: PolicySettings): Promise<<Value>(value: Value) => Value>
-  /** Finds secrets in recorded events, and the answers and summaries that had them. Needs no model. */
+  /** Finds secrets in recorded events, and what had them: contexts, summaries and tools. Needs no model. */
   scan(options?: ScanSecretsOptions): Promise<SecretScan>
 }

@@ -7,6 +7,7 @@ import { z } from 'zod'
 import { openLedger } from '../../src/index.js'
 import { runCli } from '../support/cli.js'
 import { plantedSecrets } from '../support/planted-secrets.js'
+import { startTestService } from '../support/service.js'
 
 let folder: string
 const [secret = { text: '', kind: '', secret: '' }] = plantedSecrets(1, 3)
@@ -17,12 +18,29 @@ beforeAll(async () => {
   await ledger.append('open', [{ id: 'm1', role: 'user', content: `the key is ${secret.text}` }], {
     policy: { redaction: 'off' },
   })
+  const { revision, hash } = await ledger.context('open')
+  const call = { id: 'c1', type: 'function', function: { name: 'memory_read', arguments: '{}' } } as const
   await ledger.append('open', [
-    { id: 'm2', role: 'assistant', content: 'thank you' },
-    { id: 'm3', role: 'user', content: `again: ${secret.text}` },
+    {
+      id: 'm2',
+      role: 'assistant',
+      content: 'thank you',
+      answers: { revision: String(revision), hash },
+      tool_calls: [call],
+    },
+    { id: 'm3', role: 'tool', tool_call_id: 'c1', content: `again: ${secret.text}` },
+    { id: 'm4', role: 'assistant', content: 'found it' },
   ])
+  // An answer whose context does not have the secret any more, and one that never had it.
+  await ledger.amend('open', { withdraw: ['m1', 'm2', 'm3', 'm4'], append: [{ role: 'user', content: 'new' }] })
+  await ledger.append('open', { id: 'm6', role: 'assistant', content: 'fine' })
   await ledger.append('closed', { role: 'user', content: `the key is ${secret.text}` })
   await ledger.close()
+  const service = await startTestService({ store: join(folder, 'store'), keys: true })
+  const key = await service.key(['append', 'read'])
+  for (const path of ['open/context', 'closed/context']) await service.ask(`/v1/conversations/${path}`, { key })
+  await service.append('closed', [{ role: 'user', content: 'more' }], { key })
+  await service.close()
 })
 afterAll(() => rm(folder, { recursive: true, force: true }))
 
@@ -35,7 +53,8 @@ const scanned = z.object({
       kind: z.string(),
       fingerprint: z.string(),
       places: z.array(z.looseObject({ revision: z.string(), messageId: z.string().optional() })),
-      seenBy: z.object({ answers: z.array(z.string()), summaries: z.array(z.string()) }),
+      seenBy: z.looseObject({}),
+      requests: z.array(z.unknown()),
     }),
   ),
 })
@@ -51,9 +70,18 @@ it('finds what was recorded without redaction, and exits with 4', async () => {
       conversationId: 'open',
       kind: secret.kind,
       places: [{ messageId: 'm1' }, { messageId: 'm3' }],
-      seenBy: { answers: [expect.any(String)], summaries: [] },
+      seenBy: {
+        contexts: [
+          { answerId: 'm2', isNamed: true },
+          { answerId: 'm4', isNamed: false },
+        ],
+        summaries: [],
+        toolResults: [{ messageId: 'm3', tool: 'memory_read' }],
+      },
+      requests: [{ route: 'getContext', conversationId: 'open' }],
     },
   ])
+  expect(JSON.stringify(secrets)).not.toContain('m6')
   const context = await run('context', 'closed')
   expect(context.stdout).toContain(`[secret:${secret.kind}:${secrets[0]?.fingerprint ?? ''}]`)
 })

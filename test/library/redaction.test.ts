@@ -12,7 +12,7 @@ import { createRegisterPrompt } from '../../src/recording/register-prompt.js'
 import { createScriptedLanguageModel } from '../../src/adapters/scripted/language-model.js'
 import { createFoldInSummarizer } from '../../src/summarizers/fold-in.js'
 import { createPrompt } from '../../src/summarizers/prompts.js'
-import { SMALL } from '../support/conversations.js'
+import { SMALL, talk } from '../support/conversations.js'
 import { createHarness } from '../support/harness.js'
 import { chunkJob } from '../support/summary-jobs.js'
 import { MAKERS, plantedSecrets, randomFrom, type Planted } from '../support/planted-secrets.js'
@@ -150,6 +150,35 @@ describe('the write path', () => {
     await expect(register(prepared, by, settings)).rejects.toThrow(/mine contains a secret \(order\)/u)
     await register(prepared, by, { ...settings, secretAllow: ['ORD-1[0-9]{5}'] })
     await register(prepared, by, { ...settings, redaction: 'off' })
+  })
+})
+
+describe('the search for secrets', () => {
+  it('lists the requests for summaries that had one, also through an earlier summary', async () => {
+    const [one] = plantedSecrets(1, 14)
+    const { text, kind } = one ?? { text: '', kind: '' }
+    const open = await openLedger({
+      store: 'memory',
+      ahead: false,
+      summarizer: () => Promise.resolve(`a summary with ${text}`),
+      policy: { ...SMALL, redaction: 'off' },
+    })
+    await open.append('sums', [{ id: 'first', role: 'user', content: `use ${text}` }, ...talk(30)])
+    await open.compact('sums', { force: true })
+    await open.append('sums', talk(40).slice(30))
+    await open.compact('sums', { force: true })
+    const summaries: RecordedEvent[] = []
+    for await (const event of open.log('sums')) if (event.type === 'ChunkSummarized') summaries.push(event)
+    const { secrets } = await open.admin.secrets.scan({ conversationId: 'sums' })
+    expect(secrets).toMatchObject([{ kind }])
+    const [first] = summaries
+    expect(summaries.length).toBeGreaterThan(1)
+    expect(secrets[0]?.seenBy.summaries[0]?.revision).toBe(first?.revision)
+    // Each later request has the summary before it as its background.
+    expect(secrets[0]?.seenBy.summaries.map(({ revision }) => revision)).toEqual(
+      expect.arrayContaining(summaries.map(({ revision }) => revision)),
+    )
+    await open.close()
   })
 })
 

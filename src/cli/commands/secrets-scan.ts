@@ -1,6 +1,7 @@
 /** `secrets scan`: finds secrets in recorded events. Exits with the status of `verify` if there are any. */
 import { LedgerError } from '../../lib/ledger-error.js'
 import type { RecordedSecret } from '../../library/ledger.js'
+import type { KeyRequest } from '../reports/key-requests.js'
 import { toggle, type CliCommand } from '../command.js'
 import { CommandExit, EXIT } from '../errors.js'
 import { colours, line, many, printable } from '../output.js'
@@ -20,6 +21,7 @@ const listed = (all: readonly string[]): string =>
 
 async function showSecret(
   { conversationId, kind, fingerprint, places, seenBy }: RecordedSecret,
+  requests: readonly KeyRequest[],
   titles: Titles,
 ): Promise<void> {
   await line(`${colours.red(kind)} ${fingerprint} in ${idWithTitle(conversationId, titles)}`)
@@ -31,15 +33,28 @@ async function showSecret(
     ].join(' '),
   )
   await line(`  recorded at ${listed(where)}`)
-  if (seenBy.answers.length > 0)
-    await line(`  in the context of the answers at revisions ${listed(seenBy.answers.map(String))}`)
-  if (seenBy.summaries.length > 0)
-    await line(`  read by the summaries at revisions ${listed(seenBy.summaries.map(String))}`)
+  const { contexts, summaries, toolResults } = seenBy
+  if (contexts.length > 0)
+    await line(
+      `  in the context of ${listed(contexts.map(({ answerId, revision, isNamed }) => `answer ${printable(answerId)} (revision ${String(revision)}${isNamed ? '' : ', assumed'})`))}`,
+    )
+  if (summaries.length > 0)
+    await line(
+      `  read for ${listed(summaries.map(({ revision, model }) => `the summary at revision ${String(revision)} by ${printable(model ?? 'another program')}`))}`,
+    )
+  if (toolResults.length > 0)
+    await line(
+      `  repeated by ${listed(toolResults.map(({ revision, tool }) => `tool ${printable(tool ?? 'without a recorded call')} at revision ${String(revision)}`))}`,
+    )
+  if (requests.length > 0)
+    await line(
+      `  perhaps returned to ${listed(requests.map(({ at, keyId, route }) => `key ${printable(keyId)} (${route}, ${at})`))}`,
+    )
 }
 
 export const secretsScan: CliCommand = {
   words: 'scan [conversation]',
-  describe: 'Find secrets in recorded events, and the answers and summaries that had them',
+  describe: 'Find secrets in recorded events, and the contexts, summaries and tools that had them',
   uses: ['open'],
   reads: true,
   positionals: { conversation: { type: 'string', describe: 'Id or title of the conversation' } },
@@ -49,23 +64,31 @@ export const secretsScan: CliCommand = {
     const named = args.text('conversation')
     if ((named === undefined) === !args.is('all'))
       throw new LedgerError('Usage', 'name one conversation, or scan all conversations with --all')
-    await withLedger(args.flags, { reads: true }, async ({ ledger }) => {
+    const { keyRequests } = await import('../reports/key-requests.js')
+    await withLedger(args.flags, { reads: true }, async ({ ledger, stores }) => {
       const conversationId = named === undefined ? undefined : await conversationNamed(ledger, named)
       const { conversations, secrets } = await ledger.admin.secrets.scan(
         conversationId === undefined ? {} : { conversationId },
       )
-      if (args.json) await line(toWire({ conversations, secrets }))
+      const requests = await keyRequests(stores.keys, secrets)
+      if (args.json)
+        await line(
+          toWire({
+            conversations,
+            secrets: secrets.map((secret) => ({ ...secret, requests: requests.get(secret) ?? [] })),
+          }),
+        )
       else {
         const titles = await titlesOf(
           ledger,
           secrets.map((secret) => secret.conversationId),
         )
-        for (const secret of secrets) await showSecret(secret, titles)
+        for (const secret of secrets) await showSecret(secret, requests.get(secret) ?? [], titles)
         const where = many(conversations, 'conversation')
         await line(
           secrets.length === 0
             ? `${colours.green('no secrets')} in ${where}`
-            : `${colours.red(many(secrets.length, 'secret'))} in ${where}. The log does not record searches and exports, which may have shown them too. Revoke each secret at its provider.`,
+            : `${colours.red(many(secrets.length, 'secret'))} in ${where}. Searches and exports on this machine are not recorded and may have shown them too. Revoke each secret at its provider.`,
         )
       }
       if (secrets.length > 0) throw new CommandExit(EXIT.untrusted)
