@@ -115,7 +115,7 @@ function secretInNames(
     ),
   ]
   for (const [field, name] of names) {
-    const [found] = name === undefined ? [] : redactor.find(name)
+    const [found] = name === undefined ? [] : [...redactor.text(name).replacements.values()].flat()
     if (found !== undefined)
       return {
         kind: 'BadId',

@@ -38,6 +38,8 @@ export function replaceBase64(text: string, replace: (encoded: string) => string
   let replaced = ''
   let copied = 0
   for (let at = 0; at < text.length; at += 1) {
+    // The two digits of a percent encoding are no part of the run.
+    if (text[at - 1] === '%') at += 2
     const endOfFirst = endOfRun(text, at)
     if (endOfFirst - at < SHORTEST_RUN) {
       at = endOfFirst

@@ -162,8 +162,11 @@ const TOKENS: readonly SecretRule[] = [
   token('terraform-token', ['atlasv1.'], '[A-Za-z0-9_=-]{60,70}'),
 ]
 
-/** Values after the name of a setting: the opening of the value in code, in JSON (also inside a JSON string), and in environments. */
-const ASSIGN = String.raw`(?:\\{0,3}["'])?[ \t]{0,4}(?:=>|:=|==?|:)[ \t]{0,4}(?:\\{0,3}["'\x60]){0,3}`
+/**
+ * Values after the name of a setting: the opening of the value in code, in JSON (also inside a JSON string), in
+ * environments, and percent-encoded in URLs.
+ */
+const ASSIGN = String.raw`(?:\\{0,3}["']|%2[27])?(?:[ \t]|%20){0,4}(?:=>|:=|==?|:|%3[AD])(?:[ \t]|%20){0,4}(?:\\{0,3}["'\x60]|%2[27]){0,3}`
 
 const OTHERS: readonly SecretRule[] = [
   {
@@ -274,14 +277,14 @@ const OTHERS: readonly SecretRule[] = [
     starts: ['authorization', 'x-api-key', 'api-key'],
     ignoreCase: true,
     shape:
-      /(?:authorization|(?:x-)?api-key)(?:\\{0,3}["'])?[ \t]{0,4}[:=][ \t]{0,4}(?:\\{0,3}["'`])?(?:(?:bearer|basic|token|apikey|bot)[ \t]{1,4})?(?<secret>[A-Za-z0-9+/_.~=-]{16,4096})/iy,
+      /(?:authorization|(?:x-)?api-key)(?:\\{0,3}["']|%2[27])?(?:[ \t]|%20){0,4}(?:[:=]|%3[AD])(?:[ \t]|%20){0,4}(?:\\{0,3}["'`]|%2[27])?(?:(?:bearer|basic|token|apikey|bot)(?:[ \t]|%20){1,4})?(?<secret>[A-Za-z0-9+/_.~=-]{16,4096})/iy,
     value: 'assigned',
   },
   {
     kind: 'bearer-token',
-    starts: ['bearer '],
+    starts: ['bearer ', 'bearer%20'],
     ignoreCase: true,
-    shape: /bearer[ ](?<secret>[A-Za-z0-9+/_.~=-]{20,4096})/iy,
+    shape: /bearer(?:[ ]|%20)(?<secret>[A-Za-z0-9+/_.~=-]{20,4096})/iy,
     value: 'assigned',
   },
   {

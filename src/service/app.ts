@@ -171,7 +171,7 @@ class ServiceApp {
     this.check = createKeyCheck(stores.keys, pepper)
     this.bounds = createBounds(ledger)
     this.rate = createRate(this.limits.requestsPerMinute, stores.budget)
-    this.uses = createUses(stores.keys, this.onProblem)
+    this.uses = createUses(stores.keys, this.onProblem, () => ledger.admin.secrets.redactor())
     this.feed = createFeed(ledger, this.onProblem)
     const rooms = roomsOf(this.limits)
     this.requestRoom = rooms.requests

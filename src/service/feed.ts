@@ -7,7 +7,7 @@ import type { RecordedEvent } from '../domain/events/index.js'
 import { conversationOf } from '../domain/values/ids.js'
 import type { Ledger } from '../library/ledger.js'
 import { sleep } from '../ports/clock.js'
-import { EVENT_TYPE } from '../schema/events.js'
+import { cloudEvent, sourceOf } from './cloud-event.js'
 import { toWire } from '../domain/values/revision.js'
 
 /** An event, ready to send. */
@@ -50,28 +50,6 @@ const RING_ITEMS = 4_096
 const RING_CHARACTERS = 16_000_000
 /** How long after a failure the log is not followed. */
 const RESTS_MS = 1_000
-
-/** A fact in CloudEvents' shape. */
-function cloudEvent(source: string, event: RecordedEvent, conversationId: string): string {
-  const { type, data, id, revision, position, metadata } = event
-  return toWire({
-    specversion: '1.0',
-    id,
-    source,
-    type: `${EVENT_TYPE}${type}.v${String(metadata.schemaVersion)}`,
-    subject: conversationId,
-    time: metadata.recordedAt,
-    datacontenttype: 'application/json',
-    sequence: position,
-    revision,
-    actor: metadata.actor,
-    correlationid: metadata.correlationId,
-    causationid: metadata.causationId,
-    hash: metadata.hash,
-    previoushash: metadata.previousHash,
-    data,
-  })
-}
 
 class ProcessFeed implements Feed {
   private readonly stopped = new AbortController()
@@ -147,9 +125,8 @@ class ProcessFeed implements Feed {
     await this.following
   }
 
-  /** The first event identifies a log. */
   private async sourceOf(): Promise<string> {
-    this.source ??= this.ledger.admin.identity().then(({ origin }) => `urn:context-ledger:${origin?.id ?? 'empty'}`)
+    this.source ??= this.ledger.admin.identity().then(({ origin }) => sourceOf(origin))
     return await this.source
   }
 
@@ -159,7 +136,7 @@ class ProcessFeed implements Feed {
       position: event.position,
       revision: event.revision,
       conversationId,
-      text: cloudEvent(await this.sourceOf(), event, conversationId),
+      text: toWire(cloudEvent(await this.sourceOf(), event, conversationId)),
     }
   }
 

@@ -21,8 +21,12 @@ export interface Uses {
   stop(): Promise<void>
 }
 
-/** Builds it. */
-export function createUses(store: Pick<KeyStore, 'addUses'>, onProblem: (error: unknown) => void): Uses {
+/** @param redactor the function that redacts rows before they are written */
+export function createUses(
+  store: Pick<KeyStore, 'addUses'>,
+  onProblem: (error: unknown) => void,
+  redactor: () => Promise<<Value>(value: Value) => Value>,
+): Uses {
   let waiting: KeyUse[] = []
   let lost = 0
   let minute = 0
@@ -30,8 +34,10 @@ export function createUses(store: Pick<KeyStore, 'addUses'>, onProblem: (error: 
   let writing: Promise<void> | undefined
 
   async function write(): Promise<void> {
+    // An address that was refused may have a secret.
+    const redact = await redactor()
     while (waiting.length > 0) {
-      const some = waiting.slice(0, MOST_AT_ONCE)
+      const some = waiting.slice(0, MOST_AT_ONCE).map(redact)
       await store.addUses(some, MOST_KEPT)
       waiting = waiting.slice(some.length)
     }

@@ -74,6 +74,17 @@ describe('a redacted text', () => {
     }
   })
 
+  it('finds secrets in percent-encoded text', () => {
+    for (const { secret, text, kind } of plantedSecrets(1)) {
+      const isEncoded = SECRET_RULES.find((rule) => rule.kind === kind)?.encoded === true
+      const whole = isEncoded ? `data: ${Buffer.from(`value: ${text}\n`).toString('base64')}` : text
+      // Signs in the secret itself are encoded, too.
+      if (!isEncoded && encodeURIComponent(secret) !== secret) continue
+      const { value } = redactor.text(`/v1/conversations/${encodeURIComponent(whole)}/context`)
+      expect(value).not.toContain(isEncoded ? encodeURIComponent(whole).slice(10, -6) : secret)
+    }
+  })
+
   it('finds secrets in Base64 in lines', () => {
     const [{ text, secret } = { text: '', secret: '' }] = plantedSecrets(1)
     const encoded = Buffer.from(

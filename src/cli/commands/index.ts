@@ -13,6 +13,7 @@ import { editionsList } from './editions-list.js'
 import { editionsRevert } from './editions-revert.js'
 import { editionsShow } from './editions-show.js'
 import { explain } from './explain.js'
+import { exportEvents } from './export.js'
 import { forgotten } from './forgotten.js'
 import { importFiles } from './import.js'
 import { list } from './list.js'
@@ -50,6 +51,7 @@ export const commands: readonly CliCommand[] = [
   compact,
   undo,
   log,
+  exportEvents,
   search,
   explain,
   forgotten,

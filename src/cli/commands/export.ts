@@ -1,0 +1,110 @@
+/** `export`: the events of the log for programs that watch, one JSON document a line. */
+import { LedgerError } from '../../lib/ledger-error.js'
+import type { RecordedEvent } from '../../domain/events/index.js'
+import type { Ledger } from '../../library/ledger.js'
+import { text, toggle, type CliCommand } from '../command.js'
+import type { CommandArgs } from '../command-args.js'
+import { line } from '../output.js'
+import { withLedger } from '../session.js'
+
+const FORMATS = ['cloudevents', 'ocsf', 'otel'] as const
+type Format = (typeof FORMATS)[number]
+
+interface Selection {
+  /** Undefined for all conversations. */
+  readonly conversationId: string | undefined
+  /** Only events after this position. */
+  readonly after: number
+  readonly follows: boolean
+  readonly signal: AbortSignal
+}
+
+/** The events to export, in the order of their positions. */
+async function* eventsOf(ledger: Ledger, selection: Selection): AsyncIterable<RecordedEvent> {
+  const { conversationId, after, follows, signal } = selection
+  if (conversationId !== undefined && !follows) {
+    for await (const event of ledger.log(conversationId)) if (event.position > after) yield event
+    return
+  }
+  const stream = conversationId === undefined ? undefined : `conversation-${conversationId}`
+  for await (const item of ledger.admin.follow({ after, untilHead: !follows, signal }))
+    if (item.kind === 'event' && (stream === undefined || item.event.stream === stream)) yield item.event
+}
+
+/** Writes an event as a line; undefined if the format has none for it. */
+type Writer = (event: RecordedEvent) => Record<string, unknown> | undefined
+
+async function writerOf(ledger: Ledger, format: Format, hasContent: boolean): Promise<Writer> {
+  const [
+    { cloudEvent, sourceOf },
+    { conversationOf },
+    { withoutContent },
+    { ocsfEvent },
+    { SpanWriter },
+    { packageVersion },
+  ] = await Promise.all([
+    import('../../service/cloud-event.js'),
+    import('../../domain/values/ids.js'),
+    import('../export/without-content.js'),
+    import('../export/ocsf.js'),
+    import('../export/otel-spans.js'),
+    import('../../lib/package-root.js'),
+  ])
+  const source = sourceOf((await ledger.admin.identity()).origin)
+  const spans = new SpanWriter(source, packageVersion(), hasContent)
+  const idOf = ({ stream }: RecordedEvent): string => conversationOf(stream) ?? stream
+  const dataOf = (event: RecordedEvent): unknown => (hasContent ? event.data : withoutContent(event))
+  const writers: Readonly<Record<Format, Writer>> = {
+    cloudevents: (event) => cloudEvent(source, event, idOf(event), dataOf(event)),
+    ocsf: (event) => ocsfEvent(source, event, idOf(event), dataOf(event)),
+    otel: (event) => spans.lineOf(event, idOf(event)),
+  }
+  return writers[format]
+}
+
+function formatOf(args: CommandArgs): Format {
+  const format = FORMATS.find((each) => each === args.text('format'))
+  if (format === undefined) throw new LedgerError('Usage', `name a format with --format: ${FORMATS.join(', ')}`)
+  return format
+}
+
+export const exportEvents: CliCommand = {
+  words: 'export [conversation]',
+  describe: 'Export events as lines of CloudEvents, OCSF or OpenTelemetry, without texts unless --content is set',
+  uses: ['open'],
+  reads: true,
+  positionals: { conversation: { type: 'string', describe: 'Id of the conversation [default: all]' } },
+  options: {
+    format: text('Format of the lines', FORMATS),
+    content: toggle('Include the texts of messages and summaries; secrets in them are replaced'),
+    follow: toggle('Continue with new events until interrupted'),
+    after: text('Only events after this position, to continue an export'),
+  },
+  examples: [['$0 export --format ocsf --follow', 'for a security team’s collector']],
+  async run(args) {
+    const format = formatOf(args)
+    const after = args.whole('after') ?? -1
+    const name = args.text('conversation')
+    const [{ watchInterrupt }, { conversationNamed }, { toWire }] = await Promise.all([
+      import('../interrupt.js'),
+      import('../find-conversation.js'),
+      import('../../domain/values/revision.js'),
+    ])
+    const interrupt = watchInterrupt()
+    try {
+      await withLedger(args.flags, { reads: true }, async ({ ledger }) => {
+        const conversationId = name === undefined ? undefined : await conversationNamed(ledger, name)
+        const write = await writerOf(ledger, format, args.is('content'))
+        const redact = await ledger.admin.secrets.redactor()
+        const selection = { conversationId, after, follows: args.is('follow'), signal: interrupt.signal }
+        for await (const event of eventsOf(ledger, selection)) {
+          const document = write(event)
+          // Older events may have secrets.
+          if (document !== undefined) await line(toWire(redact(document)))
+        }
+      })
+    } finally {
+      interrupt.forget()
+    }
+  },
+}

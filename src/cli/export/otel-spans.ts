@@ -1,0 +1,197 @@
+/**
+ * Spans from the log, as lines of OTLP in JSON: `chat {model}` for each request for a summary, and `compact
+ * {conversation}` for each cycle, with links to the requests whose summaries it archived. Attributes follow the
+ * OpenTelemetry conventions for generative AI; those of the ledger begin with `context_ledger`.
+ */
+import { createHash } from 'node:crypto'
+import type { RecordedEvent, SummarizerRecord } from '../../domain/events/index.js'
+import { isWithoutModel } from '../../domain/reports/prices.js'
+
+type Attribute = string | number | boolean | undefined
+type Attributes = Readonly<Record<string, Attribute>>
+
+const INTERNAL = 1
+const CLIENT = 3
+const ERROR = 2
+
+const idOf = (bytes: number, ...parts: readonly string[]): string =>
+  createHash('sha256')
+    .update(JSON.stringify(parts))
+    .digest('hex')
+    .slice(0, bytes * 2)
+
+function valueOf(value: string | number | boolean): Record<string, unknown> {
+  if (typeof value === 'string') return { stringValue: value }
+  if (typeof value === 'boolean') return { boolValue: value }
+  return Number.isInteger(value) ? { intValue: String(value) } : { doubleValue: value }
+}
+
+const attributesOf = (attributes: Attributes): unknown[] =>
+  Object.entries(attributes).flatMap(([key, value]) => (value === undefined ? [] : [{ key, value: valueOf(value) }]))
+
+const nanoseconds = (milliseconds: number): string => String(BigInt(Math.round(milliseconds * 1_000)) * 1_000n)
+
+/** A recorded request, until a cycle archives its summary. */
+interface Request {
+  readonly traceId: string
+  readonly spanId: string
+  readonly startedAt: number
+}
+
+interface SpanInput {
+  readonly name: string
+  readonly kind: number
+  readonly startedAt: number
+  readonly attributes: Attributes
+  readonly error?: string
+  readonly links?: readonly Request[]
+}
+
+/** Turns events into spans. Keeps the requests of each conversation until they are archived. */
+export class SpanWriter {
+  private readonly requests = new Map<string, Request[]>()
+
+  constructor(
+    private readonly source: string,
+    private readonly version: string,
+    private readonly hasContent: boolean,
+  ) {}
+
+  /** The line for an event; undefined if the event is no span. */
+  lineOf(event: RecordedEvent, conversationId: string): Record<string, unknown> | undefined {
+    switch (event.type) {
+      case 'ChunkSummarized':
+      case 'BatchesResummarized':
+      case 'SummarySetAside':
+        return this.request(event, conversationId)
+      case 'CompactionFailed':
+        return this.failure(event, conversationId)
+      case 'MessagesPruned':
+        return this.cycle(event, conversationId)
+      default:
+        return undefined
+    }
+  }
+
+  private request(
+    event: RecordedEvent<'ChunkSummarized' | 'BatchesResummarized' | 'SummarySetAside'>,
+    conversationId: string,
+  ): Record<string, unknown> | undefined {
+    const { summarizer } = event.data
+    // A strategy without a model, and a reused summary, send no request.
+    if (isWithoutModel(summarizer) || summarizer.reused === true) return undefined
+    const startedAt = Date.parse(event.metadata.recordedAt) - summarizer.durationMs
+    const request = { ...this.idsOf(event), startedAt }
+    this.requests.set(conversationId, [...(this.requests.get(conversationId) ?? []), request])
+    const text = 'summary' in event.data ? event.data.summary : event.data.content
+    return this.span(event, conversationId, {
+      name: `chat ${summarizer.model}`,
+      kind: CLIENT,
+      startedAt,
+      attributes: {
+        ...requestAttributes(summarizer),
+        'gen_ai.output.messages': this.hasContent
+          ? JSON.stringify([{ role: 'assistant', parts: [{ type: 'text', content: text }] }])
+          : undefined,
+      },
+    })
+  }
+
+  private failure(
+    event: RecordedEvent<'CompactionFailed'>,
+    conversationId: string,
+  ): Record<string, unknown> | undefined {
+    const { failure, model, provider, strategy, rejectedAnswers = [], detail } = event.data
+    if (isWithoutModel(event.data)) return undefined
+    const duration = rejectedAnswers.reduce((sum, { durationMs }) => sum + durationMs, 0)
+    return this.span(event, conversationId, {
+      name: `chat ${model}`,
+      kind: CLIENT,
+      startedAt: Date.parse(event.metadata.recordedAt) - duration,
+      error: failure,
+      attributes: {
+        ...nameAttributes({ model, provider, strategy }),
+        'context_ledger.failure.detail': this.hasContent ? detail : undefined,
+      },
+    })
+  }
+
+  private cycle(event: RecordedEvent<'MessagesPruned'>, conversationId: string): Record<string, unknown> {
+    const { cycle, pruned, why } = event.data
+    const links = this.requests.get(conversationId) ?? []
+    this.requests.delete(conversationId)
+    const end = Date.parse(event.metadata.recordedAt)
+    return this.span(event, conversationId, {
+      name: `compact ${conversationId}`,
+      kind: INTERNAL,
+      startedAt: Math.min(end, ...links.map(({ startedAt }) => startedAt)),
+      links,
+      attributes: {
+        'gen_ai.conversation.compacted': true,
+        'context_ledger.compaction.cycle': cycle,
+        'context_ledger.compaction.trigger': why.trigger,
+        'context_ledger.compaction.batches': pruned.length,
+        'context_ledger.compaction.messages_compressed': pruned.reduce(
+          (sum, { messageIds }) => sum + messageIds.length,
+          0,
+        ),
+      },
+    })
+  }
+
+  private idsOf({ id, metadata }: RecordedEvent): Pick<Request, 'traceId' | 'spanId'> {
+    return { traceId: idOf(16, this.source, metadata.correlationId), spanId: idOf(8, this.source, id) }
+  }
+
+  private span(event: RecordedEvent, conversationId: string, input: SpanInput): Record<string, unknown> {
+    const { name, kind, startedAt, attributes, error, links = [] } = input
+    const { actor, recordedAt } = event.metadata
+    const all: Attributes = {
+      ...attributes,
+      'gen_ai.conversation.id': conversationId,
+      'error.type': error,
+      'context_ledger.actor': actor,
+      'context_ledger.event.id': event.id,
+      'context_ledger.event.type': event.type,
+      'context_ledger.event.position': event.position,
+    }
+    const span = {
+      ...this.idsOf(event),
+      name,
+      kind,
+      startTimeUnixNano: nanoseconds(startedAt),
+      endTimeUnixNano: nanoseconds(Date.parse(recordedAt)),
+      attributes: attributesOf(all),
+      ...(links.length === 0 ? {} : { links: links.map(({ traceId, spanId }) => ({ traceId, spanId })) }),
+      status: error === undefined ? {} : { code: ERROR, message: error },
+    }
+    const resource = { 'service.name': 'context-ledger', 'service.instance.id': this.source }
+    return {
+      resourceSpans: [
+        {
+          resource: { attributes: attributesOf(resource) },
+          scopeSpans: [{ scope: { name: 'context-ledger', version: this.version }, spans: [span] }],
+        },
+      ],
+    }
+  }
+}
+
+const nameAttributes = ({
+  model,
+  provider,
+  strategy,
+}: Pick<SummarizerRecord, 'model' | 'provider' | 'strategy'>): Attributes => ({
+  'gen_ai.operation.name': 'chat',
+  'gen_ai.provider.name': provider,
+  'gen_ai.request.model': model,
+  'context_ledger.summarizer.strategy': strategy,
+})
+
+const requestAttributes = (summarizer: SummarizerRecord): Attributes => ({
+  ...nameAttributes(summarizer),
+  'gen_ai.response.id': summarizer.responseId,
+  'gen_ai.usage.input_tokens': summarizer.usage?.promptTokens,
+  'gen_ai.usage.output_tokens': summarizer.usage?.completionTokens,
+  'gen_ai.usage.cache_read.input_tokens': summarizer.usage?.cachedTokens,
+})
