@@ -128,7 +128,9 @@ export function usageSentence(message: string, words: readonly string[], policyF
       const near = nearestFlag(flag, words, policyFlags)
       return `unknown flag --${flag}${near === undefined ? '' : `: did you mean --${near}?`}`
     }
-    return commandOf(words) === undefined ? `there is no command "${unknown}"` : `unexpected argument "${unknown}"`
+    return commandOf(words) === undefined
+      ? `there is no command "${unknown}"`
+      : `unexpected argument "${unknown}": put a value with blanks in quotation marks`
   }
   const choice = /Argument: (.+), Given: (.+), Choices: (.+)$/mu.exec(message)
   if (choice !== null)

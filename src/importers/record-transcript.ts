@@ -48,6 +48,8 @@ export interface RecordOptions {
   readonly scope?: string | undefined
   readonly settings?: PolicySettings | undefined
   readonly provenance: Provenance
+  /** When the file was last written, ISO 8601: the time of messages in a transcript without times. Default: now. */
+  readonly writtenAt?: string | undefined
   readonly signal?: AbortSignal | undefined
   /** Called with each item after it was recorded or queued for the next append. */
   readonly onItem?: (item: TranscriptItem) => void
@@ -390,10 +392,11 @@ class Recording {
           : { answerId: item.earlierUsage.answerId, usage: usageOf(item.earlierUsage.usage) },
       isError,
     })
+    const createdAt = this.time ?? this.options.writtenAt
     this.queued.push({
       ...item.body,
       messageId,
-      ...(this.time === undefined ? {} : { createdAt: this.time }),
+      ...(createdAt === undefined ? {} : { createdAt }),
       ...(Object.keys(attributes).length === 0 ? {} : { attributes }),
     })
     this.characters += charactersOf(body)

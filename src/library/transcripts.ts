@@ -119,6 +119,8 @@ interface Place {
 const PLACES = 256
 const BYTES_OF_PLACES = 1024 ** 3
 
+const timeOf = (milliseconds: number): string => new Date(milliseconds).toISOString()
+
 /** Retries after another process recorded the same conversation at the same time. */
 const READINGS = 3
 
@@ -148,10 +150,10 @@ export function createTranscripts(parts: TranscriptsParts): Pick<Transcripts, 'i
         places.set(key, place)
         return { ...source, unchanged: true, conversations: [], leftOut: {}, damage: [] }
       }
-      const recorded = await place.recorder.take(
-        readAppendedRecords(place.reader, place.lines.records(handle)),
-        options,
-      )
+      const recorded = await place.recorder.take(readAppendedRecords(place.reader, place.lines.records(handle)), {
+        ...options,
+        writtenAt: timeOf(mtimeMs),
+      })
       return E.isLeft(recorded) ? undefined : await cachedPlace(file, key, place, recorded.right)
     } finally {
       await handle.close()
@@ -270,7 +272,8 @@ export function createTranscripts(parts: TranscriptsParts): Pick<Transcripts, 'i
             lines === undefined || handle === undefined
               ? readTranscript(file, importer, layout)
               : readAppendedRecords(reader, lines.records(handle))
-          const recorded = await recorder.take(items, optionsOf(program))
+          const writtenAt = timeOf(signature.modifiedAtMs)
+          const recorded = await recorder.take(items, { ...optionsOf(program), writtenAt })
           // Another importer of the same conversation was faster. The next attempt recognizes its events.
           if (E.isLeft(recorded) && MET.has(recorded.left.kind) && readings < READINGS) continue
           const result = valueOf(recorded, problem)

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path'
 import { withoutUndefined } from '../../lib/without-undefined.js'
+import { LedgerError } from '../../lib/ledger-error.js'
 import type { ConversationSummary, ListOptions } from '../../library/ledger.js'
 import { text, waiting, waitOf, type CliCommand } from '../command.js'
 import type { CommandArgs } from '../command-args.js'
@@ -7,7 +8,7 @@ import { colours, count, line, many, note, noteColours, printable, showTable, no
 import { HOW_TO_FILL } from '../find-conversation.js'
 import { toWire } from '../../domain/values/revision.js'
 import { withLedger } from '../session.js'
-import { localTime, timeInWords } from '../time-words.js'
+import { dayOfFlag, localTime, timeOfFlag } from '../time-words.js'
 
 const ORDERS = ['updated', 'messages', 'tokens', 'id'] as const
 
@@ -23,11 +24,15 @@ function optionsOf(args: CommandArgs): Omit<ListOptions, 'limit'> {
   }
   const timeOf = (name: string): Date | string | undefined => {
     const value = args.text(name)
-    return value === undefined ? undefined : timeInWords(value, now)
+    return value === undefined ? undefined : timeOfFlag(name, value, now)
   }
+  const on = args.text('on')
+  if (on !== undefined && TIME_FILTERS.some((name) => args.text(name) !== undefined))
+    throw new LedgerError('Usage', '--on cannot be combined with --since or --until: it means one whole day')
   return {
     ...withoutUndefined(Object.fromEntries(TEXT_FILTERS.map((name) => [name, textOf(name)]))),
     ...withoutUndefined(Object.fromEntries(TIME_FILTERS.map((name) => [name, timeOf(name)]))),
+    ...(on === undefined ? {} : dayOfFlag('on', on, now)),
     sort: args.oneOf('sort', ORDERS),
     ...waitOf(args),
   }
@@ -73,12 +78,17 @@ export const list: CliCommand = {
     program: text('Conversations imported from this program (claude-code, codex, ...)'),
     project: text('Conversations with this text in their project folder; . for the current directory'),
     scope: text('Conversations of this scope'),
+    on: text('Last message on this day (yesterday, monday, "last tuesday", 2026-03-01)'),
     since: text('Last message at or after this time (yesterday, monday, 3d, 2026-03-01, 2026-03-01T12:30:00Z)'),
     until: text('Last message before this time'),
     sort: text('Order: last message, most messages, most live tokens, or id [default: updated]', ORDERS),
     limit: text('Maximum number of conversations [default: all]'),
     ...waiting,
   },
+  examples: [
+    ['$0 list --on tuesday --grep "date bug"', 'the session of Tuesday in which these words were said'],
+    ['$0 list --project . --since "last week"', 'the sessions in this directory since the last week began'],
+  ],
   async run(args) {
     const options = optionsOf(args)
     const limit = args.atLeastOne('limit')
