@@ -131,7 +131,31 @@ async function writeJavaScript() {
  * Dependencies that are bundled, because Node.js would load some hundred files of them. They keep no state, so a copy of
  * the host's own does not matter. All others stay external.
  */
-const BUNDLED = ['async-mutex', 'canonicalize', 'diff', 'fp-ts', 'jsonrepair', 'picocolors', 'stemmer']
+const BUNDLED = [
+  '@opentelemetry/api',
+  'async-mutex',
+  'canonicalize',
+  'diff',
+  'fp-ts',
+  'jsonrepair',
+  'lru-cache',
+  'picocolors',
+  'stemmer',
+  'zod',
+]
+
+/**
+ * Imports zod as a namespace. Only then does esbuild leave out what is not used, such as the messages of fifty languages.
+ */
+const importZodByParts = {
+  name: 'import-zod-by-parts',
+  setup({ onLoad }) {
+    onLoad({ filter: /\.tsx?$/ }, async ({ path }) => ({
+      contents: (await readFile(path, 'utf8')).replace("import { z } from 'zod'", "import * as z from 'zod'"),
+      loader: path.endsWith('x') ? 'tsx' : 'ts',
+    }))
+  },
+}
 
 /** Copies the licences of what is bundled. */
 async function licences() {
@@ -139,7 +163,7 @@ async function licences() {
   for (const name of BUNDLED) {
     const folder = join(root, 'node_modules', name)
     const file = (await readdir(folder)).find((entry) => /^licen[cs]e/iu.test(entry))
-    if (file !== undefined) await copyFile(join(folder, file), join(dist, 'licences', `${name}.txt`))
+    if (file !== undefined) await copyFile(join(folder, file), join(dist, 'licences', `${name.replace('/', '-')}.txt`))
   }
 }
 
@@ -170,6 +194,7 @@ async function forNode() {
     minifyWhitespace: true,
     minifySyntax: true,
     metafile: true,
+    plugins: [importZodByParts],
     absWorkingDir: root,
   })
   const packages = Object.keys(metafile.inputs).flatMap(

@@ -26,14 +26,18 @@ async function run(words: readonly string[]): Promise<void> {
   if (only === '--help' || only === '-h' || only === 'help') return await line((await import('./help.js')).overview())
   if (only === '--version' || only === '-V')
     return await line((await import('../lib/package-root.js')).packageVersion())
-  const [{ helpOf, parserOf }, { noSuchCommand }] = await Promise.all([import('./parser.js'), import('./usage.js')])
+  const [{ helpOf, parsed, runCommand }, { noSuchCommand }] = await Promise.all([
+    import('./parser.js'),
+    import('./usage.js'),
+  ])
   const commandWords = words[0] === 'help' ? [...words.slice(1), '--help'] : words
   if (commandWords.includes('--help') || commandWords.includes('-h')) {
     const wrong = noSuchCommand(commandWords)
     if (wrong !== undefined) throw new LedgerError('Usage', wrong)
     return await line(await helpOf(commandWords))
   }
-  await (await parserOf(commandWords)).parseAsync()
+  const found = await parsed(commandWords)
+  if (found !== undefined) await runCommand(found.command, found.flags)
 }
 
 /** Runs the command line and returns the exit status. */

@@ -208,6 +208,8 @@ async function start(
   files: { readonly fs?: PrivateNodeFs; readonly loadDataDir?: Blob },
 ): Promise<PGlite> {
   let db: PGlite | undefined
+  // While nothing else keeps the event loop alive, Node.js waits until the engine's code is optimized.
+  const keepAlive = setInterval(ignore, 1_000)
   try {
     db = new PGlite({
       ...files,
@@ -232,6 +234,8 @@ async function start(
   } catch (error) {
     await db?.close().catch(ignore)
     throw clearer(error, name)
+  } finally {
+    clearInterval(keepAlive)
   }
 }
 
