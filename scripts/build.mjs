@@ -202,12 +202,20 @@ async function forNode() {
   )
   const others = [...new Set(packages)].filter((name) => !BUNDLED.includes(name))
   if (others.length > 0) throw new Error(`bundled, and not named for it: ${others.join(', ')}`)
+  await writeFile(join(dist, 'build-id'), await idOf(Object.keys(metafile.outputs)))
   // Files of earlier builds would be in the package too.
   const written = new Set(Object.keys(metafile.outputs).map((file) => join(root, file)))
   for (const file of await readdir(join(dist, 'src'), { recursive: true, withFileTypes: true })) {
     const path = join(file.parentPath, file.name)
     if (file.isFile() && file.parentPath !== assets && !written.has(path)) await rm(path, { force: true })
   }
+}
+
+/** An id of the program, from its version and files. A process uses a resident reader only if both have the same id. */
+async function idOf(files) {
+  const hash = createHash('sha256').update(await readFile(join(root, 'package.json')))
+  for (const file of files.toSorted()) hash.update(file).update(await readFile(join(root, file)))
+  return hash.digest('hex').slice(0, 32)
 }
 
 /** The examples as a user has them: they import the package by its name. */

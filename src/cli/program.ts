@@ -2,7 +2,18 @@
 import { LedgerError } from '../lib/ledger-error.js'
 import { stripVTControlCharacters } from 'node:util'
 import { CommandExit, EXIT, describeError } from './errors.js'
-import { allWritten, keepLinesWhole, line, note, noteColours, printable, watchOutput } from './output.js'
+import type { CommandOutput } from './command-request.js'
+import {
+  allWritten,
+  keepLinesWhole,
+  line,
+  note,
+  noteColours,
+  printable,
+  usePager,
+  watchOutput,
+  write,
+} from './output.js'
 
 /** Prints the error and returns the exit status. */
 async function report(error: unknown, words: readonly string[]): Promise<number> {
@@ -40,12 +51,21 @@ async function run(words: readonly string[]): Promise<void> {
   if (found !== undefined) await runCommand(found.command, found.flags)
 }
 
-/** Runs the command line and returns the exit status. */
-export async function runProgram(words: readonly string[]): Promise<number> {
+/** Prints what a command wrote in a resident reader. */
+async function print({ isPaged, parts }: CommandOutput): Promise<void> {
+  if (isPaged) usePager()
+  for (const { to, text } of parts) {
+    if (to === 'stdout') await write(text)
+    else process.stderr.write(text)
+  }
+}
+
+/** Runs the command line and returns the exit status. `answer` is the output, if a resident reader ran it. */
+export async function runProgram(words: readonly string[], answer?: CommandOutput): Promise<number> {
   await watchOutput()
   try {
     try {
-      await run(words)
+      await (answer === undefined ? run(words) : print(answer))
     } finally {
       // Throws if the output could not be written, even if the command succeeded.
       await allWritten()

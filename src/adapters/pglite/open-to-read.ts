@@ -1,7 +1,7 @@
 /** Opens a folder for reading. The engine is loaded only if no other process has the folder open. */
 import { resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { packageVersion } from '../../lib/package-root.js'
+import { buildId } from '../../lib/package-root.js'
 import type { Database } from '../../ports/sql.js'
 import { isStoreError, storeError } from '../../ports/store-error.js'
 import { findOwner } from './folder-lock.js'
@@ -56,8 +56,8 @@ const RETRY_MS = 100
 
 async function connectToOwner(folder: string, alone: boolean): Promise<FolderToRead | undefined> {
   const owner = await findOwner(folder)
-  // A resident reader of another version is replaced by opening the folder.
-  if (owner?.resident !== undefined && (alone || owner.resident !== packageVersion())) return undefined
+  // A resident reader of another build is replaced by opening the folder.
+  if (owner?.resident !== undefined && (alone || owner.resident !== buildId())) return undefined
   if (owner === undefined) return undefined
   const db = await readThroughOwner(folder, owner)
   return db === undefined ? undefined : { db, ownerName: owner.name }

@@ -30,6 +30,8 @@ export interface OpenOptions extends LockOptions {
   readonly onReader?: () => void
   /** Called when the number of processes that read through this one changes. */
   readonly onReaders?: (count: number) => void
+  /** Runs a command for a process that asks a resident reader. */
+  readonly onRun?: (command: unknown) => Promise<unknown>
   /** Called when a process asks a resident reader to close the folder. */
   readonly onYield?: () => void
 }
@@ -78,7 +80,7 @@ async function readersOf(
   db: PGlite,
   folder: string,
   lock: FolderLock,
-  { onReader = ignore, onReaders, onYield }: OpenOptions,
+  { onReader = ignore, onReaders, onRun, onYield }: OpenOptions,
 ): Promise<ReaderServer> {
   const reading: ReadWork = async (work) => {
     lock.check()
@@ -99,6 +101,7 @@ async function readersOf(
     hasVector: true,
     onReader,
     onReaders,
+    onRun,
     onYield,
   }).catch(() => NO_READERS)
 }
