@@ -5,10 +5,9 @@ import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { runCli } from '../support/cli.js'
+import { RESIDENT } from '../support/resident.js'
 
-const MAIN = fileURLToPath(new URL('../../dist/src/cli/resident-main.js', import.meta.url))
 const KILLS = 20
 
 it('20 kills under commands and writers', async () => {
@@ -21,7 +20,7 @@ it('20 kills under commands and writers', async () => {
   try {
     await append('message 0')
     for (let kill = 1; kill <= KILLS; kill += 1) {
-      const resident = spawn(process.execPath, [MAIN, store], { stdio: 'ignore' })
+      const resident = spawn(process.execPath, [RESIDENT, store], { stdio: 'ignore' })
       const timer = setTimeout(() => resident.kill('SIGKILL'), kill * 97)
       await append(`message ${String(kill)}`)
       const { status, stdout } = await runCli(['log', 'run', '--json', '--store', store], { cwd })
