@@ -27,14 +27,21 @@ async function makeTemplate() {
   const name = `pglite-${version}.template`
   if (existsSync(join(dist, name))) return
   const db = await PGlite.create()
+  // A ledger has one database and uses neither comments nor the information schema: without them, it takes 25 MB instead
+  // of 40 MB, and its template a third less.
+  await db.exec(`update pg_database set datistemplate = false where datname <> current_database()`)
+  for (const { datname } of (await db.query('select datname from pg_database where datname <> current_database()'))
+    .rows)
+    await db.exec(`drop database ${datname}`)
+  await db.exec('set allow_system_table_mods = on; truncate pg_description; drop schema information_schema cascade')
+  await db.exec('vacuum full')
   // The first file of the write-ahead log contains everything again. After the switch, it is removed instead of reused.
   await db.exec('set wal_recycle = off')
   await db.query('select pg_switch_wal()')
   await db.exec('checkpoint')
   const archive = Buffer.from(await (await db.dumpDataDir('none')).arrayBuffer())
   await db.close()
-  // The archive contains three copies of one database, megabytes apart: a window over all of them makes it a third of
-  // the size of gzip.
+  // A window over the whole archive.
   const packed = await promisify(brotliCompress)(archive, {
     params: {
       [constants.BROTLI_PARAM_QUALITY]: 9,
@@ -191,8 +198,8 @@ async function forNode() {
     jsx: 'automatic',
     jsxImportSource: 'hono/jsx',
     // For the size of the package. Names stay, for stack traces.
-    minifyWhitespace: true,
-    minifySyntax: true,
+    minify: true,
+    keepNames: true,
     metafile: true,
     plugins: [importZodByParts],
     absWorkingDir: root,

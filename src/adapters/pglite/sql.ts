@@ -140,7 +140,7 @@ function reasonOf(folder: string, error: unknown): LedgerError {
 }
 
 const noSpace = (name: string, error: unknown): LedgerError =>
-  storeError('DiskFull', `there is no space left for ${name} (a new ledger takes 40 MB)`, error)
+  storeError('DiskFull', `there is no space left for ${name} (a new ledger takes 25 MB)`, error)
 
 // The engine's file layer numbers system errors its own way, and throws objects that are not an `Error`.
 const isErrno = (error: unknown): error is { readonly errno: unknown } =>
