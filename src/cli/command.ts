@@ -23,6 +23,8 @@ export interface CliCommand {
    * its status reports the outcome.
    */
   readonly reads?: true
+  /** Flags that name a file which the command writes. */
+  readonly files?: readonly string[]
   readonly run: (args: CommandArgs) => Promise<void>
 }
 

@@ -2,9 +2,15 @@
  * Lays out text for a terminal: wraps lines between words and fits tables. Without a terminal, lines and tables are not
  * shortened.
  */
-import stringWidth from 'string-width'
+import measuredWidth from 'string-width'
 import wrapAnsi from 'wrap-ansi'
 import { colours, columns } from './terminal.js'
+
+/** The columns that a text takes. */
+const stringWidth = (text: string): number => (isPlain(text) ? text.length : measuredWidth(text))
+
+/** Whether each character takes one column. Most texts are, and measuring takes longer than all else in a table. */
+const isPlain = (text: string): boolean => /^[\x20-\x7e]*$/u.test(text)
 
 const INDENT = /^[\s│├└─]*/u
 

@@ -5,12 +5,11 @@
  */
 import { once } from 'node:events'
 import type { Writable } from 'node:stream'
-import { isatty } from 'node:tty'
 import { count } from '../domain/text/count.js'
 import { isLedgerError, LedgerError } from '../lib/ledger-error.js'
 import { CommandExit, EXIT } from './errors.js'
 import { pagerOf, startPager, type Pager } from './pager.js'
-import { areLinesWhole, columns, noteColours } from './terminal.js'
+import { areLinesWhole, columns, noteColours, resetTerminal } from './terminal.js'
 
 export { colours, keepLinesWhole, noteColours } from './terminal.js'
 
@@ -46,21 +45,38 @@ export function ignoreClosedReader(): void {
 const mustStop = (): boolean => ended !== undefined && (isLedgerError(ended) || !ignoresClosedReader)
 
 let pager: readonly string[] | undefined
+/** A resident reader starts no pager: the process that asked for the output does. */
+let startsPager = true
 /** Standard output, or the input of the pager. */
 let sink: Promise<Writable> | undefined
 let paging: Pager | undefined
 
 /** For a command that only prints: pages its output on a terminal. The pager starts with the first line. */
 export function usePager(): void {
-  pager = pagerOf(process.env, { isTerminal: isatty(1), isWanted: !process.argv.includes('--no-pager') })
+  pager = pagerOf(process.env, { isTerminal: process.stdout.isTTY, isWanted: !process.argv.includes('--no-pager') })
 }
 
 async function opened(): Promise<Writable> {
-  if (pager === undefined) return process.stdout
+  if (pager === undefined || !startsPager) return process.stdout
   paging = await startPager(pager, () => {
     ended ??= new CommandExit(EXIT.ok)
   })
   return paging?.input ?? process.stdout
+}
+
+/** Whether the output is for a pager. */
+export const isPaged = (): boolean => pager !== undefined
+
+/** Begins the output of another command, in a resident reader, which has replaced the streams of its process. */
+export function resetOutput(): void {
+  ended = undefined
+  hasWritten = false
+  fit = undefined
+  ignoresClosedReader = false
+  pager = undefined
+  sink = undefined
+  startsPager = false
+  resetTerminal()
 }
 
 /** Writes to standard output; resolves when the stream accepts more. */

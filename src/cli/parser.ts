@@ -17,9 +17,34 @@ const WIDTH = 116
 const isForPrograms = (flags: Flags): boolean =>
   flags['json'] === true || flags['format'] === 'json' || flags['format'] === 'openai' || flags['queries'] !== undefined
 
-type Run = (command: CliCommand, flags: Flags) => Promise<void>
+/**
+ * A command with its flags. The parser throws it, because yargs renders the help text of each command whose handler
+ * returns, which takes longer than all else that it does.
+ */
+class ParsedCommand extends Error {
+  constructor(
+    readonly command: CliCommand,
+    readonly flags: Flags,
+  ) {
+    super(command.words)
+  }
+}
 
-async function run(command: CliCommand, flags: Flags): Promise<void> {
+/** The command that the words name; undefined if the parser has answered them itself. */
+export async function parsed(
+  words: readonly string[],
+): Promise<{ readonly command: CliCommand; readonly flags: Flags } | undefined> {
+  try {
+    await (await parserOf(words)).parseAsync()
+    return undefined
+  } catch (error) {
+    if (error instanceof ParsedCommand) return error
+    throw error
+  }
+}
+
+/** Runs a command. */
+export async function runCommand(command: CliCommand, flags: Flags): Promise<void> {
   if (isForPrograms(flags)) keepLinesWhole()
   else if (command.reads === true) usePager()
   if (command.reads !== true) ignoreClosedReader()
@@ -51,7 +76,7 @@ function addOptions(
   if (uses.length > 0) valued('config', 'Ledger:', globalFlags.config)
 }
 
-function define(parser: Argv, command: CliCommand, policyFlags: readonly PolicyFlag[], runs: Run): Argv {
+function define(parser: Argv, command: CliCommand, policyFlags: readonly PolicyFlag[]): Argv {
   const { words, describe, positionals = {} } = command
   return parser.command(
     words,
@@ -61,12 +86,14 @@ function define(parser: Argv, command: CliCommand, policyFlags: readonly PolicyF
       addOptions(argv, command, policyFlags)
       return argv
     },
-    (flags) => runs(command, flags),
+    (flags) => {
+      throw new ParsedCommand(command, flags)
+    },
   )
 }
 
-/** The parser for these words. An invalid word throws a `LedgerError`. @param runs called with the command */
-export async function parserOf(words: readonly string[], runs: Run = run): Promise<Argv> {
+/** The parser for these words. An invalid word throws a `LedgerError`. */
+async function parserOf(words: readonly string[]): Promise<Argv> {
   // The policy flags come from the policy schema. Only commands that accept them load it.
   const called = (command: CliCommand): boolean =>
     command.policy === true && words.includes(command.words.split(' ')[0] ?? '')
@@ -97,10 +124,10 @@ export async function parserOf(words: readonly string[], runs: Run = run): Promi
     .option('color', { type: 'boolean', nargs: 0, group: 'Output:', describe: globalFlags.color })
     .option('pager', { type: 'boolean', nargs: 0, default: true, group: 'Output:', describe: globalFlags.pager })
     .group(['help', 'version'], 'Output:')
-  for (const command of commands) define(parser, command, policyFlags, runs)
+  for (const command of commands) define(parser, command, policyFlags)
   for (const group of groups) {
     parser.command(group.word, group.describe, (argv) => {
-      for (const command of group.commands) define(argv, command, policyFlags, runs)
+      for (const command of group.commands) define(argv, command, policyFlags)
       return argv.demandCommand(
         1,
         `name a command: ${group.commands.map((command) => `${group.word} ${command.words.split(' ')[0] ?? ''}`).join(', ')}`,

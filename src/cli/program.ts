@@ -2,7 +2,18 @@
 import { LedgerError } from '../lib/ledger-error.js'
 import { stripVTControlCharacters } from 'node:util'
 import { CommandExit, EXIT, describeError } from './errors.js'
-import { allWritten, keepLinesWhole, line, note, noteColours, printable, watchOutput } from './output.js'
+import type { CommandOutput } from './command-request.js'
+import {
+  allWritten,
+  keepLinesWhole,
+  line,
+  note,
+  noteColours,
+  printable,
+  usePager,
+  watchOutput,
+  write,
+} from './output.js'
 
 /** Prints the error and returns the exit status. */
 async function report(error: unknown, words: readonly string[]): Promise<number> {
@@ -26,22 +37,35 @@ async function run(words: readonly string[]): Promise<void> {
   if (only === '--help' || only === '-h' || only === 'help') return await line((await import('./help.js')).overview())
   if (only === '--version' || only === '-V')
     return await line((await import('../lib/package-root.js')).packageVersion())
-  const [{ helpOf, parserOf }, { noSuchCommand }] = await Promise.all([import('./parser.js'), import('./usage.js')])
+  const [{ helpOf, parsed, runCommand }, { noSuchCommand }] = await Promise.all([
+    import('./parser.js'),
+    import('./usage.js'),
+  ])
   const commandWords = words[0] === 'help' ? [...words.slice(1), '--help'] : words
   if (commandWords.includes('--help') || commandWords.includes('-h')) {
     const wrong = noSuchCommand(commandWords)
     if (wrong !== undefined) throw new LedgerError('Usage', wrong)
     return await line(await helpOf(commandWords))
   }
-  await (await parserOf(commandWords)).parseAsync()
+  const found = await parsed(commandWords)
+  if (found !== undefined) await runCommand(found.command, found.flags)
 }
 
-/** Runs the command line and returns the exit status. */
-export async function runProgram(words: readonly string[]): Promise<number> {
+/** Prints what a command wrote in a resident reader. */
+async function print({ isPaged, parts }: CommandOutput): Promise<void> {
+  if (isPaged) usePager()
+  for (const { to, text } of parts) {
+    if (to === 'stdout') await write(text)
+    else process.stderr.write(text)
+  }
+}
+
+/** Runs the command line and returns the exit status. `answer` is the output, if a resident reader ran it. */
+export async function runProgram(words: readonly string[], answer?: CommandOutput): Promise<number> {
   await watchOutput()
   try {
     try {
-      await run(words)
+      await (answer === undefined ? run(words) : print(answer))
     } finally {
       // Throws if the output could not be written, even if the command succeeded.
       await allWritten()

@@ -1,5 +1,4 @@
 /** The width and the colours of the terminal. */
-import { isatty } from 'node:tty'
 import pc from 'picocolors'
 
 let isWhole = false
@@ -14,7 +13,7 @@ export const areLinesWhole = (): boolean => isWhole
 /** The width of the terminal; undefined without a terminal or if wrapping is off. */
 export const columns = (): number | undefined =>
   // A terminal without a size reports 0 columns.
-  isWhole || !isatty(1) || process.stdout.columns === 0 ? undefined : process.stdout.columns
+  isWhole || !process.stdout.isTTY || process.stdout.columns === 0 ? undefined : process.stdout.columns
 
 /**
  * The last colour flag before `--`. It is read here, not by the parser, because error messages of the parser are
@@ -25,13 +24,22 @@ const colourFlag = (words: readonly string[]): string | undefined =>
     .slice(0, words.includes('--') ? words.indexOf('--') : undefined)
     .findLast((word) => word === '--color' || word === '--no-color')
 
-// Uses `isatty`, not the stream: without a terminal `isTTY` is undefined, and picocolors then uses its default, which
-// is on in CI.
-function mayColour(fd: 1 | 2): boolean {
+function mayColour(stream: NodeJS.WriteStream): boolean {
   const { NO_COLOR = '', TERM = '' } = process.env
   const flag = colourFlag(process.argv)
-  return flag === undefined ? isatty(fd) && NO_COLOR === '' && TERM !== 'dumb' : flag === '--color'
+  // Without a terminal `isTTY` is undefined, and picocolors would then use its default, which is on in CI.
+  if (flag !== undefined) return flag === '--color'
+  return stream.isTTY ? NO_COLOR === '' && TERM !== 'dumb' : false
 }
 
-export const colours = pc.createColors(mayColour(1))
-export const noteColours = pc.createColors(mayColour(2))
+const coloursOf = (stream: NodeJS.WriteStream): ReturnType<typeof pc.createColors> => pc.createColors(mayColour(stream))
+
+export const colours = coloursOf(process.stdout)
+export const noteColours = coloursOf(process.stderr)
+
+/** Reads the arguments, the environment and the streams of the process again: a resident reader replaces them. */
+export function resetTerminal(): void {
+  isWhole = false
+  Object.assign(colours, coloursOf(process.stdout))
+  Object.assign(noteColours, coloursOf(process.stderr))
+}

@@ -20,6 +20,18 @@ export function builtFile(...path: string[]): string {
   return join(root, 'dist', ...path)
 }
 
+/** The file of the build's id, in `dist`. scripts/build.mjs writes it. */
+const BUILD_ID = 'build-id'
+
+/** Identifies the code of this build; the version of this package if it was not built. */
+export function buildId(): string {
+  try {
+    return readFileSync(builtFile(BUILD_ID), 'utf8')
+  } catch {
+    return packageVersion()
+  }
+}
+
 /** The version of this package; `unknown` if this module was copied into another one. */
 export function packageVersion(): string {
   const root = packageFolderOf(fileURLToPath(import.meta.url))

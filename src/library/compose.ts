@@ -155,7 +155,7 @@ interface Opening {
 }
 
 /** Options of a folder that only this program's own processes use. */
-export type FolderOptions = Pick<OpenOptions, 'alone' | 'resident' | 'onReaders' | 'onYield'>
+export type FolderOptions = Pick<OpenOptions, 'alone' | 'resident' | 'onReaders' | 'onRun' | 'onYield'>
 
 /** Opens a database whose address was checked. An engine or a driver is loaded when it is needed. */
 async function openToWrite(address: string, options: OpenOptions): Promise<Database> {

@@ -4,7 +4,7 @@
  * process asks for it, or after `IDLE_MS` without a reader.
  */
 import { resolve } from 'node:path'
-import { packageVersion } from '../lib/package-root.js'
+import { buildId } from '../lib/package-root.js'
 import type { Ledger } from './ledger.js'
 import { evictResident, findOwner, openService, type FolderOwner } from './compose.js'
 
@@ -66,17 +66,31 @@ async function countLost(ledger: Ledger): Promise<void> {
   for (const { conversationId, lost } of conversations) if (lost === undefined) await ledger.forgotten(conversationId)
 }
 
-/** Serves readers of a folder. Resolves after the folder is closed; immediately if another process has it open. */
-export async function runResident(store: string, idleMs = IDLE_MS): Promise<void> {
+/** Runs a command for another process. Resolves to its output, or to undefined if that process has to run it itself. */
+export type RunCommand = (store: string, command: unknown) => Promise<unknown>
+
+/**
+ * Serves readers of a folder and runs commands for them. Resolves after the folder is closed; immediately if another
+ * process has it open. `onReady` is called when it serves.
+ */
+export async function runResident(
+  store: string,
+  {
+    run,
+    onReady = () => Promise.resolve(),
+    idleMs = IDLE_MS,
+  }: { readonly run: RunCommand; readonly onReady?: () => Promise<void>; readonly idleMs?: number },
+): Promise<void> {
   if ((await ownerOf(store)) !== undefined) return
   const attendance = new Attendance(idleMs)
   const { ledger } = await openService(
     { store, ahead: false, onProblem: () => undefined },
     {
-      resident: packageVersion(),
+      resident: buildId(),
       onReaders: (count) => {
         attendance.setReaders(count)
       },
+      onRun: async (command) => await run(store, command),
       onYield: () => {
         attendance.yield()
       },
@@ -86,6 +100,7 @@ export async function runResident(store: string, idleMs = IDLE_MS): Promise<void
     await ledger.admin.projections.catchUp()
     // A report that fails has another reader, which is told the reason.
     void countLost(ledger).catch(() => undefined)
+    await onReady()
     await attendance.ended
   } finally {
     attendance.close()

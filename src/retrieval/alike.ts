@@ -132,12 +132,16 @@ function readLists(): ReadonlyMap<string, ReadonlyMap<string, number>> {
   return known
 }
 
-const alike = new Map(
-  [...readLists()].map(([queryTerm, synonyms]) => [
-    queryTerm,
-    [...synonyms].map(([term, weight]): AlikeTerm => ({ term, weight })),
-  ]),
-)
+const readAlike = (): ReadonlyMap<string, readonly AlikeTerm[]> =>
+  new Map(
+    [...readLists()].map(([queryTerm, synonyms]) => [
+      queryTerm,
+      [...synonyms].map(([term, weight]): AlikeTerm => ({ term, weight })),
+    ]),
+  )
+
+// Read when it is first used: a command that does not search should not wait for it.
+let alike: ReadonlyMap<string, readonly AlikeTerm[]> | undefined
 
 /** The terms that also match a query term. */
-export const alikeTerms = (term: string): readonly AlikeTerm[] => alike.get(term) ?? []
+export const alikeTerms = (term: string): readonly AlikeTerm[] => (alike ??= readAlike()).get(term) ?? []

@@ -5,11 +5,10 @@ import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { ownerOf } from '../../src/library/resident.js'
 import { runCli, type CliResult } from '../support/cli.js'
+import { RESIDENT, startResident as start } from '../support/resident.js'
 
-const MAIN = fileURLToPath(new URL('../../dist/src/cli/resident-main.js', import.meta.url))
 let cwd: string
 let store: string
 const residents: ChildProcess[] = []
@@ -19,16 +18,9 @@ const append = async (text: string): Promise<CliResult> =>
   await runCli(['append', 'run', '--store', store], { cwd, input: JSON.stringify({ role: 'user', content: text }) })
 
 async function startResident(): Promise<ChildProcess> {
-  const child = spawn(process.execPath, [MAIN, store], { stdio: 'ignore' })
+  const child = await start(store)
   residents.push(child)
-  const until = performance.now() + 60_000
-  for (;;) {
-    const owner = await ownerOf(store)
-    // It has a socket when it serves readers.
-    if (owner?.pid === child.pid && owner?.socket !== undefined) return child
-    if (performance.now() > until) throw new Error('the resident reader does not open the directory')
-    await new Promise(setImmediate)
-  }
+  return child
 }
 
 const ended = async (child: ChildProcess): Promise<void> => {
@@ -85,7 +77,7 @@ it.each(['SIGKILL', 'SIGSTOP'] as const)('is replaced after %s', async (signal) 
 
 it('does not replace a process that has the directory open, and leaves a directory without a ledger alone', async () => {
   const first = await startResident()
-  const second = spawn(process.execPath, [MAIN, store], { stdio: 'ignore' })
+  const second = spawn(process.execPath, [RESIDENT, store], { stdio: 'ignore' })
   await ended(second)
   expect((await ownerOf(store))?.pid).toBe(first.pid)
   first.kill('SIGTERM')

@@ -2,14 +2,14 @@
 import { describe, expect, it } from '@jest/globals'
 import { nameMeant } from '../../src/domain/text/known-names.js'
 import { commands, groups } from '../../src/cli/commands/index.js'
-import { parserOf } from '../../src/cli/parser.js'
+import { parsed } from '../../src/cli/parser.js'
 import { noSuchCommand } from '../../src/cli/usage.js'
 
 const firstOf = (words: string): string => words.split(' ')[0] ?? ''
 
 async function complaint(words: readonly string[]): Promise<string> {
   try {
-    await (await parserOf(words)).parseAsync()
+    await parsed(words)
   } catch (error) {
     return error instanceof Error ? error.message : String(error)
   }

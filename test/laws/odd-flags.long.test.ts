@@ -17,7 +17,7 @@ import type { CliCommand as Command } from '../../src/cli/command.js'
 import { commands, groups } from '../../src/cli/commands/index.js'
 import { CommandExit as Ended, EXIT, describeError as tell } from '../../src/cli/errors.js'
 import { settings } from '../../src/cli/flags.js'
-import { parserOf } from '../../src/cli/parser.js'
+import { parsed, runCommand } from '../../src/cli/parser.js'
 import { policyFlags } from '../../src/cli/policy-flags.js'
 import { openLedger } from '../../src/index.js'
 import { spawnCli } from '../support/cli.js'
@@ -204,7 +204,8 @@ async function run(words: readonly string[], isEndless = false): Promise<Outcome
   stdout.write = capture
   stderr.write = capture
   try {
-    await (await (isEndless ? parserOf(words, () => Promise.resolve()) : parserOf(words))).parseAsync()
+    const found = await parsed(words)
+    if (found !== undefined && !isEndless) await runCommand(found.command, found.flags)
     return { status: EXIT.ok, printed, message: '', stack: '' }
   } catch (error) {
     if (error instanceof Ended) return { status: error.exitCode, printed, message: printed, stack: '' }

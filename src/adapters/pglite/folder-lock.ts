@@ -19,6 +19,7 @@
  * resident reader, which gives the folder to any process that asks (`resident.ts`).
  */
 import { type LedgerError } from '../../lib/ledger-error.js'
+import { highestLock, isFree, isSocketOf, LOCK_FILE, LOCK_NAME } from '../../lib/lock-record.js'
 import { createHash, randomUUID } from 'node:crypto'
 import { existsSync, readdirSync, rmSync, utimesSync } from 'node:fs'
 import { link, mkdir, open, readdir, readFile, readlink, rm, stat, writeFile } from 'node:fs/promises'
@@ -47,7 +48,7 @@ export interface FolderLock {
 }
 
 export interface LockOptions {
-  /** The version of this program, if this process is a resident reader. */
+  /** The build of this program, if this process is a resident reader. */
   readonly resident?: string | undefined
   /** How often an owner touches its file. Default 2 s. */
   readonly beatMs?: number
@@ -56,9 +57,6 @@ export interface LockOptions {
   /** Called with one sentence for people when opening has to wait. */
   readonly onWait?: (sentence: string) => void
 }
-
-/** The name of the lock's folder inside the ledger's folder. */
-export const LOCK_NAME = 'lock'
 
 const BEAT_MS = 2_000
 const QUIET_MS = 10_000
@@ -107,7 +105,7 @@ export interface FolderOwner {
   readonly name: string
   readonly pid: number
   readonly socket: string | undefined
-  /** The version of the program, if the owner is a resident reader. */
+  /** The build of the program, if the owner is a resident reader. */
   readonly resident: string | undefined
 }
 
@@ -124,14 +122,7 @@ async function ownerIn(locks: string, number: number): Promise<FolderOwner | und
     () => [undefined, { uid: -1 }] as const,
   )
   if (owner === undefined || owner === 'replaced') return undefined
-  // Any user can create a socket of that name in the system's temporary folder.
-  const isOwnersSocket =
-    owner.socket !== undefined &&
-    (isPipe(owner.socket) ||
-      (await stat(owner.socket).then(
-        (found) => found.isSocket() && found.uid === uid,
-        () => false,
-      )))
+  const isOwnersSocket = owner.socket !== undefined && (await isSocketOf(owner.socket, uid))
   const { pid, socket, resident } = owner
   return { name: nameOf(owner), pid, socket: isOwnersSocket ? socket : undefined, resident }
 }
@@ -153,7 +144,6 @@ export function unusable(folder: string, error: unknown): LedgerError {
 /** Below the systems' limits for the address of a socket: 108 bytes on Linux, 104 on others. */
 const LONGEST_SOCKET = 100
 const SOCKET_FILE = /^(\d{1,15})\.sock$/
-const isPipe = (socket: string): boolean => socket.startsWith('\\\\.\\pipe\\')
 
 /**
  * The address for an owner's socket: in the lock's folder if that path is short enough, otherwise in the system's
@@ -186,7 +176,6 @@ export function sweepSockets(folder: string, number: number): void {
   }
 }
 
-const LOCK_FILE = /^(\d{1,15})(?:\.free)?$/
 const TAKEOVER_MARK = /^(\d{1,15})\.doubt$/
 const DRAFT = 'draft-'
 /** Number of older locks that `sweep` keeps. */
@@ -208,7 +197,7 @@ const Record = z.object({
   pidNamespace: z.string().optional(),
   /** The address at which it serves readers; missing in the record of an earlier version. */
   socket: z.string().optional(),
-  /** The version of the program, if the process is a resident reader. */
+  /** The build of the program, if the process is a resident reader. */
   resident: z.string().optional(),
 })
 type Record = z.infer<typeof Record>
@@ -220,18 +209,6 @@ async function makeFolder(folder: string): Promise<void> {
   } catch (error) {
     throw isStoreError(error) ? error : unusable(folder, error)
   }
-}
-
-async function highestLock(locks: string): Promise<number> {
-  const names = await readdir(locks)
-  return Math.max(0, ...names.map((name) => Number(LOCK_FILE.exec(name)?.[1] ?? 0)))
-}
-
-async function isFree(locks: string, number: number): Promise<boolean> {
-  return await stat(join(locks, `${String(number)}.free`)).then(
-    () => true,
-    () => false,
-  )
 }
 
 /**

@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import { z } from 'zod'
 import { PRIVATE_FILE } from '../../ports/private-files.js'
 import { codeOf, storeError } from '../../ports/store-error.js'
-import { LOCK_NAME, unusable, type FolderLock } from './folder-lock.js'
+import { LOCK_NAME } from '../../lib/lock-record.js'
+import { unusable, type FolderLock } from './folder-lock.js'
 
 const MARKER = 'ledger.json'
 const Marker = z.object({ ledger: z.literal('context-ledger'), version: z.number(), ready: z.boolean() })

@@ -1,10 +1,10 @@
 /** Opens a folder for reading. The engine is loaded only if no other process has the folder open. */
 import { resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { packageVersion } from '../../lib/package-root.js'
+import { buildId } from '../../lib/package-root.js'
 import type { Database } from '../../ports/sql.js'
 import { isStoreError, storeError } from '../../ports/store-error.js'
-import { findOwner } from './folder-lock.js'
+import { findOwner, type FolderOwner } from './folder-lock.js'
 import { refuseForeign } from './marker.js'
 import { readThroughOwner } from './read-through-owner.js'
 import type { OpenOptions } from './sql.js'
@@ -26,7 +26,7 @@ export interface FolderToRead {
 export async function openFolderToRead(path: string, options: OpenOptions = {}): Promise<FolderToRead> {
   const folder = resolve(path)
   await refuseForeign(folder)
-  const from = performance.now()
+  let wait: Wait | undefined
   for (;;) {
     const reader = await connectToOwner(folder, options.alone === true)
     if (reader !== undefined) return reader
@@ -35,29 +35,49 @@ export async function openFolderToRead(path: string, options: OpenOptions = {}):
       return { db: await openFolder(folder, options), ownerName: undefined }
     } catch (error) {
       if (!(isStoreError(error) && error.kind === 'FolderLocked')) throw error
-      // The owner may still be opening the folder; it has a socket only after that.
-      const isOpening = (await findOwner(folder))?.socket === undefined
-      if (performance.now() >= from + (isOpening ? OPENING_MS : ANSWER_MS))
-        throw storeError(
-          'FolderLocked',
-          `${error.message}. Readers connect to that process, but it does not answer`,
-          error,
-        )
+      wait = waitFor(await findOwner(folder), wait)
+      if (performance.now() >= wait.until)
+        throw wait.isOpening
+          ? storeError(
+              'StoreUnavailable',
+              `${error.message}. That process has not finished opening it: try again later`,
+              error,
+            )
+          : storeError(
+              'FolderLocked',
+              `${error.message}. Readers connect to that process, but it does not answer`,
+              error,
+            )
       await delay(RETRY_MS)
     }
   }
 }
 
-/** How long an owner may take to open the folder. */
-const OPENING_MS = 10_000
+/** The owner that a reader waits for, and until when. */
+interface Wait {
+  readonly pid: number | undefined
+  readonly isOpening: boolean
+  readonly until: number
+}
+
+/** A new owner, and one that has just finished opening the folder, get their time from now on. */
+function waitFor(owner: FolderOwner | undefined, wait: Wait | undefined): Wait {
+  // An owner has a socket after it has opened the folder.
+  const isOpening = owner?.socket === undefined
+  if (wait?.pid === owner?.pid && wait?.isOpening === isOpening) return wait
+  return { pid: owner?.pid, isOpening, until: performance.now() + (isOpening ? OPENING_MS : ANSWER_MS) }
+}
+
+/** How long an owner may take to open the folder. Several processes may begin at once, on a busy machine. */
+const OPENING_MS = 30_000
 /** How long an owner with a socket may take to answer. */
 const ANSWER_MS = 2_000
 const RETRY_MS = 100
 
 async function connectToOwner(folder: string, alone: boolean): Promise<FolderToRead | undefined> {
   const owner = await findOwner(folder)
-  // A resident reader of another version is replaced by opening the folder.
-  if (owner?.resident !== undefined && (alone || owner.resident !== packageVersion())) return undefined
+  // A resident reader of another build is replaced by opening the folder.
+  if (owner?.resident !== undefined && (alone || owner.resident !== buildId())) return undefined
   if (owner === undefined) return undefined
   const db = await readThroughOwner(folder, owner)
   return db === undefined ? undefined : { db, ownerName: owner.name }

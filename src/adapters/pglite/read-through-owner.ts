@@ -7,7 +7,8 @@ import { Mutex } from 'async-mutex'
 import type { Database, Sql } from '../../ports/sql.js'
 import { storeError } from '../../ports/store-error.js'
 import type { FolderOwner } from './folder-lock.js'
-import { Answer, errorOf, Greeting, messagesOf, send, type Request } from './reading-protocol.js'
+import { framesOf } from '../../lib/frames.js'
+import { Answer, errorOf, Greeting, send, type Request } from './reading-protocol.js'
 
 /** Time limit for the owner's greeting. */
 const GREETING_MS = 2_000
@@ -22,7 +23,7 @@ export async function readThroughOwner(folder: string, owner: FolderOwner): Prom
   socket.on('error', (error) => {
     failure = error
   })
-  const messages = messagesOf(socket)
+  const messages = framesOf(socket)
   const greeting = Greeting.safeParse(
     await withTimeout(GREETING_MS, messages.next()).then(
       (first) => (first === undefined || first.done === true ? undefined : first.value),

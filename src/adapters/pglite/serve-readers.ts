@@ -11,7 +11,8 @@ import { rm } from 'node:fs/promises'
 import { createServer, type Socket } from 'node:net'
 import { PRIVATE_FILE } from '../../ports/private-files.js'
 import { storeError } from '../../ports/store-error.js'
-import { failureOf, messagesOf, PROTOCOL_VERSION, Request, send, type Answer } from './reading-protocol.js'
+import { framesOf } from '../../lib/frames.js'
+import { failureOf, PROTOCOL_VERSION, Request, send, type Answer } from './reading-protocol.js'
 
 /** Runs statements in one read-only transaction. */
 export type ReadWork = <T>(
@@ -26,6 +27,8 @@ export interface ServeOptions {
   readonly onReader: () => void
   /** Called when the number of connected readers changes. */
   readonly onReaders?: ((count: number) => void) | undefined
+  /** Runs a command for a process. Absent if this owner is no resident reader. */
+  readonly onRun?: ((command: unknown) => Promise<unknown>) | undefined
   /** Called when a process asks for the folder. Absent if this owner keeps it. */
   readonly onYield?: (() => void) | undefined
   /** Total time that the owner waits for a reader in one transaction. Default 2 s. */
@@ -39,7 +42,7 @@ const MAX_READERS = 64
 export async function serveReaders(
   address: string,
   reading: ReadWork,
-  { name, hasVector, onReader, onReaders = ignore, onYield, patienceMs = PATIENCE_MS }: ServeOptions,
+  { name, hasVector, onReader, onReaders = ignore, onRun, onYield, patienceMs = PATIENCE_MS }: ServeOptions,
 ): Promise<{ stop(): Promise<void> }> {
   const sockets = new Set<Socket>()
   const isFile = process.platform !== 'win32'
@@ -71,7 +74,10 @@ export async function serveReaders(
       if (request.kind === 'query')
         await send(socket, await answerOf(() => reading((query) => queryChecked(query, request.text, request.values))))
       else if (request.kind === 'begin') await serveTransaction(socket, next)
-      else if (request.kind === 'yield' && onYield !== undefined) return onYield()
+      else if (request.kind === 'run' && onRun !== undefined) {
+        await send(socket, { isAccepted: true })
+        await send(socket, { output: await onRun(request.command) })
+      } else if (request.kind === 'yield' && onYield !== undefined) return onYield()
       else throw new Error(`a reader sent ${request.kind} where it has no meaning`)
     }
   }
@@ -161,7 +167,7 @@ export async function serveReaders(
 type Next = (wait?: <T>(promise: Promise<T>) => Promise<T>) => Promise<Request | undefined>
 
 function requestsOf(socket: Socket): Next {
-  const messages = messagesOf(socket)
+  const messages = framesOf(socket)
   let pending: Promise<IteratorResult<unknown, undefined>> | undefined
   return async (wait = async (promise) => await promise) => {
     pending ??= messages.next()

@@ -30,6 +30,8 @@ export interface OpenOptions extends LockOptions {
   readonly onReader?: () => void
   /** Called when the number of processes that read through this one changes. */
   readonly onReaders?: (count: number) => void
+  /** Runs a command for a process that asks a resident reader. */
+  readonly onRun?: (command: unknown) => Promise<unknown>
   /** Called when a process asks a resident reader to close the folder. */
   readonly onYield?: () => void
 }
@@ -78,7 +80,7 @@ async function readersOf(
   db: PGlite,
   folder: string,
   lock: FolderLock,
-  { onReader = ignore, onReaders, onYield }: OpenOptions,
+  { onReader = ignore, onReaders, onRun, onYield }: OpenOptions,
 ): Promise<ReaderServer> {
   const reading: ReadWork = async (work) => {
     lock.check()
@@ -99,6 +101,7 @@ async function readersOf(
     hasVector: true,
     onReader,
     onReaders,
+    onRun,
     onYield,
   }).catch(() => NO_READERS)
 }
@@ -137,7 +140,7 @@ function reasonOf(folder: string, error: unknown): LedgerError {
 }
 
 const noSpace = (name: string, error: unknown): LedgerError =>
-  storeError('DiskFull', `there is no space left for ${name} (a new ledger takes 40 MB)`, error)
+  storeError('DiskFull', `there is no space left for ${name} (a new ledger takes 25 MB)`, error)
 
 // The engine's file layer numbers system errors its own way, and throws objects that are not an `Error`.
 const isErrno = (error: unknown): error is { readonly errno: unknown } =>
@@ -208,6 +211,8 @@ async function start(
   files: { readonly fs?: PrivateNodeFs; readonly loadDataDir?: Blob },
 ): Promise<PGlite> {
   let db: PGlite | undefined
+  // While nothing else keeps the event loop alive, Node.js waits until the engine's code is optimized.
+  const keepAlive = setInterval(ignore, 1_000)
   try {
     db = new PGlite({
       ...files,
@@ -232,6 +237,8 @@ async function start(
   } catch (error) {
     await db?.close().catch(ignore)
     throw clearer(error, name)
+  } finally {
+    clearInterval(keepAlive)
   }
 }
 

@@ -13,6 +13,7 @@ export const forgotten: CliCommand = {
   describe: 'Report what compactions lost: removed content, what the summary keeps of them, and repeated tool calls',
   uses: ['open'],
   reads: true,
+  files: ['html'],
   positionals: { conversation: { type: 'string', describe: 'Id or title of the conversation, or its beginning' } },
   options: {
     all: toggle('Show totals of all conversations only'),

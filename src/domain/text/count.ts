@@ -1,10 +1,13 @@
 /** Number formats for people. */
 
-// Created on first use: it loads language tables, which take longer than the rest of `--help`.
+// Created on first use, and not for whole numbers: it loads language tables, which take longer than the rest of `--help`.
 let grouped: Intl.NumberFormat | undefined
 
 /** 12345 → 12,345. */
-export const count = (value: number): string => (grouped ??= new Intl.NumberFormat('en-US')).format(value)
+export const count = (value: number): string =>
+  Number.isSafeInteger(value)
+    ? String(value).replaceAll(/\B(?=(?:\d{3})+$)/gu, ',')
+    : (grouped ??= new Intl.NumberFormat('en-US')).format(value)
 
 /** 75 → "1 min 15 s". */
 export function duration(seconds: number): string {
