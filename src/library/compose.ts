@@ -21,6 +21,7 @@ import { checkLogVersion, migrateLog } from '../adapters/postgres/schema.js'
 import { createPostgresImportedFiles } from '../adapters/postgres/imported-files.js'
 import { createPostgresJobStore } from '../adapters/postgres/service-jobs.js'
 import { createPostgresKeyStore } from '../adapters/postgres/service-keys.js'
+import { createPostgresProofStore } from '../adapters/postgres/proof-store.js'
 import { createPostgresSecretsKey } from '../adapters/postgres/secrets-key.js'
 import { createPostgresSpending } from '../adapters/postgres/spending.js'
 import { createPostgresTokenBudget } from '../adapters/postgres/token-budget.js'
@@ -450,6 +451,7 @@ async function openWithStores(
     alone: !stores.isLogShared,
     claims: claimsOf(stores, clock),
     checkRowsApart: stores.isDatabaseShared ? createRowThread({ store, database }) : undefined,
+    proofs: createPostgresProofStore(stores.db),
     spending: createPostgresSpending(stores.db),
     importedFiles: createPostgresImportedFiles(stores.db),
     queue: createMemoryWorkQueue(clock),
@@ -478,7 +480,9 @@ export {
   fingerprintFrom as fingerprintMeant,
   privateKeyFrom,
   readPrivateKey,
+  signerFrom,
 } from '../adapters/file/signing-key.js'
+export { publishCheckpointFile, readCheckpointFile } from '../adapters/file/checkpoint-file.js'
 
 /** Opens what `projections run` works with. */
 export async function openProjections(where: {

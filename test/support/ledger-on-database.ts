@@ -5,6 +5,7 @@ import { createPostgresBodyStore } from '../../src/adapters/postgres/body-store.
 import { createPostgresEventStore } from '../../src/adapters/postgres/event-store.js'
 import { migrateLog } from '../../src/adapters/postgres/schema.js'
 import { createPostgresImportedFiles } from '../../src/adapters/postgres/imported-files.js'
+import { createPostgresProofStore } from '../../src/adapters/postgres/proof-store.js'
 import { createPostgresSpending } from '../../src/adapters/postgres/spending.js'
 import { decodeMetadata, eventHash, GENESIS_HASH, metadataText } from '../../src/domain/events/codec.js'
 import type { PolicySettings } from '../../src/domain/values/policy.js'
@@ -42,6 +43,7 @@ export async function ledgerOn(
     workers: options.workers ?? 'inside',
     claims: createMemoryClaims(systemClock),
     checkRowsApart: undefined,
+    proofs: createPostgresProofStore(db),
     spending: createPostgresSpending(db),
     importedFiles: createPostgresImportedFiles(db),
     queue: createMemoryWorkQueue(systemClock),

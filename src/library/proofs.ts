@@ -1,0 +1,47 @@
+/** Checkpoints and proofs, for operators and auditors. */
+import { createPrivateKey, type KeyObject } from 'node:crypto'
+import { attachToCheckpoint, createCheckpoint, listCheckpoints } from '../proof/checkpoints.js'
+import type { Gate } from './gate.js'
+import type { CreateCheckpointOptions, LedgerProofs } from './ledger-proofs.js'
+import { bad, optionsGiven, wholeNumberGiven, type Names } from './options.js'
+import type { LedgerParts } from './parts.js'
+
+const CREATE: Names<CreateCheckpointOptions> = { key: true }
+
+/** The signing key of the options. */
+function signingKey(given: CreateCheckpointOptions['key'] | undefined): KeyObject {
+  let key: KeyObject
+  try {
+    key = typeof given === 'object' ? given : createPrivateKey(given ?? '')
+  } catch {
+    throw bad('key', 'must be an Ed25519 private key: a KeyObject, or PEM text')
+  }
+  if (key.type !== 'private' || key.asymmetricKeyType !== 'ed25519')
+    throw bad('key', 'must be a private key of type Ed25519')
+  return key
+}
+
+export function createProofs({
+  log,
+  proofs,
+  clock,
+  gate,
+}: Pick<LedgerParts, 'log' | 'proofs' | 'clock'> & { readonly gate: Gate }): LedgerProofs {
+  const provable = { store: log.store, proofs }
+  return {
+    async createCheckpoint(options) {
+      gate.writes('admin.proofs.createCheckpoint')
+      const { key } = optionsGiven('admin.proofs.createCheckpoint', options, CREATE)
+      return await createCheckpoint(provable, signingKey(key), clock.now())
+    },
+    async checkpoints() {
+      gate.open()
+      return await listCheckpoints(provable)
+    },
+    async attach(attachments, size) {
+      gate.writes('admin.proofs.attach')
+      wholeNumberGiven('size', size, 1)
+      return await attachToCheckpoint(provable, size, attachments)
+    },
+  }
+}
