@@ -1,11 +1,18 @@
 /** Checkpoints and proofs, for operators and auditors. */
 import { createPrivateKey, type KeyObject } from 'node:crypto'
+import { parseMoment } from '../domain/values/moment.js'
+import { conversationAt } from '../history/time-travel.js'
+import { gatherEvidence } from '../proof/evidence.js'
+import { loadContext } from '../recording/load-conversation.js'
+import { problem, valueOf } from './problem.js'
 import { attachToCheckpoint, createCheckpoint, listCheckpoints } from '../proof/checkpoints.js'
 import type { Gate } from './gate.js'
-import type { CreateCheckpointOptions, LedgerProofs } from './ledger-proofs.js'
+import type { CreateCheckpointOptions, EvidenceOptions, LedgerProofs } from './ledger-proofs.js'
 import { bad, optionsGiven, wholeNumberGiven, type Names } from './options.js'
+import type { Lookup } from './lookup.js'
 import type { LedgerParts } from './parts.js'
 
+const EVIDENCE: Names<EvidenceOptions> = { at: true, size: true }
 const CREATE: Names<CreateCheckpointOptions> = { key: true }
 
 /** The signing key of the options. */
@@ -26,7 +33,8 @@ export function createProofs({
   proofs,
   clock,
   gate,
-}: Pick<LedgerParts, 'log' | 'proofs' | 'clock'> & { readonly gate: Gate }): LedgerProofs {
+  lookup,
+}: Pick<LedgerParts, 'log' | 'proofs' | 'clock'> & { readonly gate: Gate; readonly lookup: Lookup }): LedgerProofs {
   const provable = { store: log.store, proofs }
   return {
     async createCheckpoint(options) {
@@ -42,6 +50,21 @@ export function createProofs({
       gate.writes('admin.proofs.attach')
       wholeNumberGiven('size', size, 1)
       return await attachToCheckpoint(provable, size, attachments)
+    },
+    async evidence(conversationId, options) {
+      gate.open()
+      const { at, size } = optionsGiven('admin.proofs.evidence', options, EVIDENCE)
+      wholeNumberGiven('size', size, 1)
+      const moment = at === undefined ? undefined : valueOf(parseMoment('at', at), problem)
+      await lookup.existing(conversationId)
+      const state =
+        moment === undefined
+          ? undefined
+          : valueOf(await conversationAt(log, conversationId, moment, clock.now(), loadContext), problem)
+      return valueOf(
+        await gatherEvidence({ ...log, proofs }, { conversationId, revision: state?.revision, size }),
+        problem,
+      )
     },
   }
 }

@@ -128,7 +128,7 @@ interface Compared {
 
 /** Where the log can have changed, according to checkpoints whose roots match and do not match. */
 function bounds(compared: readonly (Compared & { readonly matches: boolean })[], size: number): string {
-  const good = compared.filter((each) => each.matches && each.size < size).at(-1)
+  const good = compared.findLast((each) => each.matches && each.size < size)
   const bad = compared.find((each) => !each.matches && each.size > (good?.size ?? 0)) ?? { size }
   return good === undefined
     ? `the first change is before event ${String(bad.size)} (counted from 0)`

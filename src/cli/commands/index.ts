@@ -8,6 +8,7 @@ import { compact } from './compact.js'
 import { compactionRun } from './compaction-run.js'
 import { context } from './context.js'
 import { diff } from './diff.js'
+import { evidence } from './evidence.js'
 import { evaluate } from './evaluate.js'
 import { editionsAdopt } from './editions-adopt.js'
 import { editionsCompare } from './editions-compare.js'
@@ -59,6 +60,7 @@ export const commands: readonly CliCommand[] = [
   stats,
   list,
   verify,
+  evidence,
   page,
   serve,
   mcp,
