@@ -176,6 +176,12 @@ async function rootsOf(
     if (writer.isFull) await writer.write()
     noteRoot()
     last = event
+    if (root.size === stored.size && event.position !== stored.position)
+      report({
+        stream: event.stream,
+        revision: event.revision,
+        detail: `is the last event of the stored tree, but the tree says that this one is at position ${String(stored.position)}`,
+      })
   }
   await writer.write()
   if (stored.size > root.size)

@@ -23,7 +23,7 @@ import { growTree, TreeReader } from './tree.js'
 
 /** A log and what is stored for its proofs. */
 export interface ProvableLog {
-  readonly store: Pick<EventStore, 'readPositions' | 'readAll' | 'readStream' | 'readRevisions'>
+  readonly store: Pick<EventStore, 'readPositions' | 'eventAt'>
   readonly proofs: ProofStore
 }
 

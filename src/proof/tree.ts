@@ -4,7 +4,7 @@
  */
 import { halvesOf, leafHash, nodeHash, nodeOf, EMPTY_ROOT, type LeafRange } from '../domain/proof/merkle.js'
 import { LEDGER_PREFIXES } from '../domain/values/ids.js'
-import type { EventPosition, EventStore } from '../ports/event-store.js'
+import { metadataFields, type EventPosition, type EventStore } from '../ports/event-store.js'
 import type { ProofStore, StoredTree, TreeTile } from '../ports/proof-store.js'
 import { proofError } from './failures.js'
 
@@ -106,7 +106,7 @@ export class TreeWriter {
 }
 
 /** Whether the metadata of an event have a hash. */
-export const hasHash = <Event extends Pick<EventPosition, 'hash'>>(
+export const hasHash = <Event extends { readonly hash?: string | undefined }>(
   event: Event,
 ): event is Event & { readonly hash: string } => event.hash !== undefined && /^[0-9a-f]{64}$/u.test(event.hash)
 
@@ -119,10 +119,29 @@ export function leafOf(event: Pick<EventPosition, 'hash' | 'stream' | 'revision'
   )
 }
 
-/** Brings the stored tree up to the end of the log. */
-export async function growTree(log: Pick<EventStore, 'readPositions'>, store: ProofStore): Promise<StoredTree> {
+/** Whether the last leaf of the stored tree is that of the event at its position. */
+async function isAtItsEvent(
+  log: Pick<EventStore, 'eventAt'>,
+  store: ProofStore,
+  { size, position }: StoredTree,
+): Promise<boolean> {
+  if (size === 0) return true
+  const event = await log.eventAt(position)
+  const leaf = { hash: undefined, ...(event === undefined ? {} : metadataFields(event.metadata)) }
+  const stored = await new TreeReader(store).hashOf({ from: size - 1, to: size })
+  return hasHash(leaf) && leafHash(leaf.hash).equals(stored)
+}
+
+/** Brings the stored tree up to the end of the log. A tree that does not end at its event is computed again. */
+export async function growTree(
+  log: Pick<EventStore, 'readPositions' | 'eventAt'>,
+  store: ProofStore,
+): Promise<StoredTree> {
   for (;;) {
-    const before = await store.tree()
+    const stored = await store.tree()
+    const isSound = await isAtItsEvent(log, store, stored).catch(() => false)
+    if (!isSound) await store.clear()
+    const before = isSound ? stored : await store.tree()
     const writer = await TreeWriter.at(store, before)
     let isCurrent = true
     for await (const event of log.readPositions({ after: before.position, prefix: LEDGER_PREFIXES })) {

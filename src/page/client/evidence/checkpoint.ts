@@ -76,13 +76,13 @@ export async function verifySignatures(note: Note, verifierKeys: readonly string
 
 /** Whether a signature is valid; undefined if this browser has no Ed25519. */
 async function isSignedBy(key: Bytes, signature: Bytes, message: Bytes): Promise<boolean | undefined> {
-  let imported: CryptoKey
-  try {
-    imported = await crypto.subtle.importKey('raw', key, { name: 'Ed25519' }, false, ['verify'])
-  } catch (error) {
-    if (error instanceof Error && error.name === 'NotSupportedError') return undefined
-    throw error
-  }
+  const imported = await crypto.subtle
+    .importKey('raw', key, { name: 'Ed25519' }, false, ['verify'])
+    .catch((error: unknown) => {
+      if (error instanceof Error && error.name === 'NotSupportedError') return undefined
+      throw error
+    })
+  if (imported === undefined) return undefined
   return await crypto.subtle.verify({ name: 'Ed25519' }, imported, signature, message)
 }
 
