@@ -5,7 +5,7 @@
  * The markup is written as a browser writes it, so that the script can compare the page with the digest in it.
  */
 import { createHash } from 'node:crypto'
-import { toWire } from '../lib/json.js'
+import { toWire } from '../domain/values/revision.js'
 import type { Evidence } from '../library/ledger.js'
 import { assetText } from './assets.js'
 

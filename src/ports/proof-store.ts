@@ -10,7 +10,7 @@ export interface StoredTree {
   /** Number of leaves. */
   readonly size: number
   /** Position of the last one's event in the log; -1 for an empty tree. */
-  readonly position: bigint
+  readonly position: number
 }
 
 /** Up to 256 hashes of one level, of the nodes from `index · 256` on. Level n is 8 · n levels above the leaves. */
@@ -20,7 +20,7 @@ export interface TreeTile {
   /** The hashes, 32 bytes each. */
   readonly hashes: Uint8Array
   /** Position of the event of the first leaf. Only at level 0. */
-  readonly firstPosition?: bigint
+  readonly firstPosition?: number
 }
 
 /** A stored checkpoint. */
@@ -43,7 +43,7 @@ export interface ProofStore {
   /** Tiles by level and index. A tile that is not stored is left out. */
   tiles(which: readonly Pick<TreeTile, 'level' | 'index'>[]): Promise<TreeTile[]>
   /** The tile of leaves that has the leaf of the event at a position, if there is one. */
-  leavesAround(position: bigint): Promise<TreeTile | undefined>
+  leavesAround(position: number): Promise<TreeTile | undefined>
   /**
    * Writes tiles, over existing ones, and how far the tree is with them. Returns false, and writes nothing, if the tree
    * is not at `from` leaves any more, because another process has written.

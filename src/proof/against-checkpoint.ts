@@ -22,7 +22,7 @@ import { hasHash, leafOf, TreeWriter } from './tree.js'
 /** A difference, and the event that it concerns; without one, it concerns the whole log. */
 export interface CheckpointProblem {
   readonly stream: string
-  readonly revision: bigint
+  readonly revision: number
   readonly detail: string
 }
 
@@ -45,7 +45,7 @@ export interface CheckpointCoverage {
 
 type Place = Pick<EventPosition, 'stream' | 'revision' | 'position'>
 
-const WHOLE_LOG = { stream: 'log', revision: -1n }
+const WHOLE_LOG = { stream: 'log', revision: -1 }
 const HASH_BYTES = 32
 const TILE_HASHES = 256
 /** The most differences of stored hashes that are reported. */
@@ -162,7 +162,7 @@ async function rootsOf(
   const root = new RootBuilder()
   const stored = await log.proofs.tree()
   const check = new StoredTreeCheck(log.proofs, stored, report)
-  const writer = await TreeWriter.at(check, { size: 0, position: -1n })
+  const writer = await TreeWriter.at(check, { size: 0, position: -1 })
   let last: Place | undefined
   const noteRoot = (): void => {
     if (sizes.has(root.size)) roots.set(root.size, root.root().toString('base64'))
@@ -187,7 +187,7 @@ async function rootsOf(
   if (stored.size > root.size)
     report({
       stream: last?.stream ?? WHOLE_LOG.stream,
-      revision: last?.revision ?? -1n,
+      revision: last?.revision ?? -1,
       detail: `is the last event of the log, but the stored tree has ${String(stored.size - root.size)} more: the log was cut after it`,
     })
   return { roots, events: root.size }

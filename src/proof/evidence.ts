@@ -95,7 +95,7 @@ export interface Evidence {
 export interface EvidenceRequest {
   readonly conversationId: string
   /** The moment. Default: the context that the newest answer names, or else the newest compaction, or else now. */
-  readonly revision?: bigint | undefined
+  readonly revision?: number | undefined
   /** The size of the checkpoint. Default: the first one that covers all events of the evidence. */
   readonly size?: number | undefined
 }
@@ -117,19 +117,19 @@ async function readEvents({ store, bodies }: Log, stream: string): Promise<Read[
 }
 
 /** The revision of the context whose hash an event states. */
-function statedRevision(event: RecordedEvent): bigint | undefined {
+function statedRevision(event: RecordedEvent): number | undefined {
   if (isOfType(event, 'MessageAppended'))
-    return event.data.answers === undefined ? undefined : BigInt(event.data.answers.revision)
+    return event.data.answers === undefined ? undefined : Number(event.data.answers.revision)
   return isOfType(event, ...originTypes) ? event.revision : undefined
 }
 
 /** The moment of the evidence, and the event that states the hash of its context. */
 function momentOf(
   events: readonly Read[],
-  requested: bigint | undefined,
-): { readonly revision: bigint; readonly statedBy: RecordedEvent | undefined } {
+  requested: number | undefined,
+): { readonly revision: number; readonly statedBy: RecordedEvent | undefined } {
   const all = events.map(({ event }) => event)
-  const head = all.at(-1)?.revision ?? -1n
+  const head = all.at(-1)?.revision ?? -1
   const at = requested ?? newestStated(all)?.revision ?? head
   const event = all.find((each) => each.revision === at)
   const stated = event === undefined ? undefined : statedRevision(event)
@@ -169,11 +169,11 @@ async function referredEvents(
   summaries: readonly EvidenceSummary[],
   promptHashes: readonly string[],
 ): Promise<StoredEvent[]> {
-  const wanted = new Map<string, Set<bigint>>(promptHashes.map((hash) => [promptStream(hash), new Set([0n])]))
+  const wanted = new Map<string, Set<number>>(promptHashes.map((hash) => [promptStream(hash), new Set([0])]))
   for (const place of summaries.flatMap((summary) => [...placesOf(summary)])) {
     if (place.stream === stream) continue
     const revisions = wanted.get(place.stream) ?? new Set()
-    wanted.set(place.stream, revisions.add(BigInt(place.revision)))
+    wanted.set(place.stream, revisions.add(Number(place.revision)))
   }
   const found: StoredEvent[] = []
   for (const [name, revisions] of wanted) found.push(...(await store.readRevisions(name, [...revisions])))

@@ -34,13 +34,13 @@ function combined(hashes: readonly Buffer[]): Buffer {
 interface OpenTile {
   readonly index: number
   readonly hashes: Buffer[]
-  firstPosition?: bigint
+  firstPosition?: number
 }
 
 /** Adds leaves at the right edge of a stored tree. */
 export class TreeWriter {
   private readonly changed = new Map<string, { readonly level: number; readonly tile: OpenTile }>()
-  private position: bigint
+  private position: number
   private written: number
   size: number
 
@@ -79,7 +79,7 @@ export class TreeWriter {
     this.put(level + 1, combined(tile.hashes))
   }
 
-  add(leaf: Buffer, position: bigint): void {
+  add(leaf: Buffer, position: number): void {
     this.position = position
     this.put(0, leaf)
     this.size += 1
@@ -191,7 +191,7 @@ export class TreeReader {
   }
 
   /** The number of an event's leaf, counted from 0; undefined if the tree does not have it. */
-  async leafNumber(position: bigint, leaf: Buffer): Promise<number | undefined> {
+  async leafNumber(position: number, leaf: Buffer): Promise<number | undefined> {
     const tile = await this.store.leavesAround(position)
     if (tile === undefined) return undefined
     const at = hashesOf(tile).findIndex((hash) => hash.equals(leaf))

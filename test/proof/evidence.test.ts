@@ -8,7 +8,7 @@ import { hasPython, verifyIndependently } from '../support/independent-verifier.
 import { CONVERSATION, converse, LARGE, openProvableLedger, type ProvableLedger } from '../support/provable-ledger.js'
 
 let opened: ProvableLedger
-let answers: readonly { readonly messageId: string; readonly revision: bigint; readonly answered: string }[]
+let answers: readonly { readonly messageId: string; readonly revision: number; readonly answered: string }[]
 
 beforeAll(async () => {
   opened = await openProvableLedger()
@@ -50,7 +50,7 @@ describe('evidence', () => {
     const [, , , , answer] = answers
     const byId = await proofs.evidence(CONVERSATION, { at: answer?.messageId ?? '' })
     expect(byId.context.revision).toBe(answer?.answered)
-    expect(await proofs.evidence(CONVERSATION, { at: answer?.revision ?? 0n })).toEqual(byId)
+    expect(await proofs.evidence(CONVERSATION, { at: answer?.revision ?? 0 })).toEqual(byId)
     expect(await proofs.evidence(CONVERSATION, { at: answer?.answered ?? '' })).toEqual(byId)
     expect(problemsOf(await verified(byId))).toEqual([])
   })

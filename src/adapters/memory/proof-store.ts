@@ -7,7 +7,7 @@ const nameOf = ({ level, index }: Pick<TreeTile, 'level' | 'index'>): string => 
 export function createMemoryProofStore(): ProofStore {
   const tiles = new Map<string, TreeTile>()
   const checkpoints = new Map<number, StoredCheckpoint>()
-  let tree: StoredTree = { size: 0, position: -1n }
+  let tree: StoredTree = { size: 0, position: -1 }
   return {
     tree: () => Promise.resolve(tree),
     tiles: (which) => Promise.resolve(which.flatMap((each) => tiles.get(nameOf(each)) ?? [])),
@@ -25,7 +25,7 @@ export function createMemoryProofStore(): ProofStore {
     },
     clear() {
       tiles.clear()
-      tree = { size: 0, position: -1n }
+      tree = { size: 0, position: -1 }
       return Promise.resolve()
     },
     checkpoints: () => Promise.resolve([...checkpoints.values()].toSorted((left, right) => left.size - right.size)),

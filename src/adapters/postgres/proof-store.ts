@@ -23,7 +23,7 @@ const tileOf = ({ level, index, hashes, first_position: first }: TileRow): TreeT
   level,
   index: Number(index),
   hashes,
-  ...(first === null ? {} : { firstPosition: BigInt(first) }),
+  ...(first === null ? {} : { firstPosition: Number(first) }),
 })
 
 const checkpointOf = (row: CheckpointRow): StoredCheckpoint => ({
@@ -39,7 +39,7 @@ export function createPostgresProofStore(db: Sql): ProofStore {
   return {
     async tree() {
       const [row] = await db.query<{ size: string; position: string }>('select size, position from proof_tree')
-      return { size: Number(row?.size ?? 0), position: BigInt(row?.position ?? -1) }
+      return { size: Number(row?.size ?? 0), position: Number(row?.position ?? -1) }
     },
     async tiles(which) {
       if (which.length === 0) return []

@@ -3,7 +3,7 @@ import { LedgerError } from '../../lib/ledger-error.js'
 import { conversation, text, type CliCommand } from '../command.js'
 import { conversationNamed } from '../find-conversation.js'
 import { count, line, many } from '../output.js'
-import { toWire } from '../../lib/json.js'
+import { toWire } from '../../domain/values/revision.js'
 import { writeReportFile } from '../report-file.js'
 import { withLedger } from '../session.js'
 

@@ -1,6 +1,6 @@
 /** Prints checkpoints. */
 import type { RecordedCheckpoint } from '../../library/ledger.js'
-import { toWire } from '../../lib/json.js'
+import { toWire } from '../../domain/values/revision.js'
 import { colours, line, many, printable } from '../output.js'
 
 /** A checkpoint as JSON. */
