@@ -157,6 +157,10 @@ const remoteAdmin = (remote: Remote): Admin => {
         Promise.reject(notSupportedRemotely('proofs.createCheckpoint', 'sign on the machine of the store')),
       checkpoints: () =>
         Promise.reject(notSupportedRemotely('proofs.checkpoints', 'list them on the machine of the store')),
+      inclusion: () =>
+        Promise.reject(notSupportedRemotely('proofs.inclusion', 'make proofs on the machine of the store')),
+      consistency: () =>
+        Promise.reject(notSupportedRemotely('proofs.consistency', 'make proofs on the machine of the store')),
       evidence: () =>
         Promise.reject(notSupportedRemotely('proofs.evidence', 'write evidence on the machine of the store')),
       attach: () => Promise.reject(notSupportedRemotely('proofs.attach', 'publish on the machine of the store')),

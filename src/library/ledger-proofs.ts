@@ -2,9 +2,11 @@
 import type { KeyObject } from 'node:crypto'
 import type { Evidence } from '../proof/evidence.js'
 import type { At } from './ledger.js'
+import type { ConsistencyProof, InclusionProof } from '../proof/single-proofs.js'
 import type { CheckpointAttachments, RecordedCheckpoint } from '../proof/checkpoints.js'
 
 export type { CheckpointCoverage } from '../proof/against-checkpoint.js'
+export type { ConsistencyProof, InclusionProof } from '../proof/single-proofs.js'
 export type { Evidence, EvidenceEvent, EvidencePlace, EvidenceSummary } from '../proof/evidence.js'
 export type { CheckpointAttachments, GivenCheckpoint, RecordedCheckpoint } from '../proof/checkpoints.js'
 
@@ -36,6 +38,17 @@ export interface LedgerProofs {
   checkpoints(): Promise<readonly RecordedCheckpoint[]>
   /** Stores signature lines of witnesses or a time stamp with a checkpoint. Default: the newest. */
   attach(attachments: CheckpointAttachments, size?: number): Promise<RecordedCheckpoint>
+  /**
+   * Proves that an event of a conversation is in the log of a checkpoint.
+   * @param size number of events of the checkpoint. Default: the first one that covers the event
+   */
+  inclusion(conversationId: string, revision: number, size?: number): Promise<InclusionProof>
+  /**
+   * Proves that the log of one checkpoint is the beginning of that of a later one.
+   * @param from number of events of the one
+   * @param to number of events of the other. Default: the newest
+   */
+  consistency(from: number, to?: number): Promise<ConsistencyProof>
   /**
    * What the model saw at a moment: the context, all events of the conversation up to it, the summaries and their
    * prompts, and proofs that they are in the log of a checkpoint. `docs/reference/evidence.md` has the format.

@@ -1,5 +1,8 @@
 /** Checkpoints and proofs, for operators and auditors. */
 import { createPrivateKey, type KeyObject } from 'node:crypto'
+import { proveConsistency, proveInclusion } from '../proof/single-proofs.js'
+import { conversationStream } from '../domain/values/ids.js'
+import { isRevision } from '../domain/values/revision.js'
 import { parseMoment } from '../domain/values/moment.js'
 import { conversationAt } from '../history/time-travel.js'
 import { gatherEvidence } from '../proof/evidence.js'
@@ -50,6 +53,24 @@ export function createProofs({
       gate.writes('admin.proofs.attach')
       wholeNumberGiven('size', size, 1)
       return await attachToCheckpoint(provable, size, attachments)
+    },
+    async inclusion(conversationId, revision, size) {
+      gate.open()
+      if (!isRevision(revision)) throw bad('revision', 'must be a whole number, 0 or more')
+      wholeNumberGiven('size', size, 1)
+      const { revision: head } = await lookup.existing(conversationId)
+      const proof = await proveInclusion(provable, conversationStream(conversationId), revision, size)
+      if (proof === undefined) throw problem({ kind: 'NoSuchRevision', conversationId, revision, head })
+      return proof
+    },
+    async consistency(from, to) {
+      gate.open()
+      for (const [field, size] of [
+        ['from', from],
+        ['to', to],
+      ] as const)
+        wholeNumberGiven(field, size, 1)
+      return await proveConsistency(proofs, [from, to])
     },
     async evidence(conversationId, options) {
       gate.open()

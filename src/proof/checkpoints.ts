@@ -154,6 +154,15 @@ export async function findCheckpoint(
   )
 }
 
+/** Throws if the stored tree does not have the root of a checkpoint. */
+export async function checkedRoot(reader: TreeReader, { size, root }: RecordedCheckpoint): Promise<void> {
+  if ((await reader.rootOf(size)).toString('base64') !== root)
+    throw proofError(
+      'TreeDamaged',
+      `the stored tree does not have the root of the checkpoint of ${String(size)} events: run \`verify --against\` with that checkpoint`,
+    )
+}
+
 /** What a user's command returned for a checkpoint. */
 export interface CheckpointAttachments {
   /** Signature lines of others, such as witnesses. */

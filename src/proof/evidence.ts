@@ -8,9 +8,9 @@
 import { either as E } from 'fp-ts'
 import { contextOf, type Context, type NoContext } from '../domain/compaction/context.js'
 import type { Conversation } from '../domain/conversation/conversation.js'
-import { claimOf, decodeMetadata, hashedText } from '../domain/events/codec.js'
+import { claimOf } from '../domain/events/codec.js'
 import { originTypes, type RecordedEvent } from '../domain/events/index.js'
-import { inclusionRanges, leafHash } from '../domain/proof/merkle.js'
+import { inclusionRanges } from '../domain/proof/merkle.js'
 import { canonicalJson } from '../domain/values/hash.js'
 import { conversationStream, promptStream } from '../domain/values/ids.js'
 import type { BatchOrigin } from '../history/explanation.js'
@@ -18,9 +18,10 @@ import { explainView } from '../history/explain-view.js'
 import type { StoredEvent } from '../ports/event-store.js'
 import type { ProofStore } from '../ports/proof-store.js'
 import { loadConversation, type Log } from '../recording/load-conversation.js'
-import { decodeEvent, isOfType, unreadableEvent } from '../recording/read-event.js'
-import { listCheckpoints, type RecordedCheckpoint } from './checkpoints.js'
+import { decodeEvent, isOfType } from '../recording/read-event.js'
+import { checkedRoot, listCheckpoints, type RecordedCheckpoint } from './checkpoints.js'
 import { proofError } from './failures.js'
+import { leafOfEvent, type Leaf } from './single-proofs.js'
 import { TreeReader } from './tree.js'
 
 /** Name and version of the format. */
@@ -180,29 +181,6 @@ async function referredEvents(
   return found
 }
 
-interface Leaf {
-  readonly stored: StoredEvent
-  readonly record: string
-  readonly leaf: number
-}
-
-/** The leaf of each event. Throws if the tree does not have one. */
-async function leavesOf(reader: TreeReader, events: readonly StoredEvent[]): Promise<Leaf[]> {
-  const leaves: Leaf[] = []
-  for (const stored of events) {
-    const metadata = decodeMetadata(stored)
-    if (E.isLeft(metadata)) throw unreadableEvent(metadata.left)
-    const leaf = await reader.leafNumber(stored.position, leafHash(metadata.right.hash))
-    if (leaf === undefined)
-      throw proofError(
-        'NoSuchCheckpoint',
-        `no checkpoint covers revision ${String(stored.revision)} of ${stored.stream}: create one with \`checkpoint create\``,
-      )
-    leaves.push({ stored, record: hashedText(stored, metadata.right), leaf })
-  }
-  return leaves
-}
-
 /** The checkpoint for a number of leaves, whose root the stored tree confirms. */
 async function checkpointFor(
   log: EvidenceLog,
@@ -219,11 +197,7 @@ async function checkpointFor(
         ? 'no checkpoint covers this moment: create one with `checkpoint create`'
         : `the ledger has no checkpoint of ${String(size)} events that covers this moment: \`checkpoint list\` shows them`,
     )
-  if ((await reader.rootOf(found.size)).toString('base64') !== found.root)
-    throw proofError(
-      'TreeDamaged',
-      `the stored tree does not have the root of the checkpoint of ${String(found.size)} events: run \`verify --against\` with that checkpoint`,
-    )
+  await checkedRoot(reader, found)
   return found
 }
 
@@ -299,7 +273,9 @@ export async function gatherEvidence(
   const own = all.filter(({ event }) => event.revision <= last).map(({ stored }) => stored)
   const { summaries, promptHashes } = await summariesOf(log, state)
   const reader = new TreeReader(log.proofs)
-  const leaves = await leavesOf(reader, [...own, ...(await referredEvents(log, stream, summaries, promptHashes))])
+  const leaves: Leaf[] = []
+  for (const stored of [...own, ...(await referredEvents(log, stream, summaries, promptHashes))])
+    leaves.push(await leafOfEvent(reader, stored))
   const covered = leaves.reduce((most, { leaf }) => Math.max(most, leaf + 1), 0)
   const checkpoint = await checkpointFor(log, reader, covered, size)
   const { note, verifierKeys, timeStamp } = checkpoint
