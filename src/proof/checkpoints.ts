@@ -266,6 +266,9 @@ export async function verifyNote(proofs: ProofStore, given: GivenCheckpoint): Pr
       'OtherSigner',
       `the checkpoint has no signature of ${given.signer === undefined ? 'a key that this ledger has used: give the public key of its operator' : 'the required key'}; it is signed by ${unknown.join(', ')}`,
     )
+  const missing = witnesses.find((key) => !valid.some(isOf([key])))
+  if (missing !== undefined)
+    throw proofError('OtherSigner', `the checkpoint has no cosignature of the witness ${missing.name}`)
   return {
     ...note,
     signedBy: fingerprintOfKey(by),
