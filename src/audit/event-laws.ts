@@ -32,6 +32,7 @@ export type Rule =
   | 'load'
   | 'rows'
   | 'manifest'
+  | 'checkpoint'
 
 /** A problem of an event, as a predicate for "this event". */
 export interface Finding {

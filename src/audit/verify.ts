@@ -22,6 +22,9 @@ import type { Manifest, StreamHead } from '../ports/manifest.js'
 import type { StoredEvent } from '../ports/event-store.js'
 import type { CheckRequest } from '../ports/request-check.js'
 import type { CheckRows, RowCheck, RowDifference, StoppedRows } from '../ports/row-check.js'
+import { againstCheckpoint, type CheckpointCoverage } from '../proof/against-checkpoint.js'
+import { verifyNote, type GivenCheckpoint } from '../proof/checkpoints.js'
+import type { ProofStore } from '../ports/proof-store.js'
 import { againstManifest, type ManifestCoverage } from './against-manifest.js'
 import { ConversationCheck } from './check-conversation.js'
 import { EditionCheck } from './check-edition.js'
@@ -61,6 +64,8 @@ export interface Verification {
   readonly redactionOff?: readonly string[]
   /** How much of a manifest was compared, if one was given. */
   readonly against?: ManifestCoverage
+  /** What the checkpoint covers, if one was given. */
+  readonly checkpoint?: CheckpointCoverage
 }
 
 /** Progress so far. */
@@ -73,6 +78,8 @@ export interface VerifyProgress {
 
 export interface VerifyDependencies {
   readonly log: Log
+  /** The stored tree and checkpoints, for the option `checkpoint`. */
+  readonly proofs?: ProofStore
   readonly checkRequest: CheckRequest
   /** Compares rows while the events are read, for one conversation or for all. `catchUp` waits for rows that lag. */
   readonly rowCheck: (everyConversation: boolean, catchUp: () => Promise<void>) => RowCheck
@@ -96,6 +103,8 @@ export interface VerifyOptions {
   readonly onStream?: (head: StreamHead) => Promise<void>
   /** An earlier manifest: every stream must exist, be at least as long, and have the same events. */
   readonly against?: Pick<Manifest, 'header' | 'heads'>
+  /** An earlier checkpoint: every event that it covers must be the same, in the same order. */
+  readonly checkpoint?: GivenCheckpoint
 }
 
 export type Verify = (conversationId?: string, options?: VerifyOptions) => Promise<Verification>
@@ -359,16 +368,28 @@ class VerifyRun {
   }
 
   async run(): Promise<Verification> {
+    const { against, checkpoint } = this.options
+    // A checkpoint that is not valid is an error before the long verification.
+    const { proofs } = this.deps
+    const signed =
+      checkpoint === undefined || proofs === undefined
+        ? undefined
+        : { note: await verifyNote(proofs, checkpoint), log: { store: this.log.store, proofs } }
     // If the rows cannot be updated, that is one problem among others: the events are checked without them.
     const stopped = (await this.deps.catchUp?.()) ?? []
     this.stoppedModels = stoppedWhole(stopped)
     this.reportRows(stopped, await this.eventsAndRows())
-    const { against } = this.options
     const compared =
       against === undefined
         ? undefined
         : await againstManifest(this.log, against, this.conversationId, (problem) => {
             this.report([problem])
+          })
+    const covered =
+      signed === undefined
+        ? undefined
+        : await againstCheckpoint(signed.log, signed.note, (problem) => {
+            this.report([{ ...problem, conversationId: conversationOf(problem.stream), rule: 'checkpoint' }])
           })
     return {
       ok: this.problems.length === 0,
@@ -380,6 +401,7 @@ class VerifyRun {
       observations: this.observations,
       ...(this.redactionOff.length === 0 ? {} : { redactionOff: this.redactionOff }),
       ...(compared === undefined ? {} : { against: compared }),
+      ...(covered === undefined ? {} : { checkpoint: covered }),
     }
   }
 }

@@ -125,9 +125,11 @@ const remoteTranscripts = ({ value }: Remote, ownPolicy: AppendOptions['policy']
 const remoteAdmin = (remote: Remote): Admin => {
   const { value, result } = remote
   return {
-    async verify(conversation, { onProgress, onStream, against } = {}) {
+    async verify(conversation, { onProgress, onStream, against, checkpoint } = {}) {
       if (onStream !== undefined || against !== undefined)
         throw notSupportedRemotely('a manifest', 'create and verify manifests on the machine of the store')
+      if (checkpoint !== undefined)
+        throw notSupportedRemotely('a checkpoint', 'verify against checkpoints on the machine of the store')
       return conversation === undefined
         ? await result('verifyAll', {}, { onProgress })
         : await result('verify', { params: { conversation } }, { onProgress })
@@ -149,6 +151,19 @@ const remoteAdmin = (remote: Remote): Admin => {
     secrets: {
       redactor: () => Promise.reject(notSupportedRemotely('secrets.redactor', 'the service redacts what it records')),
       scan: () => Promise.reject(notSupportedRemotely('secrets.scan', 'scan on the machine of the store')),
+    },
+    proofs: {
+      createCheckpoint: () =>
+        Promise.reject(notSupportedRemotely('proofs.createCheckpoint', 'sign on the machine of the store')),
+      checkpoints: () =>
+        Promise.reject(notSupportedRemotely('proofs.checkpoints', 'list them on the machine of the store')),
+      inclusion: () =>
+        Promise.reject(notSupportedRemotely('proofs.inclusion', 'make proofs on the machine of the store')),
+      consistency: () =>
+        Promise.reject(notSupportedRemotely('proofs.consistency', 'make proofs on the machine of the store')),
+      evidence: () =>
+        Promise.reject(notSupportedRemotely('proofs.evidence', 'write evidence on the machine of the store')),
+      attach: () => Promise.reject(notSupportedRemotely('proofs.attach', 'publish on the machine of the store')),
     },
     projections: remoteProjections(remote),
   }

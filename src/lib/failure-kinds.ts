@@ -134,10 +134,15 @@ const KINDS = {
   /** The file differs from what was written; the message names the line. */
   DamagedFile: 'data',
   FileExists: 'input',
+  /** A checkpoint was changed after it was signed. */
+  CheckpointChanged: 'data',
   /** The file cannot be opened, read or written. */
   FileUnusable: 'input',
   /** The file was changed after it was signed. */
   ManifestChanged: 'data',
+  /** The text is not a checkpoint. */
+  NoCheckpoint: 'input',
+  NoSuchCheckpoint: ['input', 404],
   /** The file is not a log file, or a later version of this program wrote it. */
   NoLogFile: 'input',
   /** The file is not a manifest, or is one of a later version. */
@@ -151,6 +156,8 @@ const KINDS = {
   /** The target can never store these events. */
   TargetRefuses: 'input',
   TargetUnavailable: 'world',
+  /** The log differs from the Merkle tree of its last checkpoint. */
+  TreeDamaged: 'data',
   /** Writing began and failed, for example because the disk is full. */
   WriteFailed: 'world',
 

@@ -14,7 +14,7 @@ import { bad, listenerGiven, readFrom, optionsGiven, type Names } from './option
 import type { LedgerParts } from './parts.js'
 import { isRowsFailure, problem } from './problem.js'
 
-const VERIFY: Names<VerifyOptions> = { onProgress: true, onStream: true, against: true }
+const VERIFY: Names<VerifyOptions> = { onProgress: true, onStream: true, against: true, checkpoint: true }
 
 /** What compares the rows of a database with what the facts of a log make them. */
 export function rowCheckOf({
@@ -47,7 +47,7 @@ const stoppedAt = (
 
 export interface AuditingParts extends Pick<
   LedgerParts,
-  'log' | 'name' | 'db' | 'projections' | 'checkRowsApart' | 'readOnly' | 'onProblem'
+  'log' | 'name' | 'db' | 'proofs' | 'projections' | 'checkRowsApart' | 'readOnly' | 'onProblem'
 > {
   readonly runner: ProjectionRunner
   readonly gate: Gate
@@ -88,6 +88,7 @@ export function createAuditing(parts: AuditingParts): Pick<Admin, 'verify' | 'id
 
   const verify = createVerify({
     log,
+    proofs: parts.proofs,
     checkRequest,
     rowCheck: rowCheckOf(parts),
     catchUp: rowsAtHead,
@@ -110,6 +111,8 @@ export function createAuditing(parts: AuditingParts): Pick<Admin, 'verify' | 'id
         readFrom('against', () => typeof against?.heads !== 'function' || typeof against.header?.origin !== 'object')
       )
         throw bad('against', 'must be a manifest: an object with `header` and `heads`')
+      if (given.checkpoint !== undefined && typeof readFrom('checkpoint', () => given.checkpoint?.note) !== 'string')
+        throw bad('checkpoint', 'must be an object with the text of a signed checkpoint as `note`')
       // Between its facts and its rows the other process would have gone on, and a proof must not find fault with that.
       if (readOnly?.keptBy !== undefined) throw problem({ kind: 'LedgerBeingWritten', name, keptBy: readOnly.keptBy })
       // A conversation of which a manifest says that it was is proved to be gone.

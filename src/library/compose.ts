@@ -22,6 +22,7 @@ import { createPostgresImportedFiles } from '../adapters/postgres/imported-files
 import { createPostgresLostCounts } from '../adapters/postgres/lost-counts.js'
 import { createPostgresJobStore } from '../adapters/postgres/service-jobs.js'
 import { createPostgresKeyStore } from '../adapters/postgres/service-keys.js'
+import { createPostgresProofStore } from '../adapters/postgres/proof-store.js'
 import { createPostgresSecretsKey } from '../adapters/postgres/secrets-key.js'
 import { createPostgresSpending } from '../adapters/postgres/spending.js'
 import { createPostgresTokenBudget } from '../adapters/postgres/token-budget.js'
@@ -451,6 +452,7 @@ async function openWithStores(
     alone: !stores.isLogShared,
     claims: claimsOf(stores, clock),
     checkRowsApart: stores.isDatabaseShared ? createRowThread({ store, database }) : undefined,
+    proofs: createPostgresProofStore(stores.db),
     spending: createPostgresSpending(stores.db),
     importedFiles: createPostgresImportedFiles(stores.db),
     lostCounts: createPostgresLostCounts(stores.db, { isReadOnly: isReadThroughOwner }),
@@ -480,7 +482,9 @@ export {
   fingerprintFrom as fingerprintMeant,
   privateKeyFrom,
   readPrivateKey,
+  signerFrom,
 } from '../adapters/file/signing-key.js'
+export { publishCheckpointFile, readCheckpointFile } from '../adapters/file/checkpoint-file.js'
 
 /** Opens what `projections run` works with. */
 export async function openProjections(where: {

@@ -25,6 +25,7 @@ import { createObserving } from './observing.js'
 import { createProjections, fillerOf, runnerOf } from './projections.js'
 import { createPrompts } from './prompts.js'
 import { createProvenance } from './provenance.js'
+import { createProofs } from './proofs.js'
 import { createSecrets } from './secrets.js'
 import { createSearching } from './searching.js'
 import { createTools } from './tools.js'
@@ -121,6 +122,7 @@ export function createLedger(parts: LedgerParts): Ledger {
       prompts: createPrompts(common),
       projections: createProjections(common),
       secrets: createSecrets(common),
+      proofs: createProofs(common),
     },
     close,
     [Symbol.asyncDispose]: close,

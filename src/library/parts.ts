@@ -10,6 +10,7 @@ import type { ImportedFiles } from '../ports/imported-files.js'
 import type { LostCounts } from '../ports/lost-counts.js'
 import type { EmbeddingModel } from '../ports/embedding-model.js'
 import type { CheckRows } from '../ports/row-check.js'
+import type { ProofStore } from '../ports/proof-store.js'
 import type { Spending } from '../ports/spending.js'
 import type { Database } from '../ports/sql.js'
 import type { Summarizer } from '../ports/summarizer.js'
@@ -35,6 +36,8 @@ export interface LedgerParts {
   readonly checkRowsApart: CheckRows | undefined
   /** What editions have cost. */
   readonly spending: Spending
+  /** The Merkle tree of the log and its checkpoints. */
+  readonly proofs: ProofStore
   /** Which transcripts were imported, and how they were then. */
   readonly importedFiles: ImportedFiles
   /** How many items the compactions of each conversation lost. */

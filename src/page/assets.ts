@@ -1,5 +1,5 @@
 /**
- * Static files of the page: the style sheet and the script. `scripts/build.mjs` builds them into the package.
+ * Static files of the page and of evidence files: style sheets and scripts. `scripts/build.mjs` builds them into the package.
  */
 import { readFile } from 'node:fs/promises'
 import { builtFile } from '../lib/package-root.js'
@@ -7,6 +7,8 @@ import { builtFile } from '../lib/package-root.js'
 const TYPES = {
   'page.css': 'text/css; charset=utf-8',
   'page.js': 'text/javascript; charset=utf-8',
+  'evidence.css': 'text/css; charset=utf-8',
+  'evidence.js': 'text/javascript; charset=utf-8',
 } as const
 
 /** The name of a static file. */

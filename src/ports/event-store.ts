@@ -6,6 +6,7 @@
  */
 import type { taskEither as TE } from 'fp-ts'
 import type { EventToAppend, StoredEvent } from '../domain/events/stored-event.js'
+import { isRecord } from '../lib/is-record.js'
 
 export type { EventToAppend, StoredEvent } from '../domain/events/stored-event.js'
 
@@ -57,9 +58,11 @@ export interface ReadAllOptions {
   readonly limit?: number
 }
 
-/** An event without its data. `recordedAt` is present if the metadata contain it. */
+/** An event without its data. `recordedAt` and `hash` are present if the metadata contain them. */
 export interface EventPosition extends Pick<StoredEvent, 'id' | 'type' | 'stream' | 'revision' | 'position'> {
   readonly recordedAt?: string
+  /** The recorded hash of the event. */
+  readonly hash?: string
 }
 
 /**
@@ -81,16 +84,16 @@ interface MiscountedStream {
   readonly last: number
 }
 
-/** When an event was recorded, according to its metadata. */
-export function recordedAtOf(metadata: string): { readonly recordedAt?: string } {
+/** When an event was recorded, and its hash, according to its metadata. */
+export function metadataFields(metadata: string): Pick<EventPosition, 'recordedAt' | 'hash'> {
   try {
     const parsed: unknown = JSON.parse(metadata)
-    return typeof parsed === 'object' &&
-      parsed !== null &&
-      'recordedAt' in parsed &&
-      typeof parsed.recordedAt === 'string'
-      ? { recordedAt: parsed.recordedAt }
-      : {}
+    if (!isRecord(parsed)) return {}
+    const { recordedAt, hash } = parsed
+    return {
+      ...(typeof recordedAt === 'string' ? { recordedAt } : {}),
+      ...(typeof hash === 'string' ? { hash } : {}),
+    }
   } catch {
     return {}
   }

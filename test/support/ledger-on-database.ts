@@ -6,6 +6,7 @@ import { createPostgresEventStore } from '../../src/adapters/postgres/event-stor
 import { migrateLog } from '../../src/adapters/postgres/schema.js'
 import { createPostgresImportedFiles } from '../../src/adapters/postgres/imported-files.js'
 import { createPostgresLostCounts } from '../../src/adapters/postgres/lost-counts.js'
+import { createPostgresProofStore } from '../../src/adapters/postgres/proof-store.js'
 import { createPostgresSpending } from '../../src/adapters/postgres/spending.js'
 import { decodeMetadata, eventHash, GENESIS_HASH, metadataText } from '../../src/domain/events/codec.js'
 import type { PolicySettings } from '../../src/domain/values/policy.js'
@@ -43,6 +44,7 @@ export async function ledgerOn(
     workers: options.workers ?? 'inside',
     claims: createMemoryClaims(systemClock),
     checkRowsApart: undefined,
+    proofs: createPostgresProofStore(db),
     spending: createPostgresSpending(db),
     importedFiles: createPostgresImportedFiles(db),
     lostCounts: createPostgresLostCounts(db, { isReadOnly: false }),

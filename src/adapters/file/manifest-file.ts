@@ -10,6 +10,7 @@ import { createReadStream } from 'node:fs'
 import { open, rename, rm, stat, type FileHandle } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import { z } from 'zod'
+import { fingerprintOf, publicText } from '../../domain/proof/public-key.js'
 import { canonicalJson } from '../../domain/values/hash.js'
 import {
   manifestError,
@@ -22,7 +23,7 @@ import {
 import { byteLines } from '../../lib/byte-lines.js'
 import { PRIVATE_FILE } from '../../ports/private-files.js'
 import { codeOf } from '../../ports/store-error.js'
-import { fileSentence, fingerprintOf, publicText } from './signing-key.js'
+import { fileSentence } from './signing-key.js'
 
 const FORMAT = 'context-ledger-manifest'
 const VERSION = 1

@@ -1,17 +1,12 @@
 /** Ed25519 keys in PEM files: the operator's private key signs manifests, and the public key identifies the signer. */
-import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
+import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { open, readFile } from 'node:fs/promises'
+import { either as E } from 'fp-ts'
+import { parseVerifierKey } from '../../domain/proof/checkpoint.js'
+import { fingerprintOf, publicText } from '../../domain/proof/public-key.js'
 import { manifestError } from '../../ports/manifest.js'
 import { PRIVATE_FILE } from '../../ports/private-files.js'
 import { codeOf, sentenceOf } from '../../ports/store-error.js'
-
-/** The public key in the form of a manifest: SPKI in DER, base64. */
-export const publicText = (key: KeyObject): string =>
-  (key.type === 'public' ? key : createPublicKey(key)).export({ type: 'spki', format: 'der' }).toString('base64')
-
-/** The fingerprint of a public key, which an operator keeps and compares. */
-export const fingerprintOf = (publicKey: string): string =>
-  `sha256:${createHash('sha256').update(Buffer.from(publicKey, 'base64')).digest('hex')}`
 
 /** The reason that a file cannot be read or written, as text for people. */
 export function fileSentence(error: unknown): string {
@@ -59,21 +54,29 @@ async function textOf(path: string): Promise<string> {
 /** Reads the private key of a file. */
 export const readPrivateKey = async (path: string): Promise<KeyObject> => privateKeyFrom(await textOf(path), path)
 
-/** Returns a fingerprint from its text, or from a file with a public or private key. */
-export async function fingerprintFrom(signer: string): Promise<string> {
+/** The public key of a file with a public or private key, or of a verifier key; or a fingerprint from its text. */
+export async function signerFrom(signer: string): Promise<KeyObject | string> {
   if (/^(?:sha256:)?[0-9a-f]{64}$/iu.test(signer)) return `sha256:${signer.replace(/^sha256:/iu, '').toLowerCase()}`
+  const verifierKey = parseVerifierKey(signer)
+  if (E.isRight(verifierKey)) return verifierKey.right.publicKey
   const pem = await textOf(signer)
   try {
     const key = createPublicKey(pem)
-    if (isEd25519(key)) return fingerprintOf(publicText(key))
+    if (isEd25519(key)) return key
   } catch (error) {
     throw manifestError(
       'BadKey',
-      `${signer} is neither a file with a key nor a fingerprint (sha256: and 64 hexadecimal digits)`,
+      `${signer} is neither a file with a key, nor a verifier key, nor a fingerprint (sha256: and 64 hexadecimal digits)`,
       error,
     )
   }
   throw manifestError('BadKey', `${signer} has a key that is not Ed25519`)
+}
+
+/** The fingerprint of such a key. */
+export async function fingerprintFrom(signer: string): Promise<string> {
+  const key = await signerFrom(signer)
+  return typeof key === 'string' ? key : fingerprintOf(publicText(key))
 }
 
 /** Creates a key in a new file that only its owner can read; returns its fingerprint. */

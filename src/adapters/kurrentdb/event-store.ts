@@ -11,7 +11,7 @@ import type { BodyStore } from '../../ports/body-store.js'
 import type { EventIdIndex } from '../../ports/event-id-index.js'
 import {
   prefixesOf,
-  recordedAtOf,
+  metadataFields,
   type Appended,
   type AppendFailure,
   type EventPosition,
@@ -375,7 +375,7 @@ class EventStoreOnServer implements KurrentDbEventStore {
 /** The server sends whole events; data in the body store is not fetched. */
 function placeOf(recorded: Recorded): EventPosition {
   const { id, type, stream, revision, position, metadata } = fromWire(recorded).event
-  return { id, type, stream, revision, position, ...recordedAtOf(metadata) }
+  return { id, type, stream, revision, position, ...metadataFields(metadata) }
 }
 
 /** Opens the log at an address; throws a `LedgerError` if the server does not answer. */

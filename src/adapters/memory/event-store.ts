@@ -5,7 +5,7 @@
 import { either as E, taskEither as TE } from 'fp-ts'
 import {
   prefixesOf,
-  recordedAtOf,
+  metadataFields,
   type Appended,
   type AppendFailure,
   type EventStore,
@@ -183,7 +183,7 @@ export function createMemoryEventStore(): MemoryEventStore {
     readAll: (options) => log.readAll(options),
     async *readPositions(options) {
       for await (const { id, type, stream, revision, position, metadata } of log.readAll(options))
-        yield { id, type, stream, revision, position, ...recordedAtOf(metadata) }
+        yield { id, type, stream, revision, position, ...metadataFields(metadata) }
     },
     subscribe: (options) => log.subscribe(options),
     async head() {

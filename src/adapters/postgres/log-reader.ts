@@ -133,7 +133,7 @@ export class LogReader {
     const statement = readPlacesWith(prefixes.length)
     for (let from = after; from < upTo; from += PLACES_A_PAGE) {
       const last = from + PLACES_A_PAGE
-      for (const { revision, position, recordedAt, ...event } of await this.rows<PlaceRow>(statement, [
+      for (const { revision, position, recordedAt, hash, ...event } of await this.rows<PlaceRow>(statement, [
         from,
         last < upTo ? last : upTo,
         ...prefixes,
@@ -143,6 +143,7 @@ export class LogReader {
           revision: Number(revision),
           position: Number(position),
           ...(recordedAt === null ? {} : { recordedAt }),
+          ...(hash === null ? {} : { hash }),
         }
         if (--remaining <= 0) return
       }
@@ -267,6 +268,7 @@ interface PlaceRow {
   readonly revision: string
   readonly position: string
   readonly recordedAt: string | null
+  readonly hash: string | null
 }
 
 /** Whether the page ended because of its size in bytes, so that more rows may follow. */
@@ -346,9 +348,10 @@ function betweenWith(prefixes: number): string {
 const readAllWith = (prefixes: number): string => paged(betweenWith(prefixes), 'position')
 
 const PLACES_A_PAGE = 5_000
-// The time is cut out of the text, see `REVISION_AT_TIME`.
+// Time and hash are cut out of the text, see `REVISION_AT_TIME`. A quote in a string is escaped, so that `,"hash":"` is
+// in no string.
 const readPlacesWith = (prefixes: number): string =>
-  `select id, type, stream, revision, position, nullif(split_part(split_part(metadata, '"recordedAt":"', 2), '"', 1), '') as "recordedAt" from events where ${betweenWith(prefixes)} order by position`
+  `select id, type, stream, revision, position, nullif(split_part(split_part(metadata, '"recordedAt":"', 2), '"', 1), '') as "recordedAt", nullif(split_part(split_part(metadata, ',"hash":"', 2), '"', 1), '') as hash from events where ${betweenWith(prefixes)} order by position`
 
 const READ_FORWARDS = paged('stream = $1 and revision >= $2', 'revision', ' limit $3')
 // The client stops after the last stream with the prefix: a filter would make the server read all events after it.

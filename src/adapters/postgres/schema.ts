@@ -352,6 +352,34 @@ create table lost_counts (
 );
 `
 
+/** The Merkle tree over the events, and the checkpoints. Not part of the log: the tree can be computed from it again. */
+const PROOFS = `
+create table proof_tree (
+  one boolean primary key default true check (one),
+  size bigint not null,
+  position numeric not null
+) with (fillfactor = 10);
+insert into proof_tree (size, position) values (0, -1);
+
+create table proof_tiles (
+  level int not null,
+  index bigint not null,
+  hashes bytea not null,
+  -- Of the leaves only.
+  first_position numeric,
+  primary key (level, index)
+);
+create index proof_tiles_position on proof_tiles (first_position) where first_position is not null;
+
+create table checkpoints (
+  size bigint primary key,
+  note text not null,
+  verifier_keys text[] not null,
+  created_at text not null,
+  time_stamp bytea
+);
+`
+
 /** Never edit a released migration; add a new one at the end. */
 const MIGRATIONS: readonly string[] = [
   LOG,
@@ -364,4 +392,5 @@ const MIGRATIONS: readonly string[] = [
   SERVICE,
   SECRETS_KEY,
   LOST_COUNTS,
+  PROOFS,
 ]

@@ -1,10 +1,14 @@
 /** The commands, in the order of the help text. */
 import type { CliCommand, CommandGroup } from '../command.js'
 import { append } from './append.js'
+import { checkpointCreate } from './checkpoint-create.js'
+import { checkpointList } from './checkpoint-list.js'
+import { checkpointPublish } from './checkpoint-publish.js'
 import { compact } from './compact.js'
 import { compactionRun } from './compaction-run.js'
 import { context } from './context.js'
 import { diff } from './diff.js'
+import { evidence } from './evidence.js'
 import { evaluate } from './evaluate.js'
 import { editionsAdopt } from './editions-adopt.js'
 import { editionsCompare } from './editions-compare.js'
@@ -58,6 +62,7 @@ export const commands: readonly CliCommand[] = [
   stats,
   list,
   verify,
+  evidence,
   page,
   serve,
   mcp,
@@ -87,6 +92,11 @@ export const groups: readonly CommandGroup[] = [
     word: 'keys',
     describe: 'Access keys of the service',
     commands: [keysCreate, keysList, keysRotate, keysRevoke],
+  },
+  {
+    word: 'checkpoint',
+    describe: 'Signed checkpoints of the log, for people without access',
+    commands: [checkpointCreate, checkpointList, checkpointPublish],
   },
   { word: 'secrets', describe: 'Secrets in recorded events', commands: [secretsScan] },
   { word: 'compaction', describe: 'Compaction workers', commands: [compactionRun] },

@@ -1,11 +1,10 @@
 /**
  * `verify`: exits with its own status if it finds problems. `--export` writes a signed manifest of a log without
- * problems, `--against` compares the log with a manifest, and `--new-key` creates a signing key.
+ * problems, `--against` compares the log with a checkpoint or a manifest, and `--new-key` creates a signing key.
  */
 import { LedgerError } from '../../lib/ledger-error.js'
-import type { KeyObject } from 'node:crypto'
 import type { Verification, VerifyOptions } from '../../audit/verify.js'
-import type { Ledger } from '../../library/ledger.js'
+import type { GivenCheckpoint, Ledger } from '../../library/ledger.js'
 import { text, type CliCommand } from '../command.js'
 import { CommandExit, EXIT } from '../errors.js'
 import { count, line, many, note, noteColours } from '../output.js'
@@ -13,8 +12,7 @@ import { toWire } from '../../domain/values/revision.js'
 import type { Exported } from '../reports/verification.js'
 import { announced, conversationNamed } from '../find-conversation.js'
 import { withLedger } from '../session.js'
-
-type ManifestFiles = typeof import('../../library/compose.js')
+import { signingKey } from '../signing-key.js'
 
 interface VerifyFlags {
   readonly conversation: string | undefined
@@ -23,9 +21,19 @@ interface VerifyFlags {
   readonly against: string | undefined
   readonly publicKey: string | undefined
   readonly newKey: string | undefined
+  readonly witnesses: readonly string[]
 }
 
-const KEY_VARIABLE = 'CONTEXT_LEDGER_SIGNING_KEY'
+/** A checkpoint to compare with, and whose signatures are required. */
+const givenCheckpoint = async (
+  signedNote: string,
+  { publicKey, witnesses }: VerifyFlags,
+  { signerFrom }: Pick<typeof import('../../library/compose.js'), 'signerFrom'>,
+): Promise<GivenCheckpoint> => ({
+  note: signedNote,
+  witnesses,
+  ...(publicKey === undefined ? {} : { signer: await signerFrom(publicKey) }),
+})
 
 function rejectConflicts({ conversation, exportTo, key, against, publicKey, newKey }: VerifyFlags): void {
   const no = (sentence: string): never => {
@@ -41,23 +49,6 @@ function rejectConflicts({ conversation, exportTo, key, against, publicKey, newK
     no('--export cannot be combined with a conversation: a manifest covers the whole ledger')
   if (key !== undefined && exportTo === undefined) no('--key requires --export')
   if (publicKey !== undefined && against === undefined) no('--public-key requires --against')
-}
-
-/** The signing key, from the file or from the environment variable, which contains the key or a file name. */
-async function signingKey(
-  keyFile: string | undefined,
-  { privateKeyFrom, readPrivateKey }: ManifestFiles,
-): Promise<KeyObject> {
-  const fromEnvironment = process.env[KEY_VARIABLE]
-  if (keyFile !== undefined) return await readPrivateKey(keyFile)
-  if (fromEnvironment === undefined || fromEnvironment.trim() === '')
-    throw new LedgerError(
-      'Usage',
-      `--export needs a key: pass --key FILE or set ${KEY_VARIABLE}; \`verify --new-key FILE\` creates one`,
-    )
-  return fromEnvironment.includes('-----BEGIN')
-    ? privateKeyFrom(fromEnvironment, KEY_VARIABLE)
-    : await readPrivateKey(fromEnvironment)
 }
 
 /**
@@ -110,8 +101,9 @@ export const verify: CliCommand = {
   options: {
     export: text('Write a signed manifest of the ledger to this new file'),
     key: text('PEM file with the Ed25519 signing key [default: CONTEXT_LEDGER_SIGNING_KEY]'),
-    against: text('Compare the ledger with an earlier manifest'),
-    'public-key': text('Required signer of the manifest: a fingerprint or a PEM file'),
+    against: text('Compare the ledger with an earlier checkpoint or manifest'),
+    'public-key': text('Required signer of it: a fingerprint, a verifier key or a PEM file'),
+    witness: text('Verifier key of a witness whose cosignature of the checkpoint is verified; repeatable'),
     'new-key': text('Create a signing key in this new file, and exit'),
   },
   examples: [
@@ -129,6 +121,7 @@ export const verify: CliCommand = {
       against: args.text('against'),
       publicKey: args.text('public-key'),
       newKey: args.text('new-key'),
+      witnesses: args.several('witness'),
     }
     rejectConflicts(verifyFlags)
     const { exportTo, newKey } = verifyFlags
@@ -142,11 +135,15 @@ export const verify: CliCommand = {
       return
     }
     // Read keys and manifests before the long verification.
-    const key = exportTo === undefined ? undefined : await signingKey(verifyFlags.key, files)
+    const key = exportTo === undefined ? undefined : await signingKey('--export', verifyFlags.key, files)
     const signedBy =
       verifyFlags.publicKey === undefined ? undefined : await files.fingerprintMeant(verifyFlags.publicKey)
+    const given = verifyFlags.against === undefined ? undefined : await files.readCheckpointFile(verifyFlags.against)
+    const checkpoint = given === undefined ? undefined : await givenCheckpoint(given, verifyFlags, files)
     const against =
-      verifyFlags.against === undefined ? undefined : await files.openManifestFile(verifyFlags.against, signedBy)
+      verifyFlags.against === undefined || given !== undefined
+        ? undefined
+        : await files.openManifestFile(verifyFlags.against, signedBy)
     const { showVerification } = await import('../reports/verification.js')
     await withLedger(args.flags, { reads: true, alone: true }, async ({ ledger }) => {
       const conversation =
@@ -164,6 +161,7 @@ export const verify: CliCommand = {
       try {
         const verification = await verifyWithProgress(ledger, conversation, {
           ...(against === undefined ? {} : { against }),
+          ...(checkpoint === undefined ? {} : { checkpoint }),
           ...(draft === undefined ? {} : { onStream: (head) => draft.add(head) }),
         })
         // A log with problems is not signed: the manifest would vouch for it.

@@ -8,7 +8,7 @@ import type { EditionOfConversation, Ledger, EditionChange, ReplayEstimate } fro
 import { requestedConversations, requestedIds } from '../requested-conversations.js'
 import { CommandExit, EXIT } from '../errors.js'
 import type { CommandArgs } from '../command-args.js'
-import { colours, count, line, many, printable, typed } from '../output.js'
+import { colours, count, line, many, typed } from '../output.js'
 import { titlesOf, type Titles } from '../../library/titles.js'
 import { idWithTitle } from '../titles.js'
 import { toWire } from '../../domain/values/revision.js'

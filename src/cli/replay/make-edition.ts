@@ -21,7 +21,7 @@ import {
   spentOf,
 } from './estimate.js'
 import type { Flags } from '../flags.js'
-import { colours, count, line, many, note, noteColours, printable, typed } from '../output.js'
+import { colours, count, line, many, note, noteColours, typed } from '../output.js'
 import { toWire } from '../../domain/values/revision.js'
 import { startProgress, type Progress } from '../progress.js'
 import { withLedger } from '../session.js'

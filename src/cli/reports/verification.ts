@@ -1,7 +1,7 @@
 /** Prints the result of a verification. */
 import type { Problem, Verification } from '../../audit/verify.js'
-import type { Ledger } from '../../library/ledger.js'
 import { titlesOf, type Titles } from '../../library/titles.js'
+import type { CheckpointCoverage, Ledger } from '../../library/ledger.js'
 import type { Manifest } from '../../ports/manifest.js'
 import { colours, count, line, many, note, noteColours, printable } from '../output.js'
 import { toWire } from '../../domain/values/revision.js'
@@ -27,6 +27,36 @@ const problemDocument = ({ stream, conversationId, revision, rule, detail }: Pro
 const location = ({ stream, conversationId = '', revision }: Problem, titles: Titles): string =>
   `${printable(stream)}${quotedTitle(conversationId, titles)}${revision < 0 ? '' : ` revision ${revision.toString()}`}`
 
+/** Prints what a checkpoint covers. */
+async function showCoverage(
+  { size, signedBy, cosignatures, unknownSigners, after, newest }: CheckpointCoverage,
+  ok: boolean,
+  pinned: boolean,
+): Promise<void> {
+  await line(
+    `compared with a checkpoint of ${many(size, 'event')}, signed by ${signedBy}${ok ? ': the same events in the same order' : ''}`,
+  )
+  for (const { name, time } of cosignatures)
+    await line(
+      `  cosigned by ${printable(name)}${time === undefined ? '' : ` at ${new Date(time * 1_000).toISOString()}`}`,
+    )
+  if (unknownSigners.length > 0)
+    await line(`  not verified: the signatures of ${unknownSigners.map(printable).join(', ')} (keys not given)`)
+  if (after > 0) note(`${many(after, 'event')} after the checkpoint: it says nothing about them`)
+  if (newest !== undefined)
+    note(
+      noteColours.yellow(
+        `this is not the newest checkpoint of the ledger: the one of ${newest.createdAt} covers ${many(newest.size, 'event')}`,
+      ),
+    )
+  if (!pinned)
+    note(
+      noteColours.yellow(
+        'without --public-key the signature was verified with a key that this ledger names: it does not prove who signed',
+      ),
+    )
+}
+
 /** Prints the result. @param pinned whether the command named the required signer of the manifest */
 export async function showVerification(
   {
@@ -38,6 +68,7 @@ export async function showVerification(
     problems,
     observations,
     redactionOff = [],
+    checkpoint,
     against: compared = { streams: 0, events: 0 },
   }: Verification,
   against: Manifest | undefined,
@@ -70,6 +101,7 @@ export async function showVerification(
         observations: observations.map(problemDocument),
         ...(redactionOff.length === 0 ? {} : { redactionOff }),
         ...signed,
+        ...(checkpoint === undefined ? {} : { checkpoint: { ...checkpoint, signerPinned: pinned } }),
         ...(exported === undefined ? {} : { exported }),
       }),
     )
@@ -111,6 +143,7 @@ export async function showVerification(
         noteColours.yellow('without --public-key the signature proves only that the file is intact, not who signed it'),
       )
   }
+  if (checkpoint !== undefined) await showCoverage(checkpoint, ok, pinned)
   if (exported !== undefined)
     await line(
       `${exported.file}: ${many(exported.streams, 'stream')}, ${many(exported.events, 'event')}, signed by ${exported.fingerprint}; store the fingerprint out of reach of anyone with access to the database`,

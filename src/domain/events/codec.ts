@@ -52,29 +52,31 @@ export function encodeData(event: Event): string {
   return toWire(event.data)
 }
 
-/** The SHA-256 of an event: covers its position, its metadata and the text of its data. */
-export function eventHash(
-  event: { stream: string; revision: number; id: string; type: string; data: string },
-  metadata: Omit<Metadata, 'hash'>,
-): string {
+/** What the hash of an event covers: its place, its metadata and the text of its data. */
+type Hashed = Pick<StoredEvent, 'stream' | 'revision' | 'id' | 'type' | 'data'>
+
+/** The text whose SHA-256 is the hash of an event. `docs/reference/evidence.md` describes it for outsiders. */
+export function hashedText(event: Hashed, metadata: Omit<Metadata, 'hash'>): string {
   const { schemaVersion, correlationId, causationId, actor, recordedAt, previousHash, redacted } = metadata
-  return sha256(
-    JSON.stringify([
-      previousHash,
-      event.stream,
-      event.revision.toString(),
-      event.id,
-      event.type,
-      schemaVersion,
-      correlationId,
-      causationId,
-      actor,
-      recordedAt,
-      event.data,
-      ...(redacted === undefined ? [] : [redacted]),
-    ]),
-  )
+  return JSON.stringify([
+    previousHash,
+    event.stream,
+    event.revision.toString(),
+    event.id,
+    event.type,
+    schemaVersion,
+    correlationId,
+    causationId,
+    actor,
+    recordedAt,
+    event.data,
+    ...(redacted === undefined ? [] : [redacted]),
+  ])
 }
+
+/** The SHA-256 of an event. */
+export const eventHash = (event: Hashed, metadata: Omit<Metadata, 'hash'>): string =>
+  sha256(hashedText(event, metadata))
 
 /**
  * The text of an event's metadata, with a fixed order of fields and no white space, so that every changed byte is

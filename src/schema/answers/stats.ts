@@ -99,6 +99,7 @@ const finding = record({
     'load',
     'rows',
     'manifest',
+    'checkpoint',
   ),
   detail: z.string(),
 }).meta({ id: 'VerificationFinding' })
@@ -114,6 +115,17 @@ export const verification = record({
   observations: z.array(finding),
   redactionOff: optional(z.array(z.string())),
   against: optional(record({ streams: count, events: count })),
+  checkpoint: optional(
+    record({
+      origin: z.string(),
+      size: count,
+      signedBy: z.string(),
+      cosignatures: z.array(record({ name: z.string(), keyId: z.string(), time: optional(count) })),
+      unknownSigners: z.array(z.string()),
+      after: count,
+      newest: optional(record({ size: count, createdAt: z.string() })),
+    }),
+  ),
 }).meta({ id: 'Verification' })
 
 /** Progress of `verify`. */

@@ -1,0 +1,57 @@
+/** The part of the ledger's interface that proves the log to outsiders. */
+import type { KeyObject } from 'node:crypto'
+import type { Evidence } from '../proof/evidence.js'
+import type { At } from './ledger.js'
+import type { ConsistencyProof, InclusionProof } from '../proof/single-proofs.js'
+import type { CheckpointAttachments, RecordedCheckpoint } from '../proof/checkpoints.js'
+
+export type { CheckpointCoverage } from '../proof/against-checkpoint.js'
+export type { ConsistencyProof, InclusionProof } from '../proof/single-proofs.js'
+export type { Evidence, EvidenceEvent, EvidencePlace, EvidenceSummary } from '../proof/evidence.js'
+export type { CheckpointAttachments, GivenCheckpoint, RecordedCheckpoint } from '../proof/checkpoints.js'
+
+/** Options of a new checkpoint. */
+export interface CreateCheckpointOptions {
+  /** The operator's Ed25519 private key, or its PEM text. */
+  readonly key: KeyObject | string
+}
+
+/** Options of evidence. */
+export interface EvidenceOptions {
+  /**
+   * The moment. If its event is an answer that names its context, the evidence is of that context. Default: the context
+   * of the newest such answer; without one, that of the newest compaction, or the one now.
+   */
+  readonly at?: At
+  /** Number of events of the checkpoint. Default: the first one that covers all events of the evidence. */
+  readonly size?: number
+}
+
+/** Signed checkpoints of the log, and proofs that outsiders can verify. */
+export interface LedgerProofs {
+  /**
+   * Signs the size and the Merkle root of the log as it is now, and stores the checkpoint. Reads the events since the
+   * last one. Refuses a log that does not continue from its last checkpoint.
+   */
+  createCheckpoint(options: CreateCheckpointOptions): Promise<RecordedCheckpoint>
+  /** The stored checkpoints, smallest first. */
+  checkpoints(): Promise<readonly RecordedCheckpoint[]>
+  /** Stores signature lines of witnesses or a time stamp with a checkpoint. Default: the newest. */
+  attach(attachments: CheckpointAttachments, size?: number): Promise<RecordedCheckpoint>
+  /**
+   * Proves that an event of a conversation is in the log of a checkpoint.
+   * @param size number of events of the checkpoint. Default: the first one that covers the event
+   */
+  inclusion(conversationId: string, revision: number, size?: number): Promise<InclusionProof>
+  /**
+   * Proves that the log of one checkpoint is the beginning of that of a later one.
+   * @param from number of events of the one
+   * @param to number of events of the other. Default: the newest
+   */
+  consistency(from: number, to?: number): Promise<ConsistencyProof>
+  /**
+   * What the model saw at a moment: the context, all events of the conversation up to it, the summaries and their
+   * prompts, and proofs that they are in the log of a checkpoint. `docs/reference/evidence.md` has the format.
+   */
+  evidence(conversationId: string, options?: EvidenceOptions): Promise<Evidence>
+}

@@ -1,0 +1,278 @@
+/** Creates checkpoints of a log, and verifies the signatures of one. */
+import { either as E } from 'fp-ts'
+import type { KeyObject } from 'node:crypto'
+import {
+  bodyOf,
+  judgeSignatures,
+  noteText,
+  parseCheckpoint,
+  parseSignature,
+  signatureLine,
+  verifierKeyOf,
+  parseVerifierKey,
+  type SignedCheckpoint,
+  type ValidSignature,
+  type VerifierKey,
+} from '../domain/proof/checkpoint.js'
+import { fingerprintOf, publicText } from '../domain/proof/public-key.js'
+import { LEDGER_PREFIXES } from '../domain/values/ids.js'
+import type { EventStore } from '../ports/event-store.js'
+import type { ProofStore, StoredCheckpoint, StoredTree } from '../ports/proof-store.js'
+import { proofError } from './failures.js'
+import { growTree, TreeReader } from './tree.js'
+
+/** A log and what is stored for its proofs. */
+export interface ProvableLog {
+  readonly store: Pick<EventStore, 'readPositions' | 'eventAt'>
+  readonly proofs: ProofStore
+}
+
+/**
+ * The name of a log in its checkpoints, from the hash of its first event, which no other log has. Undefined for an
+ * empty log.
+ */
+export async function logNameOf({ store }: Pick<ProvableLog, 'store'>): Promise<string | undefined> {
+  for await (const { hash } of store.readPositions({ prefix: LEDGER_PREFIXES, limit: 1 }))
+    return `context-ledger/${hash ?? ''}`
+  return undefined
+}
+
+/** A checkpoint that this ledger has stored. */
+export interface RecordedCheckpoint extends StoredCheckpoint {
+  /** Root of the tree, base64. */
+  readonly root: string
+  /** The log's name in its checkpoints. */
+  readonly origin: string
+  /** Fingerprints of the keys of the ledger that signed it. */
+  readonly signedBy: readonly string[]
+  /** Names of further signers, for example witnesses. */
+  readonly otherSigners: readonly string[]
+}
+
+/** The keys of a stored checkpoint that can be read. */
+const keysOf = ({ verifierKeys }: StoredCheckpoint): VerifierKey[] =>
+  verifierKeys.flatMap((text) => {
+    const key = parseVerifierKey(text)
+    return E.isRight(key) ? [key.right] : []
+  })
+
+export const fingerprintOfKey = ({ publicKey }: VerifierKey): string => fingerprintOf(publicText(publicKey))
+
+/** A stored checkpoint that its own keys confirm; the Left says what is wrong with it. */
+export function recordedCheckpoint(stored: StoredCheckpoint): E.Either<string, RecordedCheckpoint> {
+  const parsed = parseCheckpoint(stored.note)
+  if (E.isLeft(parsed)) return E.left(parsed.left)
+  const keys = keysOf(stored)
+  const { valid, invalid, unknown } = judgeSignatures(parsed.right, keys)
+  const { origin, root, size } = parsed.right
+  if (valid.length === 0 || invalid.length > 0 || keys.length < stored.verifierKeys.length || size !== stored.size)
+    return E.left('is not what was signed')
+  const signedBy = keys.filter((key) => valid.some(({ keyId, name }) => keyId === key.keyId && name === key.name))
+  return E.right({ ...stored, origin, root, signedBy: signedBy.map(fingerprintOfKey), otherSigners: unknown })
+}
+
+/** The stored checkpoints, smallest first. Throws if one was changed. */
+export async function listCheckpoints({ proofs }: Pick<ProvableLog, 'proofs'>): Promise<RecordedCheckpoint[]> {
+  return (await proofs.checkpoints()).map((stored) => {
+    const checked = recordedCheckpoint(stored)
+    if (E.isLeft(checked))
+      throw proofError(
+        'CheckpointChanged',
+        `the stored checkpoint of ${String(stored.size)} events ${checked.left}: compare the ledger with a published one (\`verify --against\`)`,
+      )
+    return checked.right
+  })
+}
+
+/** The tree up to the end of the log, after it was compared with the last checkpoint. */
+async function treeAfter(log: ProvableLog, last: RecordedCheckpoint | undefined): Promise<StoredTree> {
+  const continues = async ({ size }: StoredTree): Promise<boolean> =>
+    last === undefined ||
+    (size >= last.size && (await new TreeReader(log.proofs).rootOf(last.size)).toString('base64') === last.root)
+  const tree = await growTree(log.store, log.proofs)
+  if (await continues(tree)) return tree
+  // The stored tree may be damaged while the log is not.
+  await log.proofs.clear()
+  const again = await growTree(log.store, log.proofs)
+  if (await continues(again)) return again
+  throw proofError(
+    'TreeDamaged',
+    `the log does not continue from its checkpoint of ${String(last?.size)} events, so no checkpoint was signed: events before it were changed or are missing. Run \`verify --against\` with that checkpoint`,
+  )
+}
+
+/**
+ * Signs the log as it is. A log that did not grow keeps its checkpoint, with a further signature if the key is another.
+ * Refuses a log that does not continue from its last checkpoint.
+ */
+export async function createCheckpoint(log: ProvableLog, key: KeyObject, now: Date): Promise<RecordedCheckpoint> {
+  const last = (await listCheckpoints(log)).at(-1)
+  const { size } = await treeAfter(log, last)
+  const origin = await logNameOf(log)
+  if (size === 0 || origin === undefined) throw proofError('NoLedger', 'the ledger is empty: there is nothing to sign')
+  const root = (await new TreeReader(log.proofs).rootOf(size)).toString('base64')
+  const body = bodyOf({ origin, size, root })
+  const own = verifierKeyOf(origin, key)
+  const same = last?.size === size ? last : undefined
+  if (same?.verifierKeys.includes(own.text) === true) return same
+  const lines = same === undefined ? [] : linesOf(same.note)
+  const created: StoredCheckpoint = {
+    createdAt: now.toISOString(),
+    ...same,
+    size,
+    note: noteText(body, [...lines, signatureLine(origin, key, body)]),
+    verifierKeys: [...(same?.verifierKeys ?? []), own.text],
+  }
+  await log.proofs.putCheckpoint(created)
+  return recordedOrThrow(created)
+}
+
+function recordedOrThrow(stored: StoredCheckpoint): RecordedCheckpoint {
+  const checked = recordedCheckpoint(stored)
+  if (E.isLeft(checked)) throw proofError('CheckpointChanged', `the checkpoint ${checked.left}`)
+  return checked.right
+}
+
+const linesOf = (note: string): string[] => {
+  const parsed = parseCheckpoint(note)
+  return E.isLeft(parsed) ? [] : parsed.right.signatures.map(({ line }) => line)
+}
+
+/** The stored checkpoint of a size; without a size, the newest. */
+export async function findCheckpoint(
+  log: Pick<ProvableLog, 'proofs'>,
+  size: number | undefined,
+): Promise<RecordedCheckpoint> {
+  const all = await listCheckpoints(log)
+  const found = size === undefined ? all.at(-1) : all.find((each) => each.size === size)
+  if (found !== undefined) return found
+  throw proofError(
+    'NoSuchCheckpoint',
+    size === undefined
+      ? 'the ledger has no checkpoint: create one with `checkpoint create`'
+      : `the ledger has no checkpoint of ${String(size)} events: \`checkpoint list\` shows them`,
+  )
+}
+
+/** Throws if the stored tree does not have the root of a checkpoint. */
+export async function checkedRoot(reader: TreeReader, { size, root }: RecordedCheckpoint): Promise<void> {
+  if ((await reader.rootOf(size)).toString('base64') !== root)
+    throw proofError(
+      'TreeDamaged',
+      `the stored tree does not have the root of the checkpoint of ${String(size)} events: run \`verify --against\` with that checkpoint`,
+    )
+}
+
+/** What a user's command returned for a checkpoint. */
+export interface CheckpointAttachments {
+  /** Signature lines of others, such as witnesses. */
+  readonly signatures?: readonly string[]
+  /** A time stamp (RFC 3161, DER). */
+  readonly timeStamp?: Uint8Array
+}
+
+/** Stores signature lines or a time stamp with a checkpoint. */
+export async function attachToCheckpoint(
+  log: Pick<ProvableLog, 'proofs'>,
+  size: number | undefined,
+  { signatures = [], timeStamp }: CheckpointAttachments,
+): Promise<RecordedCheckpoint> {
+  const { note, verifierKeys, createdAt, ...found } = await findCheckpoint(log, size)
+  const lines = linesOf(note)
+  for (const line of signatures) {
+    if (parseSignature(line) === undefined)
+      throw proofError(
+        'NoCheckpoint',
+        `${JSON.stringify(line.slice(0, 80))} is no signature line: — NAME BASE64 is required`,
+      )
+    if (!lines.includes(line)) lines.push(line)
+  }
+  const stamp = timeStamp ?? found.timeStamp
+  const changed: StoredCheckpoint = {
+    size: found.size,
+    note: noteText(bodyOf(found), lines),
+    verifierKeys,
+    createdAt,
+    ...(stamp === undefined ? {} : { timeStamp: stamp }),
+  }
+  await log.proofs.putCheckpoint(changed)
+  return recordedOrThrow(changed)
+}
+
+/** A checkpoint from outside, and the keys that may confirm it. */
+export interface GivenCheckpoint {
+  /** The signed note. */
+  readonly note: string
+  /** The required signer: a public key, or the fingerprint of a key that the ledger has used. */
+  readonly signer?: KeyObject | string
+  /** Verifier keys of witnesses whose cosignatures are verified. */
+  readonly witnesses?: readonly string[]
+}
+
+/** A checkpoint from outside whose signature is valid. */
+export interface VerifiedCheckpoint extends SignedCheckpoint {
+  /** Fingerprint of the key of the operator that signed it. */
+  readonly signedBy: string
+  /** Valid cosignatures of the given witnesses. */
+  readonly cosignatures: readonly ValidSignature[]
+  /** Names of signers whose key is not known here. */
+  readonly unknownSigners: readonly string[]
+}
+
+/** The keys that may have signed a note: the given one, or those that the ledger has used. */
+async function signersOf(
+  { signatures }: SignedCheckpoint,
+  signer: GivenCheckpoint['signer'],
+  proofs: ProofStore,
+): Promise<VerifierKey[]> {
+  if (typeof signer === 'object')
+    return [...new Set(signatures.map(({ name }) => name))].map((name) => verifierKeyOf(name, signer))
+  const stored = (await proofs.checkpoints()).flatMap(keysOf)
+  if (signer === undefined) return stored
+  const known = stored.filter((key) => fingerprintOfKey(key) === signer)
+  if (known.length === 0)
+    throw proofError(
+      'BadKey',
+      `the ledger has no checkpoint of a key with the fingerprint ${signer}, so the signature cannot be verified: give the public key itself (a PEM file)`,
+    )
+  return known
+}
+
+/** Verifies the signatures of a checkpoint from outside. Throws if none of a required key is valid. */
+export async function verifyNote(proofs: ProofStore, given: GivenCheckpoint): Promise<VerifiedCheckpoint> {
+  const parsed = parseCheckpoint(given.note)
+  if (E.isLeft(parsed)) throw proofError('NoCheckpoint', `the checkpoint ${parsed.left}`)
+  const note = parsed.right
+  const signers = await signersOf(note, given.signer, proofs)
+  const witnesses = (given.witnesses ?? []).map((text) => {
+    const key = parseVerifierKey(text)
+    if (E.isLeft(key)) throw proofError('BadKey', `the witness key ${JSON.stringify(text)} ${key.left}`)
+    return key.right
+  })
+  const { valid, invalid, unknown } = judgeSignatures(note, [...signers, ...witnesses])
+  if (invalid.length > 0)
+    throw proofError(
+      'CheckpointChanged',
+      `the checkpoint was changed after it was signed: the signature of ${invalid.join(', ')} does not match`,
+    )
+  const isOf =
+    (keys: readonly VerifierKey[]) =>
+    ({ name, keyId }: ValidSignature): boolean =>
+      keys.some((key) => key.name === name && key.keyId === keyId)
+  const signed = valid.find(isOf(signers))
+  const by = signers.find((key) => key.name === signed?.name && key.keyId === signed.keyId)
+  if (by === undefined)
+    throw proofError(
+      'OtherSigner',
+      `the checkpoint has no signature of ${given.signer === undefined ? 'a key that this ledger has used: give the public key of its operator' : 'the required key'}; it is signed by ${unknown.join(', ')}`,
+    )
+  const missing = witnesses.find((key) => !valid.some(isOf([key])))
+  if (missing !== undefined)
+    throw proofError('OtherSigner', `the checkpoint has no cosignature of the witness ${missing.name}`)
+  return {
+    ...note,
+    signedBy: fingerprintOfKey(by),
+    cosignatures: valid.filter(isOf(witnesses)),
+    unknownSigners: unknown,
+  }
+}
