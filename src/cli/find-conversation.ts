@@ -1,5 +1,5 @@
 /**
- * Finds the conversation that a person named: by its id, by the beginning of its id or title, or by words of its title.
+ * Finds the conversation that a person named: by its id, by the beginning of its id or title, or by words of either.
  * Only the command line does this: the caller of the library may be a tenant that must not see other ids.
  */
 import { isLedgerError, LedgerError } from '../lib/ledger-error.js'
@@ -16,7 +16,8 @@ type Named = Pick<ConversationSummary, 'conversationId' | 'title'>
 export type SearchedLedger = Pick<Ledger, 'log' | 'list'>
 
 /** The id without the name of its program: `3f0c2a54-…` of `claude-code/3f0c2a54-…`. */
-const ownIdOf = ({ conversationId }: Named): string => conversationId.slice(conversationId.indexOf('/') + 1)
+const ownIdOf = ({ conversationId }: Pick<Named, 'conversationId'>): string =>
+  conversationId.slice(conversationId.indexOf('/') + 1)
 
 /** Whether a word of the title begins with this. A script without spaces has no words, so any part of it counts. */
 function hasWord(title: string, word: string): boolean {
@@ -27,12 +28,16 @@ function hasWord(title: string, word: string): boolean {
   return false
 }
 
+const hasWords = (text: string, name: string): boolean =>
+  name.split(/\s+/u).every((word) => hasWord(text.toLowerCase(), word))
+
 /** Ways to name a conversation. The first that finds any counts. */
 const WAYS: readonly ((name: string, row: Named) => boolean)[] = [
   (name, row) => row.conversationId.toLowerCase().startsWith(name) || ownIdOf(row).toLowerCase().startsWith(name),
   (name, { title = '' }) => title.toLowerCase() === name,
   (name, { title = '' }) => title.toLowerCase().startsWith(name),
-  (name, { title = '' }) => name.split(/\s+/u).every((word) => hasWord(title.toLowerCase(), word)),
+  (name, { title = '' }) => hasWords(title, name),
+  (name, { title = '', ...row }) => hasWords(`${title} ${ownIdOf(row)}`, name),
 ]
 
 /** The conversations that the name may mean; empty if none. */

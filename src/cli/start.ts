@@ -92,6 +92,8 @@ function nextCommands(hit: SearchHit | undefined): string[] {
   const from = hit === undefined ? '' : ` --from ${hit.firstRevision.toString()} --limit 5`
   return [
     `context ${CONVERSATION}`,
+    `forgotten ${CONVERSATION}`,
+    'page',
     `log ${CONVERSATION}${from}`,
     `search "double booking" --conversation ${CONVERSATION}`,
     'list',

@@ -29,6 +29,8 @@ describe('a name means', () => {
     ['date', ['claude-code/3f0c2a54-1111']],
     ['the', ['claude-code/3f0c2a54-1111', 'codex/9aaa']],
     ['项目', ['run-7']],
+    ['log 9aaa', ['codex/9aaa']],
+    ['2222', ['claude-code/3f0d0000-2222']],
     ['arbour', []],
     ['', []],
   ])('%j: %j', (name, ids) => {

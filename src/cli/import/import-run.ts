@@ -7,7 +7,7 @@ import type { ImportedConversation, ImportedTranscript, Ledger } from '../../lib
 import { titlesOf, type Titles } from '../../library/titles.js'
 import { CommandExit, EXIT } from '../errors.js'
 import { watchInterrupt } from '../interrupt.js'
-import { colours, count, line, many, note, noteColours, printable } from '../output.js'
+import { colours, count, line, many, note, noteColours, printable, typed } from '../output.js'
 import { toWire } from '../../domain/values/revision.js'
 import { duration, startProgress, type Progress } from '../progress.js'
 import { ByteEstimate } from './byte-estimate.js'
@@ -268,6 +268,7 @@ export class ImportRun {
     this.noteDamage()
     if (planned !== undefined) return
     if (transcripts.length > 0) await line(colours.dim(totalsLine(this.totals)))
+    this.noteLosses()
     if (files.length > 0)
       await line(colours.dim(`${many(this.messages, 'message')} in ${duration(seconds)}, ${this.messageRate()}`))
   }
@@ -279,6 +280,21 @@ export class ImportRun {
     for (const path of skipped.slice(0, MAX_LISTED_FILES)) note(noteColours.dim(`  ${printable(path)}`))
     if (skipped.length > MAX_LISTED_FILES)
       note(noteColours.dim(`  and ${count(skipped.length - MAX_LISTED_FILES)} more`))
+  }
+
+  /** Names the commands that show what compactions lost. */
+  private noteLosses(): void {
+    const imported = [...this.files, ...this.transcripts.flatMap(({ conversations }) => conversations)]
+    const worst = imported.reduce<{ conversationId: string; lost?: number } | undefined>(
+      (most, each) => ((each.lost ?? 0) > (most?.lost ?? 0) ? each : most),
+      undefined,
+    )
+    if (worst !== undefined)
+      note(
+        noteColours.dim(
+          `\`context-ledger forgotten ${typed(worst.conversationId)}\` lists what was lost; \`context-ledger page\` shows it in a browser`,
+        ),
+      )
   }
 
   /** Lists records that could not be read. */
