@@ -77,7 +77,7 @@ export function createAmend(deps: RecordListDependencies) {
     for (let tries = 1; ; tries += 1) {
       const state = await conversations.load(conversationId)
       if (expected !== undefined && expected !== state.revision)
-        return E.left({ kind: 'ConversationMoved', revision: state.revision, known: expected })
+        return E.left({ kind: 'ConversationMoved', revision: state.revision, expected })
       const list = await sourceLists(conversationId, state.revision)
       const messages = [...list.leading, ...list.rest]
       const known = new Set(messages.map(({ messageId }) => messageId))

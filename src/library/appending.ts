@@ -74,7 +74,7 @@ const movedOf =
   (conversationId: string) =>
   (left: Failure): LedgerError =>
     left.kind === 'ConversationMoved'
-      ? problem({ kind: 'RevisionNotExpected', conversationId, expected: left.known, actual: left.revision })
+      ? problem({ kind: 'RevisionNotExpected', conversationId, expected: left.expected, actual: left.revision })
       : problem(left)
 
 function atomicOf(value: boolean | undefined): boolean {

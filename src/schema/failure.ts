@@ -14,7 +14,6 @@ const span = z.looseObject({ from: revision, to: revision })
 const revisionDetails = {
   revision,
   head: revision,
-  known: revision,
   from: revision,
   to: revision,
   expected: revision,

@@ -13,10 +13,10 @@ export interface Expect {
 export type ConversationMoved = {
   readonly kind: 'ConversationMoved'
   readonly revision: number
-  readonly known: number
+  readonly expected: number
 }
 
 export const expectRevision = (state: Conversation, { revision }: Expect): Decision<ConversationMoved> =>
   revision === state.revision
     ? E.right([])
-    : E.left({ kind: 'ConversationMoved', revision: state.revision, known: revision })
+    : E.left({ kind: 'ConversationMoved', revision: state.revision, expected: revision })

@@ -41,7 +41,7 @@ export const decisionSentences: Sentences<Rejection | BadMessage | NotRecordable
     `a cut after message "${failure.messageId}" would separate a tool call from its results`,
   BatchesNotActive: (failure) => `the batches ${failure.batchIds.join(', ')} are not consecutive active batches`,
   ConversationMoved: (failure) =>
-    `the conversation changed meanwhile: it is at revision ${String(failure.revision)}, and revision ${String(failure.known)} was expected. Try again.`,
+    `the conversation changed meanwhile: it is at revision ${String(failure.revision)}, and revision ${String(failure.expected)} was expected. Try again.`,
   PinnedMessageCompacted: (failure) =>
     `message "${failure.messageId}" is pinned, but compacted in the state to activate: unpin it first`,
   WithdrawnMessageCompacted: (failure) =>

@@ -27,7 +27,7 @@ export type NotReplaceable =
  */
 export function checkReplaceable(state: Conversation, target: Conversation): E.Either<NotReplaceable, undefined> {
   if (target.conversationRevision !== state.revision)
-    return E.left({ kind: 'ConversationMoved', revision: state.revision, known: target.conversationRevision })
+    return E.left({ kind: 'ConversationMoved', revision: state.revision, expected: target.conversationRevision })
   if (target.withdrawn.compacted > 0)
     return E.left({ kind: 'WithdrawnMessageCompacted', messages: target.withdrawn.compacted })
   const live = new Set([...target.retained, ...target.window].map((message) => message.messageId))

@@ -51,7 +51,6 @@ export const REVISION_FIELDS: ReadonlySet<string> = new Set([
   'to',
   'expected',
   'actual',
-  'known',
 ])
 
 /** The names of fields that have a list of revisions. */

@@ -8,5 +8,5 @@ it('Expect refuses what was decided on another revision', () => {
   givenEvents(appended('a')).when({ type: 'Expect', revision: 1 }).records()
   givenEvents(appended('a'))
     .when({ type: 'Expect', revision: 0 })
-    .rejected({ kind: 'ConversationMoved', revision: 1, known: 0 })
+    .rejected({ kind: 'ConversationMoved', revision: 1, expected: 0 })
 })

@@ -61,7 +61,7 @@ describe('AdoptEdition', () => {
   it('refuses one that has not seen everything, or that compacted what is pinned or withdrawn by now', () => {
     conversation
       .when({ type: 'AdoptEdition', edition: edition({ conversationRevision: 1 }) })
-      .rejected({ kind: 'ConversationMoved', revision: 2, known: 1 })
+      .rejected({ kind: 'ConversationMoved', revision: 2, expected: 1 })
     givenEvents(small, appended('a'), pinned('a'))
       .when({ type: 'AdoptEdition', edition: edition({ window: [] }) })
       .rejected({ kind: 'PinnedMessageCompacted', messageId: 'a' })
