@@ -1,6 +1,6 @@
 /** Transcripts that are imported again and again while they grow, and by several at once. */
 import { afterEach, beforeEach, expect, it } from '@jest/globals'
-import { appendFile, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { appendFile, mkdtemp, rm, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Ledger } from '../../src/index.js'
@@ -126,4 +126,27 @@ it('refuses a resumable that is neither true nor false', async () => {
   await expect(ledgers[0]?.transcripts.import(join(folder, 'x.jsonl'), { resumable: 'yes' })).rejects.toThrow(
     'resumable must be true or false',
   )
+})
+
+it('counts what the compactions of a transcript lost, so that lists have it', async () => {
+  const [ledger] = ledgers
+  if (ledger === undefined) return
+  const file = join(folder, 'session.jsonl')
+  await writeFile(file, `${claudeCodeLines(6, [3]).join('\n')}\n`)
+  const [imported] = (await ledger.transcripts.import(file)).conversations
+  const { totals } = await ledger.forgotten('claude-code/session-1')
+  expect(imported).toMatchObject({ compactions: 1, lost: totals.all.verdicts.gone })
+  expect((await ledger.list()).conversations).toMatchObject([{ compactions: 1, lost: totals.all.verdicts.gone }])
+})
+
+it('takes the time of the file for a transcript without times, and the words of the model for one without requests', async () => {
+  const [ledger] = ledgers
+  if (ledger === undefined) return
+  const file = join(folder, '.aider.chat.history.md')
+  await writeFile(file, '> Git repo: .git  \n\nThe berths are numbered from 1.\n\n> Ok  \n\n')
+  await utimes(file, new Date(), new Date('2026-03-10T08:00:00.000Z'))
+  await ledger.transcripts.import(file)
+  expect((await ledger.list()).conversations).toMatchObject([
+    { title: 'The berths are numbered from 1.', lastMessageAt: '2026-03-10T08:00:00.000Z' },
+  ])
 })
