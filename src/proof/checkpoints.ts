@@ -56,7 +56,7 @@ const keysOf = ({ verifierKeys }: StoredCheckpoint): VerifierKey[] =>
     return E.isRight(key) ? [key.right] : []
   })
 
-export const fingerprintOfKey = ({ publicKey }: VerifierKey): string => fingerprintOf(publicText(publicKey))
+const fingerprintOfKey = ({ publicKey }: VerifierKey): string => fingerprintOf(publicText(publicKey))
 
 /** A stored checkpoint that its own keys confirm; the Left says what is wrong with it. */
 export function recordedCheckpoint(stored: StoredCheckpoint): E.Either<string, RecordedCheckpoint> {

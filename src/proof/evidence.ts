@@ -25,8 +25,8 @@ import { leafOfEvent, type Leaf } from './single-proofs.js'
 import { TreeReader } from './tree.js'
 
 /** Name and version of the format. */
-export const EVIDENCE_FORMAT = 'context-ledger-evidence'
-export const EVIDENCE_VERSION = 1
+const EVIDENCE_FORMAT = 'context-ledger-evidence'
+const EVIDENCE_VERSION = 1
 
 /** The place of an event of the evidence. */
 export interface EvidencePlace {

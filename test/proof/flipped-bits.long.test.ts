@@ -236,4 +236,4 @@ async function missedByScript(files: readonly Buffer[]): Promise<number[]> {
 }
 
 const missedByPython = (files: readonly Buffer[]): number[] =>
-  hasPython ? verifyIndependently(files).flatMap((said, at) => (said === 'valid' ? [at] : [])) : []
+  hasPython ? verifyIndependently(files).flatMap((verdict, at) => (verdict === 'valid' ? [at] : [])) : []

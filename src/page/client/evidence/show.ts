@@ -44,7 +44,11 @@ function wordsOf(message: Fields): string {
     typeof part === 'string'
       ? [part]
       : isFields(part)
-        ? [typeof part['text'] === 'string' ? part['text'] : `[${String(part['type'] ?? 'part')}]`]
+        ? [
+            typeof part['text'] === 'string'
+              ? part['text']
+              : `[${typeof part['type'] === 'string' ? part['type'] : 'part'}]`,
+          ]
         : [],
   )
   const calls = message['tool_calls'] ?? message['toolCalls']
