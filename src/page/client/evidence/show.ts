@@ -172,7 +172,7 @@ function verdictOf(steps: readonly Step[]): HTMLElement {
   )
 }
 
-function keySection({ fingerprints, note, claims }: Verified): HTMLElement {
+function keySection({ fingerprints, claims }: Verified): HTMLElement {
   const stamp =
     claims.timeStamp === undefined
       ? []
@@ -192,7 +192,6 @@ function keySection({ fingerprints, note, claims }: Verified): HTMLElement {
       'Anyone can make a key and sign. Compare this fingerprint with the one that the operator of the AI system gave you in another way, such as a contract or a public web page. If you have none to compare, this file proves only that its parts belong together.',
     ),
     ...fingerprints.map((fingerprint) => element('pre', 'text key', fingerprint)),
-    element('p', 'muted', `Name of the log: ${note.origin}`),
     ...stamp,
   )
 }
