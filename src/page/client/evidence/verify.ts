@@ -24,7 +24,7 @@ export interface Step {
   readonly sentence: string
 }
 
-/** An event whose hash was computed from its text. */
+/** An event, with the hash computed from its text. */
 export interface ReadEvent {
   readonly stream: string
   readonly revision: string
