@@ -1,7 +1,7 @@
 /** The part of the ledger's interface that proves the log to outsiders. */
 import type { KeyObject } from 'node:crypto'
 import type { Evidence } from '../proof/evidence.js'
-import type { At } from './ledger.js'
+import type { At } from './ledger-options.js'
 import type { ConsistencyProof, InclusionProof } from '../proof/single-proofs.js'
 import type { CheckpointAttachments, RecordedCheckpoint } from '../proof/checkpoints.js'
 

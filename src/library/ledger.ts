@@ -46,6 +46,7 @@ import type {
   ActorOptions,
   AppendOptions,
   AppendResult,
+  At,
   ObserveOptions,
   RequestOptions,
   WaitOptions,
@@ -222,14 +223,6 @@ export interface AmendOptions extends RequestOptions {
   /** Expected revision of the conversation. If it has another one, nothing is recorded. */
   readonly expectedRevision?: number
 }
-
-/**
- * A moment of a conversation. A `number`, or a text of digits as `answers.revision` has it, is a revision. A `Date`, or
- * an ISO 8601 text with its zone (`2026-03-01T12:30:00Z`), is an instant of the ledger's clock and selects the last
- * event recorded at or before it. Any other text is the id of a message and selects the revision of its event. If an id
- * looks like a revision or a time, write `message:ID`.
- */
-export type At = number | Date | string
 
 /** Options of a context. */
 export interface ContextOptions extends WaitOptions {

@@ -29,11 +29,11 @@ ${DIGEST}
 <meta name="referrer" content="no-referrer">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
-<title>Evidence of what an AI model saw</title>
+<title>Evidence from the log of an AI system</title>
 <style>${style}</style>
 </head><body>
 <main>
-<h1>Evidence of what an AI model saw</h1>
+<h1>Evidence from the log of an AI system</h1>
 <div id="content"><div class="verdict failed"><b>Not verified</b><p>The script in this file verifies and shows its content. It has not run: scripts are switched off in this browser, or the file was changed.</p></div></div>
 </main>
 <script type="application/json" id="evidence">${embedded(evidence)}</script>

@@ -35,7 +35,7 @@ export interface CheckpointCoverage {
   readonly signedBy: string
   /** Cosignatures of witnesses that were verified, with the time that each states. */
   readonly cosignatures: VerifiedCheckpoint['cosignatures']
-  /** Names of signers whose key was not given. */
+  /** Names of signers without a given key. */
   readonly unknownSigners: readonly string[]
   /** Number of events after the checkpoint. It says nothing about them. */
   readonly after: number
@@ -126,7 +126,7 @@ interface Compared {
   readonly name: string
 }
 
-/** Where the log can have changed, according to checkpoints whose roots match and do not match. */
+/** Where the log can have changed, according to the checkpoints with and without the root of the log. */
 function bounds(compared: readonly (Compared & { readonly matches: boolean })[], size: number): string {
   const good = compared.findLast((each) => each.matches && each.size < size)
   const bad = compared.find((each) => !each.matches && each.size > (good?.size ?? 0)) ?? { size }
@@ -149,7 +149,7 @@ async function storedCheckpoints(
   return sound
 }
 
-/** The leaf of an event. One without a hash, which `verify` reports, gets a hash that no leaf has. */
+/** The leaf of an event. One without a hash, which `verify` reports, gets a hash that is never one of a leaf. */
 const leafOrNone = (event: EventPosition): Buffer => (hasHash(event) ? leafOf(event) : EMPTY_ROOT)
 
 /** Computes the roots of a log at some sizes, and compares the stored tree on the way. Returns the number of events. */
@@ -194,7 +194,7 @@ async function rootsOf(
 }
 
 /**
- * Compares a log with a checkpoint whose signature is valid.
+ * Compares a log with a checkpoint that has a valid signature.
  * @param report called with each difference
  */
 export async function againstCheckpoint(

@@ -28,7 +28,7 @@ export interface ProvableLog {
 }
 
 /**
- * The name of a log in its checkpoints, from the hash of its first event, which no other log has. Undefined for an
+ * The name of a log in its checkpoints, from the hash of its first event, which is unique to it. Undefined for an
  * empty log.
  */
 export async function logNameOf({ store }: Pick<ProvableLog, 'store'>): Promise<string | undefined> {
@@ -56,7 +56,7 @@ const keysOf = ({ verifierKeys }: StoredCheckpoint): VerifierKey[] =>
     return E.isRight(key) ? [key.right] : []
   })
 
-export const fingerprintOfKey = ({ publicKey }: VerifierKey): string => fingerprintOf(publicText(publicKey))
+const fingerprintOfKey = ({ publicKey }: VerifierKey): string => fingerprintOf(publicText(publicKey))
 
 /** A stored checkpoint that its own keys confirm; the Left says what is wrong with it. */
 export function recordedCheckpoint(stored: StoredCheckpoint): E.Either<string, RecordedCheckpoint> {
@@ -205,17 +205,17 @@ export interface GivenCheckpoint {
   readonly note: string
   /** The required signer: a public key, or the fingerprint of a key that the ledger has used. */
   readonly signer?: KeyObject | string
-  /** Verifier keys of witnesses whose cosignatures are verified. */
+  /** Verifier keys of witnesses. Each must have cosigned. */
   readonly witnesses?: readonly string[]
 }
 
-/** A checkpoint from outside whose signature is valid. */
+/** A checkpoint from outside with a valid signature. */
 export interface VerifiedCheckpoint extends SignedCheckpoint {
   /** Fingerprint of the key of the operator that signed it. */
   readonly signedBy: string
   /** Valid cosignatures of the given witnesses. */
   readonly cosignatures: readonly ValidSignature[]
-  /** Names of signers whose key is not known here. */
+  /** Names of signers with an unknown key. */
   readonly unknownSigners: readonly string[]
 }
 

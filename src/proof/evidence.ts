@@ -3,7 +3,7 @@
  * it was made of, and proofs that these are in the log of a signed checkpoint. `docs/reference/evidence.md` describes
  * the format, from which `examples/verify-evidence.py` was made.
  *
- * Each text whose hash counts is in the evidence as the exact text, so that a verifier need not write JSON.
+ * Each hashed text is in the evidence as the exact text, so that a verifier need not write JSON.
  */
 import { either as E } from 'fp-ts'
 import { contextOf, type Context, type NoContext } from '../domain/compaction/context.js'
@@ -25,8 +25,8 @@ import { leafOfEvent, type Leaf } from './single-proofs.js'
 import { TreeReader } from './tree.js'
 
 /** Name and version of the format. */
-export const EVIDENCE_FORMAT = 'context-ledger-evidence'
-export const EVIDENCE_VERSION = 1
+const EVIDENCE_FORMAT = 'context-ledger-evidence'
+const EVIDENCE_VERSION = 1
 
 /** The place of an event of the evidence. */
 export interface EvidencePlace {
@@ -39,7 +39,7 @@ export interface EvidencePlace {
 export interface EvidenceEvent {
   /** Number of its leaf in the Merkle tree, from 0. */
   readonly leaf: number
-  /** The text whose SHA-256 is the hash of the event: a JSON list with everything that is recorded of it. */
+  /** The exact text that the hash of the event covers: a JSON list with everything that is recorded of it. */
   readonly record: string
   /** The data of the event, if they are stored outside the log and the record has only their hash. */
   readonly body?: string
@@ -117,7 +117,7 @@ async function readEvents({ store, bodies }: Log, stream: string): Promise<Read[
   return events
 }
 
-/** The revision of the context whose hash an event states. */
+/** The revision of the context that an event states the hash of. */
 function statedRevision(event: RecordedEvent): number | undefined {
   if (isOfType(event, 'MessageAppended'))
     return event.data.answers === undefined ? undefined : Number(event.data.answers.revision)
@@ -134,7 +134,7 @@ function momentOf(
   const at = requested ?? newestStated(all)?.revision ?? head
   const event = all.find((each) => each.revision === at)
   const stated = event === undefined ? undefined : statedRevision(event)
-  // The moment of an answer is what the model saw when it wrote it.
+  // The moment of an answer is the context that the model saw when it wrote the answer.
   if (stated !== undefined) return { revision: stated, statedBy: event }
   return { revision: at, statedBy: all.find((each) => each.revision > at && statedRevision(each) === at) }
 }
@@ -181,7 +181,7 @@ async function referredEvents(
   return found
 }
 
-/** The checkpoint for a number of leaves, whose root the stored tree confirms. */
+/** The checkpoint for a number of leaves. Throws if the stored tree has another root. */
 async function checkpointFor(
   log: EvidenceLog,
   reader: TreeReader,

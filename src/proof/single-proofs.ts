@@ -17,7 +17,7 @@ export interface InclusionProof {
   readonly size: number
   /** Number of the event's leaf, from 0. */
   readonly leaf: number
-  /** The text whose SHA-256 is the hash of the event. */
+  /** The exact text that the hash of the event covers. */
   readonly record: string
   /** The hashes from the leaf up, base64. */
   readonly hashes: readonly string[]

@@ -464,6 +464,23 @@ export function describeEventStore(
         }
       })
 
+      test('a position has the recorded hash, from the metadata alone', async () => {
+        const hash = 'ab'.repeat(32)
+        const quoted = ',"hash":"no"'
+        const metadata = JSON.stringify({
+          actor: quoted,
+          previousHash: '0'.repeat(64),
+          hash,
+          redacted: { [quoted]: 1 },
+        })
+        await append(A, [
+          { ...eventNamed('with hash', `{"text":${JSON.stringify(quoted)}}`), metadata },
+          eventNamed('without'),
+        ])
+        const read = await collect(store.readPositions({ after: origin, ...ownStreams(undefined) }))
+        expect(read.map((event) => event.hash)).toEqual([hash, undefined])
+      })
+
       test('the event at a position of the log, and none at any other', async () => {
         await append(A, eventsNamed('a', 3))
         await append(B, [eventNamed('b')])

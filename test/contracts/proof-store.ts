@@ -14,7 +14,7 @@ const tile = (level: number, index: number, count: number, byte: number): TreeTi
   level,
   index,
   hashes: hashes(count, byte),
-  ...(level === 0 ? { firstPosition: Number(index * 256) } : {}),
+  ...(level === 0 ? { firstPosition: index * 256 } : {}),
 })
 const plain = (tiles: readonly TreeTile[]): object[] =>
   tiles

@@ -62,6 +62,10 @@ async function found(note = checkpoint.note): Promise<readonly string[]> {
   }
 }
 
+/** Whether the comparison with the checkpoint finds something, whatever the other rules find. */
+const foundByCheckpoint = async (): Promise<boolean> =>
+  (await found()).some((problem) => problem.startsWith('checkpoint '))
+
 describe('a flipped bit is found', () => {
   it('in 250 places of the log', async () => {
     expect(await found()).toEqual([])
@@ -85,27 +89,6 @@ describe('a flipped bit is found', () => {
     expect(await found()).toEqual([])
   })
 
-  it('in 50 places of the log, after which the hash chain was computed again, with the event', async () => {
-    const random = randomOf(2)
-    const events = (
-      await opened.db.query<Record<string, string>>(
-        `select * from events where type = 'MessageAppended' and stream = 'conversation-filler' order by position`,
-      )
-    ).slice(0, 300)
-    const missed: string[] = []
-    for (let run = 0; run < 50; run += 1) {
-      const event = events[Math.floor(random() * events.length)] ?? {}
-      const changed = (event['data'] ?? '').replace('Filler', 'Gimmer')
-      await attacker.run('update events set data = $2 where position = $1', [event['position'], changed])
-      await attacker.rechain('conversation-filler')
-      const problems = await found()
-      if (!problems.some((problem) => problem.startsWith('checkpoint conversation-filler: event ')))
-        missed.push(`${String(event['position'])}: ${problems.join('; ')}`)
-      await attacker.undo()
-    }
-    expect(missed).toEqual([])
-  })
-
   it('in 150 places of the stored tree and the stored checkpoints', async () => {
     const random = randomOf(3)
     const missed: string[] = []
@@ -117,7 +100,7 @@ describe('a flipped bit is found', () => {
       const changed = flipped(hashes, Math.floor(random() * hashes.length), Math.floor(random() * 8))
       const put = 'update proof_tiles set hashes = $3 where level = $1 and index = $2'
       await opened.db.query(put, [level, index, changed])
-      if ((await found()).length === 0) missed.push(`tile ${String(level)}/${index}`)
+      if (!(await foundByCheckpoint())) missed.push(`tile ${String(level)}/${index}`)
       await opened.db.query(put, [level, index, hashes])
     }
     const stored = await opened.db.query<{ size: string; note: string }>(
@@ -129,7 +112,7 @@ describe('a flipped bit is found', () => {
       const changed = flipped(bytes, Math.floor(random() * bytes.length), Math.floor(random() * 7)).toString('utf8')
       if (changed.includes('\0') || changed.includes('\uFFFD')) continue
       await opened.db.query('update checkpoints set note = $2 where size = $1', [size, changed])
-      if ((await found()).length === 0) missed.push(`checkpoint ${size}`)
+      if (!(await foundByCheckpoint())) missed.push(`checkpoint ${size}`)
       await opened.db.query('update checkpoints set note = $2 where size = $1', [size, note])
     }
     for (const [column, value] of [
@@ -140,7 +123,7 @@ describe('a flipped bit is found', () => {
     ]) {
       const [before] = await opened.db.query<Record<string, string>>('select * from proof_tree')
       await opened.db.query(`update proof_tree set ${String(column)} = ${String(value)}`)
-      if ((await found()).length === 0) missed.push(`tree ${String(value)}`)
+      if (!(await foundByCheckpoint())) missed.push(`tree ${String(value)}`)
       await opened.db.query(`update proof_tree set ${String(column)} = $1`, [before?.[String(column)]])
     }
     expect(missed).toEqual([])
@@ -188,6 +171,27 @@ describe('a flipped bit is found', () => {
     expect(await missedByScript(files)).toEqual([])
     expect(missedByPython(files)).toEqual([])
   })
+
+  it('in 50 places of the log, after which the hash chain was computed again, with the event', async () => {
+    const random = randomOf(2)
+    const events = (
+      await opened.db.query<Record<string, string>>(
+        `select * from events where type = 'MessageAppended' and stream = 'conversation-filler' order by position`,
+      )
+    ).slice(0, 300)
+    const missed: string[] = []
+    for (let run = 0; run < 50; run += 1) {
+      const event = events[Math.floor(random() * events.length)] ?? {}
+      const changed = (event['data'] ?? '').replace('Filler', 'Gimmer')
+      await attacker.run('update events set data = $2 where position = $1', [event['position'], changed])
+      await attacker.rechain('conversation-filler')
+      const problems = await found()
+      if (!problems.some((problem) => problem.startsWith('checkpoint conversation-filler: event ')))
+        missed.push(`${String(event['position'])}: ${problems.join('; ')}`)
+      await attacker.undo()
+    }
+    expect(missed).toEqual([])
+  })
 })
 
 const START = '<script type="application/json" id="evidence">'
@@ -232,4 +236,4 @@ async function missedByScript(files: readonly Buffer[]): Promise<number[]> {
 }
 
 const missedByPython = (files: readonly Buffer[]): number[] =>
-  hasPython ? verifyIndependently(files).flatMap((said, at) => (said === 'valid' ? [at] : [])) : []
+  hasPython ? verifyIndependently(files).flatMap((verdict, at) => (verdict === 'valid' ? [at] : [])) : []

@@ -55,7 +55,7 @@ export function encodeData(event: Event): string {
 /** What the hash of an event covers: its place, its metadata and the text of its data. */
 type Hashed = Pick<StoredEvent, 'stream' | 'revision' | 'id' | 'type' | 'data'>
 
-/** The text whose SHA-256 is the hash of an event. `docs/reference/evidence.md` describes it for outsiders. */
+/** The text that the hash of an event covers. `docs/reference/evidence.md` describes it for outsiders. */
 export function hashedText(event: Hashed, metadata: Omit<Metadata, 'hash'>): string {
   const { schemaVersion, correlationId, causationId, actor, recordedAt, previousHash, redacted } = metadata
   return JSON.stringify([

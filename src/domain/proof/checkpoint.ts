@@ -25,7 +25,7 @@ export interface NoteSignature {
   readonly line: string
 }
 
-/** A checkpoint with its signature lines, of which none is verified yet. */
+/** A checkpoint with its signature lines, which are not verified yet. */
 export interface SignedCheckpoint extends CheckpointBody {
   /** The signed text, with its last line break. */
   readonly body: string
@@ -172,13 +172,13 @@ function signedPart(
 /** The lines of a note by what known keys say about them. */
 export interface JudgedSignatures {
   readonly valid: readonly ValidSignature[]
-  /** Names of known keys whose lines are invalid: somebody changed the note. */
+  /** Names of known keys with an invalid line: the note was changed. */
   readonly invalid: readonly string[]
   /** Names in lines of unknown keys. */
   readonly unknown: readonly string[]
 }
 
-/** Verifies the lines of a note whose keys are known. */
+/** Verifies the lines of a note by known keys. */
 export function judgeSignatures(
   { body, signatures }: Pick<SignedCheckpoint, 'body' | 'signatures'>,
   keys: readonly VerifierKey[],

@@ -39,9 +39,9 @@ export function readNote(text: string): Note {
 const SPKI_START = Uint8Array.of(48, 42, 48, 5, 6, 3, 43, 101, 112, 3, 33, 0)
 
 export interface Signed {
-  /** Fingerprints of the keys whose signatures are valid. */
+  /** Fingerprints of the keys with a valid signature. */
   readonly fingerprints: readonly string[]
-  /** Names in signatures whose key is not in the file, for example of witnesses. */
+  /** Names in signatures by other keys, for example of witnesses. */
   readonly others: readonly string[]
   /** False if this browser has no Ed25519. */
   readonly isChecked: boolean

@@ -16,7 +16,7 @@ export interface SummaryClaim {
 }
 
 /** An event of the file. */
-export interface EventClaim {
+interface EventClaim {
   readonly leaf: number
   readonly record: string
   readonly body: string | undefined

@@ -44,7 +44,11 @@ function wordsOf(message: Fields): string {
     typeof part === 'string'
       ? [part]
       : isFields(part)
-        ? [typeof part['text'] === 'string' ? part['text'] : `[${String(part['type'] ?? 'part')}]`]
+        ? [
+            typeof part['text'] === 'string'
+              ? part['text']
+              : `[${typeof part['type'] === 'string' ? part['type'] : 'part'}]`,
+          ]
         : [],
   )
   const calls = message['tool_calls'] ?? message['toolCalls']
@@ -78,7 +82,7 @@ const messageCard = (title: string, note: string, message: Fields, kind = ''): H
 const recordedNote = ({ revision, recordedAt }: ReadEvent): string =>
   `event ${revision}, recorded ${recordedAt.slice(0, 16).replace('T', ' ')} UTC`
 
-function contextSection({ claims, messages, summaries }: Verified): HTMLElement {
+function contextSection({ claims, messages, summaries, answer }: Verified): HTMLElement {
   const { messageIds, adapted } = claims.context
   const cards = messages.map((message, at) => {
     const isRecorded = messageIds[at] !== undefined && !adapted.has(at)
@@ -90,9 +94,13 @@ function contextSection({ claims, messages, summaries }: Verified): HTMLElement 
     return messageCard(`${String(at + 1)} · ${roleOf(message)}`, note, message, isRecorded ? '' : 'made')
   })
   const replaced = summaries.reduce((sum, summary) => sum + messagesOf(summary).length, 0)
+  const what =
+    answer === undefined
+      ? 'The messages that a request to the model would have had at this moment'
+      : 'The messages that the model saw before it wrote the answer below'
   return section(
-    'What the model saw',
-    `The ${many(messages.length, 'message')} that the program sent to the model, in order.${replaced === 0 ? '' : ` ${many(replaced, 'earlier message')} had been replaced by summaries, which are listed further below.`}`,
+    answer === undefined ? 'The context' : 'What the model saw',
+    `${what}, in order.${replaced === 0 ? '' : ` Summaries had replaced ${many(replaced, 'earlier message')}; they are listed further below.`}`,
     ...cards,
   )
 }
@@ -164,18 +172,9 @@ function verdictOf(steps: readonly Step[]): HTMLElement {
   )
 }
 
-function keySection({ fingerprints, note, claims }: Verified): HTMLElement {
-  return section(
-    'Who signed',
-    '',
-    element(
-      'p',
-      '',
-      'Anyone can make a key. So compare this fingerprint with the one that the operator of the AI system gave you in another way, such as a contract or a public web page. If you have none to compare, this file proves only that its parts belong together.',
-    ),
-    ...fingerprints.map((fingerprint) => element('pre', 'text key', fingerprint)),
-    element('p', 'muted', `Name of the log: ${note.origin}`),
-    ...(claims.timeStamp === undefined
+function keySection({ fingerprints, claims }: Verified): HTMLElement {
+  const stamp =
+    claims.timeStamp === undefined
       ? []
       : [
           element(
@@ -183,38 +182,53 @@ function keySection({ fingerprints, note, claims }: Verified): HTMLElement {
             'muted',
             'The file has a time stamp (RFC 3161) of the checkpoint. This page does not verify it; `openssl ts` does.',
           ),
-        ]),
+        ]
+  return section(
+    'Your part: who signed?',
+    '',
+    element(
+      'p',
+      '',
+      'Anyone can make a key and sign. Compare this fingerprint with the one that the operator of the AI system gave you in another way, such as a contract or a public web page. If you have none to compare, this file proves only that its parts belong together.',
+    ),
+    ...fingerprints.map((fingerprint) => element('pre', 'text key', fingerprint)),
+    ...stamp,
   )
 }
 
-const list = (name: string, title: string, ...items: readonly string[]): HTMLElement =>
-  element('div', name, element('h3', '', title), element('ul', '', ...items.map((item) => element('li', '', item))))
+const list = (title: string, intro: string, ...items: readonly string[]): HTMLElement =>
+  element(
+    'div',
+    'card',
+    element('h3', '', title),
+    element('p', '', intro),
+    element('ul', '', ...items.map((item) => element('li', '', item))),
+  )
 
 function meaningSection({ note, answer }: Verified): HTMLElement {
   return section(
-    'What this means',
+    'What this file proves',
     '',
     element(
       'div',
       'columns',
       list(
-        'card',
-        'If all checks passed, it proves',
-        'to anyone who trusts the fingerprint of the key, without access to the system:',
-        `that the holder of that key signed a log of ${many(note.size, 'event')}, and that the events in this file are part of it, unchanged since then;`,
-        'that no event of this conversation up to this moment was left out, and none was added later;',
+        'It proves',
+        'If all checks passed and the fingerprint is the right one, you know without access to the system:',
+        `The holder of the key signed a log of ${many(note.size, 'event')}. The events in this file are in it, and unchanged since then.`,
+        'No event of this conversation was left out or added, up to the moment shown here.',
         answer === undefined
-          ? 'that the messages shown below come from those events.'
-          : 'that the log names exactly the messages shown below as what the model answered.',
+          ? 'The messages below come from those events.'
+          : 'The log names exactly the messages below as what the model saw before it answered.',
       ),
       list(
-        'card',
         'It does not prove',
-        'that the log is true: the program recorded what it was given, and signed it afterwards;',
-        'when that was, unless a witness or a time stamp service says so: times are those of the operator’s clock;',
-        'that a summary is correct: compare it with the messages that it stands for;',
-        'that the model received nothing else, for example by another program or from its provider;',
-        'who wrote a message: names and roles are as recorded.',
+        'A signature says who stands for a text, not that the text is true:',
+        'The log may be wrong from the start. The program recorded what it was given, and signed it afterwards.',
+        'Times are those of the operator’s clock, unless a witness or a time stamp service confirms them.',
+        'A summary may be wrong. Compare it with the messages that it stands for.',
+        'The model may have received more, for example from its provider or from another program.',
+        'Names and roles are as recorded.',
       ),
     ),
   )
@@ -255,10 +269,15 @@ export function showEvidence(verified: Verified, steps: readonly Step[]): Node[]
       element('b', '', claims.conversationId),
       moment === undefined ? '' : `, as it was after ${recordedNote(moment)}.`,
     ),
+    element(
+      'p',
+      '',
+      'An AI model does not remember. Before each answer, a program sends it a list of messages: the context. The operator of this AI system keeps a log of the conversation and wrote this file from it. This page verifies the file on your computer. It uses no network, and you need not trust the operator’s computer.',
+    ),
     verdictOf(steps),
-    section('The checks', '', element('ol', 'steps', ...steps.map(stepLine))),
     keySection(verified),
     meaningSection(verified),
+    section('The checks', '', element('ol', 'steps', ...steps.map(stepLine))),
     contextSection(verified),
     ...(answer === undefined
       ? []

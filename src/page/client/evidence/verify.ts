@@ -24,7 +24,7 @@ export interface Step {
   readonly sentence: string
 }
 
-/** An event whose hash was computed from its text. */
+/** An event, with the hash computed from its text. */
 export interface ReadEvent {
   readonly stream: string
   readonly revision: string
@@ -208,7 +208,7 @@ class Verifier {
         own.length > Number(this.claims.context.revision),
         'the file does not have all events up to the moment that it shows',
       )
-      return `The ${many(own.length, 'event')} of the conversation are complete and in order, from its first one to the moment shown here${this.claims.context.statedBy === undefined ? '' : ' and the event that states it'}.`
+      return `The conversation is complete, from its first event up to the moment shown here: ${many(own.length, 'event')}, each of which names the one before it.`
     })
   }
 
@@ -219,12 +219,12 @@ class Verifier {
   private async context(): Promise<ReadEvent | undefined> {
     const { text, revision, statedBy } = this.claims.context
     let answer: ReadEvent | undefined
-    await this.step('What the model saw', async () => {
+    await this.step('Context', async () => {
       const hash = hexOf(await sha256(utf8(text)))
       const messages = many(this.messages().length, 'message')
       if (statedBy === undefined)
         return {
-          open: `No event states which ${messages} the model saw at this moment. The file shows what the ledger’s program computes for it; the step below compares the messages with the recorded ones.`,
+          open: `No recorded answer or compaction names the ${messages} of this moment. The file shows what the operator’s program computes; the next check compares them with the recorded messages.`,
         }
       const event = this.eventAt(statedBy)
       check(event.stream === this.own, 'the event that states the context is of another conversation')
@@ -235,7 +235,7 @@ class Verifier {
           'the messages shown here are not those that the recorded answer names',
         )
         answer = event
-        return `The ${messages} shown here are exactly those that the recorded answer names as its context (by their SHA-256).`
+        return `The ${messages} shown here are exactly those that the recorded answer names as what the model saw (by their SHA-256).`
       }
       check(
         event.data['contextHash'] === hash && event.revision === revision,
@@ -264,7 +264,7 @@ class Verifier {
         compared += 1
       }
       const rest = messages.length - compared
-      return `${many(compared, 'message')} of ${messages.length.toLocaleString('en')} shown here ${compared === 1 ? 'is' : 'are'} word for word as recorded.${rest === 0 ? '' : ` The program made or adapted the other ${rest.toLocaleString('en')}: summaries, notes, shortened messages.`}`
+      return `${compared.toLocaleString('en')} of the ${many(messages.length, 'message')} shown here ${compared === 1 ? 'is' : 'are'} word for word as recorded.${rest === 0 ? '' : ` The program made or adapted the other ${rest.toLocaleString('en')}: summaries, notes, shortened messages.`}`
     })
   }
 
@@ -339,7 +339,7 @@ class Verifier {
       }
       const missing = hashes.size - prompts.length
       return missing === 0
-        ? `The ${many(prompts.length, 'prompt')} shown here ${prompts.length === 1 ? 'is' : 'are'} exactly those that the summaries name (by SHA-256).`
+        ? `The instructions that the summaries were made with are shown below, exactly as the summaries name them (by SHA-256): ${many(prompts.length, 'text')}.`
         : { open: `The text of ${many(missing, 'prompt')} is not recorded; only the hash is known.` }
     })
     return prompts
