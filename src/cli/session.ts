@@ -126,7 +126,7 @@ export async function withLedger<T>(
   if (promptWarning !== undefined) note(`${noteColours.yellow('warning:')} ${promptWarning}`)
   const warnings: string[] = []
   /** The process through which this one read the directory has ended: the read is done again. */
-  const isOwnerGone = (error: unknown): boolean =>
+  const hasOwnerEnded = (error: unknown): boolean =>
     needs.reads === true && isFolder(config.store) && isLedgerError(error, 'StoreUnavailable')
   const options: LedgerOptions = {
     store: config.store,
@@ -151,7 +151,7 @@ export async function withLedger<T>(
     onOpening: note,
     ...(needs.onRequest === undefined ? {} : { onRequest: needs.onRequest }),
     onProblem: (problem) => {
-      if (isOwnerGone(problem)) return
+      if (hasOwnerEnded(problem)) return
       const sentence = sentenceOfProblem(problem)
       if (warnings.includes(sentence)) return
       warnings.push(sentence)
@@ -167,7 +167,7 @@ export async function withLedger<T>(
     }
   }
   try {
-    return await repeated(attempt, (error) => isOwnerGone(error) && !hasPrinted())
+    return await repeated(attempt, (error) => hasOwnerEnded(error) && !hasPrinted())
   } finally {
     if (needs.reads === true && needs.alone !== true) await (await import('./start-resident.js')).startResident(config)
   }
