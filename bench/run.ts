@@ -30,6 +30,7 @@ const groups: Readonly<Record<string, () => Promise<{ group: Group }>>> = {
   search: async () => await import('./search.js'),
   recall: async () => await import('./recall.js'),
   cli: async () => await import('./cli.js'),
+  commands: async () => await import('./commands.js'),
   page: async () => await import('./page.js'),
   service: async () => await import('./service.js'),
   proxy: async () => await import('./proxy.js'),

@@ -44,7 +44,7 @@ async function makeTemplate() {
   // A window over the whole archive.
   const packed = await promisify(brotliCompress)(archive, {
     params: {
-      [constants.BROTLI_PARAM_QUALITY]: 9,
+      [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY,
       [constants.BROTLI_PARAM_LGWIN]: constants.BROTLI_MAX_WINDOW_BITS,
       [constants.BROTLI_PARAM_SIZE_HINT]: archive.length,
     },

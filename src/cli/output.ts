@@ -67,6 +67,9 @@ async function opened(): Promise<Writable> {
 /** Whether the output is for a pager. */
 export const isPaged = (): boolean => pager !== undefined
 
+/** Whether the command has written to standard output. */
+export const hasPrinted = (): boolean => hasWritten
+
 /** Begins the output of another command, in a resident reader, which has replaced the streams of its process. */
 export function resetOutput(): void {
   ended = undefined

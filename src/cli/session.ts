@@ -3,9 +3,9 @@ import type { Config } from './config/load-config.js'
 import { isService } from '../library/addresses.js'
 import type { Ledger, LedgerOptions } from '../library/ledger.js'
 import type { ServiceStores } from '../library/processes.js'
-import { LedgerError } from '../lib/ledger-error.js'
+import { isLedgerError, LedgerError } from '../lib/ledger-error.js'
 import type { Flags } from './flags.js'
-import { note, noteColours } from './output.js'
+import { hasPrinted, note, noteColours } from './output.js'
 
 export interface SessionNeeds {
   /** Creates the store if it does not exist. Other commands fail with a hint how to create one. */
@@ -85,11 +85,12 @@ export async function withLedger<T>(
   needs: SessionNeeds,
   work: (session: Session) => Promise<T>,
 ): Promise<T> {
-  const [{ actorOf }, { loadConfig }, { warningForPrompt, personaOf, summarizerOf, timeLimitOf }] = await Promise.all([
-    import('./config/actor.js'),
-    import('./config/load-config.js'),
-    import('./config/summarizer.js'),
-  ])
+  const [{ actorOf }, { isFolder, loadConfig }, { warningForPrompt, personaOf, summarizerOf, timeLimitOf }] =
+    await Promise.all([
+      import('./config/actor.js'),
+      import('./config/load-config.js'),
+      import('./config/summarizer.js'),
+    ])
   const config = await loadConfig({ flags, env: process.env, cwd: process.cwd() }, { writes: needs.writes === true })
   if (isService(config.store)) return await withService(config, work)
   const [{ nameWithoutLedger, openLedger, openService }, { sentenceOfProblem }] = await Promise.all([
@@ -124,6 +125,9 @@ export async function withLedger<T>(
   const promptWarning = warningForPrompt(summarizer)
   if (promptWarning !== undefined) note(`${noteColours.yellow('warning:')} ${promptWarning}`)
   const warnings: string[] = []
+  /** The process through which this one read the directory has ended: the read is done again. */
+  const hasOwnerEnded = (error: unknown): boolean =>
+    needs.reads === true && isFolder(config.store) && isLedgerError(error, 'StoreUnavailable')
   const options: LedgerOptions = {
     store: config.store,
     workers: config.workers,
@@ -147,17 +151,37 @@ export async function withLedger<T>(
     onOpening: note,
     ...(needs.onRequest === undefined ? {} : { onRequest: needs.onRequest }),
     onProblem: (problem) => {
+      if (hasOwnerEnded(problem)) return
       const sentence = sentenceOfProblem(problem)
       if (warnings.includes(sentence)) return
       warnings.push(sentence)
       note(`${noteColours.yellow('warning:')} ${sentence}`)
     },
   }
-  const { ledger, ...stores } = await openService(options, needs.alone === true ? { alone: true } : undefined)
+  const attempt = async (): Promise<T> => {
+    const { ledger, ...stores } = await openService(options, needs.alone === true ? { alone: true } : undefined)
+    try {
+      return await work({ ledger, stores, config, warnings })
+    } finally {
+      await ledger.close()
+    }
+  }
   try {
-    return await work({ ledger, stores, config, warnings })
+    return await repeated(attempt, (error) => hasOwnerEnded(error) && !hasPrinted())
   } finally {
-    await ledger.close()
     if (needs.reads === true && needs.alone !== true) await (await import('./start-resident.js')).startResident(config)
+  }
+}
+
+/** Attempts of a command that reads through processes which end meanwhile, such as other commands. */
+const MOST_ATTEMPTS = 10
+
+async function repeated<T>(attempt: () => Promise<T>, mayRepeat: (error: unknown) => boolean): Promise<T> {
+  for (let attempts = 1; ; attempts += 1) {
+    try {
+      return await attempt()
+    } catch (error) {
+      if (attempts === MOST_ATTEMPTS || !mayRepeat(error)) throw error
+    }
   }
 }

@@ -40,7 +40,7 @@ function restrictBelow(folder: string): number {
 }
 
 /**
- * Removes the rights of other users to a directory and everything in it. A new ledger has about 1,000 files, which takes
+ * Removes the rights of other users to a directory and everything in it. A new ledger has about 450 files, which takes
  * a few milliseconds to check.
  * @returns the number of files and directories that were changed
  */

@@ -45,7 +45,7 @@ async function inspect(folder: string, options: OpenOptions = {}): Promise<Inspe
           "select name, setting from pg_settings where name not in ('config_file', 'data_directory', 'hba_file', 'ident_file') order by name",
         )
         const databases = await db.query(
-          'select datname, encoding, datcollate, datctype, datlocprovider, datcollversion, rolname from pg_database join pg_roles on pg_roles.oid = datdba order by datname',
+          'select datname, encoding, datcollate, datctype, datlocprovider, datcollversion, rolname from pg_database join pg_roles on pg_roles.oid = datdba where datname = current_database()',
         )
         return {
           systemId: system?.id,

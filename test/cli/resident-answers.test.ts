@@ -124,3 +124,12 @@ it('is not used by a process of another build', async () => {
   writeFileSync(join(locks, number), record)
   expect(await isAnswered(['list', '--store', store])).toBe(true)
 })
+
+it('a reader whose owner ends reads again', async () => {
+  resident.kill('SIGKILL')
+  const answers = await Promise.all([1, 2, 3].map(async () => await withoutResident(['list'])))
+  for (const { status, stdout, stderr } of answers) {
+    expect([status, stderr]).toEqual([0, ''])
+    expect(stdout).toContain('2 conversations')
+  }
+})
