@@ -95,7 +95,7 @@ export const exportEvents: CliCommand = {
       await withLedger(args.flags, { reads: true }, async ({ ledger }) => {
         const conversationId = name === undefined ? undefined : await conversationNamed(ledger, name)
         const write = await writerOf(ledger, format, args.is('content'))
-        const redact = await ledger.admin.secrets.redactor()
+        const redact = await ledger.admin.secrets.redactor({ redaction: 'on' })
         const selection = { conversationId, after, follows: args.is('follow'), signal: interrupt.signal }
         for await (const event of eventsOf(ledger, selection)) {
           const document = write(event)
