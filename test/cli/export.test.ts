@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { openLedger } from '../../src/index.js'
+import { exportedEvents } from '../../src/cli/export/exported-events.js'
 import { runCli } from '../support/cli.js'
 import { SMALL, talk } from '../support/conversations.js'
 import { startOpenAiStub, type OpenAiStub } from '../support/openai-stub.js'
@@ -184,6 +185,33 @@ describe('export', () => {
     for (const { startTimeUnixNano, endTimeUnixNano } of spans) expect(startTimeUnixNano <= endTimeUnixNano).toBe(true)
     expect(JSON.stringify(spans)).not.toContain('gen_ai.output.messages')
     expect(JSON.stringify(await read('--content'))).toContain('gen_ai.output.messages')
+  })
+
+  it('follows new events until it is aborted, of one conversation or of all', async () => {
+    const ledger = await openLedger({ store: 'memory', ahead: false })
+    await ledger.append('one', { id: 'm1', role: 'user', content: 'x' })
+    await ledger.append('two', { id: 'm2', role: 'user', content: 'x' })
+    const interrupt = new AbortController()
+    const read: string[] = []
+    const selection = { after: -1, follows: true, signal: interrupt.signal }
+    for await (const event of exportedEvents(ledger, { ...selection, conversationId: 'one' })) {
+      if (event.type !== 'MessageAppended') continue
+      read.push(event.data.messageId)
+      if (read.length === 1) {
+        await ledger.append('two', { id: 'm3', role: 'user', content: 'x' })
+        await ledger.append('one', { id: 'm4', role: 'user', content: 'x' })
+      } else interrupt.abort()
+    }
+    expect(read).toEqual(['m1', 'm4'])
+    await ledger.close()
+  })
+
+  it('does not follow a directory, which would be closed to writers', async () => {
+    const words = ['export', '--format', 'ocsf', '--follow', '--store', join(folder, 'store')]
+    expect(await runCli(words, { cwd: folder })).toMatchObject({
+      status: 2,
+      stderr: expect.stringContaining('--after'),
+    })
   })
 
   it('requires a format', async () => {
