@@ -224,6 +224,7 @@ const OTHERS: readonly SecretRule[] = [
     starts: ['hooks.slack.com/'],
     shape:
       /hooks\.slack\.com\/(?:services|workflows|triggers)\/(?<secret>[A-Za-z0-9+/]{40,80}|[A-Za-z0-9+/]{20,39}(?<unfinished>$))/y,
+    value: 'token',
   },
   {
     kind: 'discord-webhook',
@@ -318,7 +319,7 @@ const OTHERS: readonly SecretRule[] = [
     ignoreCase: true,
     inWord: true,
     shape: new RegExp(
-      String.raw`(?:secret|token|api[_-]?key|access_?key|auth_key|private_key|encryption_key|signing_key|credentials?)[A-Za-z0-9_-]{0,16}${ASSIGN}(?<secret>[A-Za-z0-9+/_.~=-]{16,512})(?=[\s"'\x60\\<>,;&|)}\]]|$)`,
+      String.raw`(?:secret|token|api[_-]?key|access_?key|auth_key|private_key|encryption_key|signing_key|credentials?)[A-Za-z0-9_-]{0,16}${ASSIGN}(?<secret>[A-Za-z0-9+/_.~=-]{16,512})(?=[\s"'\x60\\<>,;&|)}\]%]|$)`,
       'iy',
     ),
     value: 'assigned',

@@ -8,6 +8,8 @@ const PLACEHOLDER =
 const CODE_NAME = /^[$_]?[A-Za-z]+\d{0,2}(?:[-_./:]+[A-Za-z]+\d{0,2})*[-_./:]?$/u
 /** Versions, numbers, times, sizes and lists of them. */
 const NUMBERS = /^[\d.,:+/_-]+[a-z]{0,2}$/iu
+/** A file with a directory. */
+const FILE = /^[\w.-]*\/[\w./-]+\.[a-z]{2,5}$/u
 const HAS_DIGIT = /\d/u
 const HAS_LETTER = /[A-Za-z]/u
 
@@ -36,6 +38,7 @@ const isAssigned = (value: string): boolean =>
   HAS_LETTER.test(value) &&
   !CODE_NAME.test(value) &&
   !NUMBERS.test(value) &&
+  !FILE.test(value) &&
   entropy(value) >= 3.3
 
 /** The text between the lines of a key: at least one line of Base64. */

@@ -34,6 +34,11 @@ beforeAll(async () => {
   // An answer whose context does not have the secret any more, and one that never had it.
   await ledger.amend('open', { withdraw: ['m1', 'm2', 'm3', 'm4'], append: [{ role: 'user', content: 'new' }] })
   await ledger.append('open', { id: 'm6', role: 'assistant', content: 'fine' })
+  await ledger.append(
+    'titled',
+    { role: 'user', content: `the key is ${secret.text}` },
+    { policy: { redaction: 'off' } },
+  )
   await ledger.append('closed', { role: 'user', content: `the key is ${secret.text}` })
   await ledger.close()
   const service = await startTestService({ store: join(folder, 'store'), keys: true })
@@ -64,8 +69,8 @@ it('finds what was recorded without redaction, and exits with 4', async () => {
   expect(status).toBe(4)
   expect(stdout).not.toContain(secret.secret)
   const { conversations, secrets } = scanned.parse(JSON.parse(stdout))
-  expect(conversations).toBe(2)
-  expect(secrets).toMatchObject([
+  expect(conversations).toBe(3)
+  expect(secrets.filter(({ conversationId }) => conversationId === 'open')).toMatchObject([
     {
       conversationId: 'open',
       kind: secret.kind,
@@ -90,8 +95,14 @@ it('says it in words', async () => {
   const { status, stdout } = await run('secrets', 'scan', 'open')
   expect(status).toBe(4)
   expect(stdout).toMatch(
-    new RegExp(String.raw`^${secret.kind} [0-9a-f]{4} in open\n  recorded at revision 1 \(message m1\)`, 'u'),
+    new RegExp(String.raw`^${secret.kind} [0-9a-f]{4} in open "new"\n  recorded at revision 1 \(message m1\)`, 'u'),
   )
+})
+
+it('prints no title with a secret', async () => {
+  const { stdout } = await run('secrets', 'scan', 'titled')
+  expect(stdout).toContain(`in titled "the key is [secret:${secret.kind}:`)
+  expect(stdout).not.toContain(secret.secret)
 })
 
 it('exits with 0 if there are none', async () => {
@@ -104,6 +115,6 @@ it.each([[['secrets', 'scan']], [['secrets', 'scan', 'open', '--all']]])('refuse
 
 it('is visible in verify', async () => {
   const { status, stdout } = await run('verify')
-  expect([status, stdout]).toEqual([0, expect.stringMatching(/^redaction off open: /mu)])
-  expect(JSON.parse((await run('verify', '--json')).stdout)).toMatchObject({ redactionOff: ['open'] })
+  expect([status, stdout]).toEqual([0, expect.stringMatching(/^redaction off open "new": /mu)])
+  expect(JSON.parse((await run('verify', '--json')).stdout)).toMatchObject({ redactionOff: ['open', 'titled'] })
 })

@@ -152,6 +152,8 @@ describe('a text without secrets', () => {
   it.each([
     'const password = process.env.DB_PASSWORD',
     'password: string',
+    'tokens: `beam/beam-1m-09.jsonl` (1802 messages)',
+    'https://hooks.slack.com/services/T00000000/B00000000/XXXXXXXXXXXXXXXXXXXXXXXX',
     "getToken(user.accessToken) === 'authorization_code'",
     'export const TOKEN_LIMIT = 128_000; // tokens: 4096',
     'commit 9a28251f4c8a7d1e0b3c5f6a7d8e9f0a1b2c3d4e',

@@ -23,7 +23,7 @@ import { startTestService } from './service.js'
 import type { UpstreamStub } from './upstream-stub.js'
 
 /** What a door may use. */
-export interface DoorTools {
+interface DoorTools {
   readonly ledger: Ledger
   readonly folder: string
   readonly upstream: UpstreamStub

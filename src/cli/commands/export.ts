@@ -10,27 +10,6 @@ import { withLedger } from '../session.js'
 const FORMATS = ['cloudevents', 'ocsf', 'otel'] as const
 type Format = (typeof FORMATS)[number]
 
-interface Selection {
-  /** Undefined for all conversations. */
-  readonly conversationId: string | undefined
-  /** Only events after this position. */
-  readonly after: number
-  readonly follows: boolean
-  readonly signal: AbortSignal
-}
-
-/** The events to export, in the order of their positions. */
-async function* eventsOf(ledger: Ledger, selection: Selection): AsyncIterable<RecordedEvent> {
-  const { conversationId, after, follows, signal } = selection
-  if (conversationId !== undefined && !follows) {
-    for await (const event of ledger.log(conversationId)) if (event.position > after) yield event
-    return
-  }
-  const stream = conversationId === undefined ? undefined : `conversation-${conversationId}`
-  for await (const item of ledger.admin.follow({ after, untilHead: !follows, signal }))
-    if (item.kind === 'event' && (stream === undefined || item.event.stream === stream)) yield item.event
-}
-
 /** Writes an event as a line; undefined if the format has none for it. */
 type Writer = (event: RecordedEvent) => Record<string, unknown> | undefined
 
@@ -85,19 +64,28 @@ export const exportEvents: CliCommand = {
     const format = formatOf(args)
     const after = args.whole('after') ?? -1
     const name = args.text('conversation')
-    const [{ watchInterrupt }, { conversationNamed }, { toWire }] = await Promise.all([
-      import('../interrupt.js'),
-      import('../find-conversation.js'),
-      import('../../domain/values/revision.js'),
-    ])
+    const [{ watchInterrupt }, { conversationNamed }, { toWire }, { exportedEvents }, { isFolder }] = await Promise.all(
+      [
+        import('../interrupt.js'),
+        import('../find-conversation.js'),
+        import('../../domain/values/revision.js'),
+        import('../export/exported-events.js'),
+        import('../config/load-config.js'),
+      ],
+    )
     const interrupt = watchInterrupt()
     try {
-      await withLedger(args.flags, { reads: true }, async ({ ledger }) => {
+      await withLedger(args.flags, { reads: true }, async ({ ledger, config }) => {
+        if (args.is('follow') && isFolder(config.store))
+          throw new LedgerError(
+            'Usage',
+            '--follow needs a ledger on a server, because a process that stays keeps others from writing to a directory: export regularly with --after POSITION',
+          )
         const conversationId = name === undefined ? undefined : await conversationNamed(ledger, name)
         const write = await writerOf(ledger, format, args.is('content'))
-        const redact = await ledger.admin.secrets.redactor()
+        const redact = await ledger.admin.secrets.redactor({ redaction: 'on' })
         const selection = { conversationId, after, follows: args.is('follow'), signal: interrupt.signal }
-        for await (const event of eventsOf(ledger, selection)) {
+        for await (const event of exportedEvents(ledger, selection)) {
           const document = write(event)
           // Older events may have secrets.
           if (document !== undefined) await line(toWire(redact(document)))

@@ -71,11 +71,13 @@ export const secretsScan: CliCommand = {
         conversationId === undefined ? {} : { conversationId },
       )
       const requests = await keyRequests(stores.keys, secrets)
+      // An id or a title from before redaction may have a secret itself.
+      const redact = await ledger.admin.secrets.redactor({ redaction: 'on' })
       if (args.json)
         await line(
           toWire({
             conversations,
-            secrets: secrets.map((secret) => ({ ...secret, requests: requests.get(secret) ?? [] })),
+            secrets: secrets.map((secret) => redact({ ...secret, requests: requests.get(secret) ?? [] })),
           }),
         )
       else {
@@ -83,7 +85,8 @@ export const secretsScan: CliCommand = {
           ledger,
           secrets.map((secret) => secret.conversationId),
         )
-        for (const secret of secrets) await showSecret(secret, requests.get(secret) ?? [], titles)
+        const safeTitles = new Map(redact([...titles]))
+        for (const secret of secrets) await showSecret(redact(secret), requests.get(secret) ?? [], safeTitles)
         const where = many(conversations, 'conversation')
         await line(
           secrets.length === 0

@@ -1,10 +1,11 @@
 /**
  * Spans from the log, as lines of OTLP in JSON: `chat {model}` for each request for a summary, and `compact
- * {conversation}` for each cycle, with links to the requests whose summaries it archived. Attributes follow the
+ * {conversation}` for each cycle, with links to the requests since the cycle before. Attributes follow the
  * OpenTelemetry conventions for generative AI; those of the ledger begin with `context_ledger`.
  */
 import { createHash } from 'node:crypto'
 import type { RecordedEvent, SummarizerRecord } from '../../domain/events/index.js'
+import { isOfType } from '../../recording/read-event.js'
 import { isWithoutModel } from '../../domain/reports/prices.js'
 
 type Attribute = string | number | boolean | undefined
@@ -13,6 +14,9 @@ type Attributes = Readonly<Record<string, Attribute>>
 const INTERNAL = 1
 const CLIENT = 3
 const ERROR = 2
+
+/** Links of one span, the limit of OpenTelemetry's SDKs. */
+const MOST_LINKS = 128
 
 const idOf = (bytes: number, ...parts: readonly string[]): string =>
   createHash('sha256')
@@ -31,7 +35,7 @@ const attributesOf = (attributes: Attributes): unknown[] =>
 
 const nanoseconds = (milliseconds: number): string => String(BigInt(Math.round(milliseconds * 1_000)) * 1_000n)
 
-/** A recorded request, until a cycle archives its summary. */
+/** A recorded request, until the next cycle. */
 interface Request {
   readonly traceId: string
   readonly spanId: string
@@ -47,7 +51,7 @@ interface SpanInput {
   readonly links?: readonly Request[]
 }
 
-/** Turns events into spans. Keeps the requests of each conversation until they are archived. */
+/** Turns events into spans. Keeps the requests of each conversation until its next cycle. */
 export class SpanWriter {
   private readonly requests = new Map<string, Request[]>()
 
@@ -59,18 +63,10 @@ export class SpanWriter {
 
   /** The line for an event; undefined if the event is no span. */
   lineOf(event: RecordedEvent, conversationId: string): Record<string, unknown> | undefined {
-    switch (event.type) {
-      case 'ChunkSummarized':
-      case 'BatchesResummarized':
-      case 'SummarySetAside':
-        return this.request(event, conversationId)
-      case 'CompactionFailed':
-        return this.failure(event, conversationId)
-      case 'MessagesPruned':
-        return this.cycle(event, conversationId)
-      default:
-        return undefined
-    }
+    if (isOfType(event, 'ChunkSummarized', 'BatchesResummarized', 'SummarySetAside'))
+      return this.request(event, conversationId)
+    if (isOfType(event, 'CompactionFailed')) return this.failure(event, conversationId)
+    return isOfType(event, 'MessagesPruned') ? this.cycle(event, conversationId) : undefined
   }
 
   private request(
@@ -81,8 +77,7 @@ export class SpanWriter {
     // A strategy without a model, and a reused summary, send no request.
     if (isWithoutModel(summarizer) || summarizer.reused === true) return undefined
     const startedAt = Date.parse(event.metadata.recordedAt) - summarizer.durationMs
-    const request = { ...this.idsOf(event), startedAt }
-    this.requests.set(conversationId, [...(this.requests.get(conversationId) ?? []), request])
+    this.remember(event, conversationId, startedAt)
     const text = 'summary' in event.data ? event.data.summary : event.data.content
     return this.span(event, conversationId, {
       name: `chat ${summarizer.model}`,
@@ -104,10 +99,12 @@ export class SpanWriter {
     const { failure, model, provider, strategy, rejectedAnswers = [], detail } = event.data
     if (isWithoutModel(event.data)) return undefined
     const duration = rejectedAnswers.reduce((sum, { durationMs }) => sum + durationMs, 0)
+    const startedAt = Date.parse(event.metadata.recordedAt) - duration
+    this.remember(event, conversationId, startedAt)
     return this.span(event, conversationId, {
       name: `chat ${model}`,
       kind: CLIENT,
-      startedAt: Date.parse(event.metadata.recordedAt) - duration,
+      startedAt,
       error: failure,
       attributes: {
         ...nameAttributes({ model, provider, strategy }),
@@ -137,6 +134,12 @@ export class SpanWriter {
         ),
       },
     })
+  }
+
+  /** Keeps a request for the links of the next cycle. */
+  private remember(event: RecordedEvent, conversationId: string, startedAt: number): void {
+    const earlier = this.requests.get(conversationId) ?? []
+    this.requests.set(conversationId, [...earlier, { ...this.idsOf(event), startedAt }].slice(-MOST_LINKS))
   }
 
   private idsOf({ id, metadata }: RecordedEvent): Pick<Request, 'traceId' | 'spanId'> {
