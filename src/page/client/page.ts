@@ -194,6 +194,8 @@ for (const button of all('[data-open="keys"]'))
 
 function focusOn(found: HTMLElement | undefined): void {
   if (found === undefined) return
+  const fold = found.closest<HTMLDetailsElement>('details:not([open])')
+  if (fold !== null) fold.open = true
   found.focus({ preventScroll: true })
   found.scrollIntoView({ block: 'nearest' })
 }

@@ -141,6 +141,7 @@ const focusOf = (context: Context): ContextFocus => ({
   m: param(context, 'm'),
   q: param(context, 'q'),
   part: wholeNumber(context, 'part'),
+  why: param(context, 'why'),
 })
 
 /** Reads the history in the background. A later request reports errors. */

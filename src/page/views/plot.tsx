@@ -19,7 +19,7 @@ export const MARKS: Readonly<Record<MarkKind, { readonly name: string; readonly 
 
 /** The stretched image: its width, and the height of the lines. */
 const WIDTH = 1_000
-const LINES = 140
+const LINES = 104
 const TOP = 36
 const HEIGHT = TOP + LINES + 24
 /** Space at both sides, in percent. */
@@ -30,6 +30,8 @@ const MAX_MARKS = 400
 /** More cycles than this have no figure at their signs. */
 const MAX_LOSSES = 16
 const MAX_TICKS = 6
+/** The share of the width that the name of the axis needs on a narrow screen. */
+const NAMED_SHARE = 0.14
 
 interface Point {
   readonly x: number
@@ -144,7 +146,8 @@ function turnTicks({ revisions, turns }: Course): readonly { readonly turn: numb
 }
 
 function Axes({ course, scales }: { course: Course; scales: Scales }): Child {
-  const ticks = turnTicks(course)
+  // The name of the axis is at its beginning.
+  const ticks = turnTicks(course).filter(({ revision }) => scales.x(revision) > WIDTH * NAMED_SHARE)
   return (
     <>
       {[0, 0.5, 1].map((share) => (
