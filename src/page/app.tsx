@@ -16,7 +16,7 @@ import { conversation, PageServices, param, STATUSES, wholeNumber, type AppOptio
 import { RecordRoutes } from './routes/records.js'
 import { HitList } from './views/conversation.js'
 import { Conversations, Entry, type ListQuery } from './views/conversations.js'
-import { START } from './views/layout.js'
+import { SEARCH, START } from './views/layout.js'
 import { many, Name, visible } from './views/text.js'
 import { VerifyView } from './views/verification.js'
 
@@ -48,7 +48,7 @@ class PageRoutes {
           <h1 class="bad">Cannot show this page</h1>
           <p>{visible(message)}</p>
           <p>
-            <a href="/">Conversations</a>
+            <a href="/">All conversations</a>
           </p>
         </section>,
       )
@@ -129,19 +129,18 @@ class PageRoutes {
       query === undefined
         ? undefined
         : await this.page.options.ledger.search(query, { limit: HITS, ...(scope === undefined ? {} : { scope }) })
-    const names = await titlesOf(
-      this.page.options.ledger,
-      (found?.hits ?? []).map(({ conversationId }) => conversationId),
-    )
+    const titles = new Map<string, string | undefined>()
+    for (const { conversationId } of found?.hits ?? [])
+      if (!titles.has(conversationId)) titles.set(conversationId, (await this.page.summaryOf(conversationId))?.title)
     return await this.page.answer(
       context,
-      { title: 'Search', query },
+      { title: SEARCH, query },
       <>
-        <h1 class="title">Search</h1>
+        <h1 class="title">Search all messages</h1>
         <form class="filters" action="/search">
           <label>
             Words
-            <input type="search" name="q" value={query} />
+            <input type="search" name="q" value={query} data-search />
           </label>
           <label>
             Scope
@@ -157,7 +156,17 @@ class PageRoutes {
             <p class="muted">
               {many(found.hits.length, 'hit')} for <Name text={query} />
             </p>
-            <HitList query={query} hits={found.hits} names={names} />
+            {[...titles].map(([c, title]) => (
+              <section class="card">
+                <h2>
+                  <a href={link('/conversation', { c, q: query })}>
+                    <Name text={title ?? c} most={110} />
+                  </a>
+                </h2>
+                <HitList query={query} hits={found.hits.filter(({ conversationId }) => conversationId === c)} />
+              </section>
+            ))}
+            {found.hits.length > 0 ? null : <p class="empty">Nothing found. Fewer or other words may help.</p>}
           </>
         )}
       </>,

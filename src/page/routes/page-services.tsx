@@ -6,6 +6,7 @@ import { LedgerError } from '../../lib/ledger-error.js'
 import { faultOf } from '../../library/problem.js'
 import type { ConversationSummary, Ledger } from '../../library/ledger.js'
 import { createHistories, type Histories } from '../reading/history.js'
+import { createLossCounts, type LossCounts } from '../reading/losses.js'
 import { createRows, type Rows } from '../reading/rows.js'
 import { createSteps, type Steps } from '../reading/step.js'
 import { createVerdicts, type Verdicts } from '../reading/verdicts.js'
@@ -47,6 +48,7 @@ export class PageServices {
   readonly histories: Histories
   readonly steps: Steps
   readonly rows: Rows
+  readonly losses: LossCounts
   readonly verdicts: Verdicts
 
   constructor(readonly options: AppOptions) {
@@ -54,6 +56,7 @@ export class PageServices {
     this.histories = createHistories(ledger)
     this.steps = createSteps(ledger, this.histories)
     this.rows = createRows(ledger, this.histories)
+    this.losses = createLossCounts(ledger)
     this.verdicts = createVerdicts(ledger, now)
   }
 

@@ -29,7 +29,8 @@ export interface ContextFocus {
   readonly why?: string | undefined
 }
 
-const ROLES: Readonly<Record<ChatMessage['role'], string>> = {
+/** The roles, for people. */
+export const ROLES: Readonly<Record<ChatMessage['role'], string>> = {
   user: 'User',
   assistant: 'Assistant',
   tool: 'Tool',
@@ -293,6 +294,7 @@ function Tags({ chat: { step }, at }: { chat: Chat; at: number }): Child {
     <>
       {id !== undefined && change?.added.has(id) === true ? <span class="tag new">new</span> : null}
       {id !== undefined && live.get(id)?.pinned === true ? <span class="tag">pinned</span> : null}
+      {id === undefined && context.observed === undefined ? <span class="tag">added by the ledger</span> : null}
       {shortening === undefined ? null : <span class="tag warn">{shortening.how}</span>}
     </>
   )

@@ -75,7 +75,7 @@ function Newest({ step, context, focus }: { step: Step; context: ContextAsOf; fo
         <p class="earlier">
           <span>{many(from - lead, 'earlier message')}</span>
           <a href={partLink(0)}>From the beginning</a>
-          <a href={partLink(Math.floor((from - 1) / PART_SIZE))}>The ones before</a>
+          <a href={partLink(Math.floor((from - 1) / PART_SIZE))}>Previous messages</a>
         </p>
       )}
       <section class="part">

@@ -19,6 +19,9 @@ const TABS = [
 /** The title of the start page. */
 export const START = 'Conversations'
 
+/** The title of the search page. */
+export const SEARCH = 'Search'
+
 /** The name of a tab. */
 export type Tab = (typeof TABS)[number]['tab']
 
@@ -70,13 +73,17 @@ function ConversationHead({ conversation, tab }: { conversation: NamedConversati
         {summary === undefined ? null : (
           <>
             <span>
-              <Time at={summary.lastMessageAt ?? summary.lastRecordedAt} />
+              last message <Time at={summary.lastMessageAt ?? summary.lastRecordedAt} isShort />
             </span>
             <span>{many(summary.messages, 'message')}</span>
             <span>{many(summary.compactions, 'compaction')}</span>
           </>
         )}
-        {summary?.title === undefined ? null : <Name text={id} most={80} />}
+        {summary?.title === undefined ? null : (
+          <span class="id">
+            <Name text={id} most={80} />
+          </span>
+        )}
       </p>
       <nav class="tabs" aria-label="Conversation">
         {TABS.map((each) => (
@@ -161,7 +168,7 @@ export function Layout({ title, ledger, conversation, tab, query, children }: La
                   Shortcuts
                 </button>
               </nav>
-              {title === START ? null : <Find conversationId={conversation?.id} query={query} />}
+              {title === START || title === SEARCH ? null : <Find conversationId={conversation?.id} query={query} />}
             </div>
             {conversation === undefined ? null : <ConversationHead conversation={conversation} tab={tab} />}
           </header>

@@ -4,6 +4,7 @@
  */
 import type { Child } from 'hono/jsx'
 import type { Course, Mark, MarkKind } from '../reading/history.js'
+import type { Losses } from '../reading/losses.js'
 import { conversationLink } from '../links.js'
 import { count, many } from './text.js'
 
@@ -180,9 +181,6 @@ function Axes({ course, scales }: { course: Course; scales: Scales }): Child {
   )
 }
 
-/** Items that each cycle lost, by its revision. */
-export type Losses = ReadonlyMap<number, number>
-
 function MarkSign({
   c,
   mark,
@@ -273,6 +271,7 @@ export function Plot({
         class="plot"
         role="group"
         data-last={scales.last}
+        data-base={TOP + LINES}
         data-tips={c === undefined ? undefined : tipsOf(course)}
         aria-label={`Tokens of the context over ${many(course.turns.at(-1) ?? 0, 'turn')} and ${many(course.revisions.length, 'event')}, with ${many(marks.length, 'mark')}`}
       >
