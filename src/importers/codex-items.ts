@@ -186,11 +186,7 @@ function fromOutput(item: Fields, output: unknown): CodexMessage | undefined {
     typeof inner === 'string' || Array.isArray(inner) || (isRecord(inner) && typeof inner['type'] === 'string')
       ? contentOf(partsOf(inner))
       : jsonText(output ?? '')
-  return messageOf(
-    item,
-    { role: 'tool', content, toolCallId: id },
-    outcomeOf(output, contentText(content)),
-  )
+  return messageOf(item, { role: 'tool', content, toolCallId: id }, outcomeOf(output, contentText(content)))
 }
 
 /** Item types that contain no message for the model, or that only list the tools. */

@@ -59,6 +59,22 @@ interface LayoutProps {
 /** The title of a conversation, else its id. */
 const nameOf = ({ id, summary }: NamedConversation): string => summary?.title ?? id
 
+/** Origin, time and size of a conversation. */
+export function ConversationFacts({ summary }: { summary: ConversationSummary }): Child {
+  const { program, project, lastMessageAt, lastRecordedAt, messages, compactions } = summary
+  return (
+    <>
+      {program === undefined ? null : <span>{visible(program)}</span>}
+      {project === undefined ? null : <Name text={project} most={60} />}
+      <span>
+        last message <Time at={lastMessageAt ?? lastRecordedAt} isShort />
+      </span>
+      <span>{many(messages, 'message')}</span>
+      <span>{many(compactions, 'compaction')}</span>
+    </>
+  )
+}
+
 /** Title, origin and tabs of a conversation. */
 function ConversationHead({ conversation, tab }: { conversation: NamedConversation; tab: Tab | undefined }): Child {
   const { id, summary } = conversation
@@ -68,17 +84,7 @@ function ConversationHead({ conversation, tab }: { conversation: NamedConversati
         <Name text={nameOf(conversation)} most={160} />
       </h1>
       <p class="about">
-        {summary?.program === undefined ? null : <span>{visible(summary.program)}</span>}
-        {summary?.project === undefined ? null : <Name text={summary.project} most={60} />}
-        {summary === undefined ? null : (
-          <>
-            <span>
-              last message <Time at={summary.lastMessageAt ?? summary.lastRecordedAt} isShort />
-            </span>
-            <span>{many(summary.messages, 'message')}</span>
-            <span>{many(summary.compactions, 'compaction')}</span>
-          </>
-        )}
+        {summary === undefined ? null : <ConversationFacts summary={summary} />}
         {summary?.title === undefined ? null : (
           <span class="id">
             <Name text={id} most={80} />
