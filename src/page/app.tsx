@@ -14,10 +14,10 @@ import { verifyStatusOf, VERIFY_STATUSES, type VerifyStatus } from './reading/ve
 import { ConversationRoutes } from './routes/conversation.js'
 import { conversation, PageServices, param, STATUSES, wholeNumber, type AppOptions } from './routes/page-services.js'
 import { RecordRoutes } from './routes/records.js'
-import { HitList } from './views/conversation.js'
 import { Conversations, Entry, type ListQuery } from './views/conversations.js'
 import { SEARCH, START } from './views/layout.js'
-import { many, Name, visible } from './views/text.js'
+import { SearchView } from './views/search.js'
+import { visible } from './views/text.js'
 import { VerifyView } from './views/verification.js'
 
 const ROWS = 100
@@ -135,41 +135,7 @@ class PageRoutes {
     return await this.page.answer(
       context,
       { title: SEARCH, query },
-      <>
-        <h1 class="title">Search all messages</h1>
-        <form class="filters" action="/search">
-          <label>
-            Words
-            <input type="search" name="q" value={query} data-search />
-          </label>
-          <label>
-            Scope
-            <input name="scope" value={scope} placeholder="none" />
-          </label>
-          <button type="submit">Search</button>
-        </form>
-        {found === undefined || query === undefined ? null : (
-          <>
-            {found.behind === undefined ? null : (
-              <p class="note warn">The read models lag by {many(found.behind.events, 'event')}.</p>
-            )}
-            <p class="muted">
-              {many(found.hits.length, 'hit')} for <Name text={query} />
-            </p>
-            {[...titles].map(([c, title]) => (
-              <section class="card">
-                <h2>
-                  <a href={link('/conversation', { c, q: query })}>
-                    <Name text={title ?? c} most={110} />
-                  </a>
-                </h2>
-                <HitList query={query} hits={found.hits.filter(({ conversationId }) => conversationId === c)} />
-              </section>
-            ))}
-            {found.hits.length > 0 ? null : <p class="empty">Nothing found. Fewer or other words may help.</p>}
-          </>
-        )}
-      </>,
+      <SearchView query={query} scope={scope} found={found} titles={titles} />,
     )
   }
 

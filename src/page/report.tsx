@@ -163,7 +163,7 @@ function Head({
 }: {
   c: string
   summary: ConversationSummary | undefined
-  head: bigint
+  head: number
   now: Date
 }): Child {
   return (
@@ -209,7 +209,7 @@ export async function reportOf({ ledger, conversationId, words, now }: ReportOpt
   const verification = await orMessage(ledger.admin.verify(conversationId))
   const cycles = await cyclesOf(ledger, conversationId)
   const found = await forgottenFound(ledger, conversationId)
-  const losses = new Map(found.rows.map(({ revision, verdicts }) => [Number(revision), verdicts.gone]))
+  const losses = new Map(found.rows.map(({ revision, verdicts }) => [revision, verdicts.gone]))
   const summary = await summaryOf(ledger, conversationId)
   const batches = typeof explanation !== 'string' && explanation.kind === 'view' ? explanation.batches : []
   return await documentOf(

@@ -12,18 +12,18 @@ export interface LossCounts {
    * The losses; undefined if reading them takes longer than `milliseconds` or fails.
    * @param head the revision of the last event; the losses of an earlier one are read again
    */
-  within(c: string, head: bigint, milliseconds: number): Promise<Losses | undefined>
+  within(c: string, head: number, milliseconds: number): Promise<Losses | undefined>
 }
 
 export function createLossCounts(ledger: Pick<Ledger, 'forgotten'>): LossCounts {
   const cache = new Map<string, Promise<Losses>>()
 
-  async function read(c: string, head: bigint): Promise<Losses> {
+  async function read(c: string, head: number): Promise<Losses> {
     const key = `${String(head)} ${c}`
     const known = cache.get(key)
     if (known !== undefined) return await known
     const work = forgottenFound(ledger, c, undefined, 0).then(
-      ({ rows }) => new Map(rows.map(({ revision, verdicts }) => [Number(revision), verdicts.gone])),
+      ({ rows }) => new Map(rows.map(({ revision, verdicts }) => [revision, verdicts.gone])),
     )
     if (cache.size >= MAX_CACHED) cache.clear()
     cache.set(key, work)

@@ -7,7 +7,7 @@ import type { Step } from '../reading/step.js'
 import type { Words } from '../words.js'
 import type { ContextFocus } from './chat.js'
 import { StepView } from './context.js'
-import { count, many, Marked, markedWords, Name, oneLine, Time } from './text.js'
+import { count, many, Marked, markedWords, oneLine, Time } from './text.js'
 
 /** Search hits in this conversation. */
 export interface Hits {

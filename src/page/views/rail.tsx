@@ -121,7 +121,7 @@ function Changed({ step, q }: { step: Step; q: string | undefined }): Child {
         </a>
       )}{' '}
       <b class="minus">−{count(removed.length)}</b> {added.size + removed.length === 1 ? 'message' : 'messages'}{' '}
-      {since === revision - 1n ? 'in this step' : `since revision ${count(since)}`}
+      {since === revision - 1 ? 'in this step' : `since revision ${count(since)}`}
     </p>
   )
 }
