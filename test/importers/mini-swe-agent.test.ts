@@ -110,7 +110,7 @@ describe('mini-swe-agent 1.1', () => {
     )
     expect(linesOf(items).slice(2)).toEqual([
       'messages[2].0 assistant: Now. +c1',
-      'messages[3].0 tool: a.py =c1',
+      'messages[3].0 tool (exit 0): a.py =c1',
       'messages[4].0 user (program): try again',
     ])
     expect(ofKind(items, 'message')[2]?.usage).toEqual({

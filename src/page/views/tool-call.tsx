@@ -68,7 +68,7 @@ export function ToolCallView({
       </summary>
       <div class="inside">
         {changes.length > 0 ? (
-          <TextDifference changes={changes} name={`Changes by ${tool}`} />
+          <TextDifference changes={changes} name={`Changes by ${tool}`} isScrolling={false} />
         ) : (
           <Code text={cut(shown.text, MAX_CHARACTERS)} language={shown.language} />
         )}
