@@ -129,9 +129,10 @@ class PageRoutes {
       query === undefined
         ? undefined
         : await this.page.options.ledger.search(query, { limit: HITS, ...(scope === undefined ? {} : { scope }) })
-    const titles = new Map<string, string | undefined>()
-    for (const { conversationId } of found?.hits ?? [])
-      if (!titles.has(conversationId)) titles.set(conversationId, (await this.page.summaryOf(conversationId))?.title)
+    const titles = await titlesOf(
+      this.page.options.ledger,
+      (found?.hits ?? []).map(({ conversationId }) => conversationId),
+    )
     return await this.page.answer(
       context,
       { title: SEARCH, query },

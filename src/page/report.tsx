@@ -188,7 +188,7 @@ function Losses({ cycles, found }: { cycles: readonly Cycle[]; found: ForgottenF
   if (cycles.length === 0) return <p class="empty">Nothing has been compacted, so nothing was forgotten.</p>
   return (
     <>
-      <Headlines cycles={whole} withNames={false} linked={false} />
+      <Headlines cycles={whole} names={undefined} linked={false} />
       {cycles.map((cycle) => (
         <CyclePart cycle={cycle} found={whole.find(({ revision }) => revision === cycle.revision)} />
       ))}

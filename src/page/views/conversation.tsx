@@ -1,7 +1,6 @@
 /** The timeline of a conversation: the plot, a slider over its revisions, and the context at the selected revision. */
 import type { Child } from 'hono/jsx'
 import type { SearchHit } from '../../library/ledger.js'
-import type { Titles } from '../../library/titles.js'
 import { conversationLink, link } from '../links.js'
 import type { Step } from '../reading/step.js'
 import type { Words } from '../words.js'

@@ -1,21 +1,15 @@
 /** The search in all messages: a form, and the hits by conversation. */
 import type { Child } from 'hono/jsx'
 import type { Ledger } from '../../library/ledger.js'
+import type { Titles } from '../../library/titles.js'
 import { link } from '../links.js'
 import { HitList } from './conversation.js'
 import { many, Name } from './text.js'
 
 type Found = Awaited<ReturnType<Ledger['search']>>
 
-function Results({
-  query,
-  found,
-  titles,
-}: {
-  query: string
-  found: Found
-  titles: ReadonlyMap<string, string | undefined>
-}): Child {
+function Results({ query, found, titles }: { query: string; found: Found; titles: Titles }): Child {
+  const conversations = new Set(found.hits.map(({ conversationId }) => conversationId))
   return (
     <>
       {found.behind === undefined ? null : (
@@ -24,11 +18,11 @@ function Results({
       <p class="muted">
         {many(found.hits.length, 'hit')} for <Name text={query} />
       </p>
-      {[...titles].map(([c, title]) => (
+      {[...conversations].map((c) => (
         <section class="card">
           <h2>
             <a href={link('/conversation', { c, q: query })}>
-              <Name text={title ?? c} most={110} />
+              <Name text={titles.get(c) ?? c} most={110} />
             </a>
           </h2>
           <HitList query={query} hits={found.hits.filter(({ conversationId }) => conversationId === c)} />
@@ -48,8 +42,7 @@ export function SearchView({
   query: string | undefined
   scope: string | undefined
   found: Found | undefined
-  /** The titles of the conversations with hits, the best hit first; undefined if one has none. */
-  titles: ReadonlyMap<string, string | undefined>
+  titles: Titles
 }): Child {
   return (
     <>
