@@ -21,8 +21,6 @@ import { visible } from './views/text.js'
 import { VerifyView } from './views/verification.js'
 
 const ROWS = 100
-/** Time for reading row details before the list is sent; the browser fetches the rest. */
-const ROWS_MS = 120
 const HITS = 50
 /** Time to wait for a verification before the page shows its progress. */
 const VERIFY_WAIT_MS = 1_500
@@ -93,12 +91,6 @@ class PageRoutes {
         query.verified === undefined || verifyStatusOf(verdicts.latest(conversationId), revision) === query.verified,
     )
     const conversations = matching.slice(query.page * ROWS, end)
-    const deadline = performance.now() + ROWS_MS
-    for (const row of conversations) {
-      if (performance.now() > deadline) break
-      // The page of the conversation reports the error.
-      await rows.read(row).catch(() => undefined)
-    }
     return await this.page.answer(
       context,
       { title: START },
@@ -107,6 +99,7 @@ class PageRoutes {
         list={{ ...list, conversations }}
         more={matching.length > end}
         now={options.now()}
+        // The browser fetches what is not known yet, because that reads whole conversations.
         detailsOf={(row) => rows.known(row)}
         latestOf={(id) => verdicts.latest(id)}
       />,

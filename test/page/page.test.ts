@@ -131,6 +131,8 @@ const listed = (c: string): string => `class="name" href="${of('/conversation', 
 
 describe('each view, by its address', () => {
   it('the list: by day, with its course and what was lost; filtered and sorted', async () => {
+    expect(await body('/')).toContain(`data-row="${of('/row', { c: 'talk' })}"`)
+    expect(await body(of('/row', { c: 'talk' }))).toMatch(/^<li class="entry">/u)
     const text = await body('/')
     expect(text).toContain(listed('talk'))
     expect(text).toContain('a ledger &lt;of tests&gt;')
@@ -142,7 +144,6 @@ describe('each view, by its address', () => {
     expect(await body('/?grep=nothing-has-this')).toContain('No conversations match')
     expect(await body('/?sort=id')).not.toContain('class="day"')
     expect(await body('/?since=2020-01-01&until=2020-01-02')).toContain('No conversations match')
-    expect(await body(of('/row', { c: 'talk' }))).toMatch(/^<li class="entry">/u)
     expect((await page.get('/?since=yesterday')).status).toBe(400)
   })
 

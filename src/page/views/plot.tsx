@@ -26,6 +26,8 @@ const HEIGHT = TOP + LINES + 24
 /** Space at both sides, in percent. */
 const SIDE = 1
 const MAX_POINTS = 2_400
+/** The small form is 140 pixels wide. */
+const SPARK_POINTS = 60
 const MAX_TIPS = 600
 const MAX_MARKS = 400
 /** More cycles than this have no figure at their signs. */
@@ -318,7 +320,11 @@ export function Spark({ course }: { course: Course }): Child {
       preserveAspectRatio="none"
       aria-hidden="true"
     >
-      <CourseLines course={{ ...course, soft: [], hard: [] }} scales={scalesOf({ ...course, hard: [] })} most={200} />
+      <CourseLines
+        course={{ ...course, soft: [], hard: [] }}
+        scales={scalesOf({ ...course, hard: [] })}
+        most={SPARK_POINTS}
+      />
     </svg>
   )
 }
