@@ -280,13 +280,13 @@ inBrowser(`the page in a real Chromium${chromiumPath === undefined ? ' (there is
       expect({ name, hasKeys: await page.locator('#keys').isVisible() }).toEqual({ name, hasKeys: true })
       await page.keyboard.press('Escape')
       const listed = page.locator('.context .part > .msg, .events .event, .entry .name, .rows tbody tr a, .headline')
-      if ((await listed.count()) > 0) {
-        await page.keyboard.press('j')
-        expect({ name, isInMain: await focused('main *') }).toEqual({ name, isInMain: true })
-      }
+      const isListing = (await listed.count()) > 0
+      await page.keyboard.press('j')
+      expect({ name, isInMain: !isListing || (await focused('main *')) }).toEqual({ name, isInMain: true })
       if ((await page.locator('.tabs').count()) === 0) continue
-      await page.keyboard.press('2')
-      await page.waitForURL((address) => address.pathname === '/forgotten')
+      await Promise.all([page.waitForEvent('framenavigated'), page.keyboard.press('2')])
+      expect(new URL(page.url()).pathname).toBe('/forgotten')
+      await page.waitForLoadState('load')
     }
     expect(wrong().filter((each) => !each.includes('404'))).toEqual([])
     await context.close()

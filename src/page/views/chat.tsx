@@ -300,7 +300,7 @@ function Tags({ chat: { step }, at }: { chat: Chat; at: number }): Child {
   )
 }
 
-/** The line above a message: who wrote it, its tags, its size and time. */
+/** The line above a message: its role, its tags, its size and time. */
 function MessageHead({ chat, at, name }: { chat: Chat; at: number; name: string }): Child {
   const { step, linked } = chat
   const { context, live, conversationId: c } = step
