@@ -7,10 +7,10 @@ import { initialState, type Conversation } from '../domain/conversation/conversa
 import type { LiveMessage } from '../domain/conversation/live-message.js'
 import type { EventData, RecordedEvent } from '../domain/events/index.js'
 import { forgottenOf, type ForgottenReport } from './forgotten.js'
-import type { ReportInput, ReportMessage, RemainingSummary } from './report-input.js'
+import type { ReportInput, ReportMessage, ReportToolCall, RemainingSummary } from './report-input.js'
 import type { TotalKey } from './totals.js'
 import { conversationStream } from '../domain/values/ids.js'
-import { contentText, type MessageBody } from '../domain/values/message.js'
+import { contentText, type MessageBody, type ToolCall } from '../domain/values/message.js'
 import { findEstimator } from '../recording/estimators.js'
 import type { Log } from '../recording/load-conversation.js'
 import { decodeEvent, isOfType, isReplacement } from '../recording/read-event.js'
@@ -58,11 +58,7 @@ export function toReportMessage(
     ...(toolCalls === undefined
       ? {}
       : {
-          toolCalls: toolCalls.map((call) => ({
-            id: call.id,
-            name: call.function?.name ?? customOf(call).name,
-            arguments: call.function?.arguments ?? customOf(call).input,
-          })),
+          toolCalls: toolCalls.map((call) => toReportCall(call)),
         }),
     ...(toolCallId === undefined ? {} : { toolCallId }),
     ...(attributes?.['isError'] === true ? { isError: true } : {}),
@@ -71,6 +67,13 @@ export function toReportMessage(
     tokens,
   }
 }
+
+/** A tool call in the report's form. */
+export const toReportCall = (call: ToolCall): ReportToolCall => ({
+  id: call.id,
+  name: call.function?.name ?? customOf(call).name,
+  arguments: call.function?.arguments ?? customOf(call).input,
+})
 
 /** The name and input of a tool call with free text, or of an unknown kind. */
 function customOf(call: Readonly<Record<string, unknown>> & { readonly type: string }): {

@@ -1,5 +1,6 @@
 /** Helpers for importers: times, contents, and whether the ledger accepts a message body. */
 import { either as E } from 'fp-ts'
+import { isRecord } from '../lib/is-record.js'
 import { exactText, recordable } from '../lib/json.js'
 import { parseMessage, type ContentPart, type MessageBody } from '../domain/values/message.js'
 
@@ -16,6 +17,16 @@ export const countIn = (value: unknown): number | undefined =>
     : typeof value === 'number' && Number.isFinite(value) && value >= 0
       ? value
       : undefined
+
+/** A field of an object, and of the objects in it; undefined if one of them is absent. */
+export const inside = (value: unknown, ...path: readonly string[]): unknown =>
+  path.reduce<unknown>((found, field) => (isRecord(found) ? found[field] : undefined), value)
+
+/** The exit code of a command; undefined for any other value, for example -1 while the command runs. */
+export const exitCodeIn = (value: unknown): number | undefined => {
+  const code = countIn(value)
+  return Number.isInteger(code) ? code : undefined
+}
 
 /**
  * A time as ISO 8601 with a zone; undefined if the value is not a time. A time without a zone counts as UTC, and a

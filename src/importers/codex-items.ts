@@ -6,7 +6,7 @@ import { isRecord } from '../lib/is-record.js'
 import { z } from 'zod'
 import { hashOf } from '../domain/values/hash.js'
 import { contentText, messageHash, type ContentPart, type MessageBody, type Role } from '../domain/values/message.js'
-import { contentOf, jsonText, textIn, type Fields } from './bodies.js'
+import { contentOf, exitCodeIn, jsonText, textIn, type Fields } from './bodies.js'
 import { toContentPart, textPart } from './content-part.js'
 
 /** The message of an item. */
@@ -16,6 +16,7 @@ export interface CodexMessage {
   readonly isAnswer: boolean
   readonly byProgram?: true
   readonly isError?: true
+  readonly exitCode?: number | undefined
   /** A user or another agent asks for something. A rollback counts these messages. */
   readonly opensTurn: boolean
   /** Hash that identifies the item in another context: without its id, its status and the program's metadata. */
@@ -100,7 +101,7 @@ const keyOf = (body: MessageBody): number => {
 const messageOf = (
   item: Fields,
   body: MessageBody,
-  rest: Partial<Pick<CodexMessage, 'isAnswer' | 'byProgram' | 'isError' | 'opensTurn'>> = {},
+  rest: Partial<Pick<CodexMessage, 'isAnswer' | 'byProgram' | 'isError' | 'exitCode' | 'opensTurn'>> = {},
 ): CodexMessage => ({
   isAnswer: body.role === 'assistant',
   opensTurn: false,
@@ -168,11 +169,13 @@ const EXIT = /^(?:Exit code: |(?:Chunk ID: .*\n)?(?:Wall time: .*\n)?Process exi
 const EXIT_AT_END = /^\{"output":[^]*"metadata":\{"exit_code":(-?\d+)[^{}]*\}\}$/u
 const STOPPED = /^(?:exec command|patch) rejected by user|^aborted(?: by user|$)/u
 
-/** Whether the output shows that the call failed, was rejected or was stopped. */
-function hasFailed(output: unknown, text: string): boolean {
-  if (isRecord(output) && output['success'] === false) return true
-  const code = EXIT.exec(text)?.[1] ?? EXIT_AT_END.exec(text)?.[1]
-  return (code !== undefined && Number(code) !== 0) || STOPPED.test(text)
+/** The exit code, and whether the output shows that the call failed, was rejected or was stopped. */
+function outcomeOf(output: unknown, text: string): Pick<CodexMessage, 'isError' | 'exitCode'> {
+  const found = EXIT.exec(text)?.[1] ?? EXIT_AT_END.exec(text)?.[1]
+  const code = found === undefined ? undefined : Number(found)
+  const failed =
+    (isRecord(output) && output['success'] === false) || (code !== undefined && code !== 0) || STOPPED.test(text)
+  return { exitCode: exitCodeIn(code), ...(failed ? { isError: true } : {}) }
 }
 
 function fromOutput(item: Fields, output: unknown): CodexMessage | undefined {
@@ -183,11 +186,7 @@ function fromOutput(item: Fields, output: unknown): CodexMessage | undefined {
     typeof inner === 'string' || Array.isArray(inner) || (isRecord(inner) && typeof inner['type'] === 'string')
       ? contentOf(partsOf(inner))
       : jsonText(output ?? '')
-  return messageOf(
-    item,
-    { role: 'tool', content, toolCallId: id },
-    hasFailed(output, contentText(content)) ? { isError: true } : {},
-  )
+  return messageOf(item, { role: 'tool', content, toolCallId: id }, outcomeOf(output, contentText(content)))
 }
 
 /** Item types that contain no message for the model, or that only list the tools. */

@@ -182,7 +182,7 @@ function messageItem(
   where: SourceLocation,
   message: CodexMessage,
 ): TranscriptItem {
-  const { body, isAnswer, byProgram, isError, opensTurn, key, turnId } = message
+  const { body, isAnswer, byProgram, isError, exitCode, opensTurn, key, turnId } = message
   const refusal = refusalOf(body)
   if (refusal !== undefined)
     return { kind: 'damage', detail: `says what no message can hold: ${refusal}`, isCut: false, where }
@@ -213,6 +213,7 @@ function messageItem(
     ...(counts === undefined ? {} : { usage: counts }),
     ...(earlier === undefined ? {} : { earlierUsage: earlier }),
     ...(isError === true ? { isError } : {}),
+    ...(exitCode === undefined ? {} : { exitCode }),
     where,
   }
   return item

@@ -8,7 +8,7 @@ import { isRecord } from '../lib/is-record.js'
 import { z } from 'zod'
 import { hashOf } from '../domain/values/hash.js'
 import type { MessageBody, ToolCall } from '../domain/values/message.js'
-import { contentOf, countIn, refusalOf, textIn, timeIn, type Fields } from './bodies.js'
+import { contentOf, countIn, exitCodeIn, inside, refusalOf, textIn, timeIn, type Fields } from './bodies.js'
 import { argumentsOf, toContentPart, textPart } from './content-part.js'
 import { callsOf, partsOf } from './swe-agent.js'
 import type { Head, Importer, Layout, TranscriptItem, TranscriptReader, TranscriptRecord, Usage } from './transcript.js'
@@ -23,9 +23,6 @@ const trajectorySchema = z.looseObject({
   info: z.looseObject({}).optional().catch(undefined),
 })
 type Trajectory = z.infer<typeof trajectorySchema>
-
-const inside = (value: unknown, ...path: readonly string[]): unknown =>
-  path.reduce<unknown>((found, field) => (isRecord(found) ? found[field] : undefined), value)
 
 /** The usage, from the format of the chat API or the Responses API. */
 function usageOf(response: unknown, cost: unknown): Usage | undefined {
@@ -178,6 +175,7 @@ function* readTrajectory({ messages, info }: Trajectory, where: TranscriptRecord
         ? { model: textIn(inside(response, 'model')) ?? model, usage: usageOf(response, inside(extra, 'cost')) }
         : {}),
       ...(textIn(inside(extra, 'exception_info')) === undefined ? {} : { isError: true }),
+      exitCode: exitCodeIn(inside(extra, 'returncode')),
       where: location,
     }
   }

@@ -5,7 +5,7 @@
 import { isRecord } from '../lib/is-record.js'
 import { z } from 'zod'
 import type { ContentPart, MessageBody, ToolCall } from '../domain/values/message.js'
-import { contentOf, countIn, textIn, timeIn, type Fields } from './bodies.js'
+import { contentOf, countIn, exitCodeIn, textIn, timeIn, type Fields } from './bodies.js'
 import { argumentsOf, toContentPart, textPart } from './content-part.js'
 import type { Usage } from './transcript.js'
 
@@ -64,6 +64,7 @@ export interface RecordMessage {
   readonly at?: string | undefined
   readonly byProgram?: true | undefined
   readonly isError?: true | undefined
+  readonly exitCode?: number | undefined
   readonly model?: string | undefined
   readonly usage?: Usage | undefined
   /** When the program replaced it with a placeholder, in milliseconds since 1970. */
@@ -139,16 +140,16 @@ function resultContent(result: unknown, attachments: readonly unknown[]): Messag
 
 /** The result of a call; undefined if it has none yet. */
 function resultOf(state: State, toolCallId: string): RecordMessage | undefined {
-  const at = timeIn(state.time?.end)
+  const rest = { at: timeIn(state.time?.end), exitCode: exitCodeIn(state.metadata?.['exit']) }
   if (state.status === 'completed') {
     const content = resultContent(state['output'] ?? '', state.attachments ?? [])
-    return { body: { role: 'tool', content, toolCallId }, at, prunedAt: state.time?.compacted }
+    return { body: { role: 'tool', content, toolCallId }, ...rest, prunedAt: state.time?.compacted }
   }
   if (state.status === 'error') {
     // The output of a command before the user interrupted it.
     const before = state.metadata?.['interrupted'] === true ? textIn(state.metadata['output']) : undefined
     const content = resultContent(before ?? state['error'] ?? '', [])
-    return { body: { role: 'tool', content, toolCallId }, at, isError: true }
+    return { body: { role: 'tool', content, toolCallId }, ...rest, isError: true }
   }
   return undefined
 }

@@ -4,7 +4,7 @@
  */
 import { isRecord } from '../lib/is-record.js'
 import type { ContentPart, MessageBody } from '../domain/values/message.js'
-import { contentOf, countIn, textIn, timeIn, type Fields } from './bodies.js'
+import { contentOf, countIn, exitCodeIn, inside, textIn, timeIn, type Fields } from './bodies.js'
 import { argumentsOf, toContentPart, textPart } from './content-part.js'
 import {
   callIdIn,
@@ -17,8 +17,6 @@ import {
 } from './opencode-parts.js'
 
 const listIn = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
-const inside = (value: unknown, field: string): unknown => (isRecord(value) ? value[field] : undefined)
-
 /** Texts as text parts, all other values unchanged. */
 const contentPart = (value: unknown): ContentPart => {
   const text = inside(value, 'text')
@@ -92,6 +90,7 @@ function answer(message: Fields, place: string): RecordContent {
       body: resultBody(id, state),
       at: timeIn(inside(part['time'], 'completed')),
       ...(status === 'error' ? { isError: true } : {}),
+      exitCode: exitCodeIn(inside(metadata, 'exit')),
       prunedAt: countIn(inside(part['time'], 'pruned')),
     })
   }

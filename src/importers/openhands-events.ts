@@ -5,7 +5,7 @@
 import { isRecord } from '../lib/is-record.js'
 import { z } from 'zod'
 import type { ContentPart, MessageBody, Role, ToolCall } from '../domain/values/message.js'
-import { contentOf, textIn, timeIn, type Fields } from './bodies.js'
+import { contentOf, exitCodeIn, inside, textIn, timeIn, type Fields } from './bodies.js'
 import { argumentsOf, toContentPart, textPart } from './content-part.js'
 
 /** The message of an event. */
@@ -14,6 +14,7 @@ export interface EventMessage {
   readonly at: string | undefined
   readonly byProgram?: true | undefined
   readonly isError?: true | undefined
+  readonly exitCode?: number | undefined
   readonly answerId?: string | undefined
 }
 
@@ -114,7 +115,7 @@ function fromMessage(event: OpenHandsEvent): Pick<EventMessage, 'body' | 'byProg
   return { body: { role, content: contentOf(parts) }, ...(byProgram ? { byProgram } : {}) }
 }
 
-function resultOf(event: OpenHandsEvent): Pick<EventMessage, 'body' | 'isError'> | undefined {
+function resultOf(event: OpenHandsEvent): Pick<EventMessage, 'body' | 'isError' | 'exitCode'> | undefined {
   const toolCallId = event.tool_call_id
   if (toolCallId === undefined) return undefined
   const result = (content: MessageBody['content'], isError: boolean): Pick<EventMessage, 'body' | 'isError'> => ({
@@ -126,7 +127,10 @@ function resultOf(event: OpenHandsEvent): Pick<EventMessage, 'body' | 'isError'>
     return result(`Action rejected: ${textIn(event['rejection_reason']) ?? ''}`, true)
   const { observation } = event
   const isError = isRecord(observation) && observation['is_error'] === true
-  return result(resultContent(observation, partsOf(event['extended_content'])), isError)
+  return {
+    ...result(resultContent(observation, partsOf(event['extended_content'])), isError),
+    exitCode: exitCodeIn(inside(observation, 'metadata', 'exit_code') ?? inside(observation, 'exit_code')),
+  }
 }
 
 const systemSchema = z.looseObject({ system_prompt: z.unknown().optional(), dynamic_context: z.unknown().optional() })

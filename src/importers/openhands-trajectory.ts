@@ -5,7 +5,7 @@
 import { isRecord } from '../lib/is-record.js'
 import { z } from 'zod'
 import type { MessageBody, ToolCall } from '../domain/values/message.js'
-import { contentOf, countIn, textIn, timeIn, type Fields } from './bodies.js'
+import { contentOf, countIn, exitCodeIn, inside, textIn, timeIn, type Fields } from './bodies.js'
 import { argumentsOf, toContentPart, textPart } from './content-part.js'
 import type { Condensation, EventMessage } from './openhands-events.js'
 import type { Usage } from './transcript.js'
@@ -187,7 +187,11 @@ function messageOfObservation(event: V0Event, past: V0Past): MessageV0 | undefin
   const outputs = extras?.['outputs']
   const content = textIn(isRecord(outputs) ? outputs['content'] : undefined) ?? event.content ?? event.message ?? ''
   const failed = observation === 'error' || observation === 'user_rejected'
-  const rest = { at: at(event), ...(failed ? { isError: true as const } : {}) }
+  const rest = {
+    at: at(event),
+    ...(failed ? { isError: true as const } : {}),
+    exitCode: exitCodeIn(inside(extras, 'metadata', 'exit_code') ?? inside(extras, 'exit_code')),
+  }
   const generatedId = cause !== undefined && past.calls.has(cause) ? generatedCallId(cause) : undefined
   const toolCallId = event.tool_call_metadata?.tool_call_id ?? generatedId
   return toolCallId === undefined

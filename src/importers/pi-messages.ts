@@ -4,7 +4,7 @@
 import { isRecord } from '../lib/is-record.js'
 import { z } from 'zod'
 import type { ContentPart, MessageBody, ToolCall } from '../domain/values/message.js'
-import { contentOf, countIn, jsonText, textIn, timeIn, type Fields } from './bodies.js'
+import { contentOf, countIn, exitCodeIn, inside, jsonText, textIn, timeIn, type Fields } from './bodies.js'
 import { argumentsOf, toContentPart, textPart } from './content-part.js'
 import type { Usage } from './transcript.js'
 
@@ -14,6 +14,7 @@ export interface PiMessage {
   readonly at: string | undefined
   readonly byProgram?: true
   readonly isError?: true
+  readonly exitCode?: number | undefined
   readonly model?: string
   readonly usage?: Usage
 }
@@ -142,6 +143,7 @@ function messageByRole(message: Fields, role: string): Omit<PiMessage, 'at'> | u
       return {
         body: { role: 'tool', content: contentIn(message['content']), toolCallId },
         ...(message['isError'] === true ? { isError: true } : {}),
+        exitCode: exitCodeIn(inside(message['details'], 'exitCode')),
       }
     }
     case 'system':

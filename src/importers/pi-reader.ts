@@ -109,7 +109,7 @@ function liveAt(path: readonly Entry[]): readonly string[] {
 }
 
 function messageItem(entry: Entry, message: PiMessage, at: string | undefined): TranscriptItem {
-  const { body, byProgram, isError, model, usage } = message
+  const { body, byProgram, isError, exitCode, model, usage } = message
   const { where } = entry
   const refusal = refusalOf(body)
   if (refusal !== undefined)
@@ -128,6 +128,7 @@ function messageItem(entry: Entry, message: PiMessage, at: string | undefined): 
     ...(model === undefined ? {} : { model }),
     ...(usage === undefined ? {} : { usage }),
     ...(isError === true ? { isError } : {}),
+    ...(exitCode === undefined ? {} : { exitCode }),
     where,
   }
 }

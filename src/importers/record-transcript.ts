@@ -359,7 +359,7 @@ class Recording {
 
   /** @param body the redacted body, as it is recorded */
   private async message(item: MessageItem, body: MessageBody): Promise<E.Either<TranscriptFailure, undefined>> {
-    const { sourceId, part, byProgram, answerId, model, isError } = item
+    const { sourceId, part, byProgram, answerId, model, isError, exitCode } = item
     const plainId = this.idOf(item)
     // An older event may have the text that is redacted today.
     const isAsReceived = hasHash(item.body, this.hashes.get(plainId))
@@ -391,6 +391,7 @@ class Recording {
           ? undefined
           : { answerId: item.earlierUsage.answerId, usage: usageOf(item.earlierUsage.usage) },
       isError,
+      exitCode,
     })
     const createdAt = this.time ?? this.options.writtenAt
     this.queued.push({

@@ -81,6 +81,8 @@ export interface MessageItem {
   readonly earlierUsage?: EarlierUsage | undefined
   /** The call failed, was rejected or was stopped. */
   readonly isError?: true | undefined
+  /** The exit code of the command that the call ran, if the program records it. */
+  readonly exitCode?: number | undefined
   readonly where: SourceLocation
 }
 

@@ -14,15 +14,13 @@ import { verifyStatusOf, VERIFY_STATUSES, type VerifyStatus } from './reading/ve
 import { ConversationRoutes } from './routes/conversation.js'
 import { conversation, PageServices, param, STATUSES, wholeNumber, type AppOptions } from './routes/page-services.js'
 import { RecordRoutes } from './routes/records.js'
-import { HitList } from './views/conversation.js'
 import { Conversations, Entry, type ListQuery } from './views/conversations.js'
-import { START } from './views/layout.js'
-import { many, Name, visible } from './views/text.js'
+import { SEARCH, START } from './views/layout.js'
+import { SearchView } from './views/search.js'
+import { visible } from './views/text.js'
 import { VerifyView } from './views/verification.js'
 
 const ROWS = 100
-/** Time for reading row details before the list is sent; the browser fetches the rest. */
-const ROWS_MS = 120
 const HITS = 50
 /** Time to wait for a verification before the page shows its progress. */
 const VERIFY_WAIT_MS = 1_500
@@ -48,7 +46,7 @@ class PageRoutes {
           <h1 class="bad">Cannot show this page</h1>
           <p>{visible(message)}</p>
           <p>
-            <a href="/">Conversations</a>
+            <a href="/">All conversations</a>
           </p>
         </section>,
       )
@@ -93,12 +91,6 @@ class PageRoutes {
         query.verified === undefined || verifyStatusOf(verdicts.latest(conversationId), revision) === query.verified,
     )
     const conversations = matching.slice(query.page * ROWS, end)
-    const deadline = performance.now() + ROWS_MS
-    for (const row of conversations) {
-      if (performance.now() > deadline) break
-      // The page of the conversation reports the error.
-      await rows.read(row).catch(() => undefined)
-    }
     return await this.page.answer(
       context,
       { title: START },
@@ -107,6 +99,7 @@ class PageRoutes {
         list={{ ...list, conversations }}
         more={matching.length > end}
         now={options.now()}
+        // The browser fetches what is not known yet, because that reads whole conversations.
         detailsOf={(row) => rows.known(row)}
         latestOf={(id) => verdicts.latest(id)}
       />,
@@ -129,38 +122,14 @@ class PageRoutes {
       query === undefined
         ? undefined
         : await this.page.options.ledger.search(query, { limit: HITS, ...(scope === undefined ? {} : { scope }) })
-    const names = await titlesOf(
+    const titles = await titlesOf(
       this.page.options.ledger,
       (found?.hits ?? []).map(({ conversationId }) => conversationId),
     )
     return await this.page.answer(
       context,
-      { title: 'Search', query },
-      <>
-        <h1 class="title">Search</h1>
-        <form class="filters" action="/search">
-          <label>
-            Words
-            <input type="search" name="q" value={query} />
-          </label>
-          <label>
-            Scope
-            <input name="scope" value={scope} placeholder="none" />
-          </label>
-          <button type="submit">Search</button>
-        </form>
-        {found === undefined || query === undefined ? null : (
-          <>
-            {found.behind === undefined ? null : (
-              <p class="note warn">The read models lag by {many(found.behind.events, 'event')}.</p>
-            )}
-            <p class="muted">
-              {many(found.hits.length, 'hit')} for <Name text={query} />
-            </p>
-            <HitList query={query} hits={found.hits} names={names} />
-          </>
-        )}
-      </>,
+      { title: SEARCH, query },
+      <SearchView query={query} scope={scope} found={found} titles={titles} />,
     )
   }
 

@@ -1,25 +1,31 @@
-/** The report of one conversation as a self-contained HTML file for sharing, as of the time of writing. */
+/**
+ * The report of one conversation as a self-contained HTML file for sharing, as of the time of writing. It shows what the
+ * page shows, with the same markup, and without links.
+ */
 import type { Child } from 'hono/jsx'
-import { summaryOf } from '../domain/conversation/batch.js'
-import type { ContextAsOf, ForgottenCycle, Ledger, Verification } from '../library/ledger.js'
-import { titlesOf } from '../library/titles.js'
+import { summaryOf as batchSummaryOf } from '../domain/conversation/batch.js'
+import type { ConversationSummary, ForgottenCycle, Ledger, Verification } from '../library/ledger.js'
 import { faultOf } from '../library/problem.js'
 import { documentOf } from './document.js'
-import { forgottenFound } from './reading/forgotten.js'
+import { summaryOf } from './reading/conversation-summary.js'
+import { forgottenFound, type ForgottenFound } from './reading/forgotten.js'
 import { createHistories } from './reading/history.js'
-import { nameOf } from './views/chat.js'
-import { ContextFigures } from './views/rail.js'
+import { createSteps, type Step } from './reading/step.js'
+import { Messages, type ContextFocus } from './views/chat.js'
 import { MarkTable } from './views/cycles.js'
-import { TotalTable } from './views/forgotten.js'
-import { Headlines } from './views/forgotten-headlines.js'
 import { ForgottenCycleView } from './views/forgotten-cycle.js'
+import { Headlines } from './views/forgotten-headlines.js'
+import { TotalTable } from './views/forgotten.js'
 import { Graph } from './views/graph.js'
+import { ConversationFacts } from './views/layout.js'
+import { Lines } from './views/lines.js'
 import { Plot } from './views/plot.js'
-import { count, cut, linesOf, many, Name, visible, Time } from './views/text.js'
+import { ContextFigures } from './views/rail.js'
+import { count, cut, many, Name, visible, Time } from './views/text.js'
 import type { Words } from './words.js'
 
 export interface ReportOptions {
-  readonly ledger: Pick<Ledger, 'list' | 'log' | 'context' | 'explain' | 'forgotten'> & {
+  readonly ledger: Pick<Ledger, 'log' | 'context' | 'messages' | 'list' | 'explain' | 'forgotten'> & {
     readonly admin: Pick<Ledger['admin'], 'verify'>
   }
   readonly conversationId: string
@@ -37,7 +43,7 @@ interface Cycle {
   readonly summaries: readonly { readonly batchId: string; readonly messages: number; readonly text: string }[]
 }
 
-const MAX_MESSAGE_CHARACTERS = 20_000
+const MAX_SUMMARY_CHARACTERS = 20_000
 const MAX_MESSAGES = 2_000
 
 /** The result, or the message of an expected error. */
@@ -58,7 +64,7 @@ async function cyclesOf(ledger: ReportOptions['ledger'], conversationId: string)
   for await (const event of ledger.log(conversationId)) {
     if (event.type === 'BatchArchived') {
       const { batchId, messageCount } = event.data
-      summaries.push({ batchId, messages: messageCount, text: summaryOf(event.data) })
+      summaries.push({ batchId, messages: messageCount, text: batchSummaryOf(event.data) })
     } else if (event.type === 'MessagesPruned') {
       const { cycle, tokensBefore, tokensAfter, why } = event.data
       cycles.push({
@@ -76,25 +82,25 @@ async function cyclesOf(ledger: ReportOptions['ledger'], conversationId: string)
 
 function CyclePart({ cycle, found }: { cycle: Cycle; found: ForgottenCycle | undefined }): Child {
   return (
-    <details>
+    <details class="fold">
       <summary>
-        Cycle {count(cycle.cycle)} at revision {count(cycle.revision)}: {cycle.description}{' '}
-        <Time at={cycle.recordedAt} />
+        Compaction {count(cycle.cycle)}: {cycle.description}{' '}
+        <span class="facts">
+          revision {count(cycle.revision)}, <Time at={cycle.recordedAt} />
+        </span>
       </summary>
       {cycle.summaries.map(({ batchId, messages, text }) => (
-        <article class="msg view">
+        <article class="msg card" aria-label={`Summary ${batchId}`}>
           <header>
-            <b class="role">{batchId.slice(0, 12)}</b>
-            <span class="facts">{many(messages, 'message')}</span>
+            <b class="role">Summary</b>
+            <span class="facts">of {many(messages, 'message')}</span>
           </header>
-          <div class="text">
-            <span class="ln">{visible(cut(text, MAX_MESSAGE_CHARACTERS))}</span>
-          </div>
+          <Lines lines={cut(text, MAX_SUMMARY_CHARACTERS).split('\n')} most={400} isMarkdown />
         </article>
       ))}
       {found === undefined ? (
         <p class="muted">
-          The totals include this cycle; <code>context-ledger forgotten</code> lists each item.
+          The totals include this compaction; <code>context-ledger forgotten</code> lists each item.
         </p>
       ) : (
         <>
@@ -127,35 +133,18 @@ function Verdict({ verification }: { verification: Verification | string }): Chi
   )
 }
 
-function ContextPart({ context, words }: { context: ContextAsOf | string; words: Words }): Child {
-  if (typeof context === 'string') return <p class="note warn">{visible(context)}</p>
+/** The current context as a chat, and its size. */
+function ContextPart({ step, words }: { step: Step | string; words: Words }): Child {
+  if (typeof step === 'string') return <p class="note warn">{visible(step)}</p>
+  const { context, refusal } = step
+  if (context === undefined) return <p class="note warn">{visible(refusal ?? 'There is no context.')}</p>
   return (
     <>
       <ContextFigures context={context} whole />
       {words.contextNotes(context).map((sentence) => (
         <p class="note warn">{visible(sentence)}</p>
       ))}
-      {context.messages.slice(0, MAX_MESSAGES).map((message, at) => {
-        const text = linesOf(message).join('\n')
-        return (
-          <article class={`msg ${message.role}${at === context.viewAt ? ' view' : ''}`}>
-            <header>
-              <b class="role">{message.role}</b>
-              <span class="id">
-                <Name text={nameOf(at === context.viewAt, context.messageIds[at], 'not recorded')} />
-              </span>
-            </header>
-            <div class="text">
-              <span class="ln">{visible(cut(text, MAX_MESSAGE_CHARACTERS))}</span>
-              {text.length > MAX_MESSAGE_CHARACTERS ? (
-                <span class="ln muted">
-                  {many(text.length - MAX_MESSAGE_CHARACTERS, 'more character')} in the ledger
-                </span>
-              ) : null}
-            </div>
-          </article>
-        )
-      })}
+      <Messages step={{ ...step, change: undefined }} from={0} to={MAX_MESSAGES} focus={NO_FOCUS} linked={false} />
       {context.messages.length > MAX_MESSAGES ? (
         <p class="muted">{many(context.messages.length - MAX_MESSAGES, 'more message')} in the ledger</p>
       ) : null}
@@ -163,51 +152,87 @@ function ContextPart({ context, words }: { context: ContextAsOf | string; words:
   )
 }
 
-/** The text of the report file. */
-export async function reportOf({ ledger, conversationId, words, now }: ReportOptions): Promise<string> {
-  const { course, head } = await createHistories(ledger).read(conversationId)
-  const context = await orMessage(ledger.context(conversationId))
-  const explanation = await orMessage(ledger.explain(conversationId))
-  const verification = await orMessage(ledger.admin.verify(conversationId))
-  const cycles = await cyclesOf(ledger, conversationId)
-  const { whole, totals } = await forgottenFound(ledger, conversationId)
-  const batches = typeof explanation !== 'string' && explanation.kind === 'view' ? explanation.batches : []
-  const title = (await titlesOf(ledger, [conversationId])).get(conversationId) ?? conversationId
-  return await documentOf(
-    cut(title, 80),
+const NO_FOCUS: ContextFocus = { m: undefined, q: undefined, part: undefined }
+
+/** The title of the report: that of the conversation, else its id. */
+function Head({
+  c,
+  summary,
+  head,
+  now,
+}: {
+  c: string
+  summary: ConversationSummary | undefined
+  head: number
+  now: Date
+}): Child {
+  return (
     <>
       <h1>
-        <Name text={title} most={600} />
+        <Name text={summary?.title ?? c} most={600} />
       </h1>
-      <p class="muted">
-        <Name text={conversationId} most={600} />. Written <Time at={now.toISOString()} /> UTC, as of revision{' '}
-        {count(head)}.
+      <p class="figures">
+        {summary === undefined ? null : <ConversationFacts summary={summary} />}
+        {summary?.title === undefined ? null : <Name text={c} most={200} />}
+        <span>
+          written <Time at={now.toISOString()} /> UTC, as of revision {count(head)}
+        </span>
       </p>
-      <h2>Course of the context</h2>
-      <section class="card" aria-label="Tokens over turns">
-        <Plot course={course} />
-      </section>
-      <h2>Verification</h2>
-      <Verdict verification={verification} />
-      <h2>{many(course.marks.length, 'cycle or other mark', 'cycles and other marks')}</h2>
-      <MarkTable c={conversationId} marks={course.marks} withLinks={false} />
-      {cycles.length === 0 ? null : (
-        <>
-          <h2>What the cycles forgot, and their summaries</h2>
-          <TotalTable totals={totals} />
-        </>
-      )}
+    </>
+  )
+}
+
+/** The losses: as sentences, then by compaction. */
+function Losses({ cycles, found }: { cycles: readonly Cycle[]; found: ForgottenFound }): Child {
+  const { whole, totals } = found
+  if (cycles.length === 0) return <p class="empty">Nothing has been compacted, so nothing was forgotten.</p>
+  return (
+    <>
+      <Headlines cycles={whole} names={undefined} linked={false} />
       {cycles.map((cycle) => (
         <CyclePart cycle={cycle} found={whole.find(({ revision }) => revision === cycle.revision)} />
       ))}
+      <details class="fold">
+        <summary>All figures</summary>
+        <TotalTable totals={totals} />
+      </details>
+    </>
+  )
+}
+
+/** The text of the report file. */
+export async function reportOf({ ledger, conversationId, words, now }: ReportOptions): Promise<string> {
+  const histories = createHistories(ledger)
+  const { course, head } = await histories.read(conversationId)
+  const step = await orMessage(createSteps(ledger, histories).at(conversationId, String(head)))
+  const explanation = await orMessage(ledger.explain(conversationId))
+  const verification = await orMessage(ledger.admin.verify(conversationId))
+  const cycles = await cyclesOf(ledger, conversationId)
+  const found = await forgottenFound(ledger, conversationId)
+  const losses = new Map(found.rows.map(({ revision, verdicts }) => [revision, verdicts.gone]))
+  const summary = await summaryOf(ledger, conversationId)
+  const batches = typeof explanation !== 'string' && explanation.kind === 'view' ? explanation.batches : []
+  return await documentOf(
+    cut(summary?.title ?? conversationId, 80),
+    <>
+      <Head c={conversationId} summary={summary} head={head} now={now} />
+      <section class="course card" aria-label="Tokens over turns">
+        <Plot course={course} losses={losses} />
+      </section>
+      <h2>What the agent no longer knew</h2>
+      <Losses cycles={cycles} found={found} />
+      <h2>What the model gets now</h2>
+      <ContextPart step={step} words={words} />
+      <h2>{many(course.marks.length, 'compaction or other mark', 'compactions and other marks')}</h2>
+      <MarkTable c={conversationId} marks={course.marks} losses={losses} withLinks={false} />
       <h2>What the summaries are made from</h2>
       {typeof explanation === 'string' ? (
         <p class="note warn">{visible(explanation)}</p>
       ) : (
         <Graph c={conversationId} batches={batches} linked={false} />
       )}
-      <h2>Current context</h2>
-      <ContextPart context={context} words={words} />
+      <h2>Verification</h2>
+      <Verdict verification={verification} />
     </>,
   )
 }

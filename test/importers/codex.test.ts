@@ -312,6 +312,7 @@ describe('an item of a rollout', () => {
         output('e', 'The log says:\nExit code: 1\n'),
       ]),
     )
+    expect(items.map(({ exitCode }) => exitCode)).toEqual([undefined, undefined, 1, undefined, undefined])
     expect(items.map((message) => [message.body.content, message.isError])).toEqual([
       [
         [

@@ -63,7 +63,7 @@ describe('mini-swe-agent 1.1', () => {
       'messages[0].0 system: You are a helpful assistant.',
       'messages[1].0 user: Fix the parser.',
       'messages[2].0 assistant: [{"type":"reasoning","text":"ls will do"},{"type":"text","text":"I look."}] +call_1',
-      'messages[3].0 tool: <returncode>0</returncode>\n<output>\na.py</output> =call_1',
+      'messages[3].0 tool (exit 0): <returncode>0</returncode>\n<output>\na.py</output> =call_1',
       'messages[4].0 user (program): No tool calls found.',
       'messages[5].0 user: Stop, use the other file.',
       'messages[6].0 user (program): Submitted\n\ndiff --git a b',
@@ -110,7 +110,7 @@ describe('mini-swe-agent 1.1', () => {
     )
     expect(linesOf(items).slice(2)).toEqual([
       'messages[2].0 assistant: Now. +c1',
-      'messages[3].0 tool: a.py =c1',
+      'messages[3].0 tool (exit 0): a.py =c1',
       'messages[4].0 user (program): try again',
     ])
     expect(ofKind(items, 'message')[2]?.usage).toEqual({

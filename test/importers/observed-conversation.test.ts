@@ -31,7 +31,7 @@ describe('a conversation of another program', () => {
 
   it('has the program’s context, now and at every earlier point', async () => {
     const now = await ledger.context(ID)
-    expect(now.observed).toEqual({ program: 'claude-code', programVersion: '2.1.50' })
+    expect(now.observed).toEqual({ program: 'claude-code', programVersion: '2.1.50', summaries: [0] })
     expect(now.messages[0]?.content).toContain('Cranes up to 8 were looked at')
     expect(now.messages).toHaveLength(1 + 4 * (TURNS - 9))
     const { from } = await ledger.diff(ID, { cycle: 1 })
@@ -79,7 +79,7 @@ describe('a conversation of another program', () => {
     expect((await ledger.admin.verify(ID)).problems).toEqual([])
     await ledger.editions.revert(ID)
     const back = await ledger.context(ID)
-    expect(back.observed).toEqual({ program: 'claude-code', programVersion: '2.1.50' })
+    expect(back.observed).toEqual({ program: 'claude-code', programVersion: '2.1.50', summaries: [0] })
     expect(back.messages[0]?.content).toContain('Cranes up to 8 were looked at')
     expect((await ledger.admin.verify(ID)).problems).toEqual([])
   })

@@ -667,7 +667,7 @@ describe('the newer events', () => {
             type: 'tool',
             id: 'c1',
             name: 'ls',
-            state: { status: 'completed', input: {}, content: [{ type: 'text', text: 'x' }] },
+            state: { status: 'completed', input: {}, content: [{ type: 'text', text: 'x' }], metadata: { exit: 2 } },
             time: { created: T, completed: T + 2, pruned: T + 5 },
           },
         ],
@@ -681,7 +681,7 @@ describe('the newer events', () => {
     expect(linesOf(items)).toEqual([
       'u.0 user: [{"type":"text","text":"hi"},{"type":"file","uri":"file:///a","mime":"text/plain"}]',
       'a.0 assistant: ok +c1',
-      'a.1 tool: x =c1',
+      'a.1 tool (exit 2): x =c1',
     ])
     expect(items.map(({ kind }) => kind).slice(-3)).toEqual(['left-out', 'edit', 'compaction'])
   })

@@ -133,7 +133,7 @@ describe('events', () => {
       'e1.0 tool (error): no =c1',
       'e2.0 tool (error): no such tool =c2',
       'e3.0 tool (error): Action rejected: not now =c3',
-      'e4.0 tool: old =c4',
+      'e4.0 tool (exit 0): old =c4',
     ])
   })
 

@@ -78,6 +78,7 @@ describe('a session', () => {
         toolCallId: 'c1',
         toolName: 'bash',
         content: [{ type: 'text', text: 'no such program' }],
+        details: { exitCode: 127 },
         isError: true,
       }),
     ])
@@ -114,6 +115,7 @@ describe('a session', () => {
         at: TIME,
         body: { role: 'tool', content: 'no such program', toolCallId: 'c1' },
         isError: true,
+        exitCode: 127,
         where: { file: FILE, line: 5 },
       },
     ])

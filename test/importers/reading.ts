@@ -30,9 +30,10 @@ export const ofKind = <Kind extends TranscriptItem['kind']>(
 ): readonly Extract<TranscriptItem, { kind: Kind }>[] =>
   items.filter((item): item is Extract<TranscriptItem, { kind: Kind }> => item.kind === kind)
 
-/** A message as a readable line: id, role, content, calls and result. */
-const lineOf = ({ sourceId, part, body, byProgram, isError }: MessageItem): string => {
-  const marks = [byProgram === true ? ' (program)' : '', isError === true ? ' (error)' : ''].join('')
+/** A message as a readable line: id, role, marks, content, calls and result. */
+const lineOf = ({ sourceId, part, body, byProgram, isError, exitCode }: MessageItem): string => {
+  const exit = exitCode === undefined ? '' : ` (exit ${String(exitCode)})`
+  const marks = [byProgram === true ? ' (program)' : '', isError === true ? ' (error)' : '', exit].join('')
   const calls = (body.toolCalls ?? []).map((call) => ` +${call.id}`).join('')
   const result = body.toolCallId === undefined ? '' : ` =${body.toolCallId}`
   const content = typeof body.content === 'string' ? body.content : JSON.stringify(body.content)

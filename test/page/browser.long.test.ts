@@ -31,6 +31,8 @@ const LONG = 10_000
 /** Selector of a finished verification. The page refreshes itself until then. */
 const PROVED = '.verdict dl.made'
 const PROOF = { timeout: 120_000 }
+/** Opens every fold of the page. */
+const UNFOLD = `document.querySelectorAll('details').forEach((each) => { each.open = true })`
 const HOSTILE = '"><img src=x onerror=alert(1)>\u202e'
 const inBrowser = chromiumPath === undefined ? describe.skip : describe
 
@@ -41,6 +43,8 @@ inBrowser(`the page in a real Chromium${chromiumPath === undefined ? ' (there is
   let origin = ''
   let first = ''
   let editionId = ''
+  /** A session of another program, with its own summary and edits. */
+  let session = ''
   const names: string[] = []
   const folder = mkdtempSync(join(tmpdir(), 'context-ledger-page-'))
 
@@ -74,6 +78,8 @@ inBrowser(`the page in a real Chromium${chromiumPath === undefined ? ' (there is
       await ledger.editions.undo('talk', { cycle: 1 })
       undone = true
     }
+    const [imported] = (await ledger.transcripts.import(join('examples', 'claude-code-session.jsonl'))).conversations
+    session = imported?.conversationId ?? ''
     ;({ editionId } = await ledger.editions.replay({ conversations: ['talk'], policy: { chunkSize: 6 } }))
     first = names[0] ?? ''
     served = await startPage({ ledger, name: 'a ledger', words, port: 0 })
@@ -98,7 +104,13 @@ inBrowser(`the page in a real Chromium${chromiumPath === undefined ? ' (there is
 
   const views = (): readonly (readonly [string, string])[] => [
     ['list', at('/')],
+    ['list with filters', at('/', { program: 'claude-code', sort: 'tokens' })],
+    ['list without a match', at('/', { grep: 'nothing-has-this' })],
     ['conversation', at('/conversation', { c: 'talk' })],
+    ['conversation from its beginning', at('/conversation', { c: 'talk', part: '0' })],
+    ['conversation of another program', at('/conversation', { c: session })],
+    ['what another program forgot', at('/forgotten', { c: session })],
+    ['difference by another program', at('/difference', { c: session, cycle: '1' })],
     ['conversation at a revision', at('/conversation', { c: 'talk', at: '40', since: '30' })],
     ['a line explained', at('/conversation', { c: 'talk', why: '0.4' })],
     ['hits', at('/conversation', { c: 'talk', q: 'berth' })],
@@ -111,10 +123,13 @@ inBrowser(`the page in a real Chromium${chromiumPath === undefined ? ' (there is
     ['editions', at('/editions', { c: 'talk' })],
     ['edition', at('/edition', { c: 'talk', e: editionId })],
     ['search', at('/search', { q: 'berth' })],
+    ['search without a hit', at('/search', { q: 'zzzz' })],
+    ['an empty search', at('/search')],
     ['log', at('/log', { c: 'talk' })],
     ['fact', at('/fact', { c: 'talk', r: '3' })],
     ['message', at('/message', { c: 'talk', at: '5', i: '1' })],
     ['verify', at('/verify', { c: 'talk', run: '1' })],
+    ['verify, before it is asked', at('/verify', { c: 'short' })],
     ['a conversation that is not there', at('/conversation', { c: 'nobody' })],
   ]
 
@@ -127,6 +142,8 @@ inBrowser(`the page in a real Chromium${chromiumPath === undefined ? ' (there is
           await page.goto(url, { waitUntil: 'networkidle' })
           if (name === 'verify') await page.waitForSelector(PROVED, PROOF)
           expect({ name, violations: await axeViolations(page) }).toEqual({ name, violations: [] })
+          await page.evaluate(UNFOLD)
+          expect({ name, unfolded: await axeViolations(page) }).toEqual({ name, unfolded: [] })
           expect({
             name,
             wide: await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth'),
@@ -157,13 +174,20 @@ inBrowser(`the page in a real Chromium${chromiumPath === undefined ? ' (there is
 
   it('texts that would be more than texts stay texts', async () => {
     const { page, wrong, context } = await entered()
-    for (const path of ['/', '/conversation', '/cycles', '/graph', '/log', '/explain', '/editions', '/verify']) {
-      await page.goto(
-        at(path, path === '/' ? {} : { c: HOSTILE, at: '9', since: '1', q: '<script>alert(1)</script>' }),
-        {
-          waitUntil: 'networkidle',
-        },
-      )
+    const query = { c: HOSTILE, at: '9', since: '1', q: '<script>alert(1)</script>' }
+    for (const [path, more] of [
+      ['/', {}],
+      ['/search', { q: 'script onerror javascript' }],
+      ...['/conversation', '/cycles', '/graph', '/log', '/explain', '/editions', '/verify', '/forgotten'].map(
+        (each) => [each, query] as const,
+      ),
+      ['/conversation', { c: HOSTILE, part: '0' }],
+      ['/message', { ...query, i: '1' }],
+      ['/fact', { c: HOSTILE, r: '2' }],
+      ['/difference', { c: HOSTILE, from: '1', to: '9' }],
+    ] as const) {
+      await page.goto(at(path, more), { waitUntil: 'networkidle' })
+      await page.evaluate(UNFOLD)
       expect(await page.title()).not.toBe('run')
       expect(await page.locator('main img, main script, main iframe, main b b, h1:has-text("not ours")').count()).toBe(
         0,
@@ -242,6 +266,56 @@ inBrowser(`the page in a real Chromium${chromiumPath === undefined ? ' (there is
     await context.close()
   })
 
+  it('every view by keys: the search, the shortcuts, what it lists, and the tabs', async () => {
+    const { page, wrong, context } = await entered()
+    const focused = async (selector: string): Promise<boolean> =>
+      await page.evaluate<boolean>(`document.activeElement.matches(${JSON.stringify(selector)})`)
+    for (const [name, url] of views()) {
+      await page.goto(url, { waitUntil: 'networkidle' })
+      if (name === 'verify') await page.waitForSelector(PROVED, PROOF)
+      await page.keyboard.press('/')
+      expect({ name, isInSearch: await focused('[data-search]') }).toEqual({ name, isInSearch: true })
+      await page.keyboard.press('Escape')
+      await page.keyboard.press('?')
+      expect({ name, hasKeys: await page.locator('#keys').isVisible() }).toEqual({ name, hasKeys: true })
+      await page.keyboard.press('Escape')
+      const listed = page.locator('.context .part > .msg, .events .event, .entry .name, .rows tbody tr a, .headline')
+      const isListing = (await listed.count()) > 0
+      await page.keyboard.press('j')
+      expect({ name, isInMain: !isListing || (await focused('main *')) }).toEqual({ name, isInMain: true })
+      if ((await page.locator('.tabs').count()) === 0) continue
+      await Promise.all([page.waitForEvent('framenavigated'), page.keyboard.press('2')])
+      expect(new URL(page.url()).pathname).toBe('/forgotten')
+      await page.waitForLoadState('load')
+    }
+    expect(wrong().filter((each) => !each.includes('404'))).toEqual([])
+    await context.close()
+  }, 300_000)
+
+  it('a conversation opens at its newest messages; its summary is a card; an edit is a diff', async () => {
+    const { page, wrong, context } = await entered()
+    await page.goto(at('/conversation', { c: 'ten thousand' }), { waitUntil: 'networkidle' })
+    expect(await page.locator('#step .msg').count()).toBeLessThan(30)
+    expect(await page.locator('#step .msg').last().innerText()).toContain(`Message ${String(LONG - 1)}:`)
+    await page.getByRole('link', { name: 'Previous messages' }).click()
+    await page.waitForSelector('#step .part[data-part] .msg')
+    await page.goto(at('/conversation', { c: 'ten thousand' }))
+    await page.getByRole('link', { name: 'From the beginning' }).click()
+    await page.waitForURL((url) => url.searchParams.get('part') === '0')
+    expect(await page.locator('#step .msg').first().innerText()).toContain('Message 0:')
+    await page.goto(at('/conversation', { c: session, part: '0' }), { waitUntil: 'networkidle' })
+    const card = page.locator('#step .summary')
+    expect(await card.locator('summary').innerText()).toContain('Summary by claude-code')
+    expect(await card.locator('.md').isVisible()).toBe(false)
+    await card.locator('summary').click()
+    expect(await card.locator('.md').isVisible()).toBe(true)
+    const edit = page.locator('#step .call', { has: page.locator('.plus') }).first()
+    await edit.locator('summary').first().click()
+    expect(await edit.locator('ins.ln').first().isVisible()).toBe(true)
+    expect(wrong()).toEqual([])
+    await context.close()
+  })
+
   it('the slider and the play button go through revisions', async () => {
     const { page, wrong, context } = await entered()
     await page.goto(at('/conversation', { c: first || 'talk', at: '2' }), { waitUntil: 'networkidle' })
@@ -260,7 +334,7 @@ inBrowser(`the page in a real Chromium${chromiumPath === undefined ? ' (there is
 
   it('10,000 messages in one context come in parts, and no more of them are there than are looked at', async () => {
     const { page, wrong, context } = await entered()
-    await page.goto(at('/conversation', { c: 'ten thousand' }), { waitUntil: 'networkidle' })
+    await page.goto(at('/conversation', { c: 'ten thousand', part: '0' }), { waitUntil: 'networkidle' })
     expect(await page.locator('#step').getAttribute('data-messages')).toBe(String(LONG))
     for (const share of [0.5, 0.1, 0.9, 0]) {
       await page.evaluate(`scrollTo(0, document.documentElement.scrollHeight * ${String(share)})`)
@@ -281,9 +355,10 @@ inBrowser(`the page in a real Chromium${chromiumPath === undefined ? ' (there is
     const head = Number(await page.locator('#step').getAttribute('data-revision'))
     await page.locator('#back').click()
     expect(await page.locator('#step').getAttribute('data-revision')).toBe(String(head - 1))
+    await page.locator('#step .summary > summary').click()
     await page.locator('#step a.ln').first().click()
     expect(await page.locator('#drawer h2').textContent()).toBe('Sources')
-    await page.goto(at('/conversation', { c: 'ten thousand' }))
+    await page.goto(at('/conversation', { c: 'ten thousand', part: '0' }))
     await page.locator('.part > a.more').first().click()
     expect(await page.locator('.msg').count()).toBeGreaterThan(10)
     await context.close()
@@ -298,7 +373,10 @@ inBrowser(`the page in a real Chromium${chromiumPath === undefined ? ' (there is
       for (const colorScheme of ['light', 'dark'] as const) {
         await page.emulateMedia({ colorScheme })
         await page.goto(`file://${file}`)
-        expect(await page.locator('h1').textContent()).toContain(c.slice(0, 4))
+        expect(await page.locator('h1').textContent()).not.toBe('')
+        expect(await page.locator('h1 + .figures').textContent()).toContain(c.slice(0, 4))
+        expect(await page.locator('.course .plot').count()).toBe(1)
+        await page.evaluate(UNFOLD)
         expect(
           await page.evaluate<string>('getComputedStyle(document.querySelector(".msg")).borderInlineStartStyle'),
         ).toBe('solid')
@@ -356,7 +434,7 @@ inBrowser(`the page in a real Chromium${chromiumPath === undefined ? ' (there is
     // Collapsed parts are printed too.
     await page.goto(at('/difference', { c: 'talk', cycle: '2' }))
     expect(await page.locator('details.fate.kept li').first().isVisible()).toBe(true)
-    await page.goto(at('/conversation', { c: 'ten thousand' }), { waitUntil: 'networkidle' })
+    await page.goto(at('/conversation', { c: 'ten thousand', part: '0' }), { waitUntil: 'networkidle' })
     const [height, says] = await page.evaluate<[number, string]>(`(() => {
       const part = document.querySelector('.part[data-lines]')
       return [part.getBoundingClientRect().height, getComputedStyle(part.querySelector('.more'), '::after').content]

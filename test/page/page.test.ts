@@ -126,20 +126,24 @@ describe('who is let in', () => {
   })
 })
 
+/** The link of a conversation in the list. */
+const listed = (c: string): string => `class="name" href="${of('/conversation', { c })}"`
+
 describe('each view, by its address', () => {
   it('the list: by day, with its course and what was lost; filtered and sorted', async () => {
+    expect(await body('/')).toContain(`data-row="${of('/row', { c: 'talk' })}"`)
+    expect(await body(of('/row', { c: 'talk' }))).toMatch(/^<li class="entry">/u)
     const text = await body('/')
-    expect(text).toContain('>talk<')
+    expect(text).toContain(listed('talk'))
     expect(text).toContain('a ledger &lt;of tests&gt;')
     expect(text).toMatch(/<svg class="spark"[^]*compactions, <a class="bad" href="\/forgotten\?c=talk">\d+ items lost/u)
     expect(text).toMatch(/<h2 class="day">\w+, \d+ \w+ \d{4}</u)
     const one = await body('/?grep=LONG')
-    expect([one.includes('>long line<'), one.includes('>talk<')]).toEqual([true, false])
-    expect(await body('/?scope=tenant')).toContain('>short<')
+    expect([one.includes(listed('long line')), one.includes(listed('talk'))]).toEqual([true, false])
+    expect(await body('/?scope=tenant')).toContain(listed('short'))
     expect(await body('/?grep=nothing-has-this')).toContain('No conversations match')
     expect(await body('/?sort=id')).not.toContain('class="day"')
     expect(await body('/?since=2020-01-01&until=2020-01-02')).toContain('No conversations match')
-    expect(await body(of('/row', { c: 'talk' }))).toMatch(/^<li class="entry">/u)
     expect((await page.get('/?since=yesterday')).status).toBe(400)
   })
 
@@ -216,7 +220,9 @@ describe('each view, by its address', () => {
     const open = await body(of('/conversation', { c: 'talk', why }))
     expect(open).toContain('<h2>Sources</h2>')
     expect(open).not.toMatch(/<aside id="drawer"[^>]*hidden/u)
-    expect(await body(of('/conversation/why', { c: 'talk', why }))).toContain('From a live message')
+    expect(await body(of('/conversation/why', { c: 'talk', why }))).toContain(
+      'From a message that the model still gets in full',
+    )
     expect(await body(of('/conversation/why', { c: 'talk', why: '99.99' }))).toContain('The line does not exist')
   })
 
@@ -304,7 +310,7 @@ describe('each view, by its address', () => {
   it('what verify finds, and the list knows of it: those that are verified, are not, and never were', async () => {
     const listedAs = async (verified: string): Promise<readonly string[]> => {
       const rows = (await body(of('/', { verified }))).split('id="found"')[1] ?? ''
-      return ['talk', 'short', 'long line'].filter((name) => rows.includes(`>${name}<`))
+      return ['talk', 'short', 'long line'].filter((name) => rows.includes(listed(name)))
     }
     /** The page after a verification has ended. */
     const verified = async (query: Readonly<Record<string, string>>): Promise<string> => {
@@ -422,7 +428,7 @@ describe('texts that would be more than texts', () => {
   it('of a message whole: each line leads to where it comes from', async () => {
     const whole = await body(of('/message', { c: 'talk', at: '5', i: '1' }))
     const [, href = ''] = /<a class="ln" href="([^"]+)"/u.exec(whole) ?? []
-    expect(await body(href.replaceAll('&amp;', '&'))).toContain('From a compacted message')
+    expect(await body(href.replaceAll('&amp;', '&'))).toContain('From a message that the summary below covers')
   })
 })
 

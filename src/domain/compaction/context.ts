@@ -83,8 +83,15 @@ export interface Context {
   readonly overBudget?: OverBudget
   /** Messages and batches that are shortened or omitted; absent if everything is shown in full. */
   readonly shortened?: readonly Shortened[]
-  /** The program that made the context; absent if this ledger did. The ledger's limits do not apply to it. */
-  readonly observed?: { readonly program: string; readonly programVersion?: string }
+  /**
+   * The program that made the context; absent if this ledger did. The ledger's limits do not apply to it. `summaries` are
+   * the indexes of the messages that the program inserted as summaries.
+   */
+  readonly observed?: {
+    readonly program: string
+    readonly programVersion?: string
+    readonly summaries?: readonly number[]
+  }
   /** Tool calls that have no result yet. */
   readonly openCalls?: readonly { readonly callId: string; readonly name: string; readonly messageId: string }[]
 }
@@ -330,6 +337,7 @@ const systemMessage = (
 function observedContext(state: ContextState, { program, programVersion }: Observed): Context {
   const parts = observedParts(state)
   const messages = parts.map(({ body }) => toChatMessage(body))
+  const summaries = parts.flatMap(({ isSummary }, at) => (isSummary === true ? [at] : []))
   return {
     conversationId: state.conversationId,
     revision: state.revision,
@@ -338,7 +346,11 @@ function observedContext(state: ContextState, { program, programVersion }: Obser
     messages,
     messageIds: parts.map(({ source }) => source?.messageId),
     viewAt: undefined,
-    observed: { program, ...(programVersion === undefined ? {} : { programVersion }) },
+    observed: {
+      program,
+      ...(programVersion === undefined ? {} : { programVersion }),
+      ...(summaries.length === 0 ? {} : { summaries }),
+    },
   }
 }
 

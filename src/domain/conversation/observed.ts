@@ -29,6 +29,8 @@ export interface ObservedPart {
   readonly body: MessageBody
   readonly source: LiveMessage | undefined
   readonly tokens: number
+  /** The program inserted it as the summary of earlier messages. */
+  readonly isSummary?: true | undefined
 }
 
 interface ObservedState {
@@ -63,7 +65,10 @@ function partsOf(state: ObservedState, observed: Observed): ObservedPart[] {
   const byId = new Map(live.map((message) => [message.messageId, message]))
   const entries = compaction.context.flatMap((entry: ObservedEntry): ObservedPart[] => {
     if (entry.kind === 'missing') return []
-    if (entry.kind === 'inserted') return [{ body: entry.body, source: undefined, tokens: estimate(entry.body) }]
+    if (entry.kind === 'inserted') {
+      const { body, isSummary } = entry
+      return [{ body, source: undefined, tokens: estimate(body), isSummary }]
+    }
     const message = byId.get(entry.messageId)
     if (message === undefined) return []
     return [partOf(message, edits.get(message.messageId) ?? entry.content, estimate)]

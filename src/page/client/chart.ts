@@ -38,7 +38,7 @@ function cursorIn(svg: SVGElement): SVGLineElement {
   const cursor = document.createElementNS('http://www.w3.org/2000/svg', 'line')
   cursor.setAttribute('class', 'place')
   cursor.setAttribute('y1', '30')
-  cursor.setAttribute('y2', '176')
+  cursor.setAttribute('y2', svg.dataset['base'] ?? '0')
   svg.append(cursor)
   return cursor
 }

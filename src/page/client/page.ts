@@ -194,6 +194,8 @@ for (const button of all('[data-open="keys"]'))
 
 function focusOn(found: HTMLElement | undefined): void {
   if (found === undefined) return
+  const fold = found.closest<HTMLDetailsElement>('details:not([open])')
+  if (fold !== null) fold.open = true
   found.focus({ preventScroll: true })
   found.scrollIntoView({ block: 'nearest' })
 }
@@ -325,6 +327,11 @@ addEventListener('afterprint', () => {
 // --- Initialization ------------------------------------------------------------------------------------------
 
 watchParts(document)
+// On a narrow screen the tabs scroll.
+const tabs = one<HTMLElement>('.tabs')
+const currentTab = one<HTMLElement>('.tabs [aria-current]')
+if (tabs !== null && currentTab !== null)
+  tabs.scrollLeft = currentTab.offsetLeft - (tabs.clientWidth - currentTab.offsetWidth) / 2
 one('.msg.sought')?.scrollIntoView({ block: 'center' })
 one('[data-sought]')?.scrollIntoView()
 // Focus the box of the graph that was expanded or collapsed.

@@ -1,7 +1,8 @@
 /** A tool call in one line for people: tool, subject, number of changed lines, and exit code. */
 import { nameOf, queryOf, argumentsOf } from '../../forgotten/tool-calls.js'
 import type { ReportToolCall } from '../../forgotten/report-input.js'
-import { textChanges, type TextChange } from '../../history/difference.js'
+import type { TextChange } from '../../history/difference.js'
+import { fileChanges } from './file-changes.js'
 
 /** A call as one line, and its changes of a text. */
 export interface ToolSummary {
@@ -15,47 +16,6 @@ export interface ToolSummary {
   readonly removed: number
 }
 
-const OLD = ['old_string', 'oldString', 'old_str', 'oldText', 'old_text', 'search']
-const NEW = ['new_string', 'newString', 'new_str', 'newText', 'new_text', 'replace']
-const WHOLE = ['content', 'file_text', 'contents', 'text']
-const PATCH = ['patch', 'input', 'value', 'diff', 'command', 'patchText']
-/** Longer texts are not compared. */
-const MAX_COMPARED = 100_000
-
-type Arguments = Readonly<Record<string, unknown>>
-
-const textOf = (values: Arguments, keys: readonly string[]): string | undefined => {
-  const value = keys.map((key) => values[key]).find((each) => typeof each === 'string')
-  return typeof value === 'string' && value.length <= MAX_COMPARED ? value : undefined
-}
-
-/** The lines of a patch; undefined for any other text. */
-function patchChanges(text: string): TextChange[] | undefined {
-  if (!/^(?:\*\*\* (?:Begin Patch|Add|Update|Delete)|--- |@@)/mu.test(text)) return undefined
-  return text
-    .split('\n')
-    .filter((line) => !/^(?:\*\*\*|---|\+\+\+|@@)/u.test(line))
-    .map((line) => ({
-      kind: line.startsWith('+') ? 'added' : line.startsWith('-') ? 'removed' : 'same',
-      text: /^[+\- ]/u.test(line) ? line.slice(1) : line,
-    }))
-}
-
-function changesOf(values: Arguments): TextChange[] {
-  const [before, after] = [textOf(values, OLD), textOf(values, NEW)]
-  if (before !== undefined && after !== undefined) return textChanges(before, after)
-  const { edits } = values
-  if (Array.isArray(edits))
-    return edits.flatMap((edit: unknown) =>
-      typeof edit === 'object' && edit !== null ? changesOf(Object.fromEntries(Object.entries(edit))) : [],
-    )
-  const patch = textOf(values, PATCH)
-  const patched = patch === undefined ? undefined : patchChanges(patch)
-  if (patched !== undefined) return patched
-  const whole = textOf(values, WHOLE)
-  return whole === undefined ? [] : textChanges(undefined, whole.replace(/\n$/u, ''))
-}
-
 const linesIn = (changes: readonly TextChange[], kind: TextChange['kind']): number =>
   changes.reduce((sum, each) => (each.kind === kind ? sum + each.text.replace(/\n$/u, '').split('\n').length : sum), 0)
 
@@ -63,24 +23,59 @@ const linesIn = (changes: readonly TextChange[], kind: TextChange['kind']): numb
 const shortPath = (path: string): string =>
   path.length <= 40 ? path : `…/${path.slice(0, -nameOf(path).length).split('/').slice(-3).join('/')}${nameOf(path)}`
 
+const MAX_SUBJECT = 110
+const MAX_LEVELS = 4
+
+/** The first text in a value: an argument, or an entry of a list. */
+function firstText(value: unknown, level = 0): string | undefined {
+  if (typeof value === 'string') return value.trim() === '' ? undefined : value
+  if (typeof value !== 'object' || value === null || level > MAX_LEVELS) return undefined
+  for (const each of Object.values(value)) {
+    const found = firstText(each, level + 1)
+    if (found !== undefined) return found
+  }
+  return undefined
+}
+
+/** What arguments without a known subject are about: their first list, or their first text. */
+function subjectOf(values: Readonly<Record<string, unknown>>): string {
+  const list = Object.values(values).find((each): each is readonly unknown[] => Array.isArray(each) && each.length > 1)
+  const text = firstText(list ?? values) ?? ''
+  const line = text.replaceAll(/\s+/gu, ' ').trim()
+  const short = line.length > MAX_SUBJECT ? `${line.slice(0, MAX_SUBJECT - 1)}…` : line
+  return list === undefined ? short : `${String(list.length)}: ${short}`
+}
+
 /** Describes a call. */
 export function toolSummary(call: ReportToolCall): ToolSummary {
   const { use, subject, files } = queryOf(call)
   const [file] = files
-  const changes = use === 'write' || use === 'shell' ? changesOf(argumentsOf(call)) : []
+  const values = argumentsOf(call)
+  const changes = use === 'write' || use === 'shell' ? fileChanges(values) : []
+  const isFile = file !== undefined && (use === 'write' || use === 'read')
   return {
     tool: call.name.toLowerCase(),
-    subject: file !== undefined && (use === 'write' || use === 'read') ? shortPath(file) : subject,
+    subject: isFile ? shortPath(file) : /^[[{]/u.test(subject) ? subjectOf(values) : subject,
     changes,
     added: linesIn(changes, 'added'),
     removed: linesIn(changes, 'removed'),
   }
 }
 
-const EXIT = /(?:exit code|exit status|exited with code|"?exit_?code"?|returncode)["\s]*[:=>\s]\s*(?<code>\d{1,3})\b/iu
+/** The result of a call: its content as text, and the recorded attributes of its message. */
+export interface CallResult {
+  readonly text: string
+  readonly attributes: Readonly<Record<string, unknown>>
+}
 
-/** The exit code of a command, from the beginning or the end of its result; undefined if it has none. */
-export function exitCodeOf(result: string): number | undefined {
-  const code = EXIT.exec(`${result.slice(0, 300)}\n${result.slice(-300)}`)?.groups?.['code']
+/** How agents report an exit code in their results, if no field has it. */
+const EXIT =
+  /^(?:<returncode>|(?:Error: )?(?:exit code|exit status)[: ]\s*|(?:process|command) exited with code )(?<code>\d{1,3})\b/imu
+
+/** The exit code of a command: from the recorded field, else from the first or the last lines of its result. */
+export function exitCodeOf({ text, attributes }: CallResult): number | undefined {
+  const { exitCode } = attributes
+  if (typeof exitCode === 'number') return exitCode
+  const code = EXIT.exec(`${text.slice(0, 300)}\n${text.slice(-300)}`)?.groups?.['code']
   return code === undefined ? undefined : Number(code)
 }

@@ -2,7 +2,6 @@
 import type { Context, Hono } from 'hono'
 import { html } from 'hono/html'
 import type { Child } from 'hono/jsx'
-import { forgottenFound } from '../reading/forgotten.js'
 import type { Histories } from '../reading/history.js'
 import { imagesOf } from '../reading/images.js'
 import type { Step } from '../reading/step.js'
@@ -10,7 +9,7 @@ import { Part, type ContextFocus } from '../views/chat.js'
 import { StepView } from '../views/context.js'
 import { Conversation, type Hits } from '../views/conversation.js'
 import { FullMessage, lineAt } from '../views/message.js'
-import { Plot, type Losses } from '../views/plot.js'
+import { Plot } from '../views/plot.js'
 import { oneLine } from '../views/text.js'
 import { explainedLine } from './explained-line.js'
 import { conversation, param, wholeNumber, type PageServices } from './page-services.js'
@@ -20,12 +19,8 @@ const HITS = 50
 const BACKGROUND_DELAY_MS = 40
 /** Time to wait for the losses of the compactions before the chart is sent without them. */
 const LOSSES_MS = 800
-const MAX_CACHED = 200
 
 export class ConversationRoutes {
-  /** The losses of conversations, by id and revision of the head. */
-  private readonly losses = new Map<string, Promise<Losses>>()
-
   constructor(private readonly page: PageServices) {}
 
   register(app: Hono): void {
@@ -98,25 +93,13 @@ export class ConversationRoutes {
       <FullMessage step={step} at={wholeNumber(context, 'i') ?? 0} from={wholeNumber(context, 'from') ?? 0} />,
     )
   }
-  /** The losses of the compactions; those of an earlier revision are read again. */
-  private async lossesOf(c: string, head: number): Promise<Losses> {
-    const key = `${String(head)} ${c}`
-    const known = this.losses.get(key)
-    if (known !== undefined) return await known
-    const work = forgottenFound(this.page.options.ledger, c, undefined, 0).then(
-      ({ rows }) => new Map(rows.map(({ revision, verdicts }) => [revision, verdicts.gone])),
-    )
-    if (this.losses.size >= MAX_CACHED) this.losses.clear()
-    this.losses.set(key, work)
-    return await work
-  }
 
   /** The chart. If the losses take long, it is sent without them. */
   private async course(context: Context): Promise<Response> {
     const c = conversation(context)
     const { course, head } = await this.page.histories.read(c)
     const hasCycles = course.marks.some(({ kind }) => kind === 'cycle')
-    const losses = hasCycles ? await soon(this.lossesOf(c, head), LOSSES_MS) : undefined
+    const losses = hasCycles ? await this.page.losses.within(c, head, LOSSES_MS) : undefined
     const hits = (param(context, 'hits') ?? '')
       .split(' ')
       .flatMap((text) => (/^\d{1,15}$/u.test(text) ? [Number(text)] : []))
@@ -141,6 +124,7 @@ const focusOf = (context: Context): ContextFocus => ({
   m: param(context, 'm'),
   q: param(context, 'q'),
   part: wholeNumber(context, 'part'),
+  why: param(context, 'why'),
 })
 
 /** Reads the history in the background. A later request reports errors. */
@@ -149,19 +133,4 @@ function readInBackground(histories: Histories, c: string): void {
   setTimeout(() => {
     histories.read(c).catch(() => undefined)
   }, BACKGROUND_DELAY_MS).unref()
-}
-
-/** The result, or undefined if it takes longer or fails. */
-async function soon<T>(work: Promise<T>, milliseconds: number): Promise<T | undefined> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<undefined>((resolve) => {
-    timer = setTimeout(() => {
-      resolve(undefined)
-    }, milliseconds)
-  })
-  try {
-    return await Promise.race([work.catch(() => undefined), late])
-  } finally {
-    clearTimeout(timer)
-  }
 }

@@ -3,9 +3,10 @@ import type { Context, MiddlewareHandler } from 'hono'
 import { html } from 'hono/html'
 import type { Child } from 'hono/jsx'
 import { LedgerError } from '../../lib/ledger-error.js'
-import { faultOf } from '../../library/problem.js'
 import type { ConversationSummary, Ledger } from '../../library/ledger.js'
+import { summaryOf } from '../reading/conversation-summary.js'
 import { createHistories, type Histories } from '../reading/history.js'
+import { createLossCounts, type LossCounts } from '../reading/losses.js'
 import { createRows, type Rows } from '../reading/rows.js'
 import { createSteps, type Steps } from '../reading/step.js'
 import { createVerdicts, type Verdicts } from '../reading/verdicts.js'
@@ -47,6 +48,7 @@ export class PageServices {
   readonly histories: Histories
   readonly steps: Steps
   readonly rows: Rows
+  readonly losses: LossCounts
   readonly verdicts: Verdicts
 
   constructor(readonly options: AppOptions) {
@@ -54,18 +56,13 @@ export class PageServices {
     this.histories = createHistories(ledger)
     this.steps = createSteps(ledger, this.histories)
     this.rows = createRows(ledger, this.histories)
+    this.losses = createLossCounts(ledger)
     this.verdicts = createVerdicts(ledger, now)
   }
 
-  /** A conversation as the list has it; undefined if the list does not have it or cannot be read. */
+  /** A conversation as the list has it. */
   async summaryOf(c: string): Promise<ConversationSummary | undefined> {
-    try {
-      const { conversations } = await this.options.ledger.list({ prefix: c, sort: 'id', limit: 1 })
-      return conversations.find(({ conversationId }) => conversationId === c)
-    } catch (error) {
-      if (faultOf(error).fault === 'bug') throw error
-      return undefined
-    }
+    return await summaryOf(this.options.ledger, c)
   }
 
   /** Responds with a fragment, or with the full page. */

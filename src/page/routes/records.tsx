@@ -15,6 +15,9 @@ import { EventDetails, EventList, Log, LOG_PART } from '../views/log.js'
 import { explainedLine } from './explained-line.js'
 import { conversation, param, wholeNumber, type PageServices } from './page-services.js'
 
+/** Time to wait for the losses of the compactions before the table is sent without them. */
+const LOSSES_MS = 2_000
+
 export class RecordRoutes {
   constructor(private readonly page: PageServices) {}
 
@@ -33,8 +36,13 @@ export class RecordRoutes {
 
   private async cycles(context: Context): Promise<Response> {
     const c = conversation(context)
-    const { course } = await this.page.histories.read(c)
-    return await this.page.answer(context, { title: 'Compactions', c, tab: 'cycles' }, <Cycles c={c} course={course} />)
+    const { course, head } = await this.page.histories.read(c)
+    const losses = await this.page.losses.within(c, head, LOSSES_MS)
+    return await this.page.answer(
+      context,
+      { title: 'Compactions', c, tab: 'cycles' },
+      <Cycles c={c} course={course} losses={losses} />,
+    )
   }
 
   private async difference(context: Context): Promise<Response> {
@@ -74,7 +82,7 @@ export class RecordRoutes {
     const open = param(context, 'open') !== undefined
     return await this.page.answer(
       context,
-      { title: 'Sources', c },
+      { title: 'Sources', c, tab: 'graph' },
       <section class="explained">
         <form class="filters" action="/explain">
           <input type="hidden" name="c" value={c} />
@@ -87,7 +95,7 @@ export class RecordRoutes {
         {await explainedLine(this.page, c, { ...options, open })}
         {batchId === undefined || open ? null : (
           <p>
-            <a href={link('/explain', { c, batch: batchId, open: 1 })}>show messages in full</a>
+            <a href={link('/explain', { c, batch: batchId, open: 1 })}>Show the messages in full</a>
           </p>
         )}
       </section>,
@@ -104,12 +112,12 @@ export class RecordRoutes {
       context,
       { title: 'Graph', c, tab: 'graph' },
       <>
-        <h2>{batchId === undefined ? 'What the summaries are made from' : `Summary ${batchId.slice(0, 12)}`}</h2>
+        <h2>{batchId === undefined ? 'What the summaries are made from' : 'What this summary is made from'}</h2>
         <p>
           {batchId === undefined ? (
             <a href={link('/explain', { c })}>Find the sources of a line</a>
           ) : (
-            <a href={link('/graph', { c })}>all summaries</a>
+            <a href={link('/graph', { c })}>All summaries</a>
           )}
         </p>
         <Graph c={c} batches={batches} open={await this.openChunk(c, param(context, 'open'))} within={batchId} />
@@ -159,7 +167,7 @@ export class RecordRoutes {
     })
     const [comparison] = compared.conversations
     if (comparison === undefined) throw new LedgerError('BadRequest', 'the conversation is not in this edition')
-    const editions = (await this.editionsOf(c)).map(({ edition }) => edition.editionId)
+    const editions = (await this.editionsOf(c)).map(({ edition }) => edition)
     return await this.page.answer(
       context,
       { title: 'Edition', c, tab: 'editions' },

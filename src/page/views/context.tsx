@@ -7,19 +7,19 @@ import { conversationLink, link } from '../links.js'
 import type { Words } from '../words.js'
 import type { ContextAsOf } from '../../library/ledger.js'
 import type { Step } from '../reading/step.js'
-import { Part, PART_SIZE, type ContextFocus } from './chat.js'
+import { isInstructions, Messages, Part, PART_SIZE, type ContextFocus } from './chat.js'
 import { Rail, RemovedParts } from './rail.js'
 import { count, many, plain, visible } from './text.js'
 
 /** A last part with fewer messages is shown together with the previous part. */
 const MIN_LAST_PART = 16
 
-/** The part with the message; default: the first part, which the browser shows first. */
-function partOf(context: ContextAsOf, { m, part }: Pick<ContextFocus, 'm' | 'part'>): number {
+/** The part with the message; undefined if the newest messages are shown. */
+function partOf(context: ContextAsOf, { m, part }: Pick<ContextFocus, 'm' | 'part'>): number | undefined {
   const last = Math.max(0, Math.ceil(context.messages.length / PART_SIZE) - 1)
   if (part !== undefined) return Math.min(part, last)
   const at = m === undefined ? -1 : context.messageIds.indexOf(m)
-  if (at === -1) return 0
+  if (at === -1) return undefined
   // A result is shown with its call, which may be in the part before.
   const answered = context.messages[at]?.tool_call_id
   const call =
@@ -29,10 +29,75 @@ function partOf(context: ContextAsOf, { m, part }: Pick<ContextFocus, 'm' | 'par
   return Math.floor((call === -1 ? at : call) / PART_SIZE)
 }
 
-/** The parts of the chat. */
-function Parts({ step, context, focus }: { step: Step; context: ContextAsOf; focus: ContextFocus }): Child {
+/** The chat ends with at most so many messages, from a message of the user on. */
+const MAX_NEWEST = 24
+/** The newest messages if the last turn has more than `MAX_NEWEST`. */
+const NEWEST_OF_TURN = 12
+/** A shorter last turn is shown with the turn before it. */
+const MIN_NEWEST = 4
+
+/** The number of messages before the chat: instructions and summaries. */
+function leadOf({ messages, viewAt, observed }: ContextAsOf): number {
+  const isLead = (at: number): boolean => at === viewAt || observed?.summaries?.includes(at) === true
+  const first = messages.findIndex((message, at) => !isInstructions(message) && !isLead(at))
+  const last = messages.findLastIndex((_message, at) => isLead(at))
+  return Math.max(first === -1 ? messages.length : first, last + 1)
+}
+
+/** The index of the first of the newest messages. */
+function newestFrom(context: ContextAsOf, lead: number): number {
+  const { messages } = context
+  const end = messages.length
+  if (end - lead <= MAX_NEWEST) return lead
+  let from = end
+  for (let at = end - 1; at >= Math.max(lead, end - MAX_NEWEST) && end - from < MIN_NEWEST; at -= 1)
+    if (messages[at]?.role === 'user') from = at
+  if (from < end) return from
+  from = end - NEWEST_OF_TURN
+  while (from > lead && messages[from]?.role === 'tool') from -= 1
+  return from
+}
+
+/** The newest messages, with instructions and summaries before them and links to the earlier messages. */
+function Newest({ step, context, focus }: { step: Step; context: ContextAsOf; focus: ContextFocus }): Child {
   const { conversationId: c, revision, change } = step
-  const part = partOf(context, focus)
+  const lead = leadOf(context)
+  const from = newestFrom(context, lead)
+  const end = context.messages.length
+  const partLink = (part: number): string =>
+    conversationLink({ c, at: revision, since: change?.since, q: focus.q, part })
+  return (
+    <div class="messages">
+      <section class="part">
+        <Messages step={step} from={0} to={lead} focus={focus} />
+      </section>
+      {from === lead ? null : (
+        <p class="earlier">
+          <span>{many(from - lead, 'earlier message')}</span>
+          <a href={partLink(0)}>From the beginning</a>
+          <a href={partLink(Math.floor((from - 1) / PART_SIZE))}>Previous messages</a>
+        </p>
+      )}
+      <section class="part">
+        <Messages step={step} from={from} to={end} focus={focus} />
+      </section>
+    </div>
+  )
+}
+
+/** The parts of the chat: those near the part are shown. */
+function Parts({
+  step,
+  context,
+  focus,
+  part,
+}: {
+  step: Step
+  context: ContextAsOf
+  focus: ContextFocus
+  part: number
+}): Child {
+  const { conversationId: c, revision, change } = step
   // The last part may have only a few messages.
   const isShort = context.messages.length - part * PART_SIZE < MIN_LAST_PART
   const isNear = (each: number): boolean => each === part || (isShort && each === part - 1)
@@ -47,6 +112,7 @@ function Parts({ step, context, focus }: { step: Step; context: ContextAsOf; foc
             class="part"
             data-part={link('/conversation/part', query)}
             data-lines={isNear(each) ? undefined : (to - from) * 3}
+            data-sought={each === part && part > 0 && focus.m === undefined ? '' : undefined}
           >
             {isNear(each) ? (
               <Part step={step} part={each} focus={focus} />
@@ -65,6 +131,7 @@ function Parts({ step, context, focus }: { step: Step; context: ContextAsOf; foc
 /** A conversation at a revision. */
 export function StepView({ step, focus, words }: { step: Step; focus: ContextFocus; words: Words }): Child {
   const { conversationId: c, context, refusal, revision, turn } = step
+  const part = context === undefined ? undefined : partOf(context, focus)
   return (
     <div
       id="step"
@@ -87,7 +154,11 @@ export function StepView({ step, focus, words }: { step: Step; focus: ContextFoc
               </code>
             </p>
             <RemovedParts step={step} />
-            <Parts step={step} context={context} focus={focus} />
+            {part === undefined ? (
+              <Newest step={step} context={context} focus={focus} />
+            ) : (
+              <Parts step={step} context={context} focus={focus} part={part} />
+            )}
           </>
         )}
       </div>

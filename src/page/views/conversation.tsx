@@ -1,13 +1,12 @@
 /** The timeline of a conversation: the plot, a slider over its revisions, and the context at the selected revision. */
 import type { Child } from 'hono/jsx'
 import type { SearchHit } from '../../library/ledger.js'
-import type { Titles } from '../../library/titles.js'
 import { conversationLink, link } from '../links.js'
 import type { Step } from '../reading/step.js'
 import type { Words } from '../words.js'
 import type { ContextFocus } from './chat.js'
 import { StepView } from './context.js'
-import { count, many, Marked, markedWords, Name, oneLine } from './text.js'
+import { count, many, Marked, markedWords, oneLine, Time } from './text.js'
 
 /** Search hits in this conversation. */
 export interface Hits {
@@ -22,7 +21,7 @@ const hitLink = (hit: SearchHit, query: string): string =>
     : conversationLink({ c: hit.conversationId, at: hit.firstRevision, m: hit.messageIds[0], q: query })
 
 /** Search hits with links. */
-export function HitList({ query, hits, names }: Hits & { names: Titles | undefined }): Child {
+export function HitList({ query, hits }: Hits): Child {
   const words = markedWords(query)
   if (hits.length === 0) return <p class="empty">Nothing found.</p>
   return (
@@ -30,23 +29,15 @@ export function HitList({ query, hits, names }: Hits & { names: Titles | undefin
       {hits.map((hit) => (
         <li>
           <a href={hitLink(hit, query)} data-hit data-revision={String(hit.firstRevision)}>
-            {names === undefined ? null : (
-              <b>
-                <Name text={names.get(hit.conversationId) ?? hit.conversationId} most={50} />{' '}
-              </b>
-            )}
-            {hit.kind === 'batch' ? (
-              <>summary of {many(hit.messageIds.length, 'message')}</>
-            ) : (
-              <Name text={hit.messageIds[0] ?? ''} most={40} />
-            )}
-            <span class="facts">
-              {' '}
-              revision {count(hit.firstRevision)}
-              {hit.lastRevision === hit.firstRevision ? null : <> to {count(hit.lastRevision)}</>}
-              {hit.kind === 'message' && hit.batchId !== null ? ', compacted' : null}
-            </span>
+            <Time at={hit.startTime} isShort />
           </a>
+          <span class="facts">
+            {hit.kind === 'batch'
+              ? ` summary of ${many(hit.messageIds.length, 'message')}`
+              : hit.batchId === null
+                ? null
+                : ' compacted since then'}
+          </span>
           <p>
             <Marked text={oneLine(hit.text, 320)} words={words} />
           </p>
@@ -129,7 +120,7 @@ export function Conversation({
             <h2>
               {many(hits.hits.length, 'hit')} for <q>{oneLine(hits.query, 60)}</q>
             </h2>
-            <HitList query={hits.query} hits={hits.hits} names={undefined} />
+            <HitList query={hits.query} hits={hits.hits} />
             <p>
               <a href={conversationLink({ c, at: revision })}>clear search</a>
             </p>

@@ -87,7 +87,7 @@ export function Entry({
   return (
     <li class="entry" data-row={details === undefined ? link('/row', { c }) : undefined}>
       <div>
-        <a class="name" href={conversationLink({ c })}>
+        <a class="name" href={conversationLink({ c })} title={title === undefined ? undefined : plain(c.slice(0, 200))}>
           <Name text={title ?? c} most={110} />
         </a>
         <p class="facts">
@@ -96,7 +96,6 @@ export function Entry({
           <span>{many(messages, 'message')}</span>
           {scope === undefined ? null : <Name text={scope} most={24} />}
           <VerdictNote latest={latest} head={row.revision} />
-          {title === undefined ? null : <Name text={c} most={40} />}
           {stopped === undefined ? null : <span class="bad">stopped: {visible(stopped)}</span>}
         </p>
       </div>
@@ -207,7 +206,7 @@ function Filters({ query }: { query: ListQuery }): Child {
           type="search"
           name="grep"
           value={query.grep}
-          placeholder="Find a conversation: words of its title, project or messages"
+          placeholder="Words of a title, a project or a message"
           aria-label="Find a conversation"
           autocomplete="off"
           data-search

@@ -2,6 +2,7 @@
 import type { Child } from 'hono/jsx'
 import { conversationLink, link } from '../links.js'
 import type { Course, Mark } from '../reading/history.js'
+import type { Losses } from '../reading/losses.js'
 import { MARKS } from './plot.js'
 import { figure, Table } from './table.js'
 import { count, many, visible, Time } from './text.js'
@@ -16,10 +17,13 @@ export const differenceLink = (c: string, { kind, cycle, revision }: Mark): stri
 export function MarkTable({
   c,
   marks,
+  losses,
   withLinks = true,
 }: {
   c: string
   marks: readonly Mark[]
+  /** Undefined if they are not known. */
+  losses?: Losses | undefined
   withLinks?: boolean
 }): Child {
   if (marks.length === 0) return <p class="empty">No compactions and no failures.</p>
@@ -27,38 +31,53 @@ export function MarkTable({
     <Table
       label="Compactions, failures, undo, adoption"
       columns={[
-        figure('Revision'),
-        { name: 'Event', is: 'heading' },
+        { name: 'What happened', is: 'heading' },
+        ...(losses === undefined ? [] : [figure('Items lost')]),
+        ...(withLinks ? ['Model’s context'] : []),
         { name: 'Recorded (UTC)', is: 'time' },
-        ...(withLinks ? ['Context'] : []),
       ]}
       rows={marks.map((mark) => [
-        count(mark.revision),
         <>
           <i class={`sign ${mark.kind}`} aria-hidden="true">
             {MARKS[mark.kind].sign}
           </i>{' '}
           {withLinks ? <a href={differenceLink(c, mark)}>{visible(mark.text)}</a> : visible(mark.text)}
         </>,
-        <Time at={mark.recordedAt} />,
+        ...(losses === undefined ? [] : [<Lost mark={mark} losses={losses} />]),
         ...(withLinks
           ? [
               <a href={conversationLink({ c, at: mark.revision, since: String(Math.max(0, mark.revision - 1)) })}>
-                View context after
+                after
               </a>,
             ]
           : []),
+        <Time at={mark.recordedAt} />,
       ])}
     />
   )
 }
 
-/** The table of marks. */
-export function Cycles({ c, course }: { c: string; course: Course }): Child {
+/** The items that a compaction lost. */
+function Lost({ mark, losses }: { mark: Mark; losses: Losses }): Child {
+  const lost = mark.kind === 'cycle' ? losses.get(mark.revision) : undefined
+  if (lost === undefined) return null
+  return lost === 0 ? '0' : <b class="bad">{count(lost)}</b>
+}
+
+/** The compactions and other marks. */
+export function Cycles({ c, course, losses }: { c: string; course: Course; losses: Losses | undefined }): Child {
+  const cycles = course.marks.filter(({ kind }) => kind === 'cycle').length
+  const others = course.marks.length - cycles
   return (
     <>
-      <h2>{many(course.marks.filter(({ kind }) => kind === 'cycle').length, 'compaction')} and other marks</h2>
-      <MarkTable c={c} marks={course.marks} />
+      <h2>
+        {many(cycles, 'compaction')}
+        {others === 0 ? null : ` and ${many(others, 'other mark')}`}
+      </h2>
+      {cycles === 0 ? null : <p class="muted">Each leads to what left the context, and what replaced it.</p>}
+      <div class="marks">
+        <MarkTable c={c} marks={course.marks} losses={losses} />
+      </div>
     </>
   )
 }

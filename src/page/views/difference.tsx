@@ -1,48 +1,56 @@
 /** The difference between two revisions: removed and added parts of the context, and the cost. */
 import type { Child } from 'hono/jsx'
 import { summaryOf } from '../../domain/conversation/batch.js'
-import { contentText, toChatMessage } from '../../domain/values/message.js'
+import { contentText } from '../../domain/values/message.js'
 import type { Difference, ForgottenCycle } from '../../library/ledger.js'
 import { conversationLink, link } from '../links.js'
 import type { Mark } from '../reading/history.js'
+import { ROLES } from './chat.js'
 import { differenceLink } from './cycles.js'
 import { eventLabel } from './event-label.js'
 import { ForgottenParts } from './forgotten-cycle.js'
 import { Headlines } from './forgotten-headlines.js'
 import { Lines } from './lines.js'
 import { TextDifference } from './text-difference.js'
-import { cut, count, linesOf, many, Name, oneLine, plain, visible, Time } from './text.js'
+import { ToolCallView } from './tool-call.js'
+import { cut, count, many, Name, oneLine, plain, visible, Time } from './text.js'
 
 type RemovedMessage = Difference['messages']['left'][number]
 
 function RemovedMessageView({ c, before, message }: { c: string; before: number; message: RemovedMessage }): Child {
-  const { messageId, role, batchId, tokens } = message
+  const { messageId, role, content, toolCalls = [], batchId, tokens, createdAt } = message
+  const text = contentText(content)
   return (
     <article class={`msg ${role}`} aria-label={plain(`${role} ${messageId.slice(0, 60)}`)}>
       <header>
-        <b class="role">{role}</b>
-        <a class="id" href={conversationLink({ c, at: before, m: messageId })}>
-          <Name text={messageId} most={40} />
-        </a>
+        <b class="role">{ROLES[role]}</b>
+        {batchId === undefined ? null : (
+          <a class="id" href={link('/explain', { c, batch: batchId })}>
+            its summary
+          </a>
+        )}
         <span class="facts">
           {many(tokens, 'token')}
-          {batchId === undefined ? null : (
-            <>
-              {' · in '}
-              <a href={link('/explain', { c, batch: batchId })}>{batchId.slice(0, 12)}</a>
-            </>
-          )}
+          {' · '}
+          <a href={conversationLink({ c, at: before, m: messageId })} title={plain(messageId.slice(0, 200))}>
+            <Time at={createdAt} isShort />
+          </a>
         </span>
       </header>
       <Lines
-        lines={linesOf(toChatMessage(message))}
+        lines={text === '' ? [] : text.split(/\r\n|\n|\r/u)}
         most={6}
         more={conversationLink({ c, at: before, m: messageId })}
       />
+      {toolCalls.map((call) => (
+        <ToolCallView call={call} result={NO_RESULT} isOpen={false} />
+      ))}
     </article>
   )
 }
 
+/** The result of a call is a message of its own here. */
+const NO_RESULT = { text: '', attributes: {} }
 const MAX_REMOVED = 120
 
 /** Links to the cycles between two revisions; their pages report what was lost. */
@@ -80,8 +88,8 @@ function Sides({ difference: { conversationId: c, from, to } }: { difference: Di
       <span>
         <b>{count(from.batches)}</b> → <b>{count(to.batches)}</b> summaries
       </span>
-      <a href={conversationLink({ c, at: from.revision })}>Before</a>
-      <a href={conversationLink({ c, at: to.revision, since: from.revision })}>After</a>
+      <a href={conversationLink({ c, at: from.revision })}>Context before</a>
+      <a href={conversationLink({ c, at: to.revision, since: from.revision })}>Context after</a>
     </p>
   )
 }
@@ -132,7 +140,7 @@ type AddedBatch = Difference['batches']['came'][number]
 function AddedSummary({ c, batch }: { c: string; batch: AddedBatch }): Child {
   const { batchId, messageCount, tokens } = batch
   return (
-    <article class="msg view" aria-label={`Summary ${batchId}`}>
+    <article class="msg card" aria-label={`Summary ${batchId}`}>
       <header>
         <b class="role">Summary</b>
         <span class="facts">

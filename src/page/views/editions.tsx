@@ -4,12 +4,33 @@ import type { Edition, EditionComparison, EditionOfConversation, EditionReport }
 import { conversationLink, link } from '../links.js'
 import { TextDifference } from './text-difference.js'
 import { figure, Table } from './table.js'
-import { count, many, Name, visible, Time } from './text.js'
+import { count, many, Name, plain, visible, Time } from './text.js'
 
 /** An edition and its state in one conversation. */
 export interface ConversationEdition {
   readonly edition: Edition
   readonly entry: EditionOfConversation
+}
+
+const STATES: Readonly<Record<EditionOfConversation['state'], string>> = {
+  'in-the-making': 'not adopted',
+  'in-force': 'adopted',
+  'was-in-force': 'was adopted',
+  dropped: 'dropped',
+}
+
+/** What made an edition: its strategy, its model, and when. */
+function EditionName({ edition }: { edition: Edition }): Child {
+  const { summarizer, startedAt, editionId } = edition
+  const by = [summarizer?.strategy, summarizer?.model].filter(
+    (each, at, all) => each !== undefined && all.indexOf(each) === at,
+  )
+  return (
+    <span title={plain(editionId)}>
+      Edition of <Time at={startedAt} isShort />
+      {by.length === 0 ? null : ` (${plain(by.join(', '))})`}
+    </span>
+  )
 }
 
 /** The editions of a conversation. */
@@ -22,29 +43,25 @@ export function Editions({ c, editions }: { c: string; editions: readonly Conver
       </p>
     )
   return (
-    <Table
-      label="Editions"
-      columns={[
-        'Edition',
-        'Made by',
-        'State',
-        figure('Cycles'),
-        figure('Summaries'),
-        figure('Tokens'),
-        { name: 'Started (UTC)', is: 'time' },
-      ]}
-      rows={editions.map(({ edition, entry }) => [
-        <a href={link('/edition', { c, e: edition.editionId })}>
-          <Name text={edition.editionId} most={40} />
-        </a>,
-        <Name text={`${edition.summarizer?.strategy ?? ''} ${edition.summarizer?.model ?? ''}`} most={50} />,
-        entry.state,
-        count(entry.cycles),
-        count(entry.summariesBought + entry.summariesReused),
-        count(entry.promptTokens + entry.completionTokens),
-        <Time at={edition.startedAt} />,
-      ])}
-    />
+    <>
+      <p class="muted">
+        Each edition compacts the same history in another way. Open one to see what it keeps and loses compared with the
+        context that the agent gets.
+      </p>
+      <Table
+        label="Editions"
+        columns={['Edition', 'State', figure('Compactions'), figure('Summaries'), figure('Tokens spent')]}
+        rows={editions.map(({ edition, entry }) => [
+          <a href={link('/edition', { c, e: edition.editionId })}>
+            <EditionName edition={edition} />
+          </a>,
+          STATES[entry.state],
+          count(entry.cycles),
+          count(entry.summariesBought + entry.summariesReused),
+          count(entry.promptTokens + entry.completionTokens),
+        ])}
+      />
+    </>
   )
 }
 
@@ -52,11 +69,11 @@ type Figures = EditionReport['figures']['edition']
 
 const FIGURES: readonly (readonly [keyof Figures, string])[] = [
   ['contextTokens', 'tokens of the context'],
-  ['viewTokens', 'tokens of the view'],
-  ['batches', 'batches'],
-  ['depth', 'depth'],
-  ['cycles', 'cycles'],
-  ['messagesCompressed', 'messages compressed'],
+  ['viewTokens', 'tokens of the summaries'],
+  ['batches', 'summaries'],
+  ['depth', 'summaries of summaries'],
+  ['cycles', 'compactions'],
+  ['messagesCompressed', 'messages summarized'],
   ['calls', 'model calls'],
   ['tokensBought', 'tokens spent'],
 ]
@@ -64,36 +81,24 @@ const FIGURES: readonly (readonly [keyof Figures, string])[] = [
 const signed = (value: number): string => (value > 0 ? `+${count(value)}` : value < 0 ? `−${count(-value)}` : '0')
 
 /** Lost and gained items, as counts and as lists. */
-function LossReport({ c, report }: { c: string; report: EditionReport }): Child {
+function LossReport({ c, report, otherName }: { c: string; report: EditionReport; otherName: string }): Child {
   const named = report.losses.flatMap(({ kind, lost, gained }) => [
-    { title: `lost ${kind}`, list: lost.kept, tone: 'bad' },
-    { title: `${kind} no longer shown`, list: lost.shown, tone: 'warn' },
-    { title: `gained ${kind}`, list: gained.kept, tone: 'good' },
+    { title: `Lost: ${kind}`, list: lost.kept, tone: 'bad' },
+    { title: `Kept, but not in the context: ${kind}`, list: lost.shown, tone: 'warn' },
+    { title: `Gained: ${kind}`, list: gained.kept, tone: 'good' },
   ])
   return (
     <section aria-label="Loss report">
-      <h3>Loss report</h3>
+      <h3>What it loses and gains</h3>
       <Table
-        label="Kept, shown, lost and gained items"
-        tight
-        columns={[
-          'Kind',
-          ...[
-            'total',
-            'kept, other side',
-            'kept, edition',
-            'lost',
-            'gained',
-            'shown, other side',
-            'shown, edition',
-          ].map((name) => figure(name)),
-        ]}
-        rows={report.losses.map(({ kind, total, against, edition, lost, gained }) => [
-          kind,
-          ...[total, against.kept, edition.kept, lost.kept.count, gained.kept.count, against.shown, edition.shown].map(
-            (value) => count(value),
-          ),
-        ])}
+        label="Lost and gained items"
+        columns={['Kind', ...['total', otherName, 'edition', 'lost', 'gained'].map((name) => figure(name))]}
+        rows={report.losses
+          .filter(({ total }) => total > 0)
+          .map(({ kind, total, against, edition, lost, gained }) => [
+            kind,
+            ...[total, against.kept, edition.kept, lost.kept.count, gained.kept.count].map((value) => count(value)),
+          ])}
       />
       {named.map(({ title, list, tone }) =>
         list.count === 0 ? null : (
@@ -106,7 +111,7 @@ function LossReport({ c, report }: { c: string; report: EditionReport }): Child 
                 <li>
                   {visible(text)}{' '}
                   <a class="facts" href={conversationLink({ c, at: `message:${messageId}`, m: messageId })}>
-                    <Name text={messageId} most={30} />
+                    where it was said
                   </a>
                   {mentions > 1 ? <span class="muted"> in {many(mentions, 'message')}</span> : null}
                 </li>
@@ -130,30 +135,38 @@ export function EditionView({
   /** The other side: the active context, or another edition. */
   against: string
   /** Editions available for comparison. */
-  editions: readonly string[]
+  editions: readonly Edition[]
   editionId: string
 }): Child {
   const { conversationId: c, report, view } = comparison
   const { figures, viewLines } = report
-  const otherName = against === 'in-force' ? 'active' : against
-  const otherSide = against === 'in-force' ? 'the active context' : `edition ${against}`
+  const isActive = against === 'in-force'
+  const otherName = isActive ? 'active' : 'other edition'
+  const otherSide = isActive ? 'the active context' : 'the other edition'
+  const edition = editions.find((each) => each.editionId === editionId)
   return (
     <>
       <h2>
-        Edition <Name text={editionId} most={40} /> compared with {otherSide}
+        {edition === undefined ? <Name text={editionId} most={40} /> : <EditionName edition={edition} />}, compared with{' '}
+        {otherSide}
         <span class="facts"> as of revision {count(report.conversationRevision)}</span>
       </h2>
       {editions.length < 2 ? null : (
         <p class="figures">
-          <span>compare with</span>
-          {['in-force', ...editions.filter((each) => each !== editionId)].map((other) => (
-            <a
-              href={link('/edition', { c, e: editionId, against: other === 'in-force' ? undefined : other })}
-              aria-current={other === against ? 'true' : undefined}
-            >
-              {other === 'in-force' ? 'active' : other}
-            </a>
-          ))}
+          <span>Compare with</span>
+          <a href={link('/edition', { c, e: editionId })} aria-current={isActive ? 'true' : undefined}>
+            the active context
+          </a>
+          {editions
+            .filter((each) => each.editionId !== editionId)
+            .map((other) => (
+              <a
+                href={link('/edition', { c, e: editionId, against: other.editionId })}
+                aria-current={other.editionId === against ? 'true' : undefined}
+              >
+                <EditionName edition={other} />
+              </a>
+            ))}
         </p>
       )}
       <div class="columns">
@@ -170,15 +183,15 @@ export function EditionView({
             ])}
           />
         </section>
-        <LossReport c={c} report={report} />
+        <LossReport c={c} report={report} otherName={otherName} />
       </div>
       <section aria-label="The views">
         <h3>
-          Views: {many(viewLines.same, 'line')} unchanged, {count(viewLines.removed)} only in {otherSide},{' '}
+          Summaries as text: {many(viewLines.same, 'line')} unchanged, {count(viewLines.removed)} only in {otherSide},{' '}
           {count(viewLines.added)} only in the edition
         </h3>
         {view.length === 0 ? (
-          <p class="muted">The views are equal.</p>
+          <p class="muted">Both texts are equal.</p>
         ) : (
           <SideBySide view={view} otherName={otherName} />
         )}

@@ -6,6 +6,7 @@ import { contentText } from '../../domain/values/message.js'
 import type { BatchOrigin, Explanation, LineSource, OriginalMessage, RecordedAt } from '../../library/ledger.js'
 import type { SummarizerRecord } from '../../domain/events/index.js'
 import { conversationLink, link } from '../links.js'
+import { ROLES } from './chat.js'
 import { coveredBy } from './graph.js'
 import { Lines } from './lines.js'
 import { count, linesOf, many, Name, oneLine, plain, visible, Time } from './text.js'
@@ -71,7 +72,7 @@ function Original({ c, message: original }: { c: string; message: OriginalMessag
   return (
     <article class={`msg ${message.role}`} aria-label={plain(`${message.role} ${messageId.slice(0, 60)}`)}>
       <header>
-        <b class="role">{message.role}</b>
+        <b class="role">{ROLES[message.role]}</b>
         <a class="id" href={conversationLink({ c, at: recorded.revision, m: messageId })}>
           <Name text={messageId} most={50} />
         </a>
@@ -183,7 +184,7 @@ function Batch({ c, batch, isTop }: { c: string; batch: BatchOrigin; isTop: bool
       {summarizer === undefined ? null : <Summarizer c={c} by={summarizer} recorded={recorded} />}
       {cycle === undefined ? null : (
         <p class="facts">
-          <a href={link('/difference', { c, cycle: cycle.cycle })}>cycle {cycle.cycle}</a>,{' '}
+          <a href={link('/difference', { c, cycle: cycle.cycle })}>compaction {cycle.cycle}</a>,{' '}
           {cycle.trigger === 'observed' ? 'by another program' : `${cycle.trigger} limit`}, {count(cycle.tokensBefore)}{' '}
           → {count(cycle.tokensAfter)} tokens
           {cycle.undone === undefined ? null : <b class="warn"> undone</b>}
@@ -205,16 +206,16 @@ function Batch({ c, batch, isTop }: { c: string; batch: BatchOrigin; isTop: bool
   )
   const head = (
     <>
-      <b>{batchId.slice(0, 12)}</b> depth {depth}, {many(messageCount, 'message')}, {many(tokens, 'token')},{' '}
-      {STATES[state]}
+      <b title={batchId}>Summary of {many(messageCount, 'message')}</b>
+      {depth === 0 ? null : ', made from other summaries'}, {many(tokens, 'token')}, {STATES[state]}
     </>
   )
   return isTop ? (
-    <section class="batch" aria-label={`batch ${batchId}`}>
+    <section class="batch" aria-label={`summary ${batchId}`}>
       <p>
         {head}{' '}
         <a class="facts" href={link('/graph', { c, batch: batchId })}>
-          graph
+          as a graph
         </a>
       </p>
       {content}
@@ -231,7 +232,7 @@ function Source({ c, source }: { c: string; source: LineSource }): Child {
   return (
     <li>
       {source.kind === 'batch' ? (
-        <a href={link('/explain', { c, batch: source.batchId })}>batch {source.batchId.slice(0, 12)}</a>
+        <a href={link('/explain', { c, batch: source.batchId })}>a summary</a>
       ) : (
         <>
           <a href={conversationLink({ c, at: source.revision, m: source.messageId })}>
@@ -239,7 +240,7 @@ function Source({ c, source }: { c: string; source: LineSource }): Child {
           </a>
           {source.withdrawn === undefined
             ? source.batchId === undefined
-              ? ', live'
+              ? ', in full'
               : ', compacted'
             : `, withdrawn (${source.withdrawn.why})`}
         </>
@@ -256,8 +257,8 @@ const SHOWN_ONLY: Readonly<Record<Extract<Explanation, { kind: 'shown-only' }>['
 }
 
 const MESSAGE_STATES = {
-  live: 'From a live message.',
-  compacted: 'From a compacted message; the batch below covers it.',
+  live: 'From a message that the model still gets in full.',
+  compacted: 'From a message that the summary below covers.',
   withdrawn: 'From a withdrawn message.',
 } as const
 
@@ -321,15 +322,16 @@ function Answer({ c, explanation }: { c: string; explanation: Explanation }): Ch
         <>
           <p>
             {explanation.asOf === undefined
-              ? `${many(explanation.batches.length, 'active batch', 'active batches')} after ${many(explanation.cycles, 'cycle')}, ${many(explanation.liveMessages, 'live message')}.`
-              : `A line of the view’s own text, not of a summary, as of revision ${String(explanation.asOf.revision)}.`}
+              ? `${many(explanation.batches.length, 'summary', 'summaries')} after ${many(explanation.cycles, 'compaction')}, and ${many(explanation.liveMessages, 'message')} in full.`
+              : `A line that the ledger adds between the summaries, as of revision ${String(explanation.asOf.revision)}.`}
           </p>
           <ul class="ids">
             {explanation.batches.map((batch) => (
               <li>
-                <a href={link('/explain', { c, batch: batch.batchId })}>{batch.batchId.slice(0, 12)}</a> depth{' '}
-                {batch.depth}, {many(batch.messageCount, 'message')}{' '}
-                <span class="muted">{visible(oneLine(summaryOf(batch).replaceAll('\n', ' '), 120))}</span>
+                <a href={link('/explain', { c, batch: batch.batchId })}>
+                  {visible(oneLine(summaryOf(batch).replaceAll(/[#*`]+/gu, ''), 120)) || 'Summary'}
+                </a>{' '}
+                <span class="muted">of {many(batch.messageCount, 'message')}</span>
               </li>
             ))}
           </ul>

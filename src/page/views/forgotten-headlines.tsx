@@ -1,6 +1,6 @@
 /** Losses as sentences, each with its compaction, the message that said it, and the cost. */
 import type { Child } from 'hono/jsx'
-import { ITEM_NAMES } from '../../forgotten/items.js'
+import type { ItemKind } from '../../forgotten/items.js'
 import type { ForgottenCycle, JudgedItem } from '../../library/ledger.js'
 import type { Titles } from '../../library/titles.js'
 import { costText, MAX_CHARACTERS, RevisionLink, type Linked } from './forgotten-cycle.js'
@@ -21,6 +21,35 @@ const KNEW: Readonly<Record<JudgedItem['verdict'], string>> = {
   blurred: 'the agent knew only a part of',
   unknown: 'the agent may no longer have known',
   kept: 'the agent knew',
+}
+
+const KINDS: Readonly<Record<ItemKind, string>> = {
+  request: 'a request',
+  constraint: 'a rule',
+  decision: 'a decision',
+  error: 'an error',
+  file: 'a file',
+  identifier: 'a name',
+  number: 'a number',
+  openCall: 'a call without a result',
+  subAgent: 'a running sub-agent',
+}
+
+const SAID_BY: Readonly<Record<JudgedItem['saidBy'], string>> = {
+  user: 'the user',
+  assistant: 'the agent',
+  tool: 'a tool result',
+  system: 'the instructions',
+  developer: 'the instructions',
+}
+
+/** Names and numbers say little alone: the message that has them is quoted. */
+const QUOTED: ReadonlySet<ItemKind> = new Set(['file', 'identifier', 'number'])
+
+/** The words around a name in a text. */
+function around(text: string, name: string): string | undefined {
+  const at = text.indexOf(name)
+  return at === -1 || text.trim() === name ? undefined : cut(text.slice(Math.max(0, at - 60)), 140)
 }
 
 /** 1 → "1st", 22 → "22nd". */
@@ -56,15 +85,21 @@ function LostItem({
   names,
   linked,
 }: Linked & { headline: Headline; item: JudgedItem; names: Titles | undefined }): Child {
-  const { text, said, kind, verdict, mentions, isNeededAgain } = item
+  const { text, said, saidBy, kind, verdict, mentions, isNeededAgain } = item
+  const quoted = QUOTED.has(kind) ? around(said.text, text) : undefined
   return (
     <li class={`headline ${verdict}`} tabindex={-1}>
       <Lead cycle={cycle} names={names}>
         {KNEW[verdict]}
       </Lead>
       <p class="what">{visible(cut(text, MAX_CHARACTERS))}</p>
+      {quoted === undefined ? null : (
+        <p class="facts">
+          <q>{visible(quoted)}</q>
+        </p>
+      )}
       <p class="facts">
-        {ITEM_NAMES[kind]}, said at{' '}
+        {KINDS[kind]} from {SAID_BY[saidBy]},{' '}
         <RevisionLink c={cycle.conversationId} revision={said.revision} messageId={said.messageId} linked={linked} />
         {mentions > 1 ? ` and in ${many(mentions - 1, 'more message')}` : null}
         {isNeededAgain === true ? <b class="bad"> · needed again later</b> : null}
@@ -115,10 +150,14 @@ function List({
   )
 }
 
-/** The losses of the compactions: the most important of each before the next of each. */
+/** Losses that say something by themselves come before names and numbers; of these, the ones that were needed again. */
+const tierOf = (loss: Loss): number =>
+  loss.kind === 'repeated' || !QUOTED.has(loss.item.kind) ? 0 : loss.item.isNeededAgain === true ? 1 : 2
+
+/** The losses of the compactions: in each tier, the most important of each compaction before the next of each. */
 function headlinesOf(cycles: readonly ForgottenCycle[]): readonly Headline[] {
   const ranked = cycles.flatMap((cycle) => cycle.report.foremost.losses.map((loss, rank) => ({ cycle, loss, rank })))
-  return ranked.toSorted((a, b) => a.rank - b.rank)
+  return ranked.toSorted((a, b) => tierOf(a.loss) - tierOf(b.loss) || a.rank - b.rank)
 }
 
 /** The most important losses, and the others folded. */

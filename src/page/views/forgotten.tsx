@@ -94,9 +94,11 @@ function Summary({
       <span>
         <b>{count(verdicts.gone)}</b> items lost
       </span>
-      <span>
-        repeated: <b>{costText(behind)}</b>
-      </span>
+      {behind.calls === 0 ? null : (
+        <span>
+          repeated: <b>{costText(behind)}</b>
+        </span>
+      )}
     </p>
   )
 }

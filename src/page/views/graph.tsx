@@ -28,14 +28,14 @@ interface Edge {
 }
 
 const ROW = 30
-const COLUMN = 280
-const BOX = { width: 232, height: 24 }
+const COLUMN = 352
+const BOX = { width: 304, height: 24 }
 /** Maximum number of leaves. */
 const MAX_LEAVES = 400
 /** Maximum characters in a box. */
-const MAX_TEXT = 28
+const MAX_TEXT = 34
 /** Maximum characters of a summary in its box. */
-const MAX_TITLE = 32
+const MAX_TITLE = 42
 
 /** The expanded chunk and its messages. */
 export interface OpenChunk {
@@ -225,13 +225,16 @@ export function Graph({
               aria-expanded={opens === undefined || !linked ? undefined : isOpen === true ? 'true' : 'false'}
             >
               <rect class={kind} x={x} y={y} width={BOX.width} height={BOX.height} rx={3} />
-              <text x={x + 8} y={y + 16}>
-                {opens === undefined || !linked ? '' : isOpen === true ? '▾ ' : '▸ '}
-                {title}
-                <tspan class="detail" dx={6}>
-                  {detail}
-                </tspan>
-              </text>
+              {/* An image in the image cuts a text that is wider than the box. */}
+              <svg x={x} y={y} width={BOX.width - 6} height={BOX.height}>
+                <text x={8} y={16}>
+                  {opens === undefined || !linked ? '' : isOpen === true ? '▾ ' : '▸ '}
+                  {title}
+                  <tspan class="detail" dx={6}>
+                    {detail}
+                  </tspan>
+                </text>
+              </svg>
               <title>{`${title}: ${fullText ?? detail}`}</title>
             </a>
           ))}

@@ -19,6 +19,9 @@ const TABS = [
 /** The title of the start page. */
 export const START = 'Conversations'
 
+/** The title of the search page. */
+export const SEARCH = 'Search'
+
 /** The name of a tab. */
 export type Tab = (typeof TABS)[number]['tab']
 
@@ -56,6 +59,22 @@ interface LayoutProps {
 /** The title of a conversation, else its id. */
 const nameOf = ({ id, summary }: NamedConversation): string => summary?.title ?? id
 
+/** Origin, time and size of a conversation. */
+export function ConversationFacts({ summary }: { summary: ConversationSummary }): Child {
+  const { program, project, lastMessageAt, lastRecordedAt, messages, compactions } = summary
+  return (
+    <>
+      {program === undefined ? null : <span>{visible(program)}</span>}
+      {project === undefined ? null : <Name text={project} most={60} />}
+      <span>
+        last message <Time at={lastMessageAt ?? lastRecordedAt} isShort />
+      </span>
+      <span>{many(messages, 'message')}</span>
+      <span>{many(compactions, 'compaction')}</span>
+    </>
+  )
+}
+
 /** Title, origin and tabs of a conversation. */
 function ConversationHead({ conversation, tab }: { conversation: NamedConversation; tab: Tab | undefined }): Child {
   const { id, summary } = conversation
@@ -65,18 +84,12 @@ function ConversationHead({ conversation, tab }: { conversation: NamedConversati
         <Name text={nameOf(conversation)} most={160} />
       </h1>
       <p class="about">
-        {summary?.program === undefined ? null : <span>{visible(summary.program)}</span>}
-        {summary?.project === undefined ? null : <Name text={summary.project} most={60} />}
-        {summary === undefined ? null : (
-          <>
-            <span>
-              <Time at={summary.lastMessageAt ?? summary.lastRecordedAt} />
-            </span>
-            <span>{many(summary.messages, 'message')}</span>
-            <span>{many(summary.compactions, 'compaction')}</span>
-          </>
+        {summary === undefined ? null : <ConversationFacts summary={summary} />}
+        {summary?.title === undefined ? null : (
+          <span class="id">
+            <Name text={id} most={80} />
+          </span>
         )}
-        {summary?.title === undefined ? null : <Name text={id} most={80} />}
       </p>
       <nav class="tabs" aria-label="Conversation">
         {TABS.map((each) => (
@@ -161,7 +174,7 @@ export function Layout({ title, ledger, conversation, tab, query, children }: La
                   Shortcuts
                 </button>
               </nav>
-              {title === START ? null : <Find conversationId={conversation?.id} query={query} />}
+              {title === START || title === SEARCH ? null : <Find conversationId={conversation?.id} query={query} />}
             </div>
             {conversation === undefined ? null : <ConversationHead conversation={conversation} tab={tab} />}
           </header>

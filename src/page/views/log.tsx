@@ -67,6 +67,7 @@ export function Log({
   const parts = Math.ceil(all / LOG_PART)
   return (
     <>
+      <h2>Everything that was recorded</h2>
       <form class="filters" action="/log">
         <input type="hidden" name="c" value={c} />
         <label>

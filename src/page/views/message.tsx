@@ -2,7 +2,7 @@
 import type { Child } from 'hono/jsx'
 import { conversationLink, link } from '../links.js'
 import type { Step } from '../reading/step.js'
-import { nameOf } from './chat.js'
+import { nameOf, ROLES, SUMMARY } from './chat.js'
 import { count, linesOf, many, Name, visible } from './text.js'
 
 /** Maximum characters of a message on one page. */
@@ -36,10 +36,14 @@ export function FullMessage({ step, at, from }: { step: Step; at: number; from: 
   return (
     <>
       <h2>
-        <span class="role">{message.role}</span> <Name text={nameOf(at === step.context?.viewAt, id, 'not recorded')} />
+        {at === step.context?.viewAt ? SUMMARY : ROLES[message.role]}
+        <span class="facts">
+          {' '}
+          <Name text={nameOf(false, id, 'not recorded')} />
+        </span>
       </h2>
       <p class="figures">
-        <a href={conversationLink({ c, at: revision, m: id })}>in the context at revision {count(revision)}</a>
+        <a href={conversationLink({ c, at: revision, m: id })}>In its conversation</a>
         <span>{many(Math.max(0, characters), 'character')}</span>
         {characters <= SLICE ? null : (
           <span>

@@ -4,6 +4,7 @@
  */
 import type { Child } from 'hono/jsx'
 import type { Course, Mark, MarkKind } from '../reading/history.js'
+import type { Losses } from '../reading/losses.js'
 import { conversationLink } from '../links.js'
 import { count, many } from './text.js'
 
@@ -19,17 +20,21 @@ export const MARKS: Readonly<Record<MarkKind, { readonly name: string; readonly 
 
 /** The stretched image: its width, and the height of the lines. */
 const WIDTH = 1_000
-const LINES = 140
+const LINES = 104
 const TOP = 36
 const HEIGHT = TOP + LINES + 24
 /** Space at both sides, in percent. */
 const SIDE = 1
 const MAX_POINTS = 2_400
+/** The small form is 140 pixels wide. */
+const SPARK_POINTS = 60
 const MAX_TIPS = 600
 const MAX_MARKS = 400
 /** More cycles than this have no figure at their signs. */
 const MAX_LOSSES = 16
 const MAX_TICKS = 6
+/** The share of the width that the name of the axis needs on a narrow screen. */
+const NAMED_SHARE = 0.14
 
 interface Point {
   readonly x: number
@@ -144,7 +149,8 @@ function turnTicks({ revisions, turns }: Course): readonly { readonly turn: numb
 }
 
 function Axes({ course, scales }: { course: Course; scales: Scales }): Child {
-  const ticks = turnTicks(course)
+  // The name of the axis is at its beginning.
+  const ticks = turnTicks(course).filter(({ revision }) => scales.x(revision) > WIDTH * NAMED_SHARE)
   return (
     <>
       {[0, 0.5, 1].map((share) => (
@@ -176,9 +182,6 @@ function Axes({ course, scales }: { course: Course; scales: Scales }): Child {
     </>
   )
 }
-
-/** Items that each cycle lost, by its revision. */
-export type Losses = ReadonlyMap<number, number>
 
 function MarkSign({
   c,
@@ -270,6 +273,7 @@ export function Plot({
         class="plot"
         role="group"
         data-last={scales.last}
+        data-base={TOP + LINES}
         data-tips={c === undefined ? undefined : tipsOf(course)}
         aria-label={`Tokens of the context over ${many(course.turns.at(-1) ?? 0, 'turn')} and ${many(course.revisions.length, 'event')}, with ${many(marks.length, 'mark')}`}
       >
@@ -316,7 +320,11 @@ export function Spark({ course }: { course: Course }): Child {
       preserveAspectRatio="none"
       aria-hidden="true"
     >
-      <CourseLines course={{ ...course, soft: [], hard: [] }} scales={scalesOf({ ...course, hard: [] })} most={200} />
+      <CourseLines
+        course={{ ...course, soft: [], hard: [] }}
+        scales={scalesOf({ ...course, hard: [] })}
+        most={SPARK_POINTS}
+      />
     </svg>
   )
 }

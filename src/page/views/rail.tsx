@@ -120,8 +120,8 @@ function Changed({ step, q }: { step: Step; q: string | undefined }): Child {
           <b>+{count(added.size)}</b>
         </a>
       )}{' '}
-      <b class="minus">−{count(removed.length)}</b> {added.size + removed.length === 1 ? 'message' : 'messages'} since
-      revision {count(since)}
+      <b class="minus">−{count(removed.length)}</b> {added.size + removed.length === 1 ? 'message' : 'messages'}{' '}
+      {since === revision - 1 ? 'in this step' : `since revision ${count(since)}`}
     </p>
   )
 }
@@ -171,6 +171,7 @@ export function Rail({ step, q, words }: { step: Step; q: string | undefined; wo
       {event === undefined ? null : (
         <details>
           <summary>
+            <span class="muted">This step: </span>
             <b class="happened" data-type={event.type}>
               {eventLabel(event.type)}
             </b>

@@ -10,14 +10,22 @@ const MAX_LINES = 600
 export function TextDifference({
   changes,
   name = 'Changed lines',
+  isScrolling = true,
 }: {
   changes: Difference['view']
   /** Label for screen readers. */
   name?: string
+  /** False if all lines are shown, for example in a tool call. */
+  isScrolling?: boolean
 }): Child {
   let remaining = MAX_LINES
   return (
-    <div class="text diff" tabindex={0} role="region" aria-label={name}>
+    <div
+      class="text diff"
+      tabindex={isScrolling ? 0 : undefined}
+      role={isScrolling ? 'region' : 'group'}
+      aria-label={name}
+    >
       {changes.map(({ kind, text }, index) => {
         const lines = text.replace(/\n$/u, '').split('\n')
         const displayed =

@@ -81,9 +81,11 @@ export { count, percent }
 export const many = (value: number, one: string, several = `${one}s`): string =>
   `${count(value)} ${value === 1 ? one : several}`
 
-/** A time in UTC, to the second. */
-export function Time({ at }: { at: string | undefined }): Child {
+/** A time in UTC, to the second; to the minute if `isShort`. */
+export function Time({ at, isShort = false }: { at: string | undefined; isShort?: boolean }): Child {
   if (at === undefined || at === '') return null
-  const text = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d/u.test(at) ? `${at.slice(0, 10)} ${at.slice(11, 19)}` : at
+  const text = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d/u.test(at)
+    ? `${at.slice(0, 10)} ${at.slice(11, isShort ? 16 : 19)}`
+    : at
   return <time datetime={at}>{visible(text)}</time>
 }

@@ -1,8 +1,9 @@
 /** A tool call of the chat: one line that folds out its arguments, its changes of a file, and its result. */
 import type { Child } from 'hono/jsx'
-import { exitCodeOf, toolSummary } from '../reading/tool-summary.js'
-import { contentText, type ToolCall } from '../../domain/values/message.js'
-import type { ChatMessage } from '../../library/ledger.js'
+import { toReportCall } from '../../forgotten/compaction-reports.js'
+import type { ReportToolCall } from '../../forgotten/report-input.js'
+import { exitCodeOf, toolSummary, type CallResult } from '../reading/tool-summary.js'
+import type { ToolCall } from '../../domain/values/message.js'
 import { Code } from './markdown.js'
 import { Lines } from './lines.js'
 import { count, cut, visible } from './text.js'
@@ -19,17 +20,18 @@ function argumentsText(text: string): { readonly text: string; readonly language
   }
 }
 
-const nameOf = (call: ToolCall): string => call.function?.name ?? call.type
-function inputOf(call: ToolCall): string {
-  const { id: _id, type: _type, function: called, ...others } = call
-  return called?.arguments ?? JSON.stringify(others)
+/** The call for people: a call of an unknown kind has its fields as arguments. */
+function readable(call: ToolCall): ReportToolCall {
+  const { id: _id, type: _type, function: called, custom, ...others } = call
+  const read = toReportCall(call)
+  return called === undefined && custom === undefined ? { ...read, arguments: JSON.stringify(others) } : read
 }
 
-function Ending({ name, result }: { name: string; result: Pick<ChatMessage, 'content'> | undefined }): Child {
+function Ending({ result }: { result: CallResult | undefined }): Child {
   if (result === undefined) return <span class="muted"> no result yet</span>
-  const code = exitCodeOf(contentText(result.content))
-  if (code === undefined) return null
-  return <span class={code === 0 ? 'muted' : 'failed'}>{` → ${name === '' ? '' : 'exit '}${String(code)}`}</span>
+  const code = exitCodeOf(result)
+  if (code !== undefined) return <span class={code === 0 ? 'muted' : 'failed'}>{` → exit ${String(code)}`}</span>
+  return result.attributes['isError'] === true ? <span class="failed"> → failed</span> : null
 }
 
 function Changed({ added, removed }: { added: number; removed: number }): Child {
@@ -49,25 +51,24 @@ export function ToolCallView({
   children,
 }: {
   call: ToolCall
-  result: Pick<ChatMessage, 'content'> | undefined
+  result: CallResult | undefined
   isOpen: boolean
   /** The message with the result. */
   children?: Child
 }): Child {
-  const name = nameOf(call)
-  const input = inputOf(call)
-  const { tool, subject, changes, added, removed } = toolSummary({ id: call.id, name, arguments: input })
-  const shown = argumentsText(input)
+  const read = readable(call)
+  const { tool, subject, changes, added, removed } = toolSummary(read)
+  const shown = argumentsText(read.arguments)
   return (
     <details class="call" open={isOpen}>
       <summary>
         <b>{visible(tool)}</b> <code>{visible(subject)}</code>
         <Changed added={added} removed={removed} />
-        <Ending name={name} result={result} />
+        <Ending result={result} />
       </summary>
       <div class="inside">
         {changes.length > 0 ? (
-          <TextDifference changes={changes} name={`Changes by ${tool}`} />
+          <TextDifference changes={changes} name={`Changes by ${tool}`} isScrolling={false} />
         ) : (
           <Code text={cut(shown.text, MAX_CHARACTERS)} language={shown.language} />
         )}
@@ -78,6 +79,14 @@ export function ToolCallView({
 }
 
 /** The result of a call, as text. */
-export function ToolResult({ text, words, more }: { text: string; words: RegExp | undefined; more: string }): Child {
+export function ToolResult({
+  text,
+  words,
+  more,
+}: {
+  text: string
+  words: RegExp | undefined
+  more: string | undefined
+}): Child {
   return <Lines lines={text === '' ? [] : text.split(/\r\n|\n|\r/u)} words={words} more={more} most={24} />
 }

@@ -55,7 +55,9 @@ export const context = record({
   adapted: optional(z.array(count)),
   shape: optional(oneOf(...SHAPES)),
   ...limits,
-  observed: optional(record({ program: z.string(), programVersion: optional(z.string()) })),
+  observed: optional(
+    record({ program: z.string(), programVersion: optional(z.string()), summaries: optional(z.array(count)) }),
+  ),
   openCalls: optional(z.array(record({ callId: z.string(), name: z.string(), messageId: z.string() }))),
   inForce: optional(record({ view: oneOf(...VIEWS), hash: z.string() })),
 }).meta({ id: 'Context' })
