@@ -161,6 +161,18 @@ const KINDS = {
   /** Writing began and failed, for example because the disk is full. */
   WriteFailed: 'world',
 
+  // Keys of an erasable ledger
+  /** The key was destroyed by an erasure. It is never created again. */
+  KeyDestroyed: 'state',
+  /** The vault never had the key: another vault, or a key that was lost. */
+  KeyUnknown: 'world',
+  /** The vault rejects the credentials, or a permission is missing. */
+  KeyVaultDenied: 'world',
+  /** The vault did not answer, or asks for fewer requests. */
+  KeyVaultUnavailable: 'world',
+  /** A wrapped key does not belong to its key, or was changed. */
+  WrappedKeyDamaged: 'data',
+
   // Requests to the service
   BadRequest: 'input',
   BodyCutOff: 'input',
