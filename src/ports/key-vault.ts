@@ -35,9 +35,6 @@ export interface KeyVault {
 /** Whether a name is valid in every vault. */
 export const isKeyName = (name: string): boolean => /^[a-z][a-z0-9-]{0,62}$/u.test(name)
 
-/** The number of bytes of a data key. */
-export const DATA_KEY_BYTES = 32
-
 const KEY_VAULT_ERRORS = [
   'KeyDestroyed',
   'KeyUnknown',

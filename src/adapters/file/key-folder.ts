@@ -40,7 +40,11 @@ async function syncFolder(folder: string): Promise<void> {
   // Windows cannot open a directory; its rename is durable with the journal.
   if (process.platform === 'win32') return
   const handle = await open(folder, 'r')
-  await handle.sync().finally(() => handle.close())
+  try {
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
 }
 
 /** A key vault in a folder that is created with the first key. */
