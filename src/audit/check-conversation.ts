@@ -146,7 +146,7 @@ export class ConversationCheck {
           : editionStream(editionId, this.conversationId)
       const events: RecordedEvent[] = []
       for (const stored of await this.log.store.readRevisions(stream, revisions)) {
-        const read = await decodeEvent(stored, this.log.bodies).catch((error: unknown) => {
+        const read = await decodeEvent(stored, this.log).catch((error: unknown) => {
           // The check of that stream reports the reason; here it only counts as a difference.
           if (isUnreadableEvent(error)) return undefined
           throw error
@@ -172,7 +172,7 @@ export class ConversationCheck {
       const before = first.get(stored.id)
       if (before === undefined) first.set(stored.id, stored.revision)
       else {
-        const event = await decodeEvent(stored, this.log.bodies)
+        const event = await decodeEvent(stored, this.log)
         this.stream.report(
           'messages',
           `records message ${isOfType(event, 'MessageAppended') ? event.data.messageId : stored.id} again, which revision ${before.toString()} records`,

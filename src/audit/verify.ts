@@ -210,7 +210,7 @@ class VerifyRun {
     async function* conversationEvents(after: number, until: number): AsyncGenerator<RecordedEvent> {
       const range = { from: after + 1, limit: until - after }
       for await (const stored of log.store.readStream(conversationStream(of?.conversationId ?? ''), range))
-        yield await decodeEvent(stored, log.bodies)
+        yield await decodeEvent(stored, log)
     }
     return new EditionCheck(of, check, this.requestWatch(), conversationEvents)
   }
@@ -420,6 +420,6 @@ export async function* eventsFrom(
 ): AsyncIterable<RecordedEvent> {
   for (const stream of streamsOf(conversationId, await editionStreams(log)).toReversed()) {
     for await (const stored of log.store.readStream(stream, { from: seen(stream) + 1 }))
-      yield await decodeEvent(stored, log.bodies)
+      yield await decodeEvent(stored, log)
   }
 }

@@ -148,6 +148,11 @@ const remoteAdmin = (remote: Remote): Admin => {
       list: async () => await value('listPrompts', {}),
       show: async (prompt) => await value('getPrompt', { params: { prompt } }),
     },
+    erasure: {
+      plan: () => Promise.reject(notSupportedRemotely('erasure.plan', 'erase on the machine of the store')),
+      run: () => Promise.reject(notSupportedRemotely('erasure.run', 'erase on the machine of the store')),
+      resume: () => Promise.reject(notSupportedRemotely('erasure.resume', 'erase on the machine of the store')),
+    },
     secrets: {
       redactor: () => Promise.reject(notSupportedRemotely('secrets.redactor', 'the service redacts what it records')),
       scan: () => Promise.reject(notSupportedRemotely('secrets.scan', 'scan on the machine of the store')),

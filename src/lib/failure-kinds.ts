@@ -161,6 +161,16 @@ const KINDS = {
   /** Writing began and failed, for example because the disk is full. */
   WriteFailed: 'world',
 
+  // Erasure
+  /** The whole conversation was erased. */
+  ConversationErased: ['state', 410],
+  /** An erasure has begun and is not completed. */
+  ErasurePending: 'world',
+  /** The person's data was erased; nothing about this person is recorded any more. */
+  SubjectErased: ['state', 410],
+  /** The ledger was not created as erasable. */
+  NotErasable: 'state',
+
   // Keys of an erasable ledger
   /** The key was destroyed by an erasure. It is never created again. */
   KeyDestroyed: 'state',

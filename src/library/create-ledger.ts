@@ -13,6 +13,7 @@ import { createCompacting } from './compacting.js'
 import { createCompressing } from './compressing.js'
 import { createContexts } from './contexts.js'
 import { createEditions } from './editions.js'
+import { createErasure } from './erasure.js'
 import { createEvaluations } from './evaluation.js'
 import { createFreshness } from './freshness.js'
 import { createGate } from './gate.js'
@@ -123,6 +124,7 @@ export function createLedger(parts: LedgerParts): Ledger {
       projections: createProjections(common),
       secrets: createSecrets(common),
       proofs: createProofs(common),
+      erasure: createErasure(common),
     },
     close,
     [Symbol.asyncDispose]: close,

@@ -13,6 +13,7 @@ import type {
 } from './ledger-transcripts.js'
 import type { Observation, SeenCompaction } from './ledger-observation.js'
 import type { LedgerProofs } from './ledger-proofs.js'
+import type { LedgerErasure } from './ledger-erasure.js'
 import type { LedgerSecrets } from './ledger-secrets.js'
 import type { RebuildOptions } from '../../projections/engine/rebuild.js'
 import type { Filled, FillOptions, MissingVectors } from '../../projections/read-models/archive-index/vector-filler.js'
@@ -96,6 +97,7 @@ export type {
 } from './ledger-transcripts.js'
 export type { Observation, SeenCompaction } from './ledger-observation.js'
 export type * from './ledger-proofs.js'
+export type * from './ledger-erasure.js'
 export type * from './ledger-secrets.js'
 export type * from './ledger-options.js'
 export type { RecordedConversation } from '../importers/record-transcript.js'
@@ -472,6 +474,8 @@ export interface Admin {
   readonly secrets: LedgerSecrets
   /** Signed checkpoints of the log, and proofs for outsiders. */
   readonly proofs: LedgerProofs
+  /** Erasure of texts, in an erasable ledger. */
+  readonly erasure: LedgerErasure
   /** The read models of search and lists. */
   readonly projections: {
     /** Lag of each projection in events and seconds, the process that runs it, and why it stopped. */

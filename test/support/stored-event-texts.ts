@@ -429,6 +429,34 @@ const earlierEvents = {
     type: 'TranscriptDamaged',
     data: { detail: 'is no JSON', where: { file: '/srv/sessions/0b6c.jsonl', line: 12 } },
   },
+  'ErasureRequested-v1': {
+    type: 'ErasureRequested',
+    data: {
+      erasureId: 'e-1',
+      scope: 'subject',
+      subject: '0a1b2c3d4e5f60718293a4b5',
+      reason: 'request 12',
+      messages: [{ messageId: 'u3', revision: 4 }],
+      derived: ['whole', 'message:u3', 'chunk:chunk-1'],
+      editions: ['5d41402abc4b'],
+      epoch: 2,
+    },
+  },
+  'ErasureCompleted-v1': {
+    type: 'ErasureCompleted',
+    data: {
+      erasureId: 'e-1',
+      receipt: {
+        messages: 1,
+        summaries: 1,
+        editions: 1,
+        keys: ['cl-0123456789ab-0a1b2c3d4e5f60718293a4b5-1'],
+        vault: 'key folder /var/lib/keys',
+        rows: ['archive-index'],
+        filesCleaned: true,
+      },
+    },
+  },
   'ConversationTitled-v1': {
     type: 'ConversationTitled',
     data: { title: 'The date bug', where: { file: '/srv/sessions/0b6c.jsonl', line: 12 } },

@@ -4,6 +4,7 @@
  */
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
 import { link, mkdir, open, readFile, rename, rm, type FileHandle } from 'node:fs/promises'
+import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { isKeyName, keyVaultError, type KeyVault } from '../../ports/key-vault.js'
 import { PRIVATE_FILE, PRIVATE_FOLDER } from '../../ports/private-files.js'
@@ -165,6 +166,14 @@ class KeyFolder implements KeyVault {
       )
     }
   }
+}
+
+/** The folder for keys of this user: outside every ledger, so that a copy of a ledger does not contain them. */
+export function defaultKeyFolder(): string {
+  if (process.platform === 'win32')
+    return join(process.env['LOCALAPPDATA'] ?? join(homedir(), 'AppData', 'Local'), 'context-ledger', 'keys')
+  if (process.platform === 'darwin') return join(homedir(), 'Library', 'Application Support', 'context-ledger', 'keys')
+  return join(process.env['XDG_DATA_HOME'] ?? join(homedir(), '.local', 'share'), 'context-ledger', 'keys')
 }
 
 /** Creates a key vault in a folder. Nothing is read or written before the first call. */

@@ -16,6 +16,7 @@ import { editionsDrop } from './editions-drop.js'
 import { editionsList } from './editions-list.js'
 import { editionsRevert } from './editions-revert.js'
 import { editionsShow } from './editions-show.js'
+import { eraseTexts } from './erase.js'
 import { explain } from './explain.js'
 import { exportEvents } from './export.js'
 import { forgotten } from './forgotten.js'
@@ -70,6 +71,7 @@ export const commands: readonly CliCommand[] = [
   replay,
   evaluate,
   prompts,
+  eraseTexts,
   migrateLog,
   pin,
   unpin,

@@ -141,6 +141,14 @@ export function describeEvent(event: RecordedEvent): string {
       return `${brief(event.data.title, TEXT_CHARACTERS)} (${sourceText(event.data.where)})`
     case 'TranscriptDamaged':
       return `${sourceText(event.data.where)}: ${printable(event.data.detail)}`
+    case 'ErasureRequested': {
+      const { scope, messages, reason } = event.data
+      return `${scope === 'conversation' ? 'the whole conversation' : many(messages?.length ?? 0, 'message')} will be erased: ${brief(reason, TEXT_CHARACTERS)}`
+    }
+    case 'ErasureCompleted': {
+      const { messages, summaries, keys } = event.data.receipt
+      return `${many(messages, 'message')} and ${many(summaries, 'summary', 'summaries')} erased, ${many(keys.length, 'key')} destroyed`
+    }
     case 'PromptRegistered':
       return `${event.data.kind} ${printable(event.data.name)}, ${event.data.sha256.slice(0, 12)}`
   }

@@ -85,6 +85,21 @@ function next(state: Conversation, event: PlacedEvent, ownWindow?: OwnWindow): C
     case 'EditionReverted':
     case 'CycleUndone':
       return applyReplacement(updated, event.data, revision)
+    case 'ErasureRequested':
+      // The texts of earlier events are erased where they are read, so the state has nothing to change.
+      return {
+        ...updated,
+        isErased: updated.isErased || event.data.scope === 'conversation',
+        erasure: { at: revision, pending: [...(updated.erasure?.pending ?? []), event.data.erasureId] },
+      }
+    case 'ErasureCompleted':
+      return {
+        ...updated,
+        erasure: {
+          at: revision,
+          pending: (updated.erasure?.pending ?? []).filter((erasureId) => erasureId !== event.data.erasureId),
+        },
+      }
     case 'SummarySetAside':
     case 'EditionDropped':
     case 'EditionCompared':
@@ -260,6 +275,7 @@ function prune(state: Conversation, data: EventData<'MessagesPruned'>, revision:
     compactedCalls: data.carried.compactedCalls,
     failures: undefined,
     couldNotHelp: undefined,
+    erasure: undefined,
   }
   return withView(pruned)
 }

@@ -23,6 +23,8 @@ import { editionCompared } from './edition-compared.js'
 import { editionDropped } from './edition-dropped.js'
 import { editionReverted } from './edition-reverted.js'
 import { editionStarted } from './edition-started.js'
+import { erasureCompleted } from './erasure-completed.js'
+import { erasureRequested } from './erasure-requested.js'
 import { messageAppended } from './message-appended.js'
 import { messagePinned } from './message-pinned.js'
 import { messageUnpinned } from './message-unpinned.js'
@@ -36,6 +38,7 @@ import { transcriptDamaged } from './transcript-damaged.js'
 export type { CarryForward } from './carry-forward.js'
 export type { ObservedEntry } from './compaction-observed.js'
 export { configurationSchema, type Configuration } from './configuration.js'
+export type { ErasureReceipt } from './erasure-completed.js'
 export { lossKinds } from './edition-compared.js'
 export { metadataSchema, type Metadata } from './metadata.js'
 export { NO_SECTIONS, sectionsSchema, type Sections } from './sections.js'
@@ -70,6 +73,8 @@ export const eventTypes = {
   ContributionEdited: contributionEdited,
   TranscriptDamaged: transcriptDamaged,
   PromptRegistered: promptRegistered,
+  ErasureRequested: erasureRequested,
+  ErasureCompleted: erasureCompleted,
 }
 
 /** The names of all events. */

@@ -1,0 +1,78 @@
+/** The plan of an erasure in one conversation. */
+import type { RecordedEvent } from '../domain/events/index.js'
+import { messageHash } from '../domain/values/message.js'
+import type { Log } from '../recording/load-conversation.js'
+import { isOfType } from '../recording/read-event.js'
+import type { KeyName } from '../sealing/keyring.js'
+import type { TextKeys } from '../sealing/text-keys.js'
+import { AffectedTextsCollector, type AffectedTexts } from './affected-texts.js'
+import { scanConversation } from './scan-conversation.js'
+
+/** Which messages of a conversation to erase. */
+export type MessageChoice =
+  | { readonly scope: 'conversation' }
+  | { readonly scope: 'message'; readonly messageId: string }
+  /** `subject`: the pseudonym of a person. */
+  | { readonly scope: 'subject'; readonly subject: string }
+
+export interface ConversationPlan {
+  readonly conversationId: string
+  /** The last revision of the conversation that the plan includes. */
+  readonly revision: number
+  readonly erased: readonly { readonly messageId: string; readonly revision: number }[]
+  readonly affected: AffectedTexts
+  /** Keyed fingerprints by which a later import recognizes the erased messages. */
+  readonly fingerprints: readonly string[]
+  /** The keys in use. */
+  readonly used: readonly KeyName[]
+}
+
+/** Keyed fingerprint by which a later import recognizes an erased message. */
+export const fingerprintOf = (
+  keys: TextKeys,
+  message: Parameters<typeof messageHash>[0] & { readonly createdAt: string },
+): string => keys.fingerprint('message', messageHash(message), message.createdAt)
+
+function isChosen(event: RecordedEvent<'MessageAppended'>, names: readonly KeyName[], choice: MessageChoice): boolean {
+  switch (choice.scope) {
+    case 'conversation':
+      return true
+    case 'message':
+      return event.data.messageId === choice.messageId
+    case 'subject':
+      return names.some(({ subjects = [] }) => subjects.includes(choice.subject))
+  }
+}
+
+/** Plans what an erasure removes from a conversation. */
+export async function planConversation(
+  log: Log,
+  keys: TextKeys,
+  conversationId: string,
+  choice: MessageChoice,
+): Promise<ConversationPlan> {
+  const erased = new Map<string, number>()
+  const fingerprints: string[] = []
+  const used = new Map<string, KeyName>()
+  const derived: RecordedEvent[] = []
+  let revision = -1
+  for await (const { event, keys: names } of scanConversation(log, conversationId)) {
+    for (const { unit, epoch } of names) used.set(`${String(epoch)}/${unit}`, { unit, epoch })
+    if (event.stream === `conversation-${conversationId}`) revision = event.revision
+    if (!isOfType(event, 'MessageAppended')) derived.push(event)
+    else if (isChosen(event, names, choice)) {
+      erased.set(event.data.messageId, event.revision)
+      if (event.data.erased !== true) fingerprints.push(fingerprintOf(keys, event.data))
+    }
+  }
+  const collector = new AffectedTextsCollector(erased)
+  for (const event of derived) collector.take(event)
+  return {
+    conversationId,
+    revision,
+    erased: [...erased].map(([messageId, at]) => ({ messageId, revision: at })),
+    affected: collector.affected,
+    fingerprints,
+    used: [...used.values()],
+  }
+}
