@@ -3,6 +3,7 @@
  * do not decrease, ids derived from the content, causes that come earlier, and readable events.
  */
 import { either as E } from 'fp-ts'
+import { isLedgerError } from '../lib/ledger-error.js'
 import { claimOf, decodeWith, eventHash, GENESIS_HASH, isSealed, readMetadata } from '../domain/events/codec.js'
 import type { RecordedEvent } from '../domain/events/index.js'
 import { eventIdOf, messageEventId } from '../domain/values/ids.js'
@@ -149,15 +150,24 @@ export class StreamCheck {
     const claim = claimOf(stored)
     if (cause !== undefined) await this.lookUpCause(cause, stored.revision)
     const body = claim === undefined ? undefined : await this.log.bodies.get(claim)
-    if (isSealed(stored, body)) await this.readKeys()
+    if (isSealed(stored, body)) {
+      const problem = await this.readKeys()
+      if (problem !== undefined) return this.broken('readable', problem, stored.revision)
+    }
     return this.read(stored, metadata, body)
   }
 
-  /** The keys of the stream's texts. Without them, everything is checked that needs no text. */
-  private async readKeys(): Promise<void> {
+  /** Reads the keys of the stream's texts. Returns the problem if they are lost. */
+  private async readKeys(): Promise<string | undefined> {
     const owner = keyOwner(this.stream)
-    if (this.keys !== undefined || this.log.keys === undefined || owner === undefined) return
-    this.keys = await this.log.keys.reload(owner)
+    if (this.keys !== undefined || this.log.keys === undefined || owner === undefined) return undefined
+    try {
+      this.keys = await this.log.keys.reload(owner)
+      return undefined
+    } catch (error) {
+      if (isLedgerError(error, 'KeyUnknown', 'KeyDestroyed', 'WrappedKeyDamaged')) return error.message
+      throw error
+    }
   }
 
   /** A cause is a command, which is not an event, or an earlier event of the stream. */

@@ -30,6 +30,7 @@ export type Rule =
   | 'request'
   | 'prompt'
   | 'load'
+  | 'erasure'
   | 'rows'
   | 'manifest'
   | 'checkpoint'

@@ -1,6 +1,6 @@
 /** The plan of an erasure in one conversation. */
 import type { RecordedEvent } from '../domain/events/index.js'
-import { messageHash } from '../domain/values/message.js'
+import { fingerprintOf } from '../recording/erased-messages.js'
 import type { Log } from '../recording/load-conversation.js'
 import { isOfType } from '../recording/read-event.js'
 import type { KeyName } from '../sealing/keyring.js'
@@ -26,12 +26,6 @@ export interface ConversationPlan {
   /** The keys in use. */
   readonly used: readonly KeyName[]
 }
-
-/** Keyed fingerprint by which a later import recognizes an erased message. */
-export const fingerprintOf = (
-  keys: TextKeys,
-  message: Parameters<typeof messageHash>[0] & { readonly createdAt: string },
-): string => keys.fingerprint('message', messageHash(message), message.createdAt)
 
 function isChosen(event: RecordedEvent<'MessageAppended'>, names: readonly KeyName[], choice: MessageChoice): boolean {
   switch (choice.scope) {
@@ -62,7 +56,8 @@ export async function planConversation(
     if (!isOfType(event, 'MessageAppended')) derived.push(event)
     else if (isChosen(event, names, choice)) {
       erased.set(event.data.messageId, event.revision)
-      if (event.data.erased !== true) fingerprints.push(fingerprintOf(keys, event.data))
+      const fingerprint = event.data.erased === true ? undefined : fingerprintOf(keys, event.data)
+      if (fingerprint !== undefined) fingerprints.push(fingerprint)
     }
   }
   const collector = new AffectedTextsCollector(erased)

@@ -33,6 +33,7 @@ import {
   withoutMessages,
   withTakenIds,
 } from './recorded-messages.js'
+import { withoutErased } from './erased-messages.js'
 import { redactCommands, type RedactedCommands } from './redaction.js'
 import { createStoreTurns } from './store-turns.js'
 
@@ -340,22 +341,13 @@ export function createConversations({
         async () => {
           const isCached = states.has(conversationId)
           const state = await states.recent(conversationId)
-          const redacted = await redactCommands(log, state, commands, provenance)
+          const kept = await withoutErased(log.keys, commands)
+          const redacted = await redactCommands(log, state, kept, provenance)
           if (E.isLeft(redacted)) return redacted
           const { commands: safe, provenance: by } = redacted.right
           const replacements = new Map([...(replaced ?? []), ...redacted.right.replacements])
           const mustReadKeys = !isCached && !alone
-          return await new CommandRun(
-            log,
-            clock,
-            states,
-            state,
-            safe,
-            by,
-            replacements,
-            mustReadKeys,
-            commands,
-          ).run()
+          return await new CommandRun(log, clock, states, state, safe, by, replacements, mustReadKeys, commands).run()
         },
         (result) => (E.isLeft(result) && result.left.kind === 'StoreUnavailable' ? result.left.detail : undefined),
       ),

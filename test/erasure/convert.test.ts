@@ -1,5 +1,5 @@
 /** `migrate-log --erasable`: the same conversations, in which every text is encrypted. */
-import { afterAll, beforeAll, expect, it } from '@jest/globals'
+import { afterAll, beforeAll, expect, it, jest } from '@jest/globals'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -7,6 +7,8 @@ import { runMigrateLog } from '../../src/cli/migrate/migrate-log.js'
 import * as places from '../../src/library/compose.js'
 import { SMALL } from '../support/conversations.js'
 import { shinglesInFiles } from '../support/shingles.js'
+
+jest.setTimeout(300_000)
 
 const SECRET = 'Ursula Zwickel lives at Quellenweg 17 in Bad Wurzach'
 let folder: string

@@ -1,11 +1,13 @@
 /** Erasure in a folder: what was erased is in no file, and everything else stays as it was. */
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Ledger } from '../../src/library/ledger.js'
 import { openLedger } from '../../src/library/compose.js'
 import { shinglesInFiles } from '../support/shingles.js'
+
+jest.setTimeout(300_000)
 
 const SECRET = 'Ursula Zwickel lives at Quellenweg 17 in Bad Wurzach, born 4 March 1961'
 const OTHER = 'The harbour crane needs a new winch before Thursday.'

@@ -1,9 +1,11 @@
 /** Erasure of one message and of one person: summaries by lineage, editions, checkpoints, and repeated appends. */
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals'
 import { createMemoryKeyVault } from '../../src/adapters/memory/key-vault.js'
 import type { Ledger } from '../../src/library/ledger.js'
 import { openLedger } from '../../src/library/compose.js'
 import { SMALL } from '../support/conversations.js'
+
+jest.setTimeout(300_000)
 
 const everything = async (ledger: Ledger): Promise<string> => {
   const parts: unknown[] = []
@@ -22,7 +24,7 @@ describe('parts of a conversation', () => {
       erasable: true,
       keys: createMemoryKeyVault(),
       policy: { ...SMALL, maxSummaryTokens: 400 },
-      summarizer: (messages) => Promise.resolve(messages.map(({ content }) => String(content)).join(' / ')),
+      summarizer: (messages) => Promise.resolve(messages.map(({ content }) => JSON.stringify(content)).join(' / ')),
     })
   })
   afterEach(async () => {

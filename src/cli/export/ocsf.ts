@@ -39,6 +39,8 @@ const ACTIVITY: Readonly<Record<EventType, number>> = {
   ContributionEdited: UPDATE,
   TranscriptDamaged: UPDATE,
   PromptRegistered: CREATE,
+  ErasureRequested: DELETE,
+  ErasureCompleted: DELETE,
 }
 
 const FAILURES: ReadonlySet<EventType> = new Set(['CompactionFailed', 'CompactionCouldNotHelp', 'TranscriptDamaged'])

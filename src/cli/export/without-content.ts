@@ -42,6 +42,8 @@ const FIELDS: { readonly [Type in EventType]: Fields<Type> } = {
   ContributionEdited: ['messageId', 'revision', 'why', 'at'],
   TranscriptDamaged: [],
   PromptRegistered: ['name', 'kind', 'sha256'],
+  ErasureRequested: ['erasureId', 'scope', 'subject', 'messages', 'derived', 'editions', 'epoch'],
+  ErasureCompleted: ['erasureId', 'receipt'],
 }
 
 /** How a summary was made, without rejected answers and full texts. */

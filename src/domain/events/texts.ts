@@ -181,6 +181,13 @@ function withPlaceholders(object: Json, fields: TextGroup['fields']): Record<str
   return result
 }
 
+/** A message without its texts. */
+export function withoutTexts<Message extends object>(message: Message): Message {
+  const fields: Record<string, unknown> = Object.fromEntries(Object.entries(message))
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- each placeholder is a value of its field, and the other fields are optional
+  return withPlaceholders(fields, MESSAGE) as Message
+}
+
 /** A path to one object: fields and indexes. */
 export type ObjectPath = readonly (string | number)[]
 
