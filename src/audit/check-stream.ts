@@ -3,7 +3,7 @@
  * do not decrease, ids derived from the content, causes that come earlier, and readable events.
  */
 import { either as E } from 'fp-ts'
-import { isLedgerError } from '../lib/ledger-error.js'
+import { isKeyVaultError } from '../ports/key-vault.js'
 import { claimOf, decodeWith, eventHash, GENESIS_HASH, isSealed, readMetadata } from '../domain/events/codec.js'
 import type { RecordedEvent } from '../domain/events/index.js'
 import { eventIdOf, messageEventId } from '../domain/values/ids.js'
@@ -165,7 +165,7 @@ export class StreamCheck {
       this.keys = await this.log.keys.reload(owner)
       return undefined
     } catch (error) {
-      if (isLedgerError(error, 'KeyUnknown', 'KeyDestroyed', 'WrappedKeyDamaged')) return error.message
+      if (isKeyVaultError(error, 'KeyUnknown', 'KeyDestroyed', 'WrappedKeyDamaged')) return error.message
       throw error
     }
   }

@@ -103,14 +103,14 @@ export class ConversationKeys {
 }
 
 /** The whole conversation was erased. */
-export const conversationErased = (conversationId: string): LedgerError =>
+const conversationErased = (conversationId: string): LedgerError =>
   new LedgerError(
     'ConversationErased',
     `conversation "${conversationId}" was erased: nothing is recorded in it any more. Use another conversation id`,
     { details: { conversationId } },
   )
 
-export const subjectErased = (): LedgerError =>
+const subjectErased = (): LedgerError =>
   new LedgerError(
     'SubjectErased',
     'subject names a person whose data was erased: nothing about this person is recorded any more',

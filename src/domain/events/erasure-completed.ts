@@ -4,7 +4,7 @@ import { count, id } from './fields.js'
 import { NO_TEXTS } from './texts.js'
 
 /** What was erased, without personal data. */
-export const erasureReceiptSchema = z.object({
+const erasureReceiptSchema = z.object({
   messages: count,
   /** Summaries of chunks, batches and late summaries. */
   summaries: count,

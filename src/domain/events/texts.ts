@@ -8,7 +8,7 @@ import { isRecord } from '../../lib/is-record.js'
 /** Stands where a text was erased. */
 export const ERASED = '[erased]'
 /** Stands where the hash of an erased text was. */
-export const ERASED_HASH = '0'.repeat(64)
+const ERASED_HASH = '0'.repeat(64)
 
 /** What is erased together and has one key. `whole`: texts of a conversation that belong to no message in particular. */
 export type Unit = `message:${string}` | `chunk:${string}` | `batch:${string}` | `aside:${string}` | 'whole'
@@ -22,7 +22,7 @@ export const asideUnit = (stream: string, revision: number): Unit => `aside:${re
 type Json = Readonly<Record<string, unknown>>
 
 /** The value in place of a sealed one. Undefined: the field is absent. */
-export type Placeholder = (value: unknown) => unknown
+type Placeholder = (value: unknown) => unknown
 
 /** Fields of one object of an event that share a key. */
 export interface TextGroup {
@@ -192,7 +192,7 @@ export function withoutTexts<Message extends object>(message: Message): Message 
 export type ObjectPath = readonly (string | number)[]
 
 /** The texts of one object, which are sealed together. */
-export interface TextsOfObject {
+interface TextsOfObject {
   readonly at: ObjectPath
   readonly unit: Unit
   readonly unmarked?: true
@@ -220,7 +220,7 @@ function objectsAt(data: unknown, path: readonly string[], at: ObjectPath = []):
 }
 
 /** A copy of a value in which the object at a path is replaced. */
-export function replaceAt(data: unknown, at: ObjectPath, change: (object: Json) => Json): unknown {
+function replaceAt(data: unknown, at: ObjectPath, change: (object: Json) => Json): unknown {
   const [step, ...rest] = at
   if (step === undefined) return isRecord(data) ? change(data) : data
   if (Array.isArray(data))

@@ -149,7 +149,7 @@ const timeSchema = z
   .transform((time) => time.toISOString())
 
 /** Ids of persons, each once. */
-export const subjectsSchema = z
+const subjectsSchema = z
   .array(z.string().min(1).max(512))
   .min(1)
   .transform((subjects) => [...new Set(subjects)])
