@@ -56,9 +56,30 @@ export const sealedContext = (
   { at = [], unit, epoch, subjects = [] }: Pick<SealedTexts, 'at' | 'unit' | 'epoch' | 'subjects'>,
 ): string => JSON.stringify([stream, revision.toString(), type, at, unit, epoch, subjects])
 
+/** An entry for the data itself that needs one key; undefined if the schema must decide. */
+function plainEntry(entry: unknown): SealedTexts | undefined {
+  if (!isRecord(entry) || Object.keys(entry).length !== 4) return undefined
+  const { unit, epoch, iv, text } = entry
+  return typeof unit === 'string' &&
+    unit !== '' &&
+    typeof epoch === 'number' &&
+    Number.isSafeInteger(epoch) &&
+    epoch >= 0 &&
+    typeof iv === 'string' &&
+    typeof text === 'string'
+    ? { unit, epoch, iv, text }
+    : undefined
+}
+
 /** The sealed texts of stored data. */
 export function sealedTextsOf(data: Record<string, unknown>): readonly SealedTexts[] | undefined {
-  return sealedSchema.safeParse(data['sealed']).data
+  const { sealed } = data
+  // Fast path for the most frequent form: the texts of a message that names no person.
+  if (Array.isArray(sealed) && sealed.length === 1) {
+    const plain = plainEntry(sealed[0])
+    if (plain !== undefined) return [plain]
+  }
+  return sealedSchema.safeParse(sealed).data
 }
 
 /** The data with its texts. Erased ones stay placeholders, and their object is marked as erased. */
