@@ -300,6 +300,11 @@ export function eventLaws(state: Conversation, event: RecordedEvent): Finding[] 
     case 'MessageUnpinned':
       return pinLaws(state, event.data)
     case 'PromptRegistered':
+    case 'RetentionRulesSet':
+    case 'RetentionHoldPlaced':
+    case 'RetentionHoldReleased':
+    case 'RetentionRunStarted':
+    case 'RetentionRunCompleted':
     case 'EditionStarted':
     case 'EditionAdvanced':
     case 'EditionDropped':

@@ -106,6 +106,11 @@ function next(state: Conversation, event: PlacedEvent, ownWindow?: OwnWindow): C
     case 'ConversationTitled':
     case 'TranscriptDamaged':
     case 'PromptRegistered':
+    case 'RetentionRulesSet':
+    case 'RetentionHoldPlaced':
+    case 'RetentionHoldReleased':
+    case 'RetentionRunStarted':
+    case 'RetentionRunCompleted':
       return updated
     default:
       return assertNever(event)

@@ -1,6 +1,6 @@
 /**
- * All event types. The streams `conversation-<id>`, `edition-<id>-<conversationId>` and `prompt-<SHA-256>` contain only
- * these events, and each event can be understood by itself.
+ * All event types. The streams `conversation-<id>`, `edition-<id>-<conversationId>`, `prompt-<SHA-256>` and
+ * `retention-rules` contain only these events, and each event can be understood by itself.
  *
  * Each type has a file with its description, schema, version, and upcasters from earlier versions. To change a shape,
  * add a new version with an upcaster there, and keep the old fixture under `test/fixtures/stored-events/`.
@@ -32,6 +32,11 @@ import { messagesPruned } from './messages-pruned.js'
 import { messagesWithdrawn } from './messages-withdrawn.js'
 import type { Metadata } from './metadata.js'
 import { promptRegistered } from './prompt-registered.js'
+import { retentionHoldPlaced } from './retention-hold-placed.js'
+import { retentionHoldReleased } from './retention-hold-released.js'
+import { retentionRulesSet } from './retention-rules-set.js'
+import { retentionRunCompleted } from './retention-run-completed.js'
+import { retentionRunStarted } from './retention-run-started.js'
 import { summarySetAside } from './summary-set-aside.js'
 import { transcriptDamaged } from './transcript-damaged.js'
 
@@ -75,6 +80,11 @@ export const eventTypes = {
   PromptRegistered: promptRegistered,
   ErasureRequested: erasureRequested,
   ErasureCompleted: erasureCompleted,
+  RetentionRulesSet: retentionRulesSet,
+  RetentionHoldPlaced: retentionHoldPlaced,
+  RetentionHoldReleased: retentionHoldReleased,
+  RetentionRunStarted: retentionRunStarted,
+  RetentionRunCompleted: retentionRunCompleted,
 }
 
 /** The names of all events. */
@@ -89,6 +99,8 @@ const openingTypes = [
   'ConversationConfigured',
   'EditionStarted',
   'PromptRegistered',
+  'RetentionRulesSet',
+  'RetentionHoldPlaced',
 ] as const satisfies readonly EventType[]
 /** The events that no stream begins with. */
 export const laterTypes: readonly string[] = Object.keys(eventTypes).filter(
