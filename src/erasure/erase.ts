@@ -6,6 +6,7 @@
 import { either as E } from 'fp-ts'
 import { z } from 'zod'
 import type { ErasureReceipt, EventData, RecordedEvent } from '../domain/events/index.js'
+import { isErasureRefusal, type ErasureCandidate, type ErasureRefusal } from '../domain/retention/judge-erasure.js'
 import { conversationStream } from '../domain/values/ids.js'
 import type { Clock } from '../ports/clock.js'
 import type { PendingErasure, PendingErasures } from '../ports/pending-erasures.js'
@@ -20,10 +21,17 @@ import { scanConversation } from './scan-conversation.js'
 import type { KeyName } from '../sealing/keyring.js'
 
 /** What to erase, as it is noted: without personal data. */
+const recordedWith = {
+  reason: z.string(),
+  /** Permits erasing messages that a retention rule keeps. */
+  legalBasis: z.string().optional(),
+  /** True for an erasure of a retention run, which erases only what is older than its rule allows. */
+  isRetention: z.literal(true).optional(),
+}
 const requestSchema = z.discriminatedUnion('scope', [
-  z.object({ scope: z.literal('conversation'), reason: z.string() }),
-  z.object({ scope: z.literal('message'), messageId: z.string(), reason: z.string() }),
-  z.object({ scope: z.literal('subject'), subject: z.string(), reason: z.string() }),
+  z.object({ scope: z.literal('conversation'), ...recordedWith }),
+  z.object({ scope: z.literal('message'), messageId: z.string(), ...recordedWith }),
+  z.object({ scope: z.literal('subject'), subject: z.string(), ...recordedWith }),
 ])
 export type ErasureRequest = z.infer<typeof requestSchema>
 
@@ -36,6 +44,14 @@ export interface ErasureParts {
   /** Writes all rows again; returns the names of the read models. */
   readonly rewriteRows: () => Promise<readonly string[]>
   readonly cleanStorage: CleanStorage
+  /** Whether the retention rules allow it. Called after the erasure is noted and before it is recorded. */
+  readonly judge: (candidate: ErasureCandidate, request: ErasureRequest) => Promise<E.Either<ErasureRefusal, void>>
+}
+
+/** What was erased, and what the retention rules did not allow. */
+export interface ErasureResult {
+  readonly completed: readonly CompletedErasure[]
+  readonly refused: readonly ErasureRefusal[]
 }
 
 /** An erasure of one conversation that is completed. */
@@ -63,14 +79,19 @@ class Erasure {
   ) {}
 
   /** Continues erasures that are noted. */
-  async run(pending: readonly PendingErasure[]): Promise<E.Either<CommandFailure, readonly CompletedErasure[]>> {
+  async run(pending: readonly PendingErasure[]): Promise<E.Either<CommandFailure, ErasureResult>> {
     const removed: Removed[] = []
+    const refused: ErasureRefusal[] = []
     for (const each of pending) {
       const result = await this.remove(each)
-      if (E.isLeft(result)) return result
-      removed.push(result.right)
+      if (E.isRight(result)) removed.push(result.right)
+      else if (!isErasureRefusal(result.left)) return E.left(result.left)
+      else {
+        await this.parts.pending.remove(each)
+        refused.push(result.left)
+      }
     }
-    if (removed.length === 0) return E.right([])
+    if (removed.length === 0) return E.right({ completed: [], refused })
     const rows = await this.parts.rewriteRows()
     const filesCleaned = await this.parts.cleanStorage()
     const completed: CompletedErasure[] = []
@@ -79,10 +100,10 @@ class Erasure {
       if (E.isLeft(result)) return result
       completed.push(result.right)
     }
-    return E.right(completed)
+    return E.right({ completed, refused })
   }
 
-  private async remove(pending: PendingErasure): Promise<E.Either<CommandFailure, Removed>> {
+  private async remove(pending: PendingErasure): Promise<E.Either<CommandFailure | ErasureRefusal, Removed>> {
     const { conversationId } = pending
     const found = await this.requestedEvent(pending)
     const planned = found === undefined ? await this.recordPlan(pending) : E.right(found)
@@ -142,7 +163,7 @@ class Erasure {
   /** Records the plan at the revision that it was made for. */
   private async recordPlan(pending: PendingErasure): Promise<
     E.Either<
-      CommandFailure,
+      CommandFailure | ErasureRefusal,
       {
         readonly requested: EventData<'ErasureRequested'>
         readonly plan: Pick<ConversationPlan, 'used'> & { messages: number; summaries: number }
@@ -155,6 +176,9 @@ class Erasure {
     const epoch = request.scope === 'conversation' ? 0 : await keys.beginEpoch(conversationId)
     for (let tries = 0; ; tries += 1) {
       const plan = await planConversation(log, keys, conversationId, request)
+      const { configuration } = await conversations.load(conversationId)
+      const allowed = await this.parts.judge({ ...plan, scope: configuration?.scope }, request)
+      if (E.isLeft(allowed)) return allowed
       // Known before the keys are destroyed: a later import must not record these messages again.
       await keys.addFingerprints(plan.fingerprints)
       const isWhole = request.scope === 'conversation'
@@ -163,6 +187,7 @@ class Erasure {
         scope: request.scope,
         ...(request.scope === 'subject' ? { subject: request.subject } : {}),
         reason: request.reason,
+        ...(request.legalBasis === undefined ? {} : { legalBasis: request.legalBasis }),
         ...(isWhole ? {} : { messages: [...plan.erased], derived: [...plan.affected.units] }),
         editions: [...plan.affected.editions],
         epoch,
@@ -198,6 +223,7 @@ class Erasure {
       vault: this.parts.keys.vault.name,
       rows: [...rows],
       filesCleaned,
+      ...(requested.legalBasis === undefined ? {} : { legalBasis: requested.legalBasis }),
     }
     const recorded = await this.parts.conversations.handle(
       conversationId,
@@ -217,8 +243,8 @@ export async function erase(
   request: ErasureRequest,
   conversationIds: readonly string[],
   provenance: Provenance,
-): Promise<E.Either<CommandFailure, readonly CompletedErasure[]>> {
-  const erasureId = parts.clock.newId()
+  erasureId = parts.clock.newId(),
+): Promise<E.Either<CommandFailure, ErasureResult>> {
   const noted = conversationIds.map((conversationId): PendingErasure => ({
     erasureId,
     conversationId,
@@ -232,6 +258,6 @@ export async function erase(
 export async function resumeErasures(
   parts: ErasureParts,
   provenance: Provenance,
-): Promise<E.Either<CommandFailure, readonly CompletedErasure[]>> {
+): Promise<E.Either<CommandFailure, ErasureResult>> {
   return await new Erasure(parts, provenance).run(await parts.pending.list())
 }

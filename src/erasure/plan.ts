@@ -20,6 +20,9 @@ export interface ConversationPlan {
   /** The last revision of the conversation that the plan includes. */
   readonly revision: number
   readonly erased: readonly { readonly messageId: string; readonly revision: number }[]
+  /** Time of the youngest message that it erases, and of the last message of the conversation, ISO 8601. */
+  readonly youngestErased: string | undefined
+  readonly lastMessageAt: string | undefined
   readonly affected: AffectedTexts
   /** Keyed fingerprints by which a later import recognizes the erased messages. */
   readonly fingerprints: readonly string[]
@@ -38,6 +41,9 @@ function isChosen(event: RecordedEvent<'MessageAppended'>, names: readonly KeyNa
   }
 }
 
+/** The later of two times in ISO 8601, which may differ in their precision. */
+const later = (a: string | undefined, b: string): string => (a !== undefined && Date.parse(a) >= Date.parse(b) ? a : b)
+
 /** Plans what an erasure removes from a conversation. */
 export async function planConversation(
   log: Log,
@@ -50,15 +56,23 @@ export async function planConversation(
   const used = new Map<string, KeyName>()
   const derived: RecordedEvent[] = []
   let revision = -1
+  let youngestErased: string | undefined
+  let lastMessageAt: string | undefined
   for await (const { event, keys: names } of scanConversation(log, conversationId)) {
     for (const { unit, epoch } of names) used.set(`${String(epoch)}/${unit}`, { unit, epoch })
     if (event.stream === `conversation-${conversationId}`) revision = event.revision
-    if (!isOfType(event, 'MessageAppended')) derived.push(event)
-    else if (isChosen(event, names, choice)) {
-      erased.set(event.data.messageId, event.revision)
-      const fingerprint = event.data.erased === true ? undefined : fingerprintOf(keys, event.data)
-      if (fingerprint !== undefined) fingerprints.push(fingerprint)
+    if (!isOfType(event, 'MessageAppended')) {
+      derived.push(event)
+      continue
     }
+    const { messageId, createdAt } = event.data
+    lastMessageAt = later(lastMessageAt, createdAt)
+    if (!isChosen(event, names, choice)) continue
+    erased.set(messageId, event.revision)
+    if (event.data.erased === true) continue
+    youngestErased = later(youngestErased, createdAt)
+    const fingerprint = fingerprintOf(keys, event.data)
+    if (fingerprint !== undefined) fingerprints.push(fingerprint)
   }
   const collector = new AffectedTextsCollector(erased)
   for (const event of derived) collector.take(event)
@@ -66,6 +80,8 @@ export async function planConversation(
     conversationId,
     revision,
     erased: [...erased].map(([messageId, at]) => ({ messageId, revision: at })),
+    youngestErased,
+    lastMessageAt,
     affected: collector.affected,
     fingerprints,
     used: [...used.values()],

@@ -171,6 +171,18 @@ const KINDS = {
   /** The ledger was not created as erasable. */
   NotErasable: 'state',
 
+  // Retention
+  /** A hold stops the erasure. */
+  OnHold: 'state',
+  /** A message is younger than a retention rule allows to erase without a legal basis. */
+  TooYoung: 'state',
+  /** A retention run does not erase the conversation: no rule requires it now. */
+  NotDue: 'state',
+  /** There is no such hold, or it was released. */
+  NoSuchHold: ['input', 404],
+  /** Another process runs a retention run. */
+  RetentionBusy: 'world',
+
   // Keys of an erasable ledger
   /** The key was destroyed by an erasure. It is never created again. */
   KeyDestroyed: 'state',

@@ -27,6 +27,7 @@ import { createProjections, fillerOf, runnerOf } from './projections.js'
 import { createPrompts } from './prompts.js'
 import { createProvenance } from './provenance.js'
 import { createProofs } from './proofs.js'
+import { createRetention } from './retention.js'
 import { createSecrets } from './secrets.js'
 import { createSearching } from './searching.js'
 import { createTools } from './tools.js'
@@ -125,6 +126,7 @@ export function createLedger(parts: LedgerParts): Ledger {
       secrets: createSecrets(common),
       proofs: createProofs(common),
       erasure: createErasure(common),
+      retention: createRetention(common),
     },
     close,
     [Symbol.asyncDispose]: close,

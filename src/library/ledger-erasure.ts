@@ -19,6 +19,8 @@ export interface PlannedErasure {
   readonly summaries: number
   /** Editions with such a summary. */
   readonly editions: readonly string[]
+  /** Why the retention rules do not allow it now, as a sentence. */
+  readonly notAllowed?: string
 }
 
 /** Reason and actor of an erasure. */
@@ -27,6 +29,8 @@ export interface ErasureOptions {
   readonly reason: string
   /** Recorded with the event. Default: the actor of the ledger. */
   readonly actor?: string
+  /** Why messages are erased that a retention rule keeps. Recorded, also in the receipt. */
+  readonly legalBasis?: string
 }
 
 /** Erasure of texts in an erasable ledger. */
@@ -35,7 +39,7 @@ export interface LedgerErasure {
   plan(target: ErasureTarget): Promise<readonly PlannedErasure[]>
   /**
    * Erases: records the plan, destroys keys, writes the rows again, removes old pages, and records a receipt. If it is
-   * interrupted, `resume` continues it.
+   * interrupted, `resume` continues it. Nothing is erased if a retention rule or a hold does not allow it.
    */
   run(target: ErasureTarget, options: ErasureOptions): Promise<readonly CompletedErasure[]>
   /** Continues erasures that were interrupted. */

@@ -19,22 +19,26 @@ interface Loaded {
   readonly last: RecordedEvent | undefined
 }
 
-/** All events of the stream, in order. */
-export async function* retentionEvents(log: Log): AsyncIterable<RecordedEvent> {
-  for await (const stored of log.store.readStream(RETENTION_STREAM)) yield await decodeEvent(stored, log)
+/** The events of the stream from a revision on, in order. */
+export async function* retentionEvents(log: Log, from = 0): AsyncIterable<RecordedEvent> {
+  for await (const stored of log.store.readStream(RETENTION_STREAM, { from })) yield await decodeEvent(stored, log)
 }
 
+/** The state as far as this process has read it. Recorded events never change, so only later ones are read. */
+const loadedOf = new WeakMap<Log, Loaded>()
+
 async function load(log: Log): Promise<Loaded> {
-  let state = NO_RETENTION
-  let last: RecordedEvent | undefined
-  for await (const event of retentionEvents(log)) {
+  let { state, last }: Loaded = loadedOf.get(log) ?? { state: NO_RETENTION, last: undefined }
+  for await (const event of retentionEvents(log, state.revision + 1)) {
     state = evolveRetention(state, event)
     last = event
   }
-  return { state, last }
+  const loaded = { state, last }
+  loadedOf.set(log, loaded)
+  return loaded
 }
 
-/** The rules, holds and last run. Read from the log every time: a hold of another process counts at once. */
+/** The rules, holds and last run. Reads what other processes have recorded since. */
 export const readRetention = async (log: Log): Promise<RetentionState> => (await load(log)).state
 
 /** Encodes events after the last one. The stream has no texts of conversations, so nothing is sealed. */

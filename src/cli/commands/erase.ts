@@ -24,12 +24,13 @@ function targetOf(args: CommandArgs): ErasureTarget {
 
 async function showPlan(planned: readonly PlannedErasure[]): Promise<void> {
   if (planned.length === 0) await line('nothing to erase: the ledger has no text about this person')
-  for (const { conversationId, messages, summaries, editions } of planned) {
+  for (const { conversationId, messages, summaries, editions, notAllowed } of planned) {
     const others = [
       ...(summaries === 0 ? [] : [`${many(summaries, 'summary', 'summaries')} made from them`]),
       ...(editions.length === 0 ? [] : [`summaries of ${many(editions.length, 'edition')}`]),
     ]
     await line(`${printable(conversationId)}: ${[many(messages.length, 'message'), ...others].join(', ')}`)
+    if (notAllowed !== undefined) await line(colours.yellow(`not allowed: ${notAllowed}`))
   }
   await line(
     colours.dim('also erased: rows of lists and search, vectors, titles, and hashes of these texts. Other texts stay.'),
@@ -60,6 +61,7 @@ export const eraseTexts: CliCommand = {
     conversation: text('Erase this conversation'),
     message: text('With --conversation: erase only this message'),
     reason: text('Recorded with the erasure; must not contain personal data'),
+    'legal-basis': text('Erase also what a retention rule keeps: why this is lawful. Recorded with the erasure'),
     resume: toggle('Continue erasures that were interrupted'),
     yes: toggle('Erase. Without it, only the plan is shown'),
   },
@@ -69,7 +71,7 @@ export const eraseTexts: CliCommand = {
   ],
   async run(args) {
     const target = args.is('resume') ? undefined : targetOf(args)
-    const reason = args.text('reason')
+    const [reason, legalBasis] = [args.text('reason'), args.text('legal-basis')]
     if (target !== undefined && args.is('yes') && reason === undefined)
       throw new LedgerError('Usage', '--reason is required: it is recorded with the erasure')
     await withLedger(args.flags, {}, async ({ ledger }) => {
@@ -80,7 +82,7 @@ export const eraseTexts: CliCommand = {
         target === undefined
           ? await erasure.resume()
           : args.is('yes') && reason !== undefined
-            ? await erasure.run(target, { reason })
+            ? await erasure.run(target, { reason, ...(legalBasis === undefined ? {} : { legalBasis }) })
             : undefined
       if (args.json) await line(toWire({ planned, ...(completed === undefined ? {} : { completed }) }))
       else if (completed === undefined) await line('nothing was erased: pass --yes to erase it')

@@ -17,6 +17,8 @@ const erasureReceiptSchema = z.object({
   rows: z.array(id),
   /** False if the database did not allow to remove old pages and write-ahead log: its operator must do that. */
   filesCleaned: z.boolean(),
+  /** The legal basis that the request named. */
+  legalBasis: id.optional(),
 })
 export type ErasureReceipt = z.infer<typeof erasureReceiptSchema>
 

@@ -14,6 +14,8 @@ export const erasureRequested = defineEvent({
     /** Keyed pseudonym of the person, if the scope is a person. */
     subject: id.optional(),
     reason: id,
+    /** Permits erasing messages that a retention rule keeps. */
+    legalBasis: id.optional(),
     /** The messages; absent if all messages of the conversation are erased. */
     messages: z.array(z.object({ messageId: id, revision })).optional(),
     /** Units of summaries and other derived texts; absent if everything is erased. */

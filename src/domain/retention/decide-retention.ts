@@ -1,8 +1,8 @@
 /** Decides on changes of retention rules and holds. A change that changes nothing records nothing. */
 import { either as E } from 'fp-ts'
-import type { Event } from '../events/index.js'
+import type { Event, EventData, RetentionReceipt } from '../events/index.js'
 import { afterDuration, durationText } from '../values/duration.js'
-import { rulesFor, type RetentionRules, type RetentionState } from './retention-state.js'
+import { rulesFor, type RetentionRules, type RetentionRun, type RetentionState } from './retention-state.js'
 
 /** Changes of rules: absent keeps a rule, null removes it. Durations are in ISO 8601. */
 export interface RuleChanges {
@@ -17,6 +17,9 @@ export type HoldTarget = { readonly conversationId: string } | { readonly scope:
 type BadInput = { readonly kind: 'BadInput'; readonly field: string; readonly detail: string }
 /** There is no such hold, or it was released. */
 export type NoSuchHold = { readonly kind: 'NoSuchHold'; readonly holdId: string }
+
+/** A change of rules or holds is rejected. */
+export type RetentionRejection = BadInput | NoSuchHold
 
 /** Both durations from the same time: a rule that erases before the other allows it would never erase in time. */
 const REFERENCE = Date.UTC(2001, 0, 1)
@@ -49,9 +52,7 @@ export function setRules(state: RetentionState, changes: RuleChanges): E.Either<
   }
   const problem = contradiction(new Map<string | undefined, RetentionRules>(state.rules).set(scope, rules))
   if (problem !== undefined) return E.left(problem)
-  return E.right([
-    { type: 'RetentionRulesSet', data: { ...(scope === undefined ? {} : { scope }), ...rules, reason } },
-  ])
+  return E.right([{ type: 'RetentionRulesSet', data: { ...(scope === undefined ? {} : { scope }), ...rules, reason } }])
 }
 
 /** Places a hold. Several holds can apply to the same conversation: each ends by itself. */
@@ -72,3 +73,22 @@ export const releaseHold = (
     ? E.right([{ type: 'RetentionHoldReleased', data: { holdId, reason } }])
     : E.left({ kind: 'NoSuchHold', holdId })
 
+type DueConversations = readonly EventData<'RetentionRunStarted'>['due'][number][]
+
+/** Records the plan of a run. Nothing, if another run is not completed. */
+export const startRun = ({ lastRun }: RetentionState, runId: string, due: DueConversations): E.Either<never, Event[]> =>
+  E.right(isOpen(lastRun) || due.length === 0 ? [] : [{ type: 'RetentionRunStarted', data: { runId, due: [...due] } }])
+
+/** Records the receipt of the run that is not completed. */
+export const completeRun = (
+  { lastRun }: RetentionState,
+  runId: string,
+  receipt: RetentionReceipt,
+): E.Either<never, Event[]> =>
+  E.right(
+    isOpen(lastRun) && lastRun.runId === runId ? [{ type: 'RetentionRunCompleted', data: { runId, receipt } }] : [],
+  )
+
+/** Whether a run was started and is not completed. */
+export const isOpen = (run: RetentionRun | undefined): run is RetentionRun =>
+  run !== undefined && run.receipt === undefined

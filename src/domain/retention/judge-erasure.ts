@@ -36,6 +36,14 @@ export type TooYoung = {
 /** A run of retention erases only conversations that are older than `eraseAfter`. */
 export type NotDue = { readonly kind: 'NotDue'; readonly conversationId: string }
 
+/** The retention rules do not allow an erasure. */
+export type ErasureRefusal = OnHold | TooYoung | NotDue
+
+const REFUSALS: ReadonlySet<string> = new Set<ErasureRefusal['kind']>(['OnHold', 'TooYoung', 'NotDue'])
+
+export const isErasureRefusal = (failure: { readonly kind: string }): failure is ErasureRefusal =>
+  REFUSALS.has(failure.kind)
+
 /** When a rule allows or requires it, ISO 8601; undefined without a rule or a message. */
 export const dateAfter = (time: string | undefined, duration: string | undefined): string | undefined =>
   time === undefined || duration === undefined
@@ -88,7 +96,7 @@ export function judgeDue(
   state: RetentionState,
   candidate: ErasureCandidate,
   now: Date,
-): E.Either<OnHold | TooYoung | NotDue, void> {
+): E.Either<ErasureRefusal, void> {
   const allowed = judgeErasure(state, candidate, now, undefined)
   if (E.isLeft(allowed)) return allowed
   const dueFrom = dateAfter(candidate.lastMessageAt, rulesFor(state.rules, candidate.scope).eraseAfter)

@@ -31,7 +31,7 @@ export interface RetentionRun {
   readonly runId: string
   readonly startedAt: string
   readonly actor: string
-  readonly due: EventData<'RetentionRunStarted'>['due']
+  readonly due: readonly EventData<'RetentionRunStarted'>['due'][number][]
   readonly completedAt?: string
   readonly receipt?: EventData<'RetentionRunCompleted'>['receipt']
 }
@@ -42,9 +42,17 @@ export interface RetentionState {
   readonly rules: ReadonlyMap<string | undefined, RecordedRules>
   readonly holds: readonly RetentionHold[]
   readonly lastRun: RetentionRun | undefined
+  /** Conversations that runs have erased. */
+  readonly erased: ReadonlySet<string>
 }
 
-export const NO_RETENTION: RetentionState = { revision: -1, rules: new Map(), holds: [], lastRun: undefined }
+export const NO_RETENTION: RetentionState = {
+  revision: -1,
+  rules: new Map(),
+  holds: [],
+  lastRun: undefined,
+  erased: new Set(),
+}
 
 const originOf = ({ metadata }: RecordedEvent, reason: string): Origin => ({
   reason,
@@ -76,6 +84,10 @@ export function evolveRetention(state: RetentionState, event: RecordedEvent): Re
         ? {
             ...next,
             lastRun: { ...state.lastRun, completedAt: event.metadata.recordedAt, receipt: event.data.receipt },
+            erased: new Set([
+              ...state.erased,
+              ...event.data.receipt.erased.map(({ conversationId }) => conversationId),
+            ]),
           }
         : next
     default:
@@ -84,7 +96,10 @@ export function evolveRetention(state: RetentionState, event: RecordedEvent): Re
 }
 
 /** The rules that apply to a scope: its own ones, and for those that it has not, the rules of all conversations. */
-export function rulesFor(rules: ReadonlyMap<string | undefined, RetentionRules>, scope: string | undefined): RetentionRules {
+export function rulesFor(
+  rules: ReadonlyMap<string | undefined, RetentionRules>,
+  scope: string | undefined,
+): RetentionRules {
   const all = rules.get(undefined)
   const own = rules.get(scope)
   const keepAtLeast = own?.keepAtLeast ?? all?.keepAtLeast
