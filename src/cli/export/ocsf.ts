@@ -41,6 +41,11 @@ const ACTIVITY: Readonly<Record<EventType, number>> = {
   PromptRegistered: CREATE,
   ErasureRequested: DELETE,
   ErasureCompleted: DELETE,
+  RetentionRulesSet: UPDATE,
+  RetentionHoldPlaced: UPDATE,
+  RetentionHoldReleased: UPDATE,
+  RetentionRunStarted: DELETE,
+  RetentionRunCompleted: DELETE,
 }
 
 const FAILURES: ReadonlySet<EventType> = new Set(['CompactionFailed', 'CompactionCouldNotHelp', 'TranscriptDamaged'])
