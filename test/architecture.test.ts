@@ -17,6 +17,7 @@ const CAPABILITIES = [
   'src/proof',
   'src/audit',
   'src/erasure',
+  'src/retention',
   'src/backup',
   'src/importers',
 ] as const
@@ -29,6 +30,7 @@ const LEFT_OF: Readonly<Record<string, readonly string[]>> = {
   'src/sealing': CORE,
   'src/recording': [...CORE, 'src/secrets', 'src/sealing'],
   'src/erasure': [...CORE, 'src/sealing', 'src/recording'],
+  'src/retention': [...CORE, 'src/recording', 'src/erasure'],
   'src/compaction': [...CORE, 'src/secrets', 'src/recording'],
   'src/history': [...CORE, 'src/recording'],
   'src/forgotten': [...CORE, 'src/recording'],

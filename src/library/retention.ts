@@ -115,7 +115,7 @@ class Retention implements LedgerRetention {
 
   private async listed() {
     await this.parts.freshness.rows({})
-    return await listConversations(this.parts.db, {})
+    return await listConversations(this.parts.db, { sort: 'id' })
   }
 
   private async targetOf(given: HoldTarget): Promise<HoldTarget> {

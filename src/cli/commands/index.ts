@@ -105,6 +105,8 @@ export const groups: readonly CommandGroup[] = [
     word: 'checkpoint',
     describe: 'Signed checkpoints of the log, for people without access',
     commands: [checkpointCreate, checkpointList, checkpointPublish],
+  },
+  {
     word: 'retention',
     describe: 'How long conversations are kept, holds, and the erasure of old ones',
     commands: [retentionStatus, retentionSet, retentionHold, retentionRelease, retentionRun, retentionLog],
