@@ -1,7 +1,12 @@
 /** The rules of the stream with retention rules, holds and runs: what follows from the events before. */
 import type { RecordedEvent } from '../domain/events/index.js'
 import { isOpen } from '../domain/retention/decide-retention.js'
-import { evolveRetention, NO_RETENTION, type RetentionState } from '../domain/retention/retention-state.js'
+import {
+  evolveRetention,
+  isRetentionEvent,
+  NO_RETENTION,
+  type RetentionState,
+} from '../domain/retention/retention-state.js'
 
 /** Checks the events of the stream one by one. */
 export class RetentionCheck {
@@ -16,6 +21,7 @@ export class RetentionCheck {
 
   private problemOf(event: RecordedEvent): string | undefined {
     const { holds, lastRun } = this.state
+    if (!isRetentionEvent(event)) return 'does not belong in the stream of retention'
     switch (event.type) {
       case 'RetentionRulesSet':
         return undefined
@@ -33,8 +39,6 @@ export class RetentionCheck {
         return isOpen(lastRun) && lastRun.runId === event.data.runId
           ? undefined
           : 'completes a run that is not started before it'
-      default:
-        return 'does not belong in the stream of retention'
     }
   }
 }

@@ -82,9 +82,10 @@ async function work(ledger: Ledger, options: RunRetentionOptions): Promise<void>
         health: async () => ({ ok: true, details: { scopes: (await ledger.admin.retention.status()).scopes } }),
       })
     const stop = new AbortController()
-    const stopped = ended.signalled.then(() => {
+    const stopped = (async () => {
+      await ended.signalled
       stop.abort()
-    })
+    })()
     while (!stop.signal.aborted) {
       try {
         const run = await ledger.admin.retention.run()

@@ -4,9 +4,9 @@ import { count, id } from './fields.js'
 import { NO_TEXTS } from './texts.js'
 
 /** Why a planned conversation was not erased: the rules, the holds or its messages have changed since the plan. */
-export const keptReasons = ['hold', 'too-young', 'not-due', 'erased-before'] as const
+const keptReasons = ['hold', 'too-young', 'not-due', 'erased-before'] as const
 
-export const retentionReceiptSchema = z.object({
+const retentionReceiptSchema = z.object({
   erased: z.array(z.object({ conversationId: id, messages: count, summaries: count })),
   kept: z.array(z.object({ conversationId: id, reason: z.enum(keptReasons) })),
 })

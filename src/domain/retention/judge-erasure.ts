@@ -34,7 +34,7 @@ export type TooYoung = {
 }
 
 /** A run of retention erases only conversations that are older than `eraseAfter`. */
-export type NotDue = { readonly kind: 'NotDue'; readonly conversationId: string }
+type NotDue = { readonly kind: 'NotDue'; readonly conversationId: string }
 
 /** The retention rules do not allow an erasure. */
 export type ErasureRefusal = OnHold | TooYoung | NotDue

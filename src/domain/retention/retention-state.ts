@@ -60,9 +60,22 @@ const originOf = ({ metadata }: RecordedEvent, reason: string): Origin => ({
   at: metadata.recordedAt,
 })
 
+const TYPES = [
+  'RetentionRulesSet',
+  'RetentionHoldPlaced',
+  'RetentionHoldReleased',
+  'RetentionRunStarted',
+  'RetentionRunCompleted',
+] as const
+type RetentionEvent = RecordedEvent<(typeof TYPES)[number]>
+
+export const isRetentionEvent = (event: RecordedEvent): event is RetentionEvent =>
+  TYPES.some((type) => type === event.type)
+
 /** The state after an event. Events of other types do not occur in the stream; `verify` reports them. */
 export function evolveRetention(state: RetentionState, event: RecordedEvent): RetentionState {
   const next = { ...state, revision: event.revision }
+  if (!isRetentionEvent(event)) return next
   switch (event.type) {
     case 'RetentionRulesSet': {
       const { scope, keepAtLeast, eraseAfter, reason } = event.data
@@ -90,8 +103,6 @@ export function evolveRetention(state: RetentionState, event: RecordedEvent): Re
             ]),
           }
         : next
-    default:
-      return next
   }
 }
 
