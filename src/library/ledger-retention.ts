@@ -41,13 +41,13 @@ export interface PlacedHold extends RetentionHold {
   readonly erasuresBegun: readonly string[]
 }
 
-/** Rules, holds, and what a run would erase. */
+/** Rules, holds, and the conversations that a run would erase. */
 export interface RetentionStatus {
   readonly isErasable: boolean
   readonly rules: readonly RecordedRules[]
   readonly holds: readonly RetentionHold[]
   readonly scopes: readonly ScopeStatus[]
-  /** What a run would erase now. */
+  /** The conversations that a run would erase now. */
   readonly due: readonly DueConversation[]
   readonly lastRun?: RetentionRun
 }

@@ -38,7 +38,7 @@ async function load(log: Log): Promise<Loaded> {
   return loaded
 }
 
-/** The rules, holds and last run. Reads what other processes have recorded since. */
+/** The rules, holds and last run. Includes changes by other processes. */
 export const readRetention = async (log: Log): Promise<RetentionState> => (await load(log)).state
 
 /** Encodes events after the last one. The stream has no texts of conversations, so nothing is sealed. */

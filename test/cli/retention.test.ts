@@ -1,4 +1,4 @@
-/** A story of retention on the command line: rules, a refused erasure, a hold, a run, and who did what. */
+/** A story of retention on the command line: rules, a rejected erasure, a hold, a run, and the log of changes. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

@@ -7,7 +7,7 @@ import { withLedger } from '../session.js'
 
 export const retentionLog: CliCommand = {
   words: 'log',
-  describe: 'Show who changed rules and holds, when and why, and the receipts of runs',
+  describe: 'Show every change of rules and holds with time, actor and reason, and the receipts of runs',
   uses: ['open'],
   reads: true,
   async run(args) {

@@ -1,4 +1,4 @@
-/** `retention status`: rules, holds, what is due, and the last run. */
+/** `retention status`: rules, holds, due conversations, and the last run. */
 import { toWire } from '../../domain/values/revision.js'
 import type { CliCommand } from '../command.js'
 import { line } from '../output.js'

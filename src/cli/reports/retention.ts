@@ -46,7 +46,7 @@ export async function showRun({ runId, isResumed, receipt }: CompletedRun): Prom
     await line(`${colours.yellow('kept')} ${printable(conversationId)}: ${reason}`)
 }
 
-/** What a run would erase now. */
+/** The conversations that a run would erase now. */
 export async function showDue({ due }: Pick<RetentionStatus, 'due'>): Promise<void> {
   if (due.length === 0) await line('nothing is due')
   for (const { conversationId, lastMessageAt, eraseAfter } of due)

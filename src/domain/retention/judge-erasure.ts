@@ -3,7 +3,7 @@ import { either as E } from 'fp-ts'
 import { afterDuration } from '../values/duration.js'
 import { holdOn, rulesFor, scopeOfRule, type RetentionState } from './retention-state.js'
 
-/** What an erasure would erase in one conversation. */
+/** The part of an erasure in one conversation. */
 export interface ErasureCandidate {
   readonly conversationId: string
   readonly scope: string | undefined
@@ -80,7 +80,7 @@ function oldEnough(state: RetentionState, candidate: ErasureCandidate, now: Date
   })
 }
 
-/** Whether a requested erasure is allowed. A legal basis permits erasing young messages, but not what is on hold. */
+/** Whether a requested erasure is allowed. A legal basis permits erasing young messages, but not in a conversation on hold. */
 export function judgeErasure(
   state: RetentionState,
   candidate: ErasureCandidate,

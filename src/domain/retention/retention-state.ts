@@ -7,7 +7,7 @@ export interface RetentionRules {
   readonly eraseAfter?: string | undefined
 }
 
-/** Who set or placed it, when and why. */
+/** Actor, time and reason of a change. */
 interface Origin {
   readonly reason: string
   readonly actor: string
