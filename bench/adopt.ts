@@ -149,7 +149,7 @@ async function measure(bench: Bench, db: Database): Promise<Figure[]> {
   const runner = createProjectionRunner({
     db: rows.db,
     store,
-    decode: async (stored) => await decodeEvent(stored, bodies),
+    decode: async (stored) => await decodeEvent(stored, { bodies }),
     projections,
   })
   bench.say('filling the read models')

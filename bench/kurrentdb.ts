@@ -311,7 +311,7 @@ async function catchUp(run: string, { db, log }: ReadModels, bodies: BodyStore, 
   const runner = createProjectionRunner({
     db,
     store: only(run, log),
-    decode: async (stored) => await decodeEvent(stored, bodies),
+    decode: async (stored) => await decodeEvent(stored, { bodies }),
     projections: projectionsFor(log),
     partitions,
   })

@@ -76,7 +76,7 @@ export async function summaryUsageOf(
   }
   let usage: SummaryUsage = { summaries: 0, promptTokens: 0, cachedTokens: 0 }
   for await (const stored of log.store.readStream(conversationStream('a'))) {
-    const event = await decodeEvent(stored, log.bodies)
+    const event = await decodeEvent(stored, log)
     if (!isOfType(event, 'ChunkSummarized', 'BatchesResummarized')) continue
     const { promptTokens = 0, cachedTokens = 0 } = event.data.summarizer.usage ?? {}
     usage = {

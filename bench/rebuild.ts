@@ -128,7 +128,7 @@ async function measure(bench: Bench, db: Database, target: Target): Promise<Figu
   const runner = createProjectionRunner({
     db,
     store,
-    decode: async (stored) => await decodeEvent(stored, bodies),
+    decode: async (stored) => await decodeEvent(stored, { bodies }),
     projections,
   })
   bench.say('filling the read models')

@@ -48,7 +48,7 @@ const page = [
   '',
   'For developers who read the log. `npm run catalogue` writes this page from `src/domain/events/index.ts`; do not edit it.',
   '',
-  'Streams: `conversation-<conversationId>`, `edition-<editionId>-<conversationId>` for a history that is compacted again, and `prompt-<SHA-256>` for prompts.',
+  'Streams: `conversation-<conversationId>`, `edition-<editionId>-<conversationId>` for a history that is compacted again, `prompt-<SHA-256>` for prompts, and `retention-rules` for retention.',
   'Data above 64 KiB is stored outside the event, under its SHA-256; the event then has `{ claimCheck: { sha256, bytes, preview } }`.',
   '',
   '## Metadata of every event',

@@ -56,7 +56,7 @@ async function lossesOf({ id, messages }: RealConversation, modelMaxTokens: numb
   const side = sideOf(state)
   const report = createLossReport(side, { ...side, liveIds: new Set() }, new Set())
   for await (const stored of log.store.readStream(conversationStream(id))) {
-    const event = await decodeEvent(stored, log.bodies)
+    const event = await decodeEvent(stored, log)
     if (isOfType(event, 'MessageAppended')) report.add(event.data)
   }
   return report.result()

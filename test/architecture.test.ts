@@ -16,6 +16,8 @@ const CAPABILITIES = [
   'src/editions',
   'src/proof',
   'src/audit',
+  'src/erasure',
+  'src/retention',
   'src/backup',
   'src/importers',
 ] as const
@@ -25,14 +27,17 @@ const LEFT_OF: Readonly<Record<string, readonly string[]>> = {
   'src/secrets': ['src/lib'],
   'src/domain': ['src/lib'],
   'src/ports': ['src/lib', 'src/domain'],
-  'src/recording': [...CORE, 'src/secrets'],
+  'src/sealing': CORE,
+  'src/recording': [...CORE, 'src/secrets', 'src/sealing'],
+  'src/erasure': [...CORE, 'src/sealing', 'src/recording'],
+  'src/retention': [...CORE, 'src/recording', 'src/erasure'],
   'src/compaction': [...CORE, 'src/secrets', 'src/recording'],
   'src/history': [...CORE, 'src/recording'],
   'src/forgotten': [...CORE, 'src/recording'],
   'src/retrieval': CORE,
   'src/editions': [...CORE, 'src/recording', 'src/compaction', 'src/history', 'src/forgotten', 'src/retrieval'],
   'src/proof': [...CORE, 'src/recording', 'src/history'],
-  'src/audit': [...CORE, 'src/secrets', 'src/recording', 'src/proof'],
+  'src/audit': [...CORE, 'src/secrets', 'src/sealing', 'src/recording', 'src/proof'],
   'src/backup': CORE,
   'src/importers': [...CORE, 'src/secrets', 'src/recording'],
   'src/summarizers': CORE,
@@ -44,6 +49,7 @@ const LEFT_OF: Readonly<Record<string, readonly string[]>> = {
   'src/library': [
     ...CORE,
     ...CAPABILITIES,
+    'src/sealing',
     'src/summarizers',
     'src/adapters',
     'src/model-apis',
@@ -60,6 +66,7 @@ const LEFT_OF: Readonly<Record<string, readonly string[]>> = {
   'src/cli': [
     ...CORE,
     ...CAPABILITIES,
+    'src/sealing',
     'src/summarizers',
     'projections/engine',
     'src/library',
@@ -172,7 +179,7 @@ it('only compose.ts knows every adapter', () => {
 })
 
 describe('the walks of ARCHITECTURE.md', () => {
-  const [, text = ''] = /\n## Four walks\n([^]*?)\n## /u.exec(readFileSync('ARCHITECTURE.md', 'utf8')) ?? []
+  const [, text = ''] = /\n## Five walks\n([^]*?)\n## /u.exec(readFileSync('ARCHITECTURE.md', 'utf8')) ?? []
   const walks = text
     .split('\n### ')
     .slice(1)
@@ -184,8 +191,8 @@ describe('the walks of ARCHITECTURE.md', () => {
       })),
     }))
 
-  it('are four, and each has its steps', () => {
-    expect(walks.map(({ steps }) => steps.length >= 5)).toEqual([true, true, true, true])
+  it('are five, and each has its steps', () => {
+    expect(walks.map(({ steps }) => steps.length >= 5)).toEqual([true, true, true, true, true])
   })
 
   it.each(walks)('$title: each step is there, and one before it leads to it', ({ steps }) => {

@@ -19,6 +19,7 @@ import { isSummarized, type RequestWatch } from './check-requests.js'
 import type { StreamCheck } from './check-stream.js'
 import { closesBooks, originLaws, restoredLaws, type ArchivedEvent, type OriginEvent } from './origin-laws.js'
 import { ContextWatch } from './context-laws.js'
+import { ErasureWatch } from './erasure-laws.js'
 import { eventLaws, type Finding } from './event-laws.js'
 import { decodeEvent, isOfType, isReplacement, isUnreadableEvent } from '../recording/read-event.js'
 import type { Log } from '../recording/load-conversation.js'
@@ -38,6 +39,7 @@ export class ConversationCheck {
    */
   private loadable = new Map<number, RecordedEvent>()
   /** The batches archived directly before, until their prune follows. */
+  private readonly erasures = new ErasureWatch()
   private archived: ArchivedEvent[] = []
   /** Ids of events that may be duplicates. */
   private readonly possibleDuplicates = new Set<string>()
@@ -119,6 +121,7 @@ export class ConversationCheck {
    */
   take(event: RecordedEvent): Promise<void> | undefined {
     if (this.stopped) return undefined
+    this.erasures.take(event)
     if (isOfType(event, 'ConversationConfigured') && !isRegisteredEstimator(event.data.estimator)) {
       this.stopped = true
       this.stream.report(
@@ -146,7 +149,7 @@ export class ConversationCheck {
           : editionStream(editionId, this.conversationId)
       const events: RecordedEvent[] = []
       for (const stored of await this.log.store.readRevisions(stream, revisions)) {
-        const read = await decodeEvent(stored, this.log.bodies).catch((error: unknown) => {
+        const read = await decodeEvent(stored, this.log).catch((error: unknown) => {
           // The check of that stream reports the reason; here it only counts as a difference.
           if (isUnreadableEvent(error)) return undefined
           throw error
@@ -172,7 +175,7 @@ export class ConversationCheck {
       const before = first.get(stored.id)
       if (before === undefined) first.set(stored.id, stored.revision)
       else {
-        const event = await decodeEvent(stored, this.log.bodies)
+        const event = await decodeEvent(stored, this.log)
         this.stream.report(
           'messages',
           `records message ${isOfType(event, 'MessageAppended') ? event.data.messageId : stored.id} again, which revision ${before.toString()} records`,
@@ -187,7 +190,7 @@ export class ConversationCheck {
     if (this.stopped) return
     if (this.archived.length > 0)
       this.stream.report('archive-before-prune', 'archives batches, but no prune follows', last)
-    this.stream.found(this.context.end(this.state), last)
+    this.stream.found([...this.context.end(this.state), ...this.erasures.end()], last)
     await this.twice()
   }
 

@@ -50,7 +50,7 @@ export function createPromptTexts(log: Log): (promptSha256: string) => Promise<P
   async function read(promptSha256: string): Promise<PromptText> {
     for await (const stored of log.store.readStream(promptStream(promptSha256), { limit: 1 })) {
       try {
-        const event = await decodeEvent(stored, log.bodies)
+        const event = await decodeEvent(stored, log)
         const problem = promptProblem(event)
         return problem === undefined && isOfType(event, 'PromptRegistered')
           ? E.right(event.data.text)
@@ -201,7 +201,8 @@ export class RequestWatch {
         rule: 'request',
         detail: `continues the chunk ${event.data.continues ?? ''}, which is not one of those before it`,
       })
-    const jobs = persona === undefined || unknown ? undefined : this.jobs(state, event, persona)
+    const jobs =
+      persona === undefined || unknown || event.data.erased === true ? undefined : this.jobs(state, event, persona)
     this.noteChunk(event)
     if (reused && jobs === undefined) this.requests.notRecomputed += 1
     if (template === undefined || jobs === undefined) return findings

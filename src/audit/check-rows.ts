@@ -51,7 +51,7 @@ export class RowFeed {
   async read(events: AsyncIterable<StoredEvent>): Promise<void> {
     try {
       for await (const stored of events) {
-        const read = decodeEventSoon(stored, this.log.bodies)
+        const read = decodeEventSoon(stored, this.log)
         const comparing = this.take(read instanceof Promise ? await read : read)
         if (comparing !== undefined) await comparing
       }

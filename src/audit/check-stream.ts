@@ -3,12 +3,15 @@
  * do not decrease, ids derived from the content, causes that come earlier, and readable events.
  */
 import { either as E } from 'fp-ts'
-import { claimOf, decodeWith, eventHash, GENESIS_HASH, readMetadata } from '../domain/events/codec.js'
+import { isKeyVaultError } from '../ports/key-vault.js'
+import { claimOf, decodeWith, eventHash, GENESIS_HASH, isSealed, readMetadata } from '../domain/events/codec.js'
 import type { RecordedEvent } from '../domain/events/index.js'
 import { eventIdOf, messageEventId } from '../domain/values/ids.js'
 import type { StoredEvent } from '../ports/event-store.js'
 import type { Finding, Rule } from './event-laws.js'
 import type { Log } from '../recording/load-conversation.js'
+import { keyOwner } from '../recording/read-event.js'
+import type { ConversationKeys } from '../sealing/text-keys.js'
 
 /** A problem that `verify` found. */
 export interface Problem {
@@ -42,6 +45,7 @@ export class StreamCheck {
   private previousHash = GENESIS_HASH
   private previousTime = ''
   private previousPosition = -1
+  private keys: ConversationKeys | undefined
   private readonly causes = new Map<string, number | undefined>()
 
   constructor(
@@ -132,7 +136,9 @@ export class StreamCheck {
     this.previousHash = hash
     this.previousTime = recordedAt
     const cause = causationId === correlationId || this.causes.has(causationId) ? undefined : causationId
-    if (claimOf(stored) !== undefined || cause !== undefined) return this.waiting(stored, metadata, cause)
+    const isOpenedLater = isSealed(stored) && this.keys === undefined
+    if (claimOf(stored) !== undefined || cause !== undefined || isOpenedLater)
+      return this.waiting(stored, metadata, cause)
     return this.read(stored, metadata, undefined)
   }
 
@@ -143,7 +149,25 @@ export class StreamCheck {
   ): Promise<RecordedEvent | undefined> {
     const claim = claimOf(stored)
     if (cause !== undefined) await this.lookUpCause(cause, stored.revision)
-    return this.read(stored, metadata, claim === undefined ? undefined : await this.log.bodies.get(claim))
+    const body = claim === undefined ? undefined : await this.log.bodies.get(claim)
+    if (isSealed(stored, body)) {
+      const problem = await this.readKeys()
+      if (problem !== undefined) return this.broken('readable', problem, stored.revision)
+    }
+    return this.read(stored, metadata, body)
+  }
+
+  /** Reads the keys of the stream's texts. Returns the problem if they are lost. */
+  private async readKeys(): Promise<string | undefined> {
+    const owner = keyOwner(this.stream)
+    if (this.keys !== undefined || this.log.keys === undefined || owner === undefined) return undefined
+    try {
+      this.keys = await this.log.keys.reload(owner)
+      return undefined
+    } catch (error) {
+      if (isKeyVaultError(error, 'KeyUnknown', 'KeyDestroyed', 'WrappedKeyDamaged')) return error.message
+      throw error
+    }
   }
 
   /** A cause is a command, which is not an event, or an earlier event of the stream. */
@@ -164,7 +188,7 @@ export class StreamCheck {
     metadata: RecordedEvent['metadata'],
     body: string | undefined,
   ): RecordedEvent | undefined {
-    const decoded = decodeWith(stored, metadata, body)
+    const decoded = decodeWith(stored, metadata, body, this.keys?.open)
     if (E.isLeft(decoded)) return this.broken('readable', decoded.left.detail, stored.revision)
     const event = decoded.right
     const id =

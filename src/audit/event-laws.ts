@@ -30,6 +30,7 @@ export type Rule =
   | 'request'
   | 'prompt'
   | 'load'
+  | 'erasure'
   | 'rows'
   | 'manifest'
   | 'checkpoint'
@@ -64,8 +65,9 @@ const earliest = (times: readonly string[]): string => times.reduce((a, b) => (a
 const latest = (times: readonly string[]): string => times.reduce((a, b) => (a >= b ? a : b))
 
 function messageLaws(state: Conversation, { data }: RecordedEvent<'MessageAppended'>): Finding[] {
+  // The tokens of an erased message are those of its former text, of which nothing is left to count.
   const tokens =
-    state.configuration === undefined
+    state.configuration === undefined || data.erased === true
       ? data.tokens
       : messageTokens(data, state.findEstimator(state.configuration.estimator))
   return tokens === data.tokens ? [] : unequal('figures', 'number of tokens', data.tokens, tokens)
@@ -81,7 +83,7 @@ function chunkLaws(state: Conversation, { data }: RecordedEvent<'ChunkSummarized
   return [
     ...(new Set(data.messageIds).size === data.messageIds.length ? [] : [finding('coverage', 'names a message twice')]),
     // A reused chunk keeps the id of the lineage in which it was made.
-    ...(data.summarizer.reused === true
+    ...(data.summarizer.reused === true || data.erased === true
       ? []
       : unequal(
           'id',
@@ -168,9 +170,13 @@ function archiveLaws(state: Conversation, { data }: RecordedEvent<'BatchArchived
       },
       { startTime, endTime, messageCount, firstRevision, lastRevision },
     ),
-    ...unequal('figures', 'content', data.content, archivedContent(span, summary)),
-    ...unequal('figures', 'sections', data.sections, sections),
-    ...unequal('figures', 'number of tokens', data.tokens, textTokens(state, summary)),
+    ...(data.erased === true
+      ? []
+      : [
+          ...unequal('figures', 'content', data.content, archivedContent(span, summary)),
+          ...unequal('figures', 'sections', data.sections, sections),
+          ...unequal('figures', 'number of tokens', data.tokens, textTokens(state, summary)),
+        ]),
   ]
 }
 
@@ -202,12 +208,7 @@ function resummarizedLaws(state: Conversation, { data }: RecordedEvent<'BatchesR
     messageCount: sources.reduce((sum, batch) => sum + batch.messageCount, 0),
   }
   return [
-    ...unequal(
-      'id',
-      'batchId',
-      data.batchId,
-      resummarizedBatchIdOf(lineageOf(state), data.sourceBatchIds, data.summarizer.requestHash),
-    ),
+    ...(data.erased === true ? [] : resummarizedTextLaws(state, data, span)),
     ...unequal('id', 'label', data.label, batchLabel(state.conversationId, span.endTime)),
     ...unequal('figures', 'depth', data.depth, span.depth),
     ...unequal('figures', 'startTime', data.startTime, span.startTime),
@@ -215,12 +216,26 @@ function resummarizedLaws(state: Conversation, { data }: RecordedEvent<'BatchesR
     ...unequal('figures', 'messageCount', data.messageCount, span.messageCount),
     ...unequal('figures', 'firstRevision', data.firstRevision, revisions[0]),
     ...unequal('figures', 'lastRevision', data.lastRevision, revisions.at(-1)),
-    ...(data.content.startsWith(`${headerLine(span)}\n`)
-      ? []
-      : [finding('figures', 'its content does not begin with the header line that its fields make')]),
-    ...unequal('figures', 'number of tokens', data.tokens, textTokens(state, summaryOf(data))),
   ]
 }
+
+/** The rules that need the text of a merged batch. */
+const resummarizedTextLaws = (
+  state: Conversation,
+  data: EventData<'BatchesResummarized'>,
+  span: Parameters<typeof headerLine>[0],
+): Finding[] => [
+  ...unequal(
+    'id',
+    'batchId',
+    data.batchId,
+    resummarizedBatchIdOf(lineageOf(state), data.sourceBatchIds, data.summarizer.requestHash),
+  ),
+  ...(data.content.startsWith(`${headerLine(span)}\n`)
+    ? []
+    : [finding('figures', 'its content does not begin with the header line that its fields make')]),
+  ...unequal('figures', 'number of tokens', data.tokens, textTokens(state, summaryOf(data))),
+]
 
 function pinLaws(state: Conversation, { messageId, revision }: EventData<'MessagePinned'>): Finding[] {
   const message = foldable(state).get(messageId)
@@ -285,6 +300,11 @@ export function eventLaws(state: Conversation, event: RecordedEvent): Finding[] 
     case 'MessageUnpinned':
       return pinLaws(state, event.data)
     case 'PromptRegistered':
+    case 'RetentionRulesSet':
+    case 'RetentionHoldPlaced':
+    case 'RetentionHoldReleased':
+    case 'RetentionRunStarted':
+    case 'RetentionRunCompleted':
     case 'EditionStarted':
     case 'EditionAdvanced':
     case 'EditionDropped':
@@ -300,6 +320,8 @@ export function eventLaws(state: Conversation, event: RecordedEvent): Finding[] 
     case 'SummarySetAside':
     case 'ConversationTitled':
     case 'TranscriptDamaged':
+    case 'ErasureRequested':
+    case 'ErasureCompleted':
       return []
   }
 }

@@ -409,6 +409,21 @@ export function originLaws(
       `its batches cover ${String(covered)} messages, but ${String(after.messagesCompressed)} were removed from the live window`,
     ),
     ...findingIf(data.previous !== before.lastOrigin, 'carried', 'does not name the checkpoint event before it'),
+    // If a text of the context was erased, its tokens and its hash cannot be computed again.
+    ...(data.erased === true ? [] : contextFigures(before, event, after, context)),
+    ...findings,
+    ...loadLaws(after, event, held),
+  ]
+}
+
+/** The rules for the recorded tokens and hashes of the context. */
+function contextFigures(
+  before: Conversation,
+  { data }: OriginEvent,
+  after: Conversation,
+  context: ReturnType<typeof contextLaws>['context'],
+): Finding[] {
+  return [
     ...findingIf(
       data.tokensBefore !== before.tokens,
       'figures',
@@ -420,7 +435,6 @@ export function originLaws(
       `says that there are ${String(data.tokensAfter)} tokens after it, but there are ${String(after.tokens)}`,
     ),
     // If leading messages alone exceed the limit, there is no context to hash.
-    ...findings,
     ...findingIf(
       data.contextHash !== (context?.hash ?? hashOf([])),
       'context',
@@ -431,6 +445,5 @@ export function originLaws(
       'context',
       'the hash of the view that its events make differs from the recorded one',
     ),
-    ...loadLaws(after, event, held),
   ]
 }

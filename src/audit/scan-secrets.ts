@@ -57,7 +57,7 @@ async function scanConversation(
   const exposure = new ExposureReader(log, conversationId, (value) => new Set(marksIn(value).map(nameOf)))
   for (const stream of streams) {
     for await (const stored of log.store.readStream(stream, {})) {
-      const event = await decodeEvent(stored, log.bodies)
+      const event = await decodeEvent(stored, log)
       if (isOfType(event, 'ConversationConfigured')) settings = event.data.settings
       const { secretPatterns, secretAllow } = { ...settings, ...policy }
       const made = await redactorFor(log, { secretPatterns, secretAllow })

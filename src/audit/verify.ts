@@ -16,6 +16,7 @@ import {
   EDITION_PREFIX,
   editionOf,
   PROMPT_PREFIX,
+  RETENTION_STREAM,
 } from '../domain/values/ids.js'
 import type { RecordedEvent } from '../domain/events/index.js'
 import type { Manifest, StreamHead } from '../ports/manifest.js'
@@ -30,6 +31,7 @@ import { ConversationCheck } from './check-conversation.js'
 import { EditionCheck } from './check-edition.js'
 import { createCheckRows, isMuch, RowFeed } from './check-rows.js'
 import { createPromptTexts, promptProblem, RequestWatch, type Requests } from './check-requests.js'
+import { RetentionCheck } from './check-retention.js'
 import { StreamCheck, type Problem } from './check-stream.js'
 import { editionStreams, streamsOf } from '../recording/conversation-streams.js'
 import { decodeEvent } from '../recording/read-event.js'
@@ -210,7 +212,7 @@ class VerifyRun {
     async function* conversationEvents(after: number, until: number): AsyncGenerator<RecordedEvent> {
       const range = { from: after + 1, limit: until - after }
       for await (const stored of log.store.readStream(conversationStream(of?.conversationId ?? ''), range))
-        yield await decodeEvent(stored, log.bodies)
+        yield await decodeEvent(stored, log)
     }
     return new EditionCheck(of, check, this.requestWatch(), conversationEvents)
   }
@@ -267,6 +269,20 @@ class VerifyRun {
     await this.endStream(check)
   }
 
+  /** Checks the stream of retention. A stream of another application may have a name that begins like it. */
+  private readonly retention = async (stream: string, storedEvents: AsyncIterable<StoredEvent>): Promise<void> => {
+    if (stream !== RETENTION_STREAM) return
+    const check = new StreamCheck(stream, undefined, this.log)
+    const retention = new RetentionCheck()
+    for await (const stored of storedEvents) {
+      const event = await check.event(stored)
+      this.countEvent()
+      const problem = event === undefined || !check.sound ? undefined : retention.take(event)
+      if (event !== undefined && problem !== undefined) check.report('order', problem, event.revision)
+    }
+    await this.endStream(check)
+  }
+
   /**
    * Checks the streams with a prefix. Streams without events that the store still counts come last; the end of each
    * reports that.
@@ -311,6 +327,7 @@ class VerifyRun {
     if (conversationId === undefined) {
       await this.withPrefix(CONVERSATION_PREFIX, this.conversation)
       for (const prefix of [EDITION_PREFIX, PROMPT_PREFIX]) await this.withPrefix(prefix, this.editionOrPrompt)
+      await this.withPrefix(RETENTION_STREAM, this.retention)
     } else {
       const stream = conversationStream(conversationId)
       await this.conversation(stream, log.store.readStream(stream))
@@ -420,6 +437,6 @@ export async function* eventsFrom(
 ): AsyncIterable<RecordedEvent> {
   for (const stream of streamsOf(conversationId, await editionStreams(log)).toReversed()) {
     for await (const stored of log.store.readStream(stream, { from: seen(stream) + 1 }))
-      yield await decodeEvent(stored, log.bodies)
+      yield await decodeEvent(stored, log)
   }
 }

@@ -49,6 +49,23 @@ export const settings: readonly Setting[] = [
     describe: 'Read models of a log in KurrentDB: postgres://… or a directory; @FILE reads the address',
   },
   {
+    key: 'keys',
+    flag: 'keys',
+    env: 'CONTEXT_LEDGER_KEYS',
+    group: 'Ledger:',
+    uses: ['open'],
+    describe: 'Directory of the keys of an erasable ledger [default: a directory of this user, outside the ledger]',
+  },
+  {
+    key: 'erasable',
+    flag: 'erasable',
+    env: 'CONTEXT_LEDGER_ERASABLE',
+    group: 'Ledger:',
+    uses: ['record'],
+    choices: ['on', 'off'],
+    describe: 'on: a new ledger encrypts every text, so that `erase` can erase it [default: off]',
+  },
+  {
     key: 'serviceKey',
     flag: 'service-key',
     env: 'CONTEXT_LEDGER_SERVICE_KEY',

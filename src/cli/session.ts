@@ -38,7 +38,18 @@ export interface Session {
 }
 
 /** Settings that only a local process uses. A service has its own. */
-const OF_THE_SERVICE = ['database', 'workers', 'actor', 'summarizer', 'strategy', 'model', 'prompt', 'persona'] as const
+const OF_THE_SERVICE = [
+  'database',
+  'keys',
+  'erasable',
+  'workers',
+  'actor',
+  'summarizer',
+  'strategy',
+  'model',
+  'prompt',
+  'persona',
+] as const
 
 /** `withLedger` for the ledger of a service. */
 async function withService<T>(config: Config, work: (session: Session) => Promise<T>): Promise<T> {
@@ -111,6 +122,7 @@ export async function withLedger<T>(
     const reading = await openLedger({
       store: config.store,
       ...(config.database === undefined ? {} : { database: config.database }),
+      ...(config.keys === undefined ? {} : { keys: config.keys }),
     })
     try {
       return templateMeant((await reading.admin.prompts.list()).prompts, which)
@@ -134,6 +146,8 @@ export async function withLedger<T>(
     ...(needs.reads === true ? { readOnly: true } : {}),
     ahead: needs.ahead !== false,
     ...(config.database === undefined ? {} : { database: config.database }),
+    ...(config.keys === undefined ? {} : { keys: config.keys }),
+    ...(config.erasable === 'on' ? { erasable: true } : {}),
     ...(summarizer === undefined ? {} : { summarizer }),
     ...(needs.writes === true ? { persona: await personaOf(config) } : {}),
     ...(config.policy === undefined ? {} : { policy: config.policy }),

@@ -121,6 +121,8 @@ const remoteTranscripts = ({ value }: Remote, ownPolicy: AppendOptions['policy']
     ),
 })
 
+const RETENTION_LOCALLY = 'use `retention` on the machine of the store'
+
 /** Verification, statistics and operation. */
 const remoteAdmin = (remote: Remote): Admin => {
   const { value, result } = remote
@@ -147,6 +149,19 @@ const remoteAdmin = (remote: Remote): Admin => {
     prompts: {
       list: async () => await value('listPrompts', {}),
       show: async (prompt) => await value('getPrompt', { params: { prompt } }),
+    },
+    erasure: {
+      plan: () => Promise.reject(notSupportedRemotely('erasure.plan', 'erase on the machine of the store')),
+      run: () => Promise.reject(notSupportedRemotely('erasure.run', 'erase on the machine of the store')),
+      resume: () => Promise.reject(notSupportedRemotely('erasure.resume', 'erase on the machine of the store')),
+    },
+    retention: {
+      set: () => Promise.reject(notSupportedRemotely('retention.set', RETENTION_LOCALLY)),
+      hold: () => Promise.reject(notSupportedRemotely('retention.hold', RETENTION_LOCALLY)),
+      release: () => Promise.reject(notSupportedRemotely('retention.release', RETENTION_LOCALLY)),
+      status: () => Promise.reject(notSupportedRemotely('retention.status', RETENTION_LOCALLY)),
+      run: () => Promise.reject(notSupportedRemotely('retention.run', RETENTION_LOCALLY)),
+      history: () => Promise.reject(notSupportedRemotely('retention.history', RETENTION_LOCALLY)),
     },
     secrets: {
       redactor: () => Promise.reject(notSupportedRemotely('secrets.redactor', 'the service redacts what it records')),

@@ -143,14 +143,14 @@ class Run {
     this.summarization = new Summarization(deps, {
       conversationId,
       provenance: this.provenance,
-      record: (command) => this.record(command),
+      record: (...commands) => this.record(...commands),
       signal: options.signal,
       goOn: () => this.lease?.lost.aborted !== true && options.goOn?.() !== false,
     })
   }
 
-  private async record(command: Command): Promise<E.Either<RunEnd, Conversation>> {
-    const handled = await this.deps.conversations.handle(this.conversationId, [command], this.provenance)
+  private async record(...commands: readonly Command[]): Promise<E.Either<RunEnd, Conversation>> {
+    const handled = await this.deps.conversations.handle(this.conversationId, commands, this.provenance)
     return E.isLeft(handled) ? failedRun(handled.left) : E.right(handled.right.state)
   }
 

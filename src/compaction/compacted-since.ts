@@ -23,7 +23,7 @@ export async function compactedSince(log: Log, conversationId: string, revision:
   let failure: SummarizerFailure | undefined
   for await (const stored of log.store.readStream(conversationStream(conversationId), { from: revision + 1 })) {
     if (stored.type !== 'MessagesPruned' && stored.type !== 'CompactionFailed') continue
-    const event = await decodeEvent(stored, log.bodies)
+    const event = await decodeEvent(stored, log)
     // A failure of work ahead of need does not matter: the context is below its limits.
     if (isOfType(event, 'CompactionFailed') && event.data.trigger !== 'ahead') {
       failure = {

@@ -92,7 +92,7 @@ export function createSourceLists(log: Log): SourceLists {
       limit: until - from.revision,
     })) {
       if (stored.type !== 'MessageAppended' && stored.type !== 'MessagesWithdrawn') continue
-      const event = await decodeEvent(stored, log.bodies)
+      const event = await decodeEvent(stored, log)
       if (isOfType(event, 'MessageAppended')) {
         const leads = event.data.leads === true || (isInstruction(event.data) && appended === leading.length)
         const data = redactor === undefined ? event.data : redactor.json(event.data).value

@@ -79,7 +79,7 @@ export interface SummarizationOptions {
   /** The provenance of prompts, which are recorded outside the conversation. */
   readonly provenance: Provenance
   /** Records the result of a command. A rejection ends the run. */
-  readonly record: (command: Command) => Promise<E.Either<RunEnd, Conversation>>
+  readonly record: (...commands: readonly Command[]) => Promise<E.Either<RunEnd, Conversation>>
   readonly signal: AbortSignal | undefined
   /** Called before each request; false ends the run. */
   readonly goOn: () => boolean
@@ -147,7 +147,7 @@ export class Summarization {
     if (this.options.signal?.aborted === true && !isPaid) return postponedRun(0)
     if (left.failure === 'request-too-large' && step === 'chunk' && job.kind === 'chunk' && job.messages.length > 1)
       return failedRun(left)
-    const after = await this.recordFailure(job, left, trigger, step)
+    const after = await this.recordFailure(state, job, left, trigger, step)
     if (E.isLeft(after)) return after
     if (!this.mayFallBack(after.right, trigger, step, left)) return failedRun(left)
     // An outage affects every request of this run; an unusable answer only this job.
@@ -206,6 +206,7 @@ export class Summarization {
   }
 
   private recordFailure(
+    state: Conversation,
     job: SummaryJob,
     failure: StepFailure,
     trigger: CompactionTrigger,
@@ -215,20 +216,23 @@ export class Summarization {
     const prepared = prepare(this.deps.summarizer, job)
     const request = E.isRight(prepared) ? { requestHash: prepared.right.requestHash } : {}
     const { rejectedAnswers = [] } = failure
-    return this.options.record({
-      type: 'RecordFailure',
-      step,
-      failure: failure.failure,
-      detail: failure.detail,
-      trigger,
-      strategy,
-      provider,
-      model,
-      ...request,
-      ...(timeoutMs === undefined ? {} : { timeoutMs }),
-      ...(rejectedAnswers.length === 0 ? {} : { rejectedAnswers: [...rejectedAnswers] }),
-      sent: wasFree(failure) ? 0 : (failure.timesSent ?? 1),
-    })
+    return this.options.record(
+      { type: 'ExpectNoErasure', since: state.revision },
+      {
+        type: 'RecordFailure',
+        step,
+        failure: failure.failure,
+        detail: failure.detail,
+        trigger,
+        strategy,
+        provider,
+        model,
+        ...request,
+        ...(timeoutMs === undefined ? {} : { timeoutMs }),
+        ...(rejectedAnswers.length === 0 ? {} : { rejectedAnswers: [...rejectedAnswers] }),
+        sent: wasFree(failure) ? 0 : (failure.timesSent ?? 1),
+      },
+    )
   }
 
   private async chunk(
@@ -245,9 +249,12 @@ export class Summarization {
    * and is not paid for again.
    */
   private async recordSummary(
+    state: Conversation,
     command: Extract<Command, { type: 'RecordChunk' | 'RecordResummarization' }>,
   ): Promise<E.Either<RunEnd, Conversation>> {
-    const recorded = await this.options.record(command)
+    // A summary of texts that were erased meanwhile is lost.
+    const unerased = { type: 'ExpectNoErasure', since: state.revision } as const
+    const recorded = await this.options.record(unerased, command)
     if (E.isRight(recorded) || recorded.left.kind !== 'Failed') return recorded
     const { summary, sections, summarizer } = command
     const isPaid = !isWithoutModel(summarizer) && summarizer.reused !== true
@@ -257,7 +264,13 @@ export class Summarization {
       command.type === 'RecordChunk'
         ? { messageIds: command.messageIds, continues: command.continues }
         : { sourceBatchIds: command.sourceBatchIds }
-    const aside = await this.options.record({ type: 'SetSummaryAside', of, summary, sections, summarizer })
+    const aside = await this.options.record(unerased, {
+      type: 'SetSummaryAside',
+      of,
+      summary,
+      sections,
+      summarizer,
+    })
     return E.isLeft(aside) ? aside : recorded
   }
 
@@ -279,7 +292,7 @@ export class Summarization {
     if (E.isLeft(result)) return result
     const messageIds = messages.map((message) => message.messageId)
     const { summary, summarizer } = result.right
-    const after = await this.recordSummary({
+    const after = await this.recordSummary(state, {
       type: 'RecordChunk',
       messageIds,
       continues: background.chunkId,
@@ -316,7 +329,7 @@ export class Summarization {
     failure: SummarizerFailure,
   ): Promise<E.Either<RunEnd, SummaryResult>> {
     const job = this.chunkJob(state, messages, background.summary)
-    const recorded = await this.recordFailure(job, failure, trigger, 'chunk')
+    const recorded = await this.recordFailure(state, job, failure, trigger, 'chunk')
     if (E.isLeft(recorded)) return recorded
     if (!this.mayFallBack(state, trigger, 'chunk', failure)) return failedRun(failure)
     this.usesFallback = true
@@ -368,7 +381,7 @@ export class Summarization {
       'resummarize',
     )
     if (E.isLeft(result)) return result
-    const after = await this.recordSummary({
+    const after = await this.recordSummary(state, {
       type: 'RecordResummarization',
       sourceBatchIds,
       ...result.right,

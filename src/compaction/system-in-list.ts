@@ -53,7 +53,7 @@ async function makerOfView(
   let at = lastOrigin
   while (at !== undefined) {
     const [stored] = await log.store.readRevisions(conversationStream(conversationId), [at])
-    const event = stored === undefined ? undefined : await decodeEvent(stored, log.bodies)
+    const event = stored === undefined ? undefined : await decodeEvent(stored, log)
     if (event === undefined || !isOfType(event, ...originTypes)) return undefined
     const ending = endings.get(event.data.viewHash)
     if (ending !== undefined) return { revision: at, view: ending }

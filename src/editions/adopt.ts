@@ -106,7 +106,7 @@ async function madeWith(log: Log, conversationId: string, editionId: string): Pr
   let summarizer: EventData<'EditionStarted'>['summarizer'] | undefined
   for await (const stored of log.store.readStream(editionStream(editionId, conversationId))) {
     if (stored.type !== 'EditionStarted' && stored.type !== 'ChunkSummarized') continue
-    const event = await decodeEvent(stored, log.bodies)
+    const event = await decodeEvent(stored, log)
     if (isOfType(event, 'EditionStarted')) summarizer ??= event.data.summarizer
     if (isOfType(event, 'ChunkSummarized') && event.data.summarizer.fallback !== true && summarizer !== undefined)
       return { ...summarizer, prompt: event.data.summarizer.prompt }
@@ -117,7 +117,7 @@ async function madeWith(log: Log, conversationId: string, editionId: string): Pr
 /** The conversation's revision whose configuration an edition started with. */
 async function begunAt(log: Log, conversationId: string, editionId: string): Promise<number> {
   const [stored] = await log.store.readRevisions(editionStream(editionId, conversationId), [0])
-  const started = stored === undefined ? undefined : await decodeEvent(stored, log.bodies)
+  const started = stored === undefined ? undefined : await decodeEvent(stored, log)
   if (started === undefined || !isOfType(started, 'EditionStarted'))
     throw new Error(`the stream of edition ${editionId} of ${conversationId} does not begin with its start`)
   return started.data.conversationRevision

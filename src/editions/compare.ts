@@ -217,7 +217,7 @@ export async function storedEdition(
   for await (const stored of log.store.readStream(editionStream(editionId, conversationId), {
     limit: state.revision + 1,
   })) {
-    const event = await decodeEvent(stored, log.bodies)
+    const event = await decodeEvent(stored, log)
     addBought(bought, event)
     if (isOfType(event, 'EditionCompared')) compared.push(event.data)
     else {
@@ -358,7 +358,7 @@ class Comparing {
     for await (const storedEvent of this.deps.log.store.readStream(conversationStream(conversationId), {
       limit: edition.conversationRevision + 1,
     })) {
-      const event = await decodeEvent(storedEvent, this.deps.log.bodies)
+      const event = await decodeEvent(storedEvent, this.deps.log)
       if (against === IN_FORCE) addBought(bought, event)
       if (!isOfType(event, 'MessageAppended')) continue
       losses.add(event.data)

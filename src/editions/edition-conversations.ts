@@ -13,8 +13,15 @@ import type { Event, RecordedEvent } from '../domain/events/index.js'
 import type { Clock } from '../ports/clock.js'
 import type { CommandFailure, Conversations, Handled } from '../recording/handle-command.js'
 import type { Log } from '../recording/load-conversation.js'
-import { redactCommands, type RedactedCommands } from '../recording/redaction.js'
-import { appendUntilKnown, encodeEvents, streamOf, type EncodedEvents } from '../recording/record-events.js'
+import { redactCommands } from '../recording/redaction.js'
+import {
+  appendUntilKnown,
+  encodeEvents,
+  sealingKeys,
+  streamOf,
+  type EncodedEvents,
+  type EncodingOptions,
+} from '../recording/record-events.js'
 
 export interface EditionConversation extends Pick<Conversations, 'load' | 'handle'> {
   readonly state: () => Conversation
@@ -46,6 +53,8 @@ export function createEditionConversation(
   recordedAfter: readonly RecordedEvent[] = [],
 ): EditionConversation {
   let state = from
+  /** The epoch of the conversation's keys since the first event that was recorded here. */
+  let knownEpoch: number | undefined
   let pendingRecorded = [...recordedAfter]
   /** The conversation revision that the edition's stream has recorded as seen. */
   let recordedRevision = advancedTo
@@ -55,12 +64,12 @@ export function createEditionConversation(
     commands: readonly Command[],
     provenance: Provenance,
     evenIfNothing: boolean,
-    replacements: RedactedCommands['replacements'],
+    options: EncodingOptions,
   ): E.Either<CommandFailure, { readonly encoded: EncodedEvents; readonly after: Conversation }> {
     const encoded: EncodedEvents = { toStore: [], bodies: [], events: [] }
     const now = clock.now().toISOString()
     const add = (current: Conversation, events: readonly Event[]): E.Either<CommandFailure, Conversation> => {
-      const more = encodeEvents(current, events, now, provenance, replacements)
+      const more = encodeEvents(current, events, now, provenance, options)
       if (E.isLeft(more)) return more
       encoded.toStore.push(...more.right.toStore)
       encoded.bodies.push(...more.right.bodies)
@@ -104,7 +113,13 @@ export function createEditionConversation(
     const redacted = await redactCommands(log, state, commands, provenance)
     if (E.isLeft(redacted)) return redacted
     const { commands: safe, provenance: by, replacements } = redacted.right
-    const next = decided(safe, by, evenIfNothing, replacements)
+    const keys = recording ? await sealingKeys(log, state.conversationId, safe, true) : undefined
+    const epoch = keys?.conversation.epoch
+    knownEpoch ??= epoch
+    // Texts in this state were erased meanwhile.
+    if (epoch !== undefined && epoch !== knownEpoch)
+      return E.left({ kind: 'ConversationMoved', revision: state.revision, known: state.revision })
+    const next = decided(safe, by, evenIfNothing, { replacements, keys })
     if (E.isLeft(next)) return next
     const { encoded, after } = next.right
     if (encoded.events.length === 0) return E.right({ state, events: [], position: undefined })

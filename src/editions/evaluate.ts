@@ -222,7 +222,7 @@ async function messagesOf(
   for await (const stored of log.store.readStream(conversationStream(conversationId), {
     limit: revision + 1,
   })) {
-    const event = await decodeEvent(stored, log.bodies)
+    const event = await decodeEvent(stored, log)
     if (isOfType(event, 'MessageAppended')) {
       const { messageId } = event.data
       messages.set(messageId, toReportMessage({ ...event.data, revision: event.revision }))

@@ -93,7 +93,7 @@ async function readSummaries(log: Log, conversationId: string, editions: Edition
   const summaries = new Summaries()
   for (const stream of streamsOf(conversationId, editions)) {
     for await (const stored of log.store.readStream(stream))
-      if (SUMMARY_TYPES.has(stored.type)) summaries.see(await decodeEvent(stored, log.bodies))
+      if (SUMMARY_TYPES.has(stored.type)) summaries.see(await decodeEvent(stored, log))
   }
   return summaries
 }
@@ -106,6 +106,6 @@ export function recallSummaries(log: Log, conversationId: string, editions: () =
     const position = (await summaries).positionOf(requestHash)
     if (position === undefined) return undefined
     const [stored]: (StoredEvent | undefined)[] = await log.store.readRevisions(position.stream, [position.revision])
-    return stored === undefined ? undefined : resultOf(await decodeEvent(stored, log.bodies))
+    return stored === undefined ? undefined : resultOf(await decodeEvent(stored, log))
   }
 }

@@ -108,7 +108,7 @@ async function unfinishedOf(log: Log, edition: Conversation): Promise<RecordedEv
   for await (const stored of log.store.readStream(streamOf(edition), { direction: 'backwards' })) {
     if (stored.type !== 'ChunkSummarized' && stored.type !== 'CompactionFailed' && stored.type !== 'EditionCompared')
       break
-    found.push(await decodeEvent(stored, log.bodies))
+    found.push(await decodeEvent(stored, log))
   }
   // Comparisons alone are not an interruption. Chunks ahead of need are not either, if nothing is due and nothing
   // failed.
@@ -200,7 +200,7 @@ export async function openReplay(
       // be handled.
       if (events % EVENTS_PER_TURN === 0) await new Promise(setImmediate)
       events += 1
-      const event = await decodeEvent(stored, log.bodies)
+      const event = await decodeEvent(stored, log)
       edition.see(event)
       // A pin changes what may be compacted. It is checked here too, so that a replay that is interrupted after it
       // makes the same requests when it continues.

@@ -81,7 +81,7 @@ function createLateSummaries(log: Log, conversationId: string): LateSummariesSin
         limit: until - seen,
       })) {
         if (stored.type !== 'SummarySetAside' && stored.type !== 'ChunkSummarized') continue
-        const event = await decodeEvent(stored, log.bodies)
+        const event = await decodeEvent(stored, log)
         if (isOfType(event, 'SummarySetAside')) found.set(event.data.summarizer.requestHash, event.data)
         else if (isOfType(event, 'ChunkSummarized')) found.delete(event.data.summarizer.requestHash)
       }

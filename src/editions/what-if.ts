@@ -177,7 +177,7 @@ async function actualCourses(log: Log, conversationId: string): Promise<ActualCo
   let summaries = 0
   let summaryTokens = 0
   for await (const stored of log.store.readStream(conversationStream(conversationId))) {
-    const event = await decodeEvent(stored, log.bodies)
+    const event = await decodeEvent(stored, log)
     if (isOfType(event, 'MessageAppended')) {
       if (event.data.role === 'assistant' && state.messagesAppended > 0) {
         recorded.send(contextTokens(state))

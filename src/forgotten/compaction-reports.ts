@@ -218,7 +218,7 @@ export async function* forgottenIn(
 ): AsyncGenerator<ForgottenCycle> {
   const forgotten = new ForgottenFold(conversationId, filter)
   for await (const stored of log.store.readStream(conversationStream(conversationId))) {
-    const closed = forgotten.take(await decodeEvent(stored, log.bodies))
+    const closed = forgotten.take(await decodeEvent(stored, log))
     if (closed !== undefined) yield closed
   }
   const last = forgotten.close()

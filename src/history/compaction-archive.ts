@@ -116,7 +116,7 @@ export class CompactionArchive {
     this.uncycled = []
     for await (const stored of this.log.store.readStream(stream, options)) {
       if (!COMPACTION.has(stored.type)) continue
-      const event = await decodeEvent(stored, this.log.bodies)
+      const event = await decodeEvent(stored, this.log)
       this.take(event)
       if (isEnd(event)) return
     }

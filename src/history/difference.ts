@@ -114,7 +114,7 @@ async function between(
   })) {
     events.push({ revision: stored.revision, recordedAt: recordedTime(stored), type: stored.type })
     if (!originTypes.some((type) => type === stored.type)) continue
-    const event = await decodeEvent(stored, log.bodies)
+    const event = await decodeEvent(stored, log)
     if (isOfType(event, 'MessagesPruned')) {
       for (const { batchId, messageIds } of event.data.pruned)
         for (const messageId of messageIds) removedMessages.set(messageId, { messageId, batchId })

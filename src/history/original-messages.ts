@@ -20,7 +20,7 @@ export async function originals(
   for (let from = 0; from < messageIds.length; from += PAGE) {
     const ids = messageIds.slice(from, from + PAGE).map((id) => messageEventId(stream, id))
     for (const stored of await log.store.findByIds(stream, ids)) {
-      const event = await decodeEvent(stored, log.bodies)
+      const event = await decodeEvent(stored, log)
       if (!isOfType(event, 'MessageAppended')) continue
       const { messageId, createdAt, tokens, answers } = event.data
       found.push({

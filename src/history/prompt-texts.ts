@@ -17,7 +17,7 @@ export async function promptsOf(log: Log, batches: readonly BatchOrigin[]): Prom
   for (const [sha256, kind] of kinds) {
     let text: string | undefined
     for await (const stored of log.store.readStream(promptStream(sha256), { limit: 1 })) {
-      const event = await decodeEvent(stored, log.bodies)
+      const event = await decodeEvent(stored, log)
       if (isOfType(event, 'PromptRegistered')) text = event.data.text
     }
     prompts.push({ sha256, kind, text })

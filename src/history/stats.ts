@@ -85,7 +85,7 @@ async function tokensOfChunk(
     limit,
   })) {
     if (stored.type !== 'MessageAppended') continue
-    const event = await decodeEvent(stored, log.bodies)
+    const event = await decodeEvent(stored, log)
     if (isOfType(event, 'MessageAppended') && ids.has(event.data.messageId)) tokens += event.data.tokens
   }
   return tokens
@@ -96,7 +96,7 @@ async function tallyOf(log: Log, conversationId: string, editions: EditionStream
   const conversationEvents = conversationStream(conversationId)
   for (const stream of streamsOf(conversationId, editions)) {
     for await (const stored of log.store.readStream(stream)) {
-      const event = await decodeEvent(stored, log.bodies)
+      const event = await decodeEvent(stored, log)
       const chunkTokens =
         isOfType(event, 'ChunkSummarized') && isUnreported(event.data.summarizer)
           ? await tokensOfChunk(log, conversationId, event)

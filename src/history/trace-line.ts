@@ -294,7 +294,7 @@ async function inArchive(
   const messages: FoundLine[] = []
   const labelled: FoundLine[] = []
   for await (const stored of log.store.readStream(conversationStream(conversationId))) {
-    const event = await decodeEvent(stored, log.bodies)
+    const event = await decodeEvent(stored, log)
     for (const batch of batchesOf(event)) {
       const hit = findBatch(batchTexts(batch))
       if (hit !== undefined) batches.set(batch.batchId, { kind: 'batch', ...spanOf(batch), ...hit })
@@ -330,7 +330,7 @@ async function inHistory(
   let last: Trace | undefined
   const fold = new Fold(initialState(conversationId, findEstimator))
   for await (const stored of log.store.readStream(conversationStream(conversationId))) {
-    const event = await decodeEvent(stored, log.bodies)
+    const event = await decodeEvent(stored, log)
     const state = fold.take(event)
     if (!showsMore(event, state)) continue
     const { found, generated } = renderedForms(find, state, line)
@@ -380,7 +380,7 @@ async function fatesOf(
     streamsRead.add(stream)
     for await (const stored of log.store.readStream(stream, { from })) {
       if (!CHAIN.has(stored.type)) continue
-      const event = await decodeEvent(stored, log.bodies)
+      const event = await decodeEvent(stored, log)
       if (isOfType(event, 'MessagesWithdrawn')) {
         const {
           revision,

@@ -212,10 +212,11 @@ class Recording {
   /** Reads the recorded events that are not known here. */
   async catchUp(): Promise<void> {
     const { conversationId } = this.result
-    const { store, bodies } = this.deps.log
+    const { log } = this.deps
+    const { store } = log
     const from = this.revision + 1
     for await (const stored of store.readStream(conversationStream(conversationId), { from })) {
-      this.learn(await decodeEvent(stored, bodies))
+      this.learn(await decodeEvent(stored, log))
       this.revision = stored.revision
     }
     // If the loaded state is newer than the events read here, the next append fails and the rest is read then.
@@ -442,9 +443,10 @@ class Recording {
   /** The recorded body of a message that is no longer live. */
   private async recordedBody(messageId: string): Promise<MessageBody | undefined> {
     const stream = conversationStream(this.result.conversationId)
-    const { store, bodies } = this.deps.log
+    const { log } = this.deps
+    const { store } = log
     for (const stored of await store.findByIds(stream, [messageEventId(stream, messageId)])) {
-      const event = await decodeEvent(stored, bodies)
+      const event = await decodeEvent(stored, log)
       if (isOfType(event, 'MessageAppended')) return bodyOf(event.data)
     }
     return undefined

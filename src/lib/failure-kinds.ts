@@ -161,6 +161,40 @@ const KINDS = {
   /** Writing began and failed, for example because the disk is full. */
   WriteFailed: 'world',
 
+  // Erasure
+  /** The whole conversation was erased. */
+  ConversationErased: ['state', 410],
+  /** An erasure has begun and is not completed. */
+  ErasurePending: 'world',
+  /** The person's data was erased; nothing about this person is recorded any more. */
+  SubjectErased: ['state', 410],
+  /** The ledger was not created as erasable. */
+  NotErasable: 'state',
+
+  // Retention
+  /** A hold stops the erasure. */
+  OnHold: 'state',
+  /** A message is younger than a retention rule allows to erase without a legal basis. */
+  TooYoung: 'state',
+  /** A retention run does not erase the conversation: no rule requires it now. */
+  NotDue: 'state',
+  /** There is no such hold, or it was released. */
+  NoSuchHold: ['input', 404],
+  /** Another process runs a retention run. */
+  RetentionBusy: 'world',
+
+  // Keys of an erasable ledger
+  /** The key was destroyed by an erasure. It is never created again. */
+  KeyDestroyed: 'state',
+  /** The vault never had the key: another vault, or a key that was lost. */
+  KeyUnknown: 'world',
+  /** The vault rejects the credentials, or a permission is missing. */
+  KeyVaultDenied: 'world',
+  /** The vault did not answer, or asks for fewer requests. */
+  KeyVaultUnavailable: 'world',
+  /** A wrapped key does not belong to its key, or was changed. */
+  WrappedKeyDamaged: 'data',
+
   // Requests to the service
   BadRequest: 'input',
   BodyCutOff: 'input',

@@ -8,6 +8,8 @@ import type { Projection } from '../../projections/engine/projection.js'
 import { createMemoryClaims } from '../adapters/memory/claims.js'
 import { createMemoryTokenBudget } from '../adapters/memory/token-budget.js'
 import { createMemoryWorkQueue } from '../adapters/memory/work-queue.js'
+import { createKeyFolder, defaultKeyFolder } from '../adapters/file/key-folder.js'
+import { createMemoryKeyVault } from '../adapters/memory/key-vault.js'
 import { createOpenAiEmbeddingModel } from '../adapters/openai/embedding-model.js'
 import { createOpenAiLanguageModel } from '../adapters/openai/language-model.js'
 import { checkOpenAiModel } from '../adapters/openai/model-check.js'
@@ -20,6 +22,9 @@ import { createPostgresEventStore } from '../adapters/postgres/event-store.js'
 import { checkLogVersion, migrateLog } from '../adapters/postgres/schema.js'
 import { createPostgresImportedFiles } from '../adapters/postgres/imported-files.js'
 import { createPostgresLostCounts } from '../adapters/postgres/lost-counts.js'
+import { createCleanStorage } from '../adapters/postgres/clean-storage.js'
+import { createPostgresKeyringStore } from '../adapters/postgres/keyring-store.js'
+import { createPostgresPendingErasures } from '../adapters/postgres/pending-erasures.js'
 import { createPostgresJobStore } from '../adapters/postgres/service-jobs.js'
 import { createPostgresKeyStore } from '../adapters/postgres/service-keys.js'
 import { createPostgresProofStore } from '../adapters/postgres/proof-store.js'
@@ -29,7 +34,10 @@ import { createPostgresTokenBudget } from '../adapters/postgres/token-budget.js'
 import { createPostgresWorkQueue } from '../adapters/postgres/work-queue.js'
 import { createCheckRows } from '../audit/check-rows.js'
 import { decodeEvent } from '../recording/read-event.js'
+import type { EventStore } from '../ports/event-store.js'
+import type { KeyVault } from '../ports/key-vault.js'
 import type { Log } from '../recording/load-conversation.js'
+import { notErasable, TextKeys } from '../sealing/text-keys.js'
 import type { OpenedLog } from '../backup/migrate-log.js'
 import { laterTypes } from '../domain/events/index.js'
 import { LEDGER_PREFIXES } from '../domain/values/ids.js'
@@ -76,6 +84,8 @@ import { guardListener, problemReporter } from './report-problem.js'
 const OPEN: Names<LedgerOptions> = {
   store: true,
   database: true,
+  erasable: true,
+  keys: true,
   summarizer: true,
   policy: true,
   estimator: true,
@@ -247,10 +257,66 @@ interface Stores {
   readonly isDatabaseShared: boolean
   /** The process that has the folder open, if the folder is read through it. */
   readonly readBy: string | undefined
+  /** Undefined if the ledger is not erasable. */
+  readonly textKeys: TextKeys | undefined
   readonly close: () => Promise<void>
 }
 
-async function openStores(store: string, database: string | undefined, opening: Opening = {}): Promise<Stores> {
+/** Where the keys of an erasable ledger are, and whether a new ledger is to be one. */
+export interface KeyPlace {
+  readonly keys?: string | KeyVault | undefined
+  readonly erasable?: boolean | undefined
+}
+
+/** Vaults of ledgers in memory, which end with this process. */
+const memoryVault = createMemoryKeyVault()
+
+const vaultOf = (store: string, keys: KeyPlace['keys']): KeyVault => {
+  if (typeof keys === 'object') return keys
+  const folder = keys ?? process.env['CONTEXT_LEDGER_KEYS']
+  if (folder === undefined && store === 'memory') return memoryVault
+  return createKeyFolder(folder ?? defaultKeyFolder())
+}
+
+/** The keys of texts; undefined if the ledger is not erasable. Makes an empty ledger erasable if requested. */
+async function openTextKeys(
+  { log, db }: Pick<Stores, 'log' | 'db'>,
+  store: string,
+  { keys, erasable }: KeyPlace,
+): Promise<TextKeys | undefined> {
+  const keyrings = createPostgresKeyringStore(db)
+  const isErasable = (await keyrings.ledger()) !== undefined
+  if (!isErasable && erasable !== true) return undefined
+  const vault = vaultOf(store, keys)
+  if (!isErasable) {
+    if (await hasEvents(log.store)) throw notErasable('erasable')
+    await TextKeys.create(keyrings, vault)
+  }
+  return await TextKeys.open(keyrings, vault)
+}
+
+async function hasEvents(store: EventStore): Promise<boolean> {
+  for (const prefix of LEDGER_PREFIXES) for await (const _stream of store.streams(prefix)) return true
+  return false
+}
+
+async function openStores(
+  store: string,
+  database: string | undefined,
+  opening: Opening = {},
+  place: KeyPlace = {},
+): Promise<Stores> {
+  const stores = await openWithoutKeys(store, database, opening)
+  try {
+    const textKeys = await openTextKeys(stores, store, place)
+    return textKeys === undefined ? stores : { ...stores, textKeys, log: { ...stores.log, keys: textKeys } }
+  } catch (error) {
+    await stores.close()
+    throw error
+  }
+}
+
+async function openWithoutKeys(store: string, database: string | undefined, opening: Opening): Promise<Stores> {
   if (isKurrentDb(store)) return await openKurrentDb(store, database, opening)
   if (database !== undefined)
     throw bad('database', 'is for a log in KurrentDB: this one keeps its read models beside it')
@@ -269,6 +335,7 @@ async function openStores(store: string, database: string | undefined, opening: 
     isLogShared: isShared || readBy !== undefined,
     isDatabaseShared: isShared,
     readBy,
+    textKeys: undefined,
     close: () => db.close(),
   }
 }
@@ -303,6 +370,7 @@ async function openKurrentDb(store: string, database: string | undefined, openin
       isLogShared: true,
       isDatabaseShared: isPostgres(database),
       readBy,
+      textKeys: undefined,
       async close() {
         await log.close()
         await db.close()
@@ -324,6 +392,18 @@ function timeoutOf(ms: number | undefined): number {
   if (ms !== undefined && !(Number.isSafeInteger(ms) && ms >= 1 && ms < 2 ** 31))
     throw bad('summarizerTimeoutMs', 'must be a whole number of milliseconds, from 1 to 2147483647')
   return ms ?? LONGEST_MS
+}
+
+const KEY_VAULT: Names<KeyVault> = { name: true, wrap: true, unwrap: true, destroy: true }
+
+function keysOf(keys: LedgerOptions['keys']): LedgerOptions['keys'] {
+  if (keys === undefined) return undefined
+  if (typeof keys === 'string') return textGiven('keys', keys)
+  if (typeof keys !== 'object' || keys === null) throw bad('keys', 'must be a folder or a key vault')
+  const missing = readFrom('keys', () => Object.keys(KEY_VAULT).find((name) => !(name in keys)))
+  if (missing !== undefined)
+    throw bad(`keys.${missing}`, 'is missing: a key vault has wrap, unwrap, destroy and a name')
+  return keys
 }
 
 const WORKERS: ReadonlySet<unknown> = new Set<LedgerOptions['workers']>(['inside', 'elsewhere'])
@@ -360,7 +440,11 @@ export function checkedOptions(options: LedgerOptions) {
   const listener = onRequest === undefined ? undefined : guardListener(onRequest, reportProblem)
   const observed = (summarizer: Summarizer): Summarizer =>
     tracedSummarizer(listener === undefined ? summarizer : notifyingSummarizer(summarizer, listener))
+  if (given.erasable !== undefined && typeof given.erasable !== 'boolean')
+    throw bad('erasable', 'must be true or false')
   return {
+    erasable: given.erasable,
+    keys: keysOf(given.keys),
     store: textGiven('store', store),
     database: database === undefined ? undefined : textGiven('database', database),
     clock,
@@ -421,13 +505,18 @@ async function openWithStores(
   const { clock, workers, embedding, readOnly } = given
   let readerBegun = (): void => undefined
   const hearing = new Set<LedgerParts['onCompaction']>()
-  const stores = await openStores(store, database, {
-    ...given,
-    folder,
-    onReader: () => {
-      readerBegun()
+  const stores = await openStores(
+    store,
+    database,
+    {
+      ...given,
+      folder,
+      onReader: () => {
+        readerBegun()
+      },
     },
-  })
+    given,
+  )
   const isReadThroughOwner = stores.readBy !== undefined
   try {
     if (workers === 'elsewhere' && !stores.isDatabaseShared)
@@ -451,11 +540,16 @@ async function openWithStores(
     projections: stores.projections,
     alone: !stores.isLogShared,
     claims: claimsOf(stores, clock),
-    checkRowsApart: stores.isDatabaseShared ? createRowThread({ store, database }) : undefined,
     proofs: createPostgresProofStore(stores.db),
+    checkRowsApart:
+      stores.isDatabaseShared && typeof given.keys !== 'object'
+        ? createRowThread({ store, database, keys: given.keys })
+        : undefined,
     spending: createPostgresSpending(stores.db),
     importedFiles: createPostgresImportedFiles(stores.db),
     lostCounts: createPostgresLostCounts(stores.db, { isReadOnly: isReadThroughOwner }),
+    pendingErasures: createPostgresPendingErasures(stores.db),
+    cleanStorage: createCleanStorage(stores.db),
     queue: createMemoryWorkQueue(clock),
     fallback: createExtractiveSummarizer(),
     checkModel: checkOpenAiModel,
@@ -468,8 +562,11 @@ async function openWithStores(
 }
 
 /** Opens a log for a copy: its tables made where they are missing, and nothing else. */
-export async function openLog(address: string, options: { readonly database?: string }): Promise<OpenedLog> {
-  const { log, name, db, close } = await openStores(address, options.database)
+export async function openLog(
+  address: string,
+  options: { readonly database?: string } & KeyPlace,
+): Promise<OpenedLog & { readonly keys?: TextKeys | undefined }> {
+  const { log, name, db, close } = await openStores(address, options.database, {}, options)
   return { name, ...log, ...(isKurrentDb(address) ? {} : { bulk: createPostgresBulkTarget(db, name) }), close }
 }
 
@@ -487,15 +584,14 @@ export {
 export { publishCheckpointFile, readCheckpointFile } from '../adapters/file/checkpoint-file.js'
 
 /** Opens what `projections run` works with. */
-export async function openProjections(where: {
-  readonly store: string
-  readonly database?: string
-}): Promise<ProjectionProcess> {
-  const { log, db, projections, close } = await openStores(where.store, where.database)
+export async function openProjections(
+  where: { readonly store: string; readonly database?: string } & KeyPlace,
+): Promise<ProjectionProcess> {
+  const { log, db, projections, close } = await openStores(where.store, where.database, {}, where)
   return {
     db,
     store: log.store,
-    decode: (stored) => decodeEvent(stored, log.bodies),
+    decode: (stored) => decodeEvent(stored, log),
     projections,
     claims: createPostgresClaims(db),
     close,
@@ -506,7 +602,7 @@ export async function openProjections(where: {
 export async function openRowCheck(
   where: RowThreadPlace,
 ): Promise<{ readonly checkRows: CheckRows; close(): Promise<void> }> {
-  const { log, db, projections, close } = await openStores(where.store, where.database)
+  const { log, db, projections, close } = await openStores(where.store, where.database, {}, where)
   const rowCheck = rowCheckOf({ log, db, projections })
   return {
     checkRows: createCheckRows(log, (everyConversation) => rowCheck(everyConversation, () => Promise.resolve())),
@@ -516,7 +612,7 @@ export async function openRowCheck(
 
 /** Opens what `compaction run` works with. */
 export const openCompaction: OpenCompactionProcess = async (where) => {
-  const { log, name, db, close } = await openStores(where.store, where.database)
+  const { log, name, db, close } = await openStores(where.store, where.database, {}, where)
   try {
     return {
       log,

@@ -13,6 +13,7 @@ import { createCompacting } from './compacting.js'
 import { createCompressing } from './compressing.js'
 import { createContexts } from './contexts.js'
 import { createEditions } from './editions.js'
+import { createErasure } from './erasure.js'
 import { createEvaluations } from './evaluation.js'
 import { createFreshness } from './freshness.js'
 import { createGate } from './gate.js'
@@ -26,6 +27,7 @@ import { createProjections, fillerOf, runnerOf } from './projections.js'
 import { createPrompts } from './prompts.js'
 import { createProvenance } from './provenance.js'
 import { createProofs } from './proofs.js'
+import { createRetention } from './retention.js'
 import { createSecrets } from './secrets.js'
 import { createSearching } from './searching.js'
 import { createTools } from './tools.js'
@@ -123,6 +125,8 @@ export function createLedger(parts: LedgerParts): Ledger {
       projections: createProjections(common),
       secrets: createSecrets(common),
       proofs: createProofs(common),
+      erasure: createErasure(common),
+      retention: createRetention(common),
     },
     close,
     [Symbol.asyncDispose]: close,

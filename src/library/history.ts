@@ -134,7 +134,7 @@ const logCall = ({ log, lookup }: HistoryParts): Ledger['log'] =>
       throw bad('direction', `must be one of ${DIRECTIONS.join(', ')}`)
     await lookup.isThere(conversationId)
     for await (const stored of log.store.readStream(conversationStream(conversationId), parsedOptions))
-      yield await decodeEvent(stored, log.bodies)
+      yield await decodeEvent(stored, log)
   }
 
 const followCall = ({ log, gate }: HistoryParts): Admin['follow'] =>
@@ -154,7 +154,7 @@ const followCall = ({ log, gate }: HistoryParts): Admin['follow'] =>
     }
     try {
       for await (const item of log.store.subscribe(input)) {
-        if (item.kind === 'event') yield { kind: 'event', event: await decodeEvent(item.event, log.bodies) }
+        if (item.kind === 'event') yield { kind: 'event', event: await decodeEvent(item.event, log) }
         else yield item
         if (untilHead && item.kind === 'caught-up') return
       }

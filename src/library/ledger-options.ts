@@ -2,6 +2,7 @@
 import type { PriceTable } from '../domain/reports/prices.js'
 import type { PolicySettings } from '../domain/values/policy.js'
 import type { Clock } from '../ports/clock.js'
+import type { KeyVault } from '../ports/key-vault.js'
 import type { Summarizer } from '../ports/summarizer.js'
 import type { SummarizeMessages } from '../summarizers/from-function.js'
 import type { SummarizerConfig } from '../summarizers/index.js'
@@ -38,6 +39,16 @@ export interface LedgerOptions {
    * log keeps them in the same database.
    */
   readonly database?: string
+  /**
+   * If true, a new ledger is created as an erasable one: every text is encrypted, and `admin.erasure` can erase it. An
+   * existing ledger keeps what it is; if it has events and is not erasable, this throws `NotErasable`.
+   */
+  readonly erasable?: boolean
+  /**
+   * Where the keys of an erasable ledger are: a folder, or a key vault. Default: `CONTEXT_LEDGER_KEYS`, or a folder of
+   * this user outside the ledger. Keep a copy of the keys in another place than copies of the ledger.
+   */
+  readonly keys?: string | KeyVault
   /**
    * The summarizer: `extractive` (no model, no key), `openai` (model, address and key of the environment:
    * `OPENAI_MODEL`, `OPENAI_BASE_URL`, `OPENAI_API_KEY`, or `CONTEXT_LEDGER_MODEL` and so on, which win), the

@@ -13,6 +13,8 @@ import type {
 } from './ledger-transcripts.js'
 import type { Observation, SeenCompaction } from './ledger-observation.js'
 import type { LedgerProofs } from './ledger-proofs.js'
+import type { LedgerErasure } from './ledger-erasure.js'
+import type { LedgerRetention } from './ledger-retention.js'
 import type { LedgerSecrets } from './ledger-secrets.js'
 import type { RebuildOptions } from '../../projections/engine/rebuild.js'
 import type { Filled, FillOptions, MissingVectors } from '../../projections/read-models/archive-index/vector-filler.js'
@@ -97,6 +99,8 @@ export type {
 } from './ledger-transcripts.js'
 export type { Observation, SeenCompaction } from './ledger-observation.js'
 export type * from './ledger-proofs.js'
+export type * from './ledger-erasure.js'
+export type * from './ledger-retention.js'
 export type * from './ledger-secrets.js'
 export type * from './ledger-options.js'
 export type { RecordedConversation } from '../importers/record-transcript.js'
@@ -465,6 +469,10 @@ export interface Admin {
   readonly secrets: LedgerSecrets
   /** Signed checkpoints of the log, and proofs for outsiders. */
   readonly proofs: LedgerProofs
+  /** Erasure of texts, in an erasable ledger. */
+  readonly erasure: LedgerErasure
+  /** Retention: rules, holds, and the erasure of old conversations. */
+  readonly retention: LedgerRetention
   /** The read models of search and lists. */
   readonly projections: {
     /** Lag of each projection in events and seconds, the process that runs it, and why it stopped. */

@@ -126,6 +126,13 @@ export function textGiven(field: string, given: unknown): string {
   return given
 }
 
+/** A text that is recorded, such as a reason. */
+export function recordedTextGiven(field: string, given: unknown): string {
+  if (typeof given !== 'string' || given.trim() === '') throw bad(field, 'is missing: it is recorded')
+  if (!given.isWellFormed()) throw bad(field, 'has a lone surrogate')
+  return given
+}
+
 /** A name that a database is asked for, which neither it nor UTF-8 refuses. */
 export function nameGiven(field: string, given: unknown): string {
   const name = textGiven(field, given)

@@ -8,6 +8,8 @@ import type { Clock } from '../ports/clock.js'
 import type { CheckModel } from '../ports/model-check.js'
 import type { ImportedFiles } from '../ports/imported-files.js'
 import type { LostCounts } from '../ports/lost-counts.js'
+import type { PendingErasures } from '../ports/pending-erasures.js'
+import type { CleanStorage } from '../ports/storage-cleaner.js'
 import type { EmbeddingModel } from '../ports/embedding-model.js'
 import type { CheckRows } from '../ports/row-check.js'
 import type { ProofStore } from '../ports/proof-store.js'
@@ -42,6 +44,9 @@ export interface LedgerParts {
   readonly importedFiles: ImportedFiles
   /** How many items the compactions of each conversation lost. */
   readonly lostCounts: LostCounts
+  /** Erasures that are not completed. */
+  readonly pendingErasures: PendingErasures
+  readonly cleanStorage: CleanStorage
   /** What this process has still to compact. */
   readonly queue: WorkQueue
   readonly summarizer: Summarizer

@@ -9,6 +9,7 @@ import { compactionSentences } from '../compaction/failures.js'
 import { editionSentences, type ModelUnusable, type NoSuchEdition } from '../editions/failures.js'
 import { historySentences } from '../history/failures.js'
 import { importSentences, type ImportFailure } from '../importers/failures.js'
+import { retentionSentences, type RetentionFailure } from '../retention/failures.js'
 import { recordingSentences, type NotRecorded } from '../recording/failures.js'
 import type { EditionFailure } from '../editions/adopt.js'
 import type { DifferenceFailure } from '../history/difference.js'
@@ -41,6 +42,7 @@ export type Failure =
   | ModelUnusable
   | CandidateUnfinished
   | NotRecorded
+  | RetentionFailure
   | ImportFailure
   | BadMessage
   | HistoryDiverged
@@ -73,6 +75,7 @@ const SENTENCES: Sentences<Failure> = {
   ...portSentences,
   ...compactionSentences,
   ...recordingSentences,
+  ...retentionSentences,
   ...importSentences,
   ...historySentences,
   ...editionSentences,

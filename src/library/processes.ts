@@ -33,6 +33,8 @@ export interface CompactionProcess {
 export type OpenCompactionProcess = (where: {
   readonly store: string
   readonly database?: string
+  /** The folder of the keys of an erasable ledger. */
+  readonly keys?: string
   readonly summarizerFor: (log: Log) => Promise<'extractive' | SummarizerConfig>
 }) => Promise<CompactionProcess>
 
@@ -46,6 +48,8 @@ export interface ProjectionProcess extends Omit<ProjectionSource, 'fence'> {
 export type OpenProjectionProcess = (where: {
   readonly store: string
   readonly database?: string
+  /** The folder of the keys of an erasable ledger. */
+  readonly keys?: string
 }) => Promise<ProjectionProcess>
 
 /** Stores of the service in the ledger's database. */

@@ -23,7 +23,7 @@ export function runnerOf({ log, db, projections, claims, onProblem }: LedgerPart
   return createProjectionRunner({
     db,
     store: log.store,
-    decode: (stored) => decodeEvent(stored, log.bodies),
+    decode: (stored) => decodeEvent(stored, log),
     projections,
     claims,
     onFailure: onProblem,

@@ -7,6 +7,7 @@ import { builtFile } from '../lib/package-root.js'
 export interface RowThreadPlace {
   readonly store: string
   readonly database: string | undefined
+  readonly keys?: string | undefined
 }
 
 /** What the thread is given. */

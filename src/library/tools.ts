@@ -19,7 +19,7 @@ export interface ToolsParts extends Pick<LedgerParts, 'log'> {
 export function createTools({ log, find, compact, lookup }: ToolsParts): ChatParts['tools'] {
   const memory = {
     store: log.store,
-    decode: (stored: Parameters<typeof decodeEvent>[0]) => decodeEvent(stored, log.bodies),
+    decode: (stored: Parameters<typeof decodeEvent>[0]) => decodeEvent(stored, log),
     find,
   }
   return (conversationId, { actor, ...limits }) =>

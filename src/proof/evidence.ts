@@ -111,9 +111,10 @@ interface Read {
   readonly event: RecordedEvent
 }
 
-async function readEvents({ store, bodies }: Log, stream: string): Promise<Read[]> {
+async function readEvents(log: Log, stream: string): Promise<Read[]> {
   const events: Read[] = []
-  for await (const stored of store.readStream(stream)) events.push({ stored, event: await decodeEvent(stored, bodies) })
+  for await (const stored of log.store.readStream(stream))
+    events.push({ stored, event: await decodeEvent(stored, log) })
   return events
 }
 

@@ -35,7 +35,7 @@ export function createConfiguredSince(log: Log, conversationId: string, since: n
       limit: until - readUntil,
     })) {
       if (!CONFIGURING.has(stored.type)) continue
-      const event = await decodeEvent(stored, log.bodies)
+      const event = await decodeEvent(stored, log)
       if (isOfType(event, 'ConversationConfigured')) {
         changes = { ...changes, ...changed(current, event.data.settings) }
         current = event.data.settings

@@ -16,7 +16,14 @@ import type { Clock } from '../ports/clock.js'
 import type { AppendFailure } from '../ports/event-store.js'
 import { wrongAnswer } from './check-answers.js'
 import { catchUpConversation, loadConversation, type Log } from './load-conversation.js'
-import { appendUntilKnown, encodeEvents, type EncodedEvents, type Recorded } from './record-events.js'
+import {
+  appendUntilKnown,
+  encodeEvents,
+  sealingKeys,
+  type EncodedEvents,
+  type Recorded,
+  type SealingKeys,
+} from './record-events.js'
 import {
   derivedEventIds,
   isAppendWithIds,
@@ -26,6 +33,7 @@ import {
   withoutMessages,
   withTakenIds,
 } from './recorded-messages.js'
+import { withoutErased } from './erased-messages.js'
 import { redactCommands, type RedactedCommands } from './redaction.js'
 import { createStoreTurns } from './store-turns.js'
 
@@ -44,6 +52,8 @@ export interface Conversations {
   load(conversationId: string): Promise<Conversation>
   /** The state at a revision. */
   loadAt(conversationId: string, revision: number): Promise<Conversation>
+  /** Removes a state from the cache, because texts in it were erased. */
+  forget(conversationId: string): void
   /**
    * Decides the commands in order and records their events in one append. Their secrets are redacted first.
    * @param replaced what replaced secrets that the caller has redacted already
@@ -91,6 +101,10 @@ class States {
     this.cache = new LRUCache({ maxSize: cacheTokens, sizeCalculation: (state) => 500 + state.tokens })
   }
 
+  has(conversationId: string): boolean {
+    return this.cache.has(conversationId)
+  }
+
   /** The cached state, which may be outdated, or the current one. */
   async recent(conversationId: string): Promise<Conversation> {
     return this.cache.get(conversationId) ?? (await this.current(conversationId))
@@ -130,6 +144,7 @@ class CommandRun {
   private conflict: AppendFailure | undefined
   private checkedAt: number | undefined
   private lookupSize = IDS_PER_LOOKUP
+  private keys: SealingKeys | undefined
 
   constructor(
     private readonly log: Log,
@@ -139,6 +154,8 @@ class CommandRun {
     private commands: readonly Command[],
     private readonly provenance: Provenance,
     private readonly replacements: RedactedCommands['replacements'],
+    /** True if another process may have changed the keys since they were read. */
+    private mustReadKeys: boolean,
     /** The commands as they came. An older event may have the text that is redacted today. */
     private readonly received: readonly Command[],
   ) {
@@ -154,6 +171,9 @@ class CommandRun {
   }
 
   private async attempt(): Promise<Result | undefined> {
+    // After the state, so that an erasure that the state includes is known to the keys.
+    this.keys = await sealingKeys(this.log, this.state.conversationId, this.commands, this.mustReadKeys)
+    this.mustReadKeys = true
     const duplicates = await this.removeCompactedDuplicates()
     if (E.isLeft(duplicates)) return duplicates
     const decided = this.decideAll()
@@ -198,13 +218,10 @@ class CommandRun {
     for (const command of this.commands) {
       const decided = decide(state, command)
       if (E.isLeft(decided)) return E.right({ encoded, state, rejection: decided.left })
-      const next = encodeEvents(
-        state,
-        decided.right,
-        this.clock.now().toISOString(),
-        this.provenance,
-        this.replacements,
-      )
+      const next = encodeEvents(state, decided.right, this.clock.now().toISOString(), this.provenance, {
+        replacements: this.replacements,
+        keys: this.keys,
+      })
       if (E.isLeft(next)) return next
       encoded.toStore.push(...next.right.toStore)
       encoded.bodies.push(...next.right.bodies)
@@ -315,16 +332,22 @@ export function createConversations({
   return {
     load: (conversationId) => turns.inTurn(conversationId, () => states.current(conversationId)),
     loadAt: (conversationId, revision) => loadConversation(log, conversationId, revision),
+    forget(conversationId) {
+      states.forget(conversationId)
+    },
     handle: (conversationId, commands, provenance, replaced) =>
       turns.inTurn(
         conversationId,
         async () => {
+          const isCached = states.has(conversationId)
           const state = await states.recent(conversationId)
-          const redacted = await redactCommands(log, state, commands, provenance)
+          const kept = await withoutErased(log.keys, commands)
+          const redacted = await redactCommands(log, state, kept, provenance)
           if (E.isLeft(redacted)) return redacted
           const { commands: safe, provenance: by } = redacted.right
           const replacements = new Map([...(replaced ?? []), ...redacted.right.replacements])
-          return await new CommandRun(log, clock, states, state, safe, by, replacements, commands).run()
+          const mustReadKeys = !isCached && !alone
+          return await new CommandRun(log, clock, states, state, safe, by, replacements, mustReadKeys, commands).run()
         },
         (result) => (E.isLeft(result) && result.left.kind === 'StoreUnavailable' ? result.left.detail : undefined),
       ),

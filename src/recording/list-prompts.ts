@@ -42,7 +42,7 @@ export async function listPrompts(log: Log): Promise<PromptRegistry> {
     if (stored.type !== 'PromptRegistered') continue
     let event: RecordedEvent
     try {
-      event = await decodeEvent(stored, log.bodies)
+      event = await decodeEvent(stored, log)
     } catch (error) {
       if (!isUnreadableEvent(error)) throw error
       unreadable.push({ sha256: stored.stream.slice(PROMPT_PREFIX.length), reason: error.message })

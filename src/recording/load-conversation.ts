@@ -16,19 +16,22 @@ import { originTypes, replacementTypes, type OriginType, type RecordedEvent } fr
 import { conversationStream, editionStream } from '../domain/values/ids.js'
 import type { BodyStore } from '../ports/body-store.js'
 import type { EventStore, StoredEvent } from '../ports/event-store.js'
-import { decodeEvent, isOfType } from './read-event.js'
+import type { TextKeys } from '../sealing/text-keys.js'
+import { decodeEvent, isOfType, type EventSource } from './read-event.js'
 import { findEstimator } from './estimators.js'
 
 export interface Log {
   readonly store: EventStore
   readonly bodies: BodyStore
+  /** The keys of texts; undefined if the ledger is not erasable. */
+  readonly keys?: TextKeys | undefined
   /** The ledger's key for fingerprints of secrets. It is not in the log. Undefined for a log of this process alone. */
   readonly secretsKey?: () => Promise<Uint8Array>
 }
 
-async function decodeAll(stored: readonly StoredEvent[], bodies: BodyStore): Promise<RecordedEvent[]> {
+async function decodeAll(stored: readonly StoredEvent[], source: EventSource): Promise<RecordedEvent[]> {
   const events: RecordedEvent[] = []
-  for (const event of stored) events.push(await decodeEvent(event, bodies))
+  for (const event of stored) events.push(await decodeEvent(event, source))
   return events
 }
 
@@ -60,7 +63,7 @@ async function windowEvents(
   if (from >= before) return found
   for await (const stored of log.store.readStream(stream, { from, limit: before - from })) {
     if (stored.type !== 'MessageAppended' && stored.type !== 'MessagesWithdrawn') continue
-    const event = await decodeEvent(stored, log.bodies)
+    const event = await decodeEvent(stored, log)
     if (isOfType(event, 'MessageAppended')) found.push(event)
     else if (isOfType(event, 'MessagesWithdrawn'))
       for (const { revision } of event.data.messages) withdrawn.add(revision)
@@ -99,7 +102,7 @@ async function resumeFrom(
       edition === undefined ? origin.revision : edition.conversationRevision + 1,
     ),
   ])
-  const events = await decodeAll([...messages, ...made], log.bodies)
+  const events = await decodeAll([...messages, ...made], log)
   return resumeAt(
     { conversationId, findEstimator },
     origin,
@@ -123,7 +126,7 @@ async function loadFrom(
   at: number | undefined,
   unread: (origin: RecordedEvent<OriginType>, since: readonly RecordedEvent[]) => ReadonlySet<number>,
 ): Promise<Conversation> {
-  const events = await decodeAll(await tailOf(log, conversationStream(conversationId), at), log.bodies)
+  const events = await decodeAll(await tailOf(log, conversationStream(conversationId), at), log)
   const [first, ...since] = events
   if (first !== undefined && isOfType(first, ...originTypes))
     return evolveAll(await resumeFrom(log, conversationId, first, { unshown: unread(first, since) }), since)
@@ -172,7 +175,7 @@ export async function loadEdition(
     // The event before the prune says how much of the conversation it had seen.
     else if (origin !== undefined && stored.type === 'EditionAdvanced') break
   }
-  const events = await decodeAll(tail.toReversed(), log.bodies)
+  const events = await decodeAll(tail.toReversed(), log)
   const advanced = events[0]
   const prune = origin === undefined ? undefined : events.find((event) => event.revision === origin.revision)
   let state = initialEdition(conversationId, editionId, findEstimator)
@@ -182,7 +185,7 @@ export async function loadEdition(
     advanced !== undefined &&
     isOfType(advanced, 'EditionAdvanced')
   ) {
-    const [started] = await decodeAll(await log.store.readRevisions(stream, [0]), log.bodies)
+    const [started] = await decodeAll(await log.store.readRevisions(stream, [0]), log)
     state = {
       ...(await resumeFrom(log, conversationId, prune, {
         edition: { stream, conversationRevision: advanced.data.conversationRevision },
@@ -210,7 +213,7 @@ export async function seeUntil(log: Log, state: Conversation, until?: number): P
     from: state.conversationRevision + 1,
     ...(limit === undefined ? {} : { limit }),
   })) {
-    next = seeConversation(next, await decodeEvent(event, log.bodies))
+    next = seeConversation(next, await decodeEvent(event, log))
   }
   return next
 }
@@ -221,7 +224,10 @@ export async function catchUpConversation(log: Log, state: Conversation): Promis
   for await (const event of log.store.readStream(conversationStream(state.conversationId), {
     from: state.revision + 1,
   })) {
-    fold.take(await decodeEvent(event, log.bodies))
+    // The known state has texts that were erased.
+    if (event.type === 'ErasureRequested' || event.type === 'ErasureCompleted')
+      return await loadConversation(log, state.conversationId)
+    fold.take(await decodeEvent(event, log))
   }
   return fold.state
 }

@@ -15,7 +15,7 @@ export interface CycleSpan {
 
 async function originAt(log: Log, conversationId: string, revision: number): Promise<RecordedEvent<OriginType>> {
   const [stored] = await log.store.readRevisions(conversationStream(conversationId), [revision])
-  const event = stored === undefined ? undefined : await decodeEvent(stored, log.bodies)
+  const event = stored === undefined ? undefined : await decodeEvent(stored, log)
   if (event === undefined || !isOfType(event, ...originTypes))
     throw new Error(
       `${conversationStream(conversationId)} revision ${revision.toString()} is not a checkpoint event, though a later event names it as one`,

@@ -4,10 +4,12 @@
  */
 import { either as E } from 'fp-ts'
 import { isLedgerError, LedgerError } from '../lib/ledger-error.js'
-import { claimOf, decode, type Unreadable } from '../domain/events/codec.js'
+import { claimOf, decode, isSealed, type Unreadable } from '../domain/events/codec.js'
 import { replacementTypes, type EventType, type RecordedEvent, type ReplacementType } from '../domain/events/index.js'
+import { conversationOf, editionOf } from '../domain/values/ids.js'
 import type { BodyStore } from '../ports/body-store.js'
 import type { StoredEvent } from '../ports/event-store.js'
+import type { ConversationKeys, TextKeys } from '../sealing/text-keys.js'
 
 /** An event of the log cannot be read: an unknown type or version, a missing body, or invalid data. */
 export const unreadableEvent = ({ kind, ...details }: Unreadable): LedgerError =>
@@ -22,21 +24,68 @@ export const isUnreadableEvent = (
   error: unknown,
 ): error is LedgerError & { readonly details: Omit<Unreadable, 'kind'> } => isLedgerError(error, 'UnreadableEvent')
 
-function decoded(stored: StoredEvent, body?: string): RecordedEvent {
-  const read = decode(stored, body)
+/** What reading an event needs, in addition to the event. */
+export interface EventSource {
+  readonly bodies: BodyStore
+  /** The keys of texts; undefined if the ledger is not erasable. */
+  readonly keys?: TextKeys | undefined
+}
+
+function decoded(stored: StoredEvent, body?: string, keys?: ConversationKeys): RecordedEvent {
+  const read = decode(stored, body, keys?.open)
   if (E.isLeft(read)) throw unreadableEvent(read.left)
   return read.right
 }
 
-/** Decodes a stored event; a claim-checked body is fetched and verified. */
-export async function decodeEvent(stored: StoredEvent, bodies: BodyStore): Promise<RecordedEvent> {
-  return await decodeEventSoon(stored, bodies)
+/** The conversation whose keys open an event. */
+export const keyOwner = (stream: string): string | undefined =>
+  conversationOf(stream) ?? editionOf(stream)?.conversationId
+
+async function openedSoon(
+  stored: StoredEvent,
+  body: string | undefined,
+  keys: TextKeys,
+  conversationId: string,
+): Promise<RecordedEvent> {
+  const known = await keys.of(conversationId)
+  const event = decoded(stored, body, known)
+  return known.isOutdated ? decoded(stored, body, await keys.reload(conversationId)) : event
 }
 
-/** The same for bulk reads: asynchronous only for a body outside the log. */
-export function decodeEventSoon(stored: StoredEvent, bodies: BodyStore): RecordedEvent | Promise<RecordedEvent> {
+function open(
+  stored: StoredEvent,
+  body: string | undefined,
+  { keys }: EventSource,
+): RecordedEvent | Promise<RecordedEvent> {
+  const conversationId = keys !== undefined && isSealed(stored, body) ? keyOwner(stored.stream) : undefined
+  if (keys === undefined || conversationId === undefined) return forgetting(decoded(stored, body), keys)
+  const known = keys.of(conversationId)
+  if (known instanceof Promise) return openedSoon(stored, body, keys, conversationId)
+  const event = decoded(stored, body, known)
+  return known.isOutdated ? openedSoon(stored, body, keys, conversationId) : event
+}
+
+/** After an erasure, keys in the memory of this process are outdated, and must not open what was erased. */
+function forgetting(event: RecordedEvent, keys: TextKeys | undefined): RecordedEvent {
+  const conversationId = keys !== undefined && isErasure(event) ? keyOwner(event.stream) : undefined
+  if (conversationId !== undefined) keys?.forget(conversationId)
+  return event
+}
+
+const isErasure = (event: RecordedEvent): boolean =>
+  event.type === 'ErasureRequested' || event.type === 'ErasureCompleted'
+
+/** Decodes a stored event; a claim-checked body is fetched and verified. */
+export async function decodeEvent(stored: StoredEvent, source: EventSource): Promise<RecordedEvent> {
+  return await decodeEventSoon(stored, source)
+}
+
+/** The same for bulk reads: asynchronous only for a body outside the log, or keys that are not in memory. */
+export function decodeEventSoon(stored: StoredEvent, source: EventSource): RecordedEvent | Promise<RecordedEvent> {
   const claim = claimOf(stored)
-  return claim === undefined ? decoded(stored) : bodies.get(claim).then((body) => decoded(stored, body))
+  return claim === undefined
+    ? open(stored, undefined, source)
+    : source.bodies.get(claim).then((body) => open(stored, body, source))
 }
 
 /** Narrows an event to one of several types. */

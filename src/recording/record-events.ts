@@ -2,12 +2,15 @@
 import { either as E } from 'fp-ts'
 import { encode, encodeData, type Provenance } from '../domain/events/codec.js'
 import type { Conversation } from '../domain/conversation/conversation.js'
-import type { Event, RecordedEvent } from '../domain/events/index.js'
+import { eventTypes, type Event, type RecordedEvent } from '../domain/events/index.js'
+import type { SealedPlace } from '../domain/events/sealed.js'
 import { conversationStream, editionStream, eventIdOf, messageEventId } from '../domain/values/ids.js'
+import type { Command } from '../domain/decide/index.js'
 import { recordable, type NotRecordable } from '../domain/events/recordable.js'
 import { backoffMs } from '../lib/backoff.js'
 import { sleep } from '../ports/clock.js'
 import type { AppendFailure, Appended, EventToAppend } from '../ports/event-store.js'
+import { notErasable, type ConversationKeys } from '../sealing/text-keys.js'
 import type { Log } from './load-conversation.js'
 import { countReplaced, type RedactedCommands } from './redaction.js'
 
@@ -22,6 +25,63 @@ export interface EncodedEvents {
 export const streamOf = ({ conversationId, editionId }: Pick<Conversation, 'conversationId' | 'editionId'>): string =>
   editionId === undefined ? conversationStream(conversationId) : editionStream(editionId, conversationId)
 
+/** What encoding needs in addition to the events. */
+export interface EncodingOptions {
+  readonly replacements?: RedactedCommands['replacements']
+  /** The keys of the conversation's texts; undefined if the ledger is not erasable. */
+  readonly keys?: SealingKeys | undefined
+}
+
+/** The keys of a conversation, and the pseudonyms of the persons that its new messages name. */
+export interface SealingKeys {
+  readonly conversation: ConversationKeys
+  readonly pseudonym: (subject: string) => string
+}
+
+/** Commands that record no text: they need no keys, and are possible in a conversation without any. */
+const WITHOUT_TEXT: ReadonlySet<Command['type']> = new Set([
+  'Expect',
+  'ExpectNoErasure',
+  'RequestErasure',
+  'CompleteErasure',
+])
+
+/**
+ * The keys for the events of these commands; undefined if the ledger is not erasable.
+ * @param afresh reads them again, because another process may have changed them
+ */
+export async function sealingKeys(
+  { keys }: Log,
+  conversationId: string,
+  commands: readonly Command[],
+  afresh: boolean,
+): Promise<SealingKeys | undefined> {
+  const subjects = subjectsOf(commands)
+  if (keys === undefined) {
+    if (subjects.length > 0) throw notErasable('subjects')
+    return undefined
+  }
+  if (commands.every(({ type }) => WITHOUT_TEXT.has(type))) return undefined
+  const pseudonym = (subject: string): string => keys.pseudonym(subject)
+  return { conversation: await keys.toRecord(conversationId, subjects.map(pseudonym), afresh), pseudonym }
+}
+
+/** The persons that the messages of these commands are about. */
+const subjectsOf = (commands: readonly Command[]): readonly string[] => [
+  ...new Set(
+    commands.flatMap((command) =>
+      command.type === 'AppendMessages' ? command.messages.flatMap(({ subjects = [] }) => subjects) : [],
+    ),
+  ),
+]
+
+/** The text of the data as it is stored. In an erasable ledger its texts are sealed before anything is hashed. */
+function sealed(event: Event, plain: string, place: SealedPlace, keys: SealingKeys | undefined): string {
+  if (keys === undefined) return plain
+  const subjects = event.type === 'MessageAppended' ? (event.data.subjects ?? []) : []
+  return keys.conversation.seal(plain, eventTypes[event.type].texts, place, subjects.map(keys.pseudonym).toSorted())
+}
+
 /**
  * Encodes events for the revisions after `state`, all or none. The returned events are as every reader will decode
  * them.
@@ -31,7 +91,7 @@ export function encodeEvents(
   events: readonly Event[],
   now: string,
   provenance: Provenance,
-  replacements?: RedactedCommands['replacements'],
+  { replacements, keys }: EncodingOptions = {},
 ): E.Either<NotRecordable, EncodedEvents> {
   const stream = streamOf(state)
   const recordedAt = state.recordedAt !== undefined && state.recordedAt > now ? state.recordedAt : now
@@ -39,9 +99,10 @@ export function encodeEvents(
   let previousHash = state.hash
   for (const [at, event] of events.entries()) {
     const revision = state.revision + 1 + at
-    const data = encodeData(event)
-    const read = recordable(event, data, { ...provenance, recordedAt })
+    const plain = encodeData(event)
+    const read = recordable(event, plain, { ...provenance, recordedAt })
     if (E.isLeft(read)) return read
+    const data = sealed(event, plain, { stream, revision, type: event.type }, keys)
     const id =
       event.type === 'MessageAppended'
         ? messageEventId(stream, event.data.messageId)
@@ -56,7 +117,7 @@ export function encodeEvents(
       data,
       { stream, revision, id, previousHash, recordedAt },
       provenance,
-      replacements === undefined ? undefined : countReplaced(data, replacements),
+      replacements === undefined ? undefined : countReplaced(plain, replacements),
     )
     encoded.toStore.push(stored)
     if (body !== undefined) encoded.bodies.push(body)

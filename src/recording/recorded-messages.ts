@@ -71,11 +71,11 @@ export async function recordedBefore(
     each.flatMap((command) => (command.type === 'AppendMessages' ? command.messages : []))
   const [appendedMessages, receivedMessages] = [messagesOf(commands), messagesOf(received)]
   for (const stored of await log.store.findByIds(stream, ids)) {
-    const event = await decodeEvent(stored, log.bodies)
+    const event = await decodeEvent(stored, log)
     if (!isOfType(event, 'MessageAppended')) continue
     const { messageId } = event.data
     const isSame = (message: MessageToAppend): boolean =>
-      message.messageId === messageId && sameMessage(message, event.data)
+      message.messageId === messageId && (event.data.erased === true || sameMessage(message, event.data))
     if (!appendedMessages.some(isSame) && !receivedMessages.some(isSame))
       return E.left({ kind: 'MessageIdTaken', messageId })
     same.add(messageId)

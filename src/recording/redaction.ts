@@ -48,6 +48,9 @@ const HAS_TEXT: Readonly<Record<Command['type'], boolean>> = {
   EditContribution: true,
   TitleConversation: true,
   NoteDamage: true,
+  ExpectNoErasure: false,
+  RequestErasure: false,
+  CompleteErasure: false,
 }
 
 /** The redactors of a log, by their settings. */

@@ -25,6 +25,10 @@ export const message = parsedByLedger<MessageInput>(
         .unknown()
         .optional()
         .meta({ description: 'Revision and hash of the context that the message answers' }),
+      subjects: z
+        .array(z.string().min(1))
+        .optional()
+        .meta({ description: 'Ids of the persons that the message is about, in an erasable ledger' }),
     })
     .meta({ id: 'Message' }),
 )

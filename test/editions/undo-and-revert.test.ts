@@ -354,8 +354,8 @@ describe('a paid summary that is too late', () => {
           provenance: BY,
           signal: undefined,
           goOn: () => true,
-          record: async (command) => {
-            const handled = await harness.conversations.handle(CONVERSATION, [command], BY)
+          record: async (...commands) => {
+            const handled = await harness.conversations.handle(CONVERSATION, commands, BY)
             return E.isLeft(handled) ? failedRun(handled.left) : E.right(handled.right.state)
           },
         },

@@ -186,7 +186,7 @@ class TestImport {
     for (const id of [...this.ids].toSorted()) {
       const events: unknown[] = []
       for await (const stored of this.harness.store.readStream(conversationStream(id))) {
-        const { type, data } = await decodeEvent(stored, this.harness.log.bodies)
+        const { type, data } = await decodeEvent(stored, this.harness.log)
         events.push({ type, data: withoutFolders(data) })
       }
       streams.set(id, events)

@@ -45,7 +45,7 @@ async function record(harness: Harness, items: readonly TranscriptItem[]): Promi
 async function eventsOf(harness: Harness): Promise<RecordedEvent[]> {
   const events: RecordedEvent[] = []
   for await (const stored of harness.store.readStream(conversationStream(ID)))
-    events.push(await decodeEvent(stored, harness.log.bodies))
+    events.push(await decodeEvent(stored, harness.log))
   return events
 }
 

@@ -330,7 +330,7 @@ export function createHarness(options: HarnessOptions = {}): Harness {
   async function eventsIn(stream: string): Promise<RecordedEvent[]> {
     const reads = store.reads
     const events: RecordedEvent[] = []
-    for await (const stored of store.readStream(stream)) events.push(await decodeEvent(stored, log.bodies))
+    for await (const stored of store.readStream(stream)) events.push(await decodeEvent(stored, log))
     store.reads = reads
     return events
   }

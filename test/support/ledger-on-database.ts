@@ -2,11 +2,13 @@
 import { createMemoryClaims } from '../../src/adapters/memory/claims.js'
 import { createMemoryWorkQueue } from '../../src/adapters/memory/work-queue.js'
 import { createPostgresBodyStore } from '../../src/adapters/postgres/body-store.js'
+import { createCleanStorage } from '../../src/adapters/postgres/clean-storage.js'
 import { createPostgresEventStore } from '../../src/adapters/postgres/event-store.js'
 import { migrateLog } from '../../src/adapters/postgres/schema.js'
 import { createPostgresImportedFiles } from '../../src/adapters/postgres/imported-files.js'
 import { createPostgresLostCounts } from '../../src/adapters/postgres/lost-counts.js'
 import { createPostgresProofStore } from '../../src/adapters/postgres/proof-store.js'
+import { createPostgresPendingErasures } from '../../src/adapters/postgres/pending-erasures.js'
 import { createPostgresSpending } from '../../src/adapters/postgres/spending.js'
 import { decodeMetadata, eventHash, GENESIS_HASH, metadataText } from '../../src/domain/events/codec.js'
 import type { PolicySettings } from '../../src/domain/values/policy.js'
@@ -48,6 +50,8 @@ export async function ledgerOn(
     spending: createPostgresSpending(db),
     importedFiles: createPostgresImportedFiles(db),
     lostCounts: createPostgresLostCounts(db, { isReadOnly: false }),
+    pendingErasures: createPostgresPendingErasures(db),
+    cleanStorage: createCleanStorage(db),
     queue: createMemoryWorkQueue(systemClock),
     summarizer: options.summarizer ?? createExtractiveSummarizer(),
     editionSummarizer: options.summarizer ?? createExtractiveSummarizer(),

@@ -125,7 +125,7 @@ export async function eventsOfConversations({
     const id = subjectOf(stored.stream)?.conversationId
     if (id === undefined) continue
     const ownEvents = events.get(id) ?? []
-    ownEvents.push(await decodeEvent(stored, bodies))
+    ownEvents.push(await decodeEvent(stored, { bodies }))
     events.set(id, ownEvents)
   }
   return events

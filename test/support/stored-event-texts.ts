@@ -429,6 +429,63 @@ const earlierEvents = {
     type: 'TranscriptDamaged',
     data: { detail: 'is no JSON', where: { file: '/srv/sessions/0b6c.jsonl', line: 12 } },
   },
+  'ErasureRequested-v1': {
+    type: 'ErasureRequested',
+    data: {
+      erasureId: 'e-1',
+      scope: 'subject',
+      subject: '0a1b2c3d4e5f60718293a4b5',
+      reason: 'request 12',
+      messages: [{ messageId: 'u3', revision: 4 }],
+      derived: ['whole', 'message:u3', 'chunk:chunk-1'],
+      editions: ['5d41402abc4b'],
+      epoch: 2,
+    },
+  },
+  'ErasureCompleted-v1': {
+    type: 'ErasureCompleted',
+    data: {
+      erasureId: 'e-1',
+      receipt: {
+        messages: 1,
+        summaries: 1,
+        editions: 1,
+        keys: ['cl-0123456789ab-0a1b2c3d4e5f60718293a4b5-1'],
+        vault: 'key folder /var/lib/keys',
+        rows: ['archive-index'],
+        filesCleaned: true,
+      },
+    },
+  },
+  'RetentionRulesSet-v1': {
+    type: 'RetentionRulesSet',
+    data: { scope: 'acme', keepAtLeast: 'P6M', eraseAfter: 'P2Y', reason: 'policy 7' },
+  },
+  'RetentionHoldPlaced-v1': {
+    type: 'RetentionHoldPlaced',
+    data: { holdId: '0a1b2c3d4e5f', conversationId: 'support/17', reason: 'case 41' },
+  },
+  'RetentionHoldReleased-v1': {
+    type: 'RetentionHoldReleased',
+    data: { holdId: '0a1b2c3d4e5f', reason: 'case 41 is closed' },
+  },
+  'RetentionRunStarted-v1': {
+    type: 'RetentionRunStarted',
+    data: {
+      runId: 'run-1',
+      due: [{ conversationId: 'support/17', lastMessageAt: '2025-01-01T00:00:00.000Z', eraseAfter: 'P2Y' }],
+    },
+  },
+  'RetentionRunCompleted-v1': {
+    type: 'RetentionRunCompleted',
+    data: {
+      runId: 'run-1',
+      receipt: {
+        erased: [{ conversationId: 'support/17', messages: 12, summaries: 2 }],
+        kept: [{ conversationId: 'support/18', reason: 'hold' }],
+      },
+    },
+  },
   'ConversationTitled-v1': {
     type: 'ConversationTitled',
     data: { title: 'The date bug', where: { file: '/srv/sessions/0b6c.jsonl', line: 12 } },

@@ -380,6 +380,49 @@ create table checkpoints (
 );
 `
 
+// An erasable ledger: its keys, wrapped by a key vault outside this database. Not part of the log. `keys` of a
+// conversation are encrypted under the data key that `wrapped` holds.
+const KEYRINGS = `
+create table erasable_ledger (
+  one boolean primary key default true check (one),
+  ledger_id text not null,
+  vault_key text not null,
+  wrapped text not null
+);
+
+create table keyrings (
+  conversation_id text collate "C" primary key,
+  version int not null,
+  generation int not null,
+  wrapped text not null,
+  keys text not null,
+  to_destroy text not null
+);
+
+-- Persons by keyed pseudonym.
+create table key_subjects (
+  subject text collate "C" primary key,
+  erased boolean not null default false
+);
+create table key_subject_conversations (
+  subject text collate "C" not null,
+  conversation_id text collate "C" not null,
+  primary key (subject, conversation_id)
+);
+
+create table erased_fingerprints (
+  fingerprint text collate "C" primary key
+);
+
+-- Erasures that have begun; the events say how far they are.
+create table pending_erasures (
+  erasure_id text collate "C" not null,
+  conversation_id text collate "C" not null,
+  request text not null,
+  primary key (erasure_id, conversation_id)
+);
+`
+
 /** Never edit a released migration; add a new one at the end. */
 const MIGRATIONS: readonly string[] = [
   LOG,
@@ -393,4 +436,5 @@ const MIGRATIONS: readonly string[] = [
   SECRETS_KEY,
   LOST_COUNTS,
   PROOFS,
+  KEYRINGS,
 ]

@@ -16,6 +16,7 @@ import { editionsDrop } from './editions-drop.js'
 import { editionsList } from './editions-list.js'
 import { editionsRevert } from './editions-revert.js'
 import { editionsShow } from './editions-show.js'
+import { eraseTexts } from './erase.js'
 import { explain } from './explain.js'
 import { exportEvents } from './export.js'
 import { forgotten } from './forgotten.js'
@@ -37,6 +38,12 @@ import { keysRevoke } from './keys-revoke.js'
 import { keysRotate } from './keys-rotate.js'
 import { proxy } from './proxy.js'
 import { replay } from './replay.js'
+import { retentionHold } from './retention-hold.js'
+import { retentionLog } from './retention-log.js'
+import { retentionRelease } from './retention-release.js'
+import { retentionRun } from './retention-run.js'
+import { retentionSet } from './retention-set.js'
+import { retentionStatus } from './retention-status.js'
 import { search } from './search.js'
 import { secretsScan } from './secrets-scan.js'
 import { serve } from './serve.js'
@@ -70,6 +77,7 @@ export const commands: readonly CliCommand[] = [
   replay,
   evaluate,
   prompts,
+  eraseTexts,
   migrateLog,
   pin,
   unpin,
@@ -97,6 +105,11 @@ export const groups: readonly CommandGroup[] = [
     word: 'checkpoint',
     describe: 'Signed checkpoints of the log, for people without access',
     commands: [checkpointCreate, checkpointList, checkpointPublish],
+  },
+  {
+    word: 'retention',
+    describe: 'How long conversations are kept, holds, and the erasure of old ones',
+    commands: [retentionStatus, retentionSet, retentionHold, retentionRelease, retentionRun, retentionLog],
   },
   { word: 'secrets', describe: 'Secrets in recorded events', commands: [secretsScan] },
   { word: 'compaction', describe: 'Compaction workers', commands: [compactionRun] },

@@ -10,6 +10,8 @@ export const migrateLog: CliCommand = {
     'from-database': text('Database of the source, if its log is in KurrentDB'),
     'to-database': text('Database of the target, if its log is in KurrentDB'),
     overwrite: toggle('Replace an existing file'),
+    erasable: toggle('Encrypt every text, so that `erase` can erase it in the target'),
+    keys: text('Directory of the keys of an erasable log'),
   },
   examples: [
     ['$0 migrate-log --from .context-ledger --to backup.clog.gz', 'make a backup'],
@@ -30,6 +32,8 @@ export const migrateLog: CliCommand = {
         fromDatabase: await address('from-database', args.setting('from-database')),
         toDatabase: await address('to-database', args.setting('to-database')),
         overwrite: args.is('overwrite'),
+        erasable: args.is('erasable'),
+        keys: args.text('keys'),
         json: args.json,
       },
       places,

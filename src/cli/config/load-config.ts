@@ -2,7 +2,7 @@
  * Loads the configuration of the command line. Precedence: flags, environment, config file, shared variables
  * (`OPENAI_…`). Every error names the source of the value.
  */
-import { dirname, isAbsolute, join } from 'node:path'
+import { dirname, isAbsolute, join, resolve } from 'node:path'
 import { z } from 'zod'
 import { nameSchema } from '../../domain/values/ids.js'
 import { issueSentence } from '../../domain/values/issue-sentence.js'
@@ -23,6 +23,8 @@ const numberOf = (value: unknown): unknown => (typeof value === 'string' && valu
 const valuesSchema = z.strictObject({
   store: text.default(DEFAULT_STORE),
   database: text.optional(),
+  keys: text.optional(),
+  erasable: z.enum(['on', 'off']).optional(),
   serviceKey: z
     .string()
     .regex(/^[\x21-\x7e]+$/u, 'must be a key as `keys create` printed it')
@@ -147,5 +149,6 @@ export async function loadConfig(args: ConfigSources, options: { readonly writes
     ...config,
     store: absolute('store', config.store),
     ...(config.database === undefined ? {} : { database: absolute('database', config.database) }),
+    ...(config.keys === undefined ? {} : { keys: resolve(baseOf('keys'), config.keys) }),
   }
 }

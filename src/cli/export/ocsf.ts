@@ -39,6 +39,13 @@ const ACTIVITY: Readonly<Record<EventType, number>> = {
   ContributionEdited: UPDATE,
   TranscriptDamaged: UPDATE,
   PromptRegistered: CREATE,
+  ErasureRequested: DELETE,
+  ErasureCompleted: DELETE,
+  RetentionRulesSet: UPDATE,
+  RetentionHoldPlaced: UPDATE,
+  RetentionHoldReleased: UPDATE,
+  RetentionRunStarted: DELETE,
+  RetentionRunCompleted: DELETE,
 }
 
 const FAILURES: ReadonlySet<EventType> = new Set(['CompactionFailed', 'CompactionCouldNotHelp', 'TranscriptDamaged'])

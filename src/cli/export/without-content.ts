@@ -42,6 +42,13 @@ const FIELDS: { readonly [Type in EventType]: Fields<Type> } = {
   ContributionEdited: ['messageId', 'revision', 'why', 'at'],
   TranscriptDamaged: [],
   PromptRegistered: ['name', 'kind', 'sha256'],
+  ErasureRequested: ['erasureId', 'scope', 'subject', 'messages', 'derived', 'editions', 'epoch'],
+  ErasureCompleted: ['erasureId', 'receipt'],
+  RetentionRulesSet: ['scope', 'keepAtLeast', 'eraseAfter'],
+  RetentionHoldPlaced: ['holdId', 'conversationId', 'scope'],
+  RetentionHoldReleased: ['holdId'],
+  RetentionRunStarted: ['runId', 'due'],
+  RetentionRunCompleted: ['runId', 'receipt'],
 }
 
 /** How a summary was made, without rejected answers and full texts. */

@@ -12,7 +12,9 @@ import {
   type CopyProgress,
   type OpenedLog,
 } from '../../backup/migrate-log.js'
+import { sealedSource } from '../../erasure/seal-log.js'
 import type { LogSource, LogTarget } from '../../ports/log-copy.js'
+import type { TextKeys } from '../../sealing/text-keys.js'
 import { CommandExit, EXIT } from '../errors.js'
 import { watchInterrupt } from '../interrupt.js'
 import { colours, count, line, many, note, noteColours, printable } from '../output.js'
@@ -27,13 +29,20 @@ export interface MigrateLogCommand {
   readonly fromDatabase: string | undefined
   readonly toDatabase: string | undefined
   readonly overwrite: boolean
+  /** The directory of the keys of an erasable log. */
+  readonly keys?: string | undefined
+  /** The target becomes an erasable ledger. */
+  readonly erasable?: boolean
   readonly json: boolean
 }
 
 /** Opens the ends of a copy. */
 export interface LogPlaces {
   /** Opens a store for a copy. Creates missing tables only. */
-  openLog(address: string, options: { readonly database?: string }): Promise<OpenedLog>
+  openLog(
+    address: string,
+    options: { readonly database?: string; readonly keys?: string; readonly erasable?: true },
+  ): Promise<OpenedLog & { readonly keys?: TextKeys | undefined }>
   openLogFile(path: string): LogSource
   createLogFile(path: string, options: { readonly overwrite: boolean }): Promise<LogTarget>
 }
@@ -96,21 +105,39 @@ async function withEnds<T>(
   work: (from: LogSource, to: LogTarget) => Promise<T>,
 ): Promise<T> {
   const opened: OpenedLog[] = []
-  const open = async ({ address }: LogAddress, database: string | undefined): Promise<OpenedLog> => {
-    const log = await places.openLog(address, database === undefined ? {} : { database })
+  const open = async (
+    { address }: LogAddress,
+    database: string | undefined,
+    erasable?: true,
+  ): ReturnType<LogPlaces['openLog']> => {
+    const log = await places.openLog(address, {
+      ...(database === undefined ? {} : { database }),
+      ...(command.keys === undefined ? {} : { keys: command.keys }),
+      ...(erasable === undefined ? {} : { erasable }),
+    })
     opened.push(log)
     return log
   }
+  const openSource = async (address: LogAddress): Promise<LogSource> => {
+    const log = await open(address, command.fromDatabase)
+    // Its wrapped keys are in its database, and a copy of the events alone could not be read.
+    if (log.keys !== undefined)
+      throw new LedgerError(
+        'Usage',
+        `${log.name} is erasable, and \`migrate-log\` does not copy its keys: copy its directory, or its database with pg_dump`,
+      )
+    return storeSource(log)
+  }
   try {
-    const source =
-      from.kind === 'file' ? places.openLogFile(from.address) : storeSource(await open(from, command.fromDatabase))
+    const source = from.kind === 'file' ? places.openLogFile(from.address) : await openSource(from)
     // Check a source file before opening the target, so that a damaged file does not create an empty store.
     if (from.kind === 'file') await source.head()
-    const target =
-      to.kind === 'file'
-        ? await places.createLogFile(to.address, { overwrite: command.overwrite })
-        : storeTarget(await open(to, command.toDatabase))
-    return await work(source, target)
+    if (to.kind === 'file')
+      return await work(source, await places.createLogFile(to.address, { overwrite: command.overwrite }))
+    const target = await open(to, command.toDatabase, command.erasable === true ? true : undefined)
+    if (target.keys !== undefined && command.erasable !== true)
+      throw new LedgerError('Usage', `${target.name} is erasable: pass --erasable, so that every text is encrypted`)
+    return await work(target.keys === undefined ? source : sealedSource(source, target.keys), storeTarget(target))
   } finally {
     for (const log of opened) await log.close()
   }
@@ -123,6 +150,8 @@ export async function runMigrateLog(command: MigrateLogCommand, places: LogPlace
   if (from.identity === to.identity) throw new LedgerError('Usage', '--from and --to name the same log')
   rejectUnusedDatabase(from, '--from-database', command.fromDatabase)
   rejectUnusedDatabase(to, '--to-database', command.toDatabase)
+  if (command.erasable === true && to.kind === 'file')
+    throw new LedgerError('Usage', '--erasable requires a store as target: a file cannot hold keys')
   if (command.overwrite && to.kind === 'store')
     throw new LedgerError(
       'Usage',

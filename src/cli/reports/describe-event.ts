@@ -8,6 +8,7 @@ import type {
   ReplacementType,
 } from '../../domain/events/index.js'
 import { contentText } from '../../domain/values/message.js'
+import { durationText } from '../../domain/values/duration.js'
 import { brief, count, many, printable } from '../output.js'
 
 const TEXT_CHARACTERS = 160
@@ -17,6 +18,9 @@ function by(summarizer: SummarizerRecord): string {
   const notes = summarizerNotes(summarizer).map((note) => `, ${note}`)
   return `by ${strategy}${model === strategy ? '' : ` (${printable(model)})`}${notes.join('')}${usage === undefined ? '' : `, ${count(usage.promptTokens)} prompt tokens, ${count(usage.completionTokens)} completion tokens`}`
 }
+
+const scopeText = (scope: string | undefined): string =>
+  scope === undefined ? 'all conversations' : `scope ${printable(scope)}`
 
 /** A place in a transcript. */
 export const sourceText = ({ file, line, path }: SourcePlace): string =>
@@ -141,6 +145,34 @@ export function describeEvent(event: RecordedEvent): string {
       return `${brief(event.data.title, TEXT_CHARACTERS)} (${sourceText(event.data.where)})`
     case 'TranscriptDamaged':
       return `${sourceText(event.data.where)}: ${printable(event.data.detail)}`
+    case 'ErasureRequested': {
+      const { scope, messages, reason } = event.data
+      return `${scope === 'conversation' ? 'the whole conversation' : many(messages?.length ?? 0, 'message')} will be erased: ${brief(reason, TEXT_CHARACTERS)}`
+    }
+    case 'ErasureCompleted': {
+      const { messages, summaries, keys } = event.data.receipt
+      return `${many(messages, 'message')} and ${many(summaries, 'summary', 'summaries')} erased, ${many(keys.length, 'key')} destroyed`
+    }
+    case 'RetentionRulesSet': {
+      const { scope, keepAtLeast, eraseAfter, reason } = event.data
+      const rules = [
+        ...(keepAtLeast === undefined ? [] : [`keep at least ${durationText(keepAtLeast)}`]),
+        ...(eraseAfter === undefined ? [] : [`erase after ${durationText(eraseAfter)}`]),
+      ]
+      return `${scopeText(scope)}: ${rules.length === 0 ? 'no rules' : rules.join(', ')}: ${brief(reason, TEXT_CHARACTERS)}`
+    }
+    case 'RetentionHoldPlaced': {
+      const { holdId, conversationId, scope, reason } = event.data
+      return `hold ${holdId} on ${conversationId === undefined ? scopeText(scope) : printable(conversationId)}: ${brief(reason, TEXT_CHARACTERS)}`
+    }
+    case 'RetentionHoldReleased':
+      return `hold ${event.data.holdId} released: ${brief(event.data.reason, TEXT_CHARACTERS)}`
+    case 'RetentionRunStarted':
+      return `run ${event.data.runId} will erase ${many(event.data.due.length, 'conversation')}`
+    case 'RetentionRunCompleted': {
+      const { erased, kept } = event.data.receipt
+      return `run ${event.data.runId} erased ${many(erased.length, 'conversation')} and kept ${count(kept.length)} of its plan`
+    }
     case 'PromptRegistered':
       return `${event.data.kind} ${printable(event.data.name)}, ${event.data.sha256.slice(0, 12)}`
   }

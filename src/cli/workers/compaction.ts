@@ -94,6 +94,7 @@ export async function runCompaction(
   const source = await open({
     store: config.store,
     ...(config.database === undefined ? {} : { database: config.database }),
+    ...(config.keys === undefined ? {} : { keys: config.keys }),
     summarizerFor,
   })
   const ended = endSignals()

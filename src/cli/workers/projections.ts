@@ -59,6 +59,7 @@ export async function runProjections(
   const source = await open({
     store: config.store,
     ...(config.database === undefined ? {} : { database: config.database }),
+    ...(config.keys === undefined ? {} : { keys: config.keys }),
   })
   const report = createReporter(json)
   const owner = `${hostname()}:${String(process.pid)}:${randomUUID().slice(0, 8)}`

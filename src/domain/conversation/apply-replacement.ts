@@ -58,5 +58,6 @@ export function applyReplacement(
     compactedCalls: data.carried.compactedCalls,
     failures: undefined,
     couldNotHelp: undefined,
+    erasure: undefined,
   })
 }

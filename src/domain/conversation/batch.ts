@@ -3,6 +3,7 @@
  * fields are authoritative.
  */
 import type { CarryForward, EventData, Sections } from '../events/index.js'
+import { ERASED } from '../events/texts.js'
 
 export interface Batch {
   readonly batchId: string
@@ -16,6 +17,8 @@ export interface Batch {
   readonly content: string
   readonly sections?: Sections | undefined
   readonly tokens: number
+  /** True if its text was erased. */
+  readonly erased?: true | undefined
   /** Revision of the event that holds the batch: the one that recorded it, or one that put it into force. */
   readonly revision: number
   /**
@@ -39,8 +42,8 @@ export const batchLabel = (conversationId: string, endTime: string): string =>
   `compaction-batch-${conversationId}-${endTime}`
 
 /** The summary of a batch, without its header line. */
-export const summaryOf = (batch: Span & { readonly content: string }): string =>
-  batch.content.slice(headerLine(batch).length + 1)
+export const summaryOf = (batch: Span & { readonly content: string; readonly erased?: true | undefined }): string =>
+  batch.erased === true ? ERASED : batch.content.slice(headerLine(batch).length + 1)
 
 /** The fields of a batch that a prune event carries forward. */
 export const carriedBatch = ({
@@ -68,5 +71,6 @@ export const batchFrom = (
   content: data.content,
   ...(data.sections === undefined ? {} : { sections: data.sections }),
   tokens: data.tokens,
+  ...(data.erased === undefined ? {} : { erased: data.erased }),
   revision,
 })

@@ -91,6 +91,10 @@ export interface Conversation {
         readonly request: FailedRequest | undefined
       }
     | undefined
+  /** The last erasure since the last checkpoint event; `pending` lists those whose keys may still exist. */
+  readonly erasure: { readonly at: number; readonly pending: readonly string[] } | undefined
+  /** True if the whole conversation was erased, or will be: nothing more is recorded. */
+  readonly isErased: boolean
   readonly couldNotHelp: EventData<'CompactionCouldNotHelp'> | undefined
 }
 
@@ -138,6 +142,8 @@ export function initialState(conversationId: string, findEstimator: FindEstimato
     compactedCalls: [],
     tokens: 0,
     failures: undefined,
+    erasure: undefined,
+    isErased: false,
     couldNotHelp: undefined,
   }
 }

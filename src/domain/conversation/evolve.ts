@@ -85,12 +85,32 @@ function next(state: Conversation, event: PlacedEvent, ownWindow?: OwnWindow): C
     case 'EditionReverted':
     case 'CycleUndone':
       return applyReplacement(updated, event.data, revision)
+    case 'ErasureRequested':
+      // The texts of earlier events are erased where they are read, so the state has nothing to change.
+      return {
+        ...updated,
+        isErased: updated.isErased || event.data.scope === 'conversation',
+        erasure: { at: revision, pending: [...(updated.erasure?.pending ?? []), event.data.erasureId] },
+      }
+    case 'ErasureCompleted':
+      return {
+        ...updated,
+        erasure: {
+          at: revision,
+          pending: (updated.erasure?.pending ?? []).filter((erasureId) => erasureId !== event.data.erasureId),
+        },
+      }
     case 'SummarySetAside':
     case 'EditionDropped':
     case 'EditionCompared':
     case 'ConversationTitled':
     case 'TranscriptDamaged':
     case 'PromptRegistered':
+    case 'RetentionRulesSet':
+    case 'RetentionHoldPlaced':
+    case 'RetentionHoldReleased':
+    case 'RetentionRunStarted':
+    case 'RetentionRunCompleted':
       return updated
     default:
       return assertNever(event)
@@ -260,6 +280,7 @@ function prune(state: Conversation, data: EventData<'MessagesPruned'>, revision:
     compactedCalls: data.carried.compactedCalls,
     failures: undefined,
     couldNotHelp: undefined,
+    erasure: undefined,
   }
   return withView(pruned)
 }

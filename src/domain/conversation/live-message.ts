@@ -13,6 +13,10 @@ export interface LiveMessage extends MessageBody {
   readonly leads?: true | undefined
   /** The id that the host uses, if it differs from the recorded one. */
   readonly givenId?: string | undefined
+  /** The persons that the message is about, in an erasable ledger. */
+  readonly subjects?: readonly string[] | undefined
+  /** True if its texts were erased. */
+  readonly erased?: true | undefined
 }
 
 /** The live message that an event records. */
@@ -35,6 +39,8 @@ export function liveMessageFrom(data: EventData<'MessageAppended'>, revision: nu
     answers,
     leads,
     givenId,
+    subjects,
+    erased,
   } = data
   return {
     messageId,
@@ -51,6 +57,8 @@ export function liveMessageFrom(data: EventData<'MessageAppended'>, revision: nu
     answers,
     leads,
     givenId,
+    ...(subjects === undefined ? {} : { subjects }),
+    ...(erased === undefined ? {} : { erased }),
     revision,
   }
 }

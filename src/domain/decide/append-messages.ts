@@ -80,7 +80,7 @@ function appendOne(
     if (E.isLeft(id)) return id
     const before = liveMessageWith(state, message.messageId)
     if (before !== undefined)
-      return sameMessage(before, message)
+      return before.erased === true || sameMessage(before, message)
         ? E.right([])
         : E.left({ kind: 'MessageIdTaken', messageId: message.messageId })
   }
@@ -95,8 +95,10 @@ function appendOne(
   ) {
     return E.left({ kind: 'ToolResultWithoutCall', messageId, toolCallId: message.toolCallId })
   }
+  const { subjects, ...recorded } = message
   const data: EventData<'MessageAppended'> = {
-    ...message,
+    ...recorded,
+    ...(subjects === undefined ? {} : { subjects: [...subjects] }),
     messageId,
     createdAt: message.createdAt ?? now,
     tokens: messageTokens(message, estimatorOf(state)),

@@ -14,6 +14,10 @@ export const decisionSentences: Sentences<Rejection | BadMessage | NotRecordable
   BadPolicy: (failure) => `policy: ${failure.field} ${failure.detail}`,
   NotRecordable: (failure) =>
     `${failure.field} ${failure.detail}: ${failure.event} cannot be stored with this value. Nothing was recorded.`,
+  ConversationErased: (failure) =>
+    `conversation "${failure.conversationId}" was erased: nothing is recorded in it any more. Use another conversation id`,
+  ErasurePending: (failure) =>
+    `an erasure in conversation "${failure.conversationId}" is not completed: \`erase --resume\` continues it`,
   NotConfigured: () => 'the conversation has no configuration yet: append a message first',
   ScopeChanged: (failure) =>
     `scope: the conversation belongs to ${failure.recorded === undefined ? 'no scope' : `"${failure.recorded}"`}. The scope of a conversation cannot be changed to "${failure.given}".`,

@@ -9,6 +9,13 @@ import { appendMessages } from './append-messages.js'
 import { archiveAndPrune } from './archive-and-prune.js'
 import { configure } from './configure.js'
 import type { Decision } from './decision.js'
+import {
+  completeErasure,
+  expectNoErasure,
+  requestErasure,
+  type ConversationErased,
+  type ErasurePending,
+} from './erase.js'
 import { dropEdition, recordComparison, startEdition } from './editions.js'
 import { expectRevision } from './expect-revision.js'
 import { editContribution, noteDamage, observeCompaction, observeConversation, titleConversation } from './observe.js'
@@ -52,6 +59,9 @@ const rules = {
   EditContribution: editContribution,
   TitleConversation: titleConversation,
   NoteDamage: noteDamage,
+  ExpectNoErasure: expectNoErasure,
+  RequestErasure: requestErasure,
+  CompleteErasure: completeErasure,
 }
 
 type Rules = typeof rules
@@ -63,11 +73,35 @@ type CommandOf<Type extends CommandType> = {
 export type Command = CommandOf<CommandType>
 
 /** These commands create the configuration, or need none. All others require it. */
-const NEEDS_NO_CONFIGURATION: ReadonlySet<CommandType> = new Set(['Configure', 'Expect', 'StartEdition'])
+const NEEDS_NO_CONFIGURATION: ReadonlySet<CommandType> = new Set([
+  'Configure',
+  'Expect',
+  'ExpectNoErasure',
+  'StartEdition',
+])
+/** These commands are possible in a conversation that was erased as a whole. */
+const POSSIBLE_IF_ERASED: ReadonlySet<CommandType> = new Set(['Expect', 'RequestErasure', 'CompleteErasure'])
+/** These commands copy earlier texts, or were made from them. */
+const COPIES_TEXT: ReadonlySet<CommandType> = new Set([
+  'RecordChunk',
+  'SetSummaryAside',
+  'ArchiveAndPrune',
+  'RecordResummarization',
+  'RecordFailure',
+  'RecordComparison',
+  'AdoptEdition',
+  'RevertEdition',
+  'UndoCycles',
+])
 type NotConfigured = { readonly kind: 'NotConfigured' }
 
 /** All rejections, from the results of the rules. */
-export type Rejection = NotConfigured | NoSuchCycle | Extract<ReturnType<Rules[CommandType]>, E.Left<unknown>>['left']
+export type Rejection =
+  | NotConfigured
+  | ConversationErased
+  | ErasurePending
+  | NoSuchCycle
+  | Extract<ReturnType<Rules[CommandType]>, E.Left<unknown>>['left']
 
 type RuleOf = { readonly [Type in CommandType]: (state: Conversation, command: CommandOf<Type>) => Decision<Rejection> }
 
@@ -75,6 +109,10 @@ type RuleOf = { readonly [Type in CommandType]: (state: Conversation, command: C
 export function decide<Type extends CommandType>(state: Conversation, command: CommandOf<Type>): Decision<Rejection> {
   if (state.configuration === undefined && !NEEDS_NO_CONFIGURATION.has(command.type))
     return E.left({ kind: 'NotConfigured' })
+  if (state.isErased && !POSSIBLE_IF_ERASED.has(command.type))
+    return E.left({ kind: 'ConversationErased', conversationId: state.conversationId })
+  if (COPIES_TEXT.has(command.type) && (state.erasure?.pending.length ?? 0) > 0)
+    return E.left({ kind: 'ErasurePending', conversationId: state.conversationId })
   const ruleOf: RuleOf = rules
   return ruleOf[command.type](state, command)
 }

@@ -79,6 +79,8 @@ const toRestored = ({
   answers,
   leads,
   givenId,
+  subjects,
+  erased,
   revision,
 }: LiveMessage): EventData<ReplacementType>['restored'][number] => ({
   messageId,
@@ -95,6 +97,8 @@ const toRestored = ({
   ...(answers === undefined ? {} : { answers }),
   ...(leads === undefined ? {} : { leads }),
   ...(givenId === undefined ? {} : { givenId }),
+  ...(subjects === undefined ? {} : { subjects: [...subjects] }),
+  ...(erased === undefined ? {} : { erased }),
   revision,
 })
 

@@ -7,6 +7,7 @@ import { either as E } from 'fp-ts'
 import { z } from 'zod'
 import { type Event, type Metadata, type RecordedEvent, eventTypes, isEventType, metadataSchema } from './index.js'
 import { sha256 } from '../values/hash.js'
+import { hasSealedTexts, openData, sealedTextsOf, type OpenTexts } from './sealed.js'
 import type { EventToAppend, StoredEvent } from './stored-event.js'
 import { upcast } from './upcast.js'
 import type { EventDefinition } from './event-definition.js'
@@ -103,25 +104,35 @@ export function encode(
   provenance: Provenance,
   redacted?: Metadata['redacted'],
 ): Encoded {
+  return encodeStored(
+    { stream: place.stream, revision: place.revision, id: place.id, type: event.type, data: dataText },
+    {
+      schemaVersion: eventTypes[event.type].version,
+      correlationId: provenance.correlationId,
+      causationId: provenance.causationId,
+      actor: provenance.actor,
+      recordedAt: place.recordedAt,
+      previousHash: place.previousHash,
+      ...(redacted === undefined ? {} : { redacted }),
+    },
+  )
+}
+
+/** Encodes data that is already text, with its metadata. */
+export function encodeStored(
+  { data: dataText, ...place }: { stream: string; revision: number; id: string; type: string; data: string },
+  unsigned: Omit<Metadata, 'hash'>,
+): Encoded {
   const bytes = Buffer.byteLength(dataText, 'utf8')
   const large = bytes > CLAIM_CHECK_BYTES
   const bodySha256 = large ? sha256(dataText) : ''
   const data = large
     ? JSON.stringify({ claimCheck: { sha256: bodySha256, bytes, preview: dataText.slice(0, PREVIEW_CHARACTERS) } })
     : dataText
-  const unsigned = {
-    schemaVersion: eventTypes[event.type].version,
-    correlationId: provenance.correlationId,
-    causationId: provenance.causationId,
-    actor: provenance.actor,
-    recordedAt: place.recordedAt,
-    previousHash: place.previousHash,
-    ...(redacted === undefined ? {} : { redacted }),
-  }
-  const hash = eventHash({ ...place, type: event.type, data }, unsigned)
+  const hash = eventHash({ ...place, data }, unsigned)
   const metadata: Metadata = { ...unsigned, hash }
   return {
-    toStore: { id: place.id, type: event.type, data, metadata: metadataText(metadata) },
+    toStore: { id: place.id, type: place.type, data, metadata: metadataText(metadata) },
     metadata,
     hash,
     ...(large ? { body: { sha256: bodySha256, text: dataText } } : {}),
@@ -218,11 +229,35 @@ function parseMetadata(stored: StoredEvent): E.Either<Unreadable, Metadata> {
 /**
  * Reads a stored event.
  * @param body the text of the body outside the log, if the event has a claim check
+ * @param open opens sealed texts
  */
-export function decode(stored: StoredEvent, body?: string): E.Either<Unreadable, RecordedEvent> {
+export function decode(stored: StoredEvent, body?: string, open?: OpenTexts): E.Either<Unreadable, RecordedEvent> {
   if (!isEventType(stored.type)) return unreadable(stored, `unknown event type "${stored.type}"`)
   const metadata = decodeMetadata(stored)
-  return E.isLeft(metadata) ? metadata : decodeWith(stored, metadata.right, body)
+  return E.isLeft(metadata) ? metadata : decodeWith(stored, metadata.right, body, open)
+}
+
+/** Whether an event has sealed texts. A body outside the log must be given. */
+export const isSealed = (stored: Pick<StoredEvent, 'data'>, body?: string): boolean =>
+  hasSealedTexts(body ?? stored.data)
+
+/** The data with its sealed texts opened. */
+function opened(
+  stored: StoredEvent,
+  parsed: Record<string, unknown>,
+  open: OpenTexts | undefined,
+): E.Either<Unreadable, Record<string, unknown>> {
+  const sealed = sealedTextsOf(parsed)
+  if (sealed === undefined) return unreadable(stored, 'its sealed texts have an unknown form')
+  if (open === undefined)
+    return unreadable(stored, 'its texts are sealed, and this ledger is not opened as an erasable one')
+  return E.mapLeft((detail: string): Unreadable => ({
+    kind: 'UnreadableEvent',
+    stream: stored.stream,
+    revision: stored.revision,
+    type: stored.type,
+    detail,
+  }))(openData(parsed, sealed, stored, open))
 }
 
 /** Reads a stored event with metadata that the caller has already read. */
@@ -230,6 +265,7 @@ export function decodeWith(
   stored: StoredEvent,
   metadata: Metadata,
   body?: string,
+  open?: OpenTexts,
 ): E.Either<Unreadable, RecordedEvent> {
   const no = (detail: string): E.Either<Unreadable, RecordedEvent> => unreadable(stored, detail)
   if (!isEventType(stored.type)) return no(`unknown event type "${stored.type}"`)
@@ -243,7 +279,10 @@ export function decodeWith(
   try {
     const parsed: unknown = JSON.parse(body ?? stored.data)
     if (typeof parsed !== 'object' || parsed === null) return no('its data is no JSON object')
-    const lifted = upcast(upcasters, { ...parsed }, recordedVersion, version)
+    const plainData = isSealed(stored, body) ? opened(stored, { ...parsed }, open) : E.right({ ...parsed })
+    if (E.isLeft(plainData)) return plainData
+    if (!isSealed(stored, body) && 'erased' in parsed) return no('says that it is erased, but has no sealed text')
+    const lifted = upcast(upcasters, plainData.right, recordedVersion, version)
     if (lifted === undefined)
       return no(
         `version ${String(recordedVersion)} of ${stored.type} is not known here (the newest known is ${String(version)})`,

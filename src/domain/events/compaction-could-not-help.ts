@@ -2,10 +2,12 @@ import { z } from 'zod'
 import { defineEvent } from './event-definition.js'
 import { count, id } from './fields.js'
 import { triggerSchema } from './trigger.js'
+import { NO_TEXTS } from './texts.js'
 
 export const compactionCouldNotHelp = defineEvent({
   description: 'the context is at a limit, and nothing that would help may be compacted',
   version: 1,
+  texts: NO_TEXTS,
   schema: z.object({
     reason: z.enum(['recent-messages', 'pinned-and-leading', 'too-little-to-fold', 'open-calls', 'summaries']),
     tokens: count,

@@ -4,11 +4,13 @@ import { count, id } from './fields.js'
 import { namesOfSummarizer, rejectedAnswerSchema } from './summarizer-record.js'
 import { saysNoMore } from './upcast.js'
 import { triggerSchema } from './trigger.js'
+import { failureTexts } from './texts.js'
 
 // Version 2: another trigger, `ahead`. Version 3: the rejected answers that were paid for.
 export const compactionFailed = defineEvent({
   description: 'a summary failed; the context is unchanged',
   version: 3,
+  texts: failureTexts,
   schema: z.object({
     step: z.enum(['chunk', 'resummarize']),
     failure: id,

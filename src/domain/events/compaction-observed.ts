@@ -3,6 +3,7 @@ import { contentSchema, openRecordSchema, roleSchema, toolCallSchema } from '../
 import { defineEvent } from './event-definition.js'
 import { count, id, revision, span, time } from './fields.js'
 import { reportedUsageSchema, whereSchema } from './source.js'
+import { observedTexts } from './texts.js'
 
 /** One entry of the context that the program made. */
 const contextEntrySchema = z.discriminatedUnion('kind', [
@@ -30,6 +31,7 @@ export const compactionObserved = defineEvent({
   description:
     'another program compacted: the messages that the summary covers, those that stayed, those of unknown state, and the summary, as far as the transcript has them',
   version: 1,
+  texts: observedTexts,
   schema: z.object({
     /** The chunk id of the batch that covers the messages. */
     chunkId: id,
@@ -65,5 +67,7 @@ export const compactionObserved = defineEvent({
       usage: reportedUsageSchema.optional(),
     }),
     where: whereSchema,
+    /** True if the texts were erased. A reader adds it if the key is destroyed. */
+    erased: z.literal(true).optional(),
   }),
 })

@@ -3,11 +3,13 @@ import { contentSchema } from '../values/message.js'
 import { defineEvent } from './event-definition.js'
 import { id, revision, time } from './fields.js'
 import { whereSchema } from './source.js'
+import { editTexts } from './texts.js'
 
 export const contributionEdited = defineEvent({
   description:
     'another program sends other content to its model instead of a message from here on: a result that was pruned, masked or shortened; the recorded message is unchanged',
   version: 1,
+  texts: editTexts,
   schema: z.object({
     messageId: id,
     revision,

@@ -4,12 +4,14 @@ import { count, revision } from './fields.js'
 import { carriedRenamed, originUpcasters, replacementWithShape } from './origin.js'
 import { replacement } from './replacement.js'
 import { inOrder, renamed } from './upcast.js'
+import { replacementTexts } from './texts.js'
 
 // Version 3: the shape of contexts, and batches with eleven sections. Version 4: other names of fields.
 export const cycleUndone = defineEvent({
   description:
     'the last cycles were undone: their messages are live again, and their batches are inactive; a checkpoint event',
   version: 4,
+  texts: replacementTexts,
   schema: z.object({
     /** The undone cycles, and the events that had ended them. */
     undone: z.array(z.object({ cycle: count.min(1), revision })).min(1),

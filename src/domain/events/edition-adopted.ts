@@ -3,11 +3,13 @@ import { defineEvent } from './event-definition.js'
 import { id, revision } from './fields.js'
 import { carriedRenamed, originUpcasters, replacementWithShape } from './origin.js'
 import { replacement } from './replacement.js'
+import { replacementTexts } from './texts.js'
 
 // Version 3: the shape of contexts, and batches with eleven sections. Version 4: other names of fields.
 export const editionAdopted = defineEvent({
   description: 'an edition was adopted: its batches, window and configuration are in force; a checkpoint event',
   version: 4,
+  texts: replacementTexts,
   schema: z.object({
     editionId: id,
     /** The edition's last event, and the last event of the conversation that it includes. */

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { defineEvent } from './event-definition.js'
 import { count, id, revision } from './fields.js'
+import { wholeTexts } from './texts.js'
 
 /** The kinds of details to look for in the messages that each side compacted, the most important first. */
 export const lossKinds = ['pinned', 'constraints', 'files', 'identifiers', 'numbers'] as const
@@ -43,6 +44,7 @@ export const editionCompared = defineEvent({
   description:
     'which details an edition keeps, shows and loses, compared with the state in force or with another edition; the lists are limited, the counts are complete',
   version: 1,
+  texts: wholeTexts({ losses: 'list', evidence: 'optional' }),
   schema: z.object({
     editionId: id,
     editionRevision: revision,

@@ -4,11 +4,13 @@ import { id, revision } from './fields.js'
 import { carriedRenamed, originUpcasters, replacementWithShape } from './origin.js'
 import { replacement } from './replacement.js'
 import { saysNoMore } from './upcast.js'
+import { replacementTexts } from './texts.js'
 
 export const editionReverted = defineEvent({
   description:
     'an edition was reverted: the state that it had replaced is in force again, with all messages since then; a checkpoint event',
   version: 5,
+  texts: replacementTexts,
   schema: z.object({
     /** The edition that is no longer in force. */
     editionId: id,

@@ -4,12 +4,14 @@ import { defineEvent } from './event-definition.js'
 import { id, revision } from './fields.js'
 import { namesOfSummarizer } from './summarizer-record.js'
 import { within } from './upcast.js'
+import { NO_TEXTS } from './texts.js'
 
 // Version 2: the shape of contexts. Version 3: another name of a setting.
 export const editionStarted = defineEvent({
   description:
     'an edition started: it compacts the same history with this configuration and this summarizer; first in the stream of an edition, and again when a dropped one is resumed',
   version: 3,
+  texts: NO_TEXTS,
   schema: z.object({
     editionId: id,
     conversationId: id,

@@ -1,5 +1,6 @@
 /** The definition of one event type. `index.ts` lists all of them. */
 import type { z } from 'zod'
+import type { TextGroup } from './texts.js'
 import type { Upcasters } from './upcast.js'
 
 /** Values by the name of their field, as error messages show it. */
@@ -17,6 +18,8 @@ export interface EventDefinition<Schema extends z.ZodType> {
    * the schema must decide.
    */
   readonly usual?: (data: Readonly<Record<string, unknown>>) => z.output<Schema> | undefined
+  /** The fields with texts, which an erasable ledger seals. `NO_TEXTS` if the event has none. */
+  readonly texts: readonly TextGroup[]
   /** Every step from version 1 to the current version. */
   readonly upcasters?: Upcasters
   /**

@@ -1,6 +1,6 @@
 /**
- * All event types. The streams `conversation-<id>`, `edition-<id>-<conversationId>` and `prompt-<SHA-256>` contain only
- * these events, and each event can be understood by itself.
+ * All event types. The streams `conversation-<id>`, `edition-<id>-<conversationId>`, `prompt-<SHA-256>` and
+ * `retention-rules` contain only these events, and each event can be understood by itself.
  *
  * Each type has a file with its description, schema, version, and upcasters from earlier versions. To change a shape,
  * add a new version with an upcaster there, and keep the old fixture under `test/fixtures/stored-events/`.
@@ -23,6 +23,8 @@ import { editionCompared } from './edition-compared.js'
 import { editionDropped } from './edition-dropped.js'
 import { editionReverted } from './edition-reverted.js'
 import { editionStarted } from './edition-started.js'
+import { erasureCompleted } from './erasure-completed.js'
+import { erasureRequested } from './erasure-requested.js'
 import { messageAppended } from './message-appended.js'
 import { messagePinned } from './message-pinned.js'
 import { messageUnpinned } from './message-unpinned.js'
@@ -30,14 +32,21 @@ import { messagesPruned } from './messages-pruned.js'
 import { messagesWithdrawn } from './messages-withdrawn.js'
 import type { Metadata } from './metadata.js'
 import { promptRegistered } from './prompt-registered.js'
+import { retentionHoldPlaced } from './retention-hold-placed.js'
+import { retentionHoldReleased } from './retention-hold-released.js'
+import { retentionRulesSet } from './retention-rules-set.js'
+import { retentionRunCompleted } from './retention-run-completed.js'
+import { retentionRunStarted } from './retention-run-started.js'
 import { summarySetAside } from './summary-set-aside.js'
 import { transcriptDamaged } from './transcript-damaged.js'
 
 export type { CarryForward } from './carry-forward.js'
 export type { ObservedEntry } from './compaction-observed.js'
 export { configurationSchema, type Configuration } from './configuration.js'
+export type { ErasureReceipt } from './erasure-completed.js'
 export { lossKinds } from './edition-compared.js'
 export { metadataSchema, type Metadata } from './metadata.js'
+export type { RetentionReceipt } from './retention-run-completed.js'
 export { NO_SECTIONS, sectionsSchema, type Sections } from './sections.js'
 export { summarizerRecordSchema, type RejectedAnswer, type SummarizerRecord } from './summarizer-record.js'
 export type { SourcePlace } from './source.js'
@@ -70,6 +79,13 @@ export const eventTypes = {
   ContributionEdited: contributionEdited,
   TranscriptDamaged: transcriptDamaged,
   PromptRegistered: promptRegistered,
+  ErasureRequested: erasureRequested,
+  ErasureCompleted: erasureCompleted,
+  RetentionRulesSet: retentionRulesSet,
+  RetentionHoldPlaced: retentionHoldPlaced,
+  RetentionHoldReleased: retentionHoldReleased,
+  RetentionRunStarted: retentionRunStarted,
+  RetentionRunCompleted: retentionRunCompleted,
 }
 
 /** The names of all events. */
@@ -84,6 +100,8 @@ const openingTypes = [
   'ConversationConfigured',
   'EditionStarted',
   'PromptRegistered',
+  'RetentionRulesSet',
+  'RetentionHoldPlaced',
 ] as const satisfies readonly EventType[]
 /** The events that no stream begins with. */
 export const laterTypes: readonly string[] = Object.keys(eventTypes).filter(

@@ -10,6 +10,7 @@ import {
 import { defineEvent } from './event-definition.js'
 import { count, id, time } from './fields.js'
 import { saysNoMore } from './upcast.js'
+import { messageTexts } from './texts.js'
 
 const DAY_OF_EVERY_MONTH = /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d{3}Z$/
 const ROLES: ReadonlySet<unknown> = new Set(roleSchema.options)
@@ -39,6 +40,7 @@ function plainMessage(data: Readonly<Record<string, unknown>>) {
 export const messageAppended = defineEvent({
   description: 'a message was appended to the conversation',
   version: 2,
+  texts: messageTexts,
   schema: z.object({
     messageId: id,
     role: roleSchema,
@@ -57,6 +59,10 @@ export const messageAppended = defineEvent({
      * one.
      */
     leads: z.literal(true).optional(),
+    /** The persons that the message is about, in an erasable ledger. */
+    subjects: z.array(id).min(1).optional(),
+    /** True if the texts were erased. A reader adds it if the key is destroyed. */
+    erased: z.literal(true).optional(),
     /** The host's id, if an earlier message has it: this message replaced that one and has its own id. */
     givenId: id.optional(),
   }),

@@ -4,6 +4,7 @@ import { count, id } from './fields.js'
 import { carriedRenamed, carriedWithShape, origin, originUpcasters } from './origin.js'
 import { saysNoMore } from './upcast.js'
 import { triggerSchema } from './trigger.js'
+import { originTexts } from './texts.js'
 
 /** The cycle was started by a limit, or manually. */
 const limitSchema = z.object({
@@ -29,6 +30,7 @@ export const messagesPruned = defineEvent({
   description:
     'messages were removed from the live context, and archived batches cover them; a checkpoint event, which carries forward the data that the next load needs',
   version: 6,
+  texts: originTexts,
   schema: z.object({
     cycle: count.min(1),
     ...origin,

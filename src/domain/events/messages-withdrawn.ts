@@ -1,11 +1,13 @@
 import { z } from 'zod'
 import { defineEvent } from './event-definition.js'
 import { id, revision } from './fields.js'
+import { NO_TEXTS } from './texts.js'
 
 export const messagesWithdrawn = defineEvent({
   description:
     'messages were withdrawn from the conversation: edited, removed, cut off or reordered; they stay in the log',
   version: 1,
+  texts: NO_TEXTS,
   schema: z.object({
     /** Messages that were live before this event. They stay in the log; replacements are appended after it. */
     messages: z.array(z.object({ messageId: id, revision })).min(1),

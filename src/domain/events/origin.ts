@@ -2,6 +2,7 @@
  * The common data of checkpoint events. A load starts at the last one and needs nothing before it except the events
  * that it refers to.
  */
+import { z } from 'zod'
 import { isRecord } from '../../lib/is-record.js'
 import { carryForwardSchema } from './carry-forward.js'
 import { count, hash, revision } from './fields.js'
@@ -19,6 +20,8 @@ export const origin = {
   contextHash: hash,
   /** SHA-256 of the text of the resulting view. It identifies the view in messages that a host sends back. */
   viewHash: hash,
+  /** True if the hashes were erased, with a text that they cover. A reader adds it if the key is destroyed. */
+  erased: z.literal(true).optional(),
   /** The previous checkpoint event. */
   previous: revision.optional(),
 }

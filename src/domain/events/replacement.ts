@@ -19,6 +19,8 @@ const batchInForce = z.object({
   lastRevision: revision,
   content: id,
   sections: sectionsSchema.optional(),
+  /** True if the texts were erased. A reader adds it if the key is destroyed. */
+  erased: z.literal(true).optional(),
   tokens: count,
   /**
    * The event that recorded the batch: in the edition's stream if `editionId` is present, or else in the

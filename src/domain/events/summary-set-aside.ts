@@ -3,6 +3,7 @@ import { defineEvent } from './event-definition.js'
 import { id } from './fields.js'
 import { sectionsSchema, withSections } from './sections.js'
 import { summarizerRecordSchema, summarizerRenamed } from './summarizer-record.js'
+import { asideTexts } from './texts.js'
 
 /** Exactly one of the two lists is present: the messages of a chunk, or batches. */
 // Version 2: eleven sections, and paid answers before the accepted one. Version 3: another name of a field.
@@ -10,6 +11,7 @@ export const summarySetAside = defineEvent({
   description:
     'a paid summary came too late: its messages or batches had been compacted in the meantime; it is reused for the same request, or once its messages are live again',
   version: 3,
+  texts: asideTexts,
   schema: z.object({
     messageIds: z.array(id).min(1).optional(),
     sourceBatchIds: z.array(id).min(2).optional(),
@@ -17,6 +19,8 @@ export const summarySetAside = defineEvent({
     continues: z.string().optional(),
     summary: id,
     sections: sectionsSchema.optional(),
+    /** True if the texts were erased. A reader adds it if the key is destroyed. */
+    erased: z.literal(true).optional(),
     summarizer: summarizerRecordSchema,
   }),
   upcasters: { 1: withSections, 2: summarizerRenamed },

@@ -97,7 +97,7 @@ export interface MessageCall {
 
 /**
  * A message that `append` and `compress` accept: a message of the OpenAI chat API, plus the ledger's fields (`id`,
- * `created_at`, `pinned`, `attributes`, `answers`). Every message type of the package `openai` is assignable to it.
+ * `created_at`, `pinned`, `attributes`, `answers`, `subjects`). Every message type of the package `openai` is assignable to it.
  * Other fields belong to a provider and are recorded unchanged.
  */
 export interface MessageInput {
@@ -127,6 +127,8 @@ export interface MessageInput {
   readonly pinned?: boolean | undefined
   /** Any JSON data. Recorded, and never sent to a model. */
   readonly attributes?: Readonly<Record<string, unknown>> | undefined
+  /** Ids of the persons that the message is about. Only in an erasable ledger, where everything about a person can be erased. */
+  readonly subjects?: readonly string[]
   /** For role `assistant`: revision and hash of the context that the message answers, from the result of `context`. */
   readonly answers?: { readonly revision: string; readonly hash: string } | undefined
   /** From JSON Lines files; recorded in the attributes. */

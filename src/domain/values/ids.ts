@@ -6,8 +6,10 @@ import { hashOf, uuidOf } from './hash.js'
 export const CONVERSATION_PREFIX = 'conversation-'
 export const EDITION_PREFIX = 'edition-'
 export const PROMPT_PREFIX = 'prompt-'
+/** The one stream with the retention rules, holds and runs of the ledger. */
+export const RETENTION_STREAM = 'retention-rules'
 /** Prefixes of the names of all streams of a ledger. Other applications may use the same log. */
-export const LEDGER_PREFIXES = [CONVERSATION_PREFIX, EDITION_PREFIX, PROMPT_PREFIX] as const
+export const LEDGER_PREFIXES = [CONVERSATION_PREFIX, EDITION_PREFIX, PROMPT_PREFIX, RETENTION_STREAM] as const
 
 /** Longest conversation id, in UTF-8 bytes. A stream name must fit in every store and its indexes. */
 const MAX_CONVERSATION_ID_BYTES = 512

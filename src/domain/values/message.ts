@@ -86,6 +86,8 @@ export interface NewMessage extends MessageBody {
   readonly pinned?: boolean | undefined
   readonly attributes?: Readonly<Record<string, unknown>> | undefined
   readonly answers?: z.infer<typeof answersSchema> | undefined
+  /** The persons that the message is about. Only in an erasable ledger. */
+  readonly subjects?: readonly string[] | undefined
 }
 
 /**
@@ -146,6 +148,12 @@ const timeSchema = z
   )
   .transform((time) => time.toISOString())
 
+/** Ids of persons, each once. */
+const subjectsSchema = z
+  .array(z.string().min(1).max(512))
+  .min(1)
+  .transform((subjects) => [...new Set(subjects)])
+
 // Input messages of any origin: the OpenAI chat API, and JSON Lines files.
 const inputSchema = z.looseObject({
   id: z.string().min(1).optional(),
@@ -158,6 +166,7 @@ const inputSchema = z.looseObject({
   pinned: z.boolean().optional(),
   attributes: openRecordSchema.optional(),
   answers: answersSchema.optional(),
+  subjects: subjectsSchema.optional(),
   kind: z.string().optional(),
   is_error: z.boolean().optional(),
 })
@@ -233,6 +242,7 @@ function readMessage(input: unknown): E.Either<BadMessage, NewMessage> {
     pinned,
     attributes,
     answers,
+    subjects,
     kind,
     is_error,
     ...unknown
@@ -290,6 +300,7 @@ function readMessage(input: unknown): E.Either<BadMessage, NewMessage> {
     ...(Object.keys(attributeData).length === 0 ? {} : { attributes: attributeData }),
     ...(Object.keys(extra).length === 0 ? {} : { extra }),
     ...(answers === undefined ? {} : { answers }),
+    ...(subjects === undefined ? {} : { subjects }),
   })
 }
 

@@ -97,6 +97,7 @@ const finding = record({
     'request',
     'prompt',
     'load',
+    'erasure',
     'rows',
     'manifest',
     'checkpoint',

@@ -1,0 +1,180 @@
+/**
+ * Keys in a folder: one file for each key, named after it. A file is created by a hard link, which succeeds once, so
+ * several processes need no lock. A destroyed key leaves a file that says so; the bytes of the key are overwritten.
+ */
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
+import { link, mkdir, open, readFile, rename, rm, type FileHandle } from 'node:fs/promises'
+import { homedir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { isKeyName, keyVaultError, type KeyVault } from '../../ports/key-vault.js'
+import { PRIVATE_FILE, PRIVATE_FOLDER } from '../../ports/private-files.js'
+import { codeOf, sentenceOf } from '../../ports/store-error.js'
+
+const IV_BYTES = 12
+const TAG_BYTES = 16
+const LIVE = 'context-ledger key 1 '
+const DESTROYED = 'context-ledger key destroyed\n'
+
+/** Encrypts a data key under a key; the name is authenticated. */
+export function wrapUnder(key: Uint8Array, keyName: string, dataKey: Uint8Array): string {
+  const iv = randomBytes(IV_BYTES)
+  const cipher = createCipheriv('aes-256-gcm', key, iv).setAAD(Buffer.from(keyName))
+  return Buffer.concat([iv, cipher.update(dataKey), cipher.final(), cipher.getAuthTag()]).toString('base64')
+}
+
+/** Decrypts a data key; undefined if it was not wrapped under this key and name. */
+export function unwrapUnder(key: Uint8Array, keyName: string, wrapped: string): Uint8Array | undefined {
+  const bytes = Buffer.from(wrapped, 'base64')
+  if (bytes.length <= IV_BYTES + TAG_BYTES) return undefined
+  try {
+    const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, IV_BYTES))
+      .setAAD(Buffer.from(keyName))
+      .setAuthTag(bytes.subarray(-TAG_BYTES))
+    return Buffer.concat([decipher.update(bytes.subarray(IV_BYTES, -TAG_BYTES)), decipher.final()])
+  } catch {
+    // The tag does not match: another key, another name, or changed bytes.
+    return undefined
+  }
+}
+
+async function syncFolder(folder: string): Promise<void> {
+  // Windows cannot open a directory; its rename is durable with the journal.
+  if (process.platform === 'win32') return
+  const handle = await open(folder, 'r')
+  try {
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+}
+
+/** A key vault in a folder that is created with the first key. */
+class KeyFolder implements KeyVault {
+  readonly name: string
+
+  constructor(private readonly folder: string) {
+    this.name = `key folder ${folder}`
+  }
+
+  async wrap(keyName: string, dataKey: Uint8Array): Promise<string> {
+    return wrapUnder((await this.read(keyName)) ?? (await this.create(keyName)), keyName, dataKey)
+  }
+
+  async unwrap(keyName: string, wrapped: string): Promise<Uint8Array> {
+    const key = await this.read(keyName)
+    if (key === undefined)
+      throw keyVaultError(
+        'KeyUnknown',
+        `the ${this.name} does not have the key ${keyName}: name the folder that this ledger's keys are in (--keys)`,
+      )
+    const dataKey = unwrapUnder(key, keyName, wrapped)
+    if (dataKey === undefined)
+      throw keyVaultError('WrappedKeyDamaged', `a data key was not wrapped under the key ${keyName} of ${this.name}`)
+    return dataKey
+  }
+
+  async destroy(keyName: string): Promise<void> {
+    const file = this.fileOf(keyName)
+    await this.attempt(async () => {
+      await mkdir(this.folder, { recursive: true, mode: PRIVATE_FOLDER })
+      const former = await open(file, 'r+').catch((error: unknown) => {
+        if (codeOf(error) === 'ENOENT') return undefined
+        throw error
+      })
+      try {
+        await this.writeDraft(DESTROYED, (draft) => rename(draft, file))
+        await syncFolder(this.folder)
+        if (former !== undefined) await this.overwrite(former)
+      } finally {
+        await former?.close()
+      }
+    })
+  }
+
+  private fileOf(keyName: string): string {
+    if (!isKeyName(keyName)) throw new TypeError(`${keyName} is no name of a key`)
+    return join(this.folder, `${keyName}.key`)
+  }
+
+  /** The key; undefined if it was never used. */
+  private async read(keyName: string): Promise<Uint8Array | undefined> {
+    const file = this.fileOf(keyName)
+    const text = await this.attempt(async () => {
+      try {
+        return await readFile(file, 'utf8')
+      } catch (error) {
+        if (codeOf(error) === 'ENOENT') return undefined
+        throw error
+      }
+    })
+    if (text === undefined) return undefined
+    if (text === DESTROYED)
+      throw keyVaultError('KeyDestroyed', `the key ${keyName} of ${this.name} is destroyed: its text was erased`)
+    const key = text.startsWith(LIVE) ? Buffer.from(text.slice(LIVE.length), 'base64') : undefined
+    if (key?.length !== 32)
+      throw keyVaultError('WrappedKeyDamaged', `${file} has no key: restore it from a copy of the key folder`)
+    return key
+  }
+
+  private async create(keyName: string): Promise<Uint8Array> {
+    const file = this.fileOf(keyName)
+    await this.attempt(async () => {
+      await mkdir(this.folder, { recursive: true, mode: PRIVATE_FOLDER })
+      await this.writeDraft(`${LIVE}${randomBytes(32).toString('base64')}\n`, async (draft) => {
+        await link(draft, file).catch((error: unknown) => {
+          // Another call has created the key, or destroyed it, meanwhile.
+          if (codeOf(error) !== 'EEXIST') throw error
+        })
+        await rm(draft)
+      })
+      await syncFolder(this.folder)
+    })
+    const key = await this.read(keyName)
+    if (key === undefined) throw keyVaultError('KeyVaultUnavailable', `${file} was deleted while it was created`)
+    return key
+  }
+
+  /** Writes a complete file under another name before `publish` gives it its own. */
+  private async writeDraft(content: string, publish: (draft: string) => Promise<void>): Promise<void> {
+    const draft = join(this.folder, `.${randomBytes(12).toString('hex')}`)
+    const handle = await open(draft, 'wx', PRIVATE_FILE)
+    try {
+      await handle.writeFile(content)
+      await handle.sync()
+    } finally {
+      await handle.close()
+    }
+    await publish(draft)
+  }
+
+  /** The file is no longer reachable by a name; its bytes are replaced where the file system allows it. */
+  private async overwrite(former: FileHandle): Promise<void> {
+    const { size } = await former.stat()
+    await former.write(Buffer.alloc(size), 0, size, 0)
+    await former.sync()
+  }
+
+  private async attempt<Result>(action: () => Promise<Result>): Promise<Result> {
+    try {
+      return await action()
+    } catch (error) {
+      const code = codeOf(error)
+      throw keyVaultError(
+        code === 'EACCES' || code === 'EPERM' || code === 'EROFS' ? 'KeyVaultDenied' : 'KeyVaultUnavailable',
+        `the ${this.name} cannot be used: ${sentenceOf(error)}`,
+        error,
+      )
+    }
+  }
+}
+
+/** The folder for keys of this user: outside every ledger, so that a copy of a ledger does not contain them. */
+export function defaultKeyFolder(): string {
+  if (process.platform === 'win32')
+    return join(process.env['LOCALAPPDATA'] ?? join(homedir(), 'AppData', 'Local'), 'context-ledger', 'keys')
+  if (process.platform === 'darwin') return join(homedir(), 'Library', 'Application Support', 'context-ledger', 'keys')
+  return join(process.env['XDG_DATA_HOME'] ?? join(homedir(), '.local', 'share'), 'context-ledger', 'keys')
+}
+
+/** Creates a key vault in a folder. Nothing is read or written before the first call. */
+export const createKeyFolder = (folder: string): KeyVault => new KeyFolder(resolve(folder))

@@ -1,0 +1,92 @@
+/** `erase`: shows what an erasure removes, and removes it with `--yes`. */
+import { LedgerError } from '../../lib/ledger-error.js'
+import type { CompletedErasure, ErasureTarget, PlannedErasure } from '../../library/ledger.js'
+import { toWire } from '../../domain/values/revision.js'
+import { text, toggle, type CliCommand } from '../command.js'
+import type { CommandArgs } from '../command-args.js'
+import { colours, line, many, printable } from '../output.js'
+import { withLedger } from '../session.js'
+
+function targetOf(args: CommandArgs): ErasureTarget {
+  const [conversationId, messageId, subject] = [args.text('conversation'), args.text('message'), args.text('subject')]
+  if (subject !== undefined) {
+    if (conversationId !== undefined || messageId !== undefined)
+      throw new LedgerError('Usage', '--subject erases everything about a person: name no conversation and no message')
+    return { subject }
+  }
+  if (conversationId === undefined)
+    throw new LedgerError(
+      'Usage',
+      'name what to erase: --subject ID, --conversation ID, or --conversation ID --message ID',
+    )
+  return messageId === undefined ? { conversationId } : { conversationId, messageId }
+}
+
+async function showPlan(planned: readonly PlannedErasure[]): Promise<void> {
+  if (planned.length === 0) await line('nothing to erase: the ledger has no text about this person')
+  for (const { conversationId, messages, summaries, editions, notAllowed } of planned) {
+    const others = [
+      ...(summaries === 0 ? [] : [`${many(summaries, 'summary', 'summaries')} made from them`]),
+      ...(editions.length === 0 ? [] : [`summaries of ${many(editions.length, 'edition')}`]),
+    ]
+    await line(`${printable(conversationId)}: ${[many(messages.length, 'message'), ...others].join(', ')}`)
+    if (notAllowed !== undefined) await line(colours.yellow(`not allowed: ${notAllowed}`))
+  }
+  await line(
+    colours.dim('also erased: rows of lists and search, vectors, titles, and hashes of these texts. Other texts stay.'),
+  )
+}
+
+async function showCompleted(completed: readonly CompletedErasure[]): Promise<void> {
+  for (const { conversationId, receipt } of completed) {
+    const { messages, summaries, keys, filesCleaned } = receipt
+    await line(
+      `${colours.green('erased')} ${printable(conversationId)}: ${many(messages, 'message')}, ${many(summaries, 'summary', 'summaries')}; ${many(keys.length, 'key')} destroyed`,
+    )
+    if (!filesCleaned)
+      await line(
+        colours.yellow(
+          'the server did not allow to remove old pages: run VACUUM FULL and CHECKPOINT as its administrator',
+        ),
+      )
+  }
+}
+
+export const eraseTexts: CliCommand = {
+  words: 'erase',
+  describe: 'Erase a conversation, a message, or everything about a person, with the summaries made from it',
+  uses: ['open', 'record'],
+  options: {
+    subject: text('Erase everything about this person, in every conversation'),
+    conversation: text('Erase this conversation'),
+    message: text('With --conversation: erase only this message'),
+    reason: text('Recorded with the erasure; must not contain personal data'),
+    'legal-basis': text('Erase also what a retention rule keeps: why this is lawful. Recorded with the erasure'),
+    resume: toggle('Continue erasures that were interrupted'),
+    yes: toggle('Erase. Without it, only the plan is shown'),
+  },
+  examples: [
+    ['$0 erase --subject anna@example.org --reason "request 12"', 'show what would be erased'],
+    ['$0 erase --subject anna@example.org --reason "request 12" --yes', 'erase it'],
+  ],
+  async run(args) {
+    const target = args.is('resume') ? undefined : targetOf(args)
+    const [reason, legalBasis] = [args.text('reason'), args.text('legal-basis')]
+    if (target !== undefined && args.is('yes') && reason === undefined)
+      throw new LedgerError('Usage', '--reason is required: it is recorded with the erasure')
+    await withLedger(args.flags, {}, async ({ ledger }) => {
+      const { erasure } = ledger.admin
+      const planned = target === undefined ? [] : await erasure.plan(target)
+      if (!args.json && target !== undefined) await showPlan(planned)
+      const completed =
+        target === undefined
+          ? await erasure.resume()
+          : args.is('yes') && reason !== undefined
+            ? await erasure.run(target, { reason, ...(legalBasis === undefined ? {} : { legalBasis }) })
+            : undefined
+      if (args.json) await line(toWire({ planned, ...(completed === undefined ? {} : { completed }) }))
+      else if (completed === undefined) await line('nothing was erased: pass --yes to erase it')
+      else await showCompleted(completed)
+    })
+  },
+}

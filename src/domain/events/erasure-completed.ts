@@ -1,0 +1,30 @@
+import { z } from 'zod'
+import { defineEvent } from './event-definition.js'
+import { count, id } from './fields.js'
+import { NO_TEXTS } from './texts.js'
+
+/** What was erased, without personal data. */
+const erasureReceiptSchema = z.object({
+  messages: count,
+  /** Summaries of chunks, batches and late summaries. */
+  summaries: count,
+  editions: count,
+  /** Names of the destroyed keys of the key vault. */
+  keys: z.array(id),
+  /** The key vault, for people. */
+  vault: id,
+  /** Read models whose rows were written again. */
+  rows: z.array(id),
+  /** False if the database did not allow to remove old pages and write-ahead log: its operator must do that. */
+  filesCleaned: z.boolean(),
+  /** The legal basis that the request named. */
+  legalBasis: id.optional(),
+})
+export type ErasureReceipt = z.infer<typeof erasureReceiptSchema>
+
+export const erasureCompleted = defineEvent({
+  description: 'the keys of an erasure are destroyed, and its rows are written again; with a receipt',
+  version: 1,
+  texts: NO_TEXTS,
+  schema: z.object({ erasureId: id, receipt: erasureReceiptSchema }),
+})

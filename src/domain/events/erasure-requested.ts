@@ -1,0 +1,28 @@
+import { z } from 'zod'
+import { defineEvent } from './event-definition.js'
+import { count, id, revision } from './fields.js'
+import { NO_TEXTS } from './texts.js'
+
+export const erasureRequested = defineEvent({
+  description:
+    'texts of the conversation will be erased: the plan, recorded before a key is destroyed, so that an interrupted erasure continues',
+  version: 1,
+  texts: NO_TEXTS,
+  schema: z.object({
+    erasureId: id,
+    scope: z.enum(['conversation', 'message', 'subject']),
+    /** Keyed pseudonym of the person, if the scope is a person. */
+    subject: id.optional(),
+    reason: id,
+    /** Permits erasing messages that a retention rule keeps. */
+    legalBasis: id.optional(),
+    /** The messages; absent if all messages of the conversation are erased. */
+    messages: z.array(z.object({ messageId: id, revision })).optional(),
+    /** Units of summaries and other derived texts; absent if everything is erased. */
+    derived: z.array(id).optional(),
+    /** Editions of which a summary is erased. */
+    editions: z.array(id),
+    /** Texts that are recorded after this event have the keys of this epoch or of a later one. */
+    epoch: count,
+  }),
+})

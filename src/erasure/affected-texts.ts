@@ -1,0 +1,80 @@
+/**
+ * Finds what an erasure of messages removes: the summaries that were made from them, and everything made from these. A
+ * request for a summary also has the previous summary as its background, so every later summary of the same stream is
+ * removed too. Texts that belong to no message in particular are removed with the first erasure.
+ */
+import type { RecordedEvent } from '../domain/events/index.js'
+import { asideUnit, batchUnit, chunkUnit, messageUnit, type Unit } from '../domain/events/texts.js'
+import { editionOf } from '../domain/values/ids.js'
+import { isOfType, isReplacement } from '../recording/read-event.js'
+
+/** The derived texts that are removed. */
+export interface AffectedTexts {
+  readonly units: readonly Unit[]
+  /** Number of summaries: chunks, batches, late and foreign ones. */
+  readonly summaries: number
+  readonly editions: readonly string[]
+}
+
+/** Collects the affected texts of a conversation. Takes the events of one stream after the other. */
+export class AffectedTextsCollector {
+  private readonly units = new Set<Unit>(['whole'])
+  private readonly editions = new Set<string>()
+  private summaries = 0
+  private stream = ''
+  /** True if an earlier summary of this stream is removed. */
+  private isTainted = false
+
+  constructor(private readonly messages: ReadonlyMap<string, number>) {
+    for (const messageId of messages.keys()) this.units.add(messageUnit(messageId))
+  }
+
+  take(event: RecordedEvent): void {
+    if (event.stream !== this.stream) {
+      this.stream = event.stream
+      this.isTainted = false
+    }
+    if (isOfType(event, 'ChunkSummarized')) this.summary(event, chunkUnit(event.data.chunkId), event.data.messageIds)
+    else if (isOfType(event, 'BatchArchived')) this.summary(event, batchUnit(event.data.batchId), event.data.messageIds)
+    else if (isOfType(event, 'BatchesResummarized')) this.summary(event, batchUnit(event.data.batchId), [])
+    else if (isOfType(event, 'SummarySetAside'))
+      this.summary(event, asideUnit(event.stream, event.revision), event.data.messageIds ?? [])
+    // Another program's summary cannot be attributed to single messages.
+    else if (isOfType(event, 'CompactionObserved')) this.remove(event, chunkUnit(event.data.chunkId))
+    else if (isReplacement(event)) this.adopted(event)
+  }
+
+  get affected(): AffectedTexts {
+    return { units: [...this.units], summaries: this.summaries, editions: [...this.editions] }
+  }
+
+  /** A summary of these messages, or of earlier summaries. */
+  private summary(event: SummaryEvent, unit: Unit, messageIds: readonly string[]): void {
+    const isOfErased = messageIds.some((messageId) => this.messages.has(messageId))
+    if (this.isTainted || isOfErased || this.hasErasedPrefix(event)) this.remove(event, unit)
+  }
+
+  /** Whether the request began with the agent's context, which may have shown an erased message. */
+  private hasErasedPrefix(event: SummaryEvent): boolean {
+    if (isOfType(event, 'BatchArchived') || !('prefixMessages' in event.data.summarizer.parameters)) return false
+    if (editionOf(event.stream) !== undefined) return true
+    return [...this.messages.values()].some((revision) => revision < event.revision)
+  }
+
+  /** The batches of an edition continue in the conversation's stream when they are adopted. */
+  private adopted(
+    event: RecordedEvent & { readonly type: 'EditionAdopted' | 'EditionReverted' | 'CycleUndone' },
+  ): void {
+    if (event.data.batches.some(({ batchId }) => this.units.has(batchUnit(batchId)))) this.isTainted = true
+  }
+
+  private remove({ stream }: RecordedEvent, unit: Unit): void {
+    this.isTainted = true
+    this.units.add(unit)
+    this.summaries += 1
+    const edition = editionOf(stream)
+    if (edition !== undefined) this.editions.add(edition.editionId)
+  }
+}
+
+type SummaryEvent = RecordedEvent<'ChunkSummarized' | 'BatchArchived' | 'BatchesResummarized' | 'SummarySetAside'>

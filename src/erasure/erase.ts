@@ -1,0 +1,263 @@
+/**
+ * Erases texts. The order makes an interrupted erasure continue where it was: (1) the request is noted, (2) the plan is
+ * an event of each conversation, (3) keys are destroyed, (4) rows are written again, and old pages and write-ahead log
+ * are removed, (5) an event with the receipt ends it. Each step can be repeated.
+ */
+import { either as E } from 'fp-ts'
+import { z } from 'zod'
+import type { ErasureReceipt, EventData, RecordedEvent } from '../domain/events/index.js'
+import { isErasureRefusal, type ErasureCandidate, type ErasureRefusal } from '../domain/retention/judge-erasure.js'
+import { conversationStream } from '../domain/values/ids.js'
+import type { Clock } from '../ports/clock.js'
+import type { PendingErasure, PendingErasures } from '../ports/pending-erasures.js'
+import type { CleanStorage } from '../ports/storage-cleaner.js'
+import type { Provenance } from '../domain/events/codec.js'
+import type { CommandFailure, Conversations } from '../recording/handle-command.js'
+import type { Log } from '../recording/load-conversation.js'
+import { decodeEvent, isOfType } from '../recording/read-event.js'
+import type { TextKeys } from '../sealing/text-keys.js'
+import { planConversation, type ConversationPlan } from './plan.js'
+import { scanConversation } from './scan-conversation.js'
+import type { KeyName } from '../sealing/keyring.js'
+
+/** What to erase, as it is noted: without personal data. */
+const recordedWith = {
+  reason: z.string(),
+  /** Permits erasing messages that a retention rule keeps. */
+  legalBasis: z.string().optional(),
+  /** True for an erasure of a retention run, which erases only what is older than its rule allows. */
+  isRetention: z.literal(true).optional(),
+}
+const requestSchema = z.discriminatedUnion('scope', [
+  z.object({ scope: z.literal('conversation'), ...recordedWith }),
+  z.object({ scope: z.literal('message'), messageId: z.string(), ...recordedWith }),
+  z.object({ scope: z.literal('subject'), subject: z.string(), ...recordedWith }),
+])
+export type ErasureRequest = z.infer<typeof requestSchema>
+
+export interface ErasureParts {
+  readonly log: Log
+  readonly keys: TextKeys
+  readonly conversations: Conversations
+  readonly clock: Clock
+  readonly pending: PendingErasures
+  /** Writes all rows again; returns the names of the read models. */
+  readonly rewriteRows: () => Promise<readonly string[]>
+  readonly cleanStorage: CleanStorage
+  /** Whether the retention rules allow it. Called after the erasure is noted and before it is recorded. */
+  readonly judge: (candidate: ErasureCandidate, request: ErasureRequest) => Promise<E.Either<ErasureRefusal, void>>
+}
+
+/** What was erased, and what the retention rules did not allow. */
+export interface ErasureResult {
+  readonly completed: readonly CompletedErasure[]
+  readonly refused: readonly ErasureRefusal[]
+}
+
+/** An erasure of one conversation that is completed. */
+export interface CompletedErasure {
+  readonly erasureId: string
+  readonly conversationId: string
+  readonly receipt: ErasureReceipt
+}
+
+const PLAN_ATTEMPTS = 20
+
+/** The keys of a conversation are removed, and its rows are not written again yet. */
+interface Removed {
+  readonly pending: PendingErasure
+  readonly requested: EventData<'ErasureRequested'>
+  readonly messages: number
+  readonly summaries: number
+  readonly keys: readonly string[]
+}
+
+class Erasure {
+  constructor(
+    private readonly parts: ErasureParts,
+    private readonly provenance: Provenance,
+  ) {}
+
+  /** Continues erasures that are noted. */
+  async run(pending: readonly PendingErasure[]): Promise<E.Either<CommandFailure, ErasureResult>> {
+    const removed: Removed[] = []
+    const refused: ErasureRefusal[] = []
+    for (const each of pending) {
+      const result = await this.remove(each)
+      if (E.isRight(result)) removed.push(result.right)
+      else if (!isErasureRefusal(result.left)) return E.left(result.left)
+      else {
+        await this.parts.pending.remove(each)
+        refused.push(result.left)
+      }
+    }
+    if (removed.length === 0) return E.right({ completed: [], refused })
+    const rows = await this.parts.rewriteRows()
+    const filesCleaned = await this.parts.cleanStorage()
+    const completed: CompletedErasure[] = []
+    for (const each of removed) {
+      const result = await this.complete(each, rows, filesCleaned)
+      if (E.isLeft(result)) return result
+      completed.push(result.right)
+    }
+    return E.right({ completed, refused })
+  }
+
+  private async remove(pending: PendingErasure): Promise<E.Either<CommandFailure | ErasureRefusal, Removed>> {
+    const { conversationId } = pending
+    const found = await this.requestedEvent(pending)
+    const planned = found === undefined ? await this.recordPlan(pending) : E.right(found)
+    if (E.isLeft(planned)) return planned
+    const { requested, plan } = planned.right
+    const { keys, conversations } = this.parts
+    const { destroyed } =
+      requested.scope === 'conversation'
+        ? await keys.removeAll(conversationId)
+        : await keys.remove(
+            conversationId,
+            {
+              units: new Set(requested.derived ?? []),
+              subjects: requested.subject === undefined ? [] : [requested.subject],
+            },
+            plan.used,
+          )
+    conversations.forget(conversationId)
+    return E.right({ pending, requested, messages: plan.messages, summaries: plan.summaries, keys: destroyed })
+  }
+
+  /** The plan of an interrupted erasure. */
+  private async requestedEvent({ conversationId, erasureId }: PendingErasure): Promise<
+    | {
+        readonly requested: EventData<'ErasureRequested'>
+        readonly plan: Pick<ConversationPlan, 'used'> & { messages: number; summaries: number }
+      }
+    | undefined
+  > {
+    const { log } = this.parts
+    let requested: RecordedEvent<'ErasureRequested'> | undefined
+    for await (const stored of log.store.readStream(conversationStream(conversationId), { direction: 'backwards' })) {
+      if (stored.type !== 'ErasureRequested') continue
+      const event = await decodeEvent(stored, log)
+      if (isOfType(event, 'ErasureRequested') && event.data.erasureId === erasureId) requested = event
+      if (requested !== undefined) break
+    }
+    if (requested === undefined) return undefined
+    const used: KeyName[] = []
+    let messages = 0
+    for await (const scanned of scanConversation(log, conversationId)) {
+      used.push(...scanned.keys)
+      if (scanned.event.type === 'MessageAppended') messages += 1
+    }
+    const { data } = requested
+    const derived = data.derived ?? []
+    return {
+      requested: data,
+      plan: {
+        used,
+        messages: data.messages?.length ?? messages,
+        summaries: derived.filter((unit) => !unit.startsWith('message:') && unit !== 'whole').length,
+      },
+    }
+  }
+
+  /** Records the plan at the revision that it was made for. */
+  private async recordPlan(pending: PendingErasure): Promise<
+    E.Either<
+      CommandFailure | ErasureRefusal,
+      {
+        readonly requested: EventData<'ErasureRequested'>
+        readonly plan: Pick<ConversationPlan, 'used'> & { messages: number; summaries: number }
+      }
+    >
+  > {
+    const { keys, conversations, log } = this.parts
+    const { conversationId, erasureId } = pending
+    const request = requestSchema.parse(JSON.parse(pending.request))
+    const epoch = request.scope === 'conversation' ? 0 : await keys.beginEpoch(conversationId)
+    for (let tries = 0; ; tries += 1) {
+      const plan = await planConversation(log, keys, conversationId, request)
+      const { configuration } = await conversations.load(conversationId)
+      const allowed = await this.parts.judge({ ...plan, scope: configuration?.scope }, request)
+      if (E.isLeft(allowed)) return allowed
+      // Known before the keys are destroyed: a later import must not record these messages again.
+      await keys.addFingerprints(plan.fingerprints)
+      const isWhole = request.scope === 'conversation'
+      const requested: EventData<'ErasureRequested'> = {
+        erasureId,
+        scope: request.scope,
+        ...(request.scope === 'subject' ? { subject: request.subject } : {}),
+        reason: request.reason,
+        ...(request.legalBasis === undefined ? {} : { legalBasis: request.legalBasis }),
+        ...(isWhole ? {} : { messages: [...plan.erased], derived: [...plan.affected.units] }),
+        editions: [...plan.affected.editions],
+        epoch,
+      }
+      const recorded = await conversations.handle(
+        conversationId,
+        [
+          { type: 'Expect', revision: plan.revision },
+          { type: 'RequestErasure', ...requested },
+        ],
+        this.provenance,
+      )
+      if (E.isRight(recorded))
+        return E.right({
+          requested,
+          plan: { used: plan.used, messages: plan.erased.length, summaries: plan.affected.summaries },
+        })
+      if (recorded.left.kind !== 'ConversationMoved' || tries >= PLAN_ATTEMPTS) return recorded
+    }
+  }
+
+  private async complete(
+    { pending, requested, messages, summaries, keys }: Removed,
+    rows: readonly string[],
+    filesCleaned: boolean,
+  ): Promise<E.Either<CommandFailure, CompletedErasure>> {
+    const { conversationId, erasureId } = pending
+    const receipt: ErasureReceipt = {
+      messages,
+      summaries,
+      editions: requested.editions.length,
+      keys: [...keys],
+      vault: this.parts.keys.vault.name,
+      rows: [...rows],
+      filesCleaned,
+      ...(requested.legalBasis === undefined ? {} : { legalBasis: requested.legalBasis }),
+    }
+    const recorded = await this.parts.conversations.handle(
+      conversationId,
+      [{ type: 'CompleteErasure', erasureId, receipt }],
+      this.provenance,
+    )
+    if (E.isLeft(recorded)) return recorded
+    await this.parts.keys.forgetDestroyed(conversationId)
+    await this.parts.pending.remove(pending)
+    return E.right({ erasureId, conversationId, receipt })
+  }
+}
+
+/** Notes an erasure and runs it. For a person, also the conversations that are found by the pseudonym. */
+export async function erase(
+  parts: ErasureParts,
+  request: ErasureRequest,
+  conversationIds: readonly string[],
+  provenance: Provenance,
+  erasureId = parts.clock.newId(),
+): Promise<E.Either<CommandFailure, ErasureResult>> {
+  const noted = conversationIds.map((conversationId): PendingErasure => ({
+    erasureId,
+    conversationId,
+    request: JSON.stringify(request),
+  }))
+  await parts.pending.add(noted)
+  return await new Erasure(parts, provenance).run(noted)
+}
+
+/** Continues all erasures that were interrupted. */
+export async function resumeErasures(
+  parts: ErasureParts,
+  provenance: Provenance,
+): Promise<E.Either<CommandFailure, ErasureResult>> {
+  return await new Erasure(parts, provenance).run(await parts.pending.list())
+}

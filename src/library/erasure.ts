@@ -1,0 +1,184 @@
+/** Erasure, for hosts and operators. */
+import { either as E } from 'fp-ts'
+import { erase, resumeErasures, type ErasureParts, type ErasureRequest } from '../erasure/erase.js'
+import { planConversation, type ConversationPlan, type MessageChoice } from '../erasure/plan.js'
+import type { ErasureRefusal } from '../domain/retention/judge-erasure.js'
+import { createJudge } from '../retention/judge.js'
+import { readRetention } from '../retention/retention-stream.js'
+import type { ProjectionRunner } from '../../projections/engine/runner.js'
+import type { Conversations } from '../recording/handle-command.js'
+import { notErasable, type TextKeys } from '../sealing/text-keys.js'
+import type { Gate } from './gate.js'
+import type { ErasureOptions, ErasureTarget, LedgerErasure } from './ledger-erasure.js'
+import type { Lookup } from './lookup.js'
+import { bad, nameOf, optionsGiven, recordedTextGiven, textGiven, type Names } from './options.js'
+import type { LedgerParts } from './parts.js'
+import { problem, valueOf } from './problem.js'
+import type { ProvenanceOf } from './provenance.js'
+
+export interface ErasingParts extends Pick<
+  LedgerParts,
+  'log' | 'clock' | 'projections' | 'pendingErasures' | 'cleanStorage' | 'workers' | 'onProblem'
+> {
+  readonly conversations: Conversations
+  readonly runner: ProjectionRunner
+  readonly gate: Gate
+  readonly lookup: Lookup
+  readonly provenanceOf: ProvenanceOf
+}
+
+const OPTIONS: Names<ErasureOptions> = { reason: true, actor: true, legalBasis: true }
+const TARGET = { conversationId: true, messageId: true, subject: true } as const
+
+/** What an erasure is about, checked. */
+interface Chosen {
+  readonly choice: MessageChoice
+  readonly conversationIds: readonly string[]
+}
+
+/** The dependencies of an erasure. */
+export const erasurePartsOf = (
+  {
+    log,
+    conversations,
+    clock,
+    pendingErasures,
+    cleanStorage,
+    runner,
+    projections,
+  }: Pick<
+    ErasingParts,
+    'log' | 'conversations' | 'clock' | 'pendingErasures' | 'cleanStorage' | 'runner' | 'projections'
+  >,
+  keys: TextKeys,
+): ErasureParts => ({
+  log,
+  keys,
+  conversations,
+  clock,
+  pending: pendingErasures,
+  rewriteRows: async () => {
+    await runner.rebuild('all', { fresh: true })
+    return projections.map(({ name }) => name)
+  },
+  cleanStorage,
+  judge: createJudge(log, clock),
+})
+
+class Erasures implements LedgerErasure {
+  constructor(private readonly parts: ErasingParts) {}
+
+  async plan(target: ErasureTarget) {
+    this.parts.gate.open()
+    const { choice, conversationIds } = await this.chosen(target)
+    const keys = this.keys()
+    const planned = []
+    for (const conversationId of conversationIds) {
+      const plan = await planConversation(this.parts.log, keys, conversationId, choice)
+      const { erased, affected } = plan
+      const allowed = await this.judged(plan, choice, {})
+      planned.push({
+        conversationId,
+        messages: erased.map(({ messageId }) => messageId),
+        summaries: affected.summaries,
+        editions: affected.editions,
+        ...(E.isLeft(allowed) ? { notAllowed: problem(allowed.left).message } : {}),
+      })
+    }
+    return planned
+  }
+
+  async run(target: ErasureTarget, options: ErasureOptions) {
+    this.parts.gate.writes('admin.erasure.run')
+    const { reason, actor, legalBasis } = optionsGiven('admin.erasure.run', options, OPTIONS)
+    const given = {
+      reason: recordedTextGiven('reason', reason),
+      ...(legalBasis === undefined ? {} : { legalBasis: recordedTextGiven('legalBasis', legalBasis) }),
+    }
+    const { choice, conversationIds } = await this.chosen(target)
+    await this.checkAllowed(choice, conversationIds, given)
+    if (choice.scope === 'subject') await this.keys().eraseSubject(choice.subject)
+    // Again, because a conversation may have named the person meanwhile.
+    const ids = choice.scope === 'subject' ? await this.keys().conversationsOf(choice.subject) : conversationIds
+    const request: ErasureRequest = { ...choice, ...given }
+    const provenance = this.parts.provenanceOf(actor === undefined ? {} : { actor: nameOf('actor', actor) })
+    const { completed, refused } = valueOf(
+      await erase(erasurePartsOf(this.parts, this.keys()), request, ids, provenance),
+      problem,
+    )
+    // A hold that was placed after the check.
+    for (const refusal of refused) throw problem(refusal)
+    return completed
+  }
+
+  async resume({ actor }: { readonly actor?: string } = {}) {
+    this.parts.gate.writes('admin.erasure.resume')
+    const provenance = this.parts.provenanceOf(actor === undefined ? {} : { actor: nameOf('actor', actor) })
+    const { completed, refused } = valueOf(
+      await resumeErasures(erasurePartsOf(this.parts, this.keys()), provenance),
+      problem,
+    )
+    for (const refusal of refused) this.parts.onProblem(refusal)
+    return completed
+  }
+
+  private async judged(
+    plan: ConversationPlan,
+    choice: MessageChoice,
+    given: Partial<Pick<ErasureOptions, 'reason' | 'legalBasis'>>,
+  ): Promise<E.Either<ErasureRefusal, void>> {
+    const { log, clock, lookup } = this.parts
+    const { configuration } = await lookup.existing(plan.conversationId)
+    return await createJudge(log, clock)({ ...plan, scope: configuration?.scope }, { reason: '', ...choice, ...given })
+  }
+
+  /** Throws if the rules do not allow an erasure in one of the conversations: then it begins in none. */
+  private async checkAllowed(
+    choice: MessageChoice,
+    conversationIds: readonly string[],
+    given: Pick<ErasureOptions, 'reason' | 'legalBasis'>,
+  ): Promise<void> {
+    const { rules, holds } = await readRetention(this.parts.log)
+    if (rules.size === 0 && holds.length === 0) return
+    for (const conversationId of conversationIds) {
+      const plan = await planConversation(this.parts.log, this.keys(), conversationId, choice)
+      valueOf(await this.judged(plan, choice, given), problem)
+    }
+  }
+
+  private keys(): TextKeys {
+    const { keys } = this.parts.log
+    if (keys === undefined) throw notErasable('erase')
+    return keys
+  }
+
+  private async chosen(given: ErasureTarget): Promise<Chosen> {
+    const keys = this.keys()
+    const target: { conversationId?: string; messageId?: string; subject?: string } = optionsGiven(
+      'admin.erasure',
+      given,
+      TARGET,
+    )
+    const { conversationId, messageId, subject } = target
+    if (subject !== undefined) {
+      if (conversationId !== undefined || messageId !== undefined)
+        throw bad('subject', 'erases everything about a person: name no conversation and no message with it')
+      const pseudonym = keys.pseudonym(textGiven('subject', subject))
+      return {
+        choice: { scope: 'subject', subject: pseudonym },
+        conversationIds: await keys.conversationsOf(pseudonym),
+      }
+    }
+    if (conversationId === undefined)
+      throw bad('conversationId', 'is missing: name what to erase, a conversation, one of its messages, or a subject')
+    await this.parts.lookup.isThere(conversationId)
+    if (messageId === undefined) return { choice: { scope: 'conversation' }, conversationIds: [conversationId] }
+    const choice = { scope: 'message', messageId: textGiven('messageId', messageId) } as const
+    const { erased } = await planConversation(this.parts.log, keys, conversationId, choice)
+    if (erased.length === 0) throw problem({ kind: 'NoSuchMessage', conversationId, messageId, nearest: undefined })
+    return { choice, conversationIds: [conversationId] }
+  }
+}
+
+/** Creates the functions of erasure. */
+export const createErasure = (parts: ErasingParts): LedgerErasure => new Erasures(parts)

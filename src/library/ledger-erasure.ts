@@ -1,0 +1,47 @@
+/** The part of the ledger's interface that concerns erasure. */
+import type { CompletedErasure } from '../erasure/erase.js'
+
+export type { CompletedErasure } from '../erasure/erase.js'
+export type { ErasureReceipt } from '../domain/events/index.js'
+
+/** What to erase: one conversation, one message of a conversation, or everything about one person. */
+export type ErasureTarget =
+  | { readonly conversationId: string }
+  | { readonly conversationId: string; readonly messageId: string }
+  | { readonly subject: string }
+
+/** What an erasure removes from one conversation. */
+export interface PlannedErasure {
+  readonly conversationId: string
+  /** Ids of the messages. */
+  readonly messages: readonly string[]
+  /** Number of summaries that were made from them, or from summaries of them. */
+  readonly summaries: number
+  /** Editions with such a summary. */
+  readonly editions: readonly string[]
+  /** Why the retention rules do not allow it now, as a sentence. */
+  readonly notAllowed?: string
+}
+
+/** Reason and actor of an erasure. */
+export interface ErasureOptions {
+  /** Recorded with the erasure. Name no personal data in it. */
+  readonly reason: string
+  /** Recorded with the event. Default: the actor of the ledger. */
+  readonly actor?: string
+  /** Why messages are erased that a retention rule keeps. Recorded, also in the receipt. */
+  readonly legalBasis?: string
+}
+
+/** Erasure of texts in an erasable ledger. */
+export interface LedgerErasure {
+  /** What an erasure would remove. Nothing is changed. */
+  plan(target: ErasureTarget): Promise<readonly PlannedErasure[]>
+  /**
+   * Erases: records the plan, destroys keys, writes the rows again, removes old pages, and records a receipt. If it is
+   * interrupted, `resume` continues it. Nothing is erased if a retention rule or a hold does not allow it.
+   */
+  run(target: ErasureTarget, options: ErasureOptions): Promise<readonly CompletedErasure[]>
+  /** Continues erasures that were interrupted. */
+  resume(options?: { readonly actor?: string }): Promise<readonly CompletedErasure[]>
+}

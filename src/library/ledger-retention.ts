@@ -1,0 +1,72 @@
+/** The part of the ledger's interface that concerns retention. */
+import type { RecordedEvent } from '../domain/events/index.js'
+import type { HoldTarget } from '../domain/retention/decide-retention.js'
+import type { RecordedRules, RetentionHold, RetentionRun } from '../domain/retention/retention-state.js'
+import type { CompletedRun } from '../retention/run.js'
+import type { DueConversation, ScopeStatus } from '../retention/due.js'
+
+export type { HoldTarget } from '../domain/retention/decide-retention.js'
+export type { RecordedRules, RetentionHold, RetentionRules, RetentionRun } from '../domain/retention/retention-state.js'
+export type { CompletedRun } from '../retention/run.js'
+export type { DueConversation, ScopeStatus } from '../retention/due.js'
+
+/** Rules to set. A rule that is not named stays; null removes it. */
+export interface RuleSettings {
+  /** The scope of the rules. Default: all conversations; a rule of a scope replaces that of all conversations. */
+  readonly scope?: string
+  /** No younger message is erased without a legal basis: `6 months`, `180 days`, `P6M`. */
+  readonly keepAtLeast?: string | null
+  /** A conversation is erased if its last message is older. Requires an erasable ledger. */
+  readonly eraseAfter?: string | null
+}
+
+/** Reason and actor of a change of retention. */
+export interface RetentionOptions {
+  /** Recorded with the change. Name no personal data in it. */
+  readonly reason: string
+  /** Recorded with the event. Default: the actor of the ledger. */
+  readonly actor?: string
+}
+
+/** The rules after a change. */
+export interface RulesAnswer {
+  readonly rules: readonly RecordedRules[]
+  /** False if nothing can be erased in this ledger: `migrate-log --erasable` copies it into one that is erasable. */
+  readonly isErasable: boolean
+}
+
+/** A hold that was placed. */
+export interface PlacedHold extends RetentionHold {
+  /** Conversations in which an erasure was requested before: the hold may come too late for these. */
+  readonly erasuresBegun: readonly string[]
+}
+
+/** Rules, holds, and the conversations that a run would erase. */
+export interface RetentionStatus {
+  readonly isErasable: boolean
+  readonly rules: readonly RecordedRules[]
+  readonly holds: readonly RetentionHold[]
+  readonly scopes: readonly ScopeStatus[]
+  /** The conversations that a run would erase now. */
+  readonly due: readonly DueConversation[]
+  readonly lastRun?: RetentionRun
+}
+
+/** Retention: how long conversations must be kept, and after which time they are erased. */
+export interface LedgerRetention {
+  /** Sets the rules of a scope, or of all conversations. */
+  set(settings: RuleSettings, options: RetentionOptions): Promise<RulesAnswer>
+  /** Places a hold: nothing is erased in the conversation, or in the scope, until `release`. */
+  hold(target: HoldTarget, options: RetentionOptions): Promise<PlacedHold>
+  /** Ends a hold. */
+  release(holdId: string, options: RetentionOptions): Promise<void>
+  /** Rules, holds, conversations that are due, and the last run. */
+  status(): Promise<RetentionStatus>
+  /**
+   * Erases the conversations that are due, and records a receipt. Continues a run that was interrupted. Returns
+   * undefined if nothing is due.
+   */
+  run(options?: { readonly actor?: string }): Promise<CompletedRun | undefined>
+  /** All events of rules, holds and runs, the oldest first. */
+  history(): Promise<readonly RecordedEvent[]>
+}

@@ -1,0 +1,159 @@
+/** Retention, for hosts and operators. */
+import type { either as E } from 'fp-ts'
+import { listConversations } from '../../projections/read-models/live-messages/queries.js'
+import type { Event, RecordedEvent } from '../domain/events/index.js'
+import {
+  placeHold,
+  releaseHold,
+  setRules,
+  type HoldTarget,
+  type RetentionRejection,
+} from '../domain/retention/decide-retention.js'
+import { holdOn, type RetentionState } from '../domain/retention/retention-state.js'
+import { parseDuration } from '../domain/values/duration.js'
+import { findDue } from '../retention/due.js'
+import { changeRetention, readRetention, retentionEvents } from '../retention/retention-stream.js'
+import { runRetention } from '../retention/run.js'
+import { redactorFor } from '../recording/redaction.js'
+import { notErasable } from '../sealing/text-keys.js'
+import { erasurePartsOf, type ErasingParts } from './erasure.js'
+import type { Freshness } from './freshness.js'
+import type { LedgerRetention, RetentionOptions, RuleSettings } from './ledger-retention.js'
+import { bad, nameOf, optionsGiven, recordedTextGiven, type Names } from './options.js'
+import type { LedgerParts } from './parts.js'
+import { problem, valueOf } from './problem.js'
+import type { Provenance } from '../domain/events/codec.js'
+
+interface Parts extends ErasingParts, Pick<LedgerParts, 'db' | 'claims'> {
+  readonly freshness: Freshness
+}
+
+const OPTIONS: Names<RetentionOptions> = { reason: true, actor: true }
+const SETTINGS: Names<RuleSettings> = { scope: true, keepAtLeast: true, eraseAfter: true }
+const RULES = ['keepAtLeast', 'eraseAfter'] as const
+
+class Retention implements LedgerRetention {
+  constructor(private readonly parts: Parts) {}
+
+  async set(settings: RuleSettings, options: RetentionOptions) {
+    this.parts.gate.writes('admin.retention.set')
+    const { scope, ...given } = optionsGiven('admin.retention.set', settings, SETTINGS)
+    const { reason, provenance } = await this.recordedWith('admin.retention.set', options)
+    const changes = RULES.flatMap((rule) => {
+      const value = given[rule]
+      if (value === undefined) return []
+      return [[rule, value === null ? null : valueOf(parseDuration(rule, value), problem)] as const]
+    })
+    if (changes.length === 0) throw bad('keepAtLeast', 'is missing: set keepAtLeast, eraseAfter, or both')
+    if (typeof given.eraseAfter === 'string' && !this.isErasable) throw notErasable('eraseAfter')
+    const ofScope = scope === undefined ? {} : { scope: nameOf('scope', scope) }
+    const state = await this.change(provenance, (before) =>
+      setRules(before, { ...ofScope, ...Object.fromEntries(changes), reason }),
+    )
+    return { rules: [...state.rules.values()], isErasable: this.isErasable }
+  }
+
+  async hold(target: HoldTarget, options: RetentionOptions) {
+    this.parts.gate.writes('admin.retention.hold')
+    const checked = await this.targetOf(target)
+    const { reason, provenance } = await this.recordedWith('admin.retention.hold', options)
+    const holdId = this.parts.clock.newId().replaceAll('-', '').slice(0, 12)
+    const state = await this.change(provenance, (before) => placeHold(before, holdId, checked, reason))
+    const placed = state.holds.find((hold) => hold.holdId === holdId)
+    if (placed === undefined) throw new Error(`the hold ${holdId} was recorded and is not in the state`)
+    // An erasure is noted before it reads the holds, so one that did not see this hold is in the list.
+    const erasuresBegun: string[] = []
+    for (const { conversationId } of await this.parts.pendingErasures.list()) {
+      const { configuration } = await this.parts.conversations.load(conversationId)
+      if (holdOn({ holds: [placed] }, conversationId, configuration?.scope) !== undefined)
+        erasuresBegun.push(conversationId)
+    }
+    return { ...placed, erasuresBegun }
+  }
+
+  async release(holdId: string, options: RetentionOptions) {
+    this.parts.gate.writes('admin.retention.release')
+    const id = nameOf('holdId', holdId)
+    const { reason, provenance } = await this.recordedWith('admin.retention.release', options)
+    await this.change(provenance, (before) => releaseHold(before, id, reason))
+  }
+
+  async status() {
+    const { log, clock, conversations, gate } = this.parts
+    gate.open()
+    const state = await readRetention(log)
+    const { due, scopes } = await findDue(state, await this.listed(), clock.now(), conversations)
+    return {
+      isErasable: this.isErasable,
+      rules: [...state.rules.values()],
+      holds: state.holds,
+      scopes,
+      due,
+      ...(state.lastRun === undefined ? {} : { lastRun: state.lastRun }),
+    }
+  }
+
+  async run({ actor }: { readonly actor?: string } = {}) {
+    this.parts.gate.writes('admin.retention.run')
+    const { log, claims, clock } = this.parts
+    if (log.keys === undefined) throw notErasable('retention run')
+    const provenance = this.parts.provenanceOf(actor === undefined ? {} : { actor: nameOf('actor', actor) })
+    const parts = { erasure: erasurePartsOf(this.parts, log.keys), claims, listed: () => this.listed() }
+    return valueOf(await runRetention(parts, `${provenance.actor}:${clock.newId()}`, provenance), problem)
+  }
+
+  async history() {
+    this.parts.gate.open()
+    const events: RecordedEvent[] = []
+    for await (const event of retentionEvents(this.parts.log)) events.push(event)
+    return events
+  }
+
+  private get isErasable(): boolean {
+    return this.parts.log.keys !== undefined
+  }
+
+  private async listed() {
+    await this.parts.freshness.rows({})
+    return await listConversations(this.parts.db, { sort: 'id' })
+  }
+
+  private async targetOf(given: HoldTarget): Promise<HoldTarget> {
+    const target: { conversationId?: string; scope?: string } = optionsGiven('admin.retention.hold', given, {
+      conversationId: true,
+      scope: true,
+    })
+    const { conversationId, scope } = target
+    if ((conversationId === undefined) === (scope === undefined))
+      throw bad('conversationId', 'or scope: name one of them')
+    if (scope !== undefined) return { scope: nameOf('scope', scope) }
+    const id = nameOf('conversationId', conversationId)
+    await this.parts.lookup.isThere(id)
+    return { conversationId: id }
+  }
+
+  private async recordedWith(
+    call: string,
+    options: RetentionOptions,
+  ): Promise<{ readonly reason: string; readonly provenance: Provenance }> {
+    const { reason, actor } = optionsGiven(call, options, OPTIONS)
+    const text = recordedTextGiven('reason', reason)
+    const [secret] = valueOf(await redactorFor(this.parts.log, undefined), problem)?.find(text) ?? []
+    if (secret !== undefined) throw bad('reason', `contains a secret (${secret.kind}): remove it; nothing was recorded`)
+    return {
+      reason: text,
+      provenance: this.parts.provenanceOf(actor === undefined ? {} : { actor: nameOf('actor', actor) }),
+    }
+  }
+
+  private async change(
+    provenance: Provenance,
+    decide: (state: RetentionState) => E.Either<RetentionRejection, readonly Event[]>,
+  ): Promise<RetentionState> {
+    const { log, clock } = this.parts
+    return valueOf(await changeRetention(log, clock, provenance, decide), problem)
+  }
+}
+
+/** Creates the functions of retention. */
+export const createRetention = (parts: Parts): LedgerRetention => new Retention(parts)

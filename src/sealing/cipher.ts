@@ -1,0 +1,49 @@
+/** AES-256-GCM for texts and keyrings. */
+import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:crypto'
+
+const IV_BYTES = 12
+const TAG_BYTES = 16
+const ALGORITHM = 'aes-256-gcm'
+
+/** An encrypted text. */
+export interface Encrypted {
+  readonly iv: string
+  /** Ciphertext and tag, base64. */
+  readonly text: string
+}
+
+function encryptWith(key: Uint8Array, iv: Buffer, context: string, text: string): Encrypted {
+  const cipher = createCipheriv(ALGORITHM, key, iv).setAAD(Buffer.from(context))
+  return {
+    iv: iv.toString('base64'),
+    text: Buffer.concat([cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()]).toString('base64'),
+  }
+}
+
+/**
+ * Encrypts so that the same text at the same place gives the same result: the IV is a keyed hash of both. A repeated
+ * append is then the same event, byte for byte. The key must belong to one unit.
+ */
+export function encryptRepeatably(key: Uint8Array, context: string, text: string): Encrypted {
+  const iv = createHmac('sha256', key).update(context).update('\0').update(text).digest().subarray(0, IV_BYTES)
+  return encryptWith(key, iv, context, text)
+}
+
+/** Encrypts with a random IV. */
+export const encrypt = (key: Uint8Array, context: string, text: string): Encrypted =>
+  encryptWith(key, randomBytes(IV_BYTES), context, text)
+
+/** The text; undefined if it was changed, or encrypted with another key or context. */
+export function decrypt(key: Uint8Array, context: string, { iv, text }: Encrypted): string | undefined {
+  const bytes = Buffer.from(text, 'base64')
+  if (bytes.length < TAG_BYTES) return undefined
+  try {
+    const decipher = createDecipheriv(ALGORITHM, key, Buffer.from(iv, 'base64'))
+      .setAAD(Buffer.from(context))
+      .setAuthTag(bytes.subarray(-TAG_BYTES))
+    return decipher.update(bytes.subarray(0, -TAG_BYTES), undefined, 'utf8') + decipher.final('utf8')
+  } catch {
+    // The tag does not match.
+    return undefined
+  }
+}

@@ -1,0 +1,376 @@
+/**
+ * The keys of texts of an erasable ledger: read from the keyring store, unwrapped by the key vault, and kept in memory
+ * for conversations in use. `seal` and `open` of a conversation need no I/O.
+ */
+import { createHmac, randomBytes } from 'node:crypto'
+import { LRUCache } from 'lru-cache'
+import { LedgerError } from '../lib/ledger-error.js'
+import {
+  sealedContext,
+  textWithSealed,
+  type OpenTexts,
+  type SealedPlace,
+  type SealedTexts,
+} from '../domain/events/sealed.js'
+import { separateTexts, type TextGroup } from '../domain/events/texts.js'
+import { isRecord } from '../lib/is-record.js'
+import type { KeyringRecord, KeyringStore, LedgerKeys } from '../ports/keyring-store.js'
+import type { KeyVault } from '../ports/key-vault.js'
+import { decrypt, encrypt, encryptRepeatably } from './cipher.js'
+import {
+  keyOf,
+  keyringSchema,
+  newKeyring,
+  withNextEpoch,
+  withoutKeys,
+  withSubjects,
+  type KeyName,
+  type Keyring,
+  type Removal,
+} from './keyring.js'
+
+/** The keys of one conversation, as they were at one moment. */
+export class ConversationKeys {
+  /** True if a text needs keys that were created after these were read. */
+  isOutdated = false
+
+  constructor(
+    readonly conversationId: string,
+    /** Undefined if the whole conversation is erased. */
+    readonly keyring: Keyring | undefined,
+  ) {}
+
+  /** True if the whole conversation is erased. Nothing is recorded in it any more. */
+  get isErased(): boolean {
+    return this.keyring === undefined
+  }
+
+  /** The epoch of new texts. */
+  get epoch(): number | undefined {
+    return this.keyring?.epoch
+  }
+
+  /** Opens the texts of an event. */
+  readonly open: OpenTexts = (sealed, place) => {
+    if (this.keyring === undefined) return 'erased'
+    const key = keyOf(this.keyring, sealed)
+    if (key === 'unknown') this.isOutdated = true
+    if (key === 'unknown' || key === 'erased') return 'erased'
+    const text = decrypt(key, sealedContext(place, sealed), sealed)
+    if (text === undefined) return 'damaged'
+    const values: unknown = JSON.parse(text)
+    return isRecord(values) ? values : 'damaged'
+  }
+
+  /**
+   * The stored text of the data of an event.
+   * @param subjects pseudonyms of the persons whose keys the event needs in addition
+   */
+  seal(dataText: string, groups: readonly TextGroup[], place: SealedPlace, subjects: readonly string[]): string {
+    if (groups.length === 0) return dataText
+    const parsed: unknown = JSON.parse(dataText)
+    if (!isRecord(parsed)) return dataText
+    const { data, texts } = separateTexts(groups, parsed, place)
+    if (texts.length === 0) return dataText
+    return textWithSealed(
+      data,
+      texts.map(({ at, unit, unmarked, values }) => {
+        const persons = unit.startsWith('message:') && at.length === 0 ? subjects : []
+        return this.sealTexts(
+          {
+            ...(at.length === 0 ? {} : { at: [...at] }),
+            unit,
+            epoch: this.epoch ?? 0,
+            ...(persons.length === 0 ? {} : { subjects: [...persons] }),
+            ...(unmarked === undefined ? {} : { unmarked }),
+          },
+          values,
+          place,
+        )
+      }),
+    )
+  }
+
+  private sealTexts(
+    name: Omit<SealedTexts, 'iv' | 'text'>,
+    values: Readonly<Record<string, unknown>>,
+    place: SealedPlace,
+  ): SealedTexts {
+    const key = this.keyring === undefined ? 'erased' : keyOf(this.keyring, name)
+    if (typeof key === 'string') throw conversationErased(this.conversationId)
+    return { ...name, ...encryptRepeatably(key, sealedContext(place, name), JSON.stringify(values)) }
+  }
+}
+
+/** The whole conversation was erased. */
+const conversationErased = (conversationId: string): LedgerError =>
+  new LedgerError(
+    'ConversationErased',
+    `conversation "${conversationId}" was erased: nothing is recorded in it any more. Use another conversation id`,
+    { details: { conversationId } },
+  )
+
+const subjectErased = (): LedgerError =>
+  new LedgerError(
+    'SubjectErased',
+    'subject names a person whose data was erased: nothing about this person is recorded any more',
+  )
+
+/** @param field what needs an erasable ledger */
+export const notErasable = (field: string): LedgerError =>
+  new LedgerError(
+    'NotErasable',
+    `${field}: this ledger is not erasable. \`migrate-log --erasable\` copies it into an erasable one, in which every text is encrypted`,
+  )
+
+const keyringLost = (conversationId: string): LedgerError =>
+  new LedgerError(
+    'KeyUnknown',
+    `the keys of conversation "${conversationId}" are missing in the table keyrings, although it has sealed texts: restore the table`,
+    { details: { conversationId } },
+  )
+
+const CACHED = 2_000
+const STORE_ATTEMPTS = 50
+
+/** A keyring with its record. */
+interface Loaded {
+  readonly record: KeyringRecord
+  readonly dataKey: Uint8Array
+  readonly keyring: Keyring
+}
+
+/** The result of removing keys. */
+export interface RemovedKeys {
+  /** Names of the destroyed keys of the vault. */
+  readonly destroyed: readonly string[]
+}
+
+/** The keys of an erasable ledger. */
+export class TextKeys {
+  private readonly cache = new LRUCache<string, ConversationKeys>({ max: CACHED })
+
+  private constructor(
+    private readonly store: KeyringStore,
+    readonly vault: KeyVault,
+    private readonly ledger: LedgerKeys,
+    /** For keyed pseudonyms and fingerprints. */
+    private readonly ledgerSecret: Uint8Array,
+  ) {}
+
+  /** The keys of an erasable ledger; undefined if it is not erasable. */
+  static async open(store: KeyringStore, vault: KeyVault): Promise<TextKeys | undefined> {
+    const ledger = await store.ledger()
+    if (ledger === undefined) return undefined
+    return new TextKeys(store, vault, ledger, await vault.unwrap(ledger.vaultKey, ledger.wrapped))
+  }
+
+  /** Makes a ledger erasable that has no events yet. */
+  static async create(store: KeyringStore, vault: KeyVault): Promise<void> {
+    const ledgerId = randomBytes(6).toString('hex')
+    const vaultKey = `cl-${ledgerId}-ledger`
+    await store.createLedger({ ledgerId, vaultKey, wrapped: await vault.wrap(vaultKey, randomBytes(32)) })
+  }
+
+  /** A keyed hash under the ledger's own key: it says nothing without the key vault. */
+  fingerprint(...parts: readonly string[]): string {
+    return createHmac('sha256', this.ledgerSecret).update(JSON.stringify(parts)).digest('hex')
+  }
+
+  /** The pseudonym of a person, in events and tables. */
+  pseudonym(subject: string): string {
+    return this.fingerprint('subject', subject).slice(0, 24)
+  }
+
+  /** The keys of a conversation, for reading. From memory if they are there. */
+  of(conversationId: string): ConversationKeys | Promise<ConversationKeys> {
+    return this.cache.get(conversationId) ?? this.reload(conversationId)
+  }
+
+  /** The keys of a conversation, read again. */
+  async reload(conversationId: string): Promise<ConversationKeys> {
+    const record = await this.store.get(conversationId)
+    if (record === undefined) throw keyringLost(conversationId)
+    return this.keep(conversationId, record.wrapped === '' ? undefined : (await this.load(record)).keyring)
+  }
+
+  /** Forgets the keys of a conversation in memory. */
+  forget(conversationId: string): void {
+    this.cache.delete(conversationId)
+  }
+
+  /**
+   * The keys of a conversation, for recording: created with the first text.
+   * @param subjects persons of the texts to record, by pseudonym
+   * @param afresh reads the keys again, because another process may have changed them
+   */
+  async toRecord(conversationId: string, subjects: readonly string[] = [], afresh = false): Promise<ConversationKeys> {
+    const known = afresh ? undefined : this.cache.get(conversationId)
+    if (known?.keyring !== undefined && subjects.every((subject) => subject in (known.keyring?.subjects ?? {})))
+      return known
+    for (const subject of subjects) if (await this.store.isSubjectErased(subject)) throw subjectErased()
+    const keyring = await this.change(conversationId, (loaded) => {
+      const current = loaded?.keyring ?? newKeyring()
+      const missing = subjects.filter((subject) => !(subject in current.subjects))
+      if (missing.some((subject) => current.erasedSubjects.includes(subject))) throw subjectErased()
+      if (loaded !== undefined && missing.length === 0) return undefined
+      return { keyring: withSubjects(current, missing), subjects: missing, isNewGeneration: false }
+    })
+    return this.keep(conversationId, keyring)
+  }
+
+  /** Begins an epoch: texts that are recorded from now on keep their keys when those of earlier epochs are removed. */
+  async beginEpoch(conversationId: string): Promise<number> {
+    const keyring = await this.change(conversationId, (loaded) => ({
+      keyring: withNextEpoch(loaded?.keyring ?? newKeyring()),
+      subjects: [],
+      isNewGeneration: false,
+    }))
+    return this.keep(conversationId, keyring).keyring?.epoch ?? 0
+  }
+
+  /**
+   * Removes keys from a conversation: the others are stored under a new key of the vault, and the former key is
+   * destroyed. Can be repeated after a crash at any point.
+   */
+  async remove(conversationId: string, removal: Removal, used: readonly KeyName[]): Promise<RemovedKeys> {
+    const keyring = await this.change(conversationId, (loaded) =>
+      loaded === undefined
+        ? undefined
+        : { keyring: withoutKeys(loaded.keyring, removal, used), subjects: [], isNewGeneration: true },
+    )
+    this.keep(conversationId, keyring)
+    return await this.destroyFormer(conversationId)
+  }
+
+  /** Removes all keys of a conversation. Nothing can be recorded in it afterwards. */
+  async removeAll(conversationId: string): Promise<RemovedKeys> {
+    for (let tries = 0; tries < STORE_ATTEMPTS; tries += 1) {
+      const record = await this.store.get(conversationId)
+      if (record?.wrapped === '') break
+      const stored = await this.store.put({
+        conversationId,
+        version: (record?.version ?? 0) + 1,
+        generation: record?.generation ?? 1,
+        wrapped: '',
+        keys: '',
+        toDestroy: [...(record?.toDestroy ?? []), record?.generation ?? 1],
+      })
+      if (stored === 'stored') break
+    }
+    this.keep(conversationId, undefined)
+    return await this.destroyFormer(conversationId)
+  }
+
+  conversationsOf(subject: string): Promise<string[]> {
+    return this.store.conversationsOf(subject)
+  }
+
+  /** From now on nothing is recorded about this person. */
+  eraseSubject(subject: string): Promise<boolean> {
+    return this.store.eraseSubject(subject)
+  }
+
+  isSubjectErased(subject: string): Promise<boolean> {
+    return this.store.isSubjectErased(subject)
+  }
+
+  addFingerprints(fingerprints: readonly string[]): Promise<void> {
+    return this.store.addFingerprints(fingerprints)
+  }
+
+  findFingerprints(fingerprints: readonly string[]): Promise<ReadonlySet<string>> {
+    return this.store.findFingerprints(fingerprints)
+  }
+
+  private async destroyFormer(conversationId: string): Promise<RemovedKeys> {
+    const record = await this.store.get(conversationId)
+    const destroyed: string[] = []
+    for (const generation of record?.toDestroy ?? []) {
+      const name = this.vaultKeyOf(conversationId, generation)
+      await this.vault.destroy(name)
+      destroyed.push(name)
+    }
+    return { destroyed }
+  }
+
+  /** Forgets which keys were destroyed, when an erasure is completed. */
+  async forgetDestroyed(conversationId: string): Promise<void> {
+    for (let tries = 0; tries < STORE_ATTEMPTS; tries += 1) {
+      const record = await this.store.get(conversationId)
+      if (record === undefined || record.toDestroy.length === 0) return
+      if ((await this.store.put({ ...record, version: record.version + 1, toDestroy: [] })) === 'stored') return
+    }
+    throw busy(conversationId)
+  }
+
+  private vaultKeyOf(conversationId: string, generation: number): string {
+    const name = this.fingerprint('conversation', conversationId).slice(0, 24)
+    return `cl-${this.ledger.ledgerId}-${name}-${String(generation)}`
+  }
+
+  private keep(conversationId: string, keyring: Keyring | undefined): ConversationKeys {
+    const keys = new ConversationKeys(conversationId, keyring)
+    this.cache.set(conversationId, keys)
+    return keys
+  }
+
+  private async load(record: KeyringRecord): Promise<Loaded> {
+    const { conversationId, generation, wrapped, keys } = record
+    const dataKey = await this.vault.unwrap(this.vaultKeyOf(conversationId, generation), wrapped)
+    const [iv = '', text = ''] = keys.split(' ')
+    const plain = decrypt(dataKey, conversationId, { iv, text })
+    const keyring = plain === undefined ? undefined : keyringSchema.safeParse(JSON.parse(plain)).data
+    if (keyring === undefined)
+      throw new LedgerError('WrappedKeyDamaged', `the keys of conversation "${conversationId}" were changed`)
+    return { record, dataKey, keyring }
+  }
+
+  /** Changes a keyring, again if another process has changed it meanwhile. `undefined` changes nothing. */
+  private async change(
+    conversationId: string,
+    next: (
+      loaded: Loaded | undefined,
+    ) =>
+      | { readonly keyring: Keyring; readonly subjects: readonly string[]; readonly isNewGeneration: boolean }
+      | undefined,
+  ): Promise<Keyring> {
+    for (let tries = 0; tries < STORE_ATTEMPTS; tries += 1) {
+      const record = await this.store.get(conversationId)
+      if (record?.wrapped === '') throw conversationErased(conversationId)
+      const loaded = record === undefined ? undefined : await this.load(record)
+      const changed = next(loaded)
+      if (changed === undefined) {
+        if (loaded === undefined) throw keyringLost(conversationId)
+        return loaded.keyring
+      }
+      const former = loaded?.record.generation
+      const generation = former === undefined ? 1 : changed.isNewGeneration ? former + 1 : former
+      const isSameKey = loaded !== undefined && generation === former
+      const dataKey = isSameKey ? loaded.dataKey : randomBytes(32)
+      const { iv, text } = encrypt(dataKey, conversationId, JSON.stringify(changed.keyring))
+      const stored = await this.store.put(
+        {
+          conversationId,
+          version: (loaded?.record.version ?? 0) + 1,
+          generation,
+          wrapped: isSameKey
+            ? loaded.record.wrapped
+            : await this.vault.wrap(this.vaultKeyOf(conversationId, generation), dataKey),
+          keys: `${iv} ${text}`,
+          toDestroy: [...(loaded?.record.toDestroy ?? []), ...(isSameKey || former === undefined ? [] : [former])],
+        },
+        changed.subjects,
+      )
+      if (stored === 'erased') throw subjectErased()
+      if (stored === 'stored') return changed.keyring
+    }
+    throw busy(conversationId)
+  }
+}
+
+const busy = (conversationId: string): LedgerError =>
+  new LedgerError(
+    'StoreUnavailable',
+    `the keys of conversation "${conversationId}" are changed by other processes all the time: try again`,
+  )

@@ -1,0 +1,114 @@
+/** Erasures that are interrupted, with a vault that denies, a process that is killed, and tampered keys. */
+import { afterEach, beforeEach, expect, it } from '@jest/globals'
+import { spawn } from 'node:child_process'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createMemoryKeyVault } from '../../src/adapters/memory/key-vault.js'
+import { openLedger } from '../../src/library/compose.js'
+import { keyVaultError, type KeyVault } from '../../src/ports/key-vault.js'
+import { shinglesInFiles } from '../support/shingles.js'
+
+const LONG = 300_000
+const SECRET = 'Ursula Zwickel lives at Quellenweg 17 in Bad Wurzach'
+let folder: string
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'interrupted-'))
+})
+afterEach(() => rm(folder, { recursive: true, force: true }))
+
+it(
+  'a vault that denies leaves an erasure that `resume` completes, and blocks only what copies texts',
+  async () => {
+    const memory = createMemoryKeyVault()
+    let isDenied = true
+    const vault: KeyVault = {
+      ...memory,
+      destroy: (keyName) =>
+        isDenied ? Promise.reject(keyVaultError('KeyVaultDenied', `${keyName} denied`)) : memory.destroy(keyName),
+    }
+    const ledger = await openLedger({ store: 'memory', erasable: true, keys: vault })
+    try {
+      await ledger.append('talk', [
+        { id: 'm1', role: 'user', content: SECRET },
+        { id: 'm2', role: 'assistant', content: 'fine' },
+      ])
+      const target = { conversationId: 'talk', messageId: 'm1' }
+      await expect(ledger.admin.erasure.run(target, { reason: 'r' })).rejects.toMatchObject({ kind: 'KeyVaultDenied' })
+      const pending = await ledger.admin.verify()
+      expect(pending.observations.map(({ rule }) => rule)).toContain('erasure')
+      await ledger.append('talk', [{ id: 'm3', role: 'user', content: 'goes on' }])
+      isDenied = false
+      expect(await ledger.admin.erasure.resume()).toHaveLength(1)
+      expect(await ledger.admin.erasure.resume()).toEqual([])
+      expect((await ledger.context('talk')).messages.map(({ content }) => content)).toEqual([
+        '[erased]',
+        'fine',
+        'goes on',
+      ])
+      const verified = await ledger.admin.verify()
+      expect([verified.problems, verified.observations]).toEqual([[], []])
+    } finally {
+      await ledger.close()
+    }
+  },
+  LONG,
+)
+
+it(
+  'a process that is killed at any step leaves an erasure that the next one completes',
+  async () => {
+    const places = { store: join(folder, 'ledger'), keys: join(folder, 'keys') }
+    const ledger = await openLedger({ ...places, erasable: true })
+    for (const step of ['wrap', 'destroy', 'destroyed'])
+      await ledger.append(step, [
+        { id: 'm1', role: 'user', content: `${SECRET} ${step}` },
+        { id: 'm2', role: 'assistant', content: 'fine' },
+      ])
+    await ledger.close()
+    for (const step of ['wrap', 'destroy', 'destroyed']) {
+      const child = spawn(
+        process.execPath,
+        ['--import', 'tsx', join('test', 'support', 'erase-until-killed.ts'), places.store, places.keys, step],
+        { stdio: 'inherit' },
+      )
+      expect(await new Promise((resolve) => child.once('exit', (_code, signal) => resolve(signal)))).toBe('SIGKILL')
+    }
+    const again = await openLedger(places)
+    expect((await again.admin.erasure.resume()).map(({ conversationId }) => conversationId).toSorted()).toEqual([
+      'destroy',
+      'destroyed',
+      'wrap',
+    ])
+    for (const step of ['wrap', 'destroy', 'destroyed'])
+      expect((await again.context(step)).messages.map(({ content }) => content)).toEqual(['[erased]', 'fine'])
+    const verified = await again.admin.verify()
+    expect([verified.problems, verified.observations]).toEqual([[], []])
+    await again.close()
+    expect(await shinglesInFiles(folder, SECRET)).toEqual([])
+  },
+  LONG,
+)
+
+it(
+  'keys that somebody removes are found by verify, and an import of the same transcript brings nothing back',
+  async () => {
+    const ledger = await openLedger({ store: 'memory', erasable: true, keys: createMemoryKeyVault() })
+    try {
+      const message = { role: 'user', content: SECRET, created_at: '2026-01-01T10:00:00.000Z' } as const
+      await ledger.append('talk', [message])
+      await ledger.admin.erasure.run({ conversationId: 'talk' }, { reason: 'r' })
+      await ledger.append('imported again', [message, { role: 'assistant', content: 'fine' }])
+      expect((await ledger.context('imported again')).messages.map(({ content }) => content)).toEqual([
+        '[erased]',
+        'fine',
+      ])
+      // The same words at another time are another message.
+      await ledger.append('other', [{ ...message, created_at: '2026-01-02T10:00:00.000Z' }])
+      expect((await ledger.context('other')).messages[0]?.content).toBe(SECRET)
+    } finally {
+      await ledger.close()
+    }
+  },
+  LONG,
+)
