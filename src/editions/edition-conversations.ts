@@ -118,7 +118,7 @@ export function createEditionConversation(
     knownEpoch ??= epoch
     // Texts in this state were erased meanwhile.
     if (epoch !== undefined && epoch !== knownEpoch)
-      return E.left({ kind: 'ConversationMoved', revision: state.revision, known: state.revision })
+      return E.left({ kind: 'ConversationMoved', revision: state.revision, expected: state.revision })
     const next = decided(safe, by, evenIfNothing, { replacements, keys })
     if (E.isLeft(next)) return next
     const { encoded, after } = next.right

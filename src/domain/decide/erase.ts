@@ -19,7 +19,7 @@ export type ErasurePending = { readonly kind: 'ErasurePending'; readonly convers
 
 export const expectNoErasure = (state: Conversation, { since }: ExpectNoErasure): Decision<ConversationMoved> =>
   state.erasure !== undefined && state.erasure.at > since
-    ? E.left({ kind: 'ConversationMoved', revision: state.revision, known: since })
+    ? E.left({ kind: 'ConversationMoved', revision: state.revision, expected: since })
     : E.right([])
 
 /** The whole conversation was erased: nothing is recorded in it any more. */
