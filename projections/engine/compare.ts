@@ -104,8 +104,11 @@ function differingColumns(
 
 const nameOf = ({ projection, table }: ComparedTable): string => `${projection.name}, table ${table.name}`
 
+/** A cell of a key. The database returns an `int8` as text, so that numbers are compared as texts. */
+const cellText = (cell: unknown): unknown => (typeof cell === 'number' ? String(cell) : (cell ?? null))
+
 const keyText = ({ table }: ComparedTable, row: Row): string =>
-  JSON.stringify(Object.fromEntries(table.key.map((column) => [column, row[column] ?? null])))
+  JSON.stringify(Object.fromEntries(table.key.map((column) => [column, cellText(row[column])])))
 
 const revisionOf = (row: Row): number =>
   row['revision'] === undefined || row['revision'] === null ? -1 : Number(String(row['revision']))

@@ -87,7 +87,7 @@ function createTool<Input extends z.ZodRawShape, Output extends z.ZodObject>(
   conversationSchema: z.ZodType<string | undefined> | undefined,
   run: Run<Input, Output, CallOfAny>,
 ): McpTool {
-  const { name, title, description, annotations, input, output } = definition
+  const { name, title: toolTitle, description, annotations, input, output } = definition
   const ownInput = z.strictObject(input)
   // Only in answers that quote: people and programs write titles.
   const hasTitle = 'conversationId' in output.shape && 'quotation' in output.shape
@@ -103,7 +103,7 @@ function createTool<Input extends z.ZodRawShape, Output extends z.ZodObject>(
         isFixed || conversationSchema === undefined ? input : { conversation: conversationSchema, ...input }
       server.registerTool(
         name,
-        { title, description, annotations, inputSchema: z.strictObject(inputShape), outputSchema },
+        { title: toolTitle, description, annotations, inputSchema: z.strictObject(inputShape), outputSchema },
         async (args, { mcpReq: { signal } }): Promise<CallToolResult> => {
           try {
             signal.throwIfAborted()
