@@ -14,7 +14,7 @@ async function warmUp(store: string): Promise<void> {
 const [path] = process.argv.slice(2)
 if (path !== undefined) {
   const store = resolve(path)
-  // Another process may open or remove the directory meanwhile. Nobody waits for this process, so it just ends.
+  // Another process may open or remove the directory meanwhile. No other process waits for this one, so it just ends.
   await runResident(store, { run: answerCommand, onReady: async () => await warmUp(store) }).catch(() => undefined)
 }
 // An engine that is being closed must not keep the process.

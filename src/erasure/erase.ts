@@ -25,7 +25,7 @@ const recordedWith = {
   reason: z.string(),
   /** Permits erasing messages that a retention rule keeps. */
   legalBasis: z.string().optional(),
-  /** True for an erasure of a retention run, which erases only what is older than its rule allows. */
+  /** True for an erasure of a retention run, which erases only texts older than its rule allows. */
   isRetention: z.literal(true).optional(),
 }
 const requestSchema = z.discriminatedUnion('scope', [
@@ -48,7 +48,7 @@ export interface ErasureParts {
   readonly judge: (candidate: ErasureCandidate, request: ErasureRequest) => Promise<E.Either<ErasureRefusal, void>>
 }
 
-/** What was erased, and what the retention rules did not allow. */
+/** The erased messages, and the messages that the retention rules protect. */
 export interface ErasureResult {
   readonly completed: readonly CompletedErasure[]
   readonly refused: readonly ErasureRefusal[]

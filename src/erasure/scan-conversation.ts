@@ -1,4 +1,4 @@
-/** Reads the streams of a conversation for an erasure: its messages, its keys in use, and what was made from it. */
+/** Reads the streams of a conversation for an erasure: its messages, its keys in use, and its summaries. */
 import { sealedTextsOf } from '../domain/events/sealed.js'
 import { claimOf } from '../domain/events/codec.js'
 import type { RecordedEvent } from '../domain/events/index.js'

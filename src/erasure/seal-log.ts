@@ -1,6 +1,6 @@
 /**
  * Reads a log that is not erasable as an erasable one: every text is sealed, and hashes and ids follow from the sealed
- * data. The result is the same each time, so a copy can be continued, and compared with what was copied.
+ * data. The result is the same each time, so a copy can be continued, and compared with the original.
  */
 import { either as E } from 'fp-ts'
 import { LRUCache } from 'lru-cache'

@@ -15,7 +15,7 @@ export interface CountLostDependencies {
 
 /**
  * Counts the lost items and caches the count.
- * @param isLate if it returns true, counting stops after the current compaction; what was counted is cached
+ * @param isLate if it returns true, counting stops after the current compaction; the counts are cached
  * @returns undefined if counting stopped early
  */
 export async function countLost(

@@ -83,7 +83,7 @@ async function once<Result>(
   completion: unknown,
   run: () => Promise<Result>,
 ): Promise<Result> {
-  // JavaScript callers may pass any value; reading it reports what is wrong.
+  // JavaScript callers may pass any value; reading it reports the error.
   if (typeof completion !== 'object' || completion === null) return await run()
   const known = results.get(completion)
   if (known !== undefined) return await known
@@ -97,7 +97,7 @@ class LedgerChat implements Chat {
   readonly tools: ChatTools
   /** The context that `context` returned last. */
   private lastContext: Pick<Context, 'revision' | 'hash'> | undefined
-  /** What was recorded of a completion, so that the same one is recorded once, and its tools run once. */
+  /** The recorded answer of a completion, so that the same one is recorded once, and its tools run once. */
   private readonly recorded = new WeakMap<object, Promise<RecordedAnswer>>()
   private readonly ran = new WeakMap<object, Promise<readonly ToolResult[]>>()
 

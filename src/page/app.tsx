@@ -99,7 +99,7 @@ class PageRoutes {
         list={{ ...list, conversations }}
         more={matching.length > end}
         now={options.now()}
-        // The browser fetches what is not known yet, because that reads whole conversations.
+        // The browser fetches the other rows, because that reads whole conversations.
         detailsOf={(row) => rows.known(row)}
         latestOf={(id) => verdicts.latest(id)}
       />,

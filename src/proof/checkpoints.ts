@@ -21,7 +21,7 @@ import type { ProofStore, StoredCheckpoint, StoredTree } from '../ports/proof-st
 import { proofError } from './failures.js'
 import { growTree, TreeReader } from './tree.js'
 
-/** A log and what is stored for its proofs. */
+/** A log and the stored data of its proofs. */
 export interface ProvableLog {
   readonly store: Pick<EventStore, 'readPositions' | 'eventAt'>
   readonly proofs: ProofStore
@@ -58,7 +58,7 @@ const keysOf = ({ verifierKeys }: StoredCheckpoint): VerifierKey[] =>
 
 const fingerprintOfKey = ({ publicKey }: VerifierKey): string => fingerprintOf(publicText(publicKey))
 
-/** A stored checkpoint that its own keys confirm; the Left says what is wrong with it. */
+/** A stored checkpoint that its own keys confirm; the Left has the reason if not. */
 export function recordedCheckpoint(stored: StoredCheckpoint): E.Either<string, RecordedCheckpoint> {
   const parsed = parseCheckpoint(stored.note)
   if (E.isLeft(parsed)) return E.left(parsed.left)

@@ -101,7 +101,7 @@ export interface EvidenceRequest {
   readonly size?: number | undefined
 }
 
-/** A log with what is stored for proofs. */
+/** A log with the stored data of its proofs. */
 export interface EvidenceLog extends Log {
   readonly proofs: ProofStore
 }

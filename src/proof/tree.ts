@@ -89,7 +89,7 @@ export class TreeWriter {
     return this.size - this.written >= LEAVES_PER_WRITE
   }
 
-  /** Writes what was added. Returns false if another process has written meanwhile. */
+  /** Writes the additions. Returns false if another process has written meanwhile. */
   async write(): Promise<boolean> {
     if (this.size === this.written) return true
     const tiles = [...this.changed.values()].map(({ level, tile: { index, hashes, firstPosition } }) => ({

@@ -65,7 +65,7 @@ function open(
   return known.isOutdated ? openedSoon(stored, body, keys, conversationId) : event
 }
 
-/** After an erasure, keys in the memory of this process are outdated, and must not open what was erased. */
+/** After an erasure, keys in the memory of this process are outdated, and must not open erased texts. */
 function forgetting(event: RecordedEvent, keys: TextKeys | undefined): RecordedEvent {
   const conversationId = keys !== undefined && isErasure(event) ? keyOwner(event.stream) : undefined
   if (conversationId !== undefined) keys?.forget(conversationId)

@@ -108,7 +108,7 @@ it('from the key to evidence', async () => {
   expect(hasPython ? verifyIndependently([file]) : ['valid']).toEqual(['valid'])
 })
 
-it('names what is wrong with a checkpoint', async () => {
+it('names the error in a checkpoint', async () => {
   const monday = await readFile(join(folder, 'monday.checkpoint'), 'utf8')
   await writeFile(join(folder, 'changed.checkpoint'), monday.replace(/\n(\d+)\n/u, '\n1$1\n'))
   expect(await refused('verify', '--against', 'changed.checkpoint')).toContain('was changed after it was signed')

@@ -47,7 +47,7 @@ it('a converted log is proven, readable and erasable; converting it again adds n
   await ledger.close()
   expect(await shinglesInFiles(to, SECRET)).toEqual([])
   expect((await shinglesInFiles(from, SECRET)).length).toBeGreaterThan(0)
-  // What was erased does not come back.
+  // Erased texts do not come back.
   await expect(runMigrateLog({ ...command, keys, erasable: true }, places)).rejects.toMatchObject({
     kind: 'TargetDiffers',
   })

@@ -1,4 +1,4 @@
-/** Erasure in a folder: what was erased is in no file, and everything else stays as it was. */
+/** Erasure in a folder: erased texts are in no file, and everything else stays unchanged. */
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

@@ -91,7 +91,7 @@ it(
 )
 
 it(
-  'keys that somebody removes are found by verify, and an import of the same transcript brings nothing back',
+  'removed keys are found by verify, and an import of the same transcript brings nothing back',
   async () => {
     const ledger = await openLedger({ store: 'memory', erasable: true, keys: createMemoryKeyVault() })
     try {

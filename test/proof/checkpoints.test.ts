@@ -150,7 +150,7 @@ it('finds an earlier state of the log, another log, and bounds a change by other
   await other.close()
 })
 
-it('refuses what is no checkpoint, one that was changed, and one of another signer', async () => {
+it('refuses a text that is no checkpoint, a changed one, and one of another signer', async () => {
   await say('a', 2)
   const { note, verifierKeys } = await ledger.admin.proofs.createCheckpoint({ key })
   const refused = async (given: object): Promise<unknown> =>

@@ -124,7 +124,7 @@ async function clear(): Promise<void> {
     await retention.set({ keepAtLeast: null, eraseAfter: null, ...(each === undefined ? {} : { scope: each }) }, REASON)
 }
 
-it('a run erases exactly what is older than its ceiling and its floor and not on hold', async () => {
+it('a run erases exactly the conversations older than ceiling and floor and not on hold', async () => {
   const account = new Account()
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 6, maxLength: 14 }), async (steps) => {

@@ -52,7 +52,7 @@ describe('retention of an erasable ledger', () => {
     expect((await ledger.admin.verify()).problems).toEqual([])
   })
 
-  it('a run erases what is due and nothing else, and records a receipt', async () => {
+  it('a run erases only due conversations, and records a receipt', async () => {
     const { retention } = ledger.admin
     await retention.set({ scope: 'acme', eraseAfter: '180 days' }, REASON)
     expect(await retention.status()).toMatchObject({

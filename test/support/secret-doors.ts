@@ -166,7 +166,7 @@ async function throughChat(texts: readonly string[], { ledger }: DoorTools): Pro
   }
 }
 
-/** Each character of an answer is a chunk of its own, and the proxy changes only what is recorded. */
+/** Each character of an answer is a chunk of its own, and the proxy changes only the record. */
 async function throughProxy(texts: readonly string[], { ledger, upstream, onProblem }: DoorTools): Promise<void> {
   const proxy = await startProxy({ ledger, upstream: upstream.url, port: 0, onProblem })
   const messages: object[] = []

@@ -68,7 +68,7 @@ function waitFor(owner: FolderOwner | undefined, wait: Wait | undefined): Wait {
   return { pid: owner?.pid, isOpening, until: performance.now() + (isOpening ? OPENING_MS : ANSWER_MS) }
 }
 
-/** How long an owner may take to open the folder. Several processes may begin at once, on a busy machine. */
+/** How long an owner may take to open the folder. Several processes may begin together, on a busy machine. */
 const OPENING_MS = 30_000
 /** How long an owner with a socket may take to answer. */
 const ANSWER_MS = 2_000

@@ -1,5 +1,5 @@
 /**
- * Removes the remains of deleted rows from the files of Postgres. `vacuum full` writes a table anew without old versions
+ * Removes the remains of deleted rows from the files of Postgres. `vacuum full` writes a table again without old versions
  * of rows; a checkpoint after a switch of the write-ahead log lets go of the segments that had them. A recycled segment
  * keeps its old bytes, so recycling is turned off for this session's checkpoint.
  */

@@ -18,7 +18,7 @@ import { startMetricsServer, type MetricsServer } from './metrics-server.js'
 
 export interface RunRetentionOptions {
   readonly once: boolean
-  /** Erases; otherwise only shows what is due. */
+  /** Erases; otherwise only shows the due conversations. */
   readonly yes: boolean
   /** Port for metrics and health; undefined turns the server off. */
   readonly metricsPort: number | undefined

@@ -3,7 +3,7 @@ import { defineEvent } from './event-definition.js'
 import { count, id } from './fields.js'
 import { NO_TEXTS } from './texts.js'
 
-/** What was erased, without personal data. */
+/** The result of an erasure, without personal data. */
 const erasureReceiptSchema = z.object({
   messages: count,
   /** Summaries of chunks, batches and late summaries. */

@@ -12,7 +12,7 @@ const sealedSchema = z.array(
   z.object({
     /** Path of the object whose fields are sealed; absent for the data itself. */
     at: z.array(z.union([z.string(), count])).optional(),
-    /** What is erased together and has one key. */
+    /** The texts with one key, which are erased together. */
     unit: id,
     /** The generation of the conversation's keys. */
     epoch: count,

@@ -1,5 +1,5 @@
 /**
- * Which fields of an event hold text: the words of messages, and what was derived from them (summaries, titles, hashes
+ * Which fields of an event hold text: the words of messages, and texts derived from them (summaries, titles, hashes
  * of texts). In an erasable ledger these fields are sealed: the stored data has a placeholder in their place, and the
  * texts are encrypted under the key of a unit. If that key is destroyed, the placeholder is what everyone reads.
  */
@@ -10,7 +10,7 @@ export const ERASED = '[erased]'
 /** Stands where the hash of an erased text was. */
 const ERASED_HASH = '0'.repeat(64)
 
-/** What is erased together and has one key. `whole`: texts of a conversation that belong to no message in particular. */
+/** The texts with one key, which are erased together. `whole`: texts of a conversation that belong to no message in particular. */
 export type Unit = `message:${string}` | `chunk:${string}` | `batch:${string}` | `aside:${string}` | 'whole'
 
 export const messageUnit = (messageId: string): Unit => `message:${messageId}`
@@ -21,7 +21,7 @@ export const asideUnit = (stream: string, revision: number): Unit => `aside:${re
 
 type Json = Readonly<Record<string, unknown>>
 
-/** The value in place of a sealed one. Undefined: the field is absent. */
+/** The value that replaces a sealed one. Undefined: the field is absent. */
 type Placeholder = (value: unknown) => unknown
 
 /** Fields of one object of an event that share a key. */

@@ -29,7 +29,7 @@ function partOf(context: ContextAsOf, { m, part }: Pick<ContextFocus, 'm' | 'par
   return Math.floor((call === -1 ? at : call) / PART_SIZE)
 }
 
-/** The chat ends with at most so many messages, from a message of the user on. */
+/** The maximum number of messages at the end of the chat, which begin with a message of the user. */
 const MAX_NEWEST = 24
 /** The newest messages if the last turn has more than `MAX_NEWEST`. */
 const NEWEST_OF_TURN = 12

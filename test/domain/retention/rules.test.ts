@@ -106,7 +106,7 @@ describe('erase', () => {
     expect(kindOf(judgeErasure(given(...events), candidate, NOW, undefined))).toBe(kind)
   })
 
-  it('a legal basis permits young messages, and not what is on hold', () => {
+  it('a legal basis permits young messages, but not held ones', () => {
     const young = said('2026-08-10T00:00:00.000Z')
     const floor = rules({ keepAtLeast: 'P6M' })
     expect(kindOf(judgeErasure(given(floor), young, NOW, 'GDPR 17'))).toBe('allowed')

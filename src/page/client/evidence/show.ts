@@ -226,7 +226,7 @@ function meaningSection({ note, answer }: Verified): HTMLElement {
         'A signature says who stands for a text, not that the text is true:',
         'The log may be wrong from the start. The program recorded what it was given, and signed it afterwards.',
         'Times are those of the operator’s clock, unless a witness or a time stamp service confirms them.',
-        'A summary may be wrong. Compare it with the messages that it stands for.',
+        'A summary may be wrong. Compare it with its messages.',
         'The model may have received more, for example from its provider or from another program.',
         'Names and roles are as recorded.',
       ),
@@ -287,7 +287,7 @@ export function showEvidence(verified: Verified, steps: readonly Step[]): Node[]
       : [
           section(
             'Summaries',
-            'The program replaced earlier messages by these summaries. Each lists the recorded messages that it stands for.',
+            'The program replaced earlier messages by these summaries. Each lists the recorded messages that it replaces.',
             ...summaries.map(summaryCard),
           ),
         ]),

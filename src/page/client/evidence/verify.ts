@@ -1,5 +1,5 @@
 /**
- * Verifies the evidence of the file, step by step, with nothing but the file and the cryptography of the browser. It
+ * Verifies the evidence of the file, step by step, with only the file and the cryptography of the browser. It
  * shares no code with the program that wrote the file.
  */
 import { fromBase64, fromHex, hexOf, sha256, utf8, type Bytes } from './bytes.js'
@@ -42,7 +42,7 @@ export interface ReadSummary {
   readonly batchId: string
   /** The text of the summary, with its header line. */
   readonly text: string
-  /** The messages that it stands for; empty if it merges summaries. */
+  /** The messages that it replaces; empty if it merges summaries. */
   readonly messages: readonly ReadEvent[]
   /** Strategy, model and prompt; undefined if another program wrote it. */
   readonly summarizer: Fields | undefined
@@ -362,7 +362,7 @@ class Verifier {
   }
 }
 
-/** All messages that a summary stands for, also by way of other summaries. */
+/** All messages that a summary replaces, also through other summaries. */
 export const messagesOf = ({ messages, sources }: ReadSummary): readonly ReadEvent[] => [
   ...messages,
   ...sources.flatMap(messagesOf),
