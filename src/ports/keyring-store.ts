@@ -23,7 +23,7 @@ export interface KeyringRecord {
   readonly wrapped: string
   /** The keyring, encrypted under the data key; empty if the whole conversation was erased. */
   readonly keys: string
-  /** Generations whose key the vault may still have. */
+  /** Generations of keys that the vault may still have. */
   readonly toDestroy: readonly number[]
 }
 

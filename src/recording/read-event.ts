@@ -37,7 +37,7 @@ function decoded(stored: StoredEvent, body?: string, keys?: ConversationKeys): R
   return read.right
 }
 
-/** The conversation whose keys open an event. */
+/** The conversation that has the keys of an event. */
 export const keyOwner = (stream: string): string | undefined =>
   conversationOf(stream) ?? editionOf(stream)?.conversationId
 

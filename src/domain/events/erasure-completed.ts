@@ -13,7 +13,7 @@ const erasureReceiptSchema = z.object({
   keys: z.array(id),
   /** The key vault, for people. */
   vault: id,
-  /** Read models whose rows were written again. */
+  /** Rewritten read models. */
   rows: z.array(id),
   /** False if the database did not allow to remove old pages and write-ahead log: its operator must do that. */
   filesCleaned: z.boolean(),

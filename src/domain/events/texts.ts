@@ -256,6 +256,6 @@ export function separateTexts(
 export const putTexts = (data: unknown, at: ObjectPath, values: Readonly<Record<string, unknown>>): unknown =>
   replaceAt(data, at, (object) => ({ ...object, ...values }))
 
-/** Marks an object whose texts are erased. */
+/** Marks an object with erased texts. */
 export const markErased = (data: unknown, at: ObjectPath): unknown =>
   replaceAt(data, at, (object) => ({ ...object, erased: true }))
