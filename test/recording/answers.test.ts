@@ -54,7 +54,7 @@ describe('answers', () => {
     const { harness, contexts } = await conversed()
     const last = await harness.context()
     const answer = { id: 'answer', role: 'assistant', content: 'Done.' } as const
-    for (const revision of [last.revision + 1, last.revision + 2, 10 ** 30]) {
+    for (const revision of [last.revision + 1, last.revision + 2, Number.MAX_SAFE_INTEGER]) {
       expect(await refused(harness, { ...answer, ...answersOf({ revision, hash: last.hash }) })).toMatchObject({
         kind: 'BadMessage',
         field: 'answers.revision',
