@@ -181,4 +181,11 @@ class Erasures implements LedgerErasure {
 }
 
 /** Creates the functions of erasure. */
-export const createErasure = (parts: ErasingParts): LedgerErasure => new Erasures(parts)
+export function createErasure(parts: ErasingParts): LedgerErasure {
+  const erasures = new Erasures(parts)
+  return {
+    plan: (target) => erasures.plan(target),
+    run: (target, options) => erasures.run(target, options),
+    resume: (options) => erasures.resume(options),
+  }
+}

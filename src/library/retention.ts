@@ -156,4 +156,14 @@ class Retention implements LedgerRetention {
 }
 
 /** Creates the functions of retention. */
-export const createRetention = (parts: Parts): LedgerRetention => new Retention(parts)
+export function createRetention(parts: Parts): LedgerRetention {
+  const retention = new Retention(parts)
+  return {
+    set: (settings, options) => retention.set(settings, options),
+    hold: (target, options) => retention.hold(target, options),
+    release: (holdId, options) => retention.release(holdId, options),
+    status: () => retention.status(),
+    run: (options) => retention.run(options),
+    history: () => retention.history(),
+  }
+}

@@ -59,7 +59,7 @@ describeWithSqlite('a database of opencode 2', () => {
       expect(linesOf(items)).toEqual([
         'msg_u1.0 user: list the files',
         'msg_a1.0 assistant: [{"type":"reasoning","text":"a shell will do"},{"type":"text","text":"I look."}] +call_1 +call_2 +call_3',
-        'msg_a1.1 tool: a.ts\nb.ts =call_1',
+        'msg_a1.1 tool (exit 0): a.ts\nb.ts =call_1',
         'msg_a1.2 tool (error): not found =call_2',
         'msg_s1.0 user (program): Continue.',
         'msg_u2.0 user: and now?',
