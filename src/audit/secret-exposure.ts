@@ -33,12 +33,15 @@ export interface ExposedSummary {
   readonly revision: number
   /** Its model; undefined for a compaction of another program. */
   readonly model?: string
+  /** The provider of the model. */
   readonly provider?: string
 }
 
 /** A result of a tool that repeated a recorded secret, for example of `memory_read`. */
 export interface ExposedToolResult {
+  /** Revision of the message. */
   readonly revision: number
+  /** Id of the message. */
   readonly messageId: string
   /** The name in the call; undefined if the call is not recorded. */
   readonly tool?: string
@@ -46,8 +49,11 @@ export interface ExposedToolResult {
 
 /** What had a secret, as far as the log shows it. Searches and exports outside of tools are not in the log. */
 export interface SecretExposure {
+  /** Contexts that a model answered. */
   readonly contexts: readonly ExposedContext[]
+  /** Requests for summaries. */
   readonly summaries: readonly ExposedSummary[]
+  /** Results of tools that repeat the secret. */
   readonly toolResults: readonly ExposedToolResult[]
 }
 

@@ -56,8 +56,11 @@ export interface ErasureResult {
 
 /** An erasure of one conversation that is completed. */
 export interface CompletedErasure {
+  /** Id of the erasure, in its events. */
   readonly erasureId: string
+  /** The conversation. */
   readonly conversationId: string
+  /** The result, as recorded. */
   readonly receipt: ErasureReceipt
 }
 

@@ -141,6 +141,8 @@ const KINDS = {
   /** The file was changed after it was signed. */
   ManifestChanged: 'data',
   /** The text is not a checkpoint. */
+  /** Evidence would be a readable copy of texts that `erase` could not erase. */
+  EvidenceOfErasable: 'state',
   NoCheckpoint: 'input',
   NoSuchCheckpoint: ['input', 404],
   /** The file is not a log file, or a later version of this program wrote it. */

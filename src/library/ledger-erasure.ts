@@ -12,6 +12,7 @@ export type ErasureTarget =
 
 /** What an erasure removes from one conversation. */
 export interface PlannedErasure {
+  /** The conversation. */
   readonly conversationId: string
   /** Ids of the messages. */
   readonly messages: readonly string[]

@@ -30,6 +30,7 @@ export interface RetentionOptions {
 
 /** The rules after a change. */
 export interface RulesAnswer {
+  /** All rules. */
   readonly rules: readonly RecordedRules[]
   /** False if nothing can be erased in this ledger: `migrate-log --erasable` copies it into one that is erasable. */
   readonly isErasable: boolean
@@ -43,12 +44,17 @@ export interface PlacedHold extends RetentionHold {
 
 /** Rules, holds, and the conversations that a run would erase. */
 export interface RetentionStatus {
+  /** Whether this ledger can erase. */
   readonly isErasable: boolean
+  /** All rules. */
   readonly rules: readonly RecordedRules[]
+  /** All holds that are not released. */
   readonly holds: readonly RetentionHold[]
+  /** Conversations by scope. */
   readonly scopes: readonly ScopeStatus[]
   /** The conversations that a run would erase now. */
   readonly due: readonly DueConversation[]
+  /** The last run, completed or interrupted. */
   readonly lastRun?: RetentionRun
 }
 

@@ -8,6 +8,7 @@ import { conversationAt } from '../history/time-travel.js'
 import { gatherEvidence } from '../proof/evidence.js'
 import { loadContext } from '../recording/load-conversation.js'
 import { problem, valueOf } from './problem.js'
+import { proofError } from '../proof/failures.js'
 import { attachToCheckpoint, createCheckpoint, listCheckpoints } from '../proof/checkpoints.js'
 import type { Gate } from './gate.js'
 import type { CreateCheckpointOptions, EvidenceOptions, LedgerProofs } from './ledger-proofs.js'
@@ -74,6 +75,11 @@ export function createProofs({
     },
     async evidence(conversationId, options) {
       gate.open()
+      if (log.keys !== undefined)
+        throw proofError(
+          'EvidenceOfErasable',
+          'an erasable ledger makes no evidence files: its events are encrypted, and a file with readable texts would stay after an erasure. `checkpoint` and `verify --against` work',
+        )
       const { at, size } = optionsGiven('admin.proofs.evidence', options, EVIDENCE)
       wholeNumberGiven('size', size, 1)
       const moment = at === undefined ? undefined : valueOf(parseMoment('at', at), problem)

@@ -28,6 +28,7 @@ export interface CheckpointProblem {
 
 /** What a checkpoint covers, and what it does not. */
 export interface CheckpointCoverage {
+  /** Name of the log, from the hash of its first event. */
   readonly origin: string
   /** Number of events that the checkpoint covers. */
   readonly size: number

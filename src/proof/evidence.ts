@@ -30,6 +30,7 @@ const EVIDENCE_VERSION = 1
 
 /** The place of an event of the evidence. */
 export interface EvidencePlace {
+  /** Name of the stream. */
   readonly stream: string
   /** Decimal digits. */
   readonly revision: string
@@ -49,6 +50,7 @@ export interface EvidenceEvent {
 
 /** A summary that is part of the context, and what it was made of. */
 export interface EvidenceSummary {
+  /** Id of the batch. */
   readonly batchId: string
   /** The event that recorded it. */
   readonly recorded: EvidencePlace
@@ -62,9 +64,13 @@ export interface EvidenceSummary {
 
 /** What a model saw, with proofs. Everything in it is JSON. */
 export interface Evidence {
+  /** Name of the format. */
   readonly format: typeof EVIDENCE_FORMAT
+  /** Version of the format. */
   readonly version: typeof EVIDENCE_VERSION
+  /** The conversation. */
   readonly conversationId: string
+  /** The checkpoint that covers all events of the evidence. */
   readonly checkpoint: {
     /** The signed note. */
     readonly note: string
@@ -77,6 +83,7 @@ export interface Evidence {
   readonly nodes: readonly string[]
   /** The events of the conversation from its first one on, then those of its prompts and editions. */
   readonly events: readonly EvidenceEvent[]
+  /** The messages that the model saw. */
   readonly context: {
     /** Revision of the last event that it was built from, in decimal digits. */
     readonly revision: string
@@ -89,6 +96,7 @@ export interface Evidence {
     /** The event that states the hash of `text`: the answer to this context, or the compaction that made it. */
     readonly statedBy?: EvidencePlace
   }
+  /** The summaries in the context, with their sources. */
   readonly summaries: readonly EvidenceSummary[]
 }
 

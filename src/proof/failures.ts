@@ -4,7 +4,14 @@ import { LedgerError } from '../lib/ledger-error.js'
 
 type ProofErrorKind = Extract<
   FailureKind,
-  'TreeDamaged' | 'NoCheckpoint' | 'CheckpointChanged' | 'OtherSigner' | 'BadKey' | 'NoSuchCheckpoint' | 'NoLedger'
+  | 'TreeDamaged'
+  | 'EvidenceOfErasable'
+  | 'NoCheckpoint'
+  | 'CheckpointChanged'
+  | 'OtherSigner'
+  | 'BadKey'
+  | 'NoSuchCheckpoint'
+  | 'NoLedger'
 >
 
 /** A proof could not be made, or a checkpoint cannot be trusted. `message` is one sentence. */

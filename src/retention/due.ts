@@ -12,6 +12,7 @@ export interface ListedConversation {
   readonly lastMessageAt: string | undefined
 }
 
+/** A conversation that is older than its rule allows. */
 export type DueConversation = EventData<'RetentionRunStarted'>['due'][number]
 
 /** The conversations of one scope, or those without a scope. */
@@ -20,6 +21,7 @@ export interface ScopeStatus {
   readonly scope?: string
   /** The rules that apply: those of the scope, and for missing ones those of all conversations. */
   readonly rules: RetentionRules
+  /** Number of conversations. */
   readonly conversations: number
   /** Conversations that a run would erase now. */
   readonly due: number

@@ -30,9 +30,11 @@ export interface RetentionRunParts {
 
 /** A completed run. */
 export interface CompletedRun {
+  /** Id of the run, in its events. */
   readonly runId: string
   /** True if an earlier process started the run and was interrupted. */
   readonly isResumed: boolean
+  /** The result, as recorded. */
   readonly receipt: RetentionReceipt
 }
 

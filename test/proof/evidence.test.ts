@@ -1,7 +1,7 @@
 /** Evidence of what a model saw: verified by the script of the file, and by a program of another language. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { hashOf } from '../../src/domain/values/hash.js'
-import type { Evidence } from '../../src/index.js'
+import { openLedger, type Evidence } from '../../src/index.js'
 import { evidenceFile } from '../../src/page/evidence-file.js'
 import { messagesOf, verifyEvidence, type Verified } from '../../src/page/client/evidence/verify.js'
 import { hasPython, verifyIndependently } from '../support/independent-verifier.js'
@@ -105,4 +105,16 @@ describe('evidence', () => {
       expect(result).not.toEqual([])
     }
   })
+})
+
+it('is not made of an erasable ledger, whose texts must end with their keys', async () => {
+  const ledger = await openLedger({ store: 'memory', erasable: true })
+  try {
+    await ledger.append('a', { role: 'user', content: 'Alma lies at berth 4.' })
+    await ledger.admin.proofs.createCheckpoint({ key: opened.key })
+    await expect(ledger.admin.proofs.evidence('a')).rejects.toMatchObject({ kind: 'EvidenceOfErasable' })
+    expect(await ledger.admin.verify()).toMatchObject({ ok: true })
+  } finally {
+    await ledger.close()
+  }
 })

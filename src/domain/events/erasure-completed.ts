@@ -3,7 +3,6 @@ import { defineEvent } from './event-definition.js'
 import { count, id } from './fields.js'
 import { NO_TEXTS } from './texts.js'
 
-/** The result of an erasure, without personal data. */
 const erasureReceiptSchema = z.object({
   messages: count,
   /** Summaries of chunks, batches and late summaries. */
@@ -20,6 +19,7 @@ const erasureReceiptSchema = z.object({
   /** The legal basis that the request named. */
   legalBasis: id.optional(),
 })
+/** The result of an erasure, without personal data. */
 export type ErasureReceipt = z.infer<typeof erasureReceiptSchema>
 
 export const erasureCompleted = defineEvent({

@@ -12,6 +12,7 @@ export interface RuleChanges {
   readonly reason: string
 }
 
+/** The target of a hold: one conversation, or all of a scope. */
 export type HoldTarget = { readonly conversationId: string } | { readonly scope: string }
 
 type BadInput = { readonly kind: 'BadInput'; readonly field: string; readonly detail: string }

@@ -3,7 +3,9 @@ import type { EventData, RecordedEvent } from '../events/index.js'
 
 /** The rules of a scope, or of all conversations. Durations are in ISO 8601. */
 export interface RetentionRules {
+  /** No younger message is erased without a legal basis. */
   readonly keepAtLeast?: string | undefined
+  /** A conversation is erased if its last message is older. */
   readonly eraseAfter?: string | undefined
 }
 
@@ -16,23 +18,33 @@ interface Origin {
 
 /** Rules with their scope; without one, they apply to all conversations. */
 export interface RecordedRules extends RetentionRules, Origin {
+  /** Absent for all conversations. */
   readonly scope?: string | undefined
 }
 
 /** A hold that is not released. */
 export interface RetentionHold extends Origin {
+  /** Id for the release. */
   readonly holdId: string
+  /** The held conversation, if it is only one. */
   readonly conversationId?: string | undefined
+  /** The held scope, if it is a whole one. */
   readonly scope?: string | undefined
 }
 
 /** A run with its plan; `receipt` is absent if it was interrupted or is running. */
 export interface RetentionRun {
+  /** Id of the run, in its events. */
   readonly runId: string
+  /** Start, ISO 8601. */
   readonly startedAt: string
+  /** The actor that started it. */
   readonly actor: string
+  /** The plan: the conversations that were due at the start. */
   readonly due: readonly EventData<'RetentionRunStarted'>['due'][number][]
+  /** End, ISO 8601. */
   readonly completedAt?: string
+  /** The result. */
   readonly receipt?: EventData<'RetentionRunCompleted'>['receipt']
 }
 
