@@ -66,6 +66,12 @@ export interface CompletedErasure {
 
 const PLAN_ATTEMPTS = 20
 
+/** A recorded plan, with the keys in use and the numbers for the receipt. */
+interface Planned {
+  readonly requested: EventData<'ErasureRequested'>
+  readonly plan: Pick<ConversationPlan, 'used'> & { readonly messages: number; readonly summaries: number }
+}
+
 /** The keys of a conversation are removed, and its rows are not written again yet. */
 interface Removed {
   readonly pending: PendingErasure
@@ -129,13 +135,7 @@ class Erasure {
   }
 
   /** The plan of an interrupted erasure. */
-  private async requestedEvent({ conversationId, erasureId }: PendingErasure): Promise<
-    | {
-        readonly requested: EventData<'ErasureRequested'>
-        readonly plan: Pick<ConversationPlan, 'used'> & { messages: number; summaries: number }
-      }
-    | undefined
-  > {
+  private async requestedEvent({ conversationId, erasureId }: PendingErasure): Promise<Planned | undefined> {
     const { log } = this.parts
     let requested: RecordedEvent<'ErasureRequested'> | undefined
     for await (const stored of log.store.readStream(conversationStream(conversationId), { direction: 'backwards' })) {
@@ -164,15 +164,7 @@ class Erasure {
   }
 
   /** Records the plan at the revision that it was made for. */
-  private async recordPlan(pending: PendingErasure): Promise<
-    E.Either<
-      CommandFailure | ErasureRefusal,
-      {
-        readonly requested: EventData<'ErasureRequested'>
-        readonly plan: Pick<ConversationPlan, 'used'> & { messages: number; summaries: number }
-      }
-    >
-  > {
+  private async recordPlan(pending: PendingErasure): Promise<E.Either<CommandFailure | ErasureRefusal, Planned>> {
     const { keys, conversations, log } = this.parts
     const { conversationId, erasureId } = pending
     const request = requestSchema.parse(JSON.parse(pending.request))

@@ -186,6 +186,18 @@ describe.each(TURNS)('with %s', (name, turn) => {
   })
 })
 
+/** A completion that calls the tool `berth`. */
+const callOfBerth = (args: string) => ({
+  choices: [
+    {
+      message: {
+        content: null,
+        tool_calls: [{ id: 'c1', type: 'function', function: { name: 'berth', arguments: args } }],
+      },
+    },
+  ],
+})
+
 describe('what is not as it should be', () => {
   it('is named: no completion, an error with status 200, a completion without a message', async () => {
     const chat = ledger.conversation('run-7')
@@ -201,16 +213,7 @@ describe('what is not as it should be', () => {
   it('the same completion is recorded once, and its tools run once', async () => {
     const chat = ledger.conversation('run-7')
     await chat.user('Where is the Alma?')
-    const completion = {
-      choices: [
-        {
-          message: {
-            content: null,
-            tool_calls: [{ id: 'c1', type: 'function', function: { name: 'berth', arguments: '{"ship":"Alma"}' } }],
-          },
-        },
-      ],
-    }
+    const completion = callOfBerth('{"ship":"Alma"}')
     let runs = 0
     const counted = { berth: () => (runs += 1) }
     const [first, second] = await Promise.all([chat.record(completion), chat.record(completion)])
@@ -223,16 +226,7 @@ describe('what is not as it should be', () => {
   it('arguments that are not JSON become a result that reports it', async () => {
     const chat = ledger.conversation('run-7')
     await chat.user('Where is the Alma?')
-    const completion = {
-      choices: [
-        {
-          message: {
-            content: null,
-            tool_calls: [{ id: 'c1', type: 'function', function: { name: 'berth', arguments: '{"ship":' } }],
-          },
-        },
-      ],
-    }
+    const completion = callOfBerth('{"ship":')
     await chat.record(completion)
     expect(await chat.runTools(completion, functions)).toEqual([
       { id: 'c1', name: 'berth', isError: true, content: expect.stringContaining('"error"') },
