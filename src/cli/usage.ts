@@ -50,8 +50,6 @@ function nearestFlag(typed: string, words: readonly string[], policyFlags: reado
 
 /** Answers for command names that users try but that do not exist. */
 const answers: Readonly<Record<string, string>> = {
-  export:
-    '`log CONV --json` prints every event of a conversation, `context CONV --format openai` the messages of the model’s context, and `migrate-log --from STORE --to NAME.clog.gz` copies the whole log to a file',
   backup: '`migrate-log --from STORE --to NAME.clog.gz` copies the whole log to a file',
   restore: '`migrate-log --from NAME.clog.gz --to STORE` copies a log back from a file',
   delete: 'recorded events are never deleted; `editions drop` drops an edition, and `undo` restores compacted messages',
