@@ -52,13 +52,14 @@ function nearestFlag(typed: string, words: readonly string[], policyFlags: reado
 const answers: Readonly<Record<string, string>> = {
   backup: '`migrate-log --from STORE --to NAME.clog.gz` copies the whole log to a file',
   restore: '`migrate-log --from NAME.clog.gz --to STORE` copies a log back from a file',
-  delete: 'recorded events are never deleted; `editions drop` drops an edition, and `undo` restores compacted messages',
+  delete:
+    'recorded events are never deleted; `erase` erases the texts of an erasable ledger, `editions drop` drops an edition, and `undo` restores compacted messages',
   show: '`context CONV` prints the model’s context, `log CONV` every event, and `explain CONV` the sources of the summaries',
   ls: '`list` lists the conversations',
   init: '`import FILE` and `append CONV` create the ledger if it does not exist',
 }
 const synonyms: Readonly<Record<string, string>> = {
-  dump: 'export',
+  dump: 'backup',
   rm: 'delete',
   remove: 'delete',
   cat: 'show',
