@@ -12,6 +12,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { changesOf, type Projection } from '../../../projections/engine/projection.js'
+import { subjectOf } from '../../../projections/engine/streams.js'
 import { projectionsFor } from '../../../projections/index.js'
 import { decode } from '../../../src/domain/events/codec.js'
 import { fixtureNames, readStoredEvent } from '../../support/stored-events.js'
@@ -34,12 +35,15 @@ function digestOf(projection: Projection, name: string): string {
   }
 }
 
+/** Read models read only the streams of conversations and editions. */
+const names = fixtureNames().filter((name) => subjectOf(readStoredEvent(name).stream) !== undefined)
+
 const current = Object.fromEntries(
   projectionsFor({ recognizes: 'always' }).map((projection) => [
     projection.name,
     {
       version: projection.version,
-      rows: Object.fromEntries(fixtureNames().map((name) => [name, digestOf(projection, name)])),
+      rows: Object.fromEntries(names.map((name) => [name, digestOf(projection, name)])),
     },
   ]),
 )
