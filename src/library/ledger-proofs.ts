@@ -1,19 +1,33 @@
 /** The part of the ledger's interface that proves the log to outsiders. */
-import type { KeyObject } from 'node:crypto'
-import type { Evidence } from '../proof/evidence.js'
 import type { At } from './ledger-options.js'
-import type { ConsistencyProof, InclusionProof } from '../proof/single-proofs.js'
-import type { CheckpointAttachments, RecordedCheckpoint } from '../proof/checkpoints.js'
+import type {
+  AnyKey,
+  CheckpointAttachments,
+  ConsistencyProof,
+  Evidence,
+  InclusionProof,
+  RecordedCheckpoint,
+} from '../proof/types.js'
 
-export type { CheckpointCoverage } from '../proof/against-checkpoint.js'
-export type { ConsistencyProof, InclusionProof } from '../proof/single-proofs.js'
-export type { Evidence, EvidenceEvent, EvidencePlace, EvidenceSummary } from '../proof/evidence.js'
-export type { CheckpointAttachments, GivenCheckpoint, RecordedCheckpoint } from '../proof/checkpoints.js'
+export type {
+  AnyKey,
+  CheckpointAttachments,
+  CheckpointCoverage,
+  ConsistencyProof,
+  Cosignature,
+  Evidence,
+  EvidenceEvent,
+  EvidencePlace,
+  EvidenceSummary,
+  GivenCheckpoint,
+  InclusionProof,
+  RecordedCheckpoint,
+} from '../proof/types.js'
 
 /** Options of a new checkpoint. */
 export interface CreateCheckpointOptions {
   /** The operator's Ed25519 private key, or its PEM text. */
-  readonly key: KeyObject | string
+  readonly key: AnyKey | string
 }
 
 /** Options of evidence. */

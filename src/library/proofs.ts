@@ -1,5 +1,5 @@
 /** Checkpoints and proofs, for operators and auditors. */
-import { createPrivateKey, type KeyObject } from 'node:crypto'
+import { createPrivateKey, KeyObject } from 'node:crypto'
 import { proveConsistency, proveInclusion } from '../proof/single-proofs.js'
 import { conversationStream } from '../domain/values/ids.js'
 import { isRevision } from '../domain/values/revision.js'
@@ -23,7 +23,7 @@ const CREATE: Names<CreateCheckpointOptions> = { key: true }
 function signingKey(given: CreateCheckpointOptions['key'] | undefined): KeyObject {
   let key: KeyObject
   try {
-    key = typeof given === 'object' ? given : createPrivateKey(given ?? '')
+    key = given instanceof KeyObject ? given : createPrivateKey(typeof given === 'string' ? given : '')
   } catch {
     throw bad('key', 'must be an Ed25519 private key: a KeyObject, or PEM text')
   }

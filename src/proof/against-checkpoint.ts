@@ -10,13 +10,8 @@ import { EMPTY_ROOT, RootBuilder } from '../domain/proof/merkle.js'
 import { LEDGER_PREFIXES } from '../domain/values/ids.js'
 import type { EventPosition } from '../ports/event-store.js'
 import type { ProofStore, StoredTree, TreeTile } from '../ports/proof-store.js'
-import {
-  logNameOf,
-  recordedCheckpoint,
-  type ProvableLog,
-  type RecordedCheckpoint,
-  type VerifiedCheckpoint,
-} from './checkpoints.js'
+import { logNameOf, recordedCheckpoint, type ProvableLog, type VerifiedCheckpoint } from './checkpoints.js'
+import type { CheckpointCoverage, RecordedCheckpoint } from './types.js'
 import { hasHash, leafOf, TreeWriter } from './tree.js'
 
 /** A difference, and the event that it concerns; without one, it concerns the whole log. */
@@ -24,24 +19,6 @@ export interface CheckpointProblem {
   readonly stream: string
   readonly revision: number
   readonly detail: string
-}
-
-/** What a checkpoint covers, and what it does not. */
-export interface CheckpointCoverage {
-  /** Name of the log, from the hash of its first event. */
-  readonly origin: string
-  /** Number of events that the checkpoint covers. */
-  readonly size: number
-  /** Fingerprint of the key that signed it. */
-  readonly signedBy: string
-  /** Cosignatures of witnesses that were verified, with the time that each states. */
-  readonly cosignatures: VerifiedCheckpoint['cosignatures']
-  /** Names of signers without a given key. */
-  readonly unknownSigners: readonly string[]
-  /** Number of events after the checkpoint. It says nothing about them. */
-  readonly after: number
-  /** The newest stored checkpoint, if it covers more events. */
-  readonly newest?: { readonly size: number; readonly createdAt: string }
 }
 
 type Place = Pick<EventPosition, 'stream' | 'revision' | 'position'>

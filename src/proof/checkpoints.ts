@@ -1,6 +1,7 @@
 /** Creates checkpoints of a log, and verifies the signatures of one. */
+import type { CheckpointAttachments, GivenCheckpoint, RecordedCheckpoint } from './types.js'
 import { either as E } from 'fp-ts'
-import type { KeyObject } from 'node:crypto'
+import { KeyObject } from 'node:crypto'
 import {
   bodyOf,
   judgeSignatures,
@@ -35,18 +36,6 @@ export async function logNameOf({ store }: Pick<ProvableLog, 'store'>): Promise<
   for await (const { hash } of store.readPositions({ prefix: LEDGER_PREFIXES, limit: 1 }))
     return `context-ledger/${hash ?? ''}`
   return undefined
-}
-
-/** A checkpoint that this ledger has stored. */
-export interface RecordedCheckpoint extends StoredCheckpoint {
-  /** Root of the tree, base64. */
-  readonly root: string
-  /** The log's name in its checkpoints. */
-  readonly origin: string
-  /** Fingerprints of the keys of the ledger that signed it. */
-  readonly signedBy: readonly string[]
-  /** Names of further signers, for example witnesses. */
-  readonly otherSigners: readonly string[]
 }
 
 /** The keys of a stored checkpoint that can be read. */
@@ -163,14 +152,6 @@ export async function checkedRoot(reader: TreeReader, { size, root }: RecordedCh
     )
 }
 
-/** What a user's command returned for a checkpoint. */
-export interface CheckpointAttachments {
-  /** Signature lines of others, such as witnesses. */
-  readonly signatures?: readonly string[]
-  /** A time stamp (RFC 3161, DER). */
-  readonly timeStamp?: Uint8Array
-}
-
 /** Stores signature lines or a time stamp with a checkpoint. */
 export async function attachToCheckpoint(
   log: Pick<ProvableLog, 'proofs'>,
@@ -199,16 +180,6 @@ export async function attachToCheckpoint(
   return recordedOrThrow(changed)
 }
 
-/** A checkpoint from outside, and the keys that may confirm it. */
-export interface GivenCheckpoint {
-  /** The signed note. */
-  readonly note: string
-  /** The required signer: a public key, or the fingerprint of a key that the ledger has used. */
-  readonly signer?: KeyObject | string
-  /** Verifier keys of witnesses. Each must have cosigned. */
-  readonly witnesses?: readonly string[]
-}
-
 /** A checkpoint from outside with a valid signature. */
 export interface VerifiedCheckpoint extends SignedCheckpoint {
   /** Fingerprint of the key of the operator that signed it. */
@@ -225,10 +196,12 @@ async function signersOf(
   signer: GivenCheckpoint['signer'],
   proofs: ProofStore,
 ): Promise<VerifierKey[]> {
-  if (typeof signer === 'object')
+  if (signer instanceof KeyObject)
     return [...new Set(signatures.map(({ name }) => name))].map((name) => verifierKeyOf(name, signer))
   const stored = (await proofs.checkpoints()).flatMap(keysOf)
   if (signer === undefined) return stored
+  if (typeof signer !== 'string')
+    throw proofError('BadKey', 'the signer must be a public key of node:crypto, or a fingerprint')
   const known = stored.filter((key) => fingerprintOfKey(key) === signer)
   if (known.length === 0)
     throw proofError(

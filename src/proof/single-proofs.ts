@@ -1,4 +1,5 @@
 /** Proofs for programs that verify by themselves: one event in a checkpoint, and one checkpoint in a later one. */
+import type { ConsistencyProof, InclusionProof } from './types.js'
 import { either as E } from 'fp-ts'
 import { decodeMetadata, hashedText } from '../domain/events/codec.js'
 import { consistencyRanges, inclusionRanges, leafHash, type LeafRange } from '../domain/proof/merkle.js'
@@ -8,28 +9,6 @@ import { unreadableEvent } from '../recording/read-event.js'
 import { checkedRoot, findCheckpoint, listCheckpoints } from './checkpoints.js'
 import { proofError } from './failures.js'
 import { TreeReader } from './tree.js'
-
-/** A proof that an event is in the log of a checkpoint (RFC 9162, section 2.1.3). */
-export interface InclusionProof {
-  /** The signed checkpoint. */
-  readonly note: string
-  /** Number of its events. */
-  readonly size: number
-  /** Number of the event's leaf, from 0. */
-  readonly leaf: number
-  /** The exact text that the hash of the event covers. */
-  readonly record: string
-  /** The hashes from the leaf up, base64. */
-  readonly hashes: readonly string[]
-}
-
-/** A proof that the log of a checkpoint is the beginning of that of a later one (RFC 9162, section 2.1.4). */
-export interface ConsistencyProof {
-  /** The signed checkpoints, the smaller one first. */
-  readonly notes: readonly [string, string]
-  /** The hashes, base64. */
-  readonly hashes: readonly string[]
-}
 
 async function hashesOf(reader: TreeReader, ranges: readonly LeafRange[]): Promise<string[]> {
   const hashes: string[] = []

@@ -25,7 +25,7 @@ export const keyringSchema = z.object({
 export type Keyring = z.infer<typeof keyringSchema>
 
 const newSecret = (): string => randomBytes(32).toString('base64')
-const derive = (key: Uint8Array, name: string): Buffer => createHmac('sha256', key).update(name).digest()
+const derive = (key: Uint8Array, name: string): Uint8Array => createHmac('sha256', key).update(name).digest()
 const unitName = (epoch: number, unit: string): string => `${String(epoch)}/${unit}`
 
 export const newKeyring = (): Keyring => ({
@@ -51,7 +51,7 @@ export type KeyName = Pick<SealedTexts, 'unit' | 'epoch' | 'subjects'>
 /**
  * The key of a text. `erased`: destroyed. `unknown`: the keyring is older than the text and must be read again.
  */
-export function keyOf(keyring: Keyring, { unit, epoch, subjects = [] }: KeyName): Buffer | 'erased' | 'unknown' {
+export function keyOf(keyring: Keyring, { unit, epoch, subjects = [] }: KeyName): Uint8Array | 'erased' | 'unknown' {
   if (epoch > keyring.epoch) return 'unknown'
   const own = unitKey(keyring, epoch, unit)
   if (own === undefined) return 'erased'
@@ -64,7 +64,7 @@ export function keyOf(keyring: Keyring, { unit, epoch, subjects = [] }: KeyName)
   return key
 }
 
-function unitKey({ secrets, units }: Keyring, epoch: number, unit: string): Buffer | undefined {
+function unitKey({ secrets, units }: Keyring, epoch: number, unit: string): Uint8Array | undefined {
   const of = secrets[epoch]
   if (of !== undefined) return derive(Buffer.from(of, 'base64'), unit)
   const single = units[unitName(epoch, unit)]
@@ -93,7 +93,7 @@ export function withoutKeys(keyring: Keyring, removal: Removal, used: readonly K
   for (const { unit, epoch } of used) {
     if (epoch >= keyring.epoch || removal.units.has(unit)) continue
     const key = unitKey(keyring, epoch, unit)
-    if (key !== undefined) units[unitName(epoch, unit)] = key.toString('base64')
+    if (key !== undefined) units[unitName(epoch, unit)] = Buffer.from(key).toString('base64')
   }
   const current = keyring.secrets[keyring.epoch]
   const gone = new Set(removal.subjects)

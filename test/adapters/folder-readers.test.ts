@@ -217,12 +217,8 @@ describe('a folder that a process has open', () => {
       const record: unknown = JSON.parse(await readFile(file, 'utf8'))
       await writeFile(file, JSON.stringify(Object.assign({}, record, { socket: undefined })))
       await expect(openFolderToRead(folder)).rejects.toMatchObject({
-        kind: 'FolderLocked',
-        message: expect.stringMatching(
-          new RegExp(
-            `is open in process ${String(owner.pid)} .*Readers connect to that process, but it does not answer`,
-          ),
-        ),
+        kind: 'StoreUnavailable',
+        message: expect.stringContaining(`process ${String(owner.pid)}`),
       })
     },
     60_000,

@@ -109,7 +109,7 @@ describe('editions compare', () => {
   it('shows figures, losses with the message that said it first, and the difference of the views', async () => {
     const { status, stdout } = await run('editions', 'compare', EDITION, CONVERSATION, '--questions', 'questions.jsonl')
     expect(status).toBe(0)
-    expect(stdout).toMatch(/^sample-harbour as of revision \d+, recorded\n/u)
+    expect(stdout).toMatch(/^sample-harbour "[^"]*" as of revision \d+, recorded\n/u)
     expect(stdout).toMatch(/tokens of the context +[\d,]+ +[\d,]+ +[+−]?[\d,]+\n/u)
     expect(stdout).toMatch(/constraints +\d+ /u)
     expect(stdout).toMatch(/evidence +1 +1 /u)
@@ -236,7 +236,7 @@ describe('an edition that was given up or put back', () => {
     expect((await run('editions', 'drop', EDITION, 'other')).status).toBe(0)
     const { status, stdout } = await run('editions', 'compare', EDITION)
     expect(status).toBe(0)
-    expect(stdout).toContain('sample-harbour as of revision')
+    expect(stdout).toMatch(/^sample-harbour "[^"]*" as of revision/mu)
     expect(stdout).toContain('skipped: edition e1 of "other" was dropped')
     expect(parse((await run('editions', 'compare', EDITION, '--json')).stdout).skipped).toEqual([
       { kind: 'EditionIsDropped', editionId: EDITION, conversationId: 'other' },
@@ -253,7 +253,10 @@ describe('an edition that was given up or put back', () => {
       [['editions', 'show', ''], 'EDITION is empty'],
       [['editions', 'compare', EDITION, '--against', ''], '--against is empty'],
       [['context', ''], 'CONVERSATION is empty'],
-      [['list', '--until', 'x'], 'until must be a time such as 2026-03-01T12:30:00Z, and is "x"'],
+      [
+        ['list', '--until', 'x'],
+        '--until must be a time such as 2026-03-01T12:30:00Z, and is "x"; or a word: yesterday, monday, "last tuesday", "last week", 3d, 2026-03-01\n`context-ledger list --help` shows its flags and examples.',
+      ],
     ] as const)
       expect(await run(...words)).toMatchObject({ status: 2, stdout: '', stderr: `error: ${said}\n` })
     expect(await run('editions', 'compare', EDITION, 'sample-harbor')).toMatchObject({

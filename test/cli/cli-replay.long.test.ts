@@ -144,7 +144,7 @@ describe('an edition on the command line', () => {
     })
     expect(await run('editions', 'drop', editionId, '--all')).toMatchObject({
       status: 0,
-      stdout: expect.stringContaining('first: dropped'),
+      stdout: expect.stringMatching(/^first "[^"]*": dropped/mu),
     })
     expect(await run('editions', 'adopt', editionId, 'first')).toMatchObject({
       status: 2,
@@ -213,13 +213,13 @@ describe('an edition on the command line', () => {
     })
     expect(stub.calls).toHaveLength(calls)
     const adopted = await run(...adopt, '--yes')
-    expect(adopted).toMatchObject({ status: 0, stdout: expect.stringContaining('first: now active') })
+    expect(adopted).toMatchObject({ status: 0, stdout: expect.stringMatching(/^first "[^"]*": now active/mu) })
     expect(adopted.stdout.startsWith('edition')).toBe(true)
     expect(stub.calls.length).toBeGreaterThan(calls)
     // No call is needed, so the command does not ask.
     expect(await run(...adopt)).toMatchObject({
       status: 0,
-      stdout: 'first: already active\n0 conversations changed, 1 unchanged\n',
+      stdout: expect.stringMatching(/^first "[^"]*": already active\n0 conversations changed, 1 unchanged\n$/u),
     })
   })
 

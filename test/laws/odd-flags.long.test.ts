@@ -97,6 +97,11 @@ const requiredWords: Record<string, readonly string[]> = {
   'keys create': ['--name', 'agents', '--role', 'read'],
   proxy: ['--upstream', 'http://127.0.0.1:1'],
   serve: ['--upstream', 'http://127.0.0.1:1'],
+  erase: ['--conversation', 'good', '--reason', 'asked'],
+  'checkpoint publish': ['--to', 'checkpoint.txt'],
+  'retention set': ['--keep-at-least', '1 day', '--reason', 'law'],
+  'retention hold': ['--reason', 'case'],
+  'retention release': ['--reason', 'case'],
 }
 /** Optional arguments without which the command does nothing. */
 const SAMPLE_ARGUMENTS: Readonly<Record<string, readonly string[]>> = { search: ['harbour'], import: ['chat.jsonl'] }
@@ -284,6 +289,8 @@ beforeAll(async () => {
   await ledger.append('other', { role: 'user', content: 'the harbour is far' })
   await ledger.append('good', { id: 'last', role: 'user', content: 'and the harbour opens' })
   sampleArguments['edition'] = (await ledger.editions.replay({ conversations: ['good'] })).editionId
+  const hold = await ledger.admin.retention.hold({ conversationId: 'other' }, { reason: 'case' })
+  sampleArguments['hold'] = hold.holdId
   await ledger.close()
   requiredWords['migrate-log'] = ['--from', store, '--to', 'out.clog.gz', '--overwrite']
 }, 60_000)

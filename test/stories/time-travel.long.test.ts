@@ -5,6 +5,7 @@
  * `CONTEXT_LEDGER_DATA` names a folder of conversations (default: one short one). The counts are printed on standard
  * error.
  */
+import { toWire } from '../../src/domain/values/revision.js'
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -54,7 +55,7 @@ async function messagesIn(file: string): Promise<MessageInput[]> {
     .filter(({ type }) => type !== 'conversation')
 }
 
-const asText = (context: Context): string => JSON.stringify(context)
+const asText = (context: Context): string => toWire(context)
 
 /** A context that the library returned, and its revision. */
 interface Sample {

@@ -162,6 +162,9 @@ export const subscriptionQueryOf = (options: ReadReq.Options): SubscriptionQuery
   filter: filterOf(options),
 })
 
+/** A position; the server sends the largest number of 64 bits where it has none. */
+const positionText = (position: number): string => (position >= 2 ** 63 ? '18446744073709551615' : String(position))
+
 // An event goes out as often as it is read, so it is put into bytes once.
 const encoded = new WeakMap<Recorded, Buffer>()
 
@@ -221,8 +224,8 @@ export function subscriptionMessage(item: SubscriptionItem, subscriptionId: stri
       return bytesOf(
         message.setCheckpoint(
           new streams.ReadResp.Checkpoint()
-            .setCommitPosition(String(item.position.commit))
-            .setPreparePosition(String(item.position.prepare)),
+            .setCommitPosition(positionText(item.position.commit))
+            .setPreparePosition(positionText(item.position.prepare)),
         ),
       )
   }
