@@ -181,7 +181,7 @@ function entriesOf(path: readonly string[], command: Command): readonly Entry[] 
         ],
         // After an equals sign, as a separate word, or as the second of two values.
         words: (value) => [...commandLine(flag), ...(forms[value.length % forms.length]?.(value) ?? [])],
-        without: () => commandLine(flag),
+        without: () => commandLine(undefined),
       }
     }),
   ]
@@ -338,7 +338,7 @@ it('every flag and argument accepts an unusual value or rejects it with a messag
       if (isStore) await enterNewDirectory()
       const outcome = await run(words, isService(entry))
       const fault = faultOf(entry, value, outcome)
-      // A message about the state of the ledger is the same without the value, so it need not name the value.
+      // A message about the state of the ledger is the same without the value, or with an ordinary one, so it need not name the value.
       const isAboutState =
         fault !== undefined &&
         (outcome.status === EXIT.input || outcome.status === EXIT.world) &&

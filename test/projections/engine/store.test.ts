@@ -74,7 +74,17 @@ const change: fc.Arbitrary<RowChange> = fc.oneof(
 )
 
 const asText = (rows: Record<string, readonly Row[]>): unknown =>
-  Object.fromEntries(Object.entries(rows).map(([table, all]) => [table, all.map((row) => ({ ...row }))]))
+  Object.fromEntries(
+    Object.entries(rows).map(([table, all]) => [
+      table,
+      all.map((row) =>
+        Object.fromEntries(
+          // A database returns large integers as texts.
+          Object.entries(row).map(([column, cell]) => [column, typeof cell === 'number' ? String(cell) : cell]),
+        ),
+      ),
+    ]),
+  )
 
 describeOnDatabases('rows', (database) => {
   let db: Database
