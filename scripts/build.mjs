@@ -148,7 +148,21 @@ const BUNDLED = [
   'lru-cache',
   'picocolors',
   'stemmer',
+  'string-width',
+  'wrap-ansi',
+  'yargs',
   'zod',
+  // Dependencies of these.
+  'ansi-regex',
+  'ansi-styles',
+  'cliui',
+  'emoji-regex',
+  'escalade',
+  'get-caller-file',
+  'get-east-asian-width',
+  'strip-ansi',
+  'y18n',
+  'yargs-parser',
 ]
 
 /**
