@@ -14,6 +14,7 @@ import { verifyStatusOf, VERIFY_STATUSES, type VerifyStatus } from './reading/ve
 import { ConversationRoutes } from './routes/conversation.js'
 import { conversation, PageServices, param, STATUSES, wholeNumber, type AppOptions } from './routes/page-services.js'
 import { RecordRoutes } from './routes/records.js'
+import { Conversation } from './views/conversation.js'
 import { Conversations, Entry, type ListQuery } from './views/conversations.js'
 import { SEARCH, START } from './views/layout.js'
 import { SearchView } from './views/search.js'
@@ -22,6 +23,9 @@ import { VerifyView } from './views/verification.js'
 
 const ROWS = 100
 const HITS = 50
+/** Delay between the start page and the first conversation that is rendered in advance. */
+const WARM_UP_DELAY_MS = 120
+const NO_FOCUS = { m: undefined, q: undefined, part: undefined }
 /** Time to wait for a verification before the page shows its progress. */
 const VERIFY_WAIT_MS = 1_500
 
@@ -31,6 +35,8 @@ export function createApp(options: AppOptions): Hono {
 }
 
 class PageRoutes {
+  private isWarm = false
+
   constructor(private readonly page: PageServices) {}
 
   /** Registers access control, errors and routes. */
@@ -91,6 +97,7 @@ class PageRoutes {
         query.verified === undefined || verifyStatusOf(verdicts.latest(conversationId), revision) === query.verified,
     )
     const conversations = matching.slice(query.page * ROWS, end)
+    this.warmUp(conversations[0]?.conversationId)
     return await this.page.answer(
       context,
       { title: START },
@@ -104,6 +111,26 @@ class PageRoutes {
         latestOf={(id) => verdicts.latest(id)}
       />,
     )
+  }
+
+  /**
+   * Renders a conversation once while the user reads the start page. The first rendering takes several times as long as
+   * later ones, because Node.js compiles the renderers and the database plans its queries.
+   */
+  private warmUp(c: string | undefined): void {
+    if (c === undefined || this.isWarm) return
+    this.isWarm = true
+    const { steps, options } = this.page
+    setTimeout(() => {
+      steps
+        .at(c, undefined)
+        .then(
+          async (step) =>
+            await html`${<Conversation step={step} focus={NO_FOCUS} words={options.words} hits={undefined} drawer={null} />}`,
+        )
+        // The request for this conversation reports the error.
+        .catch(() => undefined)
+    }, WARM_UP_DELAY_MS).unref()
   }
 
   private async row(context: Context): Promise<Response> {
