@@ -64,16 +64,51 @@ function titleLines(head: readonly string[], widthOf: (column: number) => number
 const rowSentence = (head: readonly string[], row: readonly string[]): string =>
   `${row[0] ?? ''}: ${head.flatMap((title, at) => (at === 0 || (row[at] ?? '') === '' ? [] : [`${title} ${row[at] ?? ''}`.trim()])).join(', ')}`
 
+/** How a table adapts to a narrow terminal. Columns are given by their index. */
+export interface NarrowTable {
+  /** Columns that the table can omit, the least important first. */
+  readonly optional?: readonly number[]
+  /** Columns that are never cut, such as ids. */
+  readonly whole?: ReadonlySet<number>
+  /** Minimum widths of columns, where another than the usual one is needed. */
+  readonly least?: ReadonlyMap<number, number>
+}
+
+/** Omits optional columns, until the other columns fit at their minimum width. */
+function withoutOptional(
+  head: readonly string[],
+  rows: readonly (readonly string[])[],
+  numeric: ReadonlySet<number>,
+  most: number,
+  { optional = [], whole = new Set(), least = new Map() }: NarrowTable,
+): string[] | undefined {
+  const omitted = new Set<number>()
+  for (const column of optional) {
+    omitted.add(column)
+    const kept = head.map((_title, at) => at).filter((at) => !omitted.has(at))
+    const pick = (row: readonly string[]): string[] => kept.map((at) => row[at] ?? '')
+    const indexes = (set: ReadonlySet<number>): Set<number> =>
+      new Set(kept.flatMap((at, index) => (set.has(at) ? [index] : [])))
+    const lines = table(pick(head), rows.map(pick), indexes(numeric), most, {
+      whole: indexes(whole),
+      least: new Map(kept.map((at, index) => [index, least.get(at) ?? LEAST])),
+    })
+    if (lines.length > rows.length) return lines
+  }
+  return undefined
+}
+
 /**
  * Rows as a table with right-aligned numbers. On a terminal the table is made to fit: first times lose their seconds,
- * then wide titles are split into lines, then the widest texts are cut. If the table is still too wide, each row
- * becomes a sentence.
+ * then wide titles are split into lines, then the widest texts are cut, then optional columns are omitted. If the table
+ * is still too wide, each row becomes a sentence.
  */
 export function table(
   head: readonly string[],
   rows: readonly (readonly string[])[],
   numeric: ReadonlySet<number>,
   most = columns(),
+  narrow: NarrowTable = {},
 ): string[] {
   let titles: readonly (readonly string[])[] = [head]
   let displayedRows = rows
@@ -93,10 +128,14 @@ export function table(
       widths = widthsNow()
     }
     const fixed = new Set(
-      head.flatMap((_title, at) => (numeric.has(at) || displayedRows.some((row) => isTime(row[at] ?? '')) ? [at] : [])),
+      head.flatMap((_title, at) =>
+        numeric.has(at) || narrow.whole?.has(at) === true || displayedRows.some((row) => isTime(row[at] ?? ''))
+          ? [at]
+          : [],
+      ),
     )
     const leastOf = head.map((_title, at) =>
-      titles.reduce((least, line) => Math.max(least, stringWidth(line[at] ?? '')), LEAST),
+      titles.reduce((least, line) => Math.max(least, stringWidth(line[at] ?? '')), narrow.least?.get(at) ?? LEAST),
     )
     for (let over = wide(widths) - most; over > 0; over -= 1) {
       const widest = widths.reduce(
@@ -104,7 +143,11 @@ export function table(
           fixed.has(at) || width <= (leastOf[at] ?? LEAST) || (best >= 0 && width <= (widths[best] ?? 0)) ? best : at,
         -1,
       )
-      if (widest < 0) return displayedRows.map((row) => rowSentence(head, row))
+      if (widest < 0)
+        return (
+          withoutOptional(head, displayedRows, numeric, most, narrow) ??
+          displayedRows.map((row) => rowSentence(head, row))
+        )
       widths[widest] = (widths[widest] ?? 0) - 1
     }
   }

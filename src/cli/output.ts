@@ -8,6 +8,7 @@ import type { Writable } from 'node:stream'
 import { count } from '../domain/text/count.js'
 import { isLedgerError, LedgerError } from '../lib/ledger-error.js'
 import { CommandExit, EXIT } from './errors.js'
+import type { NarrowTable } from './layout.js'
 import { pagerOf, startPager, type Pager } from './pager.js'
 import { areLinesWhole, columns, noteColours, resetTerminal } from './terminal.js'
 
@@ -121,9 +122,10 @@ export async function showTable(
   head: readonly string[],
   rows: readonly (readonly string[])[],
   numeric: ReadonlySet<number>,
+  narrow: NarrowTable = {},
 ): Promise<void> {
   const { table } = await import('./layout.js')
-  for (const row of table(head, rows, numeric)) await line(row)
+  for (const row of table(head, rows, numeric, columns(), narrow)) await line(row)
 }
 
 /** Writes a line to standard error, wrapped on a terminal unless wrapping is off. */

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
 import { conversationNamed, conversationsMeant, conversationsNamed } from '../../src/cli/find-conversation.js'
+import { shortIds } from '../../src/cli/short-ids.js'
 import { mostSimilar } from '../../src/domain/text/similar.js'
 import type { Ledger } from '../../src/index.js'
 import { ledgerOn } from '../support/ledger-on-database.js'
@@ -113,5 +114,18 @@ describe('in a ledger', () => {
       kind: 'NoSuchConversation',
       message: expect.stringContaining('context-ledger import'),
     })
+  })
+
+  it('finds each listed conversation by the short id that `list` shows on a terminal', () => {
+    const id = fc.tuple(fc.constantFrom('pi', 'claude-code', 'Pi'), fc.stringMatching(/^[0-9a-fA-F]{22,30}$/u))
+    fc.assert(
+      fc.property(fc.uniqueArray(id, { minLength: 1, selector: (parts) => parts.join('/').toLowerCase() }), (ids) => {
+        const all = ids.map((parts) => ({ conversationId: parts.join('/') }))
+        for (const [conversationId, shown] of shortIds(all.map((row) => row.conversationId))) {
+          expect(shown.length < conversationId.length).toBe(true)
+          expect(conversationsMeant(shown, all)).toEqual([{ conversationId }])
+        }
+      }),
+    )
   })
 })

@@ -88,6 +88,28 @@ describe('a table', () => {
       ),
     )
   })
+
+  it('omits optional columns of a narrow terminal, and never cuts an id', () => {
+    const titles = ['title', 'project', 'tokens', 'id']
+    fc.assert(
+      fc.property(
+        fc.array(fc.tuple(text, text, fc.constant('1,234'), fc.stringMatching(/^[a-z]{4}\/[0-9a-f]{8}$/u)), {
+          minLength: 1,
+          maxLength: 5,
+        }),
+        fc.integer({ min: 46, max: 120 }),
+        (rows, columns) => {
+          const lines = table(titles, rows, new Set([2]), columns, {
+            optional: [2, 1],
+            whole: new Set([3]),
+            least: new Map([[0, 28]]),
+          })
+          expect(lines.every((line) => stringWidth(line) <= columns)).toBe(true)
+          expect(rows.every(([, , , id], at) => lines[at + 1]?.endsWith(id))).toBe(true)
+        },
+      ),
+    )
+  })
 })
 
 describe('a pager', () => {

@@ -3,9 +3,8 @@ import type { ForgottenCycle } from '../../library/ledger.js'
 import { text, toggle, type CliCommand } from '../command.js'
 import type { CommandArgs } from '../command-args.js'
 import { line, many, note, noteColours, printable, write } from '../output.js'
-import { conversationNamed } from '../find-conversation.js'
+import { announced, conversationNamed } from '../find-conversation.js'
 import { toWire } from '../../domain/values/revision.js'
-import { titlesOf, type Titles } from '../../library/titles.js'
 import { withLedger } from '../session.js'
 
 export const forgotten: CliCommand = {
@@ -38,9 +37,7 @@ export const forgotten: CliCommand = {
     }
     const { cycleLines, totalLines } = await import('../reports/forgotten.js')
     await withLedger(args.flags, { reads: true }, async ({ ledger }) => {
-      const conversationId = named === undefined ? undefined : await conversationNamed(ledger, named)
-      const titles: Titles =
-        conversationId === undefined || args.json ? new Map() : await titlesOf(ledger, [conversationId])
+      const conversationId = named === undefined ? undefined : await conversationNamed(ledger, named, announced(args))
       let cycleCount = 0
       let separator = '{"cycles":['
       const onCycle = async (found: ForgottenCycle): Promise<void> => {
@@ -49,7 +46,7 @@ export const forgotten: CliCommand = {
           if (all) return
           await write(`${separator}${toWire(found)}`)
           separator = ','
-        } else if (!all) for (const row of cycleLines(found, titles)) await line(row)
+        } else if (!all) for (const row of cycleLines(found)) await line(row)
       }
       const { conversations, totals } = await ledger.forgotten(conversationId, {
         onCycle,

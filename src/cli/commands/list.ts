@@ -8,6 +8,8 @@ import { colours, count, line, many, note, noteColours, printable, showTable, no
 import { HOW_TO_FILL } from '../find-conversation.js'
 import { toWire } from '../../domain/values/revision.js'
 import { withLedger } from '../session.js'
+import { shortIds } from '../short-ids.js'
+import { columns } from '../terminal.js'
 import { dayOfFlag, localTime, timeOfFlag } from '../time-words.js'
 
 const ORDERS = ['updated', 'messages', 'tokens', 'id'] as const
@@ -54,8 +56,28 @@ function filterWords({ scope, program, project, match, grep, since, until }: Lis
   ]
 }
 
+const HEAD = [
+  'title',
+  'project',
+  'last message',
+  'messages',
+  'live tokens',
+  'compactions',
+  'lost',
+  'conversation',
+  'scope',
+] as const
+type Column = (typeof HEAD)[number]
+const columnsOf = (...names: readonly Column[]): number[] => names.map((name) => HEAD.indexOf(name))
+const NUMBERS = new Set(columnsOf('messages', 'live tokens', 'compactions', 'lost'))
+const NARROW = {
+  optional: columnsOf('scope', 'live tokens', 'compactions', 'project', 'messages'),
+  whole: new Set(columnsOf('conversation')),
+  least: new Map(columnsOf('title').map((at) => [at, 28])),
+}
+
 /** The row of a conversation, for people: the project without its path. */
-const rowOf = (row: ConversationSummary): string[] => [
+const rowOf = (row: ConversationSummary, id: string): string[] => [
   printable(row.title ?? '(no request)'),
   printable(row.project?.split(/[\\/]/u).findLast((part) => part !== '') ?? ''),
   localTime(row.lastMessageAt ?? row.startedAt),
@@ -63,7 +85,7 @@ const rowOf = (row: ConversationSummary): string[] => [
   count(row.liveTokens),
   count(row.compactions),
   row.lost === undefined ? '?' : count(row.lost),
-  printable(row.conversationId),
+  printable(id),
   printable(row.scope ?? ''),
 ]
 
@@ -123,10 +145,13 @@ export const list: CliCommand = {
         await line(filters.length === 0 ? HOW_TO_FILL : `no conversations ${filters.join(', ')}`)
         return
       }
+      const ids =
+        columns() === undefined ? undefined : shortIds(conversations.map(({ conversationId }) => conversationId))
       await showTable(
-        ['title', 'project', 'last message', 'messages', 'live tokens', 'compactions', 'lost', 'conversation', 'scope'],
-        conversations.map(rowOf),
-        new Set([3, 4, 5, 6]),
+        HEAD,
+        conversations.map((row) => rowOf(row, ids?.get(row.conversationId) ?? row.conversationId)),
+        NUMBERS,
+        NARROW,
       )
       const uncounted = conversations.filter(({ lost }) => lost === undefined).length
       if (uncounted > 0)

@@ -2,8 +2,6 @@
 import { ITEM_KINDS, ITEM_NAMES } from '../../forgotten/items.js'
 import type { Proof } from '../../forgotten/quote.js'
 import type { ForgottenCycle, ForgottenTotal, ForgottenTotals, JudgedItem } from '../../library/ledger.js'
-import type { Titles } from '../../library/titles.js'
-import { idWithTitle } from '../titles.js'
 import { brief, colours, count, many, printable } from '../output.js'
 import { duration } from '../progress.js'
 import { table } from '../layout.js'
@@ -93,10 +91,7 @@ const comparedLine = ({ messages, behind, before }: ForgottenTotal['compared']):
   `  repeated within ${many(messages, 'message')} before: ${costText(before)}; after: ${costText(behind)}`
 
 /** The lines for one compaction. */
-export function cycleLines(
-  { conversationId, cycle, revision, keys, report }: ForgottenCycle,
-  titles: Titles,
-): string[] {
+export function cycleLines({ cycle, revision, keys, report }: ForgottenCycle): string[] {
   const { left, summary, counts, foremost, behind, compared } = report
   const origin = [keys.version ?? keys.program, keys.trigger, keys.strategy].filter((each) => each !== undefined)
   const summaryText =
@@ -106,7 +101,7 @@ export function cycleLines(
         ? 'not readable (encrypted, or not in the transcript), so what it keeps is unknown'
         : 'none: nothing replaces these messages in the context; the most important losses are listed'
   return [
-    `${colours.bold(`cycle ${String(cycle)}`)} of ${idWithTitle(conversationId, titles)} at revision ${revision.toString()}, by ${printable(origin.join(', '))}`,
+    `${colours.bold(`cycle ${String(cycle)}`)} at revision ${revision.toString()}, by ${printable(origin.join(', '))}`,
     `  removed: ${many(left.messages, 'message')}, ${count(left.tokens)} tokens: ${amounts(left.byRole)}`,
     ...(Object.keys(left.byTool).length === 0 ? [] : [`  tool results: ${amounts(left.byTool)}`]),
     `  summary: ${summaryText}`,
