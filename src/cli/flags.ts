@@ -54,7 +54,8 @@ export const settings: readonly Setting[] = [
     env: 'CONTEXT_LEDGER_KEYS',
     group: 'Ledger:',
     uses: ['open'],
-    describe: 'Directory of the keys of an erasable ledger [default: a directory of this user, outside the ledger]',
+    describe:
+      'Keys of an erasable ledger: a directory, or vault+https://HOST/MOUNT [default: a directory of this user, outside the ledger]',
   },
   {
     key: 'erasable',

@@ -1,4 +1,5 @@
 /** The only file that knows every adapter: it opens stores, databases and models, and makes a ledger of them. */
+import { either as E } from 'fp-ts'
 import { access } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createVectorTable } from '../../projections/read-models/archive-index/vectors.js'
@@ -58,6 +59,7 @@ import {
   type SummarizerConfig,
 } from '../summarizers/index.js'
 import { isKurrentDb, isPostgres, isService, lacksScheme, lacksSlash, schemeOf } from './addresses.js'
+import { parseKeyAddress, type KeyAddress } from './key-address.js'
 import type { OpenCompactionProcess, ProjectionProcess, ServiceStores } from './processes.js'
 import { rowCheckOf } from './auditing.js'
 import { createLedger } from './create-ledger.js'
@@ -271,11 +273,25 @@ export interface KeyPlace {
 /** Vaults of ledgers in memory, which end with this process. */
 const memoryVault = createMemoryKeyVault()
 
-const vaultOf = (store: string, keys: KeyPlace['keys']): KeyVault => {
+async function vaultOf(store: string, keys: KeyPlace['keys']): Promise<KeyVault> {
   if (typeof keys === 'object') return keys
-  const folder = keys ?? process.env['CONTEXT_LEDGER_KEYS']
-  if (folder === undefined && store === 'memory') return memoryVault
-  return createKeyFolder(folder ?? defaultKeyFolder())
+  const text = keys ?? process.env['CONTEXT_LEDGER_KEYS']
+  if (text === undefined) return store === 'memory' ? memoryVault : createKeyFolder(defaultKeyFolder())
+  const address = keyAddressGiven(keys === undefined ? 'CONTEXT_LEDGER_KEYS' : 'keys', text)
+  switch (address.kind) {
+    case 'folder':
+      return createKeyFolder(address.folder)
+    case 'vault': {
+      const { createVaultTransit } = await import('../adapters/vault-transit/key-vault.js')
+      return createVaultTransit(address)
+    }
+  }
+}
+
+function keyAddressGiven(field: string, text: string): KeyAddress {
+  const parsed = parseKeyAddress(text)
+  if (E.isLeft(parsed)) throw bad(field, parsed.left)
+  return parsed.right
 }
 
 /** The keys of texts; undefined if the ledger is not erasable. Makes an empty ledger erasable if requested. */
@@ -287,7 +303,7 @@ async function openTextKeys(
   const keyrings = createPostgresKeyringStore(db)
   const isErasable = (await keyrings.ledger()) !== undefined
   if (!isErasable && erasable !== true) return undefined
-  const vault = vaultOf(store, keys)
+  const vault = await vaultOf(store, keys)
   if (!isErasable) {
     if (await hasEvents(log.store)) throw notErasable('erasable')
     await TextKeys.create(keyrings, vault)
@@ -398,8 +414,12 @@ const KEY_VAULT: Names<KeyVault> = { name: true, wrap: true, unwrap: true, destr
 
 function keysOf(keys: LedgerOptions['keys']): LedgerOptions['keys'] {
   if (keys === undefined) return undefined
-  if (typeof keys === 'string') return textGiven('keys', keys)
-  if (typeof keys !== 'object' || keys === null) throw bad('keys', 'must be a folder or a key vault')
+  if (typeof keys === 'string') {
+    keyAddressGiven('keys', textGiven('keys', keys))
+    return keys
+  }
+  if (typeof keys !== 'object' || keys === null)
+    throw bad('keys', 'must be a folder, the address of a key vault, or a key vault')
   const missing = readFrom('keys', () => Object.keys(KEY_VAULT).find((name) => !(name in keys)))
   if (missing !== undefined)
     throw bad(`keys.${missing}`, 'is missing: a key vault has wrap, unwrap, destroy and a name')

@@ -233,6 +233,21 @@ describe('prices', () => {
   })
 })
 
+describe('keys', () => {
+  it('are a folder relative to the place of the setting, or an address of a vault', async () => {
+    expect((await load({ keys: 'k' })).keys).toBe(join(cwd, 'k'))
+    const address = 'vault+https://v.example.org/transit'
+    expect((await load({}, { CONTEXT_LEDGER_KEYS: address })).keys).toBe(address)
+  })
+
+  it('with a wrong address are an error that names the source', async () => {
+    await expect(load({ keys: 'vault+http://v.example.org/transit' })).rejects.toThrow(/--keys would send keys/u)
+    await expect(load({}, { CONTEXT_LEDGER_KEYS: 'vault:x' })).rejects.toThrow(/CONTEXT_LEDGER_KEYS has the unknown/u)
+    await file({ keys: 'vault+https://v' })
+    await expect(load()).rejects.toThrow(/config\.json: keys must end with the path/u)
+  })
+})
+
 describe('flags of the policy', () => {
   it('has one for each setting except lists of patterns, and leaves --model to the summarizer', () => {
     const flags = policyFlags()

@@ -8,6 +8,7 @@
 import { either as E } from 'fp-ts'
 import type OpenAI from 'openai'
 import { backoffMs } from '../../lib/backoff.js'
+import { isLoopback } from '../../lib/loopback.js'
 import { sleep } from '../../ports/clock.js'
 import { createFetch } from './connection.js'
 import { apiErrorOf, failureOf, type AttemptFailure, type CallFailure } from './failures.js'
@@ -56,9 +57,6 @@ const DEFAULT_RETRIES = 2
 const DEFAULT_RETRY_AFTER_MS = 30_000
 const DEFAULT_RETRY_DELAY_MS = 500
 const NO_KEY = 'none'
-
-const isLoopback = (host: string): boolean =>
-  host === 'localhost' || host.endsWith('.localhost') || host === '[::1]' || /^127\.\d+\.\d+\.\d+$/u.test(host)
 
 function urlOf(baseUrl: string | undefined): URL | undefined {
   try {

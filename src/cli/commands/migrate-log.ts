@@ -11,7 +11,7 @@ export const migrateLog: CliCommand = {
     'to-database': text('Database of the target, if its log is in KurrentDB'),
     overwrite: toggle('Replace an existing file'),
     erasable: toggle('Encrypt every text, so that `erase` can erase it in the target'),
-    keys: text('Directory of the keys of an erasable log'),
+    keys: text('Directory or key vault of an erasable log'),
   },
   examples: [
     ['$0 migrate-log --from .context-ledger --to backup.clog.gz', 'make a backup'],

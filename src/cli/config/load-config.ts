@@ -2,11 +2,13 @@
  * Loads the configuration of the command line. Precedence: flags, environment, config file, shared variables
  * (`OPENAI_…`). Every error names the source of the value.
  */
-import { dirname, isAbsolute, join, resolve } from 'node:path'
+import { either as E } from 'fp-ts'
+import { dirname, isAbsolute, join } from 'node:path'
 import { z } from 'zod'
 import { nameSchema } from '../../domain/values/ids.js'
 import { issueSentence } from '../../domain/values/issue-sentence.js'
 import type { PolicySettings } from '../../domain/values/policy.js'
+import { absoluteKeys, parseKeyAddress } from '../../library/key-address.js'
 import { isKurrentDb, lacksScheme, lacksSlash } from '../../library/addresses.js'
 import { STRATEGIES } from '../../summarizers/strategy-names.js'
 import { DEFAULT_STORE, settings, type Setting } from '../flags.js'
@@ -23,7 +25,12 @@ const numberOf = (value: unknown): unknown => (typeof value === 'string' && valu
 const valuesSchema = z.strictObject({
   store: text.default(DEFAULT_STORE),
   database: text.optional(),
-  keys: text.optional(),
+  keys: text
+    .superRefine((value, context) => {
+      const parsed = parseKeyAddress(value)
+      if (E.isLeft(parsed)) context.addIssue(parsed.left)
+    })
+    .optional(),
   erasable: z.enum(['on', 'off']).optional(),
   serviceKey: z
     .string()
@@ -149,6 +156,6 @@ export async function loadConfig(args: ConfigSources, options: { readonly writes
     ...config,
     store: absolute('store', config.store),
     ...(config.database === undefined ? {} : { database: absolute('database', config.database) }),
-    ...(config.keys === undefined ? {} : { keys: resolve(baseOf('keys'), config.keys) }),
+    ...(config.keys === undefined ? {} : { keys: absoluteKeys(config.keys, baseOf('keys')) }),
   }
 }
