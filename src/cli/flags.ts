@@ -55,7 +55,7 @@ export const settings: readonly Setting[] = [
     group: 'Ledger:',
     uses: ['open'],
     describe:
-      'Keys of an erasable ledger: a directory, or vault+https://HOST/MOUNT [default: a directory of this user, outside the ledger]',
+      'Keys of an erasable ledger: a directory, vault+https://…, aws-kms:…, gcp-kms:… or azure-kms:… [default: a directory of this user, outside the ledger]',
   },
   {
     key: 'erasable',

@@ -285,6 +285,18 @@ async function vaultOf(store: string, keys: KeyPlace['keys']): Promise<KeyVault>
       const { createVaultTransit } = await import('../adapters/vault-transit/key-vault.js')
       return createVaultTransit(address)
     }
+    case 'aws-kms': {
+      const { createAwsKms } = await import('../adapters/aws-kms/key-envelope.js')
+      return createKeyFolder(address.folder ?? defaultKeyFolder(), createAwsKms(address))
+    }
+    case 'gcp-kms': {
+      const { createGcpKms } = await import('../adapters/gcp-kms/key-envelope.js')
+      return createKeyFolder(address.folder ?? defaultKeyFolder(), createGcpKms(address))
+    }
+    case 'azure-kms': {
+      const { createAzureKms } = await import('../adapters/azure-kms/key-envelope.js')
+      return createKeyFolder(address.folder ?? defaultKeyFolder(), createAzureKms(address))
+    }
   }
 }
 

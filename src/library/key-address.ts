@@ -1,6 +1,6 @@
-/** Reads the text that names where the keys of an erasable ledger are: a folder or a key vault. */
+/** Reads the text that names where the keys of an erasable ledger are: a folder, sealed or not, or a key vault. */
 import { either as E } from 'fp-ts'
-import { isAbsolute, resolve } from 'node:path'
+import { resolve } from 'node:path'
 import { isLoopback } from '../lib/loopback.js'
 
 /** Where the keys of an erasable ledger are. */
@@ -15,8 +15,36 @@ export type KeyAddress =
       /** Undefined: `VAULT_NAMESPACE`. */
       readonly namespace: string | undefined
     }
+  | {
+      /** A folder whose keys a key management service seals. */
+      readonly kind: 'aws-kms' | 'gcp-kms' | 'azure-kms'
+      /** The key, as its service names it. */
+      readonly key: string
+      /** Undefined: the folder of this user. */
+      readonly folder: string | undefined
+    }
 
-const SCHEMES = 'a folder or vault+https://HOST/MOUNT'
+const SCHEMES = 'a folder, vault+https://, aws-kms:, gcp-kms: or azure-kms:'
+
+/** Keys of the services, with an example. */
+const SERVICES = {
+  'aws-kms': [
+    /^arn:aws[a-z-]*:kms:[a-z0-9-]+:\d{12}:key\/[A-Za-z0-9-]+$/u,
+    'arn:aws:kms:eu-central-1:111122223333:key/ID (an alias can name another key later)',
+  ],
+  'gcp-kms': [
+    /^projects\/[^/?]+\/locations\/[^/?]+\/keyRings\/[^/?]+\/cryptoKeys\/[^/?]+$/u,
+    'projects/P/locations/L/keyRings/R/cryptoKeys/K',
+  ],
+  'azure-kms': [
+    /^https?:\/\/[^/?@]+\/keys\/[A-Za-z0-9-]+\/[A-Za-z0-9-]+$/u,
+    'https://NAME.vault.azure.net/keys/KEY/VERSION',
+  ],
+} as const
+
+const isService = (scheme: string): scheme is keyof typeof SERVICES => Object.hasOwn(SERVICES, scheme)
+
+const FOLDER = '?folder='
 
 const VAULT = /^vault\+(https?):\/\//iu
 const MOUNT = /^[\w.-]+(?:\/[\w.-]+)*$/u
@@ -51,15 +79,35 @@ function parseVault(text: string): E.Either<string, KeyAddress> {
   return E.right({ kind: 'vault', server: url.origin, mount, namespace })
 }
 
+/** `aws-kms:KEY?folder=FOLDER`. The folder is everything after `?folder=`. */
+function parseService(kind: keyof typeof SERVICES, rest: string): E.Either<string, KeyAddress> {
+  const [form, example] = SERVICES[kind]
+  const at = rest.indexOf(FOLDER)
+  const key = at === -1 ? rest : rest.slice(0, at)
+  const folder = at === -1 ? undefined : rest.slice(at + FOLDER.length)
+  if (!form.test(key)) return E.left(`must be ${kind}:${example}, then ?folder=FOLDER or nothing`)
+  if (folder === '') return E.left('has an empty folder')
+  const url = kind === 'azure-kms' ? urlOf(key) : undefined
+  if (url?.protocol === 'http:' && !isLoopback(url.hostname))
+    return E.left(`would send keys unencrypted to ${url.hostname}: use https://`)
+  return E.right({ kind, key, folder })
+}
+
 /** The place that a text names, or what is wrong with the text, as a continuation of the name of its field. */
 export function parseKeyAddress(text: string): E.Either<string, KeyAddress> {
   if (VAULT.test(text)) return parseVault(text)
   const scheme = schemeOf(text)
+  if (scheme !== undefined && isService(scheme)) return parseService(scheme, text.slice(scheme.length + 1))
   if (scheme !== undefined)
     return E.left(`has the unknown scheme ${scheme}: use ${SCHEMES}; for a folder of that name use ./${text}`)
   return E.right({ kind: 'folder', folder: text })
 }
 
 /** The same text, with a relative folder made absolute. */
-export const absoluteKeys = (text: string, base: string): string =>
-  schemeOf(text) === undefined && !isAbsolute(text) ? resolve(base, text) : text
+export function absoluteKeys(text: string, base: string): string {
+  const parsed = parseKeyAddress(text)
+  if (E.isLeft(parsed) || parsed.right.kind === 'vault') return text
+  const { kind, folder } = parsed.right
+  if (folder === undefined) return text
+  return kind === 'folder' ? resolve(base, folder) : `${kind}:${parsed.right.key}${FOLDER}${resolve(base, folder)}`
+}

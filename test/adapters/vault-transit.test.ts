@@ -21,7 +21,7 @@ afterEach(() => {
 describeKeyVault('Vault transit', async () => {
   const server = await startTransit()
   const open = () => createVaultTransit({ server: server.server, mount: 'transit' })
-  return { vault: open(), another: open, close: server.close }
+  return { vault: open(), another: open, close: server.http.close }
 })
 
 describe('a vault', () => {
@@ -31,7 +31,7 @@ describe('a vault', () => {
     server = await startTransit()
     vault = createVaultTransit({ server: server.server, mount: 'transit', timeoutMs: 150, retryDelayMs: 2 })
   })
-  afterEach(() => server.close())
+  afterEach(() => server.http.close())
   const dataKey = new Uint8Array(32).fill(7)
   const wrap = () => vault.wrap('cl-a-1', dataKey)
 
@@ -40,7 +40,7 @@ describe('a vault', () => {
     expect(wrapped).toMatch(/^vault:v1:/u)
     await vault.unwrap('cl-a-1', wrapped)
     await vault.destroy('cl-a-1')
-    expect(server.calls).toEqual([
+    expect(server.http.calls).toEqual([
       'POST keys/cl-a-1',
       'POST encrypt/cl-a-1',
       'POST decrypt/cl-a-1',
@@ -58,9 +58,9 @@ describe('a vault', () => {
 
   it.each(['rotate', 'config', 'trim'])('completes a destruction that ended at %s', async (step) => {
     const wrapped = await wrap()
-    server.interfere = (call) => (call.endsWith(step) ? 'cut' : undefined)
+    server.http.interfere = (call) => (call.endsWith(step) ? 'cut' : undefined)
     await expect(vault.destroy('cl-a-1')).rejects.toMatchObject({ kind: 'KeyVaultUnavailable' })
-    server.interfere = () => undefined
+    server.http.interfere = () => undefined
     await vault.destroy('cl-a-1')
     await expect(vault.unwrap('cl-a-1', wrapped)).rejects.toMatchObject({ kind: 'KeyDestroyed' })
     await expect(wrap()).rejects.toMatchObject({ kind: 'KeyDestroyed' })
@@ -68,7 +68,7 @@ describe('a vault', () => {
 
   it('that only says that it trimmed the key is not believed', async () => {
     await wrap()
-    server.interfere = (call) => (call.endsWith('trim') ? [200, {}] : undefined)
+    server.http.interfere = (call) => (call.endsWith('trim') ? [200, {}] : undefined)
     await expect(vault.destroy('cl-a-1')).rejects.toMatchObject({ kind: 'KeyVaultUnavailable' })
   })
 
@@ -107,7 +107,7 @@ describe('a vault', () => {
     await expect(vault.unwrap('cl-a-1', wrapped.replace('v1', 'v2'))).rejects.toMatchObject({
       kind: 'WrappedKeyDamaged',
     })
-    expect(server.calls).not.toContain('POST decrypt/cl-a-1')
+    expect(server.http.calls).not.toContain('POST decrypt/cl-a-1')
   })
 
   test('every flipped bit of a wrapped text is found', async () => {
@@ -128,25 +128,25 @@ describe('a vault', () => {
     ['denies', [403, { errors: ['permission denied'] }], 'KeyVaultDenied', 'VAULT_TOKEN'],
     ['has no such engine', [404, { errors: ['no handler for route'] }], 'KeyVaultUnavailable', 'no handler'],
     ['redirects', [307, undefined], 'KeyVaultUnavailable', 'active node'],
-    ['answers a page', '<html>hello</html>', 'KeyVaultUnavailable', 'no answer of Vault'],
+    ['answers a page', { text: '<html>hello</html>' }, 'KeyVaultUnavailable', 'no answer of Vault'],
     ['answers an empty object', [200, {}], 'KeyVaultUnavailable', 'no answer of Vault'],
-    ['answers 1 MB', 'x'.repeat(1_000_000), 'KeyVaultUnavailable', 'too large'],
+    ['answers 1 MB', { text: 'x'.repeat(1_000_000) }, 'KeyVaultUnavailable', 'too large'],
     ['disconnects', 'cut', 'KeyVaultUnavailable', 'cannot be reached'],
     ['does not answer', 'hang', 'KeyVaultUnavailable', 'no answer within 150 ms'],
   ] as const)('that %s is an error that names it', async (_what, answer, kind, words) => {
     const wrapped = await wrap()
-    server.interfere = (call) => (call.startsWith('POST keys') ? undefined : answer)
+    server.http.interfere = (call) => (call.startsWith('POST keys') ? undefined : answer)
     for (const call of [wrap, () => vault.unwrap('cl-a-1', wrapped), () => vault.destroy('cl-a-1')])
       await expect(call()).rejects.toMatchObject({ kind, message: expect.stringContaining(words) })
     await expect(wrap()).rejects.toMatchObject({ message: expect.stringContaining(server.server) })
-    server.interfere = () => undefined
+    server.http.interfere = () => undefined
     expect(Uint8Array.from(await vault.unwrap('cl-a-1', wrapped))).toEqual(dataKey)
   })
 
   it.each([429, 503])('that answers %i once is called again', async (status) => {
     const wrapped = await wrap()
     let isFirst = true
-    server.interfere = () => {
+    server.http.interfere = () => {
       if (!isFirst) return undefined
       isFirst = false
       return [status, { errors: [] }]
@@ -163,9 +163,9 @@ describe('a vault', () => {
       await expect(wrap()).rejects.toMatchObject({ kind: 'KeyVaultDenied' })
       await writeFile(join(home, '.vault-token'), `${TOKEN}\n`)
       await wrap()
-      expect(server.headers()).toMatchObject({ 'x-vault-token': TOKEN, 'x-vault-namespace': 'team' })
+      expect(server.http.headers()).toMatchObject({ 'x-vault-token': TOKEN, 'x-vault-namespace': 'team' })
       await createVaultTransit({ server: server.server, mount: 'transit', namespace: 'other' }).wrap('cl-b-1', dataKey)
-      expect(server.headers()).toMatchObject({ 'x-vault-namespace': 'other' })
+      expect(server.http.headers()).toMatchObject({ 'x-vault-namespace': 'other' })
     } finally {
       await rm(home, { recursive: true, force: true })
     }
@@ -174,7 +174,7 @@ describe('a vault', () => {
 
 it('a vault that is not running is named', async () => {
   const server = await startTransit()
-  await server.close()
+  await server.http.close()
   const vault = createVaultTransit({ server: server.server, mount: 'transit', timeoutMs: 2_000, retryDelayMs: 2 })
   await expect(vault.wrap('cl-a-1', new Uint8Array(32))).rejects.toMatchObject({
     kind: 'KeyVaultUnavailable',

@@ -19,7 +19,7 @@ beforeEach(async () => {
 })
 afterEach(async () => {
   delete process.env['VAULT_TOKEN']
-  await vault.close()
+  await vault.http.close()
   await rm(folder, { recursive: true, force: true })
 })
 
@@ -35,7 +35,7 @@ it(
         { id: 'm2', role: 'assistant', content: 'fine' },
       ])
     for (const step of [...steps, 'whole']) {
-      vault.interfere = (call) =>
+      vault.http.interfere = (call) =>
         call.includes(step === 'whole' ? 'config' : step) ? [400, { errors: ['Vault is lost'] }] : undefined
       const target = step === 'whole' ? { conversationId: step } : { conversationId: step, messageId: 'm1' }
       await expect(before.admin.erasure.run(target, { reason: 'r' })).rejects.toMatchObject({
@@ -45,7 +45,7 @@ it(
     const pending = await before.admin.verify()
     expect(pending.observations.filter(({ rule }) => rule === 'erasure')).toHaveLength(3)
     await before.close()
-    vault.interfere = () => undefined
+    vault.http.interfere = () => undefined
 
     const ledger = await openLedger(places)
     try {
@@ -80,9 +80,9 @@ it(
         message: expect.stringContaining(other.server),
       })
     } finally {
-      await other.close()
+      await other.http.close()
     }
-    vault.interfere = () => 'cut'
+    vault.http.interfere = () => 'cut'
     await expect(openLedger(places)).rejects.toMatchObject({
       kind: 'KeyVaultUnavailable',
       message: expect.stringContaining(vault.server),

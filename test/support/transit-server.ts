@@ -3,8 +3,7 @@
  * and trimming, with the statuses of Vault's source. Keys are in memory.
  */
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import { listenOnLoopback } from './loopback-server.js'
+import { startScripted, type ScriptedAnswer as Answer, type ScriptedServer } from './loopback-server.js'
 
 interface Key {
   versions: Map<number, Buffer>
@@ -14,22 +13,16 @@ interface Key {
   minEncryption: number
 }
 
-type Answer = readonly [status: number, body?: unknown]
-
 export interface TransitServer {
   /** `vault+http://127.0.0.1:PORT/transit`. */
   readonly keys: string
+  /** `http://127.0.0.1:PORT`. */
   readonly server: string
-  /** Received calls: `POST encrypt/cl-1`. */
-  readonly calls: string[]
-  /** Headers of the last call. */
-  headers(): Readonly<Record<string, unknown>>
-  /** Answers these calls instead; undefined leaves a call to the keys. `'hang'` never answers, `'cut'` disconnects. */
-  interfere: (call: string) => Answer | string | undefined
+  /** Calls are named `POST encrypt/cl-1`. */
+  readonly http: ScriptedServer
   /** Changes a key as an operator can. */
-  change(name: string, change: (key: Key) => void): void
-  forget(name: string): void
-  readonly close: () => Promise<void>
+  readonly change: (name: string, change: (key: Key) => void) => void
+  readonly forget: (name: string) => void
 }
 
 export const TOKEN = 'hvs.test'
@@ -125,52 +118,27 @@ class TransitKeys {
   }
 }
 
-async function bodyOf(request: IncomingMessage): Promise<Record<string, unknown>> {
-  const text = Buffer.concat(await request.toArray()).toString('utf8')
-  return text === '' ? {} : Object(JSON.parse(text))
-}
+const pathOf = ({ path }: { readonly path: string }): string => path.replace(/^\/v1\/transit\//u, '')
 
 /** Starts a server with an empty transit engine, which accepts `TOKEN`. */
 export async function startTransit(): Promise<TransitServer> {
   const transit = new TransitKeys()
-  const calls: string[] = []
-  let headers: IncomingMessage['headers'] = {}
-  const respond = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const { method = '', url = '' } = request
-    headers = request.headers
-    const body = await bodyOf(request)
-    const path = url.replace(/^\/v1\/transit\//u, '')
-    calls.push(`${method} ${path}`)
-    const scripted = self.interfere(`${method} ${path}`)
-    if (scripted === 'hang') return
-    if (scripted === 'cut') {
-      request.socket.destroy()
-      return
-    }
-    const isKnown = headers['x-vault-token'] === TOKEN
-    const [status, value] =
-      typeof scripted === 'string'
-        ? [200, scripted]
-        : (scripted ?? (isKnown ? transit.answer(method, path, body) : [403, { errors: ['permission denied'] }]))
-    response.writeHead(status, { 'content-type': 'application/json' })
-    response.end(value === undefined ? undefined : typeof value === 'string' ? value : JSON.stringify(value))
-  }
-  const { address, close } = await listenOnLoopback(
-    createServer((request, response) => void respond(request, response)),
+  const http = await startScripted(
+    (request) =>
+      request.headers['x-vault-token'] === TOKEN
+        ? transit.answer(request.method, pathOf(request), request.body)
+        : [403, { errors: ['permission denied'] }],
+    (request) => `${request.method} ${pathOf(request)}`,
   )
-  const self: TransitServer = {
-    keys: `vault+http://${address}/transit`,
-    server: `http://${address}`,
-    calls,
-    headers: () => headers,
-    interfere: () => undefined,
+  return {
+    keys: `vault+http://${http.address}/transit`,
+    server: `http://${http.address}`,
+    http,
     change(name, change) {
       const key = transit.keys.get(name)
       if (key === undefined) throw new Error(`no key ${name}`)
       change(key)
     },
     forget: (name) => void transit.keys.delete(name),
-    close,
   }
-  return self
 }

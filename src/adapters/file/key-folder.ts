@@ -1,18 +1,22 @@
 /**
  * Keys in a folder: one file for each key, named after it. A file is created by a hard link, which succeeds once, so
- * several processes need no lock. A destroyed key leaves a file that says so; the bytes of the key are overwritten.
+ * several processes need no lock. A destroyed key leaves a file that says so; the bytes of the key are overwritten. With
+ * an envelope, the files contain keys that a key management service sealed.
  */
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
 import { link, mkdir, open, readFile, rename, rm, type FileHandle } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
+import type { KeyEnvelope } from '../../ports/key-envelope.js'
 import { isKeyName, keyVaultError, type KeyVault } from '../../ports/key-vault.js'
 import { PRIVATE_FILE, PRIVATE_FOLDER } from '../../ports/private-files.js'
 import { codeOf, sentenceOf } from '../../ports/store-error.js'
 
 const IV_BYTES = 12
 const TAG_BYTES = 16
+const KEY_BYTES = 32
 const LIVE = 'context-ledger key 1 '
+const SEALED = 'context-ledger key sealed 1 '
 const DESTROYED = 'context-ledger key destroyed\n'
 
 /** Encrypts a data key under a key; the name is authenticated. */
@@ -52,8 +56,11 @@ async function syncFolder(folder: string): Promise<void> {
 class KeyFolder implements KeyVault {
   readonly name: string
 
-  constructor(private readonly folder: string) {
-    this.name = `key folder ${folder}`
+  constructor(
+    private readonly folder: string,
+    private readonly envelope: KeyEnvelope | undefined,
+  ) {
+    this.name = envelope === undefined ? `key folder ${folder}` : `key folder ${folder} sealed by ${envelope.name}`
   }
 
   async wrap(keyName: string, dataKey: Uint8Array): Promise<string> {
@@ -110,25 +117,55 @@ class KeyFolder implements KeyVault {
     if (text === undefined) return undefined
     if (text === DESTROYED)
       throw keyVaultError('KeyDestroyed', `the key ${keyName} of ${this.name} is destroyed: its text was erased`)
-    const key = text.startsWith(LIVE) ? Buffer.from(text.slice(LIVE.length), 'base64') : undefined
-    if (key?.length !== 32)
+    const key = this.envelope === undefined ? this.plainKey(file, text) : await this.openKey(file, keyName, text)
+    if (key.length !== KEY_BYTES)
       throw keyVaultError('WrappedKeyDamaged', `${file} has no key: restore it from a copy of the key folder`)
     return key
   }
 
+  private plainKey(file: string, text: string): Uint8Array {
+    if (text.startsWith(SEALED))
+      throw keyVaultError('KeyUnknown', `${file} is sealed by a key management service: name its address with --keys`)
+    return Buffer.from(text.startsWith(LIVE) ? text.slice(LIVE.length) : '', 'base64')
+  }
+
+  private async openKey(file: string, keyName: string, text: string): Promise<Uint8Array> {
+    if (this.envelope === undefined || !text.startsWith(SEALED))
+      throw keyVaultError(
+        text.startsWith(LIVE) ? 'KeyUnknown' : 'WrappedKeyDamaged',
+        `${file} is not sealed: name its folder alone with --keys, or restore it from a copy of the key folder`,
+      )
+    return await this.envelope.open(keyName, text.slice(SEALED.length).trimEnd())
+  }
+
+  /** The content of the file of a new key. A sealed key is opened before it is used, so a wrong answer loses nothing. */
+  private async contentOf(keyName: string, key: Uint8Array): Promise<string> {
+    if (this.envelope === undefined) return `${LIVE}${Buffer.from(key).toString('base64')}\n`
+    const sealed = await this.envelope.seal(keyName, key)
+    const opened = await this.envelope.open(keyName, sealed)
+    if (!Buffer.from(key).equals(opened))
+      throw keyVaultError('KeyVaultUnavailable', `${this.envelope.name} did not return the key that it sealed`)
+    return `${SEALED}${sealed}\n`
+  }
+
   private async create(keyName: string): Promise<Uint8Array> {
     const file = this.fileOf(keyName)
+    const created = randomBytes(KEY_BYTES)
+    const content = await this.contentOf(keyName, created)
+    let isOurs = true
     await this.attempt(async () => {
       await mkdir(this.folder, { recursive: true, mode: PRIVATE_FOLDER })
-      await this.writeDraft(`${LIVE}${randomBytes(32).toString('base64')}\n`, async (draft) => {
+      await this.writeDraft(content, async (draft) => {
         await link(draft, file).catch((error: unknown) => {
           // Another call has created the key, or destroyed it, meanwhile.
           if (codeOf(error) !== 'EEXIST') throw error
+          isOurs = false
         })
         await rm(draft)
       })
       await syncFolder(this.folder)
     })
+    if (isOurs) return created
     const key = await this.read(keyName)
     if (key === undefined) throw keyVaultError('KeyVaultUnavailable', `${file} was deleted while it was created`)
     return key
@@ -176,5 +213,9 @@ export function defaultKeyFolder(): string {
   return join(process.env['XDG_DATA_HOME'] ?? join(homedir(), '.local', 'share'), 'context-ledger', 'keys')
 }
 
-/** Creates a key vault in a folder. Nothing is read or written before the first call. */
-export const createKeyFolder = (folder: string): KeyVault => new KeyFolder(resolve(folder))
+/**
+ * Creates a key vault in a folder. Nothing is read or written before the first call.
+ * @param envelope seals the keys in the folder
+ */
+export const createKeyFolder = (folder: string, envelope?: KeyEnvelope): KeyVault =>
+  new KeyFolder(resolve(folder), envelope)

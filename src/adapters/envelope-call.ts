@@ -1,0 +1,72 @@
+/** Calls of the packages of clouds: they are loaded when they are used, limited in time, and fail as a key vault does. */
+import { withinTime } from '../lib/within-time.js'
+import { isKeyVaultError, keyVaultError, type KeyVaultErrorKind } from '../ports/key-vault.js'
+import { codeOf, sentenceOf } from '../ports/store-error.js'
+
+/** How long a call may take, with the retries of its package. */
+export const ENVELOPE_TIMEOUT_MS = 10_000
+
+const MAX_SENTENCE = 300
+
+/** Codes of `import` and `require`. */
+const NOT_FOUND: ReadonlySet<string> = new Set(['ERR_MODULE_NOT_FOUND', 'MODULE_NOT_FOUND'])
+
+const SEALED = /^[A-Za-z0-9+/]+={0,2}$/u
+
+export interface EnvelopeOptions {
+  /** The key, as its service names it. */
+  readonly key: string
+  /** Milliseconds for one call with its retries. Default: 10,000. */
+  readonly timeoutMs?: number | undefined
+}
+
+/** Loads an optional package. The error for one that is missing names the command that installs it. */
+export async function loadPackage<Module>(name: string, load: () => Promise<Module>): Promise<Module> {
+  try {
+    return await load()
+  } catch (error) {
+    if (!NOT_FOUND.has(codeOf(error) ?? '')) throw error
+    throw keyVaultError(
+      'KeyVaultUnavailable',
+      `keys needs the package ${name}, which is not installed: npm install ${name}`,
+      error,
+    )
+  }
+}
+
+/** What an error of a package means. */
+export interface PackageError {
+  readonly kind: KeyVaultErrorKind | undefined
+  /** Default: the message of the error. */
+  readonly sentence?: string | undefined
+}
+
+/**
+ * Runs a call with a time limit. The error of the package is not the cause of the new one, because it contains the
+ * request with the key.
+ * @param vault for the message
+ */
+export async function callEnvelope<Result>(
+  vault: string,
+  timeoutMs: number,
+  explain: (error: unknown) => PackageError,
+  work: (signal: AbortSignal) => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await withinTime(work, timeoutMs)
+  } catch (error) {
+    if (isKeyVaultError(error)) throw error
+    const { kind = 'KeyVaultUnavailable', sentence = sentenceOf(error) } = explain(error)
+    throw keyVaultError(kind, `${vault} failed: ${sentence.slice(0, MAX_SENTENCE)}`)
+  }
+}
+
+/** The error for an answer without its result. */
+export const emptyAnswer = (vault: string): Error =>
+  keyVaultError('KeyVaultUnavailable', `${vault} answered without a result`)
+
+/** The bytes of a sealed text. Rejects a text that no service wrote before a call is made for it. */
+export function sealedBytes(vault: string, sealed: string): Buffer {
+  if (!SEALED.test(sealed)) throw keyVaultError('WrappedKeyDamaged', `a key was not sealed by ${vault}`)
+  return Buffer.from(sealed, 'base64')
+}
