@@ -166,7 +166,12 @@ inBrowser(`the page in a real Chromium${chromiumPath === undefined ? ' (there is
     const { page, wrong, context } = await entered()
     // The conversations of one program have much in common.
     const step = Math.ceil(names.length / repeated(names.length, 12))
-    for (const c of [...names.filter((_name, at) => at % step === 0), HOSTILE, 'one line of a million', 'ten thousand'])
+    for (const c of [
+      ...names.filter((_name, index) => index % step === 0),
+      HOSTILE,
+      'one line of a million',
+      'ten thousand',
+    ])
       for (const path of ['/conversation', '/cycles', '/graph', '/log', '/forgotten']) {
         const answer = await page.goto(at(path, { c }), { waitUntil: 'load' })
         expect({ c, path, status: answer?.status(), wrong: wrong() }).toEqual({ c, path, status: 200, wrong: [] })
