@@ -97,12 +97,16 @@ async function reportsOf(ledger: Ledger, store: string): Promise<string[]> {
   return texts
 }
 
+/** The readable parts of a file: most of a database's files is zeros. All planted secrets are ASCII texts. */
+const readableIn = (content: Buffer): string =>
+  (content.toString('latin1').match(/[\t\n\r\x20-\x7e]{6,}/gu) ?? []).join('\0')
+
 /** The files of a folder, and the values of all tables, which a file may have compressed. */
 async function textsIn(store: string): Promise<{ readonly name: string; readonly text: string }[]> {
   const texts: { readonly name: string; readonly text: string }[] = []
   for (const name of await readdir(store, { recursive: true })) {
     const content = await readFile(join(store, name)).catch(() => undefined)
-    if (content !== undefined) texts.push({ name, text: content.toString('utf8') })
+    if (content !== undefined) texts.push({ name, text: readableIn(content) })
   }
   const db = await openFolder(store)
   const tables = await db.query<{ name: string }>(
