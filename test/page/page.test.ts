@@ -245,6 +245,7 @@ describe('each view, by its address', () => {
     const text = await body(of('/forgotten', { c: 'talk' }))
     expect(text).toContain(`<b>${String(totals.all.compactions)}</b> compactions`)
     expect(text).toContain(`<b>${String(totals.all.verdicts.gone)}</b> items lost`)
+    expect(text.includes('may be lost')).toBe(totals.all.verdicts.unknown > 0)
     expect(text.match(/<section class="compaction"/gu)).toHaveLength(totals.all.compactions)
     expect(await body(of('/forgotten', { c: 'short' }))).toContain('Nothing has been compacted')
   })

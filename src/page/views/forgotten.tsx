@@ -94,6 +94,11 @@ function Summary({
       <span>
         <b>{count(verdicts.gone)}</b> items lost
       </span>
+      {verdicts.unknown === 0 ? null : (
+        <span>
+          <b>{count(verdicts.unknown)}</b> may be lost
+        </span>
+      )}
       {behind.calls === 0 ? null : (
         <span>
           repeated: <b>{costText(behind)}</b>
