@@ -126,7 +126,7 @@ inBrowser(`the page in a real Chromium${chromiumPath === undefined ? ' (there is
     ['search without a hit', at('/search', { q: 'zzzz' })],
     ['an empty search', at('/search')],
     ['log', at('/log', { c: 'talk' })],
-    ['fact', at('/fact', { c: 'talk', r: '3' })],
+    ['event', at('/event', { c: 'talk', r: '3' })],
     ['message', at('/message', { c: 'talk', at: '5', i: '1' })],
     ['verify', at('/verify', { c: 'talk', run: '1' })],
     ['verify, before it is asked', at('/verify', { c: 'short' })],
@@ -190,7 +190,7 @@ inBrowser(`the page in a real Chromium${chromiumPath === undefined ? ' (there is
       ),
       ['/conversation', { c: HOSTILE, part: '0' }],
       ['/message', { ...query, i: '1' }],
-      ['/fact', { c: HOSTILE, r: '2' }],
+      ['/event', { c: HOSTILE, r: '2' }],
       ['/difference', { c: HOSTILE, from: '1', to: '9' }],
     ] as const) {
       await page.goto(at(path, more), { waitUntil: 'networkidle' })

@@ -304,8 +304,8 @@ describe('each view, by its address', () => {
     const text = await body(of('/log', { c: 'talk' }))
     expect(text).toContain('ConversationConfigured')
     expect(await body(of('/log/part', { c: 'talk', part: '0' }))).toContain('MessageAppended')
-    expect(await body(of('/fact', { c: 'talk', r: '1' }))).toContain('&quot;messageId&quot;')
-    expect((await page.get(of('/fact', { c: 'talk', r: '100000' }))).status).toBe(400)
+    expect(await body(of('/event', { c: 'talk', r: '1' }))).toContain('&quot;messageId&quot;')
+    expect((await page.get(of('/event', { c: 'talk', r: '100000' }))).status).toBe(400)
   })
 
   it('what verify finds, and the list knows of it: those that are verified, are not, and never were', async () => {
@@ -360,7 +360,7 @@ describe('texts that would be more than texts', () => {
     of('/cycles', { c }),
     of('/graph', { c }),
     of('/log', { c }),
-    of('/fact', { c, r: '1' }),
+    of('/event', { c, r: '1' }),
     of('/verify', { c, run: '1' }),
     of('/explain', { c, line: '<img src=x onerror=document.title="run">' }),
     of('/explain', { c, batch: '<b>no</b>' }),

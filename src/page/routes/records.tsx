@@ -31,7 +31,7 @@ export class RecordRoutes {
     app.get('/edition', (context) => this.edition(context))
     app.get('/log', (context) => this.log(context))
     app.get('/log/part', (context) => this.logPart(context))
-    app.get('/fact', (context) => this.event(context))
+    app.get('/event', (context) => this.event(context))
   }
 
   private async cycles(context: Context): Promise<Response> {

@@ -38,7 +38,7 @@ export function EventList({ c, events, words }: { c: string; events: readonly Re
           </b>
           <p>
             {visible(words.describeEvent(event))}{' '}
-            <a class="facts" href={link('/fact', { c, r: event.revision })}>
+            <a class="event-link" href={link('/event', { c, r: event.revision })}>
               details
             </a>
           </p>
@@ -114,8 +114,8 @@ export function EventDetails({ c, event }: { c: string; event: RecordedEvent }):
         </span>
       </h2>
       <p class="figures">
-        {revision > 0 ? <a href={link('/fact', { c, r: revision - 1 })}>previous</a> : null}
-        <a href={link('/fact', { c, r: revision + 1 })}>next</a>
+        {revision > 0 ? <a href={link('/event', { c, r: revision - 1 })}>previous</a> : null}
+        <a href={link('/event', { c, r: revision + 1 })}>next</a>
         <a href={conversationLink({ c, at: revision })}>context after it</a>
         <span>
           recorded <Time at={metadata.recordedAt} /> by <Name text={metadata.actor} most={60} />

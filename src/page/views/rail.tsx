@@ -181,7 +181,7 @@ export function Rail({ step, q, words }: { step: Step; q: string | undefined; wo
             <Time at={event.metadata.recordedAt} /> by <Name text={event.metadata.actor} most={40} />
           </p>
           <p>
-            <a href={link('/fact', { c, r: event.revision })}>The recorded event</a>
+            <a href={link('/event', { c, r: event.revision })}>The recorded event</a>
           </p>
           {context === undefined ? null : (
             <p class="hash muted" title="SHA-256 of the messages as they are sent">
