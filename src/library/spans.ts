@@ -46,7 +46,6 @@ export const tracedCompact =
           'context_ledger.compaction.messages_compressed': run.messagesCompressed,
           'context_ledger.compaction.tokens_before': run.tokensBefore,
           'context_ledger.compaction.tokens_after': run.tokensAfter,
-          'gen_ai.conversation.compacted': run.cycles > 0,
         })
         if (run.failure !== undefined) {
           span.setStatus({ code: SpanStatusCode.ERROR })

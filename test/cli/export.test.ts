@@ -181,7 +181,11 @@ describe('export', () => {
         { key: 'gen_ai.conversation.id', value: { stringValue: 'talk' } },
       ]),
     )
-    expect(cycle?.attributes).toContainEqual({ key: 'gen_ai.conversation.compacted', value: { boolValue: true } })
+    expect(chats.at(-1)?.attributes).toContainEqual({
+      key: 'gen_ai.prompt.version',
+      value: { stringValue: expect.stringMatching(/^[0-9a-f]{64}$/u) },
+    })
+    expect(cycle?.attributes).toContainEqual({ key: 'context_ledger.compaction.cycle', value: { intValue: '1' } })
     for (const { startTimeUnixNano, endTimeUnixNano } of spans) expect(startTimeUnixNano <= endTimeUnixNano).toBe(true)
     expect(JSON.stringify(spans)).not.toContain('gen_ai.output.messages')
     expect(JSON.stringify(await read('--content'))).toContain('gen_ai.output.messages')

@@ -124,7 +124,6 @@ export class SpanWriter {
       startedAt: Math.min(end, ...links.map(({ startedAt }) => startedAt)),
       links,
       attributes: {
-        'gen_ai.conversation.compacted': true,
         'context_ledger.compaction.cycle': cycle,
         'context_ledger.compaction.trigger': why.trigger,
         'context_ledger.compaction.batches': pruned.length,
@@ -193,6 +192,8 @@ const nameAttributes = ({
 
 const requestAttributes = (summarizer: SummarizerRecord): Attributes => ({
   ...nameAttributes(summarizer),
+  'gen_ai.prompt.name': summarizer.prompt.name,
+  'gen_ai.prompt.version': summarizer.prompt.sha256,
   'gen_ai.response.id': summarizer.responseId,
   'gen_ai.usage.input_tokens': summarizer.usage?.promptTokens,
   'gen_ai.usage.output_tokens': summarizer.usage?.completionTokens,
