@@ -35,6 +35,8 @@ const requestSchema = z.discriminatedUnion('scope', [
 ])
 export type ErasureRequest = z.infer<typeof requestSchema>
 
+const requestOf = ({ request }: PendingErasure): ErasureRequest => requestSchema.parse(JSON.parse(request))
+
 export interface ErasureParts {
   readonly log: Log
   readonly keys: TextKeys
@@ -114,6 +116,8 @@ class Erasure {
 
   private async remove(pending: PendingErasure): Promise<E.Either<CommandFailure | ErasureRefusal, Removed>> {
     const { conversationId } = pending
+    // If the vault lost the key of a conversation, it can be erased as a whole.
+    if (requestOf(pending).scope === 'conversation') this.parts.keys.allowLost(conversationId)
     const found = await this.requestedEvent(pending)
     const planned = found === undefined ? await this.recordPlan(pending) : E.right(found)
     if (E.isLeft(planned)) return planned
@@ -167,7 +171,7 @@ class Erasure {
   private async recordPlan(pending: PendingErasure): Promise<E.Either<CommandFailure | ErasureRefusal, Planned>> {
     const { keys, conversations, log } = this.parts
     const { conversationId, erasureId } = pending
-    const request = requestSchema.parse(JSON.parse(pending.request))
+    const request = requestOf(pending)
     const epoch = request.scope === 'conversation' ? 0 : await keys.beginEpoch(conversationId)
     for (let tries = 0; ; tries += 1) {
       const plan = await planConversation(log, keys, conversationId, request)

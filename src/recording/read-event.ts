@@ -46,8 +46,9 @@ async function openedSoon(
   body: string | undefined,
   keys: TextKeys,
   conversationId: string,
+  soon: ConversationKeys | Promise<ConversationKeys>,
 ): Promise<RecordedEvent> {
-  const known = await keys.of(conversationId)
+  const known = await soon
   const event = decoded(stored, body, known)
   return known.isOutdated ? decoded(stored, body, await keys.reload(conversationId)) : event
 }
@@ -60,9 +61,9 @@ function open(
   const conversationId = keys !== undefined && isSealed(stored, body) ? keyOwner(stored.stream) : undefined
   if (keys === undefined || conversationId === undefined) return forgetting(decoded(stored, body), keys)
   const known = keys.of(conversationId)
-  if (known instanceof Promise) return openedSoon(stored, body, keys, conversationId)
+  if (known instanceof Promise) return openedSoon(stored, body, keys, conversationId, known)
   const event = decoded(stored, body, known)
-  return known.isOutdated ? openedSoon(stored, body, keys, conversationId) : event
+  return known.isOutdated ? openedSoon(stored, body, keys, conversationId, keys.reload(conversationId)) : event
 }
 
 /** After an erasure, keys in the memory of this process are outdated, and must not open erased texts. */

@@ -15,7 +15,7 @@ import {
 import { separateTexts, type TextGroup } from '../domain/events/texts.js'
 import { isRecord } from '../lib/is-record.js'
 import type { KeyringRecord, KeyringStore, LedgerKeys } from '../ports/keyring-store.js'
-import type { KeyVault } from '../ports/key-vault.js'
+import { isKeyVaultError, type KeyVault } from '../ports/key-vault.js'
 import { decrypt, encrypt, encryptRepeatably } from './cipher.js'
 import {
   keyOf,
@@ -130,6 +130,16 @@ const keyringLost = (conversationId: string): LedgerError =>
     { details: { conversationId } },
   )
 
+/** Whether a vault cannot unwrap a key, also later. */
+const isLost = (error: unknown) => isKeyVaultError(error, 'KeyUnknown', 'KeyDestroyed', 'WrappedKeyDamaged')
+
+const keyLost = (conversationId: string, error: LedgerError): LedgerError =>
+  new LedgerError(
+    error.kind,
+    `the key of conversation "${conversationId}" cannot be used: ${error.message}. Restore the key, or erase the conversation`,
+    { cause: error, details: { conversationId } },
+  )
+
 const CACHED = 2_000
 const STORE_ATTEMPTS = 50
 
@@ -149,6 +159,8 @@ export interface RemovedKeys {
 /** The keys of an erasable ledger. */
 export class TextKeys {
   private readonly cache = new LRUCache<string, ConversationKeys>({ max: CACHED })
+  /** Conversations that are erased as a whole, whose texts count as erased if their key is lost. */
+  private readonly erasedIfLost = new Set<string>()
 
   private constructor(
     private readonly store: KeyringStore,
@@ -191,7 +203,25 @@ export class TextKeys {
   async reload(conversationId: string): Promise<ConversationKeys> {
     const record = await this.store.get(conversationId)
     if (record === undefined) throw keyringLost(conversationId)
-    return this.keep(conversationId, record.wrapped === '' ? undefined : (await this.load(record)).keyring)
+    return this.keep(conversationId, record.wrapped === '' ? undefined : await this.keyringOf(record))
+  }
+
+  private async keyringOf(record: KeyringRecord): Promise<Keyring | undefined> {
+    try {
+      return (await this.load(record)).keyring
+    } catch (error) {
+      if (this.erasedIfLost.has(record.conversationId) && isLost(error)) return undefined
+      throw error
+    }
+  }
+
+  /**
+   * Lets this process read the texts of a conversation as erased if the vault lost its key, so that the whole
+   * conversation can be erased.
+   */
+  allowLost(conversationId: string): void {
+    this.erasedIfLost.add(conversationId)
+    this.forget(conversationId)
   }
 
   /** Forgets the keys of a conversation in memory. */
@@ -234,6 +264,7 @@ export class TextKeys {
    * destroyed. Can be repeated after a crash at any point.
    */
   async remove(conversationId: string, removal: Removal, used: readonly KeyName[]): Promise<RemovedKeys> {
+    if ((await this.reload(conversationId)).isErased) return await this.destroyFormer(conversationId)
     const keyring = await this.change(conversationId, (loaded) =>
       loaded === undefined
         ? undefined
@@ -317,7 +348,11 @@ export class TextKeys {
 
   private async load(record: KeyringRecord): Promise<Loaded> {
     const { conversationId, generation, wrapped, keys } = record
-    const dataKey = await this.vault.unwrap(this.vaultKeyOf(conversationId, generation), wrapped)
+    const dataKey = await this.vault
+      .unwrap(this.vaultKeyOf(conversationId, generation), wrapped)
+      .catch((error: unknown) => {
+        throw isLost(error) ? keyLost(conversationId, error) : error
+      })
     const [iv = '', text = ''] = keys.split(' ')
     const plain = decrypt(dataKey, conversationId, { iv, text })
     const keyring = plain === undefined ? undefined : keyringSchema.safeParse(JSON.parse(plain)).data
