@@ -1,9 +1,9 @@
-/** Reads the text that names where the keys of an erasable ledger are: a folder, sealed or not, or a key vault. */
+/** Reads the address of the keys of an erasable ledger: a folder, sealed or not, or a key vault. */
 import { either as E } from 'fp-ts'
 import { resolve } from 'node:path'
 import { isLoopback } from '../lib/loopback.js'
 
-/** Where the keys of an erasable ledger are. */
+/** The place of the keys of an erasable ledger. */
 export type KeyAddress =
   | { readonly kind: 'folder'; readonly folder: string }
   | {
@@ -16,7 +16,7 @@ export type KeyAddress =
       readonly namespace: string | undefined
     }
   | {
-      /** A folder whose keys a key management service seals. */
+      /** A folder with keys that a key management service seals. */
       readonly kind: 'aws-kms' | 'gcp-kms' | 'azure-kms'
       /** The key, as its service names it. */
       readonly key: string
@@ -93,7 +93,7 @@ function parseService(kind: keyof typeof SERVICES, rest: string): E.Either<strin
   return E.right({ kind, key, folder })
 }
 
-/** The place that a text names, or what is wrong with the text, as a continuation of the name of its field. */
+/** The place that a text names, or the problem of the text, as a continuation of the name of its field. */
 export function parseKeyAddress(text: string): E.Either<string, KeyAddress> {
   if (VAULT.test(text)) return parseVault(text)
   const scheme = schemeOf(text)

@@ -159,7 +159,7 @@ export interface RemovedKeys {
 /** The keys of an erasable ledger. */
 export class TextKeys {
   private readonly cache = new LRUCache<string, ConversationKeys>({ max: CACHED })
-  /** Conversations that are erased as a whole, whose texts count as erased if their key is lost. */
+  /** Conversations that are erased as a whole. Their texts count as erased if their key is lost. */
   private readonly erasedIfLost = new Set<string>()
 
   private constructor(

@@ -1,6 +1,6 @@
 /**
  * Key folders that the services of three clouds seal, through the packages of these clouds, against scripted servers:
- * the contract of a key vault, and every way in which a service fails.
+ * the contract of a key vault, and the failures of a service.
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, it, test } from '@jest/globals'
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'

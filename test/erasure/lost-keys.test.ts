@@ -1,4 +1,4 @@
-/** Conversations whose key the vault has lost, before and in the middle of an erasure. */
+/** The vault has lost the key of a conversation, before and in the middle of an erasure. */
 import { afterEach, beforeEach, expect, it } from '@jest/globals'
 import { openLedger } from '../../src/library/compose.js'
 import type { Ledger } from '../../src/library/ledger.js'

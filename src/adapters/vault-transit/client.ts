@@ -39,7 +39,7 @@ const MAX_RETRY_DELAY_MS = 1_000
 const MAX_ANSWER_BYTES = 256 * 1024
 const MAX_SENTENCE = 200
 
-/** Statuses that a later attempt may not get: a standby that is behind, throttled, restarting, sealed. */
+/** Statuses that a later attempt may not get: a standby that lags, throttled, restarting, sealed. */
 const TEMPORARY: ReadonlySet<number> = new Set([412, 429, 500, 502, 503, 504])
 const DENIED: ReadonlySet<number> = new Set([401, 403])
 
@@ -150,7 +150,7 @@ export class TransitClient {
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
       },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      // A redirect would send the token to an address that nobody configured.
+      // A redirect would send the token to an address that is not configured.
       redirect: 'manual',
       signal,
     })
