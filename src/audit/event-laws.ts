@@ -85,12 +85,7 @@ function chunkLaws(state: Conversation, { data }: RecordedEvent<'ChunkSummarized
     // A reused chunk keeps the id of the lineage in which it was made.
     ...(data.summarizer.reused === true || data.erased === true
       ? []
-      : unequal(
-          'id',
-          'chunkId',
-          data.chunkId,
-          chunkIdOf(lineageOf(state), data.messageIds, data.summarizer.requestHash),
-        )),
+      : unequal('id', 'chunkId', data.chunkId, chunkIdOf(lineageOf(state), data.messageIds, data.summarizer))),
     ...unequal('figures', 'firstRevision', data.firstRevision, revisions[0]),
     ...unequal('figures', 'lastRevision', data.lastRevision, revisions.at(-1)),
     ...unequal('figures', 'startTime', data.startTime, earliest(times)),
@@ -229,7 +224,7 @@ const resummarizedTextLaws = (
     'id',
     'batchId',
     data.batchId,
-    resummarizedBatchIdOf(lineageOf(state), data.sourceBatchIds, data.summarizer.requestHash),
+    resummarizedBatchIdOf(lineageOf(state), data.sourceBatchIds, data.summarizer),
   ),
   ...(data.content.startsWith(`${headerLine(span)}\n`)
     ? []

@@ -2,15 +2,15 @@
  * The summaries of one run: for chunks or batches, from the summarizer, or from the fallback if the policy allows it.
  * Each summary and each failure is recorded immediately.
  */
+import { isDeepStrictEqual } from 'node:util'
 import { either as E } from 'fp-ts'
 import { summaryOf, type Batch } from '../domain/conversation/batch.js'
 import type { Chunk, Conversation } from '../domain/conversation/conversation.js'
 import type { LiveMessage } from '../domain/conversation/live-message.js'
-import { lineageOf, timesSentBefore, type Command, type SummaryResult } from '../domain/decide/index.js'
+import { timesSentBefore, type Command, type SummaryResult } from '../domain/decide/index.js'
 import { summariesBefore } from '../domain/conversation/summaries-before.js'
 import type { Provenance } from '../domain/events/codec.js'
 import type { EventData } from '../domain/events/index.js'
-import { chunkIdOf } from '../domain/values/ids.js'
 import { prefixUpTo } from '../domain/compaction/prefix.js'
 import { splitChunk, type PlannedChunk } from '../domain/compaction/plan.js'
 import type { Policy } from '../domain/values/policy.js'
@@ -300,8 +300,11 @@ export class Summarization {
     })
     if (E.isLeft(after)) return after
     this.summaries += 1
-    // Uses the lineage in which it was recorded: other batches may have become active meanwhile.
-    return E.right({ summary, chunkId: chunkIdOf(lineageOf(after.right), messageIds, summarizer.requestHash) })
+    const chunk = after.right.chunks.findLast(
+      (each) =>
+        each.summarizer.requestHash === summarizer.requestHash && isDeepStrictEqual(each.messageIds, messageIds),
+    )
+    return E.right({ summary, chunkId: chunk?.chunkId })
   }
 
   /** Summarizes the parts of a chunk, each with the summary of the part before as its background. */

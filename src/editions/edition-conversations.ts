@@ -18,6 +18,7 @@ import {
   appendUntilKnown,
   encodeEvents,
   sealingKeys,
+  withIdSeeds,
   streamOf,
   type EncodedEvents,
   type EncodingOptions,
@@ -119,7 +120,7 @@ export function createEditionConversation(
     // Texts in this state were erased meanwhile.
     if (epoch !== undefined && epoch !== knownEpoch)
       return E.left({ kind: 'ConversationMoved', revision: state.revision, expected: state.revision })
-    const next = decided(safe, by, evenIfNothing, { replacements, keys })
+    const next = decided(withIdSeeds(keys, safe), by, evenIfNothing, { replacements, keys })
     if (E.isLeft(next)) return next
     const { encoded, after } = next.right
     if (encoded.events.length === 0) return E.right({ state, events: [], position: undefined })

@@ -95,7 +95,8 @@ class Erasure {
     const refused: ErasureRefusal[] = []
     for (const each of pending) {
       const result = await this.remove(each)
-      if (E.isRight(result)) removed.push(result.right)
+      if (E.isRight(result) && result.right === undefined) await this.parts.pending.remove(each)
+      else if (E.isRight(result)) removed.push(...(result.right === undefined ? [] : [result.right]))
       else if (!isErasureRefusal(result.left)) return E.left(result.left)
       else {
         await this.parts.pending.remove(each)
@@ -114,26 +115,27 @@ class Erasure {
     return E.right({ completed, refused })
   }
 
-  private async remove(pending: PendingErasure): Promise<E.Either<CommandFailure | ErasureRefusal, Removed>> {
+  /** Undefined if there is nothing to remove: another erasure has begun to remove the whole conversation. */
+  private async remove(
+    pending: PendingErasure,
+  ): Promise<E.Either<CommandFailure | ErasureRefusal, Removed | undefined>> {
     const { conversationId } = pending
+    const { keys, conversations } = this.parts
+    const isWhole = requestOf(pending).scope === 'conversation'
     // If the vault lost the key of a conversation, it can be erased as a whole.
-    if (requestOf(pending).scope === 'conversation') this.parts.keys.allowLost(conversationId)
+    if (isWhole) keys.allowLost(conversationId)
     const found = await this.requestedEvent(pending)
+    if (found === undefined && !isWhole && (await keys.isConversationErased(conversationId))) return E.right(undefined)
     const planned = found === undefined ? await this.recordPlan(pending) : E.right(found)
     if (E.isLeft(planned)) return planned
     const { requested, plan } = planned.right
-    const { keys, conversations } = this.parts
-    const { destroyed } =
-      requested.scope === 'conversation'
-        ? await keys.removeAll(conversationId)
-        : await keys.remove(
-            conversationId,
-            {
-              units: new Set(requested.derived ?? []),
-              subjects: requested.subject === undefined ? [] : [requested.subject],
-            },
-            plan.used,
-          )
+    const removal = {
+      units: new Set(requested.derived ?? []),
+      subjects: requested.subject === undefined ? [] : [requested.subject],
+    }
+    const { destroyed } = isWhole
+      ? await keys.removeAll(conversationId)
+      : await keys.remove(conversationId, removal, plan.used)
     conversations.forget(conversationId)
     return E.right({ pending, requested, messages: plan.messages, summaries: plan.summaries, keys: destroyed })
   }
@@ -236,7 +238,10 @@ class Erasure {
   }
 }
 
-/** Notes an erasure and runs it. For a person, also the conversations that are found by the pseudonym. */
+/**
+ * Notes an erasure and runs it. A person is erased in every conversation that names this person.
+ * @param conversationIds for a conversation or a message; those of a person are found by the pseudonym
+ */
 export async function erase(
   parts: ErasureParts,
   request: ErasureRequest,
@@ -244,13 +249,44 @@ export async function erase(
   provenance: Provenance,
   erasureId = parts.clock.newId(),
 ): Promise<E.Either<CommandFailure, ErasureResult>> {
+  const noted =
+    request.scope === 'subject'
+      ? await notePerson(parts, { ...request, erasureId })
+      : await note(parts, request, erasureId, conversationIds)
+  return await new Erasure(parts, provenance).run(noted)
+}
+
+async function note(
+  { pending }: ErasureParts,
+  request: ErasureRequest,
+  erasureId: string,
+  conversationIds: readonly string[],
+): Promise<PendingErasure[]> {
   const noted = conversationIds.map((conversationId): PendingErasure => ({
     erasureId,
     conversationId,
     request: JSON.stringify(request),
   }))
-  await parts.pending.add(noted)
-  return await new Erasure(parts, provenance).run(noted)
+  await pending.add(noted)
+  return noted
+}
+
+type PersonRequest = Extract<ErasureRequest, { scope: 'subject' }>
+
+/**
+ * Notes the erasure of a person. It is noted before nothing about this person is recorded any more, so that it
+ * continues if the process ends between the two. Meanwhile a conversation may have named the person for the first time.
+ */
+async function notePerson(
+  parts: ErasureParts,
+  { erasureId, ...request }: PersonRequest & { readonly erasureId: string },
+): Promise<PendingErasure[]> {
+  const { keys } = parts
+  const known = await keys.conversationsOf(request.subject)
+  const noted = await note(parts, request, erasureId, known)
+  await keys.eraseSubject(request.subject)
+  const later = (await keys.conversationsOf(request.subject)).filter((id) => !known.includes(id))
+  return [...noted, ...(await note(parts, request, erasureId, later))]
 }
 
 /** Continues all erasures that were interrupted. */
@@ -258,5 +294,10 @@ export async function resumeErasures(
   parts: ErasureParts,
   provenance: Provenance,
 ): Promise<E.Either<CommandFailure, ErasureResult>> {
+  for (const pending of await parts.pending.list()) {
+    const request = requestOf(pending)
+    if (request.scope === 'subject' && !(await parts.keys.isSubjectErased(request.subject)))
+      await notePerson(parts, { ...request, erasureId: pending.erasureId })
+  }
   return await new Erasure(parts, provenance).run(await parts.pending.list())
 }

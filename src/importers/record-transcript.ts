@@ -174,6 +174,8 @@ class Recording {
   private state: Conversation | undefined
   /** Message id → hash of each message that an earlier import recorded. */
   private readonly hashes = new Map<string, string>()
+  /** Ids of erased messages, whose texts are not compared and not recorded again. */
+  private readonly erased = new Set<string>()
   /** Keys of the other recorded items. */
   private readonly known = new Set<string>()
   private readonly compactions = new Map<string, number>()
@@ -236,8 +238,13 @@ class Recording {
   }
 
   private learn(event: RecordedEvent): void {
-    if (isOfType(event, 'MessageAppended')) this.hashes.set(event.data.messageId, messageHash(event.data))
-    else if (isOfType(event, 'ConversationObserved')) {
+    if (isOfType(event, 'MessageAppended')) {
+      this.hashes.set(event.data.messageId, messageHash(event.data))
+      if (event.data.erased === true) this.erased.add(event.data.messageId)
+    } else if (isOfType(event, 'ErasureRequested')) {
+      const erased = event.data.messages?.map(({ messageId }) => messageId) ?? this.hashes.keys()
+      for (const messageId of erased) this.erased.add(messageId)
+    } else if (isOfType(event, 'ConversationObserved')) {
       this.hasStarted = true
       this.recordedFrom = event.data.where
       if (event.data.title !== undefined) this.known.add(titleKey(event.data.title))
@@ -363,7 +370,7 @@ class Recording {
     const { sourceId, part, byProgram, answerId, model, isError, exitCode } = item
     const plainId = this.idOf(item)
     // An older event may have the text that is redacted today.
-    const isAsReceived = hasHash(item.body, this.hashes.get(plainId))
+    const isAsReceived = this.erased.has(plainId) || hasHash(item.body, this.hashes.get(plainId))
     const continuationId = isAsReceived ? E.right(undefined) : await this.withRetry(() => this.grownFrom(plainId, body))
     if (E.isLeft(continuationId)) return continuationId
     const messageId = continuationId.right ?? plainId
@@ -371,7 +378,8 @@ class Recording {
     this.time = timeOf(item.at) ?? this.time
     const recorded = this.hashes.get(messageId)
     if (recorded !== undefined) {
-      if (!isAsReceived && !hasHash(body, recorded) && !wasRounded(await this.recordedBody(messageId), bodyOf(body)))
+      const isSame = isAsReceived || this.erased.has(messageId) || hasHash(body, recorded)
+      if (!isSame && !wasRounded(await this.recordedBody(messageId), bodyOf(body)))
         return E.left({
           kind: 'TranscriptsContradict',
           conversationId: this.result.conversationId,
@@ -423,7 +431,7 @@ class Recording {
     for (let version = 2; ; version += 1) {
       const next = `${messageId}+${String(version)}`
       const recorded = this.hashes.get(next)
-      if (recorded === hash) return E.right(next)
+      if (recorded === hash || this.erased.has(next)) return E.right(next)
       if (recorded !== undefined) {
         last = next
         continue
@@ -545,7 +553,9 @@ class Recording {
     const messageId = this.idsOf(item.sourceId)[item.part]
     const content = await this.redacted(item.content)
     if (E.isLeft(content)) return content
-    if (messageId === undefined || this.known.has(editKey(messageId, content.right)) || !this.isLive(messageId)) {
+    const isKnown =
+      messageId === undefined || this.erased.has(messageId) || this.known.has(editKey(messageId, content.right))
+    if (isKnown || !this.isLive(messageId)) {
       this.result.known += 1
       return E.right(undefined)
     }

@@ -97,13 +97,10 @@ class Erasures implements LedgerErasure {
     }
     const { choice, conversationIds } = await this.chosen(target)
     await this.checkAllowed(choice, conversationIds, given)
-    if (choice.scope === 'subject') await this.keys().eraseSubject(choice.subject)
-    // Again, because a conversation may have named the person meanwhile.
-    const ids = choice.scope === 'subject' ? await this.keys().conversationsOf(choice.subject) : conversationIds
     const request: ErasureRequest = { ...choice, ...given }
     const provenance = this.parts.provenanceOf(actor === undefined ? {} : { actor: nameOf('actor', actor) })
     const { completed, refused } = valueOf(
-      await erase(erasurePartsOf(this.parts, this.keys()), request, ids, provenance),
+      await erase(erasurePartsOf(this.parts, this.keys()), request, conversationIds, provenance),
       problem,
     )
     // A hold that was placed after the check.
@@ -152,6 +149,13 @@ class Erasures implements LedgerErasure {
     return keys
   }
 
+  /** Without the conversations that are erased as a whole. */
+  private async notErased(conversationIds: readonly string[]): Promise<string[]> {
+    const remaining: string[] = []
+    for (const id of conversationIds) if (!(await this.keys().isConversationErased(id))) remaining.push(id)
+    return remaining
+  }
+
   private async chosen(given: ErasureTarget): Promise<Chosen> {
     const keys = this.keys()
     const target: { conversationId?: string; messageId?: string; subject?: string } = optionsGiven(
@@ -166,7 +170,7 @@ class Erasures implements LedgerErasure {
       const pseudonym = keys.pseudonym(textGiven('subject', subject))
       return {
         choice: { scope: 'subject', subject: pseudonym },
-        conversationIds: await keys.conversationsOf(pseudonym),
+        conversationIds: await this.notErased(await keys.conversationsOf(pseudonym)),
       }
     }
     if (conversationId === undefined)

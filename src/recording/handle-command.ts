@@ -20,6 +20,7 @@ import {
   appendUntilKnown,
   encodeEvents,
   sealingKeys,
+  withIdSeeds,
   type EncodedEvents,
   type Recorded,
   type SealingKeys,
@@ -215,7 +216,7 @@ class CommandRun {
   private decideAll(): E.Either<NotRecordable, Decided & { readonly rejection?: Rejection }> {
     const encoded: EncodedEvents = { toStore: [], bodies: [], events: [] }
     let { state } = this
-    for (const command of this.commands) {
+    for (const command of withIdSeeds(this.keys, this.commands)) {
       const decided = decide(state, command)
       if (E.isLeft(decided)) return E.right({ encoded, state, rejection: decided.left })
       const next = encodeEvents(state, decided.right, this.clock.now().toISOString(), this.provenance, {

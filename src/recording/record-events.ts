@@ -46,6 +46,22 @@ const WITHOUT_TEXT: ReadonlySet<Command['type']> = new Set([
   'CompleteErasure',
 ])
 
+/** The commands, in which summaries have what keyed ids need. A reused summary may have it from its first record. */
+export function withIdSeeds(keys: SealingKeys | undefined, commands: readonly Command[]): readonly Command[] {
+  if (keys === undefined) return commands
+  return commands.map((command) => {
+    if (
+      command.type !== 'RecordChunk' &&
+      command.type !== 'RecordResummarization' &&
+      command.type !== 'SetSummaryAside'
+    )
+      return command
+    const { summarizer } = command
+    const idSeed = summarizer.idSeed ?? keys.conversation.idSeedOf(summarizer.requestHash)
+    return idSeed === undefined ? command : { ...command, summarizer: { ...summarizer, idSeed } }
+  })
+}
+
 /**
  * The keys for the events of these commands; undefined if the ledger is not erasable.
  * @param afresh reads them again, because another process may have changed them

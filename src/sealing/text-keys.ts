@@ -29,6 +29,9 @@ import {
   type Removal,
 } from './keyring.js'
 
+/** The unit of the key of `idSeedOf`. No text has it, so an erasure does not write out its key. */
+const ID_SEEDS = 'id-seeds'
+
 /** The keys of one conversation, as they were at one moment. */
 export class ConversationKeys {
   /** True if a text needs keys that were created after these were read. */
@@ -48,6 +51,13 @@ export class ConversationKeys {
   /** The epoch of new texts. */
   get epoch(): number | undefined {
     return this.keyring?.epoch
+  }
+
+  /** A keyed hash, the same for the same text until an erasure. Undefined if the whole conversation is erased. */
+  idSeedOf(text: string): string | undefined {
+    if (this.keyring === undefined) return undefined
+    const key = keyOf(this.keyring, { unit: ID_SEEDS, epoch: this.keyring.epoch })
+    return typeof key === 'string' ? undefined : createHmac('sha256', key).update(text).digest('hex')
   }
 
   /** Opens the texts of an event. */
@@ -291,6 +301,11 @@ export class TextKeys {
     }
     this.keep(conversationId, undefined)
     return await this.destroyFormer(conversationId)
+  }
+
+  /** Whether all keys of a conversation are removed. Read from the store, because another process may have done it. */
+  async isConversationErased(conversationId: string): Promise<boolean> {
+    return (await this.store.get(conversationId))?.wrapped === ''
   }
 
   conversationsOf(subject: string): Promise<string[]> {

@@ -1,4 +1,5 @@
 /** A summarizer that is one function of the host: messages in, a text out. */
+import { FUNCTION_STRATEGY } from '../domain/events/summarizer-record.js'
 import type { ChatMessage } from '../domain/values/chat-message.js'
 import { hashOf, sha256 } from '../domain/values/hash.js'
 import { toChatMessage } from '../domain/values/message.js'
@@ -23,7 +24,11 @@ const messagesOf = (job: SummaryJob): ChatMessage[] =>
  * that it calls are not checked.
  */
 export function createSummarizerFrom(summarize: SummarizeMessages): Summarizer {
-  const events = { strategy: 'function', provider: 'own', model: summarize.name === '' ? 'function' : summarize.name }
+  const events = {
+    strategy: FUNCTION_STRATEGY,
+    provider: 'own',
+    model: summarize.name === '' ? 'function' : summarize.name,
+  }
   const source = sha256(summarize.toString())
   const text = `A function of the host's own: ${events.model}`
   return {

@@ -1,9 +1,12 @@
-/** Erases the first message of a conversation named after a step of the key vault, and kills itself at that step. */
+/**
+ * Erases a message, and kills itself at a step of the key vault. By default the message is the first one of a
+ * conversation with the name of the step.
+ */
 import { createKeyFolder } from '../../src/adapters/file/key-folder.js'
 import { openLedger } from '../../src/library/compose.js'
 import type { KeyVault } from '../../src/ports/key-vault.js'
 
-const [store = '', keys = '', step = ''] = process.argv.slice(2)
+const [store = '', keys = '', step = '', conversationId = step, messageId = 'm1'] = process.argv.slice(2)
 const folder = createKeyFolder(keys)
 const isConversationKey = (keyName: string): boolean => !keyName.endsWith('-ledger')
 const die = (): void => {
@@ -23,4 +26,4 @@ const vault: KeyVault = {
   },
 }
 const ledger = await openLedger({ store, keys: vault })
-await ledger.admin.erasure.run({ conversationId: step, messageId: 'm1' }, { reason: 'r' })
+await ledger.admin.erasure.run({ conversationId, messageId }, { reason: 'r' })

@@ -34,7 +34,7 @@ export interface RecordLateSummary extends SummaryResult {
 }
 
 export function recordChunk(state: Conversation, command: RecordChunk): Decision<MessageNotLive> {
-  const chunkId = chunkIdOf(lineageOf(state), command.messageIds, command.summarizer.requestHash)
+  const chunkId = chunkIdOf(lineageOf(state), command.messageIds, command.summarizer)
   if (state.chunks.some((chunk) => chunk.chunkId === chunkId)) return E.right([])
   return E.map((messages: readonly LiveMessage[]): Event[] => [
     chunkSummarized(chunkId, messages, command, command.continues),

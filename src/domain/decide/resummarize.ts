@@ -17,7 +17,7 @@ export interface RecordResummarization extends SummaryResult {
 export type BatchesNotActive = { readonly kind: 'BatchesNotActive'; readonly batchIds: readonly string[] }
 
 export function recordResummarization(state: Conversation, command: RecordResummarization): Decision<BatchesNotActive> {
-  const batchId = resummarizedBatchIdOf(lineageOf(state), command.sourceBatchIds, command.summarizer.requestHash)
+  const batchId = resummarizedBatchIdOf(lineageOf(state), command.sourceBatchIds, command.summarizer)
   if (state.batches.some((batch) => batch.batchId === batchId)) return E.right([])
   const sources = command.sourceBatchIds.flatMap((id) => state.batches.find((batch) => batch.batchId === id) ?? [])
   const first = state.batches.findIndex((batch) => batch.batchId === command.sourceBatchIds[0])

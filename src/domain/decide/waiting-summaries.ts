@@ -32,7 +32,7 @@ export function chunksFromLateSummaries(
     const summarizer = { ...result.summarizer, reused: true }
     events.push(
       chunkSummarized(
-        chunkIdOf(lineageOf(state), messageIds, summarizer.requestHash),
+        chunkIdOf(lineageOf(state), messageIds, summarizer),
         messages.right,
         { ...result, summarizer },
         continues,

@@ -4,6 +4,9 @@ import type { ValuesByField } from './event-definition.js'
 import { count, hash, id } from './fields.js'
 import { renamed, within } from './upcast.js'
 
+/** The strategy of a function of the host, which gets only what it summarizes, and no background. */
+export const FUNCTION_STRATEGY = 'function'
+
 /** A paid answer that was rejected. */
 export const rejectedAnswerSchema = z.object({
   /** The request of this answer. The first is the record's own; a second one quotes the first answer. */
@@ -29,6 +32,11 @@ export const summarizerRecordSchema = z.object({
   formatterVersion: count,
   /** SHA-256 over strategy, provider, model, parameters and the exact request. */
   requestHash: hash,
+  /**
+   * In an erasable ledger: `requestHash`, hashed with a key. Ids of chunks and merged batches depend on it, and cannot
+   * be computed from a guess of the text after its key is destroyed.
+   */
+  idSeed: id.optional(),
   responseId: z.string().optional(),
   /** `cachedTokens` counts the prompt tokens in the provider's cache, if the provider reported them. */
   usage: z.object({ promptTokens: count, completionTokens: count, cachedTokens: count.optional() }).optional(),

@@ -72,6 +72,7 @@ const SUMMARY: TextGroup['fields'] = { summary: erasedText, sections: absent }
 
 const RECORD: TextGroup['fields'] = {
   requestHash: erasedHash,
+  idSeed: absent,
   answeredRequestHash: absent,
   rejectedAnswers: absent,
   shortened: absent,

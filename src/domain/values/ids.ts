@@ -87,14 +87,27 @@ const lineageParts = ({ editionId, since }: Lineage): string[] => [
   ...(since === undefined ? [] : [`since ${since.toString()}`]),
 ]
 
+/** The request for a summary, as ids depend on it. */
+export interface IdentifiedRequest {
+  readonly requestHash: string
+  /** Replaces `requestHash` in an erasable ledger, where an id must not confirm a guess of the erased text. */
+  readonly idSeed?: string | undefined
+}
+
+const seedOf = ({ requestHash, idSeed }: IdentifiedRequest): string => idSeed ?? requestHash
+
 /** Id of a chunk, from the messages that it covers and the request for its summary. */
-export const chunkIdOf = (lineage: Lineage, messageIds: readonly string[], requestHash: string): string =>
-  `chunk-${hashOf([lineage.conversationId, messageIds, requestHash, ...lineageParts(lineage)]).slice(0, 20)}`
+export const chunkIdOf = (lineage: Lineage, messageIds: readonly string[], request: IdentifiedRequest): string =>
+  `chunk-${hashOf([lineage.conversationId, messageIds, seedOf(request), ...lineageParts(lineage)]).slice(0, 20)}`
 
 /** Id of the batch that archives a chunk. */
 export const batchIdOf = (lineage: Lineage, chunkId: string): string =>
   `batch-${hashOf([lineage.conversationId, chunkId, ...lineageParts(lineage)]).slice(0, 20)}`
 
 /** Id of the batch that several batches were merged into. */
-export const resummarizedBatchIdOf = (lineage: Lineage, sources: readonly string[], requestHash: string): string =>
-  `batch-${hashOf([lineage.conversationId, sources, requestHash, ...lineageParts(lineage)]).slice(0, 20)}`
+export const resummarizedBatchIdOf = (
+  lineage: Lineage,
+  sources: readonly string[],
+  request: IdentifiedRequest,
+): string =>
+  `batch-${hashOf([lineage.conversationId, sources, seedOf(request), ...lineageParts(lineage)]).slice(0, 20)}`

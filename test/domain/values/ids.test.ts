@@ -50,11 +50,12 @@ describe('ids that derive', () => {
   })
 
   it('tell a message without an id by its place, and a chunk by its messages and the request', () => {
+    const r = { requestHash: 'r' }
     expect(derivedMessageId('c', 0)).toMatch(/^m-[0-9a-f]{20}$/u)
     expect(new Set([derivedMessageId('c', 0), derivedMessageId('c', 1), derivedMessageId('d', 0)]).size).toBe(3)
-    expect(chunkIdOf({ conversationId: 'c' }, ['a'], 'r')).not.toBe(chunkIdOf({ conversationId: 'c' }, ['a'], 's'))
-    expect(chunkIdOf({ conversationId: 'c' }, ['a', 'b'], 'r')).not.toBe(
-      chunkIdOf({ conversationId: 'c' }, ['ab'], 'r'),
+    expect(chunkIdOf({ conversationId: 'c' }, ['a'], r)).not.toBe(
+      chunkIdOf({ conversationId: 'c' }, ['a'], { requestHash: 's' }),
     )
+    expect(chunkIdOf({ conversationId: 'c' }, ['a', 'b'], r)).not.toBe(chunkIdOf({ conversationId: 'c' }, ['ab'], r))
   })
 })
