@@ -5,8 +5,9 @@ import type { Conversation } from '../domain/conversation/conversation.js'
 import { hashOf } from '../domain/values/hash.js'
 import { conversationStream, messageEventId } from '../domain/values/ids.js'
 import { isInstruction, messageHash, toChatMessage, type NewMessage } from '../domain/values/message.js'
+import { listFingerprintOf } from '../recording/erased-messages.js'
 import type { Log } from '../recording/load-conversation.js'
-import { changesOf, isPlaceholder, type Changes } from './align-history.js'
+import { changesOf, isPlaceholder, type Changes, type ShownForms } from './align-history.js'
 import { formsOf, shownContextOf, liveOf, type ShownContext } from './handed-out.js'
 import { hostIdOf } from './host-list.js'
 import type { Redactor } from '../secrets/redact.js'
@@ -72,6 +73,30 @@ async function goesOn(
   return { state, placed, withdraw: [], why: 'edited', append, batches: idsOf(state.visibleBatches) }
 }
 
+/**
+ * By message id: the forms in which the list may have a message. The list of a host still has the texts that were
+ * erased from the ledger. They are recognized by keyed fingerprints, so that they are not recorded again as edits.
+ */
+async function withErasedForms(
+  { keys }: Log,
+  conversationId: string,
+  history: readonly NewMessage[],
+  list: SourceList,
+  forms: ShownForms['forms'],
+): Promise<ShownForms['forms']> {
+  const erased = [...list.leading, ...list.rest].filter(({ isErased }) => isErased)
+  if (keys === undefined || erased.length === 0) return forms
+  const hashes = new Map(
+    history.map((message) => [listFingerprintOf(keys, conversationId, message), hashOf(toChatMessage(message))]),
+  )
+  const found = [...(await keys.findFingerprints([...hashes.keys()]))].flatMap((each) => hashes.get(each) ?? [])
+  if (found.length === 0) return forms
+  return new Map([
+    ...forms,
+    ...erased.map(({ messageId }) => [messageId, new Set([...(forms.get(messageId) ?? []), ...found])] as const),
+  ])
+}
+
 const changeCount = ({ withdraw, append }: Aligned): number => withdraw.length + append.length
 
 /**
@@ -116,7 +141,8 @@ export function createAlignList(log: Log): AlignList {
       shownContexts.push(shownContextOf(contextThen.right, earlier))
     }
     const forms = formsOf(shownContexts, state, history)
-    const reading = { conversationId, list, shownForms: forms, views }
+    const shownForms = { ...forms, forms: await withErasedForms(log, conversationId, history, list, forms.forms) }
+    const reading = { conversationId, list, shownForms, views }
     const compacted = compactedIn(list, state)
     const read = (hidden: ReadonlySet<string>): Aligned => {
       const changes = changesOf(history, { ...reading, hidden })

@@ -21,6 +21,8 @@ export interface SourceMessage {
   readonly revision: number
   readonly messageHash: string
   readonly chatHash: string
+  /** True if the text was erased: the hashes are those of its placeholder. */
+  readonly isErased: boolean
   /** Hashes of other forms in which strict contexts show it: completed, or as a user message. */
   readonly shownHashes: readonly string[]
   /** The fields by which calls and results are matched. */
@@ -62,6 +64,7 @@ function sourceMessage(
     revision,
     messageHash: messageHash(data),
     chatHash: hashOf(toChatMessage(data)),
+    isErased: data.erased === true,
     shownHashes: [shapedMessage(data, SHAPE_RULES.strict), shapedLeading(data, SHAPE_RULES.strict)].flatMap((body) =>
       body === data ? [] : [hashOf(toChatMessage(body))],
     ),

@@ -1,6 +1,6 @@
 /** The plan of an erasure in one conversation. */
 import type { RecordedEvent } from '../domain/events/index.js'
-import { fingerprintOf } from '../recording/erased-messages.js'
+import { fingerprintOf, listFingerprintOf } from '../recording/erased-messages.js'
 import type { Log } from '../recording/load-conversation.js'
 import { isOfType } from '../recording/read-event.js'
 import type { KeyName } from '../sealing/keyring.js'
@@ -73,6 +73,7 @@ export async function planConversation(
     youngestErased = later(youngestErased, createdAt)
     const fingerprint = fingerprintOf(keys, event.data)
     if (fingerprint !== undefined) fingerprints.push(fingerprint)
+    fingerprints.push(listFingerprintOf(keys, conversationId, event.data))
   }
   const collector = new AffectedTextsCollector(erased)
   for (const event of derived) collector.take(event)

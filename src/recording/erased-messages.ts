@@ -14,6 +14,16 @@ export const fingerprintOf = (
 ): string | undefined =>
   message.createdAt === undefined ? undefined : keys.fingerprint('message', messageHash(message), message.createdAt)
 
+/**
+ * Keyed fingerprint of a message in its conversation, without a time: the list of a host has none. Only the order of
+ * the list shows which message it is.
+ */
+export const listFingerprintOf = (
+  keys: TextKeys,
+  conversationId: string,
+  message: Parameters<typeof messageHash>[0],
+): string => keys.fingerprint('listed message', conversationId, messageHash(message))
+
 /** The commands, in which messages that were erased have no texts. */
 export async function withoutErased(
   keys: TextKeys | undefined,

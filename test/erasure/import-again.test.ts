@@ -1,4 +1,4 @@
-/** Erased messages that come again with a transcript that has grown. */
+/** Erased messages that come again: with a transcript that has grown, and with the list of a host. */
 import { afterEach, beforeEach, expect, it } from '@jest/globals'
 import { appendFile, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -20,9 +20,9 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-const textOf = async (conversationId: string): Promise<string> => {
-  const parts: unknown[] = [await ledger.context(conversationId)]
-  for await (const event of ledger.log(conversationId)) parts.push(event)
+const textOf = async (conversationId: string, of = ledger): Promise<string> => {
+  const parts: unknown[] = [await of.context(conversationId)]
+  for await (const event of of.log(conversationId)) parts.push(event)
   return JSON.stringify(parts)
 }
 
@@ -58,4 +58,28 @@ it('a transcript that has grown: only its new record is recorded', async () => {
   expect(text).not.toContain('Ursula')
   expect(text).toContain('and what else?')
   expect((await ledger.admin.verify()).problems).toEqual([])
+})
+
+it('the list of a host, which still has the erased message, in a new process', async () => {
+  const places = { store: join(folder, 'ledger'), keys: join(folder, 'keys'), erasable: true }
+  const list = [
+    { role: 'user' as const, content: SECRET },
+    { role: 'assistant' as const, content: 'noted' },
+  ]
+  const first = await openLedger(places)
+  await first.compress(list, 'talk')
+  const [message] = (await first.messages('talk')).messages
+  await first.admin.erasure.run({ conversationId: 'talk', messageId: message?.messageId ?? '' }, { reason: 'r' })
+  await first.close()
+  await using again = await openLedger(places)
+  const answer = await again.compress([...list, { role: 'user', content: 'and what else?' }], 'talk')
+  expect(answer.error).toBeUndefined()
+  const text = await textOf('talk', again)
+  expect(text).not.toContain('Ursula')
+  expect((await again.messages('talk')).messages.map(({ content }) => content)).toEqual([
+    '[erased]',
+    'noted',
+    'and what else?',
+  ])
+  expect((await again.admin.verify()).problems).toEqual([])
 })

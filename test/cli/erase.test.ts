@@ -1,0 +1,75 @@
+/** `erase` on the command line: what it rejects, the plan, and the confirmation. */
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { openLedger } from '../../src/index.js'
+import { runCli } from '../support/cli.js'
+
+let folder: string
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'erase-cli-'))
+  const ledger = await openLedger({ store: join(folder, 'store'), keys: join(folder, 'keys'), erasable: true })
+  await ledger.append('talk', [
+    { id: 'm1', role: 'user', content: 'My name is Ursula.', subjects: ['ursula@example.org'] },
+    { id: 'm2', role: 'assistant', content: 'noted' },
+  ])
+  await ledger.close()
+  const plain = await openLedger({ store: join(folder, 'plain') })
+  await plain.append('talk', [{ role: 'user', content: 'x' }])
+  await plain.close()
+})
+afterAll(() => rm(folder, { recursive: true, force: true }))
+
+const run = (words: readonly string[], store = 'store') =>
+  runCli(['erase', ...words, '--store', join(folder, store), '--keys', join(folder, 'keys'), '--resident', 'off'], {
+    cwd: folder,
+  })
+const M1 = ['--conversation', 'talk', '--message', 'm1']
+const REASON = ['--reason', 'request 12']
+
+describe('erase rejects', () => {
+  it.each([
+    ['nothing named', [], 'name what to erase: --subject ID, --conversation ID'],
+    ['a person and a conversation', ['--subject', 'a', '--conversation', 'talk'], '--subject erases everything'],
+    ['no reason', [...M1, '--yes'], '--reason is required'],
+    ['an unknown conversation', ['--conversation', 'nowhere', ...REASON], 'nowhere'],
+    ['an unknown message', ['--conversation', 'talk', '--message', 'm9', ...REASON], 'm9'],
+  ])('%s', async (_what, words, sentence) => {
+    const { status, stderr, stdout } = await run(words)
+    expect(status).toBe(2)
+    expect(stderr).toContain(sentence)
+    expect(stdout).toBe('')
+  })
+
+  it('a ledger that is not erasable, and names the command that makes an erasable copy', async () => {
+    const { status, stderr } = await run(['--conversation', 'talk', ...REASON, '--yes'], 'plain')
+    expect(status).toBe(2)
+    expect(stderr).toContain(
+      '`migrate-log --erasable` copies it into an erasable one, in which every text is encrypted',
+    )
+  })
+})
+
+it('shows the plan, erases with --yes, and has nothing left to erase about an unknown person', async () => {
+  const plan = await run([...M1, ...REASON])
+  expect(plan).toMatchObject({ status: 0, stderr: '' })
+  expect(plan.stdout).toContain('talk: 1 message')
+  expect(plan.stdout).toContain('nothing was erased: pass --yes to erase it')
+  expect(JSON.parse((await run([...M1, ...REASON, '--json'])).stdout)).toEqual({
+    planned: [{ conversationId: 'talk', messages: ['m1'], summaries: 0, editions: [] }],
+  })
+  expect((await run(['--subject', 'nobody@example.org', ...REASON])).stdout).toContain('nothing to erase')
+  const done: unknown = JSON.parse(
+    (await run(['--subject', 'ursula@example.org', ...REASON, '--yes', '--json'])).stdout,
+  )
+  expect(done).toMatchObject({
+    planned: [{ messages: ['m1'] }],
+    completed: [{ conversationId: 'talk', receipt: { messages: 1, filesCleaned: true } }],
+  })
+  expect(await run(['--resume', '--json'])).toMatchObject({
+    status: 0,
+    stdout: expect.stringContaining('"completed":[]'),
+  })
+})
