@@ -5,16 +5,24 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openLedger } from '../../src/index.js'
 import { runCli } from '../support/cli.js'
+import { SMALL, talk } from '../support/conversations.js'
 
 let folder: string
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'erase-cli-'))
-  const ledger = await openLedger({ store: join(folder, 'store'), keys: join(folder, 'keys'), erasable: true })
+  const ledger = await openLedger({
+    store: join(folder, 'store'),
+    keys: join(folder, 'keys'),
+    erasable: true,
+    policy: { ...SMALL, maxSummaryTokens: 100 },
+  })
   await ledger.append('talk', [
     { id: 'm1', role: 'user', content: 'My name is Ursula.', subjects: ['ursula@example.org'] },
     { id: 'm2', role: 'assistant', content: 'noted' },
   ])
+  await ledger.append('long', talk(30))
+  await ledger.compact('long')
   await ledger.close()
   const plain = await openLedger({ store: join(folder, 'plain') })
   await plain.append('talk', [{ role: 'user', content: 'x' }])
@@ -72,4 +80,22 @@ it('shows the plan, erases with --yes, and has nothing left to erase about an un
     status: 0,
     stdout: expect.stringContaining('"completed":[]'),
   })
+})
+
+it('names the commands for a new summary of what remains, and they work', async () => {
+  const erased = await run(['--conversation', 'long', '--message', 'm1', ...REASON, '--yes'])
+  expect(erased.stdout).toContain(
+    'for a new summary of what remains: `context-ledger replay long --yes`, then `context-ledger adopt EDITION long`',
+  )
+  const ledger = await openLedger({ store: join(folder, 'store'), keys: join(folder, 'keys') })
+  const summary = async () => JSON.stringify((await ledger.context('long')).messages[0])
+  try {
+    expect(await summary()).not.toContain('Message 0')
+    const { editionId } = await ledger.editions.replay({ conversations: ['long'] })
+    await ledger.editions.adopt('long', editionId)
+    expect(await summary()).toContain('Message 0')
+    expect((await ledger.admin.verify()).problems).toEqual([])
+  } finally {
+    await ledger.close()
+  }
 })

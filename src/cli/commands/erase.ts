@@ -37,8 +37,24 @@ async function showPlan(planned: readonly PlannedErasure[]): Promise<void> {
   )
 }
 
-async function showCompleted(completed: readonly CompletedErasure[]): Promise<void> {
-  for (const { conversationId, receipt } of completed) {
+/** How to get a summary of what remains in the place of the erased ones. */
+async function offerNewSummary({ conversationId, receipt }: CompletedErasure): Promise<void> {
+  if (receipt.summaries === 0) return
+  const id = /^[\w./~-]+$/u.test(conversationId) ? conversationId : JSON.stringify(printable(conversationId))
+  await line(
+    colours.dim(
+      `for a new summary of what remains: \`context-ledger replay ${id} --yes\`, then \`context-ledger adopt EDITION ${id}\``,
+    ),
+  )
+  if (receipt.editions > 0)
+    await line(
+      colours.dim('an existing edition keeps its erased summaries: replay with another prompt, model or policy'),
+    )
+}
+
+async function showCompleted(completed: readonly CompletedErasure[], offers: boolean): Promise<void> {
+  for (const each of completed) {
+    const { conversationId, receipt } = each
     const { messages, summaries, keys, filesCleaned } = receipt
     await line(
       `${colours.green('erased')} ${printable(conversationId)}: ${many(messages, 'message')}, ${many(summaries, 'summary', 'summaries')}; ${many(keys.length, 'key')} destroyed`,
@@ -49,6 +65,7 @@ async function showCompleted(completed: readonly CompletedErasure[]): Promise<vo
           'the server did not allow to remove old pages: run VACUUM FULL and CHECKPOINT as its administrator',
         ),
       )
+    if (offers) await offerNewSummary(each)
   }
 }
 
@@ -74,6 +91,8 @@ export const eraseTexts: CliCommand = {
     const [reason, legalBasis] = [args.text('reason'), args.text('legal-basis')]
     if (target !== undefined && args.is('yes') && reason === undefined)
       throw new LedgerError('Usage', '--reason is required: it is recorded with the erasure')
+    // Of a whole conversation nothing remains.
+    const offers = target !== undefined && ('subject' in target || 'messageId' in target)
     await withLedger(args.flags, {}, async ({ ledger }) => {
       const { erasure } = ledger.admin
       const planned = target === undefined ? [] : await erasure.plan(target)
@@ -86,7 +105,7 @@ export const eraseTexts: CliCommand = {
             : undefined
       if (args.json) await line(toWire({ planned, ...(completed === undefined ? {} : { completed }) }))
       else if (completed === undefined) await line('nothing was erased: pass --yes to erase it')
-      else await showCompleted(completed)
+      else await showCompleted(completed, offers)
     })
   },
 }
