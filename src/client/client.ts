@@ -34,7 +34,9 @@ type Part<Name extends string, Value> = string extends keyof Value
 // A revision is a number here, and becomes a text like everywhere in JSON.
 type Body<Schema extends z.ZodType> = Schema extends z.ZodUndefined
   ? unknown
-  : { readonly body: Immutable<z.input<Schema> | z.output<Schema>> }
+  : object extends z.input<Schema>
+    ? { readonly body?: Immutable<z.input<Schema> | z.output<Schema>> }
+    : { readonly body: Immutable<z.input<Schema> | z.output<Schema>> }
 
 /** Input of a route. */
 export type Given<R extends Route> = Part<'params', Fields<R['params']>> &

@@ -66,7 +66,7 @@ function fromCloudEvent({ type, subject, sequence, revision, id, data, ...about 
 type ReceivedEvent = Omit<RecordedEvent, 'type' | 'data'> & { readonly type: string; readonly data: object }
 
 /** An event of the service, with its data by the schema of its type. */
-function recordedEvent(event: ReceivedEvent): RecordedEvent {
+export function recordedEvent(event: ReceivedEvent): RecordedEvent {
   if (!isEventType(event.type))
     throw storeError(
       'StoreUnavailable',

@@ -9,6 +9,7 @@ import { remoteEditions, remoteProjections } from './remote-editions.js'
 import { followEvents, readLog } from './remote-events.js'
 import { listConversations, liveMessages, momentOf } from './remote-lists.js'
 import { compressRemotely, remoteTools } from './remote-tools.js'
+import { checkpointInJson, remoteErasure, remoteProofs, remoteRetention } from './remote-trust.js'
 import { createRemote, notSupportedRemotely, withoutActor, type Remote } from './remote.js'
 import type { ClientOptions } from './transport.js'
 
@@ -121,20 +122,20 @@ const remoteTranscripts = ({ value }: Remote, ownPolicy: AppendOptions['policy']
     ),
 })
 
-const RETENTION_LOCALLY = 'use `retention` on the machine of the store'
-
 /** Verification, statistics and operation. */
 const remoteAdmin = (remote: Remote): Admin => {
   const { value, result } = remote
   return {
     async verify(conversation, { onProgress, onStream, against, checkpoint } = {}) {
       if (onStream !== undefined || against !== undefined)
-        throw notSupportedRemotely('a manifest', 'create and verify manifests on the machine of the store')
-      if (checkpoint !== undefined)
-        throw notSupportedRemotely('a checkpoint', 'verify against checkpoints on the machine of the store')
+        throw notSupportedRemotely(
+          'a manifest',
+          'it has a line for each stream, which is too much for a request. Create and verify manifests on the machine of the store, or use a checkpoint',
+        )
+      const body = checkpoint === undefined ? {} : { checkpoint: checkpointInJson(checkpoint) }
       return conversation === undefined
-        ? await result('verifyAll', {}, { onProgress })
-        : await result('verify', { params: { conversation } }, { onProgress })
+        ? await result('verifyAll', { body }, { onProgress })
+        : await result('verify', { params: { conversation }, body }, { onProgress })
     },
     async stats(conversationId, { prices, onConversation } = {}) {
       const { conversations, total } = await result('statsAll', { body: { prices, conversationId } })
@@ -150,35 +151,12 @@ const remoteAdmin = (remote: Remote): Admin => {
       list: async () => await value('listPrompts', {}),
       show: async (prompt) => await value('getPrompt', { params: { prompt } }),
     },
-    erasure: {
-      plan: () => Promise.reject(notSupportedRemotely('erasure.plan', 'erase on the machine of the store')),
-      run: () => Promise.reject(notSupportedRemotely('erasure.run', 'erase on the machine of the store')),
-      resume: () => Promise.reject(notSupportedRemotely('erasure.resume', 'erase on the machine of the store')),
-    },
-    retention: {
-      set: () => Promise.reject(notSupportedRemotely('retention.set', RETENTION_LOCALLY)),
-      hold: () => Promise.reject(notSupportedRemotely('retention.hold', RETENTION_LOCALLY)),
-      release: () => Promise.reject(notSupportedRemotely('retention.release', RETENTION_LOCALLY)),
-      status: () => Promise.reject(notSupportedRemotely('retention.status', RETENTION_LOCALLY)),
-      run: () => Promise.reject(notSupportedRemotely('retention.run', RETENTION_LOCALLY)),
-      history: () => Promise.reject(notSupportedRemotely('retention.history', RETENTION_LOCALLY)),
-    },
+    erasure: remoteErasure(remote),
+    retention: remoteRetention(remote),
+    proofs: remoteProofs(remote),
     secrets: {
       redactor: () => Promise.reject(notSupportedRemotely('secrets.redactor', 'the service redacts what it records')),
       scan: () => Promise.reject(notSupportedRemotely('secrets.scan', 'scan on the machine of the store')),
-    },
-    proofs: {
-      createCheckpoint: () =>
-        Promise.reject(notSupportedRemotely('proofs.createCheckpoint', 'sign on the machine of the store')),
-      checkpoints: () =>
-        Promise.reject(notSupportedRemotely('proofs.checkpoints', 'list them on the machine of the store')),
-      inclusion: () =>
-        Promise.reject(notSupportedRemotely('proofs.inclusion', 'make proofs on the machine of the store')),
-      consistency: () =>
-        Promise.reject(notSupportedRemotely('proofs.consistency', 'make proofs on the machine of the store')),
-      evidence: () =>
-        Promise.reject(notSupportedRemotely('proofs.evidence', 'write evidence on the machine of the store')),
-      attach: () => Promise.reject(notSupportedRemotely('proofs.attach', 'publish on the machine of the store')),
     },
     projections: remoteProjections(remote),
   }

@@ -77,7 +77,17 @@ const BACKOFF = { firstMs: 200, mostMs: 5_000 }
 const MOST_PATIENCE_MS = 30_000
 
 /** POSTs that come to the same when they are sent twice. */
-const HARMLESS: ReadonlySet<string> = new Set(['search', 'explain', 'settle', 'appendMessages', 'catchUpProjections'])
+const HARMLESS: ReadonlySet<string> = new Set([
+  'search',
+  'explain',
+  'settle',
+  'appendMessages',
+  'catchUpProjections',
+  'storeCheckpoint',
+  'attachToCheckpoint',
+  'planErasure',
+  'planErasureOfPerson',
+])
 /** The service did nothing before it said one of these. */
 const NOT_BEGUN: ReadonlySet<FailureKind> = new Set([
   'TooManyRequests',

@@ -1,6 +1,7 @@
 /** Erasure, for hosts and operators. */
 import { either as E } from 'fp-ts'
 import { erase, resumeErasures, type ErasureParts, type ErasureRequest } from '../erasure/erase.js'
+import { recordedErasures } from '../erasure/recorded-erasures.js'
 import { planConversation, type ConversationPlan, type MessageChoice } from '../erasure/plan.js'
 import type { ErasureRefusal } from '../domain/retention/judge-erasure.js'
 import { createJudge } from '../retention/judge.js'
@@ -108,6 +109,11 @@ class Erasures implements LedgerErasure {
     return completed
   }
 
+  async receipts(conversationId: string) {
+    await this.parts.lookup.isThere(conversationId)
+    return await recordedErasures(this.parts.log, conversationId)
+  }
+
   async resume({ actor }: { readonly actor?: string } = {}) {
     this.parts.gate.writes('admin.erasure.resume')
     const provenance = this.parts.provenanceOf(actor === undefined ? {} : { actor: nameOf('actor', actor) })
@@ -190,6 +196,7 @@ export function createErasure(parts: ErasingParts): LedgerErasure {
   return {
     plan: (target) => erasures.plan(target),
     run: (target, options) => erasures.run(target, options),
+    receipts: (conversationId) => erasures.receipts(conversationId),
     resume: (options) => erasures.resume(options),
   }
 }

@@ -1,4 +1,5 @@
 /** The part of the ledger's interface that concerns erasure. */
+import type { ErasureReceipt } from '../domain/events/index.js'
 import type { CompletedErasure } from '../erasure/erase.js'
 
 export type { CompletedErasure } from '../erasure/erase.js'
@@ -34,6 +35,30 @@ export interface ErasureOptions {
   readonly legalBasis?: string
 }
 
+/** An erasure of a conversation, as its events have it. */
+export interface RecordedErasure {
+  /** Id of the erasure, in its events. */
+  readonly erasureId: string
+  /** What was requested. */
+  readonly scope: 'conversation' | 'message' | 'subject'
+  /** Keyed pseudonym of the person, if the scope is a person. */
+  readonly subject?: string
+  /** The recorded reason. */
+  readonly reason: string
+  /** The legal basis that the request named. */
+  readonly legalBasis?: string
+  /** Actor of the request. */
+  readonly actor: string
+  /** Time of the request, ISO 8601. */
+  readonly requestedAt: string
+  /** The erased messages, with their revisions; absent for all messages of the conversation. */
+  readonly messages?: readonly { readonly messageId: string; readonly revision: number }[]
+  /** Time of the completion, ISO 8601; absent while the erasure is pending. */
+  readonly completedAt?: string
+  /** The result, as recorded; absent while the erasure is pending. */
+  readonly receipt?: ErasureReceipt
+}
+
 /** Erasure of texts in an erasable ledger. */
 export interface LedgerErasure {
   /** What an erasure would remove. Nothing is changed. */
@@ -43,6 +68,8 @@ export interface LedgerErasure {
    * interrupted, `resume` continues it. Nothing is erased if a retention rule or a hold does not allow it.
    */
   run(target: ErasureTarget, options: ErasureOptions): Promise<readonly CompletedErasure[]>
+  /** The erasures of a conversation with their receipts, the oldest first. Empty in a ledger that is not erasable. */
+  receipts(conversationId: string): Promise<readonly RecordedErasure[]>
   /** Continues erasures that were interrupted. */
   resume(options?: { readonly actor?: string }): Promise<readonly CompletedErasure[]>
 }

@@ -3,16 +3,19 @@ import type { At } from './ledger-options.js'
 import type {
   AnyKey,
   CheckpointAttachments,
+  CheckpointDraft,
   ConsistencyProof,
   Evidence,
   InclusionProof,
   RecordedCheckpoint,
+  SignedDraft,
 } from '../proof/types.js'
 
 export type {
   AnyKey,
   CheckpointAttachments,
   CheckpointCoverage,
+  CheckpointDraft,
   ConsistencyProof,
   Cosignature,
   Evidence,
@@ -22,6 +25,7 @@ export type {
   GivenCheckpoint,
   InclusionProof,
   RecordedCheckpoint,
+  SignedDraft,
 } from '../proof/types.js'
 
 /** Options of a new checkpoint. */
@@ -48,6 +52,10 @@ export interface LedgerProofs {
    * last one. Refuses a log that does not continue from its last checkpoint.
    */
   createCheckpoint(options: CreateCheckpointOptions): Promise<RecordedCheckpoint>
+  /** What `createCheckpoint` would sign, for a key in another place, such as a key management service. */
+  draftCheckpoint(): Promise<CheckpointDraft>
+  /** Stores a signed draft. Refuses one whose signature is invalid, or whose root the log did not have. */
+  storeCheckpoint(signed: SignedDraft): Promise<RecordedCheckpoint>
   /** The stored checkpoints, smallest first. */
   checkpoints(): Promise<readonly RecordedCheckpoint[]>
   /** Stores signature lines of witnesses or a time stamp with a checkpoint. Default: the newest. */

@@ -1,5 +1,4 @@
 /** Checkpoints and proofs, for operators and auditors. */
-import { createPrivateKey, KeyObject } from 'node:crypto'
 import { proveConsistency, proveInclusion } from '../proof/single-proofs.js'
 import { conversationStream } from '../domain/values/ids.js'
 import { isRevision } from '../domain/values/revision.js'
@@ -9,28 +8,23 @@ import { gatherEvidence } from '../proof/evidence.js'
 import { loadContext } from '../recording/load-conversation.js'
 import { problem, valueOf } from './problem.js'
 import { proofError } from '../proof/failures.js'
-import { attachToCheckpoint, createCheckpoint, listCheckpoints } from '../proof/checkpoints.js'
+import {
+  attachToCheckpoint,
+  createCheckpoint,
+  draftCheckpoint,
+  listCheckpoints,
+  storeCheckpoint,
+} from '../proof/checkpoints.js'
 import type { Gate } from './gate.js'
-import type { CreateCheckpointOptions, EvidenceOptions, LedgerProofs } from './ledger-proofs.js'
-import { bad, optionsGiven, wholeNumberGiven, type Names } from './options.js'
+import type { CreateCheckpointOptions, EvidenceOptions, LedgerProofs, SignedDraft } from './ledger-proofs.js'
+import { bad, optionsGiven, textGiven, wholeNumberGiven, type Names } from './options.js'
 import type { Lookup } from './lookup.js'
 import type { LedgerParts } from './parts.js'
+import { signingKey } from './signing-key.js'
 
 const EVIDENCE: Names<EvidenceOptions> = { at: true, size: true }
 const CREATE: Names<CreateCheckpointOptions> = { key: true }
-
-/** The signing key of the options. */
-function signingKey(given: CreateCheckpointOptions['key'] | undefined): KeyObject {
-  let key: KeyObject
-  try {
-    key = given instanceof KeyObject ? given : createPrivateKey(typeof given === 'string' ? given : '')
-  } catch {
-    throw bad('key', 'must be an Ed25519 private key: a KeyObject, or PEM text')
-  }
-  if (key.type !== 'private' || key.asymmetricKeyType !== 'ed25519')
-    throw bad('key', 'must be a private key of type Ed25519')
-  return key
-}
+const SIGNED: Names<SignedDraft> = { note: true, verifierKey: true }
 
 export function createProofs({
   log,
@@ -45,6 +39,16 @@ export function createProofs({
       gate.writes('admin.proofs.createCheckpoint')
       const { key } = optionsGiven('admin.proofs.createCheckpoint', options, CREATE)
       return await createCheckpoint(provable, signingKey(key), clock.now())
+    },
+    async draftCheckpoint() {
+      gate.writes('admin.proofs.draftCheckpoint')
+      return await draftCheckpoint(provable)
+    },
+    async storeCheckpoint(signed) {
+      gate.writes('admin.proofs.storeCheckpoint')
+      const { note, verifierKey } = optionsGiven('admin.proofs.storeCheckpoint', signed, SIGNED)
+      const given = { note: textGiven('note', note), verifierKey: textGiven('verifierKey', verifierKey) }
+      return await storeCheckpoint(provable, given, clock.now())
     },
     async checkpoints() {
       gate.open()

@@ -1,14 +1,20 @@
 /** Creates checkpoints of a log, and verifies the signatures of one. */
-import type { CheckpointAttachments, GivenCheckpoint, RecordedCheckpoint } from './types.js'
+import type {
+  CheckpointAttachments,
+  CheckpointDraft,
+  GivenCheckpoint,
+  RecordedCheckpoint,
+  SignedDraft,
+} from './types.js'
 import { either as E } from 'fp-ts'
-import { KeyObject } from 'node:crypto'
+import { createPublicKey, KeyObject } from 'node:crypto'
 import {
   bodyOf,
   judgeSignatures,
   noteText,
   parseCheckpoint,
   parseSignature,
-  signatureLine,
+  signDraft,
   verifierKeyOf,
   parseVerifierKey,
   type SignedCheckpoint,
@@ -90,30 +96,71 @@ async function treeAfter(log: ProvableLog, last: RecordedCheckpoint | undefined)
   )
 }
 
-/**
- * Signs the log as it is. A log that did not grow keeps its checkpoint, with a further signature if the key is another.
- * Refuses a log that does not continue from its last checkpoint.
- */
-export async function createCheckpoint(log: ProvableLog, key: KeyObject, now: Date): Promise<RecordedCheckpoint> {
-  const last = (await listCheckpoints(log)).at(-1)
-  const { size } = await treeAfter(log, last)
+/** What a checkpoint of the log as it is states. Refuses a log that does not continue from its last checkpoint. */
+export async function draftCheckpoint(log: ProvableLog): Promise<CheckpointDraft> {
+  const { size } = await treeAfter(log, (await listCheckpoints(log)).at(-1))
   const origin = await logNameOf(log)
   if (size === 0 || origin === undefined) throw proofError('NoLedger', 'the ledger is empty: there is nothing to sign')
   const root = (await new TreeReader(log.proofs).rootOf(size)).toString('base64')
-  const body = bodyOf({ origin, size, root })
-  const own = verifierKeyOf(origin, key)
-  const same = last?.size === size ? last : undefined
-  if (same?.verifierKeys.includes(own.text) === true) return same
-  const lines = same === undefined ? [] : linesOf(same.note)
+  return { origin, size, root, text: bodyOf({ origin, size, root }) }
+}
+
+/** Stores a checkpoint whose statement and signature were verified, with the signatures that are stored already. */
+async function storeVerified(
+  log: ProvableLog,
+  { size, text }: Pick<CheckpointDraft, 'size' | 'text'>,
+  signed: { readonly lines: readonly string[]; readonly verifierKey: string },
+  now: Date,
+): Promise<RecordedCheckpoint> {
+  const same = (await listCheckpoints(log)).find((each) => each.size === size)
+  if (same?.verifierKeys.includes(signed.verifierKey) === true) return same
+  const lines = new Set([...(same === undefined ? [] : linesOf(same.note)), ...signed.lines])
   const created: StoredCheckpoint = {
     createdAt: now.toISOString(),
     ...same,
     size,
-    note: noteText(body, [...lines, signatureLine(origin, key, body)]),
-    verifierKeys: [...(same?.verifierKeys ?? []), own.text],
+    note: noteText(text, [...lines]),
+    verifierKeys: [...(same?.verifierKeys ?? []), signed.verifierKey],
   }
   await log.proofs.putCheckpoint(created)
   return recordedOrThrow(created)
+}
+
+/** Signs the log as it is. A log that did not grow keeps its checkpoint, with a further signature if the key is another. */
+export async function createCheckpoint(log: ProvableLog, key: KeyObject, now: Date): Promise<RecordedCheckpoint> {
+  const draft = await draftCheckpoint(log)
+  const { note, verifierKey } = signDraft(draft, key)
+  return await storeVerified(log, draft, { lines: linesOf(note), verifierKey }, now)
+}
+
+/** Stores a checkpoint that was signed in another place, after it was compared with the log. */
+export async function storeCheckpoint(
+  log: ProvableLog,
+  { note, verifierKey }: SignedDraft,
+  now: Date,
+): Promise<RecordedCheckpoint> {
+  const [parsed, key] = [parseCheckpoint(note), parseVerifierKey(verifierKey)]
+  if (E.isLeft(parsed)) throw proofError('NoCheckpoint', `the checkpoint ${parsed.left}`)
+  if (E.isLeft(key)) throw proofError('BadKey', `the verifier key ${key.left}`)
+  if (key.right.kind !== 'note')
+    throw proofError('BadKey', 'the verifier key is the key of a witness: `attach` stores its signature')
+  const { origin, size, root, body, signatures } = parsed.right
+  const { valid, unknown } = judgeSignatures(parsed.right, [key.right])
+  if (valid.length === 0)
+    throw proofError(
+      'OtherSigner',
+      `the checkpoint has no valid signature of the verifier key ${key.right.name}+${key.right.keyId}; it is signed by ${unknown.join(', ')}`,
+    )
+  const draft = await draftCheckpoint(log)
+  if (origin !== draft.origin || key.right.name !== origin)
+    throw proofError('NoCheckpoint', `the checkpoint is of the log ${origin}, and this log is ${draft.origin}`)
+  if (size > draft.size || (await new TreeReader(log.proofs).rootOf(size)).toString('base64') !== root)
+    throw proofError(
+      'NoCheckpoint',
+      `the log did not have the stated root at ${String(size)} events, so the checkpoint was not stored: sign a new draft`,
+    )
+  const lines = signatures.map(({ line }) => line)
+  return await storeVerified(log, { size, text: body }, { lines, verifierKey }, now)
 }
 
 function recordedOrThrow(stored: StoredCheckpoint): RecordedCheckpoint {
@@ -190,14 +237,29 @@ export interface VerifiedCheckpoint extends SignedCheckpoint {
   readonly unknownSigners: readonly string[]
 }
 
+/** A public key from PEM text. */
+function publicKeyOf(pem: string): KeyObject {
+  let key: KeyObject | undefined
+  try {
+    key = createPublicKey(pem)
+  } catch {
+    key = undefined
+  }
+  if (key?.asymmetricKeyType !== 'ed25519')
+    throw proofError('BadKey', 'the signer must be an Ed25519 public key as PEM text, or a fingerprint')
+  return key
+}
+
 /** The keys that may have signed a note: the given one, or those that the ledger has used. */
 async function signersOf(
-  { signatures }: SignedCheckpoint,
+  { signatures }: Pick<SignedCheckpoint, 'signatures'>,
   signer: GivenCheckpoint['signer'],
   proofs: ProofStore,
 ): Promise<VerifierKey[]> {
   if (signer instanceof KeyObject)
     return [...new Set(signatures.map(({ name }) => name))].map((name) => verifierKeyOf(name, signer))
+  if (typeof signer === 'string' && signer.includes('-----BEGIN'))
+    return await signersOf({ signatures }, publicKeyOf(signer), proofs)
   const stored = (await proofs.checkpoints()).flatMap(keysOf)
   if (signer === undefined) return stored
   if (typeof signer !== 'string')

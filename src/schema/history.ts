@@ -9,10 +9,11 @@ import { conversationStats, totalStats, verification, verifyProgress } from './a
 import { failure } from './failure.js'
 import { at, cursor, cycle, limit, next, ofConversation, revision, time, wait } from './fields.js'
 import { jobOf, noProgress } from './jobs.js'
+import { against } from './proofs.js'
 import { route } from './route.js'
 
 /** An event as it was recorded. `data` is stated by its type, in the catalogue of events. */
-const event = record({
+export const event = record({
   type: z.string(),
   data: z.looseObject({}),
   stream: z.string(),
@@ -204,6 +205,12 @@ export const statsAll = route({
   status: 202,
 })
 
+const verifyBody = z
+  .strictObject({
+    checkpoint: against.optional().meta({ description: 'Proves that nothing before this checkpoint has changed' }),
+  })
+  .meta({ id: 'Verify' })
+
 /** Proves one. */
 export const verify = route({
   id: 'verify',
@@ -214,6 +221,7 @@ export const verify = route({
   reach: 'conversation',
   params: ofConversation,
   headers: { prefer: '`wait=SECONDS`: answers when the job has ended, or after this time' },
+  body: verifyBody,
   answer: jobOf('VerificationJob', { result: verification, progress: verifyProgress }),
   status: 202,
 })
@@ -227,6 +235,7 @@ export const verifyAll = route({
   roles: ['audit', 'operate'],
   reach: 'ledger',
   headers: { prefer: '`wait=SECONDS`: answers when the job has ended, or after this time' },
+  body: verifyBody,
   answer: jobOf('VerificationOfAllJob', { result: verification, progress: verifyProgress }),
   status: 202,
 })

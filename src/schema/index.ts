@@ -3,11 +3,14 @@ import type { z } from 'zod'
 import * as agent from './agent.js'
 import * as conversations from './conversations.js'
 import * as editions from './editions.js'
+import * as erasure from './erasure.js'
 import * as events from './events.js'
 import * as history from './history.js'
 import * as jobs from './jobs.js'
 import * as messages from './messages.js'
 import * as operating from './operating.js'
+import * as proofs from './proofs.js'
+import * as retention from './retention.js'
 
 export const routes = {
   listConversations: conversations.listConversations,
@@ -36,6 +39,25 @@ export const routes = {
   statsAll: history.statsAll,
   verify: history.verify,
   verifyAll: history.verifyAll,
+  listCheckpoints: proofs.listCheckpoints,
+  draftCheckpoint: proofs.draftCheckpoint,
+  storeCheckpoint: proofs.storeCheckpoint,
+  attachToCheckpoint: proofs.attachToCheckpoint,
+  getConsistency: proofs.getConsistency,
+  getInclusion: proofs.getInclusion,
+  getEvidence: proofs.getEvidence,
+  planErasure: erasure.planErasure,
+  erase: erasure.erase,
+  listErasures: erasure.listErasures,
+  planErasureOfPerson: erasure.planErasureOfPerson,
+  erasePerson: erasure.erasePerson,
+  resumeErasures: erasure.resumeErasures,
+  getRetention: retention.getRetention,
+  getRetentionLog: retention.getRetentionLog,
+  setRetentionRules: retention.setRetentionRules,
+  placeRetentionHold: retention.placeRetentionHold,
+  releaseRetentionHold: retention.releaseRetentionHold,
+  runRetention: retention.runRetention,
   listEditions: editions.listEditions,
   getEdition: editions.getEdition,
   estimateReplay: editions.estimateReplay,

@@ -34,10 +34,13 @@ import { MAY_BE_EMPTY, parsed, queryOf, refuseConditions } from './request-input
 import { agentHandlers } from './routes/agent.js'
 import { conversationHandlers } from './routes/conversations.js'
 import { editionHandlers } from './routes/editions.js'
+import { erasureHandlers } from './routes/erasure.js'
 import { eventHandlers } from './routes/events.js'
 import { historyHandlers } from './routes/history.js'
 import { messageHandlers } from './routes/messages.js'
 import { operatingHandlers } from './routes/operating.js'
+import { proofHandlers } from './routes/proofs.js'
+import { retentionHandlers } from './routes/retention.js'
 import type { Answer, Handlers, Parts } from './service.js'
 import { eventStream } from './sse.js'
 import { createUses } from './uses.js'
@@ -106,6 +109,9 @@ const handlers: Handlers = {
   ...agentHandlers,
   ...historyHandlers,
   ...editionHandlers,
+  ...proofHandlers,
+  ...erasureHandlers,
+  ...retentionHandlers,
   ...operatingHandlers,
   ...eventHandlers,
 }

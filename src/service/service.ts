@@ -21,7 +21,8 @@ export interface Parts {
 }
 
 type RouteOf<Name extends RouteName> = (typeof routes)[Name]
-type BodyOf<Name extends RouteName> =
+/** The parsed body of a request of a route. */
+export type BodyOf<Name extends RouteName> =
   NonNullable<RouteOf<Name>['body']> extends z.ZodType ? z.output<NonNullable<RouteOf<Name>['body']>> : undefined
 
 /** The answer of a handler: a value, or a stream of events. */

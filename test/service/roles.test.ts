@@ -11,6 +11,7 @@ const filled = (path: string, conversation = 'theirs'): string =>
   path
     .replace('{conversation}', conversation)
     .replace('{tool}', 'memory_read')
+    .replaceAll(/\{(?:revision|size)\}/gu, '1')
     .replaceAll(/\{\w+\}/gu, 'x')
 
 let at: TestService

@@ -115,6 +115,17 @@ export function signatureLine(name: string, privateKey: KeyObject, body: string)
   return `${SIGNATURE_START}${name} ${Buffer.concat([keyId, signature]).toString('base64')}`
 }
 
+/** A draft with the signature of a key, and the public key that verifies it. */
+export function signDraft(
+  { origin, text }: { readonly origin: string; readonly text: string },
+  privateKey: KeyObject,
+): { readonly note: string; readonly verifierKey: string } {
+  return {
+    note: noteText(text, [signatureLine(origin, privateKey, text)]),
+    verifierKey: verifierKeyOf(origin, privateKey).text,
+  }
+}
+
 /** The text of a note. */
 export const noteText = (body: string, lines: readonly string[]): string =>
   `${body}\n${lines.map((line) => `${line}\n`).join('')}`

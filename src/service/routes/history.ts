@@ -1,12 +1,12 @@
 /** The history of conversations: the log, cycles, differences, origins, losses, statistics, verification. */
 import { withoutUndefined } from '../../lib/without-undefined.js'
 import type { RecordedEvent } from '../../domain/events/index.js'
-import type { ConversationStats, Forgotten, ForgottenCycle, Ledger } from '../../library/ledger.js'
+import type { ConversationStats, Forgotten, ForgottenCycle, Ledger, VerifyOptions } from '../../library/ledger.js'
 import type { Immutable } from '../../schema/answer.js'
 import type { AnswerOf } from '../../schema/index.js'
 import { cursorOf, numberOf } from '../cursors.js'
 import { Refused } from '../problems.js'
-import type { Handlers } from '../service.js'
+import type { BodyOf, Handlers } from '../service.js'
 
 const PAGE = 100
 /** Events that one page of cycles looks through. */
@@ -51,6 +51,10 @@ async function forgottenWithCycles(
 
 const nextOf = (revision: number | undefined): { readonly next?: string } =>
   revision === undefined ? {} : { next: cursorOf(String(revision)) }
+
+/** The checkpoint of a verification, if one was given. */
+const givenCheckpoint = (checkpoint: BodyOf<'verify'>['checkpoint']): Pick<VerifyOptions, 'checkpoint'> =>
+  checkpoint === undefined ? {} : { checkpoint: withoutUndefined(checkpoint) }
 
 /** The handlers. */
 export const historyHandlers = {
@@ -144,18 +148,19 @@ export const historyHandlers = {
     })
   },
 
-  async verify({ ledger, jobs }, { params: { conversation }, headers, access }) {
+  async verify({ ledger, jobs }, { params: { conversation }, body: { checkpoint }, headers, access }) {
     // Report a missing conversation now instead of in a job.
     for await (const _event of ledger.log(conversation, { limit: 1 })) break
     const jobOptions = { access, conversationId: conversation, prefer: headers['prefer'] }
     return await jobs.start('verify', jobOptions, ({ progress }) =>
-      ledger.admin.verify(conversation, { onProgress: progress }),
+      ledger.admin.verify(conversation, { ...givenCheckpoint(checkpoint), onProgress: progress }),
     )
   },
 
-  async verifyAll({ ledger, jobs }, { headers, access }) {
+  async verifyAll({ ledger, jobs }, { body: { checkpoint }, headers, access }) {
     return await jobs.start('verifyAll', { access, prefer: headers['prefer'] }, ({ progress, signal }) =>
       ledger.admin.verify(undefined, {
+        ...givenCheckpoint(checkpoint),
         onProgress: progress,
         onStream: async () => {
           signal.throwIfAborted()

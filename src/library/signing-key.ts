@@ -1,0 +1,17 @@
+/** The key that signs checkpoints, in this process also for the log of a service. */
+import { createPrivateKey, KeyObject } from 'node:crypto'
+import type { CreateCheckpointOptions } from './ledger-proofs.js'
+import { bad } from './options.js'
+
+/** The signing key of the options. */
+export function signingKey(given: CreateCheckpointOptions['key'] | undefined): KeyObject {
+  let key: KeyObject
+  try {
+    key = given instanceof KeyObject ? given : createPrivateKey(typeof given === 'string' ? given : '')
+  } catch {
+    throw bad('key', 'must be an Ed25519 private key: a KeyObject, or PEM text')
+  }
+  if (key.type !== 'private' || key.asymmetricKeyType !== 'ed25519')
+    throw bad('key', 'must be a private key of type Ed25519')
+  return key
+}

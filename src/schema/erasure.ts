@@ -1,0 +1,135 @@
+/** Erasure: plans, runs and receipts. */
+import { z } from 'zod'
+import { count, oneOf, optional, record } from './answer.js'
+import { ofConversation, revision, time } from './fields.js'
+import { jobOf, noProgress } from './jobs.js'
+import { route } from './route.js'
+
+const WAIT = { prefer: '`wait=SECONDS`: answers when the job has ended, or after this time' }
+
+const subject = z.string().min(1).meta({ description: 'The person, as messages name it in `subjects`' })
+/** What to erase of a conversation: everything, or one message. */
+const ofOneConversation = { messageId: z.string().min(1).optional().meta({ description: 'Only this message' }) }
+const recordedWith = {
+  reason: z.string().min(1).meta({ description: 'Recorded with the erasure; must not contain personal data' }),
+  legalBasis: z.string().min(1).optional().meta({ description: 'Permits erasing what a retention rule keeps' }),
+}
+
+const receipt = record({
+  messages: count,
+  summaries: count,
+  editions: count,
+  keys: z.array(z.string()),
+  vault: z.string(),
+  rows: z.array(z.string()),
+  filesCleaned: z.boolean(),
+  legalBasis: z.string().optional(),
+}).meta({ id: 'ErasureReceipt' })
+
+const planned = record({
+  planned: z.array(
+    record({
+      conversationId: z.string(),
+      messages: z.array(z.string()),
+      summaries: count,
+      editions: z.array(z.string()),
+      notAllowed: optional(z.string()),
+    }),
+  ),
+}).meta({ id: 'ErasurePlan' })
+
+const completed = z.array(record({ erasureId: z.string(), conversationId: z.string(), receipt }))
+
+/** Plans in one conversation. */
+export const planErasure = route({
+  id: 'planErasure',
+  method: 'post',
+  path: '/v1/conversations/{conversation}/erasure-plans',
+  summary: 'What an erasure in a conversation would remove. Nothing is changed',
+  roles: ['operate'],
+  reach: 'conversation',
+  params: ofConversation,
+  body: z.strictObject(ofOneConversation).meta({ id: 'PlanErasure' }),
+  answer: planned,
+})
+
+/** Erases in one conversation. */
+export const erase = route({
+  id: 'erase',
+  method: 'post',
+  path: '/v1/conversations/{conversation}/erasures',
+  summary: 'Erases a conversation or one of its messages, as a job',
+  roles: ['operate'],
+  reach: 'conversation',
+  params: ofConversation,
+  headers: WAIT,
+  body: z.strictObject({ ...ofOneConversation, ...recordedWith }).meta({ id: 'Erase' }),
+  answer: jobOf('ErasureJob', { result: completed, progress: noProgress }),
+  status: 202,
+})
+
+/** The erasures of a conversation. */
+export const listErasures = route({
+  id: 'listErasures',
+  method: 'get',
+  path: '/v1/conversations/{conversation}/erasures',
+  summary: 'Lists the erasures of a conversation with their receipts, oldest first',
+  roles: ['audit', 'operate'],
+  reach: 'conversation',
+  params: ofConversation,
+  answer: record({
+    erasures: z.array(
+      record({
+        erasureId: z.string(),
+        scope: oneOf('conversation', 'message', 'subject'),
+        subject: optional(z.string().meta({ description: 'Keyed pseudonym of the person' })),
+        reason: z.string(),
+        legalBasis: optional(z.string()),
+        actor: z.string(),
+        requestedAt: time,
+        messages: optional(z.array(record({ messageId: z.string(), revision }))),
+        completedAt: optional(time),
+        receipt: optional(receipt),
+      }),
+    ),
+  }).meta({ id: 'Erasures' }),
+})
+
+/** Plans in all conversations. */
+export const planErasureOfPerson = route({
+  id: 'planErasureOfPerson',
+  method: 'post',
+  path: '/v1/erasure-plans',
+  summary: 'What the erasure of a person would remove in all conversations. Nothing is changed',
+  roles: ['operate'],
+  reach: 'ledger',
+  body: z.strictObject({ subject }).meta({ id: 'PlanErasureOfPerson' }),
+  answer: planned,
+})
+
+/** Erases in all conversations. */
+export const erasePerson = route({
+  id: 'erasePerson',
+  method: 'post',
+  path: '/v1/erasures',
+  summary: 'Erases everything about a person in all conversations, as a job',
+  roles: ['operate'],
+  reach: 'ledger',
+  headers: WAIT,
+  body: z.strictObject({ subject, ...recordedWith }).meta({ id: 'ErasePerson' }),
+  answer: jobOf('ErasureOfPersonJob', { result: completed, progress: noProgress }),
+  status: 202,
+})
+
+/** Continues interrupted erasures. */
+export const resumeErasures = route({
+  id: 'resumeErasures',
+  method: 'post',
+  path: '/v1/erasures/resumptions',
+  summary: 'Continues erasures that were interrupted, as a job',
+  roles: ['operate'],
+  reach: 'ledger',
+  headers: WAIT,
+  answer: jobOf('ErasureResumptionJob', { result: completed, progress: noProgress }),
+  status: 202,
+})

@@ -1,0 +1,139 @@
+/** Checkpoints, proofs and evidence. */
+import { z } from 'zod'
+import type { Evidence } from '../domain/proof/evidence-format.js'
+import { count, optional, record, verbatim } from './answer.js'
+import { at, ofConversation, revision, time, whole } from './fields.js'
+import { jobOf, noProgress } from './jobs.js'
+import { route } from './route.js'
+
+const base64 = z.string().meta({ format: 'byte' })
+const MOST_EVENTS = 999_999_999
+const size = whole(1, MOST_EVENTS, 'Number of events of the checkpoint', 'From 1')
+const ofCheckpoint = z.object({ size })
+const note = z.string().min(1).meta({ description: 'A signed note (c2sp.org/tlog-checkpoint)' })
+
+const checkpoint = record({
+  size: count,
+  note,
+  verifierKeys: z.array(z.string()),
+  createdAt: time,
+  timeStamp: optional(base64.meta({ description: 'A time stamp of the note (RFC 3161, DER)' })),
+  root: base64,
+  origin: z.string(),
+  signedBy: z.array(z.string()),
+  otherSigners: z.array(z.string()),
+}).meta({ id: 'Checkpoint' })
+
+const draft = record({ origin: z.string(), size: count, root: base64, text: z.string() })
+
+/** A checkpoint to compare the log with. */
+export const against = z
+  .strictObject({
+    note,
+    signer: z.string().min(1).optional().meta({
+      description:
+        'The required signer: a public key as PEM text, or the fingerprint of a key that the ledger has used',
+    }),
+    witnesses: z.array(z.string().min(1)).optional().meta({ description: 'Verifier keys of required witnesses' }),
+  })
+  .meta({ id: 'GivenCheckpoint' })
+
+/** The stored checkpoints. */
+export const listCheckpoints = route({
+  id: 'listCheckpoints',
+  method: 'get',
+  path: '/v1/checkpoints',
+  summary: 'Lists the stored checkpoints, smallest first',
+  roles: ['audit', 'operate'],
+  reach: 'ledger',
+  answer: record({ checkpoints: z.array(checkpoint) }).meta({ id: 'Checkpoints' }),
+})
+
+/** What a new checkpoint states. */
+export const draftCheckpoint = route({
+  id: 'draftCheckpoint',
+  method: 'post',
+  path: '/v1/checkpoints/drafts',
+  summary: 'Returns the text of a checkpoint of the log as it is, for the operator to sign, as a job',
+  roles: ['operate'],
+  reach: 'ledger',
+  headers: { prefer: '`wait=SECONDS`: answers when the job has ended, or after this time' },
+  answer: jobOf('CheckpointDraftJob', { result: draft, progress: noProgress }),
+  status: 202,
+})
+
+/** Stores a signed draft. */
+export const storeCheckpoint = route({
+  id: 'storeCheckpoint',
+  method: 'post',
+  path: '/v1/checkpoints',
+  summary: 'Stores a signed draft. The private key stays with its owner',
+  roles: ['operate'],
+  reach: 'ledger',
+  body: z.strictObject({ note, verifierKey: z.string().min(1) }).meta({ id: 'SignedCheckpoint' }),
+  answer: checkpoint,
+})
+
+/** Stores what witnesses and time stamp services returned. */
+export const attachToCheckpoint = route({
+  id: 'attachToCheckpoint',
+  method: 'post',
+  path: '/v1/checkpoints/{size}/attachments',
+  summary: 'Stores signature lines of witnesses, or a time stamp, with a checkpoint',
+  roles: ['operate'],
+  reach: 'ledger',
+  params: ofCheckpoint,
+  body: z
+    .strictObject({ signatures: z.array(z.string().min(1)).optional(), timeStamp: z.base64().optional() })
+    .meta({ id: 'CheckpointAttachments' }),
+  answer: checkpoint,
+})
+
+/** Proves that one checkpoint continues another. */
+export const getConsistency = route({
+  id: 'getConsistency',
+  method: 'get',
+  path: '/v1/checkpoints/{size}/consistency',
+  summary: 'Proves that the log of this checkpoint is the beginning of that of a later one (RFC 9162)',
+  roles: ['audit', 'operate'],
+  reach: 'ledger',
+  params: ofCheckpoint,
+  query: z.object({ with: size.optional().meta({ description: 'Size of the other. Default: the newest' }) }),
+  answer: record({ notes: z.tuple([z.string(), z.string()]), hashes: z.array(base64) }).meta({
+    id: 'ConsistencyProof',
+  }),
+})
+
+/** Proves that an event is in the log. */
+export const getInclusion = route({
+  id: 'getInclusion',
+  method: 'get',
+  path: '/v1/conversations/{conversation}/proofs/{revision}',
+  summary: 'Proves that an event of a conversation is in the log of a checkpoint (RFC 9162)',
+  roles: ['audit', 'operate'],
+  reach: 'conversation',
+  params: ofConversation.extend({ revision }),
+  query: z.object({ size: size.optional() }),
+  answer: record({
+    note: z.string(),
+    size: count,
+    leaf: count,
+    record: z.string(),
+    hashes: z.array(base64),
+  }).meta({ id: 'InclusionProof' }),
+})
+
+/** What a model saw. */
+export const getEvidence = route({
+  id: 'getEvidence',
+  method: 'get',
+  path: '/v1/conversations/{conversation}/evidence',
+  summary: 'What the model saw at a moment, with proofs; docs/reference/evidence.md has the format',
+  roles: ['audit'],
+  reach: 'conversation',
+  params: ofConversation,
+  query: z.object({ at: at.optional(), size: size.optional() }),
+  answer: verbatim<Evidence>('object', 'Evidence. `docs/reference/evidence.md` has the format').meta({
+    id: 'Evidence',
+  }),
+})
