@@ -76,13 +76,13 @@ const uniqueWords = (name: string, count: number): string =>
       .slice(0, 20),
   ).join(' ')
 
-/** Pieces of eight bytes of a text, as it stands in JSON. */
+/** Pieces of eight bytes of a text, as it is in JSON. */
 const shinglesOf = (text: string): string[] => {
   const inJson = JSON.stringify(text).slice(1, -1)
   return Array.from({ length: Math.max(0, inJson.length - BYTES + 1) }, (_none, at) => inJson.slice(at, at + BYTES))
 }
 
-/** Names and numbers of a text that no other message has a piece of. The ledger has ordinary words in its own sentences. */
+/** Names and numbers of a text whose pieces are in this message alone. Ordinary words are in sentences of the ledger. */
 const uniqueNames = (text: string, counts: ReadonlyMap<string, number>): string[] =>
   (text.match(/[\w./-]{12,}/gu) ?? []).filter(
     (word) => !/^[a-z]+$/u.test(word) && shinglesOf(word).every((piece) => counts.get(piece) === 1),
@@ -274,10 +274,10 @@ export class ErasingWorld {
     const known = this.conversations.get(conversationId) ?? []
     const added = Array.from({ length: count }, (_none, index): WorldMessage => {
       const at = known.length + index
-      const named = PERSONS.filter(
+      const about = PERSONS.filter(
         (person, which) => !this.erasedPersons.has(person) && ((persons + at) >> which) % 4 === 1,
       )
-      return this.message(conversationId, at, named)
+      return this.message(conversationId, at, about)
     })
     await this.ledger.append(
       conversationId,
@@ -315,7 +315,7 @@ export class ErasingWorld {
       : { input: { ...input, content: words }, texts: [words], persons, isErased: false }
   }
 
-  /** The transcript comes again: to the same conversation, and to another one, without ids. */
+  /** Imports the transcript again: into the same conversation, and into another one, without ids. */
   private async importAgain(conversationId: string): Promise<void> {
     const messages = this.conversations.get(conversationId) ?? []
     if (messages.length === 0) return
@@ -370,7 +370,7 @@ export class ErasingWorld {
     await this.check(before)
   }
 
-  /** Everything that the ledger says, as text. */
+  /** All answers of the ledger, as text. */
   async everything(): Promise<string> {
     const { ledger } = this
     const parts: unknown[] = [await ledger.admin.stats(), await ledger.forgotten(), await ledger.editions.list()]
