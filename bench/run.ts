@@ -18,7 +18,7 @@ const groups: Readonly<Record<string, () => Promise<{ group: Group }>>> = {
   opening: async () => await import('./opening.js'),
   append: async () => await import('./append.js'),
   load: async () => await import('./load.js'),
-  redaction: async () => await import('./redaction.js'),
+  trust: async () => await import('./trust.js'),
   window: async () => await import('./window.js'),
   'as-of': async () => await import('./as-of.js'),
   growth: async () => await import('./growth.js'),
