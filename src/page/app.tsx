@@ -156,7 +156,7 @@ class PageRoutes {
     return await this.page.answer(
       context,
       { title: SEARCH, query },
-      <SearchView query={query} scope={scope} found={found} titles={titles} />,
+      <SearchView query={query} scope={scope} found={found} titles={titles} most={HITS} />,
     )
   }
 

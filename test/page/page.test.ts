@@ -324,14 +324,14 @@ describe('each view, by its address', () => {
     expect(await listedAs('never')).toEqual(['talk', 'short', 'long line'])
     expect(await listedAs('verified')).toEqual([])
     expect(await body(of('/verify', { c: 'talk' }))).toContain('Not verified yet')
-    expect(await verified({ c: 'talk' })).toContain('Verified: nothing lost')
+    expect(await verified({ c: 'talk' })).toContain('Record intact')
     // The list shows the time, and nothing for unchecked conversations.
     expect(await body('/')).toMatch(
       /class="good">verified<\/span> <span class="facts"><time datetime="2026-03-01T12:00/u,
     )
     expect([await listedAs('verified'), await listedAs('never')]).toEqual([['talk'], ['short', 'long line']])
     // A verification of everything covers each conversation; later events are not verified.
-    expect(await verified({})).toContain('Verified: nothing lost')
+    expect(await verified({})).toContain('Record intact')
     expect(await listedAs('verified')).toEqual(['talk', 'short', 'long line'])
     await ledger.append('short', { id: 'behind the proof', role: 'user', content: 'said behind the proof' })
     expect([await listedAs('not-verified'), await listedAs('never')]).toEqual([['short'], []])

@@ -17,7 +17,7 @@ async function pageStep(): Promise<Step> {
     ? {
         name: 'This file',
         state: 'ok',
-        sentence: 'The file is as it was written. (This finds accidents, not forgery; the steps below find that.)',
+        sentence: 'The file was not damaged by accident. The other checks look for forgery.',
       }
     : {
         name: 'This file',

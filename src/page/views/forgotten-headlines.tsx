@@ -13,8 +13,9 @@ interface Headline {
   readonly loss: Loss
 }
 
-/** Sentences that are not folded. */
-const MAX_HEADLINES = 8
+/** Sentences that are not folded: of what is lost, and of what may be. */
+const MAX_LOST = 8
+const MAX_UNCERTAIN = 3
 
 const KNEW: Readonly<Record<JudgedItem['verdict'], string>> = {
   gone: 'the agent no longer knew',
@@ -160,7 +161,30 @@ function headlinesOf(cycles: readonly ForgottenCycle[]): readonly Headline[] {
   return ranked.toSorted((a, b) => tierOf(a.loss) - tierOf(b.loss) || a.rank - b.rank)
 }
 
-/** The most important losses, and the others folded. */
+const isUncertain = ({ loss }: Headline): boolean => loss.kind === 'item' && loss.item.verdict === 'unknown'
+
+/** The first headlines, and the others folded. */
+function FoldedList({
+  headlines,
+  most,
+  names,
+  linked,
+}: Linked & { headlines: readonly Headline[]; most: number; names: Titles | undefined }): Child {
+  const rest = headlines.slice(most)
+  return (
+    <>
+      <List headlines={headlines.slice(0, most)} names={names} linked={linked} />
+      {rest.length === 0 ? null : (
+        <details class="fold">
+          <summary>{count(rest.length)} more</summary>
+          <List headlines={rest} names={names} linked={linked} />
+        </details>
+      )}
+    </>
+  )
+}
+
+/** The most important losses, then what may be lost. */
 export function Headlines({
   cycles,
   names,
@@ -168,15 +192,17 @@ export function Headlines({
 }: Linked & { cycles: readonly ForgottenCycle[]; names: Titles | undefined }): Child {
   const headlines = headlinesOf(cycles)
   if (headlines.length === 0) return <p class="empty">No loss was found.</p>
-  const rest = headlines.slice(MAX_HEADLINES)
+  const lost = headlines.filter((headline) => !isUncertain(headline))
+  const uncertain = headlines.filter(isUncertain)
   return (
     <>
-      <List headlines={headlines.slice(0, MAX_HEADLINES)} names={names} linked={linked} />
-      {rest.length === 0 ? null : (
-        <details class="fold">
-          <summary>{many(rest.length, 'more loss', 'more losses')}</summary>
-          <List headlines={rest} names={names} linked={linked} />
-        </details>
+      {lost.length === 0 ? null : <FoldedList headlines={lost} most={MAX_LOST} names={names} linked={linked} />}
+      {uncertain.length === 0 ? null : (
+        <>
+          <h3>May be lost</h3>
+          <p class="facts">The summary has no words of these. It may say the same in other words.</p>
+          <FoldedList headlines={uncertain} most={MAX_UNCERTAIN} names={names} linked={linked} />
+        </>
       )}
     </>
   )

@@ -8,7 +8,7 @@ import { many, Name } from './text.js'
 
 type Found = Awaited<ReturnType<Ledger['search']>>
 
-function Results({ query, found, titles }: { query: string; found: Found; titles: Titles }): Child {
+function Results({ query, found, titles, most }: { query: string; found: Found; titles: Titles; most: number }): Child {
   const conversations = new Set(found.hits.map(({ conversationId }) => conversationId))
   return (
     <>
@@ -16,7 +16,8 @@ function Results({ query, found, titles }: { query: string; found: Found; titles
         <p class="note warn">The read models lag by {many(found.behind.events, 'event')}.</p>
       )}
       <p class="muted">
-        {many(found.hits.length, 'hit')} for <Name text={query} />
+        {found.hits.length < most ? many(found.hits.length, 'hit') : `The best ${many(most, 'hit')}`} for{' '}
+        <Name text={query} />
       </p>
       {[...conversations].map((c) => (
         <section class="card">
@@ -38,11 +39,14 @@ export function SearchView({
   scope,
   found,
   titles,
+  most,
 }: {
   query: string | undefined
   scope: string | undefined
   found: Found | undefined
   titles: Titles
+  /** The search stops at this number of hits. */
+  most: number
 }): Child {
   return (
     <>
@@ -54,11 +58,13 @@ export function SearchView({
         </label>
         <label>
           Scope
-          <input name="scope" value={scope} placeholder="none" />
+          <input name="scope" value={scope} placeholder="all" />
         </label>
         <button type="submit">Search</button>
       </form>
-      {found === undefined || query === undefined ? null : <Results query={query} found={found} titles={titles} />}
+      {found === undefined || query === undefined ? null : (
+        <Results query={query} found={found} titles={titles} most={most} />
+      )}
     </>
   )
 }

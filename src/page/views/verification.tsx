@@ -97,7 +97,7 @@ export function VerifyView({ c, verdict }: { c: string | undefined; verdict: Ver
   return (
     <section class="verdict">
       <h2 class={ok ? 'good' : 'bad'}>
-        {ok ? 'Verified: nothing lost, nothing changed' : many(problems.length, 'problem')}
+        {ok ? 'Record intact: no event is missing or changed' : many(problems.length, 'problem')}
       </h2>
       <dl class="made">
         <dt>verified</dt>

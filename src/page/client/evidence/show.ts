@@ -89,7 +89,7 @@ function contextSection({ claims, messages, summaries, answer }: Verified): HTML
     const note = isRecorded
       ? 'word for word as recorded'
       : messageIds[at] === undefined
-        ? 'made by the program: summaries of earlier messages, or a note'
+        ? 'made by the program: summaries of earlier messages, a repeated earlier message, or a note'
         : 'adapted by the program: with summaries, shortened or joined'
     return messageCard(`${String(at + 1)} · ${roleOf(message)}`, note, message, isRecorded ? '' : 'made')
   })
@@ -150,7 +150,7 @@ const stepLine = ({ name, state, sentence }: Step): HTMLElement =>
 
 function verdictOf(steps: readonly Step[]): HTMLElement {
   const failed = steps.filter(({ state }) => state === 'failed').length
-  const open = steps.filter(({ state }) => state === 'open').length
+  const open = steps.filter(({ state }) => state === 'open')
   if (failed > 0)
     return element(
       'div',
@@ -160,15 +160,16 @@ function verdictOf(steps: readonly Step[]): HTMLElement {
     )
   return element(
     'div',
-    `verdict ${open > 0 ? 'open' : 'ok'}`,
+    `verdict ${open.length > 0 ? 'open' : 'ok'}`,
     element(
       'b',
       '',
-      open > 0
-        ? `No check failed; ${many(open, 'check')} could not be completed`
+      open.length > 0
+        ? `${String(steps.length - open.length)} of ${String(steps.length)} checks passed, none failed`
         : `All ${String(steps.length)} checks passed`,
     ),
-    element('p', '', 'One check is left to you: compare the fingerprint of the key, below.'),
+    ...open.map(({ name, sentence }) => element('p', '', `Not proven: ${name}. ${sentence}`)),
+    element('p', '', 'One more check is yours: compare the fingerprint of the key, below.'),
   )
 }
 
@@ -205,7 +206,7 @@ const list = (title: string, intro: string, ...items: readonly string[]): HTMLEl
     element('ul', '', ...items.map((item) => element('li', '', item))),
   )
 
-function meaningSection({ note, answer }: Verified): HTMLElement {
+function meaningSection({ note, answer, claims }: Verified): HTMLElement {
   return section(
     'What this file proves',
     '',
@@ -214,21 +215,24 @@ function meaningSection({ note, answer }: Verified): HTMLElement {
       'columns',
       list(
         'It proves',
-        'If all checks passed and the fingerprint is the right one, you know without access to the system:',
+        'By the checks that passed, if the fingerprint is the right one:',
         `The holder of the key signed a log of ${many(note.size, 'event')}. The events in this file are in it, and unchanged since then.`,
-        'No event of this conversation was left out or added, up to the moment shown here.',
+        'Within the signed log, no event of this conversation was left out or added, up to the moment shown here.',
         answer === undefined
-          ? 'The messages below come from those events.'
+          ? 'The messages below come from those events. Messages that the program adapted or made are marked.'
           : 'The log names exactly the messages below as what the model saw before it answered.',
       ),
       list(
         'It does not prove',
-        'A signature says who stands for a text, not that the text is true:',
-        'The log may be wrong from the start. The program recorded what it was given, and signed it afterwards.',
-        'Times are those of the operator’s clock, unless a witness or a time stamp service confirms them.',
+        'A signature shows who vouches for a text, not that the text is true:',
+        ...(answer === undefined ? ['That the model received exactly the messages below.'] : []),
+        'The log may be wrong or incomplete from the start. The program recorded what it was given, and signed it afterwards.',
+        claims.timeStamp === undefined
+          ? 'Times are those of the operator’s clock. No outside party confirms them in this file.'
+          : 'Times are those of the operator’s clock. Only the time of the signature is confirmed, by a time stamp service.',
         'A summary may be wrong. Compare it with its messages.',
         'The model may have received more, for example from its provider or from another program.',
-        'Names and roles are as recorded.',
+        'Nobody verified who the people are: names and roles are as recorded.',
       ),
     ),
   )
@@ -272,7 +276,7 @@ export function showEvidence(verified: Verified, steps: readonly Step[]): Node[]
     element(
       'p',
       '',
-      'An AI model does not remember. Before each answer, a program sends it a list of messages: the context. The operator of this AI system keeps a log of the conversation and wrote this file from it. This page verifies the file on your computer. It uses no network, and you need not trust the operator’s computer.',
+      'An AI model does not remember. Before each answer, a program sends it a list of messages: the context. The operator of this AI system keeps a log of the conversation and wrote this file from it. This page verifies the file on your computer, without a network. The page is a part of the file: to be independent of it, use another verifier (“Details for experts”).',
     ),
     verdictOf(steps),
     keySection(verified),

@@ -167,7 +167,7 @@ class Verifier {
         return {
           open: `This browser cannot verify Ed25519 signatures (Chrome 137, Firefox 129 and Safari 17 can). The steps below compare the file with the checkpoint, but nobody is known to have signed it.${others}`,
         }
-      return `The checkpoint of the log (${many(this.note.size, 'event')}) is signed by the key below.${others}`
+      return `The checkpoint of the log (${many(this.note.size, 'event')}) is signed by the key in “Your part”.${others}`
     })
     return { fingerprints }
   }
@@ -224,7 +224,7 @@ class Verifier {
       const messages = many(this.messages().length, 'message')
       if (statedBy === undefined)
         return {
-          open: `No recorded answer or compaction names the ${messages} of this moment. The file shows what the operator’s program computes; the next check compares them with the recorded messages.`,
+          open: `The log does not record that exactly these ${messages} were sent to the model. That is usual between two answers: an answer names what the model received, and none follows this moment directly. Ask the operator for the evidence of an answer.`,
         }
       const event = this.eventAt(statedBy)
       check(event.stream === this.own, 'the event that states the context is of another conversation')
