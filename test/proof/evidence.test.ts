@@ -58,7 +58,9 @@ describe('evidence', () => {
   it('of a moment that no event names says that it is not proven', async () => {
     const evidence = await opened.ledger.admin.proofs.evidence('other')
     const result = await verified(evidence)
-    expect(problemsOf(result)).toEqual([expect.stringMatching(/^Context: No recorded answer/u)])
+    expect(problemsOf(result)).toEqual([
+      expect.stringMatching(/^Context: The log does not record that the model received exactly/u),
+    ])
     expect(result.events.some(({ data }) => data['content'] === LARGE)).toBe(true)
   })
 

@@ -224,7 +224,7 @@ class Verifier {
       const messages = many(this.messages().length, 'message')
       if (statedBy === undefined)
         return {
-          open: `The log does not record that exactly these ${messages} were sent to the model. That is usual between two answers: an answer names what the model received, and none follows this moment directly. Ask the operator for the evidence of an answer.`,
+          open: `The log does not record that the model received exactly the context below (${messages}). That is usual between two answers: an answer names what the model received, and none follows this moment directly. Ask the operator for the evidence of an answer.`,
         }
       const event = this.eventAt(statedBy)
       check(event.stream === this.own, 'the event that states the context is of another conversation')
