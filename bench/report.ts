@@ -1,6 +1,7 @@
 /** Formats figures as tables: on the terminal for one group, and in `docs/reference/benchmarks.md` for all results. */
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { groups } from './groups.js'
 import { ratioText, type Figure, type Result } from './support/figures.js'
 import { root } from './support/root.js'
 import { whyMissed } from './why-missed.js'
@@ -33,32 +34,7 @@ export function tableOf({ figures, notRun }: Result): string {
     .join('\n')
 }
 
-const ORDER = [
-  'opening',
-  'append',
-  'load',
-  'window',
-  'as-of',
-  'growth',
-  'rebuild',
-  'import',
-  'transcripts',
-  'calls',
-  'prompt-cache',
-  'search',
-  'recall',
-  'cli',
-  'page',
-  'service',
-  'proxy',
-  'kurrentdb',
-  'workers',
-  'migrate',
-  'verify',
-  'slow-model',
-  'editions',
-  'adopt',
-]
+const ORDER = Object.keys(groups)
 const ENGINE_NAMES = { native: 'native Postgres', pglite: 'PGlite folder', any: 'any store' } as const
 
 /** The results of the runs of a group, in order. */

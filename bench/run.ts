@@ -9,39 +9,12 @@ import { cpus, loadavg, totalmem } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
+import { groups } from './groups.js'
 import { runsIn, tableOf, writeReport } from './report.js'
-import type { Engine, Group, Machine, Result } from './support/figures.js'
+import type { Engine, Machine, Result } from './support/figures.js'
 import { newPlace, server, versionOf } from './support/places.js'
 import { root } from './support/root.js'
 
-const groups: Readonly<Record<string, () => Promise<{ group: Group }>>> = {
-  opening: async () => await import('./opening.js'),
-  append: async () => await import('./append.js'),
-  load: async () => await import('./load.js'),
-  trust: async () => await import('./trust.js'),
-  window: async () => await import('./window.js'),
-  'as-of': async () => await import('./as-of.js'),
-  growth: async () => await import('./growth.js'),
-  rebuild: async () => await import('./rebuild.js'),
-  import: async () => await import('./import.js'),
-  transcripts: async () => await import('./transcripts.js'),
-  calls: async () => await import('./calls.js'),
-  'prompt-cache': async () => await import('./prompt-cache.js'),
-  search: async () => await import('./search.js'),
-  recall: async () => await import('./recall.js'),
-  cli: async () => await import('./cli.js'),
-  commands: async () => await import('./commands.js'),
-  page: async () => await import('./page.js'),
-  service: async () => await import('./service.js'),
-  proxy: async () => await import('./proxy.js'),
-  kurrentdb: async () => await import('./kurrentdb.js'),
-  workers: async () => await import('./workers.js'),
-  migrate: async () => await import('./migrate.js'),
-  verify: async () => await import('./verify.js'),
-  editions: async () => await import('./editions.js'),
-  'slow-model': async () => await import('./slow-model.js'),
-  adopt: async () => await import('./adopt.js'),
-}
 const engines: readonly Engine[] = ['native', 'pglite']
 export const resultsFolder = join(root, 'bench', 'results')
 

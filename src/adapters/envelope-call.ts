@@ -34,7 +34,7 @@ export async function loadPackage<Module>(name: string, load: () => Promise<Modu
   }
 }
 
-/** What an error of a package means. */
+/** The meaning of an error of a package. */
 export interface PackageError {
   readonly kind: KeyVaultErrorKind | undefined
   /** Default: the message of the error. */

@@ -70,32 +70,31 @@ export interface NarrowTable {
   readonly optional?: readonly number[]
   /** Columns that are never cut, such as ids. */
   readonly whole?: ReadonlySet<number>
-  /** Minimum widths of columns, where another than the usual one is needed. */
+  /** Minimum widths of columns that need more than the usual one. */
   readonly least?: ReadonlyMap<number, number>
 }
 
-/** Omits optional columns, until the other columns fit at their minimum width. */
-function withoutOptional(
-  head: readonly string[],
-  rows: readonly (readonly string[])[],
-  numeric: ReadonlySet<number>,
-  most: number,
-  { optional = [], whole = new Set(), least = new Map() }: NarrowTable,
-): string[] | undefined {
-  const omitted = new Set<number>()
-  for (const column of optional) {
-    omitted.add(column)
-    const kept = head.map((_title, at) => at).filter((at) => !omitted.has(at))
-    const pick = (row: readonly string[]): string[] => kept.map((at) => row[at] ?? '')
-    const indexes = (set: ReadonlySet<number>): Set<number> =>
-      new Set(kept.flatMap((at, index) => (set.has(at) ? [index] : [])))
-    const lines = table(pick(head), rows.map(pick), indexes(numeric), most, {
-      whole: indexes(whole),
-      least: new Map(kept.map((at, index) => [index, least.get(at) ?? LEAST])),
-    })
-    if (lines.length > rows.length) return lines
+/** A table with some of its columns. */
+interface Columns extends NarrowTable {
+  readonly head: readonly string[]
+  readonly rows: readonly (readonly string[])[]
+  /** Columns that are right-aligned and never cut. */
+  readonly numeric: ReadonlySet<number>
+}
+
+/** The table without a column. Its columns get new indexes. */
+function without(omitted: number, { head, rows, numeric, whole = new Set(), least = new Map() }: Columns): Columns {
+  const drop = <Value>(values: readonly Value[]): Value[] => values.filter((_value, at) => at !== omitted)
+  const moved = (at: number): number => (at > omitted ? at - 1 : at)
+  const movedSet = (set: ReadonlySet<number>): Set<number> =>
+    new Set([...set].filter((at) => at !== omitted).map(moved))
+  return {
+    head: drop(head),
+    rows: rows.map(drop),
+    numeric: movedSet(numeric),
+    whole: movedSet(whole),
+    least: new Map([...least].flatMap(([at, width]) => (at === omitted ? [] : [[moved(at), width]]))),
   }
-  return undefined
 }
 
 /**
@@ -108,8 +107,23 @@ export function table(
   rows: readonly (readonly string[])[],
   numeric: ReadonlySet<number>,
   most = columns(),
-  narrow: NarrowTable = {},
+  { optional = [], ...narrow }: NarrowTable = {},
 ): string[] {
+  let remaining: Columns = { head, rows, numeric, ...narrow }
+  const omitted: number[] = []
+  for (const next of [undefined, ...optional]) {
+    if (next !== undefined) {
+      remaining = without(next - omitted.filter((earlier) => earlier < next).length, remaining)
+      omitted.push(next)
+    }
+    const lines = linesOf(remaining, most)
+    if (lines !== undefined) return lines
+  }
+  return rows.map((row) => rowSentence(head, row.map(briefTime)))
+}
+
+/** The lines of a table; undefined if its columns cannot be cut to this width. */
+function linesOf({ head, rows, numeric, whole, least }: Columns, most: number | undefined): string[] | undefined {
   let titles: readonly (readonly string[])[] = [head]
   let displayedRows = rows
   const widthsNow = (): number[] =>
@@ -129,13 +143,11 @@ export function table(
     }
     const fixed = new Set(
       head.flatMap((_title, at) =>
-        numeric.has(at) || narrow.whole?.has(at) === true || displayedRows.some((row) => isTime(row[at] ?? ''))
-          ? [at]
-          : [],
+        numeric.has(at) || whole?.has(at) === true || displayedRows.some((row) => isTime(row[at] ?? '')) ? [at] : [],
       ),
     )
     const leastOf = head.map((_title, at) =>
-      titles.reduce((least, line) => Math.max(least, stringWidth(line[at] ?? '')), narrow.least?.get(at) ?? LEAST),
+      titles.reduce((width, line) => Math.max(width, stringWidth(line[at] ?? '')), least?.get(at) ?? LEAST),
     )
     for (let over = wide(widths) - most; over > 0; over -= 1) {
       const widest = widths.reduce(
@@ -143,11 +155,7 @@ export function table(
           fixed.has(at) || width <= (leastOf[at] ?? LEAST) || (best >= 0 && width <= (widths[best] ?? 0)) ? best : at,
         -1,
       )
-      if (widest < 0)
-        return (
-          withoutOptional(head, displayedRows, numeric, most, narrow) ??
-          displayedRows.map((row) => rowSentence(head, row))
-        )
+      if (widest < 0) return undefined
       widths[widest] = (widths[widest] ?? 0) - 1
     }
   }

@@ -36,7 +36,7 @@ async function run(words: readonly string[]): Promise<void> {
   const [only] = words.length === 1 ? words : []
   if (words.length === 0) {
     await line((await import('./help.js')).overview())
-    // A script whose command is missing, such as an empty variable, must notice it.
+    // A script with a missing command, such as an empty variable, must notice it.
     throw new CommandExit(EXIT.input)
   }
   if (only === '--help' || only === '-h' || only === 'help') return await line((await import('./help.js')).overview())

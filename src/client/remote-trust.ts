@@ -1,6 +1,7 @@
 /** Proofs, erasure and retention of a service, call by call. */
-import { createPublicKey, KeyObject } from 'node:crypto'
+import { KeyObject } from 'node:crypto'
 import { signDraft } from '../domain/proof/checkpoint.js'
+import { publicPart } from '../domain/proof/public-key.js'
 import { withoutUndefined } from '../lib/without-undefined.js'
 import type {
   ErasureTarget,
@@ -26,8 +27,7 @@ const checkpointOf = ({ timeStamp, ...checkpoint }: AnswerOf<'storeCheckpoint'>)
 function signerInJson(signer: GivenCheckpoint['signer']): string | undefined {
   if (signer === undefined || typeof signer === 'string') return signer
   if (!(signer instanceof KeyObject)) throw bad('signer', 'must be a public key of node:crypto, or a fingerprint')
-  const publicKey = signer.type === 'public' ? signer : createPublicKey(signer)
-  return publicKey.export({ type: 'spki', format: 'pem' }).toString()
+  return publicPart(signer).export({ type: 'spki', format: 'pem' }).toString()
 }
 
 /** A checkpoint to compare with, as JSON has it. */

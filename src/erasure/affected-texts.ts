@@ -53,7 +53,7 @@ export class AffectedTextsCollector {
   }
 
   private summary(event: SummaryEvent, unit: Unit, { messageIds = [], sourceBatchIds = [] }: Sources): void {
-    // What was derived from an erased summary has been erased with it; later summaries have seen only its placeholder.
+    // Its derived summaries have been erased with it; later summaries have seen only its placeholder.
     if (event.data.erased === true) return
     const isOfErased =
       messageIds.some((messageId) => this.messages.has(messageId)) ||
@@ -101,7 +101,7 @@ export class AffectedTextsCollector {
 
 type SummaryEvent = RecordedEvent<'ChunkSummarized' | 'BatchesResummarized' | 'SummarySetAside'>
 
-/** What a summary was made from. */
+/** The sources of a summary. */
 interface Sources {
   readonly messageIds?: readonly string[] | undefined
   readonly sourceBatchIds?: readonly string[] | undefined

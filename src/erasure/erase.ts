@@ -95,9 +95,10 @@ class Erasure {
     const refused: ErasureRefusal[] = []
     for (const each of pending) {
       const result = await this.remove(each)
-      if (E.isRight(result) && result.right === undefined) await this.parts.pending.remove(each)
-      else if (E.isRight(result)) removed.push(...(result.right === undefined ? [] : [result.right]))
-      else if (!isErasureRefusal(result.left)) return E.left(result.left)
+      if (E.isRight(result)) {
+        if (result.right === undefined) await this.parts.pending.remove(each)
+        else removed.push(result.right)
+      } else if (!isErasureRefusal(result.left)) return E.left(result.left)
       else {
         await this.parts.pending.remove(each)
         refused.push(result.left)

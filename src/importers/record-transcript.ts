@@ -174,7 +174,7 @@ class Recording {
   private state: Conversation | undefined
   /** Message id → hash of each message that an earlier import recorded. */
   private readonly hashes = new Map<string, string>()
-  /** Ids of erased messages, whose texts are not compared and not recorded again. */
+  /** Ids of erased messages. Their texts are not compared and not recorded again. */
   private readonly erased = new Set<string>()
   /** Keys of the other recorded items. */
   private readonly known = new Set<string>()

@@ -39,7 +39,7 @@ export interface ErasureOptions {
 export interface RecordedErasure {
   /** Id of the erasure, in its events. */
   readonly erasureId: string
-  /** What was requested. */
+  /** The requested scope. */
   readonly scope: 'conversation' | 'message' | 'subject'
   /** Keyed pseudonym of the person, if the scope is a person. */
   readonly subject?: string

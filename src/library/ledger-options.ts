@@ -46,7 +46,8 @@ export interface LedgerOptions {
   readonly erasable?: boolean
   /**
    * Where the keys of an erasable ledger are: a folder, the address of a key vault, or a key vault. Default:
-   * `CONTEXT_LEDGER_KEYS`, or a folder of this user outside the ledger. Keep a copy of the keys in another place than copies of the ledger.
+   * `CONTEXT_LEDGER_KEYS`, or a folder of this user outside the ledger. Keep a copy of the keys in another place than
+   * copies of the ledger.
    */
   readonly keys?: string | KeyVault
   /**

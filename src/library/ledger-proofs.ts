@@ -52,9 +52,9 @@ export interface LedgerProofs {
    * last one. Refuses a log that does not continue from its last checkpoint.
    */
   createCheckpoint(options: CreateCheckpointOptions): Promise<RecordedCheckpoint>
-  /** What `createCheckpoint` would sign, for a key in another place, such as a key management service. */
+  /** The text that `createCheckpoint` would sign, for a key in another place, such as a key management service. */
   draftCheckpoint(): Promise<CheckpointDraft>
-  /** Stores a signed draft. Refuses one whose signature is invalid, or whose root the log did not have. */
+  /** Stores a signed draft. Refuses one with an invalid signature, or with a root that the log did not have. */
   storeCheckpoint(signed: SignedDraft): Promise<RecordedCheckpoint>
   /** The stored checkpoints, smallest first. */
   checkpoints(): Promise<readonly RecordedCheckpoint[]>

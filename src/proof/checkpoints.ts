@@ -96,7 +96,7 @@ async function treeAfter(log: ProvableLog, last: RecordedCheckpoint | undefined)
   )
 }
 
-/** What a checkpoint of the log as it is states. Refuses a log that does not continue from its last checkpoint. */
+/** The statement of a checkpoint of the log as it is. Refuses a log that does not continue from its last checkpoint. */
 export async function draftCheckpoint(log: ProvableLog): Promise<CheckpointDraft> {
   const { size } = await treeAfter(log, (await listCheckpoints(log)).at(-1))
   const origin = await logNameOf(log)
@@ -105,7 +105,7 @@ export async function draftCheckpoint(log: ProvableLog): Promise<CheckpointDraft
   return { origin, size, root, text: bodyOf({ origin, size, root }) }
 }
 
-/** Stores a checkpoint whose statement and signature were verified, with the signatures that are stored already. */
+/** Stores a checkpoint after its statement and signature were verified, with the signatures that are stored already. */
 async function storeVerified(
   log: ProvableLog,
   { size, text }: Pick<CheckpointDraft, 'size' | 'text'>,

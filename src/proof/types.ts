@@ -36,7 +36,7 @@ export interface RecordedCheckpoint extends StoredCheckpoint {
   readonly otherSigners: readonly string[]
 }
 
-/** What a new checkpoint states, for a signer in another place. */
+/** The statement of a new checkpoint, for a signer in another place. */
 export interface CheckpointDraft {
   /** The log's name in its checkpoints, and the name of the signing key. */
   readonly origin: string

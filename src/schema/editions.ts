@@ -4,10 +4,8 @@ import { record } from './answer.js'
 import * as results from './answers/editions.js'
 import { whatIf as whatIfResult } from './answers/stats.js'
 import { conversations, ofConversation, policy } from './fields.js'
-import { conversationsDone, jobOf, noProgress } from './jobs.js'
+import { conversationsDone, jobOf, noProgress, WAIT } from './jobs.js'
 import { route } from './route.js'
-
-const WAIT = { prefer: '`wait=SECONDS`: answers when the job has ended, or after this time' }
 
 const price = z
   .strictObject({ promptPerMillion: z.number().min(0), completionPerMillion: z.number().min(0), currency: z.string() })

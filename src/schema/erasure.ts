@@ -2,13 +2,11 @@
 import { z } from 'zod'
 import { count, oneOf, optional, record } from './answer.js'
 import { ofConversation, revision, time } from './fields.js'
-import { jobOf, noProgress } from './jobs.js'
+import { jobOf, noProgress, WAIT } from './jobs.js'
 import { route } from './route.js'
 
-const WAIT = { prefer: '`wait=SECONDS`: answers when the job has ended, or after this time' }
-
 const subject = z.string().min(1).meta({ description: 'The person, as messages name it in `subjects`' })
-/** What to erase of a conversation: everything, or one message. */
+/** The target in a conversation: everything, or one message. */
 const ofOneConversation = { messageId: z.string().min(1).optional().meta({ description: 'Only this message' }) }
 const recordedWith = {
   reason: z.string().min(1).meta({ description: 'Recorded with the erasure; must not contain personal data' }),

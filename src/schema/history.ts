@@ -8,7 +8,7 @@ import * as results from './answers/forgotten.js'
 import { conversationStats, totalStats, verification, verifyProgress } from './answers/stats.js'
 import { failure } from './failure.js'
 import { at, cursor, cycle, limit, next, ofConversation, revision, time, wait } from './fields.js'
-import { jobOf, noProgress } from './jobs.js'
+import { jobOf, noProgress, WAIT } from './jobs.js'
 import { against } from './proofs.js'
 import { route } from './route.js'
 
@@ -89,7 +89,7 @@ export const compact = route({
   roles: ['operate'],
   reach: 'conversation',
   params: ofConversation,
-  headers: { prefer: '`wait=SECONDS`: answers when the job has ended, or after this time' },
+  headers: WAIT,
   body: z.strictObject({ force: z.boolean().optional() }).meta({ id: 'Compact' }),
   answer: jobOf('CompactionJob', { result: compaction, progress: noProgress }),
   status: 202,
@@ -169,7 +169,7 @@ export const forgottenAll = route({
   summary: 'Reports what the compactions of all conversations lost, as a job',
   roles: ['audit'],
   reach: 'ledger',
-  headers: { prefer: '`wait=SECONDS`: answers when the job has ended, or after this time' },
+  headers: WAIT,
   answer: jobOf('ForgottenJob', { result: results.forgotten, progress: record({ cycles: count }) }),
   status: 202,
 })
@@ -194,7 +194,7 @@ export const statsAll = route({
   summary: 'Statistics of all conversations, each and in total, as a job',
   roles: ['audit', 'operate'],
   reach: 'ledger',
-  headers: { prefer: '`wait=SECONDS`: answers when the job has ended, or after this time' },
+  headers: WAIT,
   body: z
     .strictObject({
       prices: parsedByLedger<PriceTable>(z.record(z.string(), z.unknown())).optional(),
@@ -220,7 +220,7 @@ export const verify = route({
   roles: ['audit', 'operate'],
   reach: 'conversation',
   params: ofConversation,
-  headers: { prefer: '`wait=SECONDS`: answers when the job has ended, or after this time' },
+  headers: WAIT,
   body: verifyBody,
   answer: jobOf('VerificationJob', { result: verification, progress: verifyProgress }),
   status: 202,
@@ -234,7 +234,7 @@ export const verifyAll = route({
   summary: 'Verifies all conversations, as a job',
   roles: ['audit', 'operate'],
   reach: 'ledger',
-  headers: { prefer: '`wait=SECONDS`: answers when the job has ended, or after this time' },
+  headers: WAIT,
   body: verifyBody,
   answer: jobOf('VerificationOfAllJob', { result: verification, progress: verifyProgress }),
   status: 202,

@@ -5,6 +5,9 @@ import { limit, time } from './fields.js'
 import { problem } from './problem.js'
 import { route } from './route.js'
 
+/** The header of routes that start or read a job. */
+export const WAIT = { prefer: '`wait=SECONDS`: answers when the job has ended, or after this time' }
+
 const jobFields = {
   id: z.string(),
   kind: z.string().meta({ description: 'The route that started the job' }),
@@ -57,7 +60,7 @@ export const getJob = route({
   roles: ['audit', 'operate'],
   reach: 'some',
   params: ofJob,
-  headers: { prefer: '`wait=SECONDS`: answers when the job has ended, or after this time' },
+  headers: WAIT,
   answer: job,
 })
 

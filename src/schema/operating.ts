@@ -3,10 +3,8 @@ import { z } from 'zod'
 import { record } from './answer.js'
 import { filled, fillProgress, projectionStatus, rebuildProgress } from './answers/projections.js'
 import { cursor, limit, next, revisionOrNone, time } from './fields.js'
-import { jobOf } from './jobs.js'
+import { jobOf, WAIT } from './jobs.js'
 import { route } from './route.js'
-
-const WAIT = { prefer: '`wait=SECONDS`: answers when the job has ended, or after this time' }
 
 /** How far the read models are. */
 export const getProjections = route({

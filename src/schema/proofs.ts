@@ -3,7 +3,7 @@ import { z } from 'zod'
 import type { Evidence } from '../domain/proof/evidence-format.js'
 import { count, optional, record, verbatim } from './answer.js'
 import { at, ofConversation, revision, time, whole } from './fields.js'
-import { jobOf, noProgress } from './jobs.js'
+import { jobOf, noProgress, WAIT } from './jobs.js'
 import { route } from './route.js'
 
 const base64 = z.string().meta({ format: 'byte' })
@@ -49,7 +49,7 @@ export const listCheckpoints = route({
   answer: record({ checkpoints: z.array(checkpoint) }).meta({ id: 'Checkpoints' }),
 })
 
-/** What a new checkpoint states. */
+/** The text of a new checkpoint. */
 export const draftCheckpoint = route({
   id: 'draftCheckpoint',
   method: 'post',
@@ -57,7 +57,7 @@ export const draftCheckpoint = route({
   summary: 'Returns the text of a checkpoint of the log as it is, for the operator to sign, as a job',
   roles: ['operate'],
   reach: 'ledger',
-  headers: { prefer: '`wait=SECONDS`: answers when the job has ended, or after this time' },
+  headers: WAIT,
   answer: jobOf('CheckpointDraftJob', { result: draft, progress: noProgress }),
   status: 202,
 })
@@ -123,7 +123,7 @@ export const getInclusion = route({
   }).meta({ id: 'InclusionProof' }),
 })
 
-/** What a model saw. */
+/** The context of a model, with proofs. */
 export const getEvidence = route({
   id: 'getEvidence',
   method: 'get',

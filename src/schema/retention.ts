@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { count, oneOf, optional, record } from './answer.js'
 import { time } from './fields.js'
 import { event } from './history.js'
-import { jobOf, noProgress } from './jobs.js'
+import { jobOf, noProgress, WAIT } from './jobs.js'
 import { route } from './route.js'
 
 const duration = z.string().min(1).nullable().optional()
@@ -119,7 +119,7 @@ export const runRetention = route({
   summary: 'Erases the conversations that are due, as a job. The result is null if nothing is due',
   roles: ['operate'],
   reach: 'ledger',
-  headers: { prefer: '`wait=SECONDS`: answers when the job has ended, or after this time' },
+  headers: WAIT,
   answer: jobOf('RetentionRunJob', {
     result: record({ runId: z.string(), isResumed: z.boolean(), receipt }).nullable(),
     progress: noProgress,

@@ -1,4 +1,4 @@
-/** `erase` on the command line: what it rejects, the plan, and the confirmation. */
+/** `erase` on the command line: rejected arguments, the plan, and the confirmation. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -30,10 +30,11 @@ beforeAll(async () => {
 })
 afterAll(() => rm(folder, { recursive: true, force: true }))
 
-const run = (words: readonly string[], store = 'store') =>
-  runCli(['erase', ...words, '--store', join(folder, store), '--keys', join(folder, 'keys'), '--resident', 'off'], {
+const command = (words: readonly string[], store = 'store') =>
+  runCli([...words, '--store', join(folder, store), '--keys', join(folder, 'keys'), '--resident', 'off'], {
     cwd: folder,
   })
+const run = (words: readonly string[], store?: string) => command(['erase', ...words], store)
 const M1 = ['--conversation', 'talk', '--message', 'm1']
 const REASON = ['--reason', 'request 12']
 
@@ -84,18 +85,12 @@ it('shows the plan, erases with --yes, and has nothing left to erase about an un
 
 it('names the commands for a new summary of what remains, and they work', async () => {
   const erased = await run(['--conversation', 'long', '--message', 'm1', ...REASON, '--yes'])
-  expect(erased.stdout).toContain(
-    'for a new summary of what remains: `context-ledger replay long --yes`, then `context-ledger adopt EDITION long`',
-  )
-  const ledger = await openLedger({ store: join(folder, 'store'), keys: join(folder, 'keys') })
-  const summary = async () => JSON.stringify((await ledger.context('long')).messages[0])
-  try {
-    expect(await summary()).not.toContain('Message 0')
-    const { editionId } = await ledger.editions.replay({ conversations: ['long'] })
-    await ledger.editions.adopt('long', editionId)
-    expect(await summary()).toContain('Message 0')
-    expect((await ledger.admin.verify()).problems).toEqual([])
-  } finally {
-    await ledger.close()
-  }
+  const [replay = '', adopt = ''] = [...erased.stdout.matchAll(/`context-ledger ([^`]+)`/gu)].map(([, words]) => words)
+  const summary = async () => (await command(['context', 'long'])).stdout
+  expect(await summary()).not.toContain('Message 0')
+  const replayed = await command([...replay.split(' '), '--json'])
+  const { editionId } = JSON.parse(replayed.stdout)
+  expect(await command(adopt.replace('EDITION', String(editionId)).split(' '))).toMatchObject({ status: 0 })
+  expect(await summary()).toContain('Message 0')
+  expect(await command(['verify'])).toMatchObject({ status: 0 })
 })

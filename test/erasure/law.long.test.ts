@@ -1,4 +1,4 @@
-/** The law of erasures at length: in a directory whose files are searched, with killed processes, and real conversations. */
+/** The law of erasures at length: in a directory with a search of its files, with killed processes, and real conversations. */
 import { afterEach, beforeEach, expect, it, jest } from '@jest/globals'
 import fc from 'fast-check'
 import { spawn } from 'node:child_process'

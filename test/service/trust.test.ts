@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { createPublicKey, generateKeyPairSync } from 'node:crypto'
 import { createMemoryKeyVault } from '../../src/adapters/memory/key-vault.js'
 import { openRemoteLedger } from '../../src/client/index.js'
+import { signDraft } from '../../src/domain/proof/checkpoint.js'
 import type { Ledger } from '../../src/index.js'
 import { createTestClock } from '../support/harness.js'
 import { startTestService, type TestService } from '../support/service.js'
@@ -164,6 +165,12 @@ describe('proofs', () => {
         verifierKey: stored?.verifierKeys[0] ?? '',
       }),
     ).rejects.toMatchObject({ kind: 'OtherSigner' })
+    const root = Buffer.alloc(32, 7).toString('base64')
+    const otherRoot = signDraft({ ...draft, text: draft.text.replace(draft.root, root) }, key)
+    await expect(proofs.storeCheckpoint(otherRoot)).rejects.toMatchObject({
+      kind: 'NoCheckpoint',
+      message: expect.stringContaining('did not have the stated root'),
+    })
     await expect(proofs.storeCheckpoint({ note: draft.text, verifierKey: 'none' })).rejects.toMatchObject({
       kind: 'NoCheckpoint',
     })

@@ -144,6 +144,8 @@ async function plantEverywhere(name: string, step: number): Promise<number> {
     { name: 'a metric', text: metrics },
     { name: 'a problem', text: problems.map(String).join('\n') },
   ]
+  // `readableIn` keeps only these characters.
+  for (const text of used.flatMap(({ forbidden }) => forbidden)) expect(text).toMatch(/^[\t\n\r\x20-\x7e]{6,}$/u)
   const found = texts.flatMap((each) =>
     used.flatMap(({ door, kind, forbidden }) =>
       forbidden.some((text) => each.text.includes(text)) ? [`${kind} through ${door} in ${each.name}`] : [],

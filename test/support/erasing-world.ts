@@ -82,7 +82,7 @@ const shinglesOf = (text: string): string[] => {
   return Array.from({ length: Math.max(0, inJson.length - BYTES + 1) }, (_none, at) => inJson.slice(at, at + BYTES))
 }
 
-/** Names and numbers of a text whose pieces are in this message alone. Ordinary words are in sentences of the ledger. */
+/** Names and numbers of a text with pieces that only this message has. Ordinary words are in sentences of the ledger. */
 const uniqueNames = (text: string, counts: ReadonlyMap<string, number>): string[] =>
   (text.match(/[\w./-]{12,}/gu) ?? []).filter(
     (word) => !/^[a-z]+$/u.test(word) && shinglesOf(word).every((piece) => counts.get(piece) === 1),
@@ -397,7 +397,7 @@ export class ErasingWorld {
     return found
   }
 
-  /** What must hold after each erasure. */
+  /** The conditions after each erasure. */
   async check(before?: ReadonlyMap<string, string>): Promise<void> {
     const verified = await this.ledger.admin.verify()
     deepEqual([verified.problems, verified.observations], [[], []])

@@ -9,7 +9,7 @@ export interface KmsServer {
   readonly http: ScriptedServer
   /** The key, as the service names it. */
   readonly key: string
-  /** What the package reads from the environment. */
+  /** Variables of the environment that the package reads. */
   readonly environment: Readonly<Record<string, string>>
 }
 

@@ -37,13 +37,13 @@ async function showPlan(planned: readonly PlannedErasure[]): Promise<void> {
   )
 }
 
-/** How to get a summary of what remains in the place of the erased ones. */
+/** Prints the commands for a summary of the remaining messages. */
 async function offerNewSummary({ conversationId, receipt }: CompletedErasure): Promise<void> {
   if (receipt.summaries === 0) return
   const id = /^[\w./~-]+$/u.test(conversationId) ? conversationId : JSON.stringify(printable(conversationId))
   await line(
     colours.dim(
-      `for a new summary of what remains: \`context-ledger replay ${id} --yes\`, then \`context-ledger adopt EDITION ${id}\``,
+      `for a new summary of what remains: \`context-ledger replay ${id} --yes\`, then \`context-ledger editions adopt EDITION ${id}\``,
     ),
   )
   if (receipt.editions > 0)

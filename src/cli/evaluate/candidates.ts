@@ -4,6 +4,7 @@
  * no model and no prompt, so it makes one candidate for each policy; it is always included as the baseline.
  */
 import { LedgerError } from '../../lib/ledger-error.js'
+import { isLoopback } from '../../lib/loopback.js'
 import { basename } from 'node:path'
 import type { CandidateOptions, Ledger, PriceTable } from '../../library/ledger.js'
 import { templateMeant } from '../../recording/list-prompts.js'
@@ -75,8 +76,7 @@ function endpointOf(value: string, config: Config, env: NodeJS.ProcessEnv): Endp
   if (url.username !== '' || url.password !== '')
     throw new LedgerError('Usage', `--model ${model}: the address contains a key; set ${keyVariable(url)} instead`)
   const apiKey = env[keyVariable(url)] ?? (address === config.baseUrl ? config.apiKey : undefined)
-  const isLoopback = /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/u.test(url.hostname)
-  if (apiKey === undefined && !isLoopback)
+  if (apiKey === undefined && !isLoopback(url.hostname))
     throw new LedgerError(
       'BadConfig',
       `--model ${model}: the key of ${url.host} is missing: set ${keyVariable(url)} ("none" if it needs no key)`,

@@ -4,6 +4,7 @@
  */
 import { createPublicKey, hash as digest, sign, verify, type KeyObject } from 'node:crypto'
 import { either as E } from 'fp-ts'
+import { publicPart } from './public-key.js'
 
 /** The statement of a checkpoint. */
 export interface CheckpointBody {
@@ -81,7 +82,7 @@ const keyIdOf = (name: string, kind: VerifierKey['kind'], raw: Buffer): Buffer =
 
 /** The verifier key for a public key, or for the public part of a private one. */
 export function verifierKeyOf(name: string, key: KeyObject, kind: VerifierKey['kind'] = 'note'): VerifierKey {
-  const publicKey = key.type === 'public' ? key : createPublicKey(key)
+  const publicKey = publicPart(key)
   const raw = rawKey(publicKey)
   const keyId = keyIdOf(name, kind, raw).toString('hex')
   const encoded = Buffer.concat([Buffer.from([TYPES[kind]]), raw]).toString('base64')

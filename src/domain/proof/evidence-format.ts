@@ -1,4 +1,4 @@
-/** The format of evidence: what a model saw, with proofs. `docs/reference/evidence.md` describes it. */
+/** The format of evidence: the context of a model, with proofs. `docs/reference/evidence.md` describes it. */
 
 /** The place of an event of the evidence. */
 export interface EvidencePlace {
@@ -34,7 +34,7 @@ export interface EvidenceSummary {
   readonly sources: readonly EvidenceSummary[]
 }
 
-/** What a model saw, with proofs. Everything in it is JSON. */
+/** The context of a model, with proofs. Everything in it is JSON. */
 export interface Evidence {
   /** Name of the format. */
   readonly format: 'context-ledger-evidence'
