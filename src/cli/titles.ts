@@ -1,6 +1,6 @@
 /** Conversations with their titles, for commands that print ids. */
 import type { Titles } from '../library/titles.js'
-import { brief, colours, printable } from './output.js'
+import { brief, colours, noteColours, printable } from './output.js'
 
 const TITLE_CHARACTERS = 60
 
@@ -10,6 +10,9 @@ export function quotedTitle(conversationId: string, titles: Titles): string {
   return title === undefined ? '' : ` "${brief(title, TITLE_CHARACTERS)}"`
 }
 
-/** An id with its title. */
-export const idWithTitle = (conversationId: string, titles: Titles): string =>
-  `${colours.bold(printable(conversationId))}${quotedTitle(conversationId, titles)}`
+/** An id with its title. `paint` is for lines that \`note\` prints to standard error. */
+export const idWithTitle = (
+  conversationId: string,
+  titles: Titles,
+  paint: Pick<typeof noteColours, 'bold'> = colours,
+): string => `${paint.bold(printable(conversationId))}${quotedTitle(conversationId, titles)}`

@@ -34,7 +34,7 @@ export const editionsAdopt: CliCommand = {
           estimate: needsModel
             ? (signal) => ledger.editions.estimate({ ...request, conversations: ids, editionId, signal })
             : undefined,
-          ...replayEstimate,
+          ...replayEstimate(ledger),
           isSilentIfFree: true,
           yes: args.is('yes'),
           json,

@@ -6,7 +6,9 @@ import { text, waiting, waitOf, type CliCommand } from '../command.js'
 import type { CommandArgs } from '../command-args.js'
 import { colours, count, line, many, note, noteColours, printable, showTable, noteLag } from '../output.js'
 import { HOW_TO_FILL } from '../find-conversation.js'
+import { titlesOf } from '../../library/titles.js'
 import { toWire } from '../../domain/values/revision.js'
+import { idWithTitle } from '../titles.js'
 import { withLedger } from '../session.js'
 import { shortIds } from '../short-ids.js'
 import { columns } from '../terminal.js'
@@ -138,8 +140,15 @@ export const list: CliCommand = {
         return
       }
       noteLag(behind)
+      const stoppedOnes = [...unlisted, ...conversations.filter(({ stopped }) => stopped !== undefined)]
+      const titles = await titlesOf(
+        ledger,
+        stoppedOnes.map(({ conversationId }) => conversationId),
+      )
       for (const { conversationId, reason } of unlisted)
-        note(`${noteColours.yellow('not listed:')} ${printable(conversationId)} is stopped: ${printable(reason)}`)
+        note(
+          `${noteColours.yellow('not listed:')} ${idWithTitle(conversationId, titles, noteColours)} is stopped: ${printable(reason)}`,
+        )
       if (conversations.length === 0) {
         const filters = filterWords(options)
         await line(filters.length === 0 ? HOW_TO_FILL : `no conversations ${filters.join(', ')}`)
@@ -162,7 +171,7 @@ export const list: CliCommand = {
         )
       for (const { conversationId, stopped } of conversations)
         if (stopped !== undefined)
-          await line(colours.red(`${printable(conversationId)} is stopped: ${printable(stopped)}`))
+          await line(colours.red(`${idWithTitle(conversationId, titles)} is stopped: ${printable(stopped)}`))
       await line(
         `${many(conversations.length, 'conversation')}${more ? '; there are more, raise --limit to list them' : ''}`,
       )

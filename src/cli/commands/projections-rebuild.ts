@@ -54,7 +54,7 @@ export const projectionsRebuild: CliCommand = {
           }),
         )
       else await line(`rebuilt ${rebuilt.join(', ')} from ${count(events)} events in ${seconds.toFixed(1)} s`)
-      if (!args.json) await showStopped(await ledger.admin.projections.status())
+      if (!args.json) await showStopped(ledger, await ledger.admin.projections.status())
     })
   },
 }

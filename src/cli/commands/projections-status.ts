@@ -48,7 +48,7 @@ export const projectionsStatus: CliCommand = {
       )
       const holder = projections.find((status) => status.holder !== undefined)?.holder
       if (holder !== undefined) await line(`updated by ${holder}`)
-      await showStopped(projections)
+      await showStopped(ledger, projections)
       for (const { name, stop, partitions } of projections) {
         const stops = partitions.flatMap((partition) =>
           partition.stop === undefined

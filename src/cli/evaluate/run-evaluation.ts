@@ -116,7 +116,7 @@ async function run(args: CommandArgs): Promise<AdoptableEvaluation | undefined> 
       const made = await onceApproved(
         {
           estimate: (signal) => ledger.editions.estimateEvaluation({ ...request, signal }),
-          show: showEvaluationEstimate,
+          show: (estimate) => showEvaluationEstimate(ledger, estimate),
           document: documentOfEvaluationEstimate,
           isSilentIfFree: true,
           yes: args.is('yes'),
@@ -137,7 +137,7 @@ async function run(args: CommandArgs): Promise<AdoptableEvaluation | undefined> 
       )
       if (made === undefined) return undefined
       if (args.json) await line(toWire(documentOfEvaluation(made.done)))
-      else await showEvaluation(made.done)
+      else await showEvaluation(ledger, made.done)
       return made.done
     },
   )

@@ -7,13 +7,15 @@ import { LedgerError } from '../../lib/ledger-error.js'
 import { createInterface } from 'node:readline/promises'
 import { tokensOf } from '../../domain/reports/prices.js'
 import { pricesOf } from '../config/prices.js'
-import type { EditionBound, EditionSpending, Price, ReplayEstimate } from '../../library/ledger.js'
+import type { EditionBound, EditionSpending, Ledger, Price, ReplayEstimate } from '../../library/ledger.js'
 import { sentenceOfProblem } from '../../library/problem.js'
+import { titlesOf } from '../../library/titles.js'
 import { endSignals } from '../end-signals.js'
 import { CommandExit, EXIT } from '../errors.js'
-import { colours, count, line, many, note, printable } from '../output.js'
+import { colours, count, line, many, note } from '../output.js'
 import { toWire } from '../../domain/values/revision.js'
 import type { Session } from '../session.js'
+import { idWithTitle } from '../titles.js'
 
 /** Maximum number of failures that are printed. */
 export const MAX_PRINTED_FAILURES = 10
@@ -44,7 +46,7 @@ export async function priceOf(config: Session['config'], maxCost: number | undef
 export const spentOf = ({ costMicros, ...usage }: EditionSpending, currency: string | undefined): string =>
   `${many(tokensOf(usage), 'token')}${costMicros === undefined || currency === undefined ? '' : ` (${money(costMicros, currency)})`}`
 
-async function showEstimate(estimate: ReplayEstimate): Promise<void> {
+async function showEstimate(ledger: Pick<Ledger, 'list'>, estimate: ReplayEstimate): Promise<void> {
   const {
     editionId,
     conversations,
@@ -72,8 +74,15 @@ async function showEstimate(estimate: ReplayEstimate): Promise<void> {
   if (reused > 0)
     await line(`${many(reused, 'summary', 'summaries')} recorded for the same requests will be reused without a call`)
   if (tokensOf(spent) > 0) await line(`spent so far: ${spentOf(spent, estimate.currency)}`)
-  for (const { conversationId, failure } of failures.slice(0, MAX_PRINTED_FAILURES))
-    await line(colours.yellow(`${printable(conversationId)} cannot be replayed: ${sentenceOfProblem(failure)}`))
+  const printed = failures.slice(0, MAX_PRINTED_FAILURES)
+  const titles = await titlesOf(
+    ledger,
+    printed.map(({ conversationId }) => conversationId),
+  )
+  for (const { conversationId, failure } of printed)
+    await line(
+      colours.yellow(`${idWithTitle(conversationId, titles)} cannot be replayed: ${sentenceOfProblem(failure)}`),
+    )
 }
 
 async function askToStart(stop: AbortSignal): Promise<boolean> {
@@ -175,10 +184,12 @@ export interface Approved<T, E> {
   readonly estimate: E | undefined
 }
 
-export const replayEstimate: Pick<Confirmation<ReplayEstimate>, 'show' | 'document'> = {
-  show: showEstimate,
+export const replayEstimate = (
+  ledger: Pick<Ledger, 'list'>,
+): Pick<Confirmation<ReplayEstimate>, 'show' | 'document'> => ({
+  show: (estimate) => showEstimate(ledger, estimate),
   document: documentOfEstimate,
-}
+})
 
 /**
  * Prints the estimate, asks for confirmation, and does the work. Returns undefined if the answer was no. If the user

@@ -179,7 +179,7 @@ export async function runReplay(flags: Flags, command: ReplayCommand): Promise<v
     const made = await onceApproved(
       {
         estimate: estimates ? (signal) => ledger.editions.estimate({ ...scope, signal }) : undefined,
-        ...replayEstimate,
+        ...replayEstimate(ledger),
         isSilentIfFree: false,
         yes,
         json,

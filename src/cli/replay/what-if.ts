@@ -4,6 +4,7 @@ import { basename } from 'node:path'
 import { plot } from 'simple-ascii-chart'
 import { totalOf } from '../../editions/what-if.js'
 import type { TriedPolicy, WhatIf, WhatIfRow } from '../../library/ledger.js'
+import { titlesOf, type Titles } from '../../library/titles.js'
 import { CommandExit, EXIT } from '../errors.js'
 import type { CommandArgs } from '../command-args.js'
 import { colours, count, line, many, noteColours, note, printable, showTable } from '../output.js'
@@ -11,6 +12,7 @@ import { toWire } from '../../domain/values/revision.js'
 import { startProgress } from '../progress.js'
 import { requestedConversations, requestedIds } from '../requested-conversations.js'
 import { withLedger } from '../session.js'
+import { idWithTitle } from '../titles.js'
 
 const CHART_WIDTH = 72
 const CHART_HEIGHT = 8
@@ -90,7 +92,7 @@ function rowCells(row: WhatIfRow): string[] {
   ]
 }
 
-async function print({ rows, conversationIds }: WhatIf): Promise<void> {
+async function print({ rows, conversationIds }: WhatIf, titles: Titles): Promise<void> {
   await showTable(
     ['', 'cycles', 'summaries', 'requests', 'tokens sent', 'largest context', ''],
     rows.map(rowCells),
@@ -108,7 +110,9 @@ async function print({ rows, conversationIds }: WhatIf): Promise<void> {
     const stopped = row.courses.flatMap((course, at) =>
       course.stopped === undefined
         ? []
-        : [`${row.name} stopped in ${conversationIds[at] ?? ''}: ${course.stopped.kind}`],
+        : [
+            `${row.name} stopped in ${idWithTitle(conversationIds[at] ?? '', titles, noteColours)}: ${course.stopped.kind}`,
+          ],
     )
     for (const text of stopped) note(`${noteColours.yellow('warning:')} ${text}`)
   }
@@ -167,10 +171,17 @@ export async function runWhatIf(args: CommandArgs, summaries: 'recorded' | 'extr
         progress.stop()
       })
     if (args.json) await line(toWire({ ...tried, rows: tried.rows.map((row) => ({ ...row, total: totalOf(row) })) }))
-    else await print(tried)
-    if (!args.json)
+    else {
+      const titles = await titlesOf(ledger, [
+        ...tried.conversationIds,
+        ...tried.untried.map((each) => each.conversationId),
+      ])
+      await print(tried, titles)
       for (const { conversationId, reason } of tried.untried)
-        note(`${noteColours.yellow('not simulated:')} ${printable(conversationId)}: ${printable(reason)}`)
+        note(
+          `${noteColours.yellow('not simulated:')} ${idWithTitle(conversationId, titles, noteColours)}: ${printable(reason)}`,
+        )
+    }
     if (tried.untried.length > 0) throw new CommandExit(EXIT.untrusted)
   })
 }

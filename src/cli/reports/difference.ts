@@ -2,7 +2,9 @@
 import { diffWordsWithSpace } from 'diff'
 import { contentText } from '../../domain/values/message.js'
 import type { Difference, Ledger } from '../../library/ledger.js'
+import { titlesOf } from '../../library/titles.js'
 import { describeEvent } from './describe-event.js'
+import { idWithTitle } from '../titles.js'
 import { brief, colours, count, line, many, printable } from '../output.js'
 
 const TEXT_CHARACTERS = 100
@@ -106,7 +108,8 @@ export async function showDifference(
   ledger: Ledger,
   { conversationId, from, to, cycle, messages, batches, view, events }: Difference,
 ): Promise<void> {
-  await line(`${colours.bold(printable(conversationId))}: ${side(from)} → ${side(to)}`)
+  const titles = await titlesOf(ledger, [conversationId])
+  await line(`${idWithTitle(conversationId, titles)}: ${side(from)} → ${side(to)}`)
   for (const cycleNote of cycle === undefined ? [] : cycleLines(cycle)) await line(cycleNote)
   const change = to.tokens - from.tokens
   await line(

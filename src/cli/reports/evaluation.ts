@@ -1,10 +1,18 @@
 /** An evaluation as tables, one row for each candidate, and as a JSON document. */
 import { KIND_NAMES, RETAINED_KINDS, type Retention } from '../../forgotten/retention.js'
-import type { CandidateMeasures, EvaluatedCandidate, Evaluation, EvaluationEstimate } from '../../library/ledger.js'
+import type {
+  CandidateMeasures,
+  EvaluatedCandidate,
+  Evaluation,
+  EvaluationEstimate,
+  Ledger,
+} from '../../library/ledger.js'
 import { tokensOf } from '../../domain/reports/prices.js'
 import { percent } from '../../domain/text/count.js'
 import { sentenceOfProblem } from '../../library/problem.js'
+import { titlesOf } from '../../library/titles.js'
 import { colours, count, line, many, printable, showTable } from '../output.js'
+import { idWithTitle } from '../titles.js'
 import { documentOfEstimate, money } from '../replay/estimate.js'
 
 /** A candidate of an evaluation, with the command that adopts its edition. */
@@ -74,8 +82,28 @@ async function showShares(evaluation: AdoptableEvaluation): Promise<void> {
   await line()
 }
 
+/** Prints one line for each failure, with the conversation's title. */
+async function showFailures(
+  ledger: Pick<Ledger, 'list'>,
+  candidates: readonly {
+    readonly failures: readonly {
+      readonly conversationId: string
+      readonly failure: Parameters<typeof sentenceOfProblem>[0]
+    }[]
+    readonly what: string
+  }[],
+): Promise<void> {
+  const titles = await titlesOf(
+    ledger,
+    candidates.flatMap(({ failures }) => failures.map(({ conversationId }) => conversationId)),
+  )
+  for (const { failures, what } of candidates)
+    for (const { conversationId, failure } of failures)
+      await line(colours.yellow(`${what} ${idWithTitle(conversationId, titles)}: ${sentenceOfProblem(failure)}`))
+}
+
 /** Prints the tables, the failures, and the command that adopts each candidate. */
-export async function showEvaluation(evaluation: AdoptableEvaluation): Promise<void> {
+export async function showEvaluation(ledger: Pick<Ledger, 'list'>, evaluation: AdoptableEvaluation): Promise<void> {
   const { candidates, conversationIds, messages } = evaluation
   await line(
     `${many(candidates.length, 'candidate')} over ${many(conversationIds.length, 'conversation')}, ${many(messages, 'message')}`,
@@ -105,11 +133,10 @@ export async function showEvaluation(evaluation: AdoptableEvaluation): Promise<v
       await line(
         `  ${printable(name)}: a cycle starts at ${count(measures.budget.most.softLimit)} tokens, and the limit is ${count(measures.budget.most.hardLimit)}`,
       )
-  for (const { name, failures } of candidates)
-    for (const { conversationId, failure } of failures)
-      await line(
-        colours.yellow(`${printable(name)} failed in ${printable(conversationId)}: ${sentenceOfProblem(failure)}`),
-      )
+  await showFailures(
+    ledger,
+    candidates.map(({ name, failures }) => ({ failures, what: `${printable(name)} failed in` })),
+  )
   for (const { name, adopt, measures } of candidates)
     if (measures !== undefined) await line(colours.dim(`adopt ${printable(name)}: ${adopt}`))
 }
@@ -128,7 +155,10 @@ export const documentOfEvaluation = ({ candidates, ...evaluation }: AdoptableEva
 })
 
 /** Prints the upper bound of the purchases of each candidate. */
-export async function showEvaluationEstimate({ candidates }: EvaluationEstimate): Promise<void> {
+export async function showEvaluationEstimate(
+  ledger: Pick<Ledger, 'list'>,
+  { candidates }: EvaluationEstimate,
+): Promise<void> {
   if (candidates.length === 0) return
   await line(colours.bold('estimate (upper bound)'))
   await showTable(
@@ -146,13 +176,13 @@ export async function showEvaluationEstimate({ candidates }: EvaluationEstimate)
     ]),
     new Set([2, 3, 4, 5, 6]),
   )
-  for (const { name, estimate } of candidates)
-    for (const { conversationId, failure } of estimate.failures)
-      await line(
-        colours.yellow(
-          `${printable(name)} cannot be built for ${printable(conversationId)}: ${sentenceOfProblem(failure)}`,
-        ),
-      )
+  await showFailures(
+    ledger,
+    candidates.map(({ name, estimate }) => ({
+      failures: estimate.failures,
+      what: `${printable(name)} cannot be built for`,
+    })),
+  )
   await line()
 }
 
