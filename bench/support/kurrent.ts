@@ -26,7 +26,7 @@ export async function openKurrent(): Promise<KurrentPlace> {
   if (kurrentServer !== '') return { address: kurrentServer, close: () => Promise.resolve() }
   const child = spawn(
     process.execPath,
-    ['--import', 'tsx', join('test', 'support', 'kurrentdb', 'start-wire-server.ts')],
+    ['--import', 'tsx', join('test', 'support', 'programs', 'start-wire-server.ts')],
     { cwd: root, stdio: ['pipe', 'pipe', 'inherit'] },
   )
   const exited = new Promise<void>((resolve) => {

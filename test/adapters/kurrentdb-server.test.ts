@@ -22,6 +22,7 @@ import { createSession } from '../../src/adapters/kurrentdb/session.js'
 import { createMemoryBodyStore } from '../../src/adapters/memory/body-store.js'
 import { uuidOf } from '../../src/domain/values/hash.js'
 import type { SubscriptionItem } from '../../src/ports/event-store.js'
+import { programFile } from '../support/child.js'
 import { appended, collect, eventNamed, eventsNamed } from '../support/events.js'
 import { noIndex } from '../support/event-ids.js'
 import { certificateIn } from '../support/kurrentdb/certificate.js'
@@ -418,8 +419,7 @@ describe('a cluster', () => {
 test.each(['tls', 'plain'])(
   'nodes that accept connections and stay silent (%s) do not keep a process alive after its timeout',
   async (kind) => {
-    const script = join('test', 'support', 'kurrentdb', 'silent-nodes.ts')
-    const { stdout } = await promisify(execFile)(process.execPath, ['--import', 'tsx', script, kind], {
+    const { stdout } = await promisify(execFile)(process.execPath, [programFile('silent-nodes'), kind], {
       timeout: 20_000,
     })
     expect(stdout).toMatch(/^esdb:.* gave no answer within 500 ms\n$/u)
@@ -427,8 +427,7 @@ test.each(['tls', 'plain'])(
 )
 
 longTest('through kills, hangs and closing, no error is unhandled and the process ends by itself', async () => {
-  const script = join('test', 'support', 'kurrentdb-in-trouble.ts')
-  const { stdout, stderr } = await promisify(execFile)(process.execPath, ['--import', 'tsx', script], {
+  const { stdout, stderr } = await promisify(execFile)(process.execPath, [programFile('kurrentdb-in-trouble')], {
     timeout: 45_000,
   })
   expect([stdout, stderr]).toEqual(['all calls ended, nothing unhandled\n', ''])

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { createMemoryKeyVault } from '../../src/adapters/memory/key-vault.js'
 import { openLedger } from '../../src/library/compose.js'
 import { keyVaultError, type KeyVault } from '../../src/ports/key-vault.js'
+import { programFile } from '../support/child.js'
 import { shinglesInFiles } from '../support/shingles.js'
 
 const LONG = 300_000
@@ -67,11 +68,9 @@ it(
       ])
     await ledger.close()
     for (const step of ['wrap', 'destroy', 'destroyed']) {
-      const child = spawn(
-        process.execPath,
-        ['--import', 'tsx', join('test', 'support', 'erase-until-killed.ts'), places.store, places.keys, step],
-        { stdio: 'inherit' },
-      )
+      const child = spawn(process.execPath, [programFile('erase-until-killed'), places.store, places.keys, step], {
+        stdio: 'inherit',
+      })
       expect(await new Promise((resolve) => child.once('exit', (_code, signal) => resolve(signal)))).toBe('SIGKILL')
     }
     const again = await openLedger(places)

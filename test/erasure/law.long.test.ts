@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { createMemoryKeyVault } from '../../src/adapters/memory/key-vault.js'
 import { openLedger } from '../../src/library/compose.js'
+import { programFile } from '../support/child.js'
 import { ErasingWorld, erasingHistories, type ErasingStep } from '../support/erasing-world.js'
 import { repeated } from '../support/length.js'
 import { sampleConversation } from '../support/real-conversations.js'
@@ -25,11 +26,14 @@ const STEPS = ['wrap', 'destroy', 'destroyed'] as const
 
 /** Another process erases a message and is killed at this step. */
 async function eraseUntilKilled(step: string, conversationId: string, messageId: string): Promise<void> {
-  const script = join('test', 'support', 'erase-until-killed.ts')
   const places = [join(folder, 'ledger'), join(folder, 'keys')]
-  const child = spawn(process.execPath, ['--import', 'tsx', script, ...places, step, conversationId, messageId], {
-    stdio: 'inherit',
-  })
+  const child = spawn(
+    process.execPath,
+    [programFile('erase-until-killed'), ...places, step, conversationId, messageId],
+    {
+      stdio: 'inherit',
+    },
+  )
   expect(await new Promise((resolve) => child.once('exit', (_code, signal) => resolve(signal)))).toBe('SIGKILL')
 }
 

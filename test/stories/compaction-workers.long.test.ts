@@ -5,11 +5,11 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { join } from 'node:path'
 import { createPostgresBodyStore } from '../../src/adapters/postgres/body-store.js'
 import { createPostgresEventStore } from '../../src/adapters/postgres/event-store.js'
 import { createPostgresWorkQueue } from '../../src/adapters/postgres/work-queue.js'
 import type { Database } from '../../src/ports/sql.js'
+import { programFile } from '../support/child.js'
 import { SMALL, talk } from '../support/conversations.js'
 import { coverageProblems } from '../support/coverage.js'
 import { until } from '../support/hand-clock.js'
@@ -53,16 +53,7 @@ describeOnServer('compaction workers on a server', () => {
   function start(): { child: ChildProcess; ended: Promise<unknown>; output: () => string } {
     const child = spawn(
       process.execPath,
-      [
-        '--import',
-        'tsx',
-        join('test', 'support', 'run-compaction-worker.ts'),
-        testServer,
-        schema,
-        stub.baseUrl,
-        '60',
-        '1',
-      ],
+      [programFile('run-compaction-worker'), testServer, schema, stub.baseUrl, '60', '1'],
       { stdio: ['ignore', 'ignore', 'pipe'] },
     )
     children.add(child)

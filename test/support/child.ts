@@ -1,4 +1,4 @@
-/** A script of `test/support/` in a process of its own, read line by line. */
+/** A program of `test/support/programs/` in a process of its own, read line by line. */
 import { spawn, type SpawnOptions } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
@@ -18,9 +18,12 @@ export interface Child {
   kill(): Promise<void>
 }
 
-/** Starts `test/support/<script>.ts`. */
-export function startChild(script: string, words: readonly string[] = [], options: SpawnOptions = {}): Child {
-  const child = spawn(process.execPath, ['--import', 'tsx', join('test', 'support', `${script}.ts`), ...words], {
+/** The compiled form of `test/support/programs/<name>.ts` (compile.ts). Compiling it again in each process takes longer. */
+export const programFile = (name: string): string => join('dist', 'test', `${name}.mjs`)
+
+/** Starts `test/support/programs/<name>.ts`. */
+export function startChild(name: string, words: readonly string[] = [], options: SpawnOptions = {}): Child {
+  const child = spawn(process.execPath, [programFile(name), ...words], {
     ...options,
     stdio: ['pipe', 'pipe', 'pipe'],
   })

@@ -23,7 +23,7 @@ export async function startWireServerProcess(
     ...(options.port === undefined ? [] : ['--port', String(options.port)]),
     ...(options.file === undefined ? [] : ['--file', options.file]),
   ]
-  const child = startChild('kurrentdb/start-wire-server', words)
+  const child = startChild('start-wire-server', words)
   const [ready = ''] = await child.said(1)
   const connectionString = ready.replace(/^ready /, '')
   let lineCount = 1

@@ -3,9 +3,9 @@
  * refusal. Holds what it got.
  */
 import { createInterface } from 'node:readline'
-import { lockFolder } from '../../src/adapters/pglite/folder-lock.js'
-import { lockOptionsOf } from './lock-options.js'
-import { sayNow } from './say-now.js'
+import { lockFolder } from '../../../src/adapters/pglite/folder-lock.js'
+import { lockOptionsOf } from '../lock-options.js'
+import { sayNow } from '../say-now.js'
 
 async function run(): Promise<void> {
   const options = lockOptionsOf(process.argv)

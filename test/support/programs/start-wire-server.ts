@@ -6,9 +6,9 @@
  */
 import { createInterface } from 'node:readline'
 import { parseArgs } from 'node:util'
-import { openJournal } from './journal.js'
-import { createEventLog } from './log.js'
-import { startWireServer } from './server.js'
+import { openJournal } from '../kurrentdb/journal.js'
+import { createEventLog } from '../kurrentdb/log.js'
+import { startWireServer } from '../kurrentdb/server.js'
 
 const { values } = parseArgs({
   options: {

@@ -3,16 +3,16 @@
  * between an answer and its record. Arguments: address, schema, base URL of the model, pause in milliseconds, number of
  * concurrent conversations.
  */
-import { createPostgresBodyStore } from '../../src/adapters/postgres/body-store.js'
-import { createPostgresClaims } from '../../src/adapters/postgres/claims.js'
-import { createPostgresEventStore } from '../../src/adapters/postgres/event-store.js'
-import { createPostgresTokenBudget } from '../../src/adapters/postgres/token-budget.js'
-import { createPostgresWorkQueue } from '../../src/adapters/postgres/work-queue.js'
-import { openPostgres } from '../../src/adapters/postgres/sql.js'
-import { createOpenAiLanguageModel } from '../../src/adapters/openai/language-model.js'
-import { runCompaction } from '../../src/cli/workers/compaction.js'
-import type { Summarizer } from '../../src/ports/summarizer.js'
-import { createExtractiveSummarizer, createSummarizer } from '../../src/summarizers/index.js'
+import { createPostgresBodyStore } from '../../../src/adapters/postgres/body-store.js'
+import { createPostgresClaims } from '../../../src/adapters/postgres/claims.js'
+import { createPostgresEventStore } from '../../../src/adapters/postgres/event-store.js'
+import { createPostgresTokenBudget } from '../../../src/adapters/postgres/token-budget.js'
+import { createPostgresWorkQueue } from '../../../src/adapters/postgres/work-queue.js'
+import { openPostgres } from '../../../src/adapters/postgres/sql.js'
+import { createOpenAiLanguageModel } from '../../../src/adapters/openai/language-model.js'
+import { runCompaction } from '../../../src/cli/workers/compaction.js'
+import type { Summarizer } from '../../../src/ports/summarizer.js'
+import { createExtractiveSummarizer, createSummarizer } from '../../../src/summarizers/index.js'
 
 const [store = '', schema = '', baseUrl = '', pauseMs = '0', concurrency = '1'] = process.argv.slice(2)
 

@@ -2,9 +2,9 @@
  * Runs `migrate-log --from A --to B` in a child process that a test kills. Prints `started`, and then the output of the
  * command.
  */
-import { runMigrateLog } from '../../src/cli/migrate/migrate-log.js'
-import { logPlaces } from './log-places.js'
-import { sayNow } from './say-now.js'
+import { runMigrateLog } from '../../../src/cli/migrate/migrate-log.js'
+import { logPlaces } from '../log-places.js'
+import { sayNow } from '../say-now.js'
 
 async function run(): Promise<void> {
   const [from, to, schema] = process.argv.slice(2)

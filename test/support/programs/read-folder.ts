@@ -4,10 +4,10 @@
  * any other line is a statement, and returns its rows. A failure is `{ failure, code? }`.
  */
 import { createInterface } from 'node:readline'
-import { openFolderToRead } from '../../src/adapters/pglite/open-to-read.js'
-import { codeOf, sentenceOf } from '../../src/ports/store-error.js'
-import { createPostgresEventStore } from '../../src/adapters/postgres/event-store.js'
-import { sayNow } from './say-now.js'
+import { openFolderToRead } from '../../../src/adapters/pglite/open-to-read.js'
+import { codeOf, sentenceOf } from '../../../src/ports/store-error.js'
+import { createPostgresEventStore } from '../../../src/adapters/postgres/event-store.js'
+import { sayNow } from '../say-now.js'
 
 const say = (said: unknown): void => {
   sayNow(`${JSON.stringify(said)}\n`)

@@ -2,9 +2,9 @@
  * Erases a message, and kills itself at a step of the key vault. By default the message is the first one of a
  * conversation with the name of the step.
  */
-import { createKeyFolder } from '../../src/adapters/file/key-folder.js'
-import { openLedger } from '../../src/library/compose.js'
-import type { KeyVault } from '../../src/ports/key-vault.js'
+import { createKeyFolder } from '../../../src/adapters/file/key-folder.js'
+import { openLedger } from '../../../src/library/compose.js'
+import type { KeyVault } from '../../../src/ports/key-vault.js'
 
 const [store = '', keys = '', step = '', conversationId = step, messageId = 'm1'] = process.argv.slice(2)
 const folder = createKeyFolder(keys)

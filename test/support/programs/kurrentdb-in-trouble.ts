@@ -3,11 +3,11 @@
  * store and has nothing more to do. It fails where anything is left unhandled, and hangs where closing leaves something
  * open.
  */
-import { openKurrentDbEventStore } from '../../src/adapters/kurrentdb/event-store.js'
-import { createMemoryBodyStore } from '../../src/adapters/memory/body-store.js'
-import { eventNamed, eventsNamed } from './events.js'
-import { noIndex } from './event-ids.js'
-import { startWireServerProcess } from './kurrentdb/wire-server-process.js'
+import { openKurrentDbEventStore } from '../../../src/adapters/kurrentdb/event-store.js'
+import { createMemoryBodyStore } from '../../../src/adapters/memory/body-store.js'
+import { eventNamed, eventsNamed } from '../events.js'
+import { noIndex } from '../event-ids.js'
+import { startWireServerProcess } from '../kurrentdb/wire-server-process.js'
 
 process.on('unhandledRejection', (reason) => {
   throw reason

@@ -2,10 +2,10 @@
  * Appends to its own stream, in the given schema of the test server, until it is killed. Prints each event's number
  * after the store has acknowledged it.
  */
-import { createPostgresEventStore } from '../../src/adapters/postgres/event-store.js'
-import { eventNamed } from './events.js'
-import { openTestSchema } from './postgres.js'
-import { sayNow } from './say-now.js'
+import { createPostgresEventStore } from '../../../src/adapters/postgres/event-store.js'
+import { eventNamed } from '../events.js'
+import { openTestSchema } from '../postgres.js'
+import { sayNow } from '../say-now.js'
 
 const [schema = '', stream = '', from = '0'] = process.argv.slice(2)
 const { db } = await openTestSchema({ schema, connections: 1, migrated: false })

@@ -3,8 +3,8 @@
  * milliseconds; says each one's number once it is recorded.
  */
 import { setTimeout as delay } from 'node:timers/promises'
-import { openLedger } from '../../src/index.js'
-import { sayNow } from './say-now.js'
+import { openLedger } from '../../../src/index.js'
+import { sayNow } from '../say-now.js'
 
 const ledger = await openLedger({ store: process.argv[2] ?? '', policy: { modelMaxTokens: 4_000 } })
 for (let number = 0; ; number += 1) {

@@ -2,12 +2,12 @@
  * Opens the given folder and appends until it is killed. Prints each event's number after the store has acknowledged
  * it. If an append fails, it prints the failure and exits.
  */
-import { openFolder } from '../../src/adapters/pglite/sql.js'
-import { createPostgresEventStore } from '../../src/adapters/postgres/event-store.js'
-import { migrateLog } from '../../src/adapters/postgres/schema.js'
-import { eventNamed } from './events.js'
-import { lockOptionsOf } from './lock-options.js'
-import { sayNow } from './say-now.js'
+import { openFolder } from '../../../src/adapters/pglite/sql.js'
+import { createPostgresEventStore } from '../../../src/adapters/postgres/event-store.js'
+import { migrateLog } from '../../../src/adapters/postgres/schema.js'
+import { eventNamed } from '../events.js'
+import { lockOptionsOf } from '../lock-options.js'
+import { sayNow } from '../say-now.js'
 
 async function run(): Promise<void> {
   const [folder = '', from = '0'] = process.argv.slice(2)
