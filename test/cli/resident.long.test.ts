@@ -9,7 +9,7 @@ import { repeated } from '../support/length.js'
 import { runCli, spawnCli } from '../support/cli.js'
 import { RESIDENT } from '../support/resident.js'
 
-const KILLS = repeated(20, 6)
+const KILLS = repeated(20, 3)
 
 it('kills under commands and writers', async () => {
   const cwd = mkdtempSync(join(tmpdir(), 'resident-kill-'))

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import type { Browser, Page } from 'playwright-core'
 import { evidenceFile } from '../../src/page/evidence-file.js'
 import { axeViolations, chromiumPath, openWindow, startChromium } from '../support/chromium.js'
+import { repeated } from '../support/length.js'
 import { CONVERSATION, openProvableLedger, type ProvableLedger } from '../support/provable-ledger.js'
 
 jest.setTimeout(600_000)
@@ -83,7 +84,7 @@ inBrowser('the evidence file in a real Chromium', () => {
     const bytes = Buffer.from(file)
     const script = file.indexOf('<script type="module">')
     const passed: number[] = []
-    for (let at = 20; at < 60; at += 1) {
+    for (let at = 20; at < 20 + repeated(40, 12); at += 1) {
       // Some in the frame, some in the script, and the rest in the evidence.
       const place =
         at % 4 === 0

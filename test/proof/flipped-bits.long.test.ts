@@ -73,7 +73,7 @@ describe('a flipped bit is found', () => {
     const random = randomOf(1)
     const events = await opened.db.query<Record<string, string>>('select * from events order by position')
     const missed: string[] = []
-    for (let run = 0; run < repeated(250, 50); run += 1) {
+    for (let run = 0; run < repeated(250, 25); run += 1) {
       const event = events[Math.floor(random() * events.length)] ?? {}
       const column = ['data', 'metadata', 'type', 'stream', 'data', 'metadata', 'data'][run % 7] ?? ''
       const text = Buffer.from(event[column] ?? '')
@@ -96,7 +96,7 @@ describe('a flipped bit is found', () => {
     const tiles = await opened.db.query<{ level: number; index: string; hashes: Uint8Array }>(
       'select * from proof_tiles',
     )
-    for (let run = 0; run < repeated(100, 40); run += 1) {
+    for (let run = 0; run < repeated(100, 20); run += 1) {
       const { level, index, hashes } = tiles[run % tiles.length] ?? { level: 0, index: '0', hashes: new Uint8Array() }
       const changed = flipped(hashes, Math.floor(random() * hashes.length), Math.floor(random() * 8))
       const put = 'update proof_tiles set hashes = $3 where level = $1 and index = $2'
@@ -107,7 +107,7 @@ describe('a flipped bit is found', () => {
     const stored = await opened.db.query<{ size: string; note: string }>(
       'select size, note from checkpoints order by size',
     )
-    for (let run = 0; run < repeated(50, 20); run += 1) {
+    for (let run = 0; run < repeated(50, 10); run += 1) {
       const { size, note } = stored[run % stored.length] ?? { size: '', note: '' }
       const bytes = Buffer.from(note)
       const changed = flipped(bytes, Math.floor(random() * bytes.length), Math.floor(random() * 7)).toString('utf8')
@@ -149,7 +149,7 @@ describe('a flipped bit is found', () => {
   it('in up to 1,000 places of an evidence file, by its script and by another program', async () => {
     const random = randomOf(4)
     const file = Buffer.from(await evidenceFile(await opened.ledger.admin.proofs.evidence(CONVERSATION)))
-    const files = Array.from({ length: repeated(1_000, 200) }, () =>
+    const files = Array.from({ length: repeated(1_000, 100) }, () =>
       flipped(file, Math.floor(random() * file.length), Math.floor(random() * 8)),
     )
     expect(await missedByScript(files)).toEqual([])
@@ -164,7 +164,7 @@ describe('a flipped bit is found', () => {
     const to = Buffer.byteLength(text.slice(0, text.indexOf('</script>', text.indexOf(START))))
     const original: unknown = JSON.parse(jsonOf(text))
     const files: Buffer[] = []
-    while (files.length < repeated(1_000, 200)) {
+    while (files.length < repeated(1_000, 100)) {
       const changed = flipped(file, from + Math.floor(random() * (to - from)), Math.floor(random() * 7))
       // Another spelling of the same content, such as \\u003C for \\u003c, changes nothing.
       if (!isDeepStrictEqual(parsed(jsonOf(changed.toString('utf8'))), original)) files.push(withDigest(changed))
@@ -181,7 +181,7 @@ describe('a flipped bit is found', () => {
       )
     ).slice(0, 300)
     const missed: string[] = []
-    for (let run = 0; run < repeated(50, 20); run += 1) {
+    for (let run = 0; run < repeated(50, 10); run += 1) {
       const event = events[Math.floor(random() * events.length)] ?? {}
       const changed = (event['data'] ?? '').replace('Filler', 'Gimmer')
       await attacker.run('update events set data = $2 where position = $1', [event['position'], changed])

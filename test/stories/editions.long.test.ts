@@ -3,7 +3,7 @@
  * silent or returns an empty answer, killed (-9) repeatedly. Then the edition is compared, adopted, reverted and
  * rebuilt, while an agent appends and readers query the read models.
  *
- * `CONTEXT_LEDGER_TEST_EDITIONS` is the number of kills (default 2, with a few small conversations in a folder). `all`
+ * `CONTEXT_LEDGER_TEST_EDITIONS` is the number of kills (default 1, with a few small conversations in a folder). `all`
  * means 20 kills with every conversation of the data folder, on the server of CONTEXT_LEDGER_TEST_POSTGRES.
  */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
@@ -35,7 +35,7 @@ import {
 import { startOpenAiStub, stubAnswers, type OpenAiStub, stubFlags } from '../support/openai-stub.js'
 import { createTestDatabase, testServer } from '../support/postgres.js'
 
-const setting = process.env['CONTEXT_LEDGER_TEST_EDITIONS'] ?? '2'
+const setting = process.env['CONTEXT_LEDGER_TEST_EDITIONS'] ?? '1'
 const whole = setting === 'all' && dataFolder !== undefined && testServer !== ''
 const KILLS = setting === 'all' ? 20 : Number(setting)
 const CONCURRENCY = 4
