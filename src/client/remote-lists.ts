@@ -1,5 +1,6 @@
 /** Lists of a service, over all their pages. */
 import type {
+  ConversationOrder,
   AsOfOptions,
   At,
   ConversationList,
@@ -89,8 +90,11 @@ const byId = (a: ConversationSummary, b: ConversationSummary): number =>
 const lastTime = ({ lastMessageAt, startedAt }: ConversationSummary): string => lastMessageAt ?? startedAt
 
 /** The orders of a list, as the ledger has them. */
-const ORDERS = {
+const ORDERS: Readonly<
+  Record<Exclude<ConversationOrder, 'id'>, (a: ConversationSummary, b: ConversationSummary) => number>
+> = {
   updated: (a, b) => (lastTime(b) < lastTime(a) ? -1 : lastTime(b) > lastTime(a) ? 1 : byId(b, a)),
+  lost: (a, b) => (b.lost ?? 0) - (a.lost ?? 0) || ORDERS.updated(a, b),
   messages: (a, b) => b.messages - a.messages || byId(a, b),
   tokens: (a, b) => b.liveTokens - a.liveTokens || byId(a, b),
-} satisfies Record<string, (a: ConversationSummary, b: ConversationSummary) => number>
+}

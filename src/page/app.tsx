@@ -5,7 +5,7 @@
 import { Hono, type Context } from 'hono'
 import { html } from 'hono/html'
 import { CONVERSATION_ORDERS } from '../../projections/read-models/live-messages/queries.js'
-import type { ConversationOrder, ListOptions } from '../library/ledger.js'
+import type { ConversationOrder, ListOptions, SearchResult } from '../library/ledger.js'
 import { faultOf, statusOf } from '../library/problem.js'
 import { titlesOf } from '../library/titles.js'
 import { asset } from './assets.js'
@@ -17,7 +17,7 @@ import { RecordRoutes } from './routes/records.js'
 import { Conversation } from './views/conversation.js'
 import { Conversations, Entry, type ListQuery } from './views/conversations.js'
 import { SEARCH, START } from './views/layout.js'
-import { SearchView } from './views/search.js'
+import { AUTHORS, isAuthor, SearchView, type Author } from './views/search.js'
 import { visible } from './views/text.js'
 import { VerifyView } from './views/verification.js'
 
@@ -140,15 +140,25 @@ class PageRoutes {
     return await context.html(html`${<Entry row={row} details={await this.page.rows.read(row)} latest={latest} />}`)
   }
 
+  /** The best hits. Those of one author are chosen from more, because most are of another. */
+  private async hitsOf(query: string, scope: string | undefined, author: Author | undefined): Promise<SearchResult> {
+    const found = await this.page.options.ledger.search(query, {
+      limit: author === undefined ? HITS : HITS * 10,
+      ...(scope === undefined ? {} : { scope }),
+    })
+    if (author === undefined) return found
+    const roles: readonly string[] = AUTHORS[author].roles
+    return { ...found, hits: found.hits.filter(({ role = '' }) => roles.includes(role)).slice(0, HITS) }
+  }
+
   private async search(context: Context): Promise<Response> {
     const c = param(context, 'c')
     const scope = param(context, 'scope')
     const query = param(context, 'q')
     if (c !== undefined) return context.redirect(link('/conversation', { c, q: query }), 303)
-    const found =
-      query === undefined
-        ? undefined
-        : await this.page.options.ledger.search(query, { limit: HITS, ...(scope === undefined ? {} : { scope }) })
+    const from = param(context, 'from')
+    const author = isAuthor(from) ? from : undefined
+    const found = query === undefined ? undefined : await this.hitsOf(query, scope, author)
     const titles = await titlesOf(
       this.page.options.ledger,
       (found?.hits ?? []).map(({ conversationId }) => conversationId),
@@ -156,7 +166,7 @@ class PageRoutes {
     return await this.page.answer(
       context,
       { title: SEARCH, query },
-      <SearchView query={query} scope={scope} found={found} titles={titles} most={HITS} />,
+      <SearchView query={query} scope={scope} from={author} found={found} titles={titles} most={HITS} />,
     )
   }
 

@@ -6,6 +6,8 @@
  * result can be cached and shared, so callers must not change it. `batches` does not contain batches that were merged
  * into a later one or replaced.
  */
+import type { Role } from '../domain/values/message.js'
+
 /**
  * Data for ranking, apart from the terms. Arrays are in the order of the conversation: index `i` of each is the same
  * message.
@@ -57,6 +59,7 @@ export interface MessageRow {
   readonly conversationId: string
   readonly revision: number
   readonly messageId: string
+  readonly role: Role
   readonly createdAt: string
   readonly text: string
   /**

@@ -9,6 +9,7 @@ import { either as E } from 'fp-ts'
 import { placeBatches, rankBatches, type BatchInCorpus } from './place-batches.js'
 import { namesIn, rank, weightedTerms } from './rank.js'
 import { queryTerms } from '../domain/text/terms.js'
+import type { Role } from '../domain/values/message.js'
 import { thrownSentence } from '../domain/values/thrown.js'
 import type {
   ArchiveIndex,
@@ -49,6 +50,8 @@ export interface SearchHit {
   readonly batchId: string | null
   /** A message, or the summary of a batch. */
   readonly kind: 'message' | 'batch'
+  /** The author of a message; absent for a batch. */
+  readonly role?: Role
   /** The message, or all messages that the batch covers, oldest first. */
   readonly messageIds: readonly string[]
   /** Revision of the first message that it covers. */
@@ -269,7 +272,7 @@ async function open(reads: ArchiveReads, found: readonly Ranked[]): Promise<read
   const messages = await reads.messages(found.filter((each) => each.kind === 'message'))
   const batches = await reads.batchRows(found.filter((each) => each.kind === 'batch'))
   const opened = new Map<string, Omit<SearchHit, 'score'>>()
-  for (const { conversationId, revision, messageId, createdAt, text, batchId } of messages) {
+  for (const { conversationId, revision, messageId, role, createdAt, text, batchId } of messages) {
     const span = {
       firstRevision: revision,
       lastRevision: revision,
@@ -278,6 +281,7 @@ async function open(reads: ArchiveReads, found: readonly Ranked[]): Promise<read
     }
     opened.set(keyOf({ kind: 'message', conversationId, revision, score: 0 }), {
       kind: 'message',
+      role,
       conversationId,
       batchId,
       messageIds: [messageId],

@@ -48,7 +48,7 @@ export const listConversations = route({
     since: z.string().optional().meta({ description: 'Only conversations with a message at or after this time' }),
     until: z.string().optional().meta({ description: 'Only conversations without a message at or after this time' }),
     sort: z
-      .enum(['id', 'updated', 'messages', 'tokens'])
+      .enum(['id', 'updated', 'lost', 'messages', 'tokens'])
       .optional()
       .meta({ description: 'Default id. Other orders may change between pages, so they have one page only' }),
     ...wait,

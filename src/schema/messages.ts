@@ -194,6 +194,7 @@ export const search = route({
         conversationId: z.string(),
         batchId: z.string().nullable(),
         kind: z.enum(['message', 'batch']),
+        role: optional(roleSchema),
         messageIds: z.array(z.string()),
         firstRevision: revision,
         lastRevision: revision,

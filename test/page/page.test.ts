@@ -143,6 +143,10 @@ describe('each view, by its address', () => {
     expect(await body('/?scope=tenant')).toContain(listed('short'))
     expect(await body('/?grep=nothing-has-this')).toContain('No conversations match')
     expect(await body('/?sort=id')).not.toContain('class="day"')
+    const byLoss = await body('/?sort=lost')
+    const lost = [...byLoss.matchAll(/>(\d+) items? lost</gu)].map(([, items]) => Number(items))
+    expect(lost.length).toBeGreaterThan(0)
+    expect(lost).toEqual(lost.toSorted((a, b) => b - a))
     expect(await body('/?since=2020-01-01&until=2020-01-02')).toContain('No conversations match')
     expect((await page.get('/?since=yesterday')).status).toBe(400)
   })
@@ -232,6 +236,13 @@ describe('each view, by its address', () => {
     expect(text).toContain('aria-label="Removed"')
     expect(text).toContain('Kept, partial or lost')
     expect(text).toContain('<h3>Cost</h3>')
+    // First what the agent got, then what it lost, then the removed messages, folded.
+    const order = ['aria-label="Added"', 'What the agent no longer knew', 'class="removed '].map((each) =>
+      text.indexOf(each),
+    )
+    expect(order[0]).toBeGreaterThan(0)
+    expect(order).toEqual(order.toSorted((a, b) => a - b))
+    expect(text).not.toContain('<details class="removed user" open')
     expect(await body(of('/difference', { c: 'talk', from: '2', to: '5' }))).toContain('Difference')
     // A difference between other revisions lists the cycles in between.
     const whole = await body(of('/difference', { c: 'talk', from: '2', to: '60' }))
@@ -257,6 +268,12 @@ describe('each view, by its address', () => {
     expect(await body(of('/graph', { c: 'talk', batch }))).toContain(batch.slice(0, 12))
     expect(await body(of('/explain', { c: 'talk', batch, open: '1' }))).toContain('the berth of the harbour')
     expect(await body(of('/graph', { c: 'short' }))).toContain('Nothing has been compacted')
+    // On a narrow screen a list says the same: each batch of the drawing is in it.
+    const [, list = '', drawing = ''] = /class="source-list">([^]*?)<div class="wide graph"([^]*)/u.exec(text) ?? []
+    const batchesIn = (part: string): readonly string[] =>
+      [...new Set([...part.matchAll(/explain\?c=talk&amp;batch=([\w-]+)/gu)].map(([, id = '']) => id))].toSorted()
+    expect(batchesIn(list)).toEqual(batchesIn(drawing))
+    expect(batchesIn(list).length).toBeGreaterThan(1)
   })
 
   it('a box of messages of the graph opens into each of them, and each leads to the message in its place', async () => {
@@ -291,6 +308,16 @@ describe('each view, by its address', () => {
   it('a search, and its hits in their places', async () => {
     const text = await body('/search?q=berth')
     expect(text).toContain('<mark>berth</mark>')
+    // Each hit names its author, and the search can be limited to one.
+    const authors = async (address: string): Promise<ReadonlySet<string>> =>
+      new Set(
+        [...(await body(address)).matchAll(/data-hit[^>]*>([^<\d]+)/gu)].map(([, name = '']) =>
+          name.trim(),
+        ),
+      )
+    expect(await authors('/search?q=berth')).toEqual(new Set(['User', 'Assistant', 'Summary of']))
+    expect(await authors('/search?q=berth&from=user')).toEqual(new Set(['User']))
+    expect(await body('/search?q=berth&from=tool')).toContain('Nothing found')
     const inside = await body(of('/conversation', { c: 'talk', q: 'berth' }))
     expect(inside).toMatch(/data-url="\/course\?c=talk&amp;hits=\d/u)
     const [, href = ''] = /href="(\/conversation\?[^"]+)" data-hit/u.exec(inside) ?? []
@@ -306,6 +333,20 @@ describe('each view, by its address', () => {
     expect(await body(of('/log/part', { c: 'talk', part: '0' }))).toContain('MessageAppended')
     expect(await body(of('/event', { c: 'talk', r: '1' }))).toContain('&quot;messageId&quot;')
     expect((await page.get(of('/event', { c: 'talk', r: '100000' }))).status).toBe(400)
+    // One kind of events, a page at a time: together they are all of that kind.
+    const revisions: number[] = []
+    let next: string | undefined = of('/log', { c: 'talk', kind: 'compactions' })
+    while (next !== undefined) {
+      const shown = await body(next)
+      expect(shown).not.toContain('title="MessageAppended"')
+      revisions.push(...[...shown.matchAll(/aria-label="revision (\d+): /gu)].map(([, revision]) => Number(revision)))
+      next = /<a href="([^"]+)">next</u.exec(shown)?.[1]?.replaceAll('&amp;', '&')
+    }
+    const expected: number[] = []
+    for await (const { type, revision } of ledger.log('talk'))
+      if (!['MessageAppended', 'ConversationConfigured'].includes(type)) expected.push(revision)
+    expect(revisions).toEqual(expected)
+    expect(await body(of('/log', { c: 'short', kind: 'tools' }))).toContain('No such events')
   })
 
   it('what verify finds, and the list knows of it: those that are verified, are not, and never were', async () => {
@@ -474,8 +515,10 @@ describe('drawings', () => {
     expect(without).not.toMatch(/class="(?:soft|hard)"/u)
     const [, line = ''] = /class="soft" d="([^"]*)"/u.exec(await svg([null, 40, 40])) ?? []
     expect(line).toMatch(/^M[\d.]+ [\d.]+L[\d.]+ [\d.]+$/u)
-    // The largest label starts at the left side.
-    expect(without).toMatch(/class="tick" x="0" y="\d+">1,234,567,890</u)
+    // The labels are round, and the known limits have names.
+    const ticks = [...without.matchAll(/class="tick" x="0" y="[\d.]+">([\d,]+)</gu)].map(([, text]) => text)
+    expect(ticks).toEqual(['500,000,000', '1,000,000,000'])
+    expect(await svg([null, 40, 40])).toContain('hard limit 40')
   })
 
   it('a graph has a box for each batch and each of their chunks', async () => {

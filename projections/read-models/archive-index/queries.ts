@@ -6,6 +6,7 @@
  * frequent words do not distinguish messages. If all words of a query are frequent, messages that contain all of them
  * are ranked.
  */
+import { roleOf } from '../../../src/domain/text/author.js'
 import { CODE_STEP, codeOf } from '../../../src/domain/text/codes.js'
 import { storable } from '../../../src/domain/text/terms.js'
 import type {
@@ -269,6 +270,7 @@ interface MessageSqlRow {
   conversationId: string
   revision: string
   messageId: string
+  author: string
   createdAt: string
   text: string
   wasTakenOver: boolean
@@ -281,7 +283,7 @@ async function messageRows(sql: Sql, refs: readonly MessageRef[]): Promise<reado
   // Batches are consecutive runs of messages, so the first batch that does not end before the message usually contains
   // it, unless an adoption, a revert or an undo has activated other batches.
   const rows = await sql.query<MessageSqlRow>(
-    `select m.conversation_id as "conversationId", m.revision, m.message_id as "messageId", m.created_at as "createdAt", m.text,
+    `select m.conversation_id as "conversationId", m.revision, m.message_id as "messageId", m.author, m.created_at as "createdAt", m.text,
        exists (select from archive_takeovers t where t.conversation_id = m.conversation_id) as "wasTakenOver",
        b.batch_id as "batchId", b.message_ids as "messageIds"
      from unnest($1::text[], $2::int8[]) with ordinality as wanted(conversation_id, revision, number)
@@ -301,11 +303,19 @@ async function messageRows(sql: Sql, refs: readonly MessageRef[]): Promise<reado
     rows.filter((row) => row.wasTakenOver || (row.batchId !== null && !isInBatch(row))),
   )
   return rows.map((row) => {
-    const { conversationId, revision, messageId, createdAt, text } = row
+    const { conversationId, revision, messageId, author, createdAt, text } = row
     const covers = searched.get(keyOf(row))
     const batchId =
       covers === undefined ? row.batchId : covers.find((cover) => idsOf(cover.messageIds).includes(messageId))?.batchId
-    return { conversationId, revision: Number(revision), messageId, createdAt, text, batchId: batchId ?? null }
+    return {
+      conversationId,
+      revision: Number(revision),
+      messageId,
+      role: roleOf(author),
+      createdAt,
+      text,
+      batchId: batchId ?? null,
+    }
   })
 }
 

@@ -105,13 +105,15 @@ interface ConversationRow {
   stopped: string | null
 }
 
+const LOST = 'case when c.last_compaction is null then 0 else n.lost end'
+
 // The query counts, because a handler reads nothing and so cannot count. A conversation has few live messages.
 // `lost_counts` is a cache of the log's database, filled by the loss report.
 const SUMMARY = `
   select c.conversation_id as "conversationId", c.scope, c.program, coalesce(c.title, o.words) as title, c.project,
     c.parent_id as "parentId", c.revision, coalesce(c.started_at, f.created_at, c.first_recorded_at) as "startedAt",
     c.last_recorded_at as "lastRecordedAt", c.last_message_at as "lastMessageAt", c.cycles as compactions,
-    case when c.last_compaction is null then 0 else n.lost end as lost, c.messages_compressed as "messagesCompressed",
+    ${LOST} as lost, c.messages_compressed as "messagesCompressed",
     coalesce(l.messages, 0) as "liveMessages", coalesce(l.tokens, 0) as "liveTokens",
     (select s.stop::json ->> 'reason' from projection_stops s
      join projection_checkpoints p on p.name = s.name and p.generation = s.generation and p.partition = 0 and p.state = 'live'
@@ -182,8 +184,8 @@ export async function conversation(sql: Sql, conversationId: string): Promise<Co
   return row === undefined ? undefined : summaryOf(row)
 }
 
-/** Sort orders of a list: last message, number of messages or live tokens (highest first), or id. */
-export const CONVERSATION_ORDERS = ['updated', 'messages', 'tokens', 'id'] as const
+/** Sort orders of a list: last message, number of lost items, messages or live tokens (highest first), or id. */
+export const CONVERSATION_ORDERS = ['updated', 'lost', 'messages', 'tokens', 'id'] as const
 /** A sort order of a list. */
 export type ConversationOrder = (typeof CONVERSATION_ORDERS)[number]
 
@@ -219,6 +221,7 @@ const LAST = 'coalesce(c.last_message_at, c.started_at, c.first_recorded_at)'
 const MESSAGES = 'c.messages_compressed + coalesce(l.messages, 0)'
 const ORDER: Readonly<Record<ConversationOrder, string>> = {
   updated: `${LAST} desc, c.conversation_id desc`,
+  lost: `coalesce(${LOST}, 0) desc, ${LAST} desc, c.conversation_id desc`,
   messages: `${MESSAGES} desc, c.conversation_id collate "C"`,
   tokens: 'coalesce(l.tokens, 0) desc, c.conversation_id collate "C"',
   id: 'c.conversation_id collate "C"',

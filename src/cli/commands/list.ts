@@ -14,7 +14,7 @@ import { shortIds } from '../short-ids.js'
 import { columns } from '../terminal.js'
 import { dayOfFlag, localTime, timeOfFlag } from '../time-words.js'
 
-const ORDERS = ['updated', 'messages', 'tokens', 'id'] as const
+const ORDERS = ['updated', 'lost', 'messages', 'tokens', 'id'] as const
 
 const TEXT_FILTERS = ['match', 'scope', 'program', 'project', 'grep'] as const
 const TIME_FILTERS = ['since', 'until'] as const

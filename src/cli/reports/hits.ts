@@ -8,6 +8,7 @@ import { brief, colours, line, many, note, noteColours, printable, noteLag, type
 function hitDocument({
   conversationId,
   batchId,
+  role,
   messageIds,
   firstRevision,
   lastRevision,
@@ -16,7 +17,18 @@ function hitDocument({
   score,
   text,
 }: SearchHit): unknown {
-  return { conversationId, batchId, messageIds, firstRevision, lastRevision, startTime, endTime, score, text }
+  return {
+    conversationId,
+    batchId,
+    ...(role === undefined ? {} : { role }),
+    messageIds,
+    firstRevision,
+    lastRevision,
+    startTime,
+    endTime,
+    score,
+    text,
+  }
 }
 
 /** A search result as JSON. */
@@ -35,7 +47,7 @@ export function provenance(hit: SearchHit): string {
       ? `revision ${hit.firstRevision.toString()}`
       : `revisions ${hit.firstRevision.toString()} to ${hit.lastRevision.toString()}`
   const times = hit.startTime === hit.endTime ? hit.startTime : `${hit.startTime} to ${hit.endTime}`
-  return `${hit.batchId === null ? 'live' : hit.batchId} · ${messagesOf(hit)} · ${revisions} · ${times}`
+  return `${hit.role ?? 'summary'} · ${hit.batchId ?? 'live'} · ${messagesOf(hit)} · ${revisions} · ${times}`
 }
 
 /** Prints the hits, and notes about results that may be missing. */

@@ -11,7 +11,8 @@ import { DifferenceView } from '../views/difference.js'
 import { Editions, EditionView, type ConversationEdition } from '../views/editions.js'
 import { ForgottenView } from '../views/forgotten.js'
 import { coveredBy, Graph, type OpenChunk } from '../views/graph.js'
-import { EventDetails, EventList, Log, LOG_PART } from '../views/log.js'
+import { EVENT_KINDS, isEventKind, type EventKind } from '../views/event-kinds.js'
+import { EventDetails, EventList, KindLog, Log, LOG_PART } from '../views/log.js'
 import { explainedLine } from './explained-line.js'
 import { conversation, param, wholeNumber, type PageServices } from './page-services.js'
 
@@ -188,6 +189,8 @@ export class RecordRoutes {
 
   private async log(context: Context): Promise<Response> {
     const c = conversation(context)
+    const kind = param(context, 'kind')
+    if (isEventKind(kind)) return await this.logOfKind(context, c, kind)
     const { revision: head } = await this.headOf(c)
     const part = Math.floor(Math.min(wholeNumber(context, 'from') ?? 0, head) / LOG_PART)
     const events = await this.eventsOf(c, part * LOG_PART, LOG_PART)
@@ -195,6 +198,25 @@ export class RecordRoutes {
       context,
       { title: 'Log', c, tab: 'log' },
       <Log c={c} head={head} from={part} events={events} words={this.page.options.words} />,
+    )
+  }
+
+  /** A page of the events of one kind. It reads the log until the page is full. */
+  private async logOfKind(context: Context, c: string, kind: EventKind): Promise<Response> {
+    const events: RecordedEvent[] = []
+    let next: number | undefined
+    for await (const event of this.page.options.ledger.log(c, { from: wholeNumber(context, 'from') ?? 0 })) {
+      if (!EVENT_KINDS[kind].has(event)) continue
+      if (events.length === LOG_PART) {
+        next = event.revision
+        break
+      }
+      events.push(event)
+    }
+    return await this.page.answer(
+      context,
+      { title: 'Log', c, tab: 'log' },
+      <KindLog c={c} kind={kind} events={events} next={next} words={this.page.options.words} />,
     )
   }
 

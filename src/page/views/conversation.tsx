@@ -4,7 +4,7 @@ import type { SearchHit } from '../../library/ledger.js'
 import { conversationLink, link } from '../links.js'
 import type { Step } from '../reading/step.js'
 import type { Words } from '../words.js'
-import type { ContextFocus } from './chat.js'
+import { ROLES, type ContextFocus } from './chat.js'
 import { StepView } from './context.js'
 import { count, many, Marked, markedWords, oneLine, Time } from './text.js'
 
@@ -29,14 +29,11 @@ export function HitList({ query, hits }: Hits): Child {
       {hits.map((hit) => (
         <li>
           <a href={hitLink(hit, query)} data-hit data-revision={String(hit.firstRevision)}>
-            <Time at={hit.startTime} isShort />
-          </a>
+            {hit.role === undefined ? `Summary of ${many(hit.messageIds.length, 'message')}` : ROLES[hit.role]}
+          </a>{' '}
           <span class="facts">
-            {hit.kind === 'batch'
-              ? ` summary of ${many(hit.messageIds.length, 'message')}`
-              : hit.batchId === null
-                ? null
-                : ' compacted since then'}
+            <Time at={hit.startTime} isShort />
+            {hit.kind === 'message' && hit.batchId !== null ? ' · compacted since then' : null}
           </span>
           <p>
             <Marked text={oneLine(hit.text, 320)} words={words} />

@@ -56,7 +56,7 @@ const lastTime = ({ lastMessageAt, lastRecordedAt }: ConversationSummary): strin
 /** The losses of a conversation. */
 function Outcome({ row, details }: { row: ConversationSummary; details: RowDetails | undefined }): Child {
   const lost = row.lost ?? details?.lost ?? 0
-  if (row.compactions === 0 && lost === 0) return <p class="outcome muted">never compacted</p>
+  if (row.compactions === 0 && lost === 0) return <p class="outcome" />
   return (
     <p class="outcome">
       {many(row.compactions, 'compaction')}
@@ -82,16 +82,21 @@ export function Entry({
   details: RowDetails | undefined
   latest: VerdictSummary | undefined
 }): Child {
-  const { conversationId: c, title, program, messages, scope, stopped } = row
+  const { conversationId: c, title, program, project, messages, scope, stopped } = row
   const at = lastTime(row)
   return (
     <li class="entry" data-row={details === undefined ? link('/row', { c }) : undefined}>
       <div>
         <a class="name" href={conversationLink({ c })} title={title === undefined ? undefined : plain(c.slice(0, 200))}>
-          <Name text={title ?? c} most={110} />
+          {title === undefined ? 'Untitled conversation' : <Name text={title} most={110} />}
         </a>
         <p class="facts">
-          <time datetime={at}>{at.slice(11, 16)}</time>
+          <time datetime={at}>
+            <span class="date">{at.slice(0, 10)} </span>
+            {at.slice(11, 16)}
+          </time>
+          {title === undefined ? <Name text={c} most={60} /> : null}
+          {project === undefined ? null : <span title={plain(project)}>{visible(projectName(project))}</span>}
           {program === undefined ? null : <span>{visible(program)}</span>}
           <span>{many(messages, 'message')}</span>
           {scope === undefined ? null : <Name text={scope} most={24} />}
@@ -165,24 +170,18 @@ function Day({
   ...props
 }: Pick<ListProps, 'detailsOf' | 'latestOf'> & { name: string; rows: readonly ConversationSummary[] }): Child {
   return (
-    <section aria-label={name}>
+    <section aria-label={name} class="of-day">
       <h2 class="day">{name}</h2>
-      {[...groupBy(rows, ({ project = '' }) => project)].map(([project, ofProject]) => (
-        <div class="group">
-          {project === '' ? null : (
-            <h3>
-              <span title={plain(project)}>{visible(projectName(project))}</span>
-            </h3>
-          )}
-          <Entries rows={ofProject} {...props} />
-        </div>
-      ))}
+      <div class="group">
+        <Entries rows={[...groupBy(rows, ({ project = '' }) => project).values()].flat()} {...props} />
+      </div>
     </section>
   )
 }
 
 const ORDERS: readonly (readonly [ConversationOrder, string])[] = [
   ['updated', 'last message'],
+  ['lost', 'items lost'],
   ['messages', 'messages'],
   ['tokens', 'tokens'],
   ['id', 'id'],
@@ -297,12 +296,34 @@ function Found({ query, list, now, ...props }: ListProps & { more: boolean }): C
   )
 }
 
+/** Links to the two orders that are used most. */
+function Orders({ query }: { query: ListQuery }): Child {
+  return (
+    <p class="choices">
+      {(
+        [
+          ['updated', 'Latest'],
+          ['lost', 'Most lost'],
+        ] as const
+      ).map(([sort, name]) => (
+        <a
+          href={link('/', { ...query, sort: sort === 'updated' ? undefined : sort, page: undefined })}
+          aria-current={sort === query.sort ? 'true' : undefined}
+        >
+          {name}
+        </a>
+      ))}
+    </p>
+  )
+}
+
 /** The start page. */
 export function Conversations(props: ListProps & { more: boolean }): Child {
   return (
     <>
       <h1 class="title">What happened lately</h1>
       <Filters query={props.query} />
+      <Orders query={props.query} />
       <Found {...props} />
     </>
   )

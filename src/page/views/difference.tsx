@@ -17,35 +17,41 @@ import { cut, count, many, Name, oneLine, plain, visible, Time } from './text.js
 
 type RemovedMessage = Difference['messages']['left'][number]
 
+/** A removed message in one line that folds out. */
 function RemovedMessageView({ c, before, message }: { c: string; before: number; message: RemovedMessage }): Child {
   const { messageId, role, content, toolCalls = [], batchId, tokens, createdAt } = message
   const text = contentText(content)
+  const first = toolCalls[0] === undefined ? '' : (toolCalls[0].function?.name ?? toolCalls[0].type)
+  const place = conversationLink({ c, at: before, m: messageId })
   return (
-    <article class={`msg ${role}`} aria-label={plain(`${role} ${messageId.slice(0, 60)}`)}>
-      <header>
-        <b class="role">{ROLES[role]}</b>
+    <details class={`removed ${role}`}>
+      <summary>
+        <b class="role">{ROLES[role]}</b>{' '}
+        <span class="preview">{visible(oneLine(text === '' ? first : text, 120))}</span>{' '}
+        <span class="facts">{many(tokens, 'token')}</span>
+      </summary>
+      <p class="facts">
+        <a href={place} title={plain(messageId.slice(0, 200))}>
+          in the conversation, <Time at={createdAt} isShort />
+        </a>
         {batchId === undefined ? null : (
-          <a class="id" href={link('/explain', { c, batch: batchId })}>
-            its summary
-          </a>
+          <>
+            {' · '}
+            <a href={link('/explain', { c, batch: batchId })}>its summary</a>
+          </>
         )}
-        <span class="facts">
-          {many(tokens, 'token')}
-          {' · '}
-          <a href={conversationLink({ c, at: before, m: messageId })} title={plain(messageId.slice(0, 200))}>
-            <Time at={createdAt} isShort />
-          </a>
-        </span>
-      </header>
+      </p>
       <Lines
         lines={text === '' ? [] : text.split(/\r\n|\n|\r/u)}
-        most={6}
-        more={conversationLink({ c, at: before, m: messageId })}
+        most={40}
+        more={place}
+        isMarkdown={role !== 'tool'}
+        isCode={role === 'tool'}
       />
       {toolCalls.map((call) => (
         <ToolCallView call={call} result={NO_RESULT} isOpen={false} />
       ))}
-    </article>
+    </details>
   )
 }
 
@@ -106,20 +112,29 @@ function SummaryLine({ c, batch }: { c: string; batch: Difference['batches']['le
   )
 }
 
-/** The removed parts. */
+/** The removed messages, folded, and the removed summaries. */
 function Removed({ difference }: { difference: Difference }): Child {
   const { conversationId: c, from, messages, batches } = difference
+  const { left, passed } = messages
   return (
     <section aria-label="Removed">
-      <h3>
-        {many(messages.left.length, 'message')} removed
-        {messages.passed.length === 0 ? null : `, ${count(messages.passed.length)} added and removed in between`}
-      </h3>
-      {messages.left.slice(0, MAX_REMOVED).map((message) => (
-        <RemovedMessageView c={c} before={from.revision} message={message} />
-      ))}
-      {messages.left.length <= MAX_REMOVED ? null : (
-        <p class="muted">and {many(messages.left.length - MAX_REMOVED, 'more', 'more')}</p>
+      {left.length === 0 ? null : (
+        <details class="fold">
+          <summary>
+            {many(left.length, 'message')} removed
+            {passed.length === 0 ? null : `, ${count(passed.length)} added and removed in between`}
+          </summary>
+          {left.slice(0, MAX_REMOVED).map((message) => (
+            <RemovedMessageView c={c} before={from.revision} message={message} />
+          ))}
+          {left.length <= MAX_REMOVED ? null : (
+            <p>
+              <a href={conversationLink({ c, at: from.revision })}>
+                {many(left.length - MAX_REMOVED, 'more', 'more')}, in the context before
+              </a>
+            </p>
+          )}
+        </details>
       )}
       {batches.left.length === 0 ? null : (
         <>
@@ -137,8 +152,14 @@ function Removed({ difference }: { difference: Difference }): Child {
 
 type AddedBatch = Difference['batches']['came'][number]
 
+/** Lines of a summary that are not folded. */
+const SUMMARY_LINES = 14
+
+/** A summary: its first lines, and the others folded. */
 function AddedSummary({ c, batch }: { c: string; batch: AddedBatch }): Child {
   const { batchId, messageCount, tokens } = batch
+  const lines = summaryOf(batch).split('\n')
+  const rest = lines.slice(SUMMARY_LINES)
   return (
     <article class="msg card" aria-label={`Summary ${batchId}`}>
       <header>
@@ -148,7 +169,13 @@ function AddedSummary({ c, batch }: { c: string; batch: AddedBatch }): Child {
           <a href={link('/explain', { c, batch: batchId })}>sources</a>
         </span>
       </header>
-      <Lines lines={summaryOf(batch).split('\n')} more={link('/explain', { c, batch: batchId })} isMarkdown />
+      <Lines lines={lines.slice(0, SUMMARY_LINES)} more={link('/explain', { c, batch: batchId })} isMarkdown />
+      {rest.length === 0 ? null : (
+        <details class="fold">
+          <summary>{many(rest.length, 'more line')}</summary>
+          <Lines lines={rest} most={400} more={link('/explain', { c, batch: batchId })} isMarkdown />
+        </details>
+      )}
     </article>
   )
 }
@@ -199,7 +226,7 @@ function EventsBetween({ difference: { conversationId: c, events } }: { differen
   )
 }
 
-/** The changes between two revisions: removed parts in the first column, added parts in the second. */
+/** The changes between two revisions: the summaries, what was lost, and the removed messages, folded. */
 export function DifferenceView({
   difference,
   forgotten,
@@ -227,27 +254,28 @@ export function DifferenceView({
         </p>
       )}
       <Sides difference={difference} />
-      {forgotten === undefined ? null : <Headlines cycles={[forgotten]} names={undefined} linked />}
-      <div class="columns">
-        <Removed difference={difference} />
-        <section aria-label="Added" class="stays">
-          <Added difference={difference} />
-          {forgotten !== undefined ? (
-            <ForgottenParts found={forgotten} linked />
-          ) : cycle !== undefined ? (
-            <p class="note muted">This compaction belongs to an adopted edition. See the edition for what it lost.</p>
-          ) : (
-            <CyclesBetween c={c} marks={cyclesBetween} />
-          )}
-        </section>
-      </div>
+      <section aria-label="Added">
+        <Added difference={difference} />
+      </section>
+      {forgotten !== undefined ? (
+        <>
+          <h3>What the agent no longer knew</h3>
+          <Headlines cycles={[forgotten]} names={undefined} linked />
+          <ForgottenParts found={forgotten} linked />
+        </>
+      ) : cycle !== undefined ? (
+        <p class="note muted">This compaction belongs to an adopted edition. See the edition for what it lost.</p>
+      ) : (
+        <CyclesBetween c={c} marks={cyclesBetween} />
+      )}
+      <Removed difference={difference} />
       {view.length === 0 ? (
         <p class="muted">The text of the summaries is unchanged.</p>
       ) : (
-        <section aria-label="Text of the summaries">
-          <h3>Text of the summaries</h3>
+        <details class="fold">
+          <summary>Changes in the text of the summaries</summary>
           <TextDifference changes={view} />
-        </section>
+        </details>
       )}
       <EventsBetween difference={difference} />
     </>

@@ -38,8 +38,9 @@ export function Editions({ c, editions }: { c: string; editions: readonly Conver
   if (editions.length === 0)
     return (
       <p class="empty">
-        No editions of this conversation. <code>context-ledger replay</code> creates one: another compaction of the same
-        history.
+        No editions of this conversation. An edition is another compaction of the same history: with another prompt,
+        model or policy. <code>context-ledger replay CONVERSATION</code> creates one; then this page compares it with
+        the context that the agent gets.
       </p>
     )
   return (

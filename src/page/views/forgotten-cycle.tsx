@@ -2,7 +2,7 @@
  * The losses of one compaction: the removed content, what the summary keeps of it with proof, and the tool calls repeated
  * after the compaction, compared with those before it. The page and the report files use the same view.
  */
-import type { Child } from 'hono/jsx'
+import type { Child, PropsWithChildren } from 'hono/jsx'
 import { duration } from '../../domain/text/count.js'
 import { ITEM_KINDS, ITEM_NAMES, type ItemKind } from '../../forgotten/items.js'
 import type { ForgottenCycle, ForgottenTotal, JudgedItem } from '../../library/ledger.js'
@@ -51,17 +51,18 @@ export interface Linked {
   readonly linked: boolean
 }
 
-/** A revision, linked to its message. */
+/** A link to the message; in report files, which have no links to the page, its revision. */
 export function RevisionLink({
   c,
   revision,
   messageId,
   linked,
-}: Linked & { c: string; revision: string; messageId: string }): Child {
-  const words = <>revision {count(Number(revision))}</>
+  children = 'where it was said',
+}: PropsWithChildren<Linked & { c: string; revision: string; messageId: string }>): Child {
+  const words = `revision ${count(Number(revision))}`
   return linked ? (
-    <a class="facts" href={conversationLink({ c, at: revision, m: messageId })}>
-      {words}
+    <a class="facts" href={conversationLink({ c, at: revision, m: messageId })} title={words}>
+      {children}
     </a>
   ) : (
     <span class="facts">{words}</span>
@@ -103,7 +104,9 @@ function ProofOf({ c, item, linked }: Linked & { c: string; item: JudgedItem }):
       ) : (
         <>
           still in the context,{' '}
-          <RevisionLink c={c} revision={proof.revision} messageId={proof.messageId} linked={linked} />
+          <RevisionLink c={c} revision={proof.revision} messageId={proof.messageId} linked={linked}>
+            in this message
+          </RevisionLink>
         </>
       )}
       : <q>{visible(cut(proof.text, MAX_CHARACTERS))}</q>
@@ -135,9 +138,11 @@ function ItemLine({
       {mentions > 1 ? <span class="facts"> in {many(mentions, 'message')}</span> : null}
       {resolvedBy === undefined ? null : (
         <div class="facts">
-          resolved at{' '}
-          <RevisionLink c={c} revision={resolvedBy.revision} messageId={resolvedBy.messageId} linked={linked} />:{' '}
-          {visible(cut(resolvedBy.text, MAX_CHARACTERS))}
+          resolved,{' '}
+          <RevisionLink c={c} revision={resolvedBy.revision} messageId={resolvedBy.messageId} linked={linked}>
+            in this message
+          </RevisionLink>
+          : {visible(cut(resolvedBy.text, MAX_CHARACTERS))}
         </div>
       )}
       <ProofOf c={c} item={item} linked={linked} />
@@ -204,12 +209,18 @@ function PairLine({ c, pair, linked }: Linked & { c: string; pair: Pair }): Chil
       <span class="kind">{visible(tool === '' ? use : tool)}</span> {visible(cut(subject, MAX_CHARACTERS))}{' '}
       <span class="facts">{costText(cost)}</span>
       <div class="facts">
-        <RevisionLink c={c} revision={first.revision} messageId={first.messageId} linked={linked} />:{' '}
-        <q>{visible(cut(first.text, MAX_CHARACTERS))}</q>
+        first call,{' '}
+        <RevisionLink c={c} revision={first.revision} messageId={first.messageId} linked={linked}>
+          in this message
+        </RevisionLink>
+        : <q>{visible(cut(first.text, MAX_CHARACTERS))}</q>
       </div>
       <div class="facts">
-        repeated at <RevisionLink c={c} revision={again.revision} messageId={again.messageId} linked={linked} />:{' '}
-        <q>{visible(cut(again.text, MAX_CHARACTERS))}</q>
+        repeated call,{' '}
+        <RevisionLink c={c} revision={again.revision} messageId={again.messageId} linked={linked}>
+          in this message
+        </RevisionLink>
+        : <q>{visible(cut(again.text, MAX_CHARACTERS))}</q>
       </div>
       {why === undefined ? null : <div class="facts">{WHY_UNKNOWN[why]}</div>}
     </li>

@@ -125,9 +125,14 @@ function RepeatedWork({
         {visible(loss.tool === '' ? loss.use : loss.tool)} <code>{visible(cut(loss.subject, MAX_CHARACTERS))}</code>
       </p>
       <p class="facts">
-        cost <b>{costText(loss.cost)}</b>; first at{' '}
-        <RevisionLink c={c} revision={loss.first.revision} messageId={loss.first.messageId} linked={linked} />, again at{' '}
-        <RevisionLink c={c} revision={loss.again.revision} messageId={loss.again.messageId} linked={linked} />
+        cost <b>{costText(loss.cost)}</b>;{' '}
+        <RevisionLink c={c} revision={loss.first.revision} messageId={loss.first.messageId} linked={linked}>
+          first call
+        </RevisionLink>
+        ,{' '}
+        <RevisionLink c={c} revision={loss.again.revision} messageId={loss.again.messageId} linked={linked}>
+          repeated call
+        </RevisionLink>
       </p>
     </li>
   )

@@ -6,7 +6,7 @@ import type { Child } from 'hono/jsx'
 import { summaryOf } from '../../domain/conversation/batch.js'
 import type { BatchOrigin, ChunkOrigin, OriginalMessage } from '../../library/ledger.js'
 import { conversationLink, link } from '../links.js'
-import { count, linesOf, many, oneLine, plain } from './text.js'
+import { count, linesOf, many, oneLine, plain, visible } from './text.js'
 
 interface Node {
   readonly x: number
@@ -161,6 +161,62 @@ export function layOut(
   return { nodes, edges, columns, omitted }
 }
 
+/** A batch with its sources and messages as a list, for screens that are narrower than the drawing. */
+function SourceItem({
+  c,
+  batch,
+  open,
+  linked,
+}: {
+  c: string
+  batch: BatchOrigin
+  open: OpenChunk | undefined
+  linked: boolean
+}): Child {
+  const { title, fullText } = summaryText(batch)
+  const covered = coveredBy(batch)
+  const isOpen = open?.batchId === batch.batchId
+  return (
+    <li>
+      <a class={`batch ${batch.state}`} href={linked ? link('/explain', { c, batch: batch.batchId }) : undefined}>
+        {fullText === undefined ? title : oneLine(fullText.slice(fullText.indexOf('. ') + 2), 160)}
+      </a>
+      <span class="facts">
+        {many(batch.messageCount, 'message')}, {many(batch.tokens, 'token')}
+      </span>
+      {batch.sources.length === 0 ? null : (
+        <ul>
+          {batch.sources.map((source) => (
+            <SourceItem c={c} batch={source} open={open} linked={linked} />
+          ))}
+        </ul>
+      )}
+      {covered === undefined ? null : (
+        <ul>
+          <li>
+            <a href={linked ? link('/graph', { c, open: isOpen ? undefined : batch.batchId }) : undefined}>
+              {isOpen ? '▾ ' : '▸ '}
+              {many(covered.messageIds.length, 'message')}
+            </a>
+            {isOpen ? (
+              <ul>
+                {open.messages.slice(0, MAX_LEAVES).map(({ message, messageId, recorded }) => (
+                  <li>
+                    <b>{message.role}</b>{' '}
+                    <a href={conversationLink({ c, at: recorded.revision, m: messageId })}>
+                      {visible(oneLine(linesOf(message).join(' '), 120)) || messageId}
+                    </a>
+                  </li>
+                ))}
+              </ul>
+            ) : null}
+          </li>
+        </ul>
+      )}
+    </li>
+  )
+}
+
 export function Graph({
   c,
   batches,
@@ -195,6 +251,11 @@ export function Graph({
         Blue: in the current context. Dashed: merged into a newer summary.
         {linked ? ' Click a summary for its sources, or a box of messages to expand it.' : null}
       </p>
+      <ul class="source-list">
+        {batches.slice(0, MAX_LEAVES).map((batch) => (
+          <SourceItem c={c} batch={batch} open={open} linked={linked} />
+        ))}
+      </ul>
       <div class="wide graph" role="region" aria-label="Summaries, their sources and messages" tabindex={0}>
         <svg
           width={width}

@@ -39,6 +39,7 @@ export function Lines({
   changes,
   most,
   isMarkdown = false,
+  isCode = false,
 }: {
   lines: readonly string[]
   words?: RegExp | undefined
@@ -51,10 +52,12 @@ export function Lines({
   most?: number | undefined
   /** Show emphasis, code and headings of Markdown, line by line. */
   isMarkdown?: boolean
+  /** Use the font for code. */
+  isCode?: boolean
 }): Child {
   const { lines: clippedLines, omitted } = clipped(lines, most)
   return (
-    <div class="text">
+    <div class={isCode ? 'text code' : 'text'}>
       {clippedLines.map((line, at) => {
         const { isHeading, content } = isMarkdown
           ? inlineOf(line, words)

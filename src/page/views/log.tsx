@@ -2,10 +2,15 @@
 import { toWire } from '../../domain/values/revision.js'
 import type { Child } from 'hono/jsx'
 import type { RecordedEvent } from '../../domain/events/index.js'
+import { contentText, type ToolCall } from '../../domain/values/message.js'
+import { toReportCall } from '../../forgotten/compaction-reports.js'
 import { conversationLink, link } from '../links.js'
+import { toolSummary } from '../reading/tool-summary.js'
 import type { Words } from '../words.js'
+import { ROLES } from './chat.js'
+import { EVENT_KINDS, type EventKind } from './event-kinds.js'
 import { eventLabel } from './event-label.js'
-import { count, many, Name, visible, Time } from './text.js'
+import { count, many, Name, oneLine, visible, Time } from './text.js'
 
 /** Events per part. */
 export const LOG_PART = 100
@@ -19,31 +24,109 @@ const TONES: Readonly<Partial<Record<RecordedEvent['type'], string>>> = {
   CycleUndone: 'warn',
 }
 
+const MAX_CHARACTERS = 200
+
+interface Line {
+  readonly label: string
+  /** When it was said; of other events, when it was recorded. */
+  readonly at: string
+  readonly text: string
+}
+
+/** A tool call in short: "→ edit src/date.ts". */
+function callText(call: ToolCall): string {
+  const { tool, subject } = toolSummary(toReportCall(call))
+  return `→ ${tool} ${subject}`
+}
+
+/** An event in one line: a message as it was said, any other event in words. */
+function lineOf(event: RecordedEvent, words: Words): Line {
+  if (event.type !== 'MessageAppended')
+    return { label: eventLabel(event.type), at: event.metadata.recordedAt, text: words.describeEvent(event) }
+  const { role, content, toolCalls: calls = [], createdAt } = event.data
+  return {
+    label: ROLES[role],
+    at: createdAt,
+    text: oneLine([contentText(content), ...calls.map(callText)].join(' '), MAX_CHARACTERS),
+  }
+}
+
 /** Events, one per line. */
 export function EventList({ c, events, words }: { c: string; events: readonly RecordedEvent[]; words: Words }): Child {
   return (
     <>
-      {events.map((event) => (
-        <article
-          class="event"
-          aria-label={`revision ${String(event.revision)}: ${eventLabel(event.type)}`}
-          tabindex={-1}
-        >
-          <a class="n" href={conversationLink({ c, at: event.revision })}>
-            {count(event.revision)}
-          </a>
-          <Time at={event.metadata.recordedAt} />
-          <b class={TONES[event.type]} title={event.type}>
-            {eventLabel(event.type)}
-          </b>
-          <p>
-            {visible(words.describeEvent(event))}{' '}
-            <a class="event-link" href={link('/event', { c, r: event.revision })}>
-              details
+      {events.map((event) => {
+        const { label, at, text } = lineOf(event, words)
+        return (
+          <article class="event" aria-label={`revision ${String(event.revision)}: ${label}`} tabindex={-1}>
+            <a class="n" href={conversationLink({ c, at: event.revision })}>
+              {count(event.revision)}
             </a>
-          </p>
-        </article>
+            <Time at={at} />
+            <b class={TONES[event.type]} title={event.type}>
+              {label}
+            </b>
+            <p>
+              {visible(text)}{' '}
+              <a class="event-link" href={link('/event', { c, r: event.revision })}>
+                details
+              </a>
+            </p>
+          </article>
+        )
+      })}
+    </>
+  )
+}
+
+/** Links that limit the log to a kind. */
+function KindLinks({ c, kind }: { c: string; kind: EventKind | undefined }): Child {
+  return (
+    <p class="choices">
+      <a href={link('/log', { c })} aria-current={kind === undefined ? 'true' : undefined}>
+        Everything
+      </a>
+      {Object.entries(EVENT_KINDS).map(([each, { name }]) => (
+        <a href={link('/log', { c, kind: each })} aria-current={each === kind ? 'true' : undefined}>
+          {name}
+        </a>
       ))}
+    </p>
+  )
+}
+
+/** The log of one kind of events, a page at a time. */
+export function KindLog({
+  c,
+  kind,
+  events,
+  next,
+  words,
+}: {
+  c: string
+  kind: EventKind
+  events: readonly RecordedEvent[]
+  /** Where the next page starts; undefined after the last one. */
+  next: number | undefined
+  words: Words
+}): Child {
+  return (
+    <>
+      <h2>Everything that was recorded</h2>
+      <KindLinks c={c} kind={kind} />
+      {events.length === 0 ? (
+        <p class="empty">
+          No such events. <a href={link('/log', { c })}>Show everything</a>
+        </p>
+      ) : null}
+      <div class="events">
+        <EventList c={c} events={events} words={words} />
+      </div>
+      {next === undefined ? null : (
+        <p class="pages">
+          <a href={link('/log', { c, kind, from: next })}>next</a>
+        </p>
+      )}
     </>
   )
 }
@@ -68,6 +151,7 @@ export function Log({
   return (
     <>
       <h2>Everything that was recorded</h2>
+      <KindLinks c={c} kind={undefined} />
       <form class="filters" action="/log">
         <input type="hidden" name="c" value={c} />
         <label>

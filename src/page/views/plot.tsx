@@ -140,6 +140,13 @@ function CourseLines({ course, scales, most }: { course: Course; scales: Scales;
   )
 }
 
+/** Two to five round values from 0: multiples of 1, 2 or 5 times a power of ten. */
+function tokenTicks(most: number): readonly number[] {
+  const power = 10 ** Math.floor(Math.log10(most / 2))
+  const step = Math.max(1, power * (most / power >= 10 ? 5 : most / power >= 4 ? 2 : 1))
+  return Array.from({ length: Math.floor(most / step) + 1 }, (_none, at) => at * step)
+}
+
 /** The first revisions of some turns, evenly distributed. */
 function turnTicks({ revisions, turns }: Course): readonly { readonly turn: number; readonly revision: number }[] {
   const every = Math.max(1, Math.ceil((turns.at(-1) ?? 0) / MAX_TICKS))
@@ -148,27 +155,41 @@ function turnTicks({ revisions, turns }: Course): readonly { readonly turn: numb
   )
 }
 
+/** The names of the limits that are known at the end, at their lines. */
+function LimitName({ course: { soft, hard }, scales }: { course: Course; scales: Scales }): Child {
+  const limits = [
+    ['hard limit', hard.at(-1) ?? null],
+    ['soft limit', soft.at(-1) ?? null],
+  ] as const
+  return (
+    <>
+      {limits.map(([name, tokens]) =>
+        tokens === null ? null : (
+          <text class="tick" x="100%" y={TOP + scales.y(tokens) + 13} text-anchor="end">
+            {name} {count(tokens)}
+          </text>
+        ),
+      )}
+    </>
+  )
+}
+
 function Axes({ course, scales }: { course: Course; scales: Scales }): Child {
   // The name of the axis is at its beginning.
   const ticks = turnTicks(course).filter(({ revision }) => scales.x(revision) > WIDTH * NAMED_SHARE)
   return (
     <>
-      {[0, 0.5, 1].map((share) => (
+      {tokenTicks(scales.most).map((tokens) => (
         <>
-          <line
-            class="grid"
-            x1="0"
-            x2="100%"
-            y1={TOP + scales.y(scales.most * share)}
-            y2={TOP + scales.y(scales.most * share)}
-          />
-          {share === 0 ? null : (
-            <text class="tick" x="0" y={TOP + scales.y(scales.most * share) + 13}>
-              {count(Math.round(scales.most * share))}
+          <line class="grid" x1="0" x2="100%" y1={TOP + scales.y(tokens)} y2={TOP + scales.y(tokens)} />
+          {tokens === 0 ? null : (
+            <text class="tick" x="0" y={TOP + scales.y(tokens) + 13}>
+              {count(tokens)}
             </text>
           )}
         </>
       ))}
+      <LimitName course={course} scales={scales} />
       {ticks.map(({ turn, revision }) => (
         <text class="tick" x={percentOf(scales, revision)} y={HEIGHT - 6} text-anchor="middle">
           {count(turn)}

@@ -8,6 +8,43 @@ import { many, Name } from './text.js'
 
 type Found = Awaited<ReturnType<Ledger['search']>>
 
+/** The authors that a search can be limited to. */
+export const AUTHORS = {
+  user: { name: 'Users', roles: ['user'] },
+  assistant: { name: 'Assistants', roles: ['assistant'] },
+  tool: { name: 'Tool results', roles: ['tool'] },
+} as const satisfies Readonly<Record<string, { readonly name: string; readonly roles: readonly string[] }>>
+export type Author = keyof typeof AUTHORS
+export const isAuthor = (text: string | undefined): text is Author => text !== undefined && Object.hasOwn(AUTHORS, text)
+
+/** Links that limit the search to an author. */
+function AuthorLinks({
+  query,
+  scope,
+  from,
+}: {
+  query: string
+  scope: string | undefined
+  from: Author | undefined
+}): Child {
+  const choices: readonly (readonly [Author | undefined, string])[] = [
+    [undefined, 'Everything'],
+    ...Object.entries(AUTHORS).flatMap(([author, { name }]) => (isAuthor(author) ? [[author, name] as const] : [])),
+  ]
+  return (
+    <p class="choices">
+      {choices.map(([author, name]) => (
+        <a
+          href={link('/search', { q: query, scope, from: author })}
+          aria-current={author === from ? 'true' : undefined}
+        >
+          {name}
+        </a>
+      ))}
+    </p>
+  )
+}
+
 function Results({ query, found, titles, most }: { query: string; found: Found; titles: Titles; most: number }): Child {
   const conversations = new Set(found.hits.map(({ conversationId }) => conversationId))
   return (
@@ -37,12 +74,15 @@ function Results({ query, found, titles, most }: { query: string; found: Found; 
 export function SearchView({
   query,
   scope,
+  from,
   found,
   titles,
   most,
 }: {
   query: string | undefined
   scope: string | undefined
+  /** Only messages of this author. */
+  from: Author | undefined
   found: Found | undefined
   titles: Titles
   /** The search stops at this number of hits. */
@@ -63,7 +103,10 @@ export function SearchView({
         <button type="submit">Search</button>
       </form>
       {found === undefined || query === undefined ? null : (
-        <Results query={query} found={found} titles={titles} most={most} />
+        <>
+          <AuthorLinks query={query} scope={scope} from={from} />
+          <Results query={query} found={found} titles={titles} most={most} />
+        </>
       )}
     </>
   )
