@@ -19,7 +19,7 @@ it('an erasure removes its texts and what was made from them, and nothing else',
       }
     }),
     // A shorter history would take as long to find as all the others together.
-    { numRuns: runsOf(20), endOnFailure: true },
+    { numRuns: runsOf(20), endOnFailure: true, timeout: 120_000 },
   )
   expect(erasures).toBeGreaterThan(0)
 })

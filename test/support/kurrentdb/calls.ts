@@ -154,7 +154,10 @@ export function createCalls({ id, users, log, reads, faults, role, life, die }: 
     // An append that its client gave up while it was still sending ends here too, with a part of its events: no server
     // takes a part for the whole.
     call.on('end', () => {
-      if (!call.cancelled) void finish()
+      // The end of the stream is emitted before the call is marked as cancelled.
+      setImmediate(() => {
+        if (!call.cancelled) void finish()
+      })
     })
   }
 
