@@ -312,6 +312,7 @@ describe('a ledger', () => {
     const keys = [
       'conversationId',
       'batchId',
+      'role',
       'messageIds',
       'firstRevision',
       'lastRevision',
