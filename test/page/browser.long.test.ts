@@ -133,6 +133,9 @@ inBrowser(`the page in a real Chromium${chromiumPath === undefined ? ' (there is
     ['a conversation that is not there', at('/conversation', { c: 'nobody' })],
   ]
 
+  /** In CI every third view, as keys and print depend on the frame and on what a view lists. */
+  const someViews = (): ReturnType<typeof views> => views().filter((_view, at) => isWhole || at % 3 === 0)
+
   for (const colorScheme of ['light', 'dark'] as const) {
     // CI runs each scheme and each width once; `npm run test:all` runs all four combinations.
     for (const width of isWhole ? [1_440, 390] : [colorScheme === 'light' ? 1_440 : 390]) {
@@ -279,7 +282,7 @@ inBrowser(`the page in a real Chromium${chromiumPath === undefined ? ' (there is
     const { page, wrong, context } = await entered()
     const focused = async (selector: string): Promise<boolean> =>
       await page.evaluate<boolean>(`document.activeElement.matches(${JSON.stringify(selector)})`)
-    for (const [name, url] of views()) {
+    for (const [name, url] of someViews()) {
       await page.goto(url, { waitUntil: 'networkidle' })
       if (name === 'verify') await page.waitForSelector(PROVED, PROOF)
       await page.keyboard.press('/')
@@ -430,7 +433,7 @@ inBrowser(`the page in a real Chromium${chromiumPath === undefined ? ' (there is
         (overflowY !== 'visible' && each.scrollHeight > each.clientHeight + 1) ||
         (overflowX !== 'visible' && each.scrollWidth > each.clientWidth + 1))
     }).map((each) => each.outerHTML.slice(0, 80))`
-    for (const [name, url] of views()) {
+    for (const [name, url] of someViews()) {
       await page.goto(url, { waitUntil: 'networkidle' })
       if (name === 'verify') await page.waitForSelector(PROVED, PROOF)
       expect({ name, cutOff: await page.evaluate<string[]>(cutOff) }).toEqual({ name, cutOff: [] })
