@@ -134,7 +134,7 @@ inBrowser(`the page in a real Chromium${chromiumPath === undefined ? ' (there is
   ]
 
   /** In CI every third view, as keys and print depend on the frame and on what a view lists. */
-  const someViews = (): ReturnType<typeof views> => views().filter((_view, at) => isWhole || at % 3 === 0)
+  const someViews = (): ReturnType<typeof views> => views().filter((_view, place) => isWhole || place % 3 === 0)
 
   for (const colorScheme of ['light', 'dark'] as const) {
     // CI runs each scheme and each width once; `npm run test:all` runs all four combinations.
