@@ -8,7 +8,7 @@ import { CONVERSATION_ORDERS } from '../../projections/read-models/live-messages
 import type { ConversationOrder, ListOptions, SearchResult } from '../library/ledger.js'
 import { faultOf, statusOf } from '../library/problem.js'
 import { titlesOf } from '../library/titles.js'
-import { asset } from './assets.js'
+import { asset, ASSET_CACHE } from './assets.js'
 import { link } from './links.js'
 import { verifyStatusOf, VERIFY_STATUSES, type VerifyStatus } from './reading/verdicts.js'
 import { ConversationRoutes } from './routes/conversation.js'
@@ -64,7 +64,7 @@ class PageRoutes {
       const found = await asset(context.req.param('name'))
       return found === undefined
         ? context.text('no such file\n', 404)
-        : context.body(found.text, 200, { 'content-type': found.type })
+        : context.body(found.text, 200, { 'content-type': found.type, 'cache-control': ASSET_CACHE })
     })
     app.get('/', (context) => this.conversations(context))
     app.get('/row', (context) => this.row(context))

@@ -2,7 +2,7 @@
  * Static files of the page and of evidence files: style sheets and scripts. `scripts/build.mjs` builds them into the package.
  */
 import { readFile } from 'node:fs/promises'
-import { builtFile } from '../lib/package-root.js'
+import { builtFile, buildId } from '../lib/package-root.js'
 
 const TYPES = {
   'page.css': 'text/css; charset=utf-8',
@@ -10,6 +10,14 @@ const TYPES = {
   'evidence.css': 'text/css; charset=utf-8',
   'evidence.js': 'text/javascript; charset=utf-8',
 } as const
+
+/** A browser keeps a file as long as it wants, because the address names the build. */
+export const ASSET_CACHE = 'private, max-age=86400, immutable'
+
+const version = encodeURIComponent(buildId().trim())
+
+/** The address of a static file of this build. */
+export const assetAddress = (name: string): string => `/assets/${name}?v=${version}`
 
 /** The name of a static file. */
 export type AssetName = keyof typeof TYPES

@@ -105,9 +105,10 @@ export function guard({ token, port, startedAt }: GuardOptions): MiddlewareHandl
   }
 }
 
-/** Adds the response headers. Does not check access. */
+/** Adds the response headers. Does not check access. A static file keeps its own header for caches: it has no data. */
 export const withHeaders: MiddlewareHandler = async (context, next) => {
   await next()
-  for (const [name, value] of Object.entries(HEADERS)) context.header(name, value)
+  const { 'cache-control': cache = HEADERS['cache-control'] } = Object.fromEntries(context.res.headers)
+  for (const [name, value] of Object.entries({ ...HEADERS, 'cache-control': cache })) context.header(name, value)
   return undefined
 }

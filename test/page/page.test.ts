@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { html } from 'hono/html'
 import { openLedger, type Ledger } from '../../src/index.js'
+import { ASSET_CACHE, assetAddress } from '../../src/page/assets.js'
 import { createHistories, History } from '../../src/page/reading/history.js'
 import { createSteps } from '../../src/page/reading/step.js'
 import { reportOf } from '../../src/page/report.js'
@@ -118,6 +119,8 @@ describe('who is let in', () => {
       expect(policy).not.toContain('unsafe')
       expect(headers.get('referrer-policy')).toBe('no-referrer')
       expect(headers.get('x-content-type-options')).toBe('nosniff')
+      // Nothing of the ledger stays in a cache of the browser; the page's own files do.
+      expect(headers.get('cache-control')).toBe(path.startsWith('/assets/') ? ASSET_CACHE : 'no-store')
     }
   })
 
@@ -415,7 +418,7 @@ describe('texts that would be more than texts', () => {
       // The only script element is the page's own, and no text becomes a handler or a style.
       expect({ path, scripts: text.match(/<script[^>]*>/gu) ?? [] }).toEqual({
         path,
-        scripts: text.includes('<html') ? ['<script type="module" src="/assets/page.js">'] : [],
+        scripts: text.includes('<html') ? [`<script type="module" src="${assetAddress('page.js')}">`] : [],
       })
       expect({ path, tags: text.match(/<(?:img|h1>not|svg\/|style|iframe|object|base|b>bold)[^>]*>/giu) }).toEqual({
         path,

@@ -2,6 +2,7 @@
 import type { Child } from 'hono/jsx'
 import { raw } from 'hono/html'
 import type { ConversationSummary } from '../../library/ledger.js'
+import { assetAddress } from '../assets.js'
 import { link } from '../links.js'
 import { many, Name, plain, Time, visible } from './text.js'
 
@@ -147,9 +148,9 @@ export function Layout({ title, ledger, conversation, tab, query, children }: La
           <title>{`${plain(name)} · Context Ledger`}</title>
           <meta name="viewport" content="width=device-width, initial-scale=1" />
           <meta name="color-scheme" content="light dark" />
-          <link rel="icon" href="/assets/icon.svg" type="image/svg+xml" />
-          <link rel="stylesheet" href="/assets/page.css" />
-          <script type="module" src="/assets/page.js"></script>
+          <link rel="icon" href={assetAddress('icon.svg')} type="image/svg+xml" />
+          <link rel="stylesheet" href={assetAddress('page.css')} />
+          <script type="module" src={assetAddress('page.js')}></script>
         </head>
         <body>
           <a class="skip" href="#main">
