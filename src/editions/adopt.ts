@@ -16,6 +16,7 @@ import { editionStreams } from '../recording/conversation-streams.js'
 import { createConfiguredSince } from '../recording/configured-since.js'
 import { createEditionConversation } from './edition-conversations.js'
 import { EDITION_PATIENCE_MS, holdEdition } from './edition-claim.js'
+import { erasedEditions } from './erased-editions.js'
 import { editionIdOf, planEdition } from './edition-plan.js'
 import { decodeEvent, isOfType } from '../recording/read-event.js'
 import type { CommandFailure, Conversations, Handled } from '../recording/handle-command.js'
@@ -157,7 +158,7 @@ async function catchUpReplay(
     { readonly replay: ConversationReplay; readonly isOwn: boolean; readonly wouldBe: string }
   >
 > {
-  const wouldBe = editionIdOf({ ...deps, settings })
+  const wouldBe = editionIdOf({ ...deps, settings }, await erasedEditions(deps.log, [conversationId]))
   const isOwn = wouldBe === editionId
   const plan = planEdition(editionId, await deps.conversations.load(conversationId), { ...deps, settings })
   if (E.isLeft(plan)) return plan

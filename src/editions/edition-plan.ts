@@ -28,10 +28,20 @@ const PROBE: readonly SummaryJob[] = [
   { kind: 'resummarize', summaries: [], maxSummaryTokens: 1024, temperature: 0, persona: '' },
 ]
 
+const NONE: ReadonlySet<string> = new Set()
+
 /**
  * The id of the edition that these inputs make. Throws if a custom summarizer cannot prepare a job without messages.
+ * @param erased editions that an erasure removed summaries from: their ids are not used again
  */
-export function editionIdOf({ summarizer, persona, settings }: EditionMakers): string {
+export function editionIdOf(makers: EditionMakers, erased: ReadonlySet<string> = NONE): string {
+  for (let again = 0; ; again += 1) {
+    const editionId = nextEditionId(makers, again)
+    if (!erased.has(editionId)) return editionId
+  }
+}
+
+function nextEditionId({ summarizer, persona, settings }: EditionMakers, again: number): string {
   const probes = PROBE.map((job) => {
     const { prompt, parameters, formatterVersion } = summarizer.prepare(job)
     return { prompt: prompt.sha256, parameters, formatterVersion }
@@ -40,10 +50,8 @@ export function editionIdOf({ summarizer, persona, settings }: EditionMakers): s
   // Earlier versions called the setting `fallback` `standIn`. Under that name the id of an edition stays the same.
   const { fallback: standIn, ...others } = settings ?? {}
   const named = { ...others, ...(standIn === undefined ? {} : { standIn }) }
-  return hashOf({ strategy, provider, model, windowTokens, asked: probes, persona, settings: named }).slice(
-    0,
-    ID_DIGITS,
-  )
+  const makers = { strategy, provider, model, windowTokens, asked: probes, persona, settings: named }
+  return hashOf(again === 0 ? makers : { ...makers, again }).slice(0, ID_DIGITS)
 }
 
 /** The plan of an edition of one conversation: its configuration with the overriding settings. */

@@ -7,6 +7,7 @@ import { either as E } from 'fp-ts'
 import { isWithoutModel, type Price } from '../domain/reports/prices.js'
 import type { Summarizer } from '../ports/summarizer.js'
 import { editionStreamsOnce } from '../recording/conversation-streams.js'
+import { erasedEditions } from './erased-editions.js'
 import { editionIdOf, planEdition } from './edition-plan.js'
 import { costAt, type EditionSpending } from './metered.js'
 import { recallSummaries } from './recall-summaries.js'
@@ -89,7 +90,7 @@ export async function estimateReplay(
   deps: ReplayAllDependencies,
   { conversationIds, settings, price, signal, editionId: toAdopt }: EstimateRequest,
 ): Promise<ReplayEstimate> {
-  const wouldBe = editionIdOf({ ...deps, settings })
+  const wouldBe = editionIdOf({ ...deps, settings }, await erasedEditions(deps.log, conversationIds))
   const editionId = toAdopt ?? wouldBe
   const counts: Counts = { calls: 0, promptTokens: 0, completionTokens: 0 }
   const failures: ReplayEstimate['failures'][number][] = []

@@ -19,6 +19,7 @@ import { loadConversation, seeUntil } from '../recording/load-conversation.js'
 import { decodeEvent, isOfType } from '../recording/read-event.js'
 import type { SearchPorts } from '../retrieval/search.js'
 import { figuresOf, storedEdition, type Figures } from './compare.js'
+import { erasedEditions } from './erased-editions.js'
 import { editionIdOf } from './edition-plan.js'
 import { evidenceOf, type EvidenceCounts, type EvidenceMessage, type LabelledQuestion } from './evidence-reach.js'
 import { estimateReplay, type ReplayEstimate } from './estimate.js'
@@ -154,10 +155,14 @@ interface PlannedCandidate extends Candidate {
 }
 
 /** Candidates that make the same edition are one: the first counts. */
-function planned(deps: EvaluateDependencies, candidates: readonly Candidate[]): PlannedCandidate[] {
+async function planned(
+  deps: EvaluateDependencies,
+  { conversationIds, candidates }: Pick<EvaluateRequest, 'conversationIds' | 'candidates'>,
+): Promise<PlannedCandidate[]> {
+  const erased = await erasedEditions(deps.log, conversationIds)
   const byEdition = new Map<string, PlannedCandidate>()
   for (const candidate of candidates) {
-    const editionId = editionIdOf({ ...candidate, persona: deps.persona })
+    const editionId = editionIdOf({ ...candidate, persona: deps.persona }, erased)
     if (!byEdition.has(editionId)) byEdition.set(editionId, { ...candidate, editionId })
   }
   return [...byEdition.values()]
@@ -364,7 +369,7 @@ async function runCandidate(
 /** Makes an edition for each candidate and measures those that are finished. A failed candidate stops no other one. */
 export async function evaluate(deps: EvaluateDependencies, request: EvaluateRequest): Promise<Evaluation> {
   const conversationIds = [...new Set(request.conversationIds)]
-  const candidates = planned(deps, request.candidates)
+  const candidates = await planned(deps, { ...request, conversationIds })
   const made: { readonly replayed: Replay; readonly failures: EvaluatedCandidate['failures'] }[] = []
   for (const [at] of candidates.entries()) {
     const replayed = await runCandidate(deps, { ...request, conversationIds }, candidates, at + 1)
@@ -426,7 +431,7 @@ export async function estimateEvaluation(
   { conversationIds, candidates, signal }: Pick<EvaluateRequest, 'conversationIds' | 'candidates' | 'signal'>,
 ): Promise<EvaluationEstimate> {
   const estimates: EvaluationEstimate['candidates'][number][] = []
-  for (const { name, summarizer, settings, price } of planned(deps, candidates)) {
+  for (const { name, summarizer, settings, price } of await planned(deps, { conversationIds, candidates })) {
     // A strategy without a model buys nothing, and estimating it takes as long as the work.
     if (isWithoutModel(summarizer)) continue
     const estimate = await estimateReplay({ ...deps, summarizer }, { conversationIds, settings, price, signal })

@@ -14,6 +14,7 @@ import { isSummarizerFailure, type Summarizer } from '../ports/summarizer.js'
 import type { CompactFailure } from '../compaction/compact.js'
 import { editionStreamsOnce, type EditionStreams } from '../recording/conversation-streams.js'
 import { EDITION_PATIENCE_MS, holdEdition } from './edition-claim.js'
+import { erasedEditions } from './erased-editions.js'
 import { editionIdOf, planEdition, type EditionMakers } from './edition-plan.js'
 import { isUnreadableEvent } from '../recording/read-event.js'
 import type { Conversations } from '../recording/handle-command.js'
@@ -172,7 +173,6 @@ interface ConversationRun {
 }
 
 class ReplayRun {
-  private readonly editionId: string
   private readonly payer: ReturnType<typeof createMetered>
   private readonly owner: string
   private readonly startedAt = performance.now()
@@ -188,14 +188,14 @@ class ReplayRun {
   constructor(
     private readonly deps: ReplayAllDependencies,
     private readonly request: ReplayRequest,
+    private readonly editionId: string,
   ) {
-    this.editionId = editionIdOf({ ...deps, settings: request.settings })
     this.owner = deps.clock.newId()
     this.streams = editionStreamsOnce(deps.log)
     const conversationIds = [...new Set(request.conversationIds)]
     this.runs = conversationIds.map((conversationId) => ({ conversationId, outcome: undefined }))
     this.payer = createMetered({
-      editionId: this.editionId,
+      editionId,
       spending: deps.spending,
       bound: request.bound ?? {},
       onNoRoom: (room) => {
@@ -369,5 +369,7 @@ class ReplayRun {
 }
 
 /** Builds an edition of conversations, new or continued from an earlier run. */
-export const replay = (deps: ReplayAllDependencies, request: ReplayRequest): Promise<Replay> =>
-  new ReplayRun(deps, request).run()
+export const replay = async (deps: ReplayAllDependencies, request: ReplayRequest): Promise<Replay> => {
+  const erased = await erasedEditions(deps.log, request.conversationIds)
+  return await new ReplayRun(deps, request, editionIdOf({ ...deps, settings: request.settings }, erased)).run()
+}

@@ -84,13 +84,34 @@ it('shows the plan, erases with --yes, and has nothing left to erase about an un
 })
 
 it('names the commands for a new summary of what remains, and they work', async () => {
+  const replayWords = ['replay', 'long', '--yes', '--json']
+  const editionOf = ({ stdout }: { readonly stdout: string }): string => String(JSON.parse(stdout).editionId)
+  const former = editionOf(await command(replayWords))
   const erased = await run(['--conversation', 'long', '--message', 'm1', ...REASON, '--yes'])
   const [replay = '', adopt = ''] = [...erased.stdout.matchAll(/`context-ledger ([^`]+)`/gu)].map(([, words]) => words)
   const summary = async () => (await command(['context', 'long'])).stdout
   expect(await summary()).not.toContain('Message 0')
   const replayed = await command([...replay.split(' '), '--json'])
-  const { editionId } = JSON.parse(replayed.stdout)
-  expect(await command(adopt.replace('EDITION', String(editionId)).split(' '))).toMatchObject({ status: 0 })
+  // The former edition has lost its summaries, so the same inputs make another one.
+  const editionId = editionOf(replayed)
+  expect(editionId).not.toBe(former)
+  expect(editionOf(await command(replayWords))).toBe(editionId)
+  expect(await command(adopt.replace('EDITION', editionId).split(' '))).toMatchObject({ status: 0 })
   expect(await summary()).toContain('Message 0')
   expect(await command(['verify'])).toMatchObject({ status: 0 })
+})
+
+it('makes a new summary of what remains, and adopts it', async () => {
+  const erased = await run(['--conversation', 'long', '--message', 'm3', ...REASON, '--yes', '--resummarize', '--json'])
+  const { resummarized } = JSON.parse(erased.stdout)
+  expect(resummarized).toMatchObject([{ conversationId: 'long' }])
+  const { stdout } = await command(['context', 'long'])
+  expect(stdout).toContain('Message 0')
+  expect(stdout).not.toContain('Message 3:')
+  expect(await command(['verify'])).toMatchObject({ status: 0 })
+  const editions = JSON.parse((await command(['editions', 'list', '--json'])).stdout).editions
+  expect(JSON.stringify(editions)).toContain(resummarized[0].editionId)
+  expect(await run(['--conversation', 'long', '--message', 'm5', '--resummarize', ...REASON])).toMatchObject({
+    status: 2,
+  })
 })

@@ -1,6 +1,6 @@
 /** `erase`: shows what an erasure removes, and removes it with `--yes`. */
 import { LedgerError } from '../../lib/ledger-error.js'
-import type { CompletedErasure, ErasureTarget, PlannedErasure } from '../../library/ledger.js'
+import type { CompletedErasure, ErasureTarget, Ledger, PlannedErasure, ReplayOptions } from '../../library/ledger.js'
 import { toWire } from '../../domain/values/revision.js'
 import { text, toggle, type CliCommand } from '../command.js'
 import type { CommandArgs } from '../command-args.js'
@@ -46,10 +46,6 @@ async function offerNewSummary({ conversationId, receipt }: CompletedErasure): P
       `for a new summary of what remains: \`context-ledger replay ${id} --yes\`, then \`context-ledger editions adopt EDITION ${id}\``,
     ),
   )
-  if (receipt.editions > 0)
-    await line(
-      colours.dim('an existing edition keeps its erased summaries: replay with another prompt, model or policy'),
-    )
 }
 
 async function showCompleted(completed: readonly CompletedErasure[], offers: boolean): Promise<void> {
@@ -69,10 +65,34 @@ async function showCompleted(completed: readonly CompletedErasure[], offers: boo
   }
 }
 
+/** A new summary of what remains in a conversation, in force. */
+interface Resummarized {
+  readonly conversationId: string
+  readonly editionId: string
+}
+
+/** Makes a new summary of what remains of each conversation that lost summaries, and adopts it. */
+async function resummarize(
+  { editions }: Pick<Ledger, 'editions'>,
+  completed: readonly CompletedErasure[],
+  policy: ReplayOptions['policy'],
+): Promise<Resummarized[]> {
+  const options = policy === undefined ? {} : { policy }
+  const made: Resummarized[] = []
+  for (const { conversationId, receipt } of completed) {
+    if (receipt.summaries === 0) continue
+    const { editionId } = await editions.replay({ conversations: [conversationId], ...options })
+    await editions.adopt(conversationId, editionId, options)
+    made.push({ conversationId, editionId })
+  }
+  return made
+}
+
 export const eraseTexts: CliCommand = {
   words: 'erase',
   describe: 'Erase a conversation, a message, or everything about a person, with the summaries made from it',
-  uses: ['open', 'record'],
+  uses: ['open', 'record', 'summarize'],
+  policy: true,
   options: {
     subject: text('Erase everything about this person, in every conversation'),
     conversation: text('Erase this conversation'),
@@ -81,6 +101,7 @@ export const eraseTexts: CliCommand = {
     'legal-basis': text('Erase also what a retention rule keeps: why this is lawful. Recorded with the erasure'),
     resume: toggle('Continue erasures that were interrupted'),
     yes: toggle('Erase. Without it, only the plan is shown'),
+    resummarize: toggle('After the erasure: make a new summary of what remains, and adopt it'),
   },
   examples: [
     ['$0 erase --subject anna@example.org --reason "request 12"', 'show what would be erased'],
@@ -91,9 +112,12 @@ export const eraseTexts: CliCommand = {
     const [reason, legalBasis] = [args.text('reason'), args.text('legal-basis')]
     if (target !== undefined && args.is('yes') && reason === undefined)
       throw new LedgerError('Usage', '--reason is required: it is recorded with the erasure')
+    const renews = args.is('resummarize')
+    if (renews && target !== undefined && !args.is('yes'))
+      throw new LedgerError('Usage', '--resummarize needs --yes: without it, nothing is erased')
     // Of a whole conversation nothing remains.
-    const offers = target !== undefined && ('subject' in target || 'messageId' in target)
-    await withLedger(args.flags, {}, async ({ ledger }) => {
+    const offers = !renews && target !== undefined && ('subject' in target || 'messageId' in target)
+    await withLedger(args.flags, renews ? { writes: true } : {}, async ({ ledger, config }) => {
       const { erasure } = ledger.admin
       const planned = target === undefined ? [] : await erasure.plan(target)
       if (!args.json && target !== undefined) await showPlan(planned)
@@ -103,9 +127,20 @@ export const eraseTexts: CliCommand = {
           : args.is('yes') && reason !== undefined
             ? await erasure.run(target, { reason, ...(legalBasis === undefined ? {} : { legalBasis }) })
             : undefined
-      if (args.json) await line(toWire({ planned, ...(completed === undefined ? {} : { completed }) }))
-      else if (completed === undefined) await line('nothing was erased: pass --yes to erase it')
-      else await showCompleted(completed, offers)
+      if (!args.json && completed === undefined) await line('nothing was erased: pass --yes to erase it')
+      if (!args.json && completed !== undefined) await showCompleted(completed, offers)
+      const resummarized = renews ? await resummarize(ledger, completed ?? [], config.policy) : undefined
+      if (args.json)
+        await line(
+          toWire({
+            planned,
+            ...(completed === undefined ? {} : { completed }),
+            ...(resummarized === undefined ? {} : { resummarized }),
+          }),
+        )
+      else
+        for (const { conversationId, editionId } of resummarized ?? [])
+          await line(`new summary of what remains of ${printable(conversationId)}: edition ${editionId} is active`)
     })
   },
 }

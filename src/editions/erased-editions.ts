@@ -1,0 +1,18 @@
+/** Editions that an erasure removed summaries from. */
+import { conversationStream } from '../domain/values/ids.js'
+import type { Log } from '../recording/load-conversation.js'
+import { decodeEvent, isOfType } from '../recording/read-event.js'
+
+/** The ids of the editions that erasures in these conversations removed summaries from. */
+export async function erasedEditions(log: Log, conversationIds: Iterable<string>): Promise<ReadonlySet<string>> {
+  const erased = new Set<string>()
+  // Only an erasable ledger has erasures.
+  if (log.keys === undefined) return erased
+  for (const conversationId of conversationIds)
+    for await (const stored of log.store.readStream(conversationStream(conversationId), {})) {
+      if (stored.type !== 'ErasureRequested') continue
+      const event = await decodeEvent(stored, log)
+      if (isOfType(event, 'ErasureRequested')) for (const editionId of event.data.editions) erased.add(editionId)
+    }
+  return erased
+}
