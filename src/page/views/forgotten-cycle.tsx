@@ -138,7 +138,7 @@ function ItemLine({
       {mentions > 1 ? <span class="facts"> in {many(mentions, 'message')}</span> : null}
       {resolvedBy === undefined ? null : (
         <div class="facts">
-          resolved,{' '}
+          resolved{linked ? ', ' : ' at '}
           <RevisionLink c={c} revision={resolvedBy.revision} messageId={resolvedBy.messageId} linked={linked}>
             in this message
           </RevisionLink>
@@ -209,14 +209,14 @@ function PairLine({ c, pair, linked }: Linked & { c: string; pair: Pair }): Chil
       <span class="kind">{visible(tool === '' ? use : tool)}</span> {visible(cut(subject, MAX_CHARACTERS))}{' '}
       <span class="facts">{costText(cost)}</span>
       <div class="facts">
-        first call,{' '}
+        first call{linked ? ', ' : ' at '}
         <RevisionLink c={c} revision={first.revision} messageId={first.messageId} linked={linked}>
           in this message
         </RevisionLink>
         : <q>{visible(cut(first.text, MAX_CHARACTERS))}</q>
       </div>
       <div class="facts">
-        repeated call,{' '}
+        repeated call{linked ? ', ' : ' at '}
         <RevisionLink c={c} revision={again.revision} messageId={again.messageId} linked={linked}>
           in this message
         </RevisionLink>

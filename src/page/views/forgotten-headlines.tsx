@@ -125,11 +125,11 @@ function RepeatedWork({
         {visible(loss.tool === '' ? loss.use : loss.tool)} <code>{visible(cut(loss.subject, MAX_CHARACTERS))}</code>
       </p>
       <p class="facts">
-        cost <b>{costText(loss.cost)}</b>;{' '}
+        cost <b>{costText(loss.cost)}</b>; {linked ? null : 'first at '}
         <RevisionLink c={c} revision={loss.first.revision} messageId={loss.first.messageId} linked={linked}>
           first call
         </RevisionLink>
-        ,{' '}
+        , {linked ? null : 'again at '}
         <RevisionLink c={c} revision={loss.again.revision} messageId={loss.again.messageId} linked={linked}>
           repeated call
         </RevisionLink>
