@@ -14,6 +14,7 @@ import { defaultEstimator, type FindEstimator } from '../../domain/values/tokens
 import type { Ledger } from '../../library/ledger.js'
 import { problem, valueOf } from '../../library/problem.js'
 import { findEstimator, isRegisteredEstimator } from '../../recording/estimators.js'
+import { ALL_KINDS, EVENT_KINDS, type EventKind } from './event-kinds.js'
 
 /** Kinds of marks on the course of a conversation. */
 export type MarkKind = 'cycle' | 'failure' | 'could-not-help' | 'undo' | 'adoption' | 'revert'
@@ -94,6 +95,8 @@ export class History {
     readonly hard: (number | null)[]
     readonly marks: Mark[]
   } = { revisions: [], turns: [], tokens: [], soft: [], hard: [], marks: [] }
+  /** Events by kind. */
+  readonly kinds: Record<EventKind, number> = { messages: 0, tools: 0, compactions: 0, other: 0 }
   /** Size in characters. */
   size = 0
   private events: RecordedEvent[] | undefined = []
@@ -118,6 +121,8 @@ export class History {
     this.size += sizeOf(event)
     if (this.size > this.maxSize) this.events = undefined
     this.events?.push(event)
+    const kind = ALL_KINDS.find((each) => EVENT_KINDS[each].has(event))
+    if (kind !== undefined) this.kinds[kind] += 1
     const { configuration, observed } = state
     // The limits of an external program are unknown.
     const policy = observed === undefined ? configuration?.policy : undefined

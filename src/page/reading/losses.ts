@@ -1,6 +1,7 @@
 /** The number of items that each compaction of a conversation lost, cached. */
 import type { Ledger } from '../../library/ledger.js'
 import { forgottenFound } from './forgotten.js'
+import { soon } from './soon.js'
 
 /** Items that each compaction lost, by its revision. */
 export type Losses = ReadonlyMap<number, number>
@@ -34,20 +35,5 @@ export function createLossCounts(ledger: Pick<Ledger, 'forgotten'>): LossCounts 
     async within(c, head, milliseconds) {
       return await soon(read(c, head), milliseconds)
     },
-  }
-}
-
-/** The result, or undefined if it takes longer or fails. */
-async function soon<T>(work: Promise<T>, milliseconds: number): Promise<T | undefined> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<undefined>((resolve) => {
-    timer = setTimeout(() => {
-      resolve(undefined)
-    }, milliseconds)
-  })
-  try {
-    return await Promise.race([work.catch(() => undefined), late])
-  } finally {
-    clearTimeout(timer)
   }
 }

@@ -5,19 +5,24 @@ import type { RecordedEvent } from '../../domain/events/index.js'
 import { LedgerError } from '../../lib/ledger-error.js'
 import type { DiffOptions } from '../../library/ledger.js'
 import { link } from '../links.js'
+import { ALL_KINDS, EVENT_KINDS, isEventKind, type KindCounts } from '../reading/event-kinds.js'
+import { soon } from '../reading/soon.js'
+import { LOOK_BACK } from '../reading/tool-names.js'
 import { forgottenAt, forgottenFound } from '../reading/forgotten.js'
 import { Cycles } from '../views/cycles.js'
 import { DifferenceView } from '../views/difference.js'
 import { Editions, EditionView, type ConversationEdition } from '../views/editions.js'
 import { ForgottenView } from '../views/forgotten.js'
 import { coveredBy, Graph, type OpenChunk } from '../views/graph.js'
-import { EVENT_KINDS, isEventKind, type EventKind } from '../views/event-kinds.js'
+import { LogLines, type LogLine } from '../views/log-line.js'
 import { EventDetails, EventList, KindLog, Log, LOG_PART } from '../views/log.js'
 import { explainedLine } from './explained-line.js'
 import { conversation, param, wholeNumber, type PageServices } from './page-services.js'
 
 /** Time to wait for the losses of the compactions before the table is sent without them. */
 const LOSSES_MS = 2_000
+/** Time to wait for the numbers of events before the log is sent without them. */
+const COUNTS_MS = 1_000
 
 export class RecordRoutes {
   constructor(private readonly page: PageServices) {}
@@ -187,43 +192,61 @@ export class RecordRoutes {
     return events
   }
 
+  /** A part of the log. The calls and the compaction that its first events belong to are read too. */
+  private async linesOf(c: string, part: number): Promise<LogLine[]> {
+    const from = part * LOG_PART
+    const start = Math.max(0, from - LOOK_BACK)
+    const reader = new LogLines(this.page.options.words)
+    const events = await this.eventsOf(c, start, from - start + LOG_PART)
+    return events.map((event) => reader.next(event)).filter(({ event }) => event.revision >= from)
+  }
+
+  /** The numbers of events; undefined if reading them takes long or fails. */
+  private async countsOf(c: string): Promise<KindCounts | undefined> {
+    return (await soon(this.page.histories.read(c), COUNTS_MS))?.kinds
+  }
+
   private async log(context: Context): Promise<Response> {
     const c = conversation(context)
     const kind = param(context, 'kind')
-    if (isEventKind(kind)) return await this.logOfKind(context, c, kind)
+    if (kind !== undefined) return await this.logOfKind(context, c, kind)
     const { revision: head } = await this.headOf(c)
     const part = Math.floor(Math.min(wholeNumber(context, 'from') ?? 0, head) / LOG_PART)
-    const events = await this.eventsOf(c, part * LOG_PART, LOG_PART)
     return await this.page.answer(
       context,
       { title: 'Log', c, tab: 'log' },
-      <Log c={c} head={head} from={part} events={events} words={this.page.options.words} />,
+      <Log c={c} head={head} from={part} counts={await this.countsOf(c)} lines={await this.linesOf(c, part)} />,
     )
   }
 
   /** A page of the events of one kind. It reads the log until the page is full. */
-  private async logOfKind(context: Context, c: string, kind: EventKind): Promise<Response> {
-    const events: RecordedEvent[] = []
+  private async logOfKind(context: Context, c: string, kind: string): Promise<Response> {
+    if (!isEventKind(kind))
+      throw new LedgerError('BadRequest', `the log has no kind "${kind}": there are ${ALL_KINDS.join(', ')}`)
+    const from = wholeNumber(context, 'from') ?? 0
+    const reader = new LogLines(this.page.options.words)
+    const lines: LogLine[] = []
     let next: number | undefined
-    for await (const event of this.page.options.ledger.log(c, { from: wholeNumber(context, 'from') ?? 0 })) {
-      if (!EVENT_KINDS[kind].has(event)) continue
-      if (events.length === LOG_PART) {
+    for await (const event of this.page.options.ledger.log(c, { from: Math.max(0, from - LOOK_BACK) })) {
+      const line = reader.next(event)
+      if (event.revision < from || !EVENT_KINDS[kind].has(event)) continue
+      if (lines.length === LOG_PART) {
         next = event.revision
         break
       }
-      events.push(event)
+      lines.push(line)
     }
     return await this.page.answer(
       context,
       { title: 'Log', c, tab: 'log' },
-      <KindLog c={c} kind={kind} events={events} next={next} words={this.page.options.words} />,
+      <KindLog c={c} kind={kind} counts={await this.countsOf(c)} lines={lines} from={from} next={next} />,
     )
   }
 
   private async logPart(context: Context): Promise<Response> {
     const c = conversation(context)
-    const events = await this.eventsOf(c, (wholeNumber(context, 'part') ?? 0) * LOG_PART, LOG_PART)
-    return await context.html(html`${<EventList c={c} events={events} words={this.page.options.words} />}`)
+    const lines = await this.linesOf(c, wholeNumber(context, 'part') ?? 0)
+    return await context.html(html`${<EventList c={c} lines={lines} />}`)
   }
 
   /** The last event. It is read from the log, because a damaged conversation has no state. */

@@ -4,8 +4,8 @@
 import type { Child } from 'hono/jsx'
 import type { ChatMessage, ContextAsOf } from '../../library/ledger.js'
 import { contentText, isTextPart, type ToolCall } from '../../domain/values/message.js'
-import { isRecord } from '../../lib/is-record.js'
 import type { CallResult } from '../reading/tool-summary.js'
+import { isThought, thoughtsIn } from '../reading/thoughts.js'
 import { conversationLink, link } from '../links.js'
 import { imagesOf } from '../reading/images.js'
 import type { Change, Step } from '../reading/step.js'
@@ -106,15 +106,7 @@ export const isInstructions = ({ role }: ChatMessage): boolean => role === 'syst
 const textOf = ({ content }: ChatMessage): string =>
   typeof content === 'string' || content === null || content === undefined
     ? (content ?? '')
-    : contentText(content.filter((part) => isTextPart(part) || !/image|thinking|reasoning/u.test(part.type)))
-
-/** The thoughts of the model, as far as they are readable. */
-const thoughtsOf = ({ content }: ChatMessage): readonly string[] =>
-  Array.isArray(content)
-    ? content.flatMap((part: unknown) =>
-        isRecord(part) && typeof part['thinking'] === 'string' && part['thinking'] !== '' ? [part['thinking']] : [],
-      )
-    : []
+    : contentText(content.filter((part) => isTextPart(part) || !(isThought(part) || /image/u.test(part.type))))
 
 /** A text as Markdown, with a link to the rest of it. */
 function Prose({ text, words, more }: { text: string; words: RegExp | undefined; more: string | undefined }): Child {
@@ -266,7 +258,7 @@ function Content({ chat, at }: { chat: Chat; at: number }): Child {
   if (isInstructions(message)) return <Instructions chat={chat} at={at} text={text} />
   return (
     <>
-      {thoughtsOf(message).map((thought) => (
+      {thoughtsIn(message.content).map((thought) => (
         <details class="call thought">
           <summary>
             <b>thought</b> <span class="muted">{visible(oneLine(thought, 100))}</span>

@@ -2,9 +2,9 @@
 import type { RecordedEvent } from '../../domain/events/index.js'
 
 const NAMED: Readonly<Partial<Record<RecordedEvent['type'], string>>> = {
-  ConversationConfigured: 'Settings changed',
-  ConversationObserved: 'Import started',
-  ConversationTitled: 'Title recorded',
+  ConversationConfigured: 'Settings',
+  ConversationObserved: 'Imported',
+  ConversationTitled: 'Title',
   MessageAppended: 'Message',
   MessagesPruned: 'Compaction',
   BatchArchived: 'Summary stored',
@@ -12,6 +12,10 @@ const NAMED: Readonly<Partial<Record<RecordedEvent['type'], string>>> = {
   CompactionFailed: 'Compaction failed',
   CompactionCouldNotHelp: 'Could not reduce enough',
   CompactionObserved: 'Compaction by the program',
+  ContributionEdited: 'Message replaced by the program',
+  BatchesResummarized: 'Summaries merged',
+  SummarySetAside: 'Late summary kept',
+  TranscriptDamaged: 'Damaged transcript',
   CycleUndone: 'Compaction undone',
 }
 

@@ -2,15 +2,11 @@
 import { toWire } from '../../domain/values/revision.js'
 import type { Child } from 'hono/jsx'
 import type { RecordedEvent } from '../../domain/events/index.js'
-import { contentText, type ToolCall } from '../../domain/values/message.js'
-import { toReportCall } from '../../forgotten/compaction-reports.js'
 import { conversationLink, link } from '../links.js'
-import { toolSummary } from '../reading/tool-summary.js'
-import type { Words } from '../words.js'
-import { ROLES } from './chat.js'
-import { EVENT_KINDS, type EventKind } from './event-kinds.js'
+import { ALL_KINDS, EVENT_KINDS, type EventKind, type KindCounts } from '../reading/event-kinds.js'
 import { eventLabel } from './event-label.js'
-import { count, many, Name, oneLine, visible, Time } from './text.js'
+import type { LogLine } from './log-line.js'
+import { count, many, Name, Time, visible } from './text.js'
 
 /** Events per part. */
 export const LOG_PART = 100
@@ -24,71 +20,54 @@ const TONES: Readonly<Partial<Record<RecordedEvent['type'], string>>> = {
   CycleUndone: 'warn',
 }
 
-const MAX_CHARACTERS = 200
-
-interface Line {
-  readonly label: string
-  /** When it was said; of other events, when it was recorded. */
-  readonly at: string
-  readonly text: string
-}
-
-/** A tool call in short: "→ edit src/date.ts". */
-function callText(call: ToolCall): string {
-  const { tool, subject } = toolSummary(toReportCall(call))
-  return `→ ${tool} ${subject}`
-}
-
-/** An event in one line: a message as it was said, any other event in words. */
-function lineOf(event: RecordedEvent, words: Words): Line {
-  if (event.type !== 'MessageAppended')
-    return { label: eventLabel(event.type), at: event.metadata.recordedAt, text: words.describeEvent(event) }
-  const { role, content, toolCalls: calls = [], createdAt } = event.data
-  return {
-    label: ROLES[role],
-    at: createdAt,
-    text: oneLine([contentText(content), ...calls.map(callText)].join(' '), MAX_CHARACTERS),
-  }
-}
-
 /** Events, one per line. */
-export function EventList({ c, events, words }: { c: string; events: readonly RecordedEvent[]; words: Words }): Child {
+export function EventList({ c, lines }: { c: string; lines: readonly LogLine[] }): Child {
   return (
     <>
-      {events.map((event) => {
-        const { label, at, text } = lineOf(event, words)
-        return (
-          <article class="event" aria-label={`revision ${String(event.revision)}: ${label}`} tabindex={-1}>
-            <a class="n" href={conversationLink({ c, at: event.revision })}>
-              {count(event.revision)}
-            </a>
+      {lines.map(({ event: { type, revision }, label, at, text }) => (
+        <article class="event" aria-label={`revision ${String(revision)}: ${label}`} tabindex={-1}>
+          <a class="n" href={conversationLink({ c, at: revision })}>
+            {count(revision)}
+          </a>
+          <span class="time">
             <Time at={at} />
-            <b class={TONES[event.type]} title={event.type}>
-              {label}
-            </b>
-            <p>
-              {visible(text)}{' '}
-              <a class="event-link" href={link('/event', { c, r: event.revision })}>
-                details
-              </a>
-            </p>
-          </article>
-        )
-      })}
+          </span>
+          <b class={TONES[type]} title={type}>
+            {visible(label)}
+          </b>
+          <p>
+            {visible(text)}{' '}
+            <a class="event-link" href={link('/event', { c, r: revision })}>
+              details
+            </a>
+          </p>
+        </article>
+      ))}
     </>
   )
 }
 
-/** Links that limit the log to a kind. */
-function KindLinks({ c, kind }: { c: string; kind: EventKind | undefined }): Child {
+/** Links that limit the log to a kind. Without counts if they are not known yet. */
+function KindLinks({
+  c,
+  kind,
+  counts,
+}: {
+  c: string
+  kind: EventKind | undefined
+  counts: KindCounts | undefined
+}): Child {
+  const all = counts === undefined ? undefined : ALL_KINDS.reduce((sum, each) => sum + counts[each], 0)
+  const choices = [
+    { key: undefined, name: 'Everything', number: all },
+    ...ALL_KINDS.map((key) => ({ key, name: EVENT_KINDS[key].name, number: counts?.[key] })),
+  ]
   return (
     <p class="choices">
-      <a href={link('/log', { c })} aria-current={kind === undefined ? 'true' : undefined}>
-        Everything
-      </a>
-      {Object.entries(EVENT_KINDS).map(([each, { name }]) => (
-        <a href={link('/log', { c, kind: each })} aria-current={each === kind ? 'true' : undefined}>
+      {choices.map(({ key, name, number }) => (
+        <a href={link('/log', { c, kind: key })} aria-current={key === kind ? 'true' : undefined}>
           {name}
+          {number === undefined ? null : <span class="number"> {count(number)}</span>}
         </a>
       ))}
     </p>
@@ -99,34 +78,37 @@ function KindLinks({ c, kind }: { c: string; kind: EventKind | undefined }): Chi
 export function KindLog({
   c,
   kind,
-  events,
+  counts,
+  lines,
+  from,
   next,
-  words,
 }: {
   c: string
   kind: EventKind
-  events: readonly RecordedEvent[]
+  counts: KindCounts | undefined
+  lines: readonly LogLine[]
+  /** Where the page starts. */
+  from: number
   /** Where the next page starts; undefined after the last one. */
   next: number | undefined
-  words: Words
 }): Child {
   return (
     <>
       <h2>Everything that was recorded</h2>
-      <KindLinks c={c} kind={kind} />
-      {events.length === 0 ? (
+      <KindLinks c={c} kind={kind} counts={counts} />
+      {lines.length === 0 ? (
         <p class="empty">
-          No such events. <a href={link('/log', { c })}>Show everything</a>
+          No such events{from === 0 ? '' : ` from revision ${count(from)} on`}.{' '}
+          <a href={link('/log', { c })}>Show everything</a>
         </p>
       ) : null}
       <div class="events">
-        <EventList c={c} events={events} words={words} />
+        <EventList c={c} lines={lines} />
       </div>
-      {next === undefined ? null : (
-        <p class="pages">
-          <a href={link('/log', { c, kind, from: next })}>next</a>
-        </p>
-      )}
+      <p class="pages">
+        {from === 0 ? null : <a href={link('/log', { c, kind })}>first</a>}
+        {next === undefined ? null : <a href={link('/log', { c, kind, from: next })}>next</a>}
+      </p>
     </>
   )
 }
@@ -136,22 +118,22 @@ export function Log({
   c,
   head,
   from,
-  events,
-  words,
+  counts,
+  lines,
 }: {
   c: string
   head: number
   /** Index of the selected part. */
   from: number
-  events: readonly RecordedEvent[]
-  words: Words
+  counts: KindCounts | undefined
+  lines: readonly LogLine[]
 }): Child {
   const all = head + 1
   const parts = Math.ceil(all / LOG_PART)
   return (
     <>
       <h2>Everything that was recorded</h2>
-      <KindLinks c={c} kind={undefined} />
+      <KindLinks c={c} kind={undefined} counts={counts} />
       <form class="filters" action="/log">
         <input type="hidden" name="c" value={c} />
         <label>
@@ -170,7 +152,7 @@ export function Log({
             data-sought={part === from && from > 0 ? '' : undefined}
           >
             {part === from ? (
-              <EventList c={c} events={events} words={words} />
+              <EventList c={c} lines={lines} />
             ) : (
               <a class="more" href={link('/log', { c, from: part * LOG_PART })}>
                 events {count(part * LOG_PART)} to {count(Math.min(all, (part + 1) * LOG_PART) - 1)}
