@@ -52,6 +52,8 @@ const config: Config = {
   setupFilesAfterEnv: ['<rootDir>/test/support/properties.ts'],
   // Each worker that opens PGlite takes 300 to 500 MB, so two workers are what a small machine carries.
   maxWorkers: Number(process.env['CONTEXT_LEDGER_TEST_WORKERS'] ?? 2),
+  // A worker keeps the modules of its test files. Collecting the garbage of a large heap takes long.
+  workerIdleMemoryLimit: '1GB',
   testTimeout: 120_000,
   reporters: ['default', '<rootDir>/test/support/count-reporter.mjs'],
   coverageProvider: 'v8',
